@@ -1,0 +1,268 @@
+/**
+ * Command-line options, declared once with type, default, unit and purpose; parsing, `--help` and the error
+ * messages all come from the declaration.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { UsageError } from "../errors.ts";
+import { didYouMean } from "./nearest.ts";
+
+/** One declared option. `T` is the type of its value after parsing. */
+export interface Flag<T> {
+  /** How it is given: `--quiet` (boolean), once with a value, or with one or more values, several times. */
+  readonly arity: "boolean" | "one" | "many";
+  /** What stands for the value in `--help`, such as `N` or `DIR`. */
+  readonly placeholder: string;
+  /** What it does, with its unit. */
+  readonly description: string;
+  /** Checks and converts the raw text (or list of texts, or boolean). */
+  readonly schema: z.ZodType<T>;
+  /** The value when the option is not given; undefined where there is none. */
+  readonly defaultValue: T | undefined;
+  /** Whether it must be given. */
+  readonly required: boolean;
+}
+
+/** Named flags of a command, in camelCase; `--max-row-size-mb` on the command line is `maxRowSizeMb` here. */
+// deno-lint-ignore no-explicit-any -- a map of flags of any value types; Values<F> recovers each
+export type Flags = Record<string, Flag<any>>;
+
+/** The parsed values of a set of flags. */
+export type Values<F extends Flags> = { [K in keyof F]: F[K] extends Flag<infer T> ? T : never };
+
+interface Common<T> {
+  default?: T;
+  placeholder?: string;
+}
+
+function make<T>(
+  arity: Flag<T>["arity"],
+  schema: z.ZodType<T>,
+  description: string,
+  options: Common<T> & { required?: boolean; placeholder: string },
+): Flag<T> {
+  return {
+    arity,
+    schema,
+    description,
+    placeholder: options.placeholder,
+    defaultValue: options.default,
+    required: options.required ?? false,
+  };
+}
+
+const integerText = z.string().regex(/^-?\d[\d_]*$/, "an integer was wanted").transform((text) =>
+  Number(text.replaceAll("_", ""))
+);
+const numberText = z.string().refine(
+  (text) => text.trim() !== "" && Number.isFinite(Number(text)),
+  "a number was wanted",
+)
+  .transform(Number);
+
+/** Declares options. A flag without `default` and not `required` is undefined when it is not given. */
+export const flag = {
+  /** A switch: `--name`, `--no-name`. */
+  boolean(description: string): Flag<boolean> {
+    return make("boolean", z.boolean(), description, { default: false, placeholder: "" });
+  },
+  /** An integer within [min, max]. */
+  integer(description: string, options: Common<number> & { min?: number; max?: number }): Flag<number> {
+    const { min = Number.MIN_SAFE_INTEGER, max = Number.MAX_SAFE_INTEGER } = options;
+    return make("one", within(integerText, min, max), description, { placeholder: "N", ...options });
+  },
+  /** An integer that may be left out. */
+  optionalInteger(
+    description: string,
+    options: { min?: number; max?: number } = {},
+  ): Flag<number | undefined> {
+    return flag.integer(description, options) as Flag<number | undefined>;
+  },
+  /** A number within [min, max]. */
+  number(description: string, options: Common<number> & { min?: number; max?: number }): Flag<number> {
+    const { min = -Infinity, max = Infinity } = options;
+    return make("one", within(numberText, min, max), description, { placeholder: "X", ...options });
+  },
+  /** A number that may be left out. */
+  optionalNumber(
+    description: string,
+    options: { min?: number; max?: number } = {},
+  ): Flag<number | undefined> {
+    return flag.number(description, options) as Flag<number | undefined>;
+  },
+  /** One of a list of words. */
+  choice<const W extends string>(words: readonly W[], description: string, options: { default: W }): Flag<W> {
+    const schema = z.string().refine(
+      (text) => (words as readonly string[]).includes(text),
+      `${words.join(" | ")} was wanted`,
+    );
+    return make("one", schema as unknown as z.ZodType<W>, description, {
+      placeholder: words.join("|"),
+      ...options,
+    });
+  },
+  /** A text with a default. */
+  text(description: string, options: { default: string; placeholder?: string }): Flag<string> {
+    return make("one", z.string(), description, { placeholder: "TEXT", ...options });
+  },
+  /** A text that may be left out. */
+  optionalText(description: string, options: { placeholder?: string } = {}): Flag<string | undefined> {
+    return make<string | undefined>("one", z.string(), description, { placeholder: "TEXT", ...options });
+  },
+  /** A text (a path, an address) that must be given. */
+  requiredText(description: string, options: { placeholder: string }): Flag<string> {
+    return make("one", z.string().min(1, "a value was wanted"), description, { ...options, required: true });
+  },
+  /** Texts: `--input A B --input C`. */
+  texts(description: string, options: { placeholder: string; required?: boolean }): Flag<string[]> {
+    return make("many", z.array(z.string()), description, {
+      ...options,
+      ...(options.required ? {} : { default: [] as string[] }),
+    });
+  },
+};
+
+function within(schema: z.ZodType<number, string>, min: number, max: number): z.ZodType<number> {
+  const range = min === -Infinity || min === Number.MIN_SAFE_INTEGER
+    ? `at most ${max}`
+    : max === Infinity || max === Number.MAX_SAFE_INTEGER
+    ? `at least ${min}`
+    : `${min} to ${max}`;
+  return schema.refine(
+    (value) => value >= min && value <= max,
+    `${range} was wanted`,
+  ) as unknown as z.ZodType<number>;
+}
+
+/** Options of every stage. */
+export const commonFlags = {
+  seed: flag.integer("seed of everything random", { default: 0, min: 0, max: 2 ** 32 - 1 }),
+  workers: flag.integer("worker threads (default: the machine's cores)", {
+    default: navigator.hardwareConcurrency,
+    min: 1,
+    max: 1024,
+  }),
+  json: flag.boolean("print one JSON object on standard output, everything else on standard error"),
+  quiet: flag.boolean("show no progress"),
+};
+
+/** Options of the stages that pass over data of any size. */
+export const dataFlags = {
+  memoryLimitGb: flag.number("bound on the resident memory, in GB", { default: 2, min: 0.25 }),
+};
+
+/** Options of the stages that a configuration applies to. */
+export const configFlags = {
+  config: flag.text("a preset of configs/ or a JSON file", { default: "demo", placeholder: "NAME|FILE" }),
+  set: flag.texts("change one key of the configuration; repeatable", { placeholder: "KEY=VALUE" }),
+};
+
+/** `maxRowSizeMb` -> `max-row-size-mb`. */
+export function kebab(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}
+
+/**
+ * Parses a command line.
+ *
+ * @param args The arguments after the stage's name.
+ * @param flags The declared options.
+ * @returns The values, and the arguments that belong to no option.
+ * @throws {UsageError} On an unknown option, a missing or wrong value, or a required option not given.
+ */
+export function parseFlags<F extends Flags>(args: readonly string[], flags: F): {
+  values: Values<F>;
+  positionals: string[];
+} {
+  const byOption = new Map(Object.keys(flags).map((name) => [kebab(name), name]));
+  const raw = new Map<string, string[] | boolean>();
+  const positionals: string[] = [];
+  for (let i = 0; i < args.length; i++) {
+    const arg = args[i];
+    if (arg === "--") {
+      positionals.push(...args.slice(i + 1));
+      break;
+    }
+    if (!arg.startsWith("--")) {
+      positionals.push(arg);
+      continue;
+    }
+    const equals = arg.indexOf("=");
+    const option = arg.slice(2, equals < 0 ? undefined : equals);
+    const isNegated = option.startsWith("no-") &&
+      flags[byOption.get(option.slice(3)) ?? ""]?.arity === "boolean";
+    const name = byOption.get(isNegated ? option.slice(3) : option);
+    if (!name) {
+      throw new UsageError(
+        `Cannot use option --${option}: it is unknown${
+          didYouMean(option, [...byOption.keys()])
+        } (--help lists all)`,
+      );
+    }
+    const { arity } = flags[name];
+    if (arity === "boolean") {
+      if (equals >= 0) throw new UsageError(`Cannot use ${arg}: --${option} takes no value; leave it out`);
+      raw.set(name, !isNegated);
+      continue;
+    }
+    const values: string[] = [];
+    if (equals >= 0) values.push(arg.slice(equals + 1));
+    else {
+      while (
+        i + 1 < args.length && !args[i + 1].startsWith("--") && (arity === "many" || values.length === 0)
+      ) {
+        values.push(args[++i]);
+      }
+    }
+    if (values.length === 0) {
+      throw new UsageError(
+        `Cannot use --${option}: no value was given, ${flags[name].placeholder} was wanted`,
+      );
+    }
+    const earlier = raw.get(name);
+    if (arity === "one" && earlier !== undefined) {
+      throw new UsageError(`Cannot use --${option}: it is given twice; give it once`);
+    }
+    raw.set(name, [...(Array.isArray(earlier) ? earlier : []), ...values]);
+  }
+  const values = Object.fromEntries(
+    Object.entries(flags).map(([name, declared]) => [name, convert(name, declared, raw.get(name))]),
+  );
+  return { values: values as Values<F>, positionals };
+}
+
+function convert<T>(name: string, declared: Flag<T>, raw: string[] | boolean | undefined): T | undefined {
+  if (raw === undefined) {
+    if (!declared.required) return declared.defaultValue;
+    throw new UsageError(
+      `Cannot run: --${kebab(name)} ${declared.placeholder} is missing (${declared.description}); add it`,
+    );
+  }
+  const parsed = declared.schema.safeParse(declared.arity === "one" ? (raw as string[])[0] : raw);
+  if (parsed.success) return parsed.data;
+  throw new UsageError(
+    `Cannot use --${kebab(name)} ${Array.isArray(raw) ? raw.join(" ") : raw}: ${
+      parsed.error.issues[0].message
+    }`,
+  );
+}
+
+/** The lines of `--help` that describe the options. */
+export function describeFlags(flags: Flags): string[] {
+  const rows = Object.entries(flags).map(([name, declared]) => {
+    const left = `  --${kebab(name)}${declared.placeholder ? ` ${declared.placeholder}` : ""}${
+      declared.arity === "many" ? "…" : ""
+    }`;
+    const byDefault = declared.required
+      ? " (required)"
+      : declared.defaultValue === undefined || declared.arity !== "one"
+      ? ""
+      : ` (default ${declared.defaultValue})`;
+    return { left, right: declared.description + byDefault };
+  });
+  const width = Math.min(36, Math.max(...rows.map((row) => row.left.length)) + 2);
+  return rows.map(({ left, right }) =>
+    left.length < width ? left.padEnd(width) + right : `${left}\n${" ".repeat(width)}${right}`
+  );
+}

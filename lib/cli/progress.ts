@@ -1,0 +1,123 @@
+/**
+ * Progress on standard error: a bar that redraws itself on a terminal, one line every 10 s otherwise.
+ *
+ * @module
+ */
+
+const REDRAW_MS = 100;
+const LINE_MS = 10_000;
+const BAR_CELLS = 24;
+
+/** Shows how far a piece of work is. */
+export class Progress {
+  readonly #label: string;
+  readonly #total: number | undefined;
+  readonly #unit: string;
+  readonly #mode: "bar" | "lines" | "quiet";
+  readonly #startMs = performance.now();
+  #lastMs: number;
+  #barLength = 0;
+
+  /**
+   * @param label What is done, such as `reading`.
+   * @param options `total`: how much there is, if known; `unit`: of what, such as `rows`; `quiet`: show nothing.
+   */
+  constructor(label: string, options: { total?: number; unit: string; quiet?: boolean }) {
+    this.#label = label;
+    this.#total = options.total;
+    this.#unit = options.unit;
+    this.#mode = options.quiet ? "quiet" : Deno.stderr.isTerminal() ? "bar" : "lines";
+    this.#lastMs = this.#mode === "bar" ? -Infinity : this.#startMs;
+  }
+
+  /**
+   * Says how much is done; cheap enough to call often.
+   *
+   * @param done How much is done, in the unit given at the start.
+   * @param note More to show, such as `loss 3.21`.
+   */
+  update(done: number, note = ""): void {
+    if (this.#mode === "quiet") return;
+    const nowMs = performance.now();
+    if (nowMs - this.#lastMs < (this.#mode === "bar" ? REDRAW_MS : LINE_MS)) return;
+    this.#lastMs = nowMs;
+    const line = this.#line(done, note, (nowMs - this.#startMs) / 1000);
+    if (this.#mode === "bar") this.#redraw(line);
+    else console.error(line);
+  }
+
+  /** Prints a line of its own, above the bar. */
+  print(line: string): void {
+    if (this.#mode === "quiet") return;
+    if (this.#mode === "bar") this.#redraw("");
+    console.error(line);
+  }
+
+  /** Removes the bar. */
+  finish(): void {
+    if (this.#mode === "bar") this.#redraw("");
+  }
+
+  [Symbol.dispose](): void {
+    this.finish();
+  }
+
+  #line(done: number, note: string, seconds: number): string {
+    const rate = seconds > 0 ? done / seconds : 0;
+    const parts = [
+      `${formatCount(done)}${this.#total ? ` of ${formatCount(this.#total)}` : ""} ${this.#unit}`,
+    ];
+    if (rate > 0) parts.push(`${formatCount(rate)}/s`);
+    if (this.#total && rate > 0) parts.push(`${formatSeconds(Math.max(0, this.#total - done) / rate)} left`);
+    if (note) parts.push(note);
+    const text = parts.join(", ");
+    if (this.#mode !== "bar" || !this.#total) return `${this.#label}: ${text}`;
+    const cells = Math.min(BAR_CELLS, Math.floor(done / this.#total * BAR_CELLS));
+    return `${this.#label} [${"=".repeat(cells)}${" ".repeat(BAR_CELLS - cells)}] ${text}`;
+  }
+
+  #redraw(line: string): void {
+    const width = consoleColumns();
+    const shown = line.slice(0, width - 1);
+    Deno.stderr.writeSync(
+      new TextEncoder().encode(`\r${shown.padEnd(Math.min(this.#barLength, width - 1))}\r${shown}`),
+    );
+    this.#barLength = shown.length;
+  }
+}
+
+function consoleColumns(): number {
+  try {
+    return Deno.consoleSize().columns;
+  } catch {
+    return 80;
+  }
+}
+
+/** A count with at most four figures: `1234`, `12.3 k`, `4.56 M`. */
+export function formatCount(count: number): string {
+  if (Math.abs(count) < 10_000) return Number.isInteger(count) ? String(count) : count.toPrecision(3);
+  const units = ["k", "M", "G", "T"];
+  let value = count;
+  let unit = "";
+  for (const next of units) {
+    if (Math.abs(value) < 999.5) break;
+    value /= 1000;
+    unit = next;
+  }
+  return `${value.toPrecision(3)} ${unit}`;
+}
+
+/** A duration: `4.2 s`, `3 min 05 s`, `2 h 10 min`. */
+export function formatSeconds(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.floor(seconds / 60);
+  if (minutes < 60) return `${minutes} min ${String(Math.floor(seconds % 60)).padStart(2, "0")} s`;
+  return `${Math.floor(minutes / 60)} h ${String(minutes % 60).padStart(2, "0")} min`;
+}
+
+/** A size in bytes: `512 B`, `1.50 MB` (powers of 1000). */
+export function formatBytes(bytes: number): string {
+  return bytes < 1000 ? `${bytes} B` : `${formatCount(bytes).replace(/^([\d.]+)$/, "$1 ")}B`;
+}

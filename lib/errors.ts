@@ -1,0 +1,128 @@
+/**
+ * The error classes of the whole program.
+ *
+ * A user's mistake (a missing file, a wrong flag, damaged bytes) is a {@link UserError}: the command line
+ * prints its message as one line and exits, without a stack trace. Everything else is a bug of ours.
+ * Messages follow `Cannot <action>: <what was found>, <what was wanted>; <next command or fix>`.
+ *
+ * @module
+ */
+
+/** A mistake the user can mend; its message is one line. */
+export class UserError extends Error {
+  override name = "UserError";
+  /** The exit code of a command that ends with this error. */
+  readonly exitCode: number = 1;
+}
+
+/** A wrong command line: unknown option, value of a wrong type, missing option. */
+export class UsageError extends UserError {
+  override name = "UsageError";
+  override readonly exitCode: number = 2;
+}
+
+/** Bytes or rows of a file that are not what its format says. */
+export class FormatError extends UserError {
+  override name = "FormatError";
+  /** The file at fault. */
+  readonly path: string;
+  /** Where in the file, in bytes from its start, if known. */
+  readonly offsetBytes: number | undefined;
+
+  /**
+   * @param message What was found and what was wanted; the path and offset are put before it.
+   * @param where The file and the offset in bytes (or any other place, such as `row 17`).
+   */
+  constructor(
+    message: string,
+    where: { path: string; offsetBytes?: number; place?: string; cause?: unknown },
+  ) {
+    const place = where.place ?? (where.offsetBytes === undefined ? undefined : `byte ${where.offsetBytes}`);
+    super(`Cannot read ${where.path}${place ? ` at ${place}` : ""}: ${message}`, { cause: where.cause });
+    this.path = where.path;
+    this.offsetBytes = where.offsetBytes;
+  }
+}
+
+/** A value of a configuration that cannot be used. */
+export class ConfigError extends UsageError {
+  override name = "ConfigError";
+  /** The dotted path of the key, such as `model.numLayers`. */
+  readonly keyPath: string;
+
+  /**
+   * @param keyPath The dotted path of the key.
+   * @param message What was found and what was wanted.
+   */
+  constructor(keyPath: string, message: string, options?: ErrorOptions) {
+    super(`Cannot use config key ${keyPath}: ${message}`, options);
+    this.keyPath = keyPath;
+  }
+}
+
+/** A WGSL kernel that does not compile or is used wrongly. */
+export class KernelError extends Error {
+  override name = "KernelError";
+  /** The kernel's registered name. */
+  readonly kernel: string;
+  /** The line in the kernel's own file, 1-based, if known. */
+  readonly line: number | undefined;
+
+  /** @param kernel The kernel's name. @param message What is wrong. @param line The line in its file. */
+  constructor(kernel: string, message: string, line?: number) {
+    super(`Cannot use kernel ${kernel}${line === undefined ? "" : ` (line ${line})`}: ${message}`);
+    this.kernel = kernel;
+    this.line = line;
+  }
+}
+
+/** Ends a run at the user's or the system's wish, with everything saved. */
+export class InterruptedError extends UserError {
+  override name = "InterruptedError";
+  override readonly exitCode: number;
+
+  /** @param signal The signal that was received. */
+  constructor(readonly signal: Deno.Signal) {
+    super(`stopped by ${signal}; run the same command again to go on`);
+    this.exitCode = signal === "SIGINT" ? 130 : 75;
+  }
+}
+
+/**
+ * States a fact that only a bug of ours can break.
+ *
+ * @param condition What must hold.
+ * @param message What does not hold, for the bug report.
+ * @throws {Error} If the condition does not hold.
+ */
+export function ensure(condition: unknown, message: string): asserts condition {
+  if (!condition) throw new Error(`Internal error: ${message}`);
+}
+
+/**
+ * Turns what the operating system says of a file into a one-line error that names the file.
+ *
+ * @param error What a Deno file call threw.
+ * @param action What was tried, such as `write runs/demo/a.parquet`.
+ * @returns A {@link UserError} for the known causes, else the error itself.
+ */
+export function explainFileError(error: unknown, action: string): unknown {
+  if (error instanceof UserError || !(error instanceof Error)) return error;
+  const cause = { cause: error };
+  if (error instanceof Deno.errors.NotFound) {
+    return new UserError(`Cannot ${action}: no such file or directory; check the path`, cause);
+  }
+  if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) {
+    return new UserError(`Cannot ${action}: permission denied; check the owner and mode of the path`, cause);
+  }
+  if (error instanceof Deno.errors.IsADirectory) {
+    return new UserError(`Cannot ${action}: it is a directory, a file was wanted; name a file`, cause);
+  }
+  if (error instanceof Deno.errors.NotADirectory) {
+    return new UserError(`Cannot ${action}: a part of the path is not a directory; check the path`, cause);
+  }
+  if (/os error 28|ENOSPC|no space left/i.test(error.message)) {
+    return new UserError(`Cannot ${action}: no space left on the device; free some and run again`, cause);
+  }
+  return error;
+}

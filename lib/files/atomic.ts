@@ -1,0 +1,147 @@
+/**
+ * Files that appear whole or not at all.
+ *
+ * Output is written to `NAME.PID.tmp` in the same folder, flushed to the disk and renamed. After a kill -9
+ * only the temporary name can be left; {@link removeStaleTemporaries} deletes it at the next run.
+ *
+ * @module
+ */
+import { basename, dirname, join } from "@std/path";
+import { explainFileError } from "../errors.ts";
+
+const TEMPORARY = /\.\d+\.tmp$/;
+
+/** A file under a temporary name, which takes its own name when committed. */
+export class AtomicFile {
+  #file: Deno.FsFile | undefined;
+  #offsetBytes = 0;
+
+  private constructor(readonly path: string, readonly temporaryPath: string, file: Deno.FsFile) {
+    this.#file = file;
+  }
+
+  /**
+   * Opens a temporary file beside `path`, making the folder if needed.
+   *
+   * @param path The name the file is to have.
+   * @throws {UserError} If the file cannot be made.
+   */
+  static create(path: string): AtomicFile {
+    const temporaryPath = `${path}.${Deno.pid}.tmp`;
+    try {
+      Deno.mkdirSync(dirname(path), { recursive: true });
+      return new AtomicFile(
+        path,
+        temporaryPath,
+        Deno.openSync(temporaryPath, {
+          write: true,
+          create: true,
+          truncate: true,
+        }),
+      );
+    } catch (error) {
+      throw explainFileError(error, `write ${path}`);
+    }
+  }
+
+  /** How many bytes were written so far. */
+  get offsetBytes(): number {
+    return this.#offsetBytes;
+  }
+
+  /**
+   * Appends all the bytes.
+   *
+   * @throws {UserError} If the disk is full; the temporary file is then gone.
+   */
+  writeSync(bytes: Uint8Array): void {
+    const file = this.#open();
+    try {
+      for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+    } catch (error) {
+      this.abort();
+      throw explainFileError(error, `write ${this.path}`);
+    }
+    this.#offsetBytes += bytes.length;
+  }
+
+  /** Flushes to the disk and gives the file its name. */
+  commit(): void {
+    const file = this.#open();
+    try {
+      file.syncSync();
+      file.close();
+      this.#file = undefined;
+      Deno.renameSync(this.temporaryPath, this.path);
+      syncDirectory(dirname(this.path));
+    } catch (error) {
+      this.abort();
+      throw explainFileError(error, `write ${this.path}`);
+    }
+  }
+
+  /** Deletes the temporary file; does nothing after a commit. */
+  abort(): void {
+    if (!this.#file) return;
+    try {
+      this.#file.close();
+    } catch { /* closed already by the failure that led here */ }
+    this.#file = undefined;
+    try {
+      Deno.removeSync(this.temporaryPath);
+    } catch { /* it may never have been made */ }
+  }
+
+  [Symbol.dispose](): void {
+    this.abort();
+  }
+
+  #open(): Deno.FsFile {
+    if (!this.#file) throw new Error(`Internal error: ${this.path} is closed`);
+    return this.#file;
+  }
+}
+
+/**
+ * Writes a whole file atomically.
+ *
+ * @param path The file.
+ * @param content Text (written as UTF-8) or bytes.
+ * @throws {UserError} If the file cannot be written.
+ */
+export function writeFileAtomic(path: string, content: string | Uint8Array): void {
+  using file = AtomicFile.create(path);
+  file.writeSync(typeof content === "string" ? new TextEncoder().encode(content) : content);
+  file.commit();
+}
+
+/** Writes a value as indented JSON with a final newline, atomically. */
+export function writeJsonAtomic(path: string, value: unknown): void {
+  writeFileAtomic(path, JSON.stringify(value, null, 2) + "\n");
+}
+
+/** Makes the names in a folder durable (a no-op where the system cannot sync a folder). */
+export function syncDirectory(path: string): void {
+  try {
+    using folder = Deno.openSync(path);
+    folder.syncSync();
+  } catch { /* Windows cannot open a folder; the rename is durable there without */ }
+}
+
+/**
+ * Deletes what an interrupted run left under temporary names: files and folders `*.PID.tmp`.
+ *
+ * @param folder The output folder; it may not exist.
+ * @param options `only`: look only at temporaries of this final name.
+ */
+export function removeStaleTemporaries(folder: string, options: { only?: string } = {}): void {
+  try {
+    for (const entry of Deno.readDirSync(folder)) {
+      if (!TEMPORARY.test(entry.name)) continue;
+      if (options.only && entry.name.replace(TEMPORARY, "") !== basename(options.only)) continue;
+      Deno.removeSync(join(folder, entry.name), { recursive: true });
+    }
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, `clean ${folder}`);
+  }
+}

@@ -1,0 +1,56 @@
+/** Types of the @std/assert functions in use (https://jsr.io/@std/assert), written for the untyped npm copy. */
+
+/** Thrown by every assertion that does not hold. */
+export class AssertionError extends Error {}
+
+/** Asserts that `expr` is truthy. */
+export function assert(expr: unknown, msg?: string): asserts expr;
+/** Asserts deep equality. */
+export function assertEquals<T>(actual: T, expected: T, msg?: string): void;
+/** Asserts deep inequality. */
+export function assertNotEquals<T>(actual: T, expected: T, msg?: string): void;
+/** Asserts `Object.is` equality. */
+export function assertStrictEquals<T>(actual: unknown, expected: T, msg?: string): asserts actual is T;
+/** Asserts that two numbers differ by at most `tolerance`. */
+export function assertAlmostEquals(actual: number, expected: number, tolerance?: number, msg?: string): void;
+/** Asserts `actual < expected`. */
+export function assertLess<T>(actual: T, expected: T, msg?: string): void;
+/** Asserts `actual <= expected`. */
+export function assertLessOrEqual<T>(actual: T, expected: T, msg?: string): void;
+/** Asserts `actual > expected`. */
+export function assertGreater<T>(actual: T, expected: T, msg?: string): void;
+/** Asserts `actual >= expected`. */
+export function assertGreaterOrEqual<T>(actual: T, expected: T, msg?: string): void;
+/** Asserts that `actual` is neither null nor undefined. */
+export function assertExists<T>(actual: T, msg?: string): asserts actual is NonNullable<T>;
+/** Asserts that `actual` matches `expected`. */
+export function assertMatch(actual: string, expected: RegExp, msg?: string): void;
+/** Asserts that `actual` does not match `expected`. */
+export function assertNotMatch(actual: string, expected: RegExp, msg?: string): void;
+/** Asserts that `actual` contains `expected`. */
+export function assertStringIncludes(actual: string, expected: string, msg?: string): void;
+/** Asserts that `actual` is an instance of `expectedType`. */
+// deno-lint-ignore no-explicit-any -- a constructor of any arguments, as in @std/assert
+export function assertInstanceOf<T extends abstract new (...args: any[]) => any>(
+  actual: unknown,
+  expectedType: T,
+  msg?: string,
+): asserts actual is InstanceType<T>;
+/** Asserts that `fn` throws an `ErrorClass` whose message contains `msgIncludes`; returns the error. */
+export function assertThrows<E extends Error = Error>(
+  fn: () => unknown,
+  // deno-lint-ignore no-explicit-any -- a constructor of any arguments, as in @std/assert
+  ErrorClass?: abstract new (...args: any[]) => E,
+  msgIncludes?: string,
+  msg?: string,
+): E;
+/** Asserts that the promise of `fn` rejects with an `ErrorClass` whose message contains `msgIncludes`; returns the error. */
+export function assertRejects<E extends Error = Error>(
+  fn: () => PromiseLike<unknown>,
+  // deno-lint-ignore no-explicit-any -- a constructor of any arguments, as in @std/assert
+  ErrorClass?: abstract new (...args: any[]) => E,
+  msgIncludes?: string,
+  msg?: string,
+): Promise<E>;
+/** Fails. */
+export function fail(msg?: string): never;

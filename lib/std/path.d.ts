@@ -1,0 +1,30 @@
+/** Types of the @std/path functions in use (https://jsr.io/@std/path), written for the untyped npm copy. */
+
+/** The last part of a path, without `suffix` if it ends so. */
+export function basename(path: string, suffix?: string): string;
+/** The path without its last part. */
+export function dirname(path: string): string;
+/** The extension of the path with the leading dot, or "". */
+export function extname(path: string): string;
+/** Joins paths and normalizes the result. */
+export function join(path: string | URL, ...paths: string[]): string;
+/** Normalizes `.` and `..`. */
+export function normalize(path: string): string;
+/** The absolute path of the joined parts. */
+export function resolve(...pathSegments: string[]): string;
+/** The path of `to` as seen from `from`. */
+export function relative(from: string, to: string): string;
+/** Whether the path is absolute. */
+export function isAbsolute(path: string): boolean;
+/** Whether the text has glob characters. */
+export function isGlob(str: string): boolean;
+/** The regular expression that matches the whole of what the glob matches. */
+export function globToRegExp(glob: string, options?: {
+  extended?: boolean;
+  globstar?: boolean;
+  caseInsensitive?: boolean;
+}): RegExp;
+/** The path of a file URL. */
+export function fromFileUrl(url: string | URL): string;
+/** The file URL of an absolute path. */
+export function toFileUrl(path: string): URL;
