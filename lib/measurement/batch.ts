@@ -1,0 +1,35 @@
+/**
+ * The measurement row, in columns: what Parquet readers, importers and the synthetic Internet hand on.
+ *
+ * Column names in files are those of the RIPE Atlas data set (`src_addr`, `event_time`); inside, names carry
+ * their units.
+ *
+ * @module
+ */
+
+/** RTT of a measurement that got no reply, as it stands in files. */
+export const FAILED_RTT_MS = -1;
+
+/** A batch of measurements, one array per column, all of the same length. */
+export interface MeasurementBatch {
+  /** Number of rows. */
+  numRows: number;
+  /** When, microseconds since 1970-01-01T00:00:00Z (exact: below 2^53). */
+  eventTimeUs: Float64Array;
+  /** Source address as text, IPv4 or IPv6. */
+  srcAddr: string[];
+  /** Destination address as text, of the source's version. */
+  dstAddr: string[];
+  /** 4 or 6. */
+  ipVersion: Uint8Array;
+  /** Round-trip time in milliseconds, or {@link FAILED_RTT_MS}. */
+  rttMs: Float64Array;
+  /** Measurement id; absent when the file has none. */
+  msmId?: Float64Array;
+  /** Probe id; absent when the file has none. */
+  prbId?: Float64Array;
+  /** Packet size in bytes; absent when the file has none. */
+  sizeBytes?: Float64Array;
+  /** Lost packets; absent when the file has none. */
+  packetErrorCount?: Float64Array;
+}
