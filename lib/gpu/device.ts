@@ -1,0 +1,192 @@
+/**
+ * The GPU: adapter, device, and the few ways data goes to and from it.
+ *
+ * Works on any WebGPU adapter, a software one included. Large limits and optional features are asked for by
+ * name, since a device otherwise has WebGPU's defaults (W3C WebGPU, section 3.6.2).
+ *
+ * @module
+ */
+import { ensure, UserError } from "../errors.ts";
+import { type Tensor, tensorSizeBytes } from "./tensor.ts";
+
+/** What an adapter is and can do, as far as kernels choose by it. */
+export interface GpuInfo {
+  /** Human-readable name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`. */
+  readonly name: string;
+  readonly vendor: string;
+  /** Lanes that run in lockstep, if the adapter has subgroups of one fixed size; else undefined. */
+  readonly subgroupSize: number | undefined;
+  /** Whether the adapter is a software one. */
+  readonly isSoftware: boolean;
+}
+
+const WANTED_LIMITS = [
+  "maxStorageBufferBindingSize",
+  "maxBufferSize",
+  "maxComputeWorkgroupStorageSize",
+  "maxComputeInvocationsPerWorkgroup",
+  "maxComputeWorkgroupSizeX",
+  "maxStorageBuffersPerShaderStage",
+] as const;
+
+/** An open device. Every GPU object of the program is made through one of these. */
+export class Gpu {
+  #lost: string | undefined;
+  #error: string | undefined;
+
+  private constructor(readonly device: GPUDevice, readonly info: GpuInfo) {
+    device.lost.then((reason) => this.#lost = reason.message || "device lost");
+    device.addEventListener("uncapturederror", (event) => {
+      event.preventDefault();
+      this.#error ??= (event as GPUUncapturedErrorEvent).error.message;
+    });
+  }
+
+  /**
+   * Opens the default adapter.
+   *
+   * @param options `subgroups`: false leaves subgroup operations unused, as on an adapter without them.
+   * @throws {UserError} If there is no WebGPU adapter.
+   */
+  static async open(options: { subgroups?: boolean } = {}): Promise<Gpu> {
+    const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
+    if (!adapter) {
+      throw new UserError(
+        "Cannot use WebGPU: no adapter was found, a GPU or software driver was wanted; run sh setup.sh to install one",
+      );
+    }
+    const requiredLimits: Record<string, number> = {};
+    for (const limit of WANTED_LIMITS) requiredLimits[limit] = adapter.limits[limit];
+    // Deno 2.9 does not list "subgroups" among an adapter's features even where a device can have them.
+    const device = (options.subgroups ?? true)
+      ? await requestDevice(adapter, requiredLimits, ["subgroups"]) ??
+        await requestDevice(adapter, requiredLimits, [])
+      : await requestDevice(adapter, requiredLimits, []);
+    if (!device) {
+      throw new UserError(
+        "Cannot use WebGPU: the adapter gives no device; close other GPU programs and retry",
+      );
+    }
+    const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
+    const { description, device: deviceName, vendor, subgroupMinSize, subgroupMaxSize } = adapter
+      .info as GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number };
+    const name = description || deviceName || vendor || "unnamed adapter";
+    return new Gpu(device, {
+      name,
+      vendor,
+      subgroupSize: hasSubgroups && subgroupMinSize === subgroupMaxSize ? subgroupMinSize : undefined,
+      isSoftware: /llvmpipe|lavapipe|swiftshader|warp|basic render/i.test(`${name} ${description} ${vendor}`),
+    });
+  }
+
+  /**
+   * Makes a zero-filled tensor.
+   *
+   * @param label Its name in errors and profiles.
+   * @param shape Its extents, outermost first; at least one element is allocated.
+   */
+  tensor(label: string, shape: readonly number[]): Tensor {
+    const tensor = { label, shape: [...shape], offsetBytes: 0 };
+    const size = Math.max(16, Math.ceil(tensorSizeBytes(tensor) / 16) * 16);
+    const buffer = this.device.createBuffer({
+      label,
+      size,
+      usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
+    });
+    return { ...tensor, buffer };
+  }
+
+  /** Makes a tensor with the given 4-byte elements in it. */
+  tensorFrom(label: string, shape: readonly number[], data: Float32Array | Uint32Array | Int32Array): Tensor {
+    const tensor = this.tensor(label, shape);
+    this.write(tensor, data);
+    return tensor;
+  }
+
+  /** Copies elements into a tensor from its start. */
+  write(tensor: Tensor, data: Float32Array | Uint32Array | Int32Array): void {
+    ensure(data.byteLength <= tensorSizeBytes(tensor), `${data.byteLength} bytes do not fit ${tensor.label}`);
+    this.device.queue.writeBuffer(tensor.buffer, tensor.offsetBytes, data as Float32Array<ArrayBuffer>);
+  }
+
+  /**
+   * Reads tensors back as float32, after everything submitted before; one wait for all of them.
+   *
+   * @throws {Error} If a command since the last read failed on the device.
+   */
+  async read(...tensors: Tensor[]): Promise<Float32Array[]> {
+    return (await this.#readBytes(tensors)).map((bytes) => new Float32Array(bytes));
+  }
+
+  /** Reads one tensor back as unsigned 32-bit integers. */
+  async readUint32(tensor: Tensor): Promise<Uint32Array> {
+    return new Uint32Array((await this.#readBytes([tensor]))[0]);
+  }
+
+  /** Waits until everything submitted is done; throws what went wrong since the last check. */
+  async finish(): Promise<void> {
+    await this.device.queue.onSubmittedWorkDone();
+    this.check();
+  }
+
+  /** Throws the first error that the device reported since it was opened. */
+  check(): void {
+    if (this.#lost) throw new UserError(`Cannot go on: the GPU device was lost (${this.#lost}); run again`);
+    if (this.#error) throw new Error(`Internal error: WebGPU: ${this.#error}`);
+  }
+
+  /** Frees the device and all its memory. */
+  close(): void {
+    this.device.destroy();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  async #readBytes(tensors: Tensor[]): Promise<ArrayBuffer[]> {
+    const starts: number[] = [];
+    let size = 0;
+    for (const tensor of tensors) {
+      starts.push(size);
+      size += Math.ceil(tensorSizeBytes(tensor) / 16) * 16;
+    }
+    const staging = this.device.createBuffer({
+      label: "readback",
+      size: Math.max(16, size),
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
+    try {
+      const encoder = this.device.createCommandEncoder({ label: "readback" });
+      tensors.forEach((tensor, i) =>
+        encoder.copyBufferToBuffer(
+          tensor.buffer,
+          tensor.offsetBytes,
+          staging,
+          starts[i],
+          Math.ceil(tensorSizeBytes(tensor) / 4) * 4,
+        )
+      );
+      this.device.queue.submit([encoder.finish()]);
+      await staging.mapAsync(GPUMapMode.READ);
+      const bytes = staging.getMappedRange();
+      const parts = tensors.map((tensor, i) => bytes.slice(starts[i], starts[i] + tensorSizeBytes(tensor)));
+      this.check();
+      return parts;
+    } finally {
+      staging.destroy();
+    }
+  }
+}
+
+async function requestDevice(
+  adapter: GPUAdapter,
+  requiredLimits: Record<string, number>,
+  features: string[],
+): Promise<GPUDevice | undefined> {
+  try {
+    return await adapter.requestDevice({ requiredLimits, requiredFeatures: features as GPUFeatureName[] });
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,70 @@
+/**
+ * Reads what the host must know of a kernel from its WGSL text: bindings, parameters, overrides.
+ *
+ * The kernels are written in a plain form that a few regular expressions understand: one declaration a line,
+ * all bindings in group 0, at most one uniform `params` of 4-byte scalars.
+ *
+ * @module
+ */
+import { KernelError } from "../errors.ts";
+
+/** One `@group(0) @binding(N) var<…>` of a kernel. */
+export interface Binding {
+  readonly name: string;
+  readonly index: number;
+  readonly access: "read" | "read_write" | "uniform";
+}
+
+/** A scalar of the uniform struct `Params`, in order; each takes 4 bytes. */
+export interface ParamField {
+  readonly name: string;
+  readonly type: "u32" | "i32" | "f32";
+}
+
+/** What the host knows of a kernel. */
+export interface KernelInterface {
+  readonly bindings: readonly Binding[];
+  readonly params: readonly ParamField[];
+  readonly overrides: readonly string[];
+  /** Whether it calls the lane functions of the prelude, `lane_sum` and `lane_max`. */
+  readonly usesLanes: boolean;
+  /** Whether it calls subgroup built-ins itself, so that it cannot run without them. */
+  readonly usesSubgroups: boolean;
+}
+
+/**
+ * Parses the declarations of a kernel.
+ *
+ * @param name The kernel's name, for errors.
+ * @param source Its WGSL.
+ * @throws {KernelError} If a declaration is not of the plain form.
+ */
+export function parseKernel(name: string, source: string): KernelInterface {
+  const code = source.replace(/\/\/.*$/gm, "");
+  const bindings = [...code.matchAll(/@group\((\d+)\)\s*@binding\((\d+)\)\s*var<([^>]*)>\s*(\w+)/g)].map(
+    ([, group, index, kind, variable]): Binding => {
+      if (group !== "0") {
+        throw new KernelError(name, `binding ${variable} is in group ${group}, 0 was wanted`);
+      }
+      const [space, access = "read"] = kind.split(",").map((part) => part.trim());
+      return {
+        name: variable,
+        index: Number(index),
+        access: space === "uniform" ? "uniform" : access as "read",
+      };
+    },
+  );
+  const struct = /struct\s+Params\s*\{([^}]*)\}/.exec(code)?.[1] ?? "";
+  const params = struct.split(",").map((field) => field.trim()).filter(Boolean).map((field): ParamField => {
+    const match = /^(\w+)\s*:\s*(u32|i32|f32)$/.exec(field);
+    if (!match) throw new KernelError(name, `field "${field}" of Params is not NAME: u32 | i32 | f32`);
+    return { name: match[1], type: match[2] as ParamField["type"] };
+  });
+  return {
+    bindings,
+    params,
+    overrides: [...code.matchAll(/^\s*override\s+(\w+)/gm)].map((match) => match[1]),
+    usesLanes: /\b(lane_sum|lane_max|LANES)\b/.test(code),
+    usesSubgroups: /\bsubgroup[A-Z]\w*\s*\(/.test(code),
+  };
+}

@@ -1,0 +1,205 @@
+/**
+ * A fixed sequence of dispatches, built once and run many times: bind groups and uniforms are made at the
+ * build, a run is one encoder, one pass, one submit.
+ *
+ * @module
+ */
+import { ensure, KernelError } from "../errors.ts";
+import type { Gpu } from "./device.ts";
+import type { KernelName } from "./kernels.ts";
+import type { Kernel, KernelRegistry } from "./registry.ts";
+import type { Tensor } from "./tensor.ts";
+
+/** One kernel with everything it needs. */
+export interface Dispatch {
+  readonly kernel: KernelName;
+  /** What it does here, for profiles; the kernel's name if absent. */
+  readonly label?: string;
+  readonly overrides?: Record<string, number>;
+  /** A tensor for every binding but `params`, by the WGSL variable's name. */
+  readonly bindings: Record<string, Tensor>;
+  /** A value for every field of `Params`. */
+  readonly params?: Record<string, number>;
+  /** Number of workgroups in x, y, z. */
+  readonly grid: readonly [number, number?, number?];
+  /** Useful floating-point operations, for profiles. */
+  readonly flops?: number;
+}
+
+/** The time of one kernel label over a run. */
+export interface ProfileRow {
+  label: string;
+  calls: number;
+  seconds: number;
+  flops: number;
+}
+
+interface Step {
+  dispatch: Dispatch;
+  kernel: Kernel;
+  paramsOffsetBytes: number;
+}
+
+const UNIFORM_ALIGNMENT_BYTES = 256;
+const MAX_GROUPS = 65535;
+
+/** Spreads `count` workgroups over x and y; kernels compute `y * num_workgroups.x + x` and check the bound. */
+export function gridOf(count: number): [number, number] {
+  const y = Math.ceil(count / MAX_GROUPS);
+  return [Math.ceil(count / y), y];
+}
+
+/** A sequence of dispatches on one device. */
+export class Program {
+  readonly #steps: Step[] = [];
+  readonly #gpu: Gpu;
+  #paramsSizeBytes = 0;
+  #built: { bindGroups: GPUBindGroup[]; uniforms: GPUBuffer } | undefined;
+
+  constructor(readonly registry: KernelRegistry, readonly label: string) {
+    this.#gpu = registry.gpu;
+  }
+
+  /**
+   * Appends a dispatch.
+   *
+   * @throws {KernelError} If a binding or parameter is missing or unknown, or the grid is empty or too large.
+   */
+  add(dispatch: Dispatch): this {
+    ensure(!this.#built, `program ${this.label} is built already`);
+    const kernel = this.registry.get(dispatch.kernel, dispatch.overrides);
+    checkDispatch(kernel, dispatch);
+    this.#steps.push({ dispatch, kernel, paramsOffsetBytes: this.#paramsSizeBytes });
+    if (kernel.interface.params.length > 0) {
+      const sizeBytes = kernel.interface.params.length * 4;
+      this.#paramsSizeBytes += Math.ceil(sizeBytes / UNIFORM_ALIGNMENT_BYTES) * UNIFORM_ALIGNMENT_BYTES;
+    }
+    return this;
+  }
+
+  /** The number of dispatches. */
+  get length(): number {
+    return this.#steps.length;
+  }
+
+  /** Submits every dispatch, in order, in one pass. Returns at once; reads of results wait. */
+  run(): void {
+    const encoder = this.#gpu.device.createCommandEncoder({ label: this.label });
+    this.encode(encoder);
+    this.#gpu.device.queue.submit([encoder.finish()]);
+  }
+
+  /** Writes the dispatches into an encoder, as one pass. */
+  encode(encoder: GPUCommandEncoder): void {
+    const { bindGroups } = this.#build();
+    const pass = encoder.beginComputePass({ label: this.label });
+    this.#steps.forEach((step, i) => dispatchStep(pass, step, bindGroups[i]));
+    pass.end();
+  }
+
+  /** Runs every dispatch by itself and times it; slower than {@link run}, for profiles only. */
+  async profile(): Promise<ProfileRow[]> {
+    const { bindGroups } = this.#build();
+    const { device } = this.#gpu;
+    const rows = new Map<string, ProfileRow>();
+    await this.#gpu.finish();
+    for (const [i, step] of this.#steps.entries()) {
+      const encoder = device.createCommandEncoder();
+      const pass = encoder.beginComputePass();
+      dispatchStep(pass, step, bindGroups[i]);
+      pass.end();
+      const commands = encoder.finish();
+      const start = performance.now();
+      device.queue.submit([commands]);
+      // The call itself blocks until the device is idle on Deno's WebGPU; the promise settles much later.
+      const done = device.queue.onSubmittedWorkDone();
+      const seconds = (performance.now() - start) / 1000;
+      await done;
+      const label = step.dispatch.label ?? step.kernel.name;
+      const row = rows.get(label) ?? { label, calls: 0, seconds: 0, flops: 0 };
+      row.calls++;
+      row.seconds += seconds;
+      row.flops += step.dispatch.flops ?? 0;
+      rows.set(label, row);
+    }
+    this.#gpu.check();
+    return [...rows.values()];
+  }
+
+  #build(): { bindGroups: GPUBindGroup[]; uniforms: GPUBuffer } {
+    if (this.#built) return this.#built;
+    const { device } = this.#gpu;
+    const bytes = new ArrayBuffer(Math.max(UNIFORM_ALIGNMENT_BYTES, this.#paramsSizeBytes));
+    for (const step of this.#steps) writeParams(new DataView(bytes, step.paramsOffsetBytes), step);
+    const uniforms = device.createBuffer({
+      label: `${this.label} params`,
+      size: bytes.byteLength,
+      usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
+    });
+    device.queue.writeBuffer(uniforms, 0, bytes);
+    this.#built = { uniforms, bindGroups: this.#steps.map((step) => bindGroup(device, step, uniforms)) };
+    return this.#built;
+  }
+}
+
+function dispatchStep(pass: GPUComputePassEncoder, { kernel, dispatch }: Step, bindings: GPUBindGroup): void {
+  const [x, y = 1, z = 1] = dispatch.grid;
+  pass.setPipeline(kernel.pipeline);
+  pass.setBindGroup(0, bindings);
+  pass.dispatchWorkgroups(x, y, z);
+}
+
+function bindGroup(device: GPUDevice, step: Step, uniforms: GPUBuffer): GPUBindGroup {
+  const { kernel, dispatch } = step;
+  return device.createBindGroup({
+    label: dispatch.label ?? kernel.name,
+    layout: kernel.layout,
+    entries: kernel.interface.bindings.map(({ name, index, access }) => {
+      if (access === "uniform") {
+        const size = Math.ceil(kernel.interface.params.length * 4 / 16) * 16;
+        return { binding: index, resource: { buffer: uniforms, offset: step.paramsOffsetBytes, size } };
+      }
+      const tensor = dispatch.bindings[name];
+      return { binding: index, resource: { buffer: tensor.buffer, offset: tensor.offsetBytes } };
+    }),
+  });
+}
+
+function writeParams(view: DataView, { kernel, dispatch }: Step): void {
+  kernel.interface.params.forEach(({ name, type }, i) => {
+    const value = dispatch.params?.[name] ?? 0;
+    if (type === "f32") view.setFloat32(i * 4, value, true);
+    else if (type === "u32") view.setUint32(i * 4, value, true);
+    else view.setInt32(i * 4, value, true);
+  });
+}
+
+function checkDispatch(kernel: Kernel, dispatch: Dispatch): void {
+  const wanted = kernel.interface.bindings.filter(({ access }) => access !== "uniform").map(({ name }) =>
+    name
+  );
+  requireSame(kernel, "binding", wanted, Object.keys(dispatch.bindings));
+  requireSame(
+    kernel,
+    "parameter",
+    kernel.interface.params.map(({ name }) => name),
+    Object.keys(dispatch.params ?? {}),
+  );
+  for (const extent of dispatch.grid) {
+    if (extent !== undefined && !(extent >= 1 && extent <= MAX_GROUPS && Number.isInteger(extent))) {
+      throw new KernelError(
+        kernel.name,
+        `the grid [${dispatch.grid}] is not of 1 to ${MAX_GROUPS} workgroups`,
+      );
+    }
+  }
+}
+
+function requireSame(kernel: Kernel, what: string, wanted: string[], given: string[]): void {
+  const missing = wanted.find((name) => !given.includes(name));
+  if (missing) throw new KernelError(kernel.name, `${what} ${missing} is missing`);
+  const unknown = given.find((name) => !wanted.includes(name));
+  if (unknown) {
+    throw new KernelError(kernel.name, `${what} ${unknown} is unknown; known are ${wanted.join(", ")}`);
+  }
+}

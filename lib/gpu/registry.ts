@@ -1,0 +1,117 @@
+/**
+ * The kernel registry: name -> WGSL, compiled lazily per set of overrides; the only importer of kernels/.
+ *
+ * @module
+ */
+import { KernelError } from "../errors.ts";
+import type { Gpu } from "./device.ts";
+import { type KernelInterface, parseKernel } from "./kernel_source.ts";
+import { KERNEL_SOURCES, type KernelName, LANES_SUBGROUP, LANES_WORKGROUP } from "./kernels.ts";
+
+/** Lanes of a row kernel's workgroup on an adapter without subgroups. */
+const FALLBACK_LANES = 64;
+
+/** A compiled kernel. */
+export interface Kernel {
+  readonly name: KernelName;
+  readonly interface: KernelInterface;
+  readonly pipeline: GPUComputePipeline;
+  readonly layout: GPUBindGroupLayout;
+}
+
+/** Compiles kernels for one device and keeps them. */
+export class KernelRegistry {
+  readonly #kernels = new Map<string, Kernel>();
+  readonly #pending: Promise<void>[] = [];
+
+  constructor(readonly gpu: Gpu) {}
+
+  /** The number of lanes of a row kernel's workgroup on this device. */
+  get lanes(): number {
+    return this.gpu.info.subgroupSize ?? FALLBACK_LANES;
+  }
+
+  /** How many pipelines were compiled so far. */
+  get numPipelines(): number {
+    return this.#kernels.size;
+  }
+
+  /**
+   * The kernel with the given override values, compiled at the first call.
+   *
+   * @throws {KernelError} If an override is unknown or the kernel needs subgroups and the device has none.
+   */
+  get(name: KernelName, overrides: Record<string, number> = {}): Kernel {
+    const key = `${name} ${JSON.stringify(Object.entries(overrides).sort())}`;
+    let kernel = this.#kernels.get(key);
+    if (!kernel) {
+      kernel = this.#compile(name, overrides);
+      this.#kernels.set(key, kernel);
+    }
+    return kernel;
+  }
+
+  /** Waits for the compiler's verdict on every kernel so far. @throws {KernelError} With name and line. */
+  async ready(): Promise<void> {
+    await Promise.all(this.#pending.splice(0));
+    this.gpu.check();
+  }
+
+  #compile(name: KernelName, overrides: Record<string, number>): Kernel {
+    const source = KERNEL_SOURCES[name];
+    const parsed = parseKernel(name, source);
+    for (const override of Object.keys(overrides)) {
+      if (!parsed.overrides.includes(override)) {
+        throw new KernelError(name, `override ${override} is unknown`);
+      }
+    }
+    if (parsed.usesSubgroups && this.gpu.info.subgroupSize === undefined) {
+      throw new KernelError(name, "it needs subgroups, the adapter has none; use its fallback kernel");
+    }
+    const { device } = this.gpu;
+    const prelude = this.#prelude(parsed);
+    device.pushErrorScope("validation");
+    const module = device.createShaderModule({ label: name, code: prelude + source });
+    const layout = device.createBindGroupLayout({
+      label: name,
+      entries: parsed.bindings.map(({ index, access }) => ({
+        binding: index,
+        visibility: GPUShaderStage.COMPUTE,
+        buffer: {
+          type: access === "uniform" ? "uniform" : access === "read" ? "read-only-storage" : "storage",
+        },
+      })),
+    });
+    const pipeline = device.createComputePipeline({
+      label: name,
+      layout: device.createPipelineLayout({ bindGroupLayouts: [layout] }),
+      compute: { module, entryPoint: "main", constants: overrides },
+    });
+    const scope = device.popErrorScope();
+    this.#pending.push(reportErrors(name, module, scope, prelude.split("\n").length - 1));
+    return { name, interface: parsed, pipeline, layout };
+  }
+
+  #prelude({ usesLanes, usesSubgroups }: KernelInterface): string {
+    const hasSubgroups = this.gpu.info.subgroupSize !== undefined;
+    // Deno's naga takes subgroup built-ins without the directive and rejects it; browsers want it.
+    const directive = hasSubgroups && (usesLanes || usesSubgroups) && !("Deno" in globalThis)
+      ? "enable subgroups;\n"
+      : "";
+    if (!usesLanes) return directive;
+    return `${directive}const LANES = ${this.lanes}u;\n${hasSubgroups ? LANES_SUBGROUP : LANES_WORKGROUP}`;
+  }
+}
+
+async function reportErrors(
+  name: KernelName,
+  module: GPUShaderModule,
+  scope: Promise<GPUError | null>,
+  preludeLines: number,
+): Promise<void> {
+  const info = await module.getCompilationInfo();
+  const error = info.messages.find((message) => message.type === "error");
+  if (error) throw new KernelError(name, error.message, Math.max(1, error.lineNum - preludeLines));
+  const failure = await scope;
+  if (failure) throw new KernelError(name, failure.message);
+}
