@@ -1,0 +1,128 @@
+/**
+ * Rows that could not be used: counted by reason, the first of each reason kept for `rejects.jsonl`.
+ *
+ * Nothing is lost silently: every stage that drops a row adds it here, says the counts in its manifest and
+ * fails when too many rows are dropped (design 02-formats, 2.1).
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import { writeFileAtomic } from "../files/atomic.ts";
+
+/** How many rows of each reason are listed in `rejects.jsonl`. */
+export const MAX_LISTED_PER_REASON = 1000;
+
+/** Why a row was rejected. */
+export type RejectReason =
+  | "unparseableAddress"
+  | "versionMismatch"
+  | "nullValue"
+  | "invalidRtt"
+  | "timeOutOfRange"
+  | "invalidJson"
+  | "incompleteResult"
+  | "sizeTooLarge"
+  | "errorCountTooLarge";
+
+/** One rejected row, as it stands in `rejects.jsonl`. */
+export interface RejectedRow {
+  reason: RejectReason;
+  /** The file the row came from. */
+  path: string;
+  /** The row's (or result's) number in the file, from 0. */
+  row: number;
+  /** What was found. */
+  detail?: string;
+}
+
+/** What a worker hands to its parent: see {@link RejectLog.merge}. */
+export interface RejectSnapshot {
+  counts: Record<string, number>;
+  rows: RejectedRow[];
+}
+
+/** Counts rejected rows and keeps the first {@link MAX_LISTED_PER_REASON} of each reason. */
+export class RejectLog {
+  readonly #rows = new Map<RejectReason, RejectedRow[]>();
+  readonly #counts = new Map<RejectReason, number>();
+
+  /**
+   * Counts a row.
+   *
+   * @param reason Why it cannot be used.
+   * @param path The file.
+   * @param row Its number in the file, from 0.
+   * @param detail What was found, in a few words.
+   */
+  add(reason: RejectReason, path: string, row: number, detail?: string): void {
+    this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
+    this.#list({ reason, path, row, ...(detail === undefined ? {} : { detail }) });
+  }
+
+  /** How many rows were rejected, by reason, in alphabetical order of the reasons. */
+  get counts(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+
+  /** How many rows were rejected. */
+  get total(): number {
+    let total = 0;
+    for (const count of this.#counts.values()) total += count;
+    return total;
+  }
+
+  /** The counts and listed rows as plain data, to send to another thread. */
+  snapshot(): RejectSnapshot {
+    return { counts: this.counts, rows: [...this.#rows.values()].flat() };
+  }
+
+  /** Adds what another log counted and listed. */
+  merge(other: RejectSnapshot): void {
+    for (const [reason, count] of Object.entries(other.counts) as [RejectReason, number][]) {
+      this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + count);
+    }
+    for (const row of other.rows) this.#list(row);
+  }
+
+  /**
+   * Ends the run when too many rows were rejected.
+   *
+   * @param numRows How many rows were read, rejected ones included.
+   * @param maxRejectRatio The largest share that may be rejected, 0 to 1.
+   * @throws {UserError} If more than that share was rejected.
+   */
+  check(numRows: number, maxRejectRatio: number): void {
+    const { total } = this;
+    if (total <= maxRejectRatio * numRows) return;
+    const reasons = Object.entries(this.counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
+    const first = this.#rows.values().next().value?.[0];
+    const example = first
+      ? `, first ${first.path} row ${first.row}${first.detail ? ` (${first.detail})` : ""}`
+      : "";
+    throw new UserError(
+      `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}${example}), ` +
+        `at most ${+(maxRejectRatio * 100).toPrecision(6)} % was wanted; ` +
+        `mend the input or raise --max-reject-ratio`,
+    );
+  }
+
+  /**
+   * Writes the listed rows as JSON lines, atomically; writes nothing when no row was rejected.
+   *
+   * @param path Where to, such as `DIR/rejects.jsonl`.
+   * @returns Whether the file was written.
+   * @throws {UserError} If the file cannot be written.
+   */
+  write(path: string): boolean {
+    if (this.total === 0) return false;
+    const rows = [...this.#rows].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, listed]) => listed);
+    writeFileAtomic(path, rows.map((row) => JSON.stringify(row) + "\n").join(""));
+    return true;
+  }
+
+  #list(row: RejectedRow): void {
+    const listed = this.#rows.get(row.reason);
+    if (!listed) this.#rows.set(row.reason, [row]);
+    else if (listed.length < MAX_LISTED_PER_REASON) listed.push(row);
+  }
+}
