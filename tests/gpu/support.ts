@@ -1,0 +1,151 @@
+/**
+ * What the kernel tests share: both kinds of device, tensors between guard words, random data, comparison.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { Gpu } from "../../lib/gpu/device.ts";
+import { Program } from "../../lib/gpu/program.ts";
+import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { type Tensor, tensorLength } from "../../lib/gpu/tensor.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
+import type { Tolerance } from "../tolerances.ts";
+
+/** Words before and after each tensor; 64 words keep its offset a multiple of 256 bytes. */
+const GUARD_WORDS = 64;
+/** A NaN with a payload of ours: reading it poisons a result, overwriting it is seen. */
+const GUARD = 0x7fc0_9a4d;
+
+/** Runs a test on a device with subgroups, and on one without them. */
+export function testOnEachDevice(name: string, body: (bench: KernelBench) => Promise<void>): void {
+  for (const subgroups of [true, false]) {
+    Deno.test(`${name} (${subgroups ? "with" : "without"} subgroups)`, async () => {
+      using gpu = await Gpu.open({ subgroups });
+      await body(new KernelBench(gpu));
+    });
+  }
+}
+
+/** A device with tensors that lie between guard words. */
+export class KernelBench {
+  readonly registry: KernelRegistry;
+  readonly #tensors: { tensor: Tensor; whole: Tensor; input: Uint32Array | undefined }[] = [];
+
+  constructor(readonly gpu: Gpu) {
+    this.registry = new KernelRegistry(gpu);
+  }
+
+  /** A tensor that the kernel only reads: {@link check} finds it unchanged. */
+  input(label: string, shape: readonly number[], data: ArrayLike<number>): Tensor {
+    return this.#place(label, shape, Float32Array.from(data), true);
+  }
+
+  /** As {@link input}, of unsigned integers (tokens, targets, masks). */
+  inputUint32(label: string, shape: readonly number[], data: ArrayLike<number>): Tensor {
+    return this.#place(label, shape, Uint32Array.from(data), true);
+  }
+
+  /** A tensor that the kernel writes; without `data` it starts as NaN, so that what is left out shows. */
+  output(label: string, shape: readonly number[], data?: ArrayLike<number>): Tensor {
+    const start = data ? Float32Array.from(data) : new Float32Array(tensorLength({ shape })).fill(NaN);
+    return this.#place(label, shape, start, false);
+  }
+
+  /** Runs one program of the dispatches that `add` appends. */
+  async run(add: (program: Program) => void): Promise<void> {
+    const program = new Program(this.registry, "test");
+    add(program);
+    program.run();
+    await this.registry.ready();
+  }
+
+  /** Reads tensors back, after {@link check}. */
+  async read(...tensors: Tensor[]): Promise<Float32Array[]> {
+    await this.check();
+    return await this.gpu.read(...tensors);
+  }
+
+  /** Asserts that all guard words and all inputs are as they were. */
+  async check(): Promise<void> {
+    for (const { tensor, whole, input } of this.#tensors) {
+      const words = await this.gpu.readUint32(whole);
+      const end = GUARD_WORDS + tensorLength(tensor);
+      words.forEach((word, i) => {
+        if (i >= GUARD_WORDS && i < end) return;
+        assert(
+          word === GUARD,
+          `guard word ${i - (i < end ? GUARD_WORDS : end)} of ${tensor.label} was overwritten`,
+        );
+      });
+      if (input) assertEquals(words.subarray(GUARD_WORDS, end), input, `${tensor.label} was changed`);
+    }
+  }
+
+  #place(
+    label: string,
+    shape: readonly number[],
+    data: Float32Array | Uint32Array,
+    isInput: boolean,
+  ): Tensor {
+    const length = tensorLength({ shape });
+    assertEquals(data.length, length, `data of ${label}`);
+    // A multiple of 4 words, so that a binding of vec4 elements ends where the guard ends.
+    const words = new Uint32Array(GUARD_WORDS * 2 + Math.ceil(length / 4) * 4).fill(GUARD);
+    words.set(new Uint32Array(data.buffer, data.byteOffset, length), GUARD_WORDS);
+    const whole = this.gpu.tensorFrom(label, [words.length], words);
+    const tensor: Tensor = { label, shape, buffer: whole.buffer, offsetBytes: GUARD_WORDS * 4 };
+    const input = isInput ? words.slice(GUARD_WORDS, GUARD_WORDS + length) : undefined;
+    this.#tensors.push({ tensor, whole, input });
+    return tensor;
+  }
+}
+
+/**
+ * Normal random numbers that are exact in float32, so that kernel and reference see the same ones.
+ *
+ * @param label Names the stream; each label gives other numbers.
+ */
+export function randomNormal(label: string, length: number, scale = 1): Float64Array {
+  const random = new RandomStream(0, label);
+  return Float64Array.from({ length }, () => Math.fround(random.normal() * scale));
+}
+
+/** Random integers in [0, below). */
+export function randomIntegers(label: string, length: number, below: number): Uint32Array {
+  const random = new RandomStream(0, label);
+  return Uint32Array.from({ length }, () => random.below(below));
+}
+
+/**
+ * Asserts that a kernel's result is within the tolerance of the reference.
+ *
+ * @throws {AssertionError} With the place and size of the worst difference.
+ */
+export function assertClose(
+  actual: Float32Array,
+  expected: ArrayLike<number>,
+  { relative, absolute }: Tolerance,
+  what: string,
+): void {
+  assertEquals(actual.length, expected.length, `length of ${what}`);
+  let worst = -1;
+  let worstRatio = 1;
+  actual.forEach((value, i) => {
+    const ratio = Math.abs(value - expected[i]) / (absolute + relative * Math.abs(expected[i]));
+    const isWorse = Object.is(value, expected[i]) || value === expected[i] ? false : !(ratio <= worstRatio);
+    if (isWorse && !Number.isNaN(worstRatio)) [worst, worstRatio] = [i, ratio];
+  });
+  assert(
+    worst < 0,
+    `${what}[${worst}] is ${actual[worst]}, ${expected[worst]} was wanted: ${
+      worstRatio.toPrecision(3)
+    } times the tolerance`,
+  );
+}
+
+/** Asserts that two results are the same to the last bit. */
+export function assertSameBits(a: Float32Array, b: Float32Array, what: string): void {
+  const [bitsA, bitsB] = [a, b].map((array) => new Uint32Array(array.buffer, array.byteOffset, array.length));
+  const at = bitsA.findIndex((bits, i) => bits !== bitsB[i]);
+  assert(a.length === b.length && at < 0, `${what}[${at}] differs: ${a[at]} and ${b[at]}`);
+}

@@ -1,0 +1,58 @@
+/**
+ * How far a float32 kernel may be from its float64 reference; every tolerance of the kernel tests is derived
+ * here, from the length of the reduction and the unit roundoff.
+ *
+ * Sources: N. J. Higham and T. Mary, A New Approach to Probabilistic Rounding Error Analysis, SIAM J. Sci.
+ * Comput. 41 (2019), theorem 2.4 (the error of n roundings grows as sqrt(n) with a probability that a factor
+ * of 6 makes practically one); WGSL, section 15.7.4.1 (accuracy of the built-in functions).
+ *
+ * @module
+ */
+
+/** Half the distance from 1 to the next float32: the relative error of one rounding. */
+export const UNIT_ROUNDOFF = 2 ** -24;
+
+/** Accuracy that WGSL demands of a built-in, in units in the last place (WGSL 15.7.4.1). */
+export const BUILT_IN_ULPS = {
+  division: 2.5,
+  inverseSqrt: 2,
+  /** sqrt is 1 / inverseSqrt. */
+  sqrt: 4.5,
+  log: 3,
+  /** `3 + 2 |x|`, for |x| <= 16. */
+  exp: 35,
+} as const;
+
+/** WGSL's absolute error of tanh, sin, cos (2^-11 is allowed; every adapter seen is within this). */
+export const TRIGONOMETRY_ABSOLUTE = 1e-6;
+
+/** `|actual - expected| <= absolute + relative * |expected|`. */
+export interface Tolerance {
+  readonly relative: number;
+  readonly absolute: number;
+}
+
+/**
+ * For a sum (or dot product) in any order.
+ *
+ * @param length The number of terms.
+ * @param magnitude The sum of the terms' absolute values, the largest over the outputs compared.
+ */
+export function sumTolerance(length: number, magnitude: number): Tolerance {
+  return { relative: 4 * UNIT_ROUNDOFF, absolute: 6 * Math.sqrt(length + 1) * UNIT_ROUNDOFF * magnitude };
+}
+
+/**
+ * For an expression without a long sum.
+ *
+ * @param numUlps Roundings on the longest path (a built-in counts its {@link BUILT_IN_ULPS}).
+ * @param magnitude The largest intermediate that may cancel; 0 where nothing is subtracted.
+ */
+export function expressionTolerance(numUlps: number, magnitude = 0): Tolerance {
+  return { relative: 2 * numUlps * UNIT_ROUNDOFF, absolute: 2 * numUlps * UNIT_ROUNDOFF * magnitude };
+}
+
+/** The tolerance of two errors on top of each other. */
+export function addTolerances(a: Tolerance, b: Tolerance): Tolerance {
+  return { relative: a.relative + b.relative, absolute: a.absolute + b.absolute };
+}
