@@ -3,3 +3,72 @@
  *
  * @module
  */
+import { didYouMean } from "../lib/cli/nearest.ts";
+import { runStage, type Stage } from "../lib/cli/stage.ts";
+import { VERSION } from "../lib/version.ts";
+
+/** The stages in the order of the chain; each is loaded when it is asked for. */
+const STAGES: Record<string, { purpose: string; load: () => Promise<Stage> }> = {
+  "synth": {
+    purpose: "make measurements of a synthetic Internet whose truth is known",
+    load: async () => (await import("./synth.ts")).synthStage,
+  },
+  "import": {
+    purpose: "turn RIPE Atlas ping results into measurements Parquet",
+    load: async () => (await import("./import.ts")).importStage,
+  },
+  "shard": {
+    purpose: "divide measurements into Parquet shards of train, val and test",
+    load: async () => (await import("./shard.ts")).shardStage,
+  },
+  "probe-rows": {
+    purpose: "group measurements by source into ArrayRecord shards",
+    load: async () => (await import("./probe_rows.ts")).probeRowsStage,
+  },
+  "inspect": {
+    purpose: "summarise any file or folder of the chain",
+    load: async () => (await import("./inspect.ts")).inspectStage,
+  },
+  "train": {
+    purpose: "train a model on probe rows",
+    load: async () => (await import("./train.ts")).trainStage,
+  },
+  "query": {
+    purpose: "ask a trained model for RTT distributions",
+    load: async () => (await import("./query.ts")).queryStage,
+  },
+  "demo": {
+    purpose: "run the whole chain, small, end to end",
+    load: async () => (await import("./demo.ts")).demoStage,
+  },
+  "bench": {
+    purpose: "measure the throughput of kernels and training",
+    load: async () => (await import("./bench.ts")).benchStage,
+  },
+};
+
+function help(): string {
+  return [
+    "ping-llm: a generative model of ping measurements, from RIPE Atlas results to RTT distributions.",
+    "",
+    "Usage: ping-llm STAGE [options]    (from a checkout: deno task STAGE [options])",
+    "",
+    ...Object.entries(STAGES).map(([name, { purpose }]) => `  ${name.padEnd(12)}${purpose}`),
+    "",
+    "STAGE --help lists a stage's options. --version prints the version.",
+  ].join("\n");
+}
+
+if (import.meta.main) {
+  const [name, ...rest] = Deno.args;
+  if (name === undefined || name === "--help") {
+    console.log(help());
+  } else if (name === "--version") {
+    console.log(VERSION);
+  } else if (!Object.hasOwn(STAGES, name)) {
+    console.error(`error: Cannot run ${name}: no such stage${didYouMean(name, Object.keys(STAGES))}`);
+    Deno.exit(2);
+  } else {
+    await runStage(await STAGES[name].load(), rest);
+  }
+}

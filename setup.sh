@@ -1,0 +1,99 @@
+#!/bin/sh
+# Makes a bare machine ready for `deno task …`: Deno, a Vulkan driver, the locked packages.
+# Keeps what is there already, says what it does, can run any number of times, as root or with sudo.
+set -eu
+cd "$(dirname "$0")"
+
+DENO_VERSION=2.9.6   # installed where there is none; 2.9 or later is used as it is
+ROOT=                # how to become root: empty (we are), sudo, or unset where neither
+if [ "$(id -u)" = 0 ]; then ROOT=; elif command -v sudo >/dev/null 2>&1; then ROOT=sudo; else unset ROOT; fi
+
+say() { printf 'setup: %s\n' "$*"; }
+fail() { printf 'setup: error: %s\n' "$*" >&2; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+as_root() { if [ -n "${ROOT-}" ]; then "$ROOT" "$@"; else "$@"; fi; }
+can_root() { [ -n "${ROOT+set}" ]; }
+
+deno_is_new_enough() {
+  has deno || return 1
+  version=$(deno --version 2>/dev/null | sed -n 's/^deno \([0-9]*\)\.\([0-9]*\).*/\1 \2/p')
+  # shellcheck disable=SC2086  # two words on purpose
+  set -- $version
+  [ $# = 2 ] && { [ "$1" -gt 2 ] || { [ "$1" = 2 ] && [ "$2" -ge 9 ]; }; }
+}
+
+apt_updated=
+apt_install() {
+  if [ -z "$apt_updated" ]; then as_root apt-get update -qq || true; apt_updated=yes; fi
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@" >/dev/null
+}
+
+install_deno_with_npm() {
+  say "installing Deno $DENO_VERSION with npm"
+  npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1 && return 0
+  [ -n "${ROOT-}" ] && as_root npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1
+}
+
+install_deno_with_its_installer() {
+  if ! { has curl && has unzip; } && has apt-get && can_root; then
+    say "installing curl and unzip, which Deno's installer needs"
+    apt_install ca-certificates curl unzip || return 1
+  fi
+  has curl || return 1
+  say "installing Deno $DENO_VERSION with its own installer"
+  curl -fsSL https://deno.land/install.sh | sh -s -- -y "v$DENO_VERSION" >/dev/null 2>&1 || return 1
+  # The installer's folder is on no running shell's PATH: link Deno where PATH has it already.
+  if can_root; then as_root ln -sf "$HOME/.deno/bin/deno" /usr/local/bin/deno
+  else mkdir -p "$HOME/.local/bin" && ln -sf "$HOME/.deno/bin/deno" "$HOME/.local/bin/deno"; fi
+}
+
+if deno_is_new_enough; then
+  say "using $(deno --version | head -n 1)"
+else
+  has npm && install_deno_with_npm || install_deno_with_its_installer ||
+    { has apt-get && can_root && apt_install npm && install_deno_with_npm; } ||
+    fail "Deno could not be installed: npm or curl, and root or sudo, were wanted; install Deno 2.9 or later (https://deno.com) and run this again"
+  hash -r 2>/dev/null || true
+  deno_is_new_enough ||
+    fail "Deno was installed but is not on PATH; add $HOME/.local/bin or $HOME/.deno/bin to PATH and run this again"
+  say "installed $(deno --version | head -n 1)"
+fi
+
+adapter() {
+  deno eval --no-lock 'const a = await navigator.gpu?.requestAdapter();
+    if (!a) Deno.exit(1); console.log(a.info.description || a.info.device || a.info.vendor);' 2>/dev/null
+}
+
+install_lavapipe() {
+  . /etc/os-release
+  if [ "${VERSION_CODENAME-}" = bookworm ]; then
+    # Debian 12's own Mesa 22 works; 25 from its backports is 1.7 times faster and has subgroups.
+    if ! grep -rqs bookworm-backports /etc/apt/sources.list /etc/apt/sources.list.d; then
+      say "adding Debian's bookworm-backports"
+      mirror=$(cat /etc/apt/sources.list /etc/apt/sources.list.d/debian.sources 2>/dev/null |
+        sed -n -e 's/^URIs: *\([^ ]*debian\)\/* *$/\1/p' -e 's/^deb *\([^ ]*debian\)\/* bookworm .*/\1/p' | head -n 1)
+      echo "deb ${mirror:-http://deb.debian.org/debian} bookworm-backports main" |
+        as_root tee /etc/apt/sources.list.d/bookworm-backports.list >/dev/null
+    fi
+    apt_install -t bookworm-backports mesa-vulkan-drivers libvulkan1 && return 0
+    say "bookworm-backports has no such package; taking Debian's own"
+  fi
+  apt_install mesa-vulkan-drivers libvulkan1
+}
+
+if found=$(adapter); then
+  say "using the GPU driver that is there: $found"
+elif [ "$(uname -s)" != Linux ]; then
+  fail "Deno finds no GPU; macOS and Windows bring a driver of their own: update the system"
+elif has apt-get && can_root; then
+  say "no Vulkan driver found; installing Mesa's software driver (lavapipe)"
+  install_lavapipe || fail "apt-get could not install mesa-vulkan-drivers; install it and run this again"
+  found=$(adapter) || fail "mesa-vulkan-drivers is installed but Deno finds no adapter; try vulkaninfo --summary"
+  say "installed $found"
+else
+  fail "no Vulkan driver found, and no root, sudo or apt-get to install one; install Mesa's: apt mesa-vulkan-drivers, dnf mesa-vulkan-drivers, pacman vulkan-swrast, apk mesa-vulkan-swrast; then run this again"
+fi
+
+say "fetching the locked packages"
+deno install --quiet --frozen || fail "deno install failed; check the network and run this again"
+say "ready: deno task demo, deno task test, deno task (lists all)"
