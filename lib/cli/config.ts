@@ -1,0 +1,100 @@
+/**
+ * Checks a configuration value against its zod schema and says what is wrong in one line.
+ *
+ * Every section of the run configuration has its schema beside its owner (lib/model/config.ts, …); this is the
+ * one way from parsed JSON to a typed section, so unknown keys and wrong values are always reported alike.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { didYouMean } from "./nearest.ts";
+import { ConfigError } from "../errors.ts";
+
+/**
+ * Checks a value.
+ *
+ * @param schema The schema of the section, of strict objects.
+ * @param value Parsed JSON.
+ * @param keyPath The dotted path of the section, put before the key in errors; empty for a whole configuration.
+ * @returns The value with the schema's defaults filled in.
+ * @throws {ConfigError} If a key is unknown (the nearest known one is named), missing or of a wrong value.
+ */
+export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = ""): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issue = result.error.issues[0];
+  const path = issue.path.map(String);
+  if (issue.code === "unrecognized_keys") {
+    const key = issue.keys[0];
+    const hint = didYouMean(key, knownKeys(schema, path, value));
+    throw new ConfigError(dotted(keyPath, [...path, key]), `the key is unknown${hint}`);
+  }
+  const found = valueAt(value, issue.path);
+  const shown = found === undefined ? "nothing" : JSON.stringify(found);
+  throw new ConfigError(dotted(keyPath, path), `found ${shown}, ${wanted(issue)}`);
+}
+
+/** What zod wanted, as `an integer of at least 1 was wanted`; messages of our own checks pass as they are. */
+function wanted(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case "custom":
+      return issue.message;
+    case "invalid_type":
+      return `${article(issue.expected === "int" ? "integer" : issue.expected)} was wanted`;
+    case "too_small":
+      return `${issue.inclusive ? "at least" : "more than"} ${issue.minimum} was wanted`;
+    case "too_big":
+      return `${issue.inclusive ? "at most" : "less than"} ${issue.maximum} was wanted`;
+    case "invalid_value":
+      return `${issue.values.map(String).join(" or ")} was wanted`;
+    default:
+      return issue.message;
+  }
+}
+
+function article(noun: string): string {
+  return `${/^[aeiou]/.test(noun) ? "an" : "a"} ${noun}`;
+}
+
+function dotted(prefix: string, path: readonly string[]): string {
+  return [...(prefix ? [prefix] : []), ...path].join(".") || "(all)";
+}
+
+function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
+  let at = value;
+  for (const key of path) {
+    if (typeof at !== "object" || at === null) return undefined;
+    at = (at as Record<PropertyKey, unknown>)[key];
+  }
+  return at;
+}
+
+/** The keys that the schema knows at a path; of a union, those of the members that fit the discriminator. */
+function knownKeys(schema: z.ZodType, path: readonly string[], value: unknown): string[] {
+  const unwrapped = unwrap(schema);
+  if (unwrapped instanceof z.ZodUnion) {
+    const members = unwrapped.options.map((option) => unwrap(option as z.ZodType));
+    const fitting = members.filter((member) => fitsLiterals(member, value));
+    return (fitting.length > 0 ? fitting : members).flatMap((member) => knownKeys(member, path, value));
+  }
+  if (!(unwrapped instanceof z.ZodObject)) return [];
+  const shape = unwrapped.shape as Record<string, z.ZodType>;
+  if (path.length === 0) return Object.keys(shape);
+  const [head, ...rest] = path;
+  return shape[head] ? knownKeys(shape[head], rest, valueAt(value, [head])) : [];
+}
+
+function fitsLiterals(schema: z.ZodType, value: unknown): boolean {
+  if (!(schema instanceof z.ZodObject)) return false;
+  return Object.entries(schema.shape as Record<string, z.ZodType>).every(([key, field]) =>
+    !(field instanceof z.ZodLiteral) || field.safeParse(valueAt(value, [key])).success
+  );
+}
+
+function unwrap(schema: z.ZodType): z.ZodType {
+  let at = schema;
+  while (at instanceof z.ZodDefault || at instanceof z.ZodOptional || at instanceof z.ZodNullable) {
+    at = at.unwrap() as z.ZodType;
+  }
+  return at;
+}

@@ -1,0 +1,111 @@
+/**
+ * The model's section of the run configuration, and what follows from it: parameter names, shapes and counts.
+ *
+ * Design 04-model ("Architecture", "Presets") and 02-formats 2.7 (parameter names).
+ *
+ * @module
+ */
+import { z } from "zod";
+import { parseConfig } from "../cli/config.ts";
+import { ConfigError } from "../errors.ts";
+
+/** Number of tokens of each vocabulary (02-formats 2.3 and 2.4). */
+const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
+
+const extent = z.int().min(1);
+
+/** Schema of the section `model`. */
+export const modelConfigSchema = z.strictObject({
+  /** Blocks, L. */
+  numLayers: extent,
+  /** Width of the residual stream, C. */
+  width: extent,
+  /** Attention heads, H. */
+  numHeads: extent,
+  /** Width of one head, D. */
+  headDim: extent.max(128),
+  /** Width of the hidden layer of the MLP, M. */
+  mlpWidth: extent,
+  /** Longest sequence, T, in tokens; positions are u16 in a batch. */
+  sequenceLength: extent.max(65535),
+  /** Which tokens: `v2` (267) or `v1` (266). */
+  vocabulary: z.enum(["v1", "v2"]).default("v2"),
+  /** Nonlinearity of the MLP; relu2 is relu squared. */
+  activation: z.enum(["relu2", "gelu", "silu"]).default("relu2"),
+  /** s of the logits' soft cap s * tanh(z / s); null leaves the logits as they are. */
+  softcap: z.number().positive().nullable().default(15),
+  /** Whether each head of q and k is normalised before the rotation. */
+  qkNorm: z.boolean().default(true),
+});
+
+/** The section `model` of the run configuration. */
+export type ModelConfig = z.infer<typeof modelConfigSchema>;
+
+/**
+ * Checks the section `model`: the schema, and what the kernels need of its extents.
+ *
+ * @throws {ConfigError} Naming the key.
+ */
+export function parseModelConfig(value: unknown): ModelConfig {
+  const config = parseConfig<ModelConfig>(modelConfigSchema, value, "model");
+  checkModelConfig(config);
+  return config;
+}
+
+/**
+ * Checks what the schema alone cannot: rows are read as vec4, and rotary halves need an even head.
+ *
+ * @throws {ConfigError} Naming the key.
+ */
+export function checkModelConfig(config: ModelConfig): void {
+  for (const key of ["width", "headDim", "mlpWidth"] as const) {
+    if (config[key] % 4 !== 0) {
+      throw new ConfigError(`model.${key}`, `found ${config[key]}, a multiple of 4 was wanted`);
+    }
+  }
+}
+
+/** The number of tokens of the model's vocabulary, V. */
+export function vocabSize(config: ModelConfig): number {
+  return VOCABULARY_SIZES[config.vocabulary];
+}
+
+/**
+ * Every parameter and its shape, row-major [out, in], in the order of the forward pass.
+ *
+ * @returns name -> [rows, columns]; names are those of 02-formats 2.7.
+ */
+export function parameterShapes(config: ModelConfig): Map<string, number[]> {
+  const { width: C, mlpWidth: M } = config;
+  const HD = config.numHeads * config.headDim;
+  const V = vocabSize(config);
+  const shapes = new Map<string, number[]>([["wte.weight", [V, C]]]);
+  for (let layer = 0; layer < config.numLayers; layer++) {
+    const block = `blocks.${layer}`;
+    shapes.set(`${block}.attn.q_proj.weight`, [HD, C]);
+    shapes.set(`${block}.attn.k_proj.weight`, [HD, C]);
+    shapes.set(`${block}.attn.v_proj.weight`, [HD, C]);
+    shapes.set(`${block}.attn.o_proj.weight`, [C, HD]);
+    shapes.set(`${block}.mlp.up_proj.weight`, [M, C]);
+    shapes.set(`${block}.mlp.down_proj.weight`, [C, M]);
+  }
+  shapes.set("lm_head.weight", [V, C]);
+  return shapes;
+}
+
+/** The number of parameters of the model. */
+export function numParameters(config: ModelConfig): number {
+  let sum = 0;
+  for (const shape of parameterShapes(config).values()) sum += shape[0] * shape[1];
+  return sum;
+}
+
+/**
+ * Floating-point operations of one token's forward pass in the matrix products, 2 per multiply-add, with
+ * attention over the whole causal half of the sequence; a training step takes three times as many.
+ */
+export function forwardFlopsPerToken(config: ModelConfig): number {
+  const matrices = numParameters(config) - vocabSize(config) * config.width;
+  const attention = config.numLayers * config.numHeads * config.headDim * config.sequenceLength;
+  return 2 * (matrices + attention);
+}
