@@ -1,0 +1,113 @@
+/**
+ * Writes measurements in vocabulary v2. Roles, fields and lengths: grammar_v2.ts.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import {
+  BYTE_BASE,
+  DST_IPV4,
+  FAILED,
+  type Field,
+  MEASUREMENT_START,
+  measurementLength,
+  RTT_START,
+  SRC_IPV4,
+  TIMESTAMP_ABS,
+  TIMESTAMP_DELTA1,
+  TIMESTAMP_DELTA4,
+  type TokenMeasurement,
+} from "./grammar_v2.ts";
+import { isCanonicalRttCode } from "./rtt_code.ts";
+
+/** Writes the measurements of one context into an array. */
+export class TokenWriter {
+  /** Index of the next token in the array. */
+  at: number;
+  /** The last time written, as a reader will read it, seconds; null at the start of a context. */
+  previousTimeS: number | null = null;
+  readonly #out: Uint16Array;
+
+  /** @param out Where the tokens go. @param at Index of the first one. */
+  constructor(out: Uint16Array, at = 0) {
+    this.#out = out;
+    this.at = at;
+  }
+
+  /**
+   * Writes a measurement. A time before the last one is written as a gap of 0 s, and reads as the last one.
+   *
+   * @param measurement The measurement.
+   * @param order Its blocks, each once; `time` may stand there without a time and is then passed over.
+   * @returns Number of tokens written.
+   * @throws {RangeError} If the array is full or a value has no tokens.
+   */
+  write(measurement: TokenMeasurement, order: readonly Field[]): number {
+    const start = this.at;
+    const length = measurementLength(measurement, this.previousTimeS);
+    if (start + length > this.#out.length) {
+      throw new RangeError(
+        `Cannot write a measurement of ${length} tokens: found room for ${this.#out.length - start}`,
+      );
+    }
+    this.#out[this.at++] = MEASUREMENT_START;
+    for (const field of order) {
+      if (field === "source") this.#writeAddress(SRC_IPV4, measurement.source);
+      else if (field === "destination") this.#writeAddress(DST_IPV4, measurement.destination);
+      else if (field === "result") this.#writeResult(measurement.rttCode);
+      else if (measurement.timeS !== null) this.#writeTime(measurement.timeS);
+    }
+    ensure(this.at - start === length, `the order ${order} gave ${this.at - start} of ${length} tokens`);
+    return length;
+  }
+
+  #writeAddress(ipv4Role: number, bytes: Uint8Array): void {
+    if (bytes.length !== 4 && bytes.length !== 16) {
+      throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, 4 or 16 were wanted`);
+    }
+    this.#out[this.at++] = bytes.length === 4 ? ipv4Role : ipv4Role + 1;
+    for (let i = 0; i < bytes.length; i++) this.#out[this.at++] = BYTE_BASE + bytes[i];
+  }
+
+  #writeResult(rttCode: number | null): void {
+    if (rttCode === null) {
+      this.#out[this.at++] = FAILED;
+      return;
+    }
+    if (!isCanonicalRttCode(rttCode)) {
+      throw new RangeError(`Cannot write RTT code ${rttCode}: a canonical code was wanted`);
+    }
+    this.#out[this.at++] = RTT_START;
+    this.#writeNumber(rttCode, 2);
+  }
+
+  #writeTime(timeS: number): void {
+    if (!Number.isSafeInteger(timeS) || timeS < 0) {
+      throw new RangeError(`Cannot write the time ${timeS}: whole seconds in 0..2^53-1 were wanted`);
+    }
+    if (this.previousTimeS === null) {
+      this.#out[this.at++] = TIMESTAMP_ABS;
+      this.#writeNumber(timeS, 8);
+      this.previousTimeS = timeS;
+      return;
+    }
+    const gapS = Math.max(0, timeS - this.previousTimeS);
+    if (gapS > 0xffffffff) {
+      throw new RangeError(`Cannot write a gap of ${gapS} s: at most 2^32-1 s were wanted`);
+    }
+    this.#out[this.at++] = gapS <= 255 ? TIMESTAMP_DELTA1 : TIMESTAMP_DELTA4;
+    this.#writeNumber(gapS, gapS <= 255 ? 1 : 4);
+    this.previousTimeS += gapS;
+  }
+
+  /** Writes a number of up to 53 bits as bytes, the most significant first. */
+  #writeNumber(value: number, numBytes: number): void {
+    let rest = value;
+    for (let i = this.at + numBytes - 1; i >= this.at; i--) {
+      const quotient = Math.floor(rest / 256);
+      this.#out[i] = BYTE_BASE + rest - quotient * 256;
+      rest = quotient;
+    }
+    this.at += numBytes;
+  }
+}

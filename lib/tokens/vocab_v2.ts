@@ -1,0 +1,9 @@
+/**
+ * Vocabulary v2, whole: its grammar, its writer and its reader. The default vocabulary of every stage.
+ *
+ * @module
+ */
+export * from "./grammar_v2.ts";
+export { TokenWriter } from "./encode_v2.ts";
+export { type DecodedMeasurement, decodeTokens } from "./decode_v2.ts";
+export { TokenError } from "./token_error.ts";
