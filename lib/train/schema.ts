@@ -12,8 +12,6 @@ const count = z.int().min(1);
 
 /** Schema of the section `train`. */
 export const trainConfigSchema = z.strictObject({
-  /** Seed of the initial weights and of the order and sampling of the data. */
-  seed: z.int().min(0).max(2 ** 32 - 1).default(0),
   /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
   steps: count,
   /** Sequences that one optimizer step averages over (the effective batch). */
