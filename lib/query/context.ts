@@ -1,0 +1,54 @@
+/** The `--context` of a query: recent measurements from a Parquet file. @module */
+import { listInputs } from "../files/inputs.ts";
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { readMeasurements } from "../measurement/parquet_reader.ts";
+import { RejectLog } from "../measurement/rejects.ts";
+import { parseAddress } from "../tokens/ip.ts";
+import { encodeRttCode } from "../tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+
+/** More than fit any preset's sequence. */
+const MAX_CONTEXT_MEASUREMENTS = 4096;
+
+/** A measurement as tokens see it, of what stands in files. */
+export function tokenMeasurement(
+  row: { source: Uint8Array; destination: Uint8Array; rttMs: number; eventTimeUs: number },
+): TokenMeasurement {
+  return {
+    source: row.source,
+    destination: row.destination,
+    rttCode: row.rttMs === FAILED_RTT_MS ? null : encodeRttCode(row.rttMs),
+    timeS: Math.floor(row.eventTimeUs / 1e6),
+  };
+}
+
+/**
+ * Reads the newest measurements of a Parquet file, oldest first.
+ *
+ * @param path A measurements Parquet file.
+ * @throws {UserError} If it cannot be read or a row is unusable.
+ */
+export async function readContext(path: string): Promise<TokenMeasurement[]> {
+  const rejects = new RejectLog();
+  let newest: TokenMeasurement[] = [];
+  let numRows = 0;
+  for await (
+    const batch of readMeasurements(
+      listInputs([path], { extensions: [".parquet"], wanted: "a measurements Parquet file" }),
+      { rejects, columns: [] },
+    )
+  ) {
+    numRows += batch.numRowsRead;
+    for (let i = 0; i < batch.numRows; i++) {
+      const source = parseAddress(batch.srcAddr[i]);
+      const destination = parseAddress(batch.dstAddr[i]);
+      if (!source || !destination) continue; // the reader lets no such row through
+      newest.push(
+        tokenMeasurement({ source, destination, rttMs: batch.rttMs[i], eventTimeUs: batch.eventTimeUs[i] }),
+      );
+    }
+    newest = newest.sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0)).slice(-MAX_CONTEXT_MEASUREMENTS);
+  }
+  rejects.check(numRows, 0);
+  return newest;
+}

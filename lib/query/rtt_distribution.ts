@@ -1,0 +1,113 @@
+/**
+ * An exact predictive distribution of the RTT: a probability for every canonical RTT code, and of failure.
+ *
+ * The two RTT bytes have 33,791 canonical codes (vocabulary v2), so nothing is sampled: the model gives
+ * P(byte 1) and P(byte 2 | byte 1) for all of them.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode, rttCodeBounds } from "../tokens/rtt_code.ts";
+
+/** A bar of a histogram: the probability that the RTT lies in [lowMs, highMs). */
+export interface HistogramBar {
+  lowMs: number;
+  highMs: number;
+  probability: number;
+}
+
+/** The distribution of one measurement's result. */
+export class RttDistribution {
+  readonly #cumulative: Float64Array;
+
+  /**
+   * @param pFailed Probability of no reply.
+   * @param probabilities P(code | a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
+   * @param canonicalMass The mass that the model itself gave to canonical codes before they were
+   *   renormalised; near 1 for a trained model.
+   */
+  constructor(
+    readonly pFailed: number,
+    readonly probabilities: Float64Array,
+    readonly canonicalMass: number,
+  ) {
+    ensure(probabilities.length === CANONICAL_RTT_CODES.length, "one probability per canonical code");
+    this.#cumulative = new Float64Array(probabilities.length);
+    let sum = 0;
+    for (let i = 0; i < probabilities.length; i++) this.#cumulative[i] = sum += probabilities[i];
+  }
+
+  /** The mean RTT of a reply, in ms. */
+  get meanMs(): number {
+    let mean = 0;
+    for (let i = 0; i < this.probabilities.length; i++) {
+      mean += this.probabilities[i] * decodeRttCode(CANONICAL_RTT_CODES[i]);
+    }
+    return mean;
+  }
+
+  /** P(RTT <= rttMs | a reply came), counting the whole bucket that holds `rttMs`. */
+  cdf(rttMs: number): number {
+    const code = encodeRttCode(rttMs);
+    const index = lowerBound(CANONICAL_RTT_CODES, code);
+    return this.#cumulative[index];
+  }
+
+  /**
+   * The smallest RTT (a bucket's middle, ms) that is reached with probability `q` given a reply.
+   *
+   * @param q From 0 to 1.
+   * @throws {RangeError} If q is outside.
+   */
+  quantileMs(q: number): number {
+    if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: 0 to 1 was wanted`);
+    const index = lowerBound(this.#cumulative, q * this.#cumulative[this.#cumulative.length - 1]);
+    return decodeRttCode(CANONICAL_RTT_CODES[Math.min(index, CANONICAL_RTT_CODES.length - 1)]);
+  }
+
+  /**
+   * The distribution as bars of equal width on a logarithmic axis, from its 0.5 % to its 99.5 % quantile.
+   *
+   * The mass outside is left out; a bar shares a code's mass in proportion to their overlap.
+   *
+   * @param numBars How many bars, at least 1.
+   */
+  histogram(numBars: number): HistogramBar[] {
+    const low = Math.log(this.quantileMs(0.005) * 0.999);
+    const high = Math.log(this.quantileMs(0.995) * 1.001);
+    const edge = (i: number) => Math.exp(low + (high - low) * i / numBars);
+    const bars = Array.from({ length: numBars }, (_, i) => ({
+      lowMs: edge(i),
+      highMs: edge(i + 1),
+      probability: 0,
+    }));
+    for (let i = 0; i < this.probabilities.length; i++) {
+      if (this.probabilities[i] > 0) spread(bars, CANONICAL_RTT_CODES[i], this.probabilities[i]);
+    }
+    return bars;
+  }
+}
+
+function spread(bars: HistogramBar[], code: number, probability: number): void {
+  const bounds = rttCodeBounds(code);
+  if (bounds.highMs <= bars[0].lowMs || bounds.lowMs >= bars[bars.length - 1].highMs) return;
+  const width = bounds.highMs - bounds.lowMs;
+  const ratio = Math.log(bars[0].highMs / bars[0].lowMs);
+  const first = Math.floor(Math.log(Math.max(bounds.lowMs, bars[0].lowMs) / bars[0].lowMs) / ratio);
+  for (let i = Math.max(0, first - 1); i < bars.length && bars[i].lowMs < bounds.highMs; i++) {
+    const overlap = Math.min(bounds.highMs, bars[i].highMs) - Math.max(bounds.lowMs, bars[i].lowMs);
+    if (overlap > 0) bars[i].probability += probability * overlap / width;
+  }
+}
+
+/** The index of the first element of an ascending array that is at least `value`. */
+function lowerBound(ascending: ArrayLike<number>, value: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (ascending[middle] < value) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
