@@ -1,0 +1,120 @@
+/**
+ * `metrics.jsonl`: one JSON object per logged step, appended as training goes.
+ *
+ * A run that resumes from the checkpoint of step n first drops what was logged after n, so that the file reads
+ * as if the run had never been interrupted. Scalars are named as in TensorBoard (design 02-formats 2.8).
+ *
+ * @module
+ */
+import { explainFileError, FormatError } from "../errors.ts";
+import { writeFileAtomic } from "../files/atomic.ts";
+import { exists } from "../files/inputs.ts";
+
+/** The scalars of one step; a number that is not finite is written as null. */
+export interface MetricsRecord {
+  /** Number of optimizer steps done, from 1. */
+  step: number;
+  /** `train/loss`, `eval/loss`, … */
+  [name: string]: number | null;
+}
+
+/** An open metrics file. */
+export class MetricsLog {
+  readonly #file: Deno.FsFile;
+
+  private constructor(readonly path: string, file: Deno.FsFile) {
+    this.#file = file;
+  }
+
+  /**
+   * Opens the file, making it if needed, and drops the lines after a step and a torn last line.
+   *
+   * @param path The file.
+   * @param options `lastStep`: the step that the run resumes after; 0 starts the file anew.
+   * @throws {UserError} If it cannot be written.
+   * @throws {FormatError} If a line that is to stay is no metrics record.
+   */
+  static open(path: string, options: { lastStep: number }): MetricsLog {
+    truncateAfter(path, options.lastStep);
+    try {
+      return new MetricsLog(path, Deno.openSync(path, { append: true, create: true }));
+    } catch (error) {
+      throw explainFileError(error, `write ${path}`);
+    }
+  }
+
+  /** Appends a line. @throws {UserError} If the disk is full. */
+  append(record: MetricsRecord): void {
+    const bytes = new TextEncoder().encode(JSON.stringify(record) + "\n");
+    try {
+      for (let done = 0; done < bytes.length;) done += this.#file.writeSync(bytes.subarray(done));
+    } catch (error) {
+      throw explainFileError(error, `write ${this.path}`);
+    }
+  }
+
+  /** Makes what was appended durable; called before a checkpoint counts. */
+  flush(): void {
+    try {
+      this.#file.syncSync();
+    } catch (error) {
+      throw explainFileError(error, `write ${this.path}`);
+    }
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.close();
+  }
+}
+
+/**
+ * Reads a metrics file; a torn last line, which a kill can leave, is ignored.
+ *
+ * @throws {UserError} If there is none.
+ * @throws {FormatError} If another line is no metrics record.
+ */
+export function readMetrics(path: string): MetricsRecord[] {
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(path);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+  return parseLines(text, path).map(({ record }) => record);
+}
+
+function truncateAfter(path: string, lastStep: number): void {
+  if (!exists(path)) return;
+  const text = Deno.readTextFileSync(path);
+  const kept = lastStep === 0 ? "" : parseLines(text, path, lastStep).map(({ line }) => `${line}\n`).join("");
+  if (kept !== text) writeFileAtomic(path, kept);
+}
+
+/** The lines up to a step; whole lines end in a newline, so what follows the last one was torn off. */
+function parseLines(
+  text: string,
+  path: string,
+  lastStep = Infinity,
+): { line: string; record: MetricsRecord }[] {
+  const kept: { line: string; record: MetricsRecord }[] = [];
+  const lines = text.split("\n").slice(0, -1);
+  for (const [i, line] of lines.entries()) {
+    const record = parseRecord(line);
+    if (!record) {
+      throw new FormatError("it is no metrics record; delete the line", { path, place: `line ${i + 1}` });
+    }
+    if (record.step <= lastStep) kept.push({ line, record });
+  }
+  return kept;
+}
+
+function parseRecord(line: string): MetricsRecord | undefined {
+  try {
+    const record: unknown = JSON.parse(line);
+    const isRecord = typeof record === "object" && record !== null &&
+      "step" in record && Number.isInteger(record.step);
+    return isRecord ? record as MetricsRecord : undefined;
+  } catch {
+    return undefined;
+  }
+}
