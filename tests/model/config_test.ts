@@ -1,0 +1,84 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { ConfigError } from "../../lib/errors.ts";
+import { numParameters, parameterShapes, parseModelConfig } from "../../lib/model/config.ts";
+import { initialParameters } from "../../lib/model/parameters.ts";
+import { tinyConfig } from "./tiny_model.ts";
+
+function preset(name: string): unknown {
+  const text = Deno.readTextFileSync(new URL(`../../configs/${name}.json`, import.meta.url));
+  return JSON.parse(text).model;
+}
+
+Deno.test("numParameters() gives the design's counts for every preset", () => {
+  const counts: [string, number][] = [
+    ["demo", 854_784],
+    ["20m", 19_147_776],
+    ["small-95m", 98_645_760],
+    ["plan-100m", 85_343_232],
+    ["300m", 302_536_704],
+    ["full-680m", 680_297_472],
+  ];
+  for (const [name, count] of counts) {
+    assertEquals(numParameters(parseModelConfig(preset(name))), count, name);
+  }
+});
+
+Deno.test("parameterShapes() names every weight as PyTorch's state dict does, [out, in]", () => {
+  const shapes = parameterShapes(tinyConfig({ numLayers: 1 }));
+  assertEquals(Object.fromEntries(shapes), {
+    "wte.weight": [267, 16],
+    "blocks.0.attn.q_proj.weight": [16, 16],
+    "blocks.0.attn.k_proj.weight": [16, 16],
+    "blocks.0.attn.v_proj.weight": [16, 16],
+    "blocks.0.attn.o_proj.weight": [16, 16],
+    "blocks.0.mlp.up_proj.weight": [24, 16],
+    "blocks.0.mlp.down_proj.weight": [16, 24],
+    "lm_head.weight": [267, 16],
+  });
+});
+
+function assertConfigError(changes: Record<string, unknown>, keyPath: string, message: string) {
+  const error = assertThrows(() => parseModelConfig({ ...tinyConfig(), ...changes }), ConfigError, message);
+  assertEquals(error.keyPath, keyPath);
+}
+
+Deno.test("parseModelConfig() refuses an unknown key with the nearest known one", () => {
+  assertConfigError({ numLayer: 3 }, "model.numLayer", "the key is unknown; did you mean numLayers?");
+});
+
+Deno.test("parseModelConfig() refuses wrong values, with what was wanted", () => {
+  assertConfigError({ numLayers: 0 }, "model.numLayers", "found 0, at least 1 was wanted");
+  assertConfigError({ numLayers: 1.5 }, "model.numLayers", "found 1.5, an integer was wanted");
+  assertConfigError({ width: "64" }, "model.width", 'found "64", a number was wanted');
+  assertConfigError({ width: 30 }, "model.width", "found 30, a multiple of 4 was wanted");
+  assertConfigError({ activation: "relu" }, "model.activation", "relu2 or gelu or silu was wanted");
+  assertConfigError({ mlpWidth: undefined }, "model.mlpWidth", "found nothing, a number was wanted");
+  assertConfigError({ sequenceLength: 65536 }, "model.sequenceLength", "at most 65535 was wanted");
+});
+
+Deno.test("parseModelConfig() refuses a value that is no object", () => {
+  assertThrows(() => parseModelConfig(3), ConfigError, "found 3, an object was wanted");
+});
+
+Deno.test("initialParameters() has deviation 0.02, less by sqrt(2 L) where the residual is written", () => {
+  const config = tinyConfig({ width: 64, mlpWidth: 128 });
+  const weights = initialParameters(config, 7);
+  assertEquals([...weights.keys()], [...parameterShapes(config).keys()]);
+  for (const [name, values] of weights) {
+    const deviation = Math.sqrt(values.reduce((sum, w) => sum + w * w, 0) / values.length);
+    const wanted = /[on]_proj/.test(name) && !/[qkv]_proj|up_proj/.test(name) ? 0.02 / Math.sqrt(4) : 0.02;
+    // The deviation of a sample's deviation is wanted / sqrt(2 n); 5 of those, n >= 1024.
+    const bound = 5 * wanted / Math.sqrt(2 * values.length);
+    assertEquals(Math.abs(deviation - wanted) < bound, true, `${name}: ${deviation} is not ${wanted}`);
+  }
+});
+
+Deno.test("initialParameters() draws each parameter from its own stream, the same for the same seed", () => {
+  const [a, b, c] = [1, 1, 2].map((seed) => initialParameters(tinyConfig(), seed));
+  assertEquals(a, b);
+  const q = "blocks.0.attn.q_proj.weight";
+  assertEquals(a.get(q)?.[0] === c.get(q)?.[0], false);
+  assertEquals(a.get(q)?.[0] === a.get("blocks.0.attn.k_proj.weight")?.[0], false);
+  const deeper = initialParameters(tinyConfig({ numLayers: 3 }), 1);
+  assertEquals(deeper.get(q), a.get(q));
+});

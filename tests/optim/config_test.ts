@@ -1,0 +1,57 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { ConfigError } from "../../lib/errors.ts";
+import { groupOf, parseOptimConfig } from "../../lib/optim/config.ts";
+
+const GROUP = { kind: "adamw", learningRate: 0.1 };
+const GROUPS = { embedding: GROUP, head: GROUP, matrices: GROUP };
+
+Deno.test("parseOptimConfig() fills in the design's defaults", () => {
+  const config = parseOptimConfig({ groups: GROUPS });
+  assertEquals(config.maxGradientNorm, 1);
+  assertEquals([config.warmupShare, config.decayShare], [0.01, 0.5]);
+  assertEquals(config.groups.head, {
+    kind: "adamw",
+    learningRate: 0.1,
+    beta1: 0.8,
+    beta2: 0.95,
+    epsilon: 1e-8,
+    weightDecay: 0.1,
+  });
+});
+
+function assertConfigError(value: unknown, keyPath: string, message: string) {
+  const error = assertThrows(() => parseOptimConfig(value), ConfigError, message);
+  assertEquals(error.keyPath, keyPath);
+}
+
+Deno.test("parseOptimConfig() refuses wrong keys and values by their dotted path", () => {
+  assertConfigError({ groups: { ...GROUPS, heads: GROUP } }, "optim.groups.heads", "did you mean head?");
+  assertConfigError(
+    { groups: { ...GROUPS, head: { ...GROUP, learningrate: 1 } } },
+    "optim.groups.head.learningrate",
+    "did you mean learningRate?",
+  );
+  assertConfigError({ groups: { embedding: GROUP, head: GROUP } }, "optim.groups.matrices", "found nothing");
+  assertConfigError(
+    { groups: { ...GROUPS, head: { ...GROUP, kind: "sgd" } } },
+    "optim.groups.head.kind",
+    '"sgd"',
+  );
+  assertConfigError({ groups: GROUPS, decayShare: 2 }, "optim.decayShare", "found 2, at most 1 was wanted");
+  assertConfigError(
+    { groups: { ...GROUPS, head: { ...GROUP, beta1: 1 } } },
+    "optim.groups.head.beta1",
+    "found 1, less than 1 was wanted",
+  );
+  assertConfigError(
+    { groups: { ...GROUPS, head: { ...GROUP, learningRate: -1 } } },
+    "optim.groups.head.learningRate",
+    "found -1, more than 0 was wanted",
+  );
+});
+
+Deno.test("groupOf() tells embedding, head and the matrices apart", () => {
+  assertEquals(groupOf("wte.weight"), "embedding");
+  assertEquals(groupOf("lm_head.weight"), "head");
+  assertEquals(groupOf("blocks.11.attn.q_proj.weight"), "matrices");
+});

@@ -1,0 +1,319 @@
+/**
+ * The whole model in float64: forward pass, loss and gradients (design 04-model), written for clarity and
+ * checked by finite differences in tests/model/reference_test.ts.
+ *
+ * Activations are row-major, rows = B * T; a head's part of a row is `[head * D, (head + 1) * D)`.
+ *
+ * @module
+ */
+import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
+import { addInto, productNN, productNT, productTN } from "./matrices.ts";
+
+const EPSILON = 2 ** -23;
+const ROPE_THETA = 10000;
+
+/** name -> float64 values, row-major; names of 02-formats 2.7. */
+export type Weights = Map<string, Float64Array>;
+
+/** The arrays of a batch, (B, T) each. */
+export interface ReferenceBatch {
+  readonly tokens: ArrayLike<number>;
+  readonly targets: ArrayLike<number>;
+  readonly lossMask: ArrayLike<number>;
+  readonly segmentStart: ArrayLike<number>;
+}
+
+interface LayerActivations {
+  x: Float64Array;
+  xNorm: Float64Array;
+  q: Float64Array;
+  k: Float64Array;
+  v: Float64Array;
+  qRotated: Float64Array;
+  kRotated: Float64Array;
+  /** (B, H, T, T) attention weights. */
+  weights: Float64Array;
+  attention: Float64Array;
+  xMiddle: Float64Array;
+  xMiddleNorm: Float64Array;
+  hidden: Float64Array;
+  activated: Float64Array;
+}
+
+/** What the forward pass leaves. */
+export interface Forward {
+  layers: LayerActivations[];
+  xLast: Float64Array;
+  xLastNorm: Float64Array;
+  /** (B * T, V), before the soft cap. */
+  logits: Float64Array;
+  /** (B * T, V), after softmax of the capped logits. */
+  probabilities: Float64Array;
+  /** (B * T), nats; 0 where masked. */
+  losses: Float64Array;
+}
+
+function parameter(weights: Weights, name: string): Float64Array {
+  const found = weights.get(name);
+  if (!found) throw new Error(`no weight ${name}`);
+  return found;
+}
+
+/** y = x / sqrt(mean(x^2) + eps) over groups of `width`. */
+export function rmsNorm(x: Float64Array, width: number): Float64Array {
+  const y = new Float64Array(x.length);
+  for (let start = 0; start < x.length; start += width) {
+    let sum = 0;
+    for (let i = start; i < start + width; i++) sum += x[i] * x[i];
+    const scale = 1 / Math.sqrt(sum / width + EPSILON);
+    for (let i = start; i < start + width; i++) y[i] = x[i] * scale;
+  }
+  return y;
+}
+
+/** dx of {@link rmsNorm}: dx = s dy - x s^3 mean(x dy). */
+export function rmsNormBackward(x: Float64Array, dy: Float64Array, width: number): Float64Array {
+  const dx = new Float64Array(x.length);
+  for (let start = 0; start < x.length; start += width) {
+    let sum = 0, product = 0;
+    for (let i = start; i < start + width; i++) {
+      sum += x[i] * x[i];
+      product += x[i] * dy[i];
+    }
+    const scale = 1 / Math.sqrt(sum / width + EPSILON);
+    for (let i = start; i < start + width; i++) {
+      dx[i] = scale * dy[i] - x[i] * scale ** 3 * product / width;
+    }
+  }
+  return dx;
+}
+
+/** Rotates the halves of every head by position * theta^(-i / (D / 2)); `sign` -1 undoes it. */
+function rotate(config: ModelConfig, x: Float64Array, sign: number): Float64Array {
+  const { headDim, sequenceLength } = config;
+  const rowWidth = config.numHeads * headDim;
+  const half = headDim / 2;
+  const y = new Float64Array(x.length);
+  for (let start = 0; start < x.length; start += headDim) {
+    const position = Math.floor(start / rowWidth) % sequenceLength;
+    for (let i = 0; i < half; i++) {
+      const angle = sign * position * ROPE_THETA ** (-i / half);
+      const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
+      const [first, second] = [x[start + i], x[start + half + i]];
+      y[start + i] = first * cos - second * sin;
+      y[start + half + i] = first * sin + second * cos;
+    }
+  }
+  return y;
+}
+
+/** Activation and its derivative. gelu is the tanh form of Hendrycks and Gimpel, 2016. */
+const ACTIVATIONS: Record<ModelConfig["activation"], [(u: number) => number, (u: number) => number]> = {
+  relu2: [(u) => Math.max(u, 0) ** 2, (u) => 2 * Math.max(u, 0)],
+  silu: [
+    (u) => u / (1 + Math.exp(-u)),
+    (u) => {
+      const s = 1 / (1 + Math.exp(-u));
+      return s * (1 + u * (1 - s));
+    },
+  ],
+  gelu: [
+    (u) => 0.5 * u * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (u + 0.044715 * u ** 3))),
+    (u) => {
+      const t = Math.tanh(Math.sqrt(2 / Math.PI) * (u + 0.044715 * u ** 3));
+      const inner = Math.sqrt(2 / Math.PI) * (1 + 3 * 0.044715 * u ** 2);
+      return 0.5 * (1 + t) + 0.5 * u * (1 - t * t) * inner;
+    },
+  ],
+};
+
+/** Calls `visit` for every (query row, key row) pair of a head that may attend, with the head's offset. */
+function forEachHead(
+  config: ModelConfig,
+  numSequences: number,
+  visit: (sequence: number, head: number) => void,
+): void {
+  for (let b = 0; b < numSequences; b++) {
+    for (let h = 0; h < config.numHeads; h++) visit(b, h);
+  }
+}
+
+function attend(
+  config: ModelConfig,
+  batch: ReferenceBatch,
+  { q, k, v }: { q: Float64Array; k: Float64Array; v: Float64Array },
+): { weights: Float64Array; out: Float64Array } {
+  const { numHeads: H, headDim: D, sequenceLength: T } = config;
+  const B = batch.tokens.length / T;
+  const out = new Float64Array(q.length);
+  const weights = new Float64Array(B * H * T * T);
+  forEachHead(config, B, (b, h) => {
+    const at = (t: number) => ((b * T + t) * H + h) * D;
+    for (let t = 0; t < T; t++) {
+      const row = ((b * H + h) * T + t) * T;
+      const start = batch.segmentStart[b * T + t];
+      let sum = 0;
+      for (let s = start; s <= t; s++) {
+        let score = 0;
+        for (let i = 0; i < D; i++) score += q[at(t) + i] * k[at(s) + i];
+        sum += weights[row + s] = Math.exp(score / Math.sqrt(D));
+      }
+      for (let s = start; s <= t; s++) {
+        weights[row + s] /= sum;
+        for (let i = 0; i < D; i++) out[at(t) + i] += weights[row + s] * v[at(s) + i];
+      }
+    }
+  });
+  return { weights, out };
+}
+
+function attendBackward(
+  config: ModelConfig,
+  { qRotated: q, kRotated: k, v, weights }: LayerActivations,
+  dOut: Float64Array,
+): { dq: Float64Array; dk: Float64Array; dv: Float64Array } {
+  const { numHeads: H, headDim: D, sequenceLength: T } = config;
+  const [dq, dk, dv] = [0, 1, 2].map(() => new Float64Array(q.length));
+  forEachHead(config, q.length / (T * H * D), (b, h) => {
+    const at = (t: number) => ((b * T + t) * H + h) * D;
+    for (let t = 0; t < T; t++) {
+      const row = ((b * H + h) * T + t) * T;
+      const dWeights = new Float64Array(t + 1);
+      let mean = 0;
+      for (let s = 0; s <= t; s++) {
+        for (let i = 0; i < D; i++) {
+          dWeights[s] += dOut[at(t) + i] * v[at(s) + i];
+          dv[at(s) + i] += weights[row + s] * dOut[at(t) + i];
+        }
+        mean += weights[row + s] * dWeights[s];
+      }
+      for (let s = 0; s <= t; s++) {
+        const dScore = weights[row + s] * (dWeights[s] - mean) / Math.sqrt(D);
+        for (let i = 0; i < D; i++) {
+          dq[at(t) + i] += dScore * k[at(s) + i];
+          dk[at(s) + i] += dScore * q[at(t) + i];
+        }
+      }
+    }
+  });
+  return { dq, dk, dv };
+}
+
+/** The forward pass of a batch. */
+export function referenceForward(config: ModelConfig, weights: Weights, batch: ReferenceBatch): Forward {
+  const { width: C, mlpWidth: M, headDim: D } = config;
+  const HD = config.numHeads * D;
+  const rows = batch.tokens.length;
+  const table = parameter(weights, "wte.weight");
+  let x: Float64Array = new Float64Array(rows * C);
+  for (let r = 0; r < rows; r++) x.set(table.subarray(batch.tokens[r] * C, (batch.tokens[r] + 1) * C), r * C);
+  const layers: LayerActivations[] = [];
+  for (let layer = 0; layer < config.numLayers; layer++) {
+    const weight = (name: string) => parameter(weights, `blocks.${layer}.${name}_proj.weight`);
+    const xNorm = rmsNorm(x, C);
+    const [q, k, v] = ["q", "k", "v"].map((name) => productNT(xNorm, weight(`attn.${name}`), rows, HD, C));
+    const [qRotated, kRotated] = [q, k].map((y) => rotate(config, config.qkNorm ? rmsNorm(y, D) : y, 1));
+    const { weights: attentionWeights, out } = attend(config, batch, { q: qRotated, k: kRotated, v });
+    const xMiddle = productNT(out, weight("attn.o"), rows, C, HD);
+    addInto(xMiddle, x);
+    const xMiddleNorm = rmsNorm(xMiddle, C);
+    const hidden = productNT(xMiddleNorm, weight("mlp.up"), rows, M, C);
+    const activated = hidden.map(ACTIVATIONS[config.activation][0]);
+    layers.push({
+      ...{ x, xNorm, q, k, v, qRotated, kRotated, weights: attentionWeights, attention: out },
+      ...{ xMiddle, xMiddleNorm, hidden, activated },
+    });
+    x = productNT(activated, weight("mlp.down"), rows, C, M);
+    addInto(x, xMiddle);
+  }
+  const xLastNorm = rmsNorm(x, C);
+  const logits = productNT(xLastNorm, parameter(weights, "lm_head.weight"), rows, vocabSize(config), C);
+  return { layers, xLast: x, xLastNorm, logits, ...crossEntropy(config, logits, batch) };
+}
+
+function crossEntropy(
+  config: ModelConfig,
+  logits: Float64Array,
+  batch: ReferenceBatch,
+): { probabilities: Float64Array; losses: Float64Array } {
+  const V = vocabSize(config);
+  const s = config.softcap;
+  const capped = s === null ? logits : logits.map((logit) => s * Math.tanh(logit / s));
+  const probabilities = new Float64Array(logits.length);
+  const losses = new Float64Array(logits.length / V);
+  for (let r = 0; r < losses.length; r++) {
+    const row = capped.subarray(r * V, (r + 1) * V);
+    const most = row.reduce((a, b) => Math.max(a, b));
+    const sum = row.reduce((total, z) => total + Math.exp(z - most), 0);
+    for (let c = 0; c < V; c++) probabilities[r * V + c] = Math.exp(row[c] - most) / sum;
+    if (batch.lossMask[r]) losses[r] = Math.log(sum) + most - row[batch.targets[r]];
+  }
+  return { probabilities, losses };
+}
+
+/**
+ * The gradient of `weight * sum(losses)` by every parameter.
+ *
+ * @param forward What {@link referenceForward} returned for the same arguments.
+ */
+export function referenceBackward(
+  config: ModelConfig,
+  weights: Weights,
+  batch: ReferenceBatch,
+  { forward, weight: lossWeight }: { forward: Forward; weight: number },
+): Weights {
+  const { width: C, mlpWidth: M, headDim: D } = config;
+  const HD = config.numHeads * D;
+  const rows = batch.tokens.length;
+  const V = vocabSize(config);
+  const gradients: Weights = new Map();
+  const dLogits = logitGradient(config, batch, forward, lossWeight);
+  const head = parameter(weights, "lm_head.weight");
+  gradients.set("lm_head.weight", productTN(dLogits, forward.xLastNorm, V, C, rows));
+  const dx = rmsNormBackward(forward.xLast, productNN(dLogits, head, rows, C, V), C);
+  for (let layer = config.numLayers - 1; layer >= 0; layer--) {
+    const saved = forward.layers[layer];
+    const name = (part: string) => `blocks.${layer}.${part}_proj.weight`;
+    const weight = (part: string) => parameter(weights, name(part));
+    const dActivated = productNN(dx, weight("mlp.down"), rows, M, C);
+    gradients.set(name("mlp.down"), productTN(dx, saved.activated, C, M, rows));
+    const slope = ACTIVATIONS[config.activation][1];
+    const dHidden = dActivated.map((d, i) => d * slope(saved.hidden[i]));
+    gradients.set(name("mlp.up"), productTN(dHidden, saved.xMiddleNorm, M, C, rows));
+    addInto(dx, rmsNormBackward(saved.xMiddle, productNN(dHidden, weight("mlp.up"), rows, C, M), C));
+
+    const dAttention = productNN(dx, weight("attn.o"), rows, HD, C);
+    gradients.set(name("attn.o"), productTN(dx, saved.attention, C, HD, rows));
+    const { dq, dk, dv } = attendBackward(config, saved, dAttention);
+    const unrotate = (d: Float64Array, input: Float64Array) =>
+      config.qkNorm ? rmsNormBackward(input, rotate(config, d, -1), D) : rotate(config, d, -1);
+    const dNorm = new Float64Array(rows * C);
+    for (
+      const [part, d] of [["q", unrotate(dq, saved.q)], ["k", unrotate(dk, saved.k)], ["v", dv]] as const
+    ) {
+      gradients.set(name(`attn.${part}`), productTN(d, saved.xNorm, HD, C, rows));
+      addInto(dNorm, productNN(d, weight(`attn.${part}`), rows, C, HD));
+    }
+    addInto(dx, rmsNormBackward(saved.x, dNorm, C));
+  }
+  const dTable = new Float64Array(V * C);
+  for (let r = 0; r < rows; r++) {
+    for (let c = 0; c < C; c++) dTable[batch.tokens[r] * C + c] += dx[r * C + c];
+  }
+  return gradients.set("wte.weight", dTable);
+}
+
+function logitGradient(
+  config: ModelConfig,
+  batch: ReferenceBatch,
+  { logits, probabilities }: Forward,
+  lossWeight: number,
+): Float64Array {
+  const V = vocabSize(config);
+  return logits.map((logit, i) => {
+    const row = Math.floor(i / V);
+    if (!batch.lossMask[row]) return 0;
+    const d = lossWeight * (probabilities[i] - (i % V === batch.targets[row] ? 1 : 0));
+    return config.softcap === null ? d : d * (1 - Math.tanh(logit / config.softcap) ** 2);
+  });
+}
