@@ -165,9 +165,10 @@ export function decodeSimpleChunk(
 function compress(bytes: Uint8Array, compression: Compression): Uint8Array {
   if (compression === "none") return bytes;
   const compressed = compression === "zstd"
-    // With the size known beforehand the frame states it, as in the files of Google's writer.
     ? zstdCompressSync(bytes, {
+      // With the size known beforehand the frame states it, as in the files of Google's writer.
       pledgedSrcSize: bytes.length,
+      chunkSize: zstdBound(bytes.length),
       params: {
         [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
         [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG,
@@ -175,6 +176,14 @@ function compress(bytes: Uint8Array, compression: Compression): Uint8Array {
     })
     : brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
   return concatenate([new BinaryWriter().uint32(bytes.length).finish(), compressed]);
+}
+
+/**
+ * The output buffer for `lengthBytes` of input, above ZSTD_compressBound. With a smaller one Deno 2.9 calls
+ * zstd once too often and an empty second frame follows the first, which Riegeli's readers refuse.
+ */
+function zstdBound(lengthBytes: number): number {
+  return lengthBytes + (lengthBytes >> 7) + 1024;
 }
 
 function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8Array {
