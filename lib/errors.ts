@@ -118,7 +118,7 @@ export function explainFileError(error: unknown, action: string): unknown {
   if (error instanceof Deno.errors.IsADirectory) {
     return new UserError(`Cannot ${action}: it is a directory, a file was wanted; name a file`, cause);
   }
-  if (error instanceof Deno.errors.NotADirectory) {
+  if (error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.AlreadyExists) {
     return new UserError(`Cannot ${action}: a part of the path is not a directory; check the path`, cause);
   }
   if (/os error 28|ENOSPC|no space left/i.test(error.message)) {

@@ -1,0 +1,35 @@
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { VERSION } from "../../lib/version.ts";
+import { runStageProcess } from "./process.ts";
+
+Deno.test("the dispatcher lists the stages, tells its version and refuses an unknown stage", async () => {
+  const help = await runStageProcess(["--help"]);
+  assertEquals(help.code, 0);
+  assertStringIncludes(help.stdout, "probe-rows");
+  assertEquals((await runStageProcess(["--version"])).stdout.trim(), VERSION);
+  const unknown = await runStageProcess(["trian"]);
+  assertEquals(unknown.code, 2);
+  assertEquals(unknown.stderr, "error: Cannot run trian: no such stage; did you mean train?\n");
+});
+
+Deno.test("a stage refuses an unknown option with exit code 2 and one line", async () => {
+  for (
+    const stage of [["synth"], ["import"], ["shard"], ["probe-rows"], ["inspect"], ["train"], [
+      "query",
+      "rtt",
+    ]]
+  ) {
+    const { code, stderr } = await runStageProcess([...stage, "--sede", "1"]);
+    assertEquals(code, 2, stderr);
+    assertEquals(stderr.trim().split("\n").length, 1, stderr);
+    assertStringIncludes(stderr, "did you mean seed?");
+  }
+});
+
+Deno.test("a stage's --help names its options", async () => {
+  const { code, stdout } = await runStageProcess(["probe-rows", "--help"]);
+  assertEquals(code, 0);
+  for (const option of ["--input", "--output", "--max-row-size-mb", "--seed", "--json"]) {
+    assertStringIncludes(stdout, option);
+  }
+});
