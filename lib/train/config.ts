@@ -1,0 +1,197 @@
+/**
+ * The run configuration: the sections `model`, `data`, `optim` and `train`, from a preset or a file and from
+ * `--set` options; and what follows from it, computed here and nowhere else.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { parseConfig } from "../cli/config.ts";
+import { didYouMean } from "../cli/nearest.ts";
+import { formatCount } from "../cli/progress.ts";
+import { ConfigError, explainFileError, FormatError, UsageError } from "../errors.ts";
+import { checkModelConfig, modelConfigSchema, numParameters } from "../model/config.ts";
+import { optimConfigSchema } from "../optim/config.ts";
+import { PRESETS } from "./presets.ts";
+import { trainConfigSchema } from "./schema.ts";
+
+/** Schema of the whole run configuration. */
+export const runConfigSchema = z.strictObject({
+  model: modelConfigSchema,
+  data: z.record(z.string(), z.unknown()).default({}),
+  optim: optimConfigSchema,
+  train: trainConfigSchema,
+});
+
+/** A whole run configuration. */
+export type RunConfig = z.infer<typeof runConfigSchema>;
+
+/** What follows from a run configuration. */
+export interface DerivedConfig {
+  numParameters: number;
+  /** Positions of one optimizer step, padding included. */
+  tokensPerStep: number;
+  /** Positions of the whole run. */
+  totalTokens: number;
+  microBatchesPerStep: number;
+  evalBatches: number;
+}
+
+/**
+ * Loads and checks a configuration.
+ *
+ * @param nameOrFile A preset's name, or a JSON file (anything with a slash or ending in `.json`).
+ * @param sets `KEY=VALUE` texts, applied in order; a value is JSON or else a text.
+ * @throws {ConfigError} If a key is unknown, missing or of a wrong value.
+ * @throws {UsageError} If the preset is unknown or a text has no `=`.
+ * @throws {UserError} If the file cannot be read.
+ */
+export function loadConfig(nameOrFile: string, sets: readonly string[] = []): RunConfig {
+  const raw = loadRaw(nameOrFile);
+  for (const text of sets) applySet(raw, text);
+  return parseRunConfig(raw);
+}
+
+/**
+ * Checks a configuration as parsed from JSON.
+ *
+ * @throws {ConfigError} If a key is unknown, missing or of a wrong value, or two keys do not fit together.
+ */
+export function parseRunConfig(value: unknown): RunConfig {
+  const config = parseConfig<RunConfig>(runConfigSchema, value);
+  checkModelConfig(config.model);
+  const { train } = config;
+  for (const key of ["batchSize", "evalSequences"] as const) {
+    if (train[key] % train.microBatchSize !== 0) {
+      const wanted = `a multiple of train.microBatchSize (${train.microBatchSize}) was wanted`;
+      throw new ConfigError(`train.${key}`, `found ${train[key]}, ${wanted}`);
+    }
+  }
+  return config;
+}
+
+/** Computes what follows from a configuration. */
+export function deriveConfig({ model, train }: RunConfig): DerivedConfig {
+  const tokensPerStep = train.batchSize * model.sequenceLength;
+  return {
+    numParameters: numParameters(model),
+    tokensPerStep,
+    totalTokens: train.steps * tokensPerStep,
+    microBatchesPerStep: train.batchSize / train.microBatchSize,
+    evalBatches: train.evalSequences / train.microBatchSize,
+  };
+}
+
+/** The configuration with as many steps as see at least this many tokens (positions, padding included). */
+export function withTotalTokens(config: RunConfig, totalTokens: number): RunConfig {
+  const steps = Math.ceil(totalTokens / deriveConfig(config).tokensPerStep);
+  return { ...config, train: { ...config.train, steps } };
+}
+
+/** Lines for the user that say what will be trained, derived values included. */
+export function describeConfig(config: RunConfig): string[] {
+  const { model, train } = config;
+  const derived = deriveConfig(config);
+  return [
+    `model: ${
+      formatCount(derived.numParameters)
+    } parameters, ${model.numLayers} layers of width ${model.width}, ` +
+    `${model.numHeads} heads of ${model.headDim}, sequences of ${model.sequenceLength} tokens`,
+    `run: ${train.steps} steps of ${train.batchSize} sequences (${
+      formatCount(derived.tokensPerStep)
+    } tokens, ` +
+    `${derived.microBatchesPerStep} x ${train.microBatchSize}), ${
+      formatCount(derived.totalTokens)
+    } tokens in all`,
+  ];
+}
+
+/** Keys of `train` that decide when a run is looked at, not what its losses are. */
+const OBSERVING_KEYS: readonly string[] = [
+  "train.logEverySteps",
+  "train.evalEverySteps",
+  "train.evalSequences",
+  "train.checkpointEverySteps",
+  "train.keepCheckpoints",
+  "train.maxSkippedSteps",
+];
+
+/**
+ * The first key in which two configurations would train differently.
+ *
+ * @returns The dotted path and both values as JSON, or undefined if runs of both have the same losses.
+ */
+export function firstDifference(
+  a: RunConfig,
+  b: RunConfig,
+): { keyPath: string; a: string; b: string } | undefined {
+  const [flatA, flatB] = [flatten(a), flatten(b)];
+  const keys = [...new Set([...flatA.keys(), ...flatB.keys()])];
+  const keyPath = keys.find((key) => !OBSERVING_KEYS.includes(key) && flatA.get(key) !== flatB.get(key));
+  if (keyPath === undefined) return undefined;
+  return { keyPath, a: flatA.get(keyPath) ?? "nothing", b: flatB.get(keyPath) ?? "nothing" };
+}
+
+/** Dotted path of every leaf -> its JSON. */
+function flatten(value: unknown, path = "", into = new Map<string, string>()): Map<string, string> {
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+    for (const [key, inner] of Object.entries(value)) flatten(inner, path ? `${path}.${key}` : key, into);
+  } else if (value !== undefined) {
+    into.set(path, JSON.stringify(value));
+  }
+  return into;
+}
+
+function loadRaw(nameOrFile: string): Record<string, unknown> {
+  if (!/[/\\]|\.json$/.test(nameOrFile)) {
+    const preset = PRESETS.get(nameOrFile);
+    if (preset) return structuredClone(preset);
+    const hint = didYouMean(nameOrFile, [...PRESETS.keys()]);
+    throw new UsageError(`Cannot use --config ${nameOrFile}: no preset has that name${hint}`);
+  }
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(nameOrFile);
+  } catch (error) {
+    throw explainFileError(error, `read ${nameOrFile}`);
+  }
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch (cause) {
+    throw new FormatError("it is no JSON, a run configuration was wanted", { path: nameOrFile, cause });
+  }
+  throw new FormatError("it is no JSON object, a run configuration was wanted", { path: nameOrFile });
+}
+
+function applySet(raw: Record<string, unknown>, text: string): void {
+  const equals = text.indexOf("=");
+  if (equals < 1) {
+    throw new UsageError(`Cannot use --set ${text}: KEY=VALUE was wanted, such as train.steps=100`);
+  }
+  const keyPath = text.slice(0, equals).trim();
+  const keys = keyPath.split(".");
+  const last = keys.pop() ?? "";
+  let at = raw;
+  for (const key of keys) {
+    if (!Object.hasOwn(at, key)) Object.defineProperty(at, key, { value: {}, ...PLAIN });
+    const inner = at[key];
+    if (!isObject(inner)) throw new ConfigError(keyPath, `${key} is a value, it has no keys`);
+    at = inner;
+  }
+  Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
+}
+
+/** As an assignment makes a property, also for a key such as `__proto__`. */
+const PLAIN = { writable: true, enumerable: true, configurable: true };
+
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

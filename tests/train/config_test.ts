@@ -1,0 +1,115 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { ConfigError, FormatError, UsageError, UserError } from "../../lib/errors.ts";
+import {
+  deriveConfig,
+  describeConfig,
+  firstDifference,
+  loadConfig,
+  parseRunConfig,
+  withTotalTokens,
+} from "../../lib/train/config.ts";
+import { PRESETS } from "../../lib/train/presets.ts";
+
+Deno.test("loadConfig() takes every preset", () => {
+  for (const name of PRESETS.keys()) {
+    const config = loadConfig(name);
+    assertEquals(parseRunConfig(JSON.parse(JSON.stringify(config))), config);
+    assertEquals(describeConfig(config).length, 2);
+  }
+});
+
+Deno.test("loadConfig() applies --set in order, with the type that the key has", () => {
+  const config = loadConfig("demo", [
+    "train.steps=7",
+    "train.steps=9",
+    "model.softcap=null",
+    "model.qkNorm=false",
+    "model.vocabulary=v1",
+    "optim.groups.head.learningRate=1e-3",
+  ]);
+  assertEquals(config.train.steps, 9);
+  assertEquals(config.model.softcap, null);
+  assertEquals(config.model.qkNorm, false);
+  assertEquals(config.model.vocabulary, "v1");
+  assertEquals(config.optim.groups.head.learningRate, 0.001);
+});
+
+Deno.test("loadConfig() leaves the preset itself unchanged", () => {
+  loadConfig("demo", ["train.steps=7"]);
+  assert(loadConfig("demo").train.steps !== 7);
+});
+
+Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key path", () => {
+  const cases: [string, string, string][] = [
+    ["train.stepz=3", "train.stepz", "did you mean steps?"],
+    ["trian.steps=3", "trian", "did you mean train?"],
+    ["model.numLayer=3", "model.numLayer", "did you mean numLayers?"],
+    ["train.steps=many", "train.steps", '"many"'],
+    ["train.steps=1.5", "train.steps", "an integer was wanted"],
+    ["train.steps=0", "train.steps", "at least 1"],
+    ["train.steps.x=3", "train.steps.x", "it has no keys"],
+    ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],
+    ["model.width=130", "model.width", "a multiple of 4"],
+    ["__proto__.x=1", "__proto__", "unknown"],
+  ];
+  for (const [set, keyPath, message] of cases) {
+    const error = assertThrows(() => loadConfig("demo", [set]), ConfigError, message);
+    assertEquals(error.keyPath, keyPath);
+    assertEquals(error.exitCode, 2);
+  }
+});
+
+Deno.test("loadConfig() refuses a --set without = and an unknown preset", () => {
+  assertThrows(() => loadConfig("demo", ["train.steps"]), UsageError, "KEY=VALUE");
+  assertThrows(() => loadConfig("dmeo"), UsageError, "did you mean demo?");
+});
+
+Deno.test("loadConfig() reads a file and says what is wrong with it", () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const path = join(folder, "mine.json");
+    assertThrows(() => loadConfig(path), UserError, "no such file");
+    Deno.writeTextFileSync(path, "{");
+    assertThrows(() => loadConfig(path), FormatError, "no JSON");
+    Deno.writeTextFileSync(path, "[]");
+    assertThrows(() => loadConfig(path), FormatError, "no JSON object");
+    Deno.writeTextFileSync(path, JSON.stringify(PRESETS.get("demo")));
+    assertEquals(loadConfig(path, ["train.steps=3"]), loadConfig("demo", ["train.steps=3"]));
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("deriveConfig() and withTotalTokens() count positions", () => {
+  const config = loadConfig("demo", ["train.batchSize=32", "train.microBatchSize=8", "train.steps=10"]);
+  const derived = deriveConfig(config);
+  assertEquals(derived.microBatchesPerStep, 4);
+  assertEquals(derived.tokensPerStep, 32 * 256);
+  assertEquals(derived.totalTokens, 10 * 32 * 256);
+  assertEquals(withTotalTokens(config, 3 * 32 * 256).train.steps, 3);
+  assertEquals(withTotalTokens(config, 3 * 32 * 256 + 1).train.steps, 4);
+});
+
+Deno.test("firstDifference() finds what changes the losses and passes over what does not", () => {
+  const config = loadConfig("demo");
+  const with_ = (...sets: string[]) => loadConfig("demo", sets);
+  assertEquals(firstDifference(config, with_()), undefined);
+  assertEquals(
+    firstDifference(config, with_("train.logEverySteps=7", "train.keepCheckpoints=9")),
+    undefined,
+  );
+  assertEquals(firstDifference(config, with_("model.softcap=null")), {
+    keyPath: "model.softcap",
+    a: "15",
+    b: "null",
+  });
+  assertEquals(
+    firstDifference(config, with_("train.microBatchSize=4"))?.keyPath,
+    "train.microBatchSize",
+  );
+  assertEquals(
+    firstDifference(config, with_("optim.groups.head.beta1=0.5"))?.keyPath,
+    "optim.groups.head.beta1",
+  );
+});
