@@ -1,0 +1,290 @@
+/**
+ * Checkpoints: `checkpoints/step-00000200/` with `model.safetensors`, `optimizer.safetensors` and `state.json`,
+ * and `checkpoints/latest`, a text file with the name of the newest one.
+ *
+ * A checkpoint is written under a temporary name, flushed and renamed, and `latest` is replaced last; so a kill
+ * at any moment leaves the one before usable. What was damaged later is found by its checksums.
+ * Design 02-formats 2.7.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { basename, join } from "@std/path";
+import { explainFileError, FormatError, UserError } from "../errors.ts";
+import { removeStaleTemporaries, syncDirectory, writeFileAtomic } from "../files/atomic.ts";
+import { exists } from "../files/inputs.ts";
+import { parameterShapes } from "../model/config.ts";
+import { type CheckpointState, readState, writeState } from "./checkpoint_state.ts";
+import type { RunConfig } from "./config.ts";
+import {
+  readSafetensors,
+  type SafetensorsContent,
+  type SafetensorsFile,
+  writeSafetensors,
+} from "./safetensors.ts";
+
+/** What is saved; the checksums are added. */
+export interface CheckpointContent {
+  state: Omit<CheckpointState, "files">;
+  /** Parameters by the names of the configuration's shapes. */
+  weights: Map<string, Float32Array>;
+  /** Optimizer tensors by name, and the shape of each. */
+  optimizer: Map<string, Float32Array>;
+  optimizerShapes: Map<string, number[]>;
+}
+
+/** A checkpoint as read for a query or an evaluation. */
+export interface LoadedCheckpoint {
+  /** The folder it was read from. */
+  directory: string;
+  config: RunConfig;
+  state: CheckpointState;
+  /** Parameters by name, row-major. */
+  weights: Map<string, Float32Array>;
+}
+
+/** A checkpoint as read to go on training. */
+export interface ResumableCheckpoint extends LoadedCheckpoint {
+  optimizer: Map<string, Float32Array>;
+}
+
+const STEP_NAME = /^step-(\d{8,})$/;
+const LATEST = "latest";
+
+/** The folder name of a step's checkpoint. */
+export function stepName(step: number): string {
+  return `step-${String(step).padStart(8, "0")}`;
+}
+
+/**
+ * Saves a checkpoint and makes it the latest; older ones are deleted but for the last ones and the best.
+ *
+ * @param checkpointsDir The folder of all checkpoints of the run.
+ * @param content What to save.
+ * @param options `keep`: how many of the last ones stay.
+ * @returns The checkpoint's folder.
+ * @throws {UserError} If it cannot be written; what was there before is then still whole.
+ */
+export function saveCheckpoint(
+  checkpointsDir: string,
+  content: CheckpointContent,
+  options: { keep: number },
+): string {
+  const name = stepName(content.state.step);
+  const directory = join(checkpointsDir, name);
+  const temporary = `${directory}.${Deno.pid}.tmp`;
+  try {
+    removeStaleTemporaries(checkpointsDir);
+    Deno.mkdirSync(temporary, { recursive: true });
+    writeFiles(temporary, content);
+    removeWhole(directory);
+    Deno.renameSync(temporary, directory);
+    syncDirectory(checkpointsDir);
+    writeFileAtomic(join(checkpointsDir, LATEST), `${name}\n`);
+  } catch (error) {
+    removeWhole(temporary);
+    throw explainFileError(error, `write checkpoint ${directory}`);
+  }
+  prune(checkpointsDir, content.state.step, options.keep);
+  return directory;
+}
+
+function writeFiles(folder: string, { state, weights, optimizer, optimizerShapes }: CheckpointContent): void {
+  const metadata = { format: "pt", config: JSON.stringify(state.config), step: String(state.step) };
+  const shapes = parameterShapes(state.config.model);
+  const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
+    writeSafetensors(join(folder, name), content);
+  const files = {
+    model: write("model.safetensors", { shapes, tensors: weights, metadata }),
+    optimizer: write("optimizer.safetensors", { shapes: optimizerShapes, tensors: optimizer, metadata }),
+  };
+  writeState(folder, { ...state, files });
+}
+
+/**
+ * Reads the weights and configuration of a checkpoint.
+ *
+ * @param path A run directory, its `checkpoints` folder, or one checkpoint's folder.
+ * @param options `which`: of several, the `latest` (default) or the `best` by validation loss; `onNote` is
+ *   called with a line for the user when a damaged checkpoint was passed over.
+ * @throws {UserError} If there is no checkpoint.
+ * @throws {FormatError} If it is damaged and there is no earlier one.
+ */
+export function loadCheckpoint(
+  path: string,
+  options: { which?: "latest" | "best"; onNote?: (line: string) => void } = {},
+): LoadedCheckpoint {
+  const { folders, isSingle } = candidates(path, options.which ?? "latest");
+  if (folders.length === 0) {
+    throw new UserError(
+      `Cannot read a checkpoint from ${path}: there is none, a run directory was wanted; ` +
+        `make one with deno task train --data DIR --run ${path}`,
+    );
+  }
+  if (isSingle) return readCheckpoint(folders[0]);
+  return firstWhole(folders, readCheckpoint, options.onNote);
+}
+
+/**
+ * Reads the latest whole checkpoint of a run with its optimizer state.
+ *
+ * @param checkpointsDir The folder of all checkpoints of the run; it may not exist.
+ * @param options `onNote`: as for {@link loadCheckpoint}.
+ * @returns The checkpoint, or undefined if the run has none.
+ * @throws {FormatError} If there are checkpoints and all are damaged.
+ */
+export function loadForResume(
+  checkpointsDir: string,
+  options: { onNote?: (line: string) => void } = {},
+): ResumableCheckpoint | undefined {
+  if (!exists(checkpointsDir)) return undefined;
+  const folders = newestFirst(checkpointsDir);
+  if (folders.length === 0) return undefined;
+  return firstWhole(folders, (folder) => {
+    const checkpoint = readCheckpoint(folder);
+    const { optimizer } = checkpoint.state.files;
+    return {
+      ...checkpoint,
+      optimizer: readVerified(join(folder, "optimizer.safetensors"), optimizer).tensors,
+    };
+  }, options.onNote);
+}
+
+/** The states of the checkpoints of a folder, by step; damaged ones are left out. */
+export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
+  const states = stepsIn(checkpointsDir).flatMap((step) => {
+    try {
+      return [readState(join(checkpointsDir, stepName(step)))];
+    } catch (error) {
+      if (error instanceof UserError) return [];
+      throw error;
+    }
+  });
+  return states;
+}
+
+function candidates(path: string, which: "latest" | "best"): { folders: string[]; isSingle: boolean } {
+  if (!exists(path)) {
+    throw new UserError(`Cannot read a checkpoint from ${path}: no such file or directory; check the path`);
+  }
+  if (exists(join(path, "state.json")) || STEP_NAME.test(basename(path))) {
+    return { folders: [path], isSingle: true };
+  }
+  const nested = join(path, "checkpoints");
+  const checkpointsDir = exists(nested) ? nested : path;
+  const folders = newestFirst(checkpointsDir);
+  const best = which === "best" ? bestStep(listCheckpoints(checkpointsDir)) : undefined;
+  if (best === undefined) return { folders, isSingle: false };
+  return { folders: [join(checkpointsDir, stepName(best))], isSingle: true };
+}
+
+/** The folder that `latest` names, then the others from the highest step down. */
+function newestFirst(checkpointsDir: string): string[] {
+  const steps = stepsIn(checkpointsDir).reverse();
+  const path = join(checkpointsDir, LATEST);
+  const named = exists(path) ? STEP_NAME.exec(Deno.readTextFileSync(path).trim())?.[1] : undefined;
+  const latest = named === undefined ? Infinity : Number(named);
+  const order = [...steps.filter((step) => step <= latest), ...steps.filter((step) => step > latest)];
+  return order.map((step) => join(checkpointsDir, stepName(step)));
+}
+
+function firstWhole<T>(folders: string[], read: (folder: string) => T, onNote?: (line: string) => void): T {
+  let firstError: unknown;
+  for (const folder of folders) {
+    try {
+      const whole = read(folder);
+      if (firstError instanceof Error) onNote?.(`${firstError.message}; using ${folder} instead`);
+      return whole;
+    } catch (error) {
+      if (!isDamage(error)) throw error;
+      firstError ??= error;
+    }
+  }
+  throw firstError;
+}
+
+/** Whether an error means that this checkpoint is not whole: damaged bytes, or a file that is not there. */
+function isDamage(error: unknown): boolean {
+  return error instanceof FormatError ||
+    (error instanceof UserError && error.cause instanceof Deno.errors.NotFound);
+}
+
+function readCheckpoint(directory: string): LoadedCheckpoint {
+  const state = readState(directory);
+  const path = join(directory, "model.safetensors");
+  const { tensors: weights, shapes } = readVerified(path, state.files.model);
+  for (const [name, shape] of parameterShapes(state.config.model)) {
+    const found = shapes.get(name);
+    if (found?.join() !== shape.join()) {
+      throw new FormatError(`parameter ${name} has shape [${found ?? "none"}], [${shape}] was wanted`, {
+        path,
+      });
+    }
+  }
+  return { directory, config: state.config, state, weights };
+}
+
+function readVerified(path: string, wanted: SafetensorsFile): SafetensorsContent {
+  const sha256 = sha256OfFile(path);
+  if (sha256 !== wanted.sha256) {
+    throw new FormatError("its checksum does not match state.json, it was damaged or cut short", { path });
+  }
+  return readSafetensors(path);
+}
+
+function sha256OfFile(path: string): string {
+  try {
+    using file = Deno.openSync(path);
+    const hash = createHash("sha256");
+    const chunk = new Uint8Array(1 << 20);
+    for (let count = file.readSync(chunk); count !== null; count = file.readSync(chunk)) {
+      hash.update(chunk.subarray(0, count));
+    }
+    return hash.digest("hex");
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+/** Deletes checkpoints but the last `keep` up to `step` and the best; later ones are of an abandoned line. */
+function prune(checkpointsDir: string, step: number, keep: number): void {
+  const steps = stepsIn(checkpointsDir);
+  const kept = new Set(steps.filter((other) => other <= step).slice(-keep));
+  const best = bestStep(listCheckpoints(checkpointsDir).filter((state) => state.step <= step));
+  for (const other of steps) {
+    if (!kept.has(other) && other !== best) removeWhole(join(checkpointsDir, stepName(other)));
+  }
+}
+
+function bestStep(states: CheckpointState[]): number | undefined {
+  let best: CheckpointState | undefined;
+  for (const state of states) {
+    if (state.evalLoss === null) continue;
+    if (best?.evalLoss === undefined || best.evalLoss === null || state.evalLoss < best.evalLoss) {
+      best = state;
+    }
+  }
+  return best?.step;
+}
+
+/** The steps that have a folder, ascending. */
+function stepsIn(checkpointsDir: string): number[] {
+  const steps: number[] = [];
+  try {
+    for (const entry of Deno.readDirSync(checkpointsDir)) {
+      const match = STEP_NAME.exec(entry.name);
+      if (match && entry.isDirectory) steps.push(Number(match[1]));
+    }
+  } catch (error) {
+    throw explainFileError(error, `read ${checkpointsDir}`);
+  }
+  return steps.sort((a, b) => a - b);
+}
+
+/** Deletes a folder; renamed first, so that a kill in between leaves no half of it under its name. */
+function removeWhole(folder: string): void {
+  if (!exists(folder)) return;
+  const doomed = `${folder.replace(/\.\d+\.tmp$/, "")}.old.${Deno.pid}.tmp`;
+  Deno.renameSync(folder, doomed);
+  Deno.removeSync(doomed, { recursive: true });
+}

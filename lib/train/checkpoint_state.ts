@@ -1,0 +1,89 @@
+/**
+ * `state.json` of a checkpoint: all that a run needs to go on, beside the tensors, and checksums of the three
+ * files, so that damage is found before it is trained on.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { join } from "@std/path";
+import { z } from "zod";
+import { explainFileError, FormatError } from "../errors.ts";
+import { writeJsonAtomic } from "../files/atomic.ts";
+import { parseRunConfig, type RunConfig } from "./config.ts";
+
+const fileSchema = z.object({ sizeBytes: z.number(), sha256: z.string() });
+
+const stateSchema = z.object({
+  /** Software version that wrote it. */
+  version: z.string(),
+  /** Optimizer steps done. */
+  step: z.int().min(0),
+  seed: z.int(),
+  config: z.record(z.string(), z.unknown()),
+  /** Stands for the training and validation data; see data_fingerprint.ts. */
+  dataFingerprint: z.string(),
+  /** Where the loader goes on. */
+  position: z.unknown(),
+  /** The last steps' training losses in nats per token; null where not finite. */
+  losses: z.array(z.object({ step: z.int(), loss: z.number().nullable() })),
+  /** Loss on the validation batches after this step in nats per token; null where it was not evaluated. */
+  evalLoss: z.number().nullable(),
+  /** Steps whose update was skipped: in all, and in a row up to now. */
+  numSkippedSteps: z.int(),
+  numSkippedInRow: z.int(),
+  files: z.object({ model: fileSchema, optimizer: fileSchema }),
+});
+
+/** What `state.json` says. */
+export type CheckpointState = Omit<z.infer<typeof stateSchema>, "config"> & { config: RunConfig };
+
+/** Writes `state.json` into a folder. */
+export function writeState(folder: string, state: CheckpointState): void {
+  writeJsonAtomic(join(folder, "state.json"), { sha256: stateSha256(state), ...state });
+}
+
+/**
+ * Reads `state.json` of a folder.
+ *
+ * @throws {UserError} If there is none.
+ * @throws {FormatError} If it is damaged.
+ * @throws {ConfigError} If its configuration is of another version of this program.
+ */
+export function readState(folder: string): CheckpointState {
+  const path = join(folder, "state.json");
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(path);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+  const { sha256, state } = parseState(text, path);
+  if (sha256 !== stateSha256(state)) {
+    throw new FormatError("its checksum does not match, it was damaged or edited", { path });
+  }
+  return { ...state, config: parseRunConfig(state.config) };
+}
+
+function parseState(
+  text: string,
+  path: string,
+): { sha256: string; state: z.infer<typeof stateSchema> } {
+  try {
+    const { sha256, ...rest } = z.looseObject({ sha256: z.string() }).parse(JSON.parse(text));
+    return { sha256, state: stateSchema.parse(rest) };
+  } catch (cause) {
+    throw new FormatError("it is no checkpoint state, it was damaged or cut short", { path, cause });
+  }
+}
+
+/** Of the JSON with sorted keys, so that neither layout nor order counts. */
+function stateSha256(state: unknown): string {
+  const sorted = JSON.stringify(
+    state,
+    (_key, value) =>
+      typeof value === "object" && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => a < b ? -1 : 1))
+        : value,
+  );
+  return createHash("sha256").update(sorted).digest("hex");
+}

@@ -1,0 +1,209 @@
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError, UserError } from "../../lib/errors.ts";
+import { exists } from "../../lib/files/inputs.ts";
+import { parameterShapes } from "../../lib/model/config.ts";
+import {
+  type CheckpointContent,
+  listCheckpoints,
+  loadCheckpoint,
+  loadForResume,
+  saveCheckpoint,
+  stepName,
+} from "../../lib/train/checkpoint.ts";
+import { loadConfig } from "../../lib/train/config.ts";
+import { readSafetensorsHeader } from "../../lib/train/safetensors.ts";
+
+const CONFIG = loadConfig("demo", [
+  "model.numLayers=1",
+  "model.width=4",
+  "model.numHeads=1",
+  "model.headDim=4",
+  "model.mlpWidth=4",
+]);
+
+function contentAt(step: number, evalLoss: number | null = null): CheckpointContent {
+  const filled = (length: number, seed: number) => Float32Array.from({ length }, (_, i) => (i + seed) / 7);
+  const shapes = parameterShapes(CONFIG.model);
+  const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
+  const moments = [...shapes].flatMap(([name, shape]) =>
+    ["exp_avg", "exp_avg_sq"].map((moment): [string, number[]] => [`${name}.${moment}`, shape])
+  );
+  return {
+    state: {
+      version: "0.0.0",
+      step,
+      seed: 3,
+      config: CONFIG,
+      dataFingerprint: "data",
+      position: { epoch: 0, index: step },
+      losses: [{ step, loss: 1 / 3 }],
+      evalLoss,
+      numSkippedSteps: 0,
+      numSkippedInRow: 0,
+    },
+    weights: new Map([...shapes].map(([name, shape], i) => [name, filled(size(shape), step + i)])),
+    optimizer: new Map(moments.map(([name, shape], i) => [name, filled(size(shape), step - i)])),
+    optimizerShapes: new Map(moments),
+  };
+}
+
+function inRun(work: (checkpointsDir: string, run: string) => void): void {
+  const run = Deno.makeTempDirSync();
+  try {
+    work(join(run, "checkpoints"), run);
+  } finally {
+    Deno.removeSync(run, { recursive: true });
+  }
+}
+
+function saveSteps(checkpointsDir: string, steps: number[], keep = 10): void {
+  for (const step of steps) saveCheckpoint(checkpointsDir, contentAt(step), { keep });
+}
+
+function stepsOf(checkpointsDir: string): number[] {
+  return listCheckpoints(checkpointsDir).map(({ step }) => step);
+}
+
+function flipByte(path: string, offsetBytes: number): void {
+  const bytes = Deno.readFileSync(path);
+  bytes[offsetBytes < 0 ? bytes.length + offsetBytes : offsetBytes] ^= 1;
+  Deno.writeFileSync(path, bytes);
+}
+
+Deno.test("loadForResume() gives back what saveCheckpoint() was given", () => {
+  inRun((checkpointsDir) => {
+    const saved = contentAt(200, 2.5);
+    const directory = saveCheckpoint(checkpointsDir, saved, { keep: 3 });
+    assertEquals(Deno.readTextFileSync(join(checkpointsDir, "latest")), "step-00000200\n");
+    const loaded = loadForResume(checkpointsDir);
+    assert(loaded);
+    const { files, ...state } = loaded.state;
+    assertEquals(state, saved.state);
+    assertEquals(new Map([...loaded.weights].sort()), new Map([...saved.weights].sort()));
+    assertEquals(new Map([...loaded.optimizer].sort()), new Map([...saved.optimizer].sort()));
+    assertEquals(files.model.sizeBytes, Deno.statSync(join(directory, "model.safetensors")).size);
+    const { metadata } = readSafetensorsHeader(join(directory, "model.safetensors"));
+    assertEquals(JSON.parse(metadata.config), CONFIG);
+  });
+});
+
+Deno.test("saveCheckpoint() writes equal bytes for equal content", () => {
+  const files = ["model.safetensors", "optimizer.safetensors", "state.json"];
+  const bytes = [0, 1].map(() => {
+    let read: Uint8Array[] = [];
+    inRun((checkpointsDir) => {
+      const directory = saveCheckpoint(checkpointsDir, contentAt(5), { keep: 1 });
+      read = files.map((name) => Deno.readFileSync(join(directory, name)));
+    });
+    return read;
+  });
+  assertEquals(bytes[0], bytes[1]);
+});
+
+Deno.test("loadCheckpoint() takes a run, its checkpoints folder or one checkpoint", () => {
+  inRun((checkpointsDir, run) => {
+    saveSteps(checkpointsDir, [100, 200]);
+    assertEquals(loadCheckpoint(run).state.step, 200);
+    assertEquals(loadCheckpoint(checkpointsDir).state.step, 200);
+    assertEquals(loadCheckpoint(join(checkpointsDir, stepName(100))).state.step, 100);
+  });
+});
+
+Deno.test("loadCheckpoint() says in one line that there is no checkpoint", () => {
+  inRun((checkpointsDir, run) => {
+    assertThrows(() => loadCheckpoint(run), UserError, "deno task train");
+    assertThrows(() => loadCheckpoint(join(run, "other")), UserError, "no such file");
+    assertEquals(loadForResume(checkpointsDir), undefined);
+    Deno.mkdirSync(checkpointsDir);
+    assertEquals(loadForResume(checkpointsDir), undefined);
+  });
+});
+
+Deno.test("saveCheckpoint() keeps the last ones and the best", () => {
+  inRun((checkpointsDir, run) => {
+    const evalLosses = [3, 1, null, 2, 1, 4];
+    evalLosses.forEach((evalLoss, i) =>
+      saveCheckpoint(checkpointsDir, contentAt((i + 1) * 10, evalLoss), { keep: 2 })
+    );
+    assertEquals(stepsOf(checkpointsDir), [20, 50, 60]);
+    assertEquals(loadCheckpoint(run, { which: "best" }).state.step, 20);
+    saveCheckpoint(checkpointsDir, contentAt(70, 0.5), { keep: 2 });
+    assertEquals(stepsOf(checkpointsDir), [60, 70]);
+    assertEquals(loadCheckpoint(run, { which: "best" }).state.step, 70);
+  });
+});
+
+Deno.test("saveCheckpoint() replaces a damaged one and drops later ones", () => {
+  inRun((checkpointsDir) => {
+    saveSteps(checkpointsDir, [10, 20, 30]);
+    saveSteps(checkpointsDir, [20]);
+    assertEquals(stepsOf(checkpointsDir), [10, 20]);
+    assertEquals(loadForResume(checkpointsDir)?.state.step, 20);
+  });
+});
+
+Deno.test("loadForResume() passes over a damaged checkpoint and says so in one line", () => {
+  for (const name of ["model.safetensors", "optimizer.safetensors", "state.json"]) {
+    for (const damage of ["flip", "cut", "delete"]) {
+      inRun((checkpointsDir) => {
+        saveSteps(checkpointsDir, [100, 200]);
+        const path = join(checkpointsDir, stepName(200), name);
+        if (damage === "flip") flipByte(path, -40);
+        else if (damage === "cut") Deno.truncateSync(path, 50);
+        else Deno.removeSync(path);
+        const notes: string[] = [];
+        const loaded = loadForResume(checkpointsDir, { onNote: (line) => notes.push(line) });
+        assertEquals(loaded?.state.step, 100, `${name} ${damage}`);
+        assertEquals(notes.length, 1);
+        assertStringIncludes(notes[0], name);
+        assertStringIncludes(notes[0], `using ${join(checkpointsDir, stepName(100))} instead`);
+        assert(!notes[0].includes("\n"));
+      });
+    }
+  }
+});
+
+Deno.test("loadForResume() throws when every checkpoint is damaged", () => {
+  inRun((checkpointsDir) => {
+    saveSteps(checkpointsDir, [100, 200]);
+    for (const step of [100, 200]) flipByte(join(checkpointsDir, stepName(step), "model.safetensors"), -1);
+    assertThrows(() => loadForResume(checkpointsDir), FormatError, "step-00000200");
+  });
+});
+
+Deno.test("loadCheckpoint() refuses a damaged checkpoint that was named itself", () => {
+  inRun((checkpointsDir, run) => {
+    saveSteps(checkpointsDir, [100, 200]);
+    const folder = join(checkpointsDir, stepName(200));
+    flipByte(join(folder, "model.safetensors"), 100);
+    assertThrows(() => loadCheckpoint(folder), FormatError, "checksum");
+    assertEquals(loadCheckpoint(run).state.step, 100);
+  });
+});
+
+Deno.test("loadForResume() finds the newest checkpoint without latest, and ignores what a kill left", () => {
+  inRun((checkpointsDir) => {
+    saveSteps(checkpointsDir, [100, 200]);
+    const latest = join(checkpointsDir, "latest");
+    for (const content of [undefined, "", "step-00009999\n", "rubbish"]) {
+      if (content === undefined) Deno.removeSync(latest);
+      else Deno.writeTextFileSync(latest, content);
+      assertEquals(loadForResume(checkpointsDir)?.state.step, 200);
+    }
+    const torn = join(checkpointsDir, `${stepName(300)}.123.tmp`);
+    Deno.mkdirSync(torn);
+    Deno.writeTextFileSync(join(torn, "state.json"), "{");
+    assertEquals(loadForResume(checkpointsDir)?.state.step, 200);
+    saveSteps(checkpointsDir, [300]);
+    assert(!exists(torn));
+  });
+});
+
+Deno.test("loadForResume() goes by latest when a kill came before it was replaced", () => {
+  inRun((checkpointsDir) => {
+    saveSteps(checkpointsDir, [100, 200]);
+    Deno.writeTextFileSync(join(checkpointsDir, "latest"), "step-00000100\n");
+    assertEquals(loadForResume(checkpointsDir)?.state.step, 100);
+  });
+});
