@@ -10,6 +10,7 @@ import { didYouMean } from "../cli/nearest.ts";
 import { formatCount } from "../cli/progress.ts";
 import { ConfigError, explainFileError, FormatError, UsageError } from "../errors.ts";
 import { checkModelConfig, modelConfigSchema, numParameters } from "../model/config.ts";
+import { DEFAULT_SAMPLING, samplingSchema } from "../loader/sampling_config.ts";
 import { optimConfigSchema } from "../optim/config.ts";
 import { PRESETS } from "./presets.ts";
 import { trainConfigSchema } from "./schema.ts";
@@ -17,7 +18,7 @@ import { trainConfigSchema } from "./schema.ts";
 /** Schema of the whole run configuration. */
 export const runConfigSchema = z.strictObject({
   model: modelConfigSchema,
-  data: z.record(z.string(), z.unknown()).default({}),
+  data: samplingSchema.default(DEFAULT_SAMPLING),
   optim: optimConfigSchema,
   train: trainConfigSchema,
 });

@@ -1,0 +1,31 @@
+/**
+ * A short text that stands for the data of a run, so that a run is not resumed on other data.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { join, relative } from "@std/path";
+import { fingerprint, listInputs } from "../files/inputs.ts";
+import { exists } from "../files/inputs.ts";
+import { readManifest } from "../files/manifest.ts";
+
+/**
+ * Fingerprints the probe rows of a folder: names and sizes of its files, and their checksums where the folder's
+ * manifest has them. Times of change do not count, so a copied folder is the same data.
+ *
+ * @param folder A folder as `probe-rows` writes it.
+ * @returns 16 hexadecimal digits.
+ * @throws {UserError} If it holds no probe rows.
+ */
+export function dataFingerprint(folder: string): string {
+  const manifestPath = join(folder, "manifest.json");
+  const outputs = exists(manifestPath) ? readManifest(manifestPath)?.outputs ?? [] : [];
+  const checksums = new Map(outputs.map(({ path, sha256 }) => [path, sha256]));
+  const files = listInputs([folder], { extensions: [".arrayrecord"], wanted: "probe rows" });
+  const hash = createHash("sha256");
+  for (const file of files) {
+    const name = relative(folder, file).replaceAll("\\", "/");
+    hash.update(JSON.stringify([name, fingerprint(file).sizeBytes, checksums.get(name) ?? null]));
+  }
+  return hash.digest("hex").slice(0, 16);
+}

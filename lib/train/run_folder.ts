@@ -1,0 +1,99 @@
+/**
+ * The folder of a run: `checkpoints/`, `metrics.jsonl`, `manifest.json`, and a lock that keeps a second trainer
+ * out while the first runs.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { explainFileError, UserError } from "../errors.ts";
+import { removeStaleTemporaries } from "../files/atomic.ts";
+import { exists } from "../files/inputs.ts";
+import { type Manifest, newManifest, readManifest, writeManifest } from "../files/manifest.ts";
+
+const STAGE = "train";
+const LOCK = "train.lock";
+
+/** An open, locked run folder. */
+export class RunFolder {
+  readonly checkpointsDir: string;
+  readonly metricsPath: string;
+  readonly manifestPath: string;
+  readonly #lock: Deno.FsFile;
+
+  private constructor(readonly path: string, lock: Deno.FsFile) {
+    this.checkpointsDir = join(path, "checkpoints");
+    this.metricsPath = join(path, "metrics.jsonl");
+    this.manifestPath = join(path, "manifest.json");
+    this.#lock = lock;
+  }
+
+  /**
+   * Opens the folder, making it if needed.
+   *
+   * @param path The folder.
+   * @param options `fresh`: delete what an earlier run left.
+   * @throws {UserError} If it holds something else, or another process trains in it.
+   */
+  static open(path: string, options: { fresh: boolean }): RunFolder {
+    checkOwn(path);
+    const folder = new RunFolder(path, lock(path));
+    removeStaleTemporaries(path);
+    if (options.fresh) folder.#clear();
+    return folder;
+  }
+
+  /** Writes the manifest at the start of the work; it is not complete. */
+  begin(start: Pick<Manifest, "inputs" | "options">): Manifest {
+    const manifest = newManifest({ stage: STAGE, ...start });
+    writeManifest(this.manifestPath, manifest);
+    return manifest;
+  }
+
+  /** Writes the manifest of the finished run. */
+  finish(manifest: Manifest, done: Pick<Manifest, "counts" | "outputs">): void {
+    writeManifest(this.manifestPath, { ...manifest, ...done, complete: true });
+  }
+
+  [Symbol.dispose](): void {
+    this.#lock.close();
+  }
+
+  #clear(): void {
+    for (const path of [this.checkpointsDir, this.metricsPath, this.manifestPath]) {
+      try {
+        if (exists(path)) Deno.removeSync(path, { recursive: true });
+      } catch (error) {
+        throw explainFileError(error, `delete ${path}`);
+      }
+    }
+  }
+}
+
+/** A folder that this stage did not make is left alone. */
+function checkOwn(path: string): void {
+  if (!exists(path)) return;
+  try {
+    const names = [...Deno.readDirSync(path)].map(({ name }) => name);
+    if (names.every((name) => name === LOCK || /\.tmp$/.test(name))) return;
+  } catch (error) {
+    throw explainFileError(error, `write to ${path}`);
+  }
+  if (readManifest(join(path, "manifest.json"))?.stage === STAGE) return;
+  throw new UserError(
+    `Cannot train in ${path}: it holds other files, an empty folder or an earlier run was wanted; choose another --run`,
+  );
+}
+
+function lock(path: string): Deno.FsFile {
+  try {
+    Deno.mkdirSync(path, { recursive: true });
+    const file = Deno.openSync(join(path, LOCK), { write: true, create: true });
+    if (file.tryLockSync(true)) return file;
+    file.close();
+  } catch (error) {
+    throw explainFileError(error, `write to ${path}`);
+  }
+  throw new UserError(
+    `Cannot train in ${path}: another process is training in it; wait for it or choose another --run`,
+  );
+}
