@@ -1,0 +1,43 @@
+// partials[first + g] = the sum of x (or of x^2 if SQUARE) over the g-th of num_partials equal parts of x.
+// First of two passes: parts by workgroups, then their sum by a second dispatch of this kernel with one workgroup.
+// Bindings: x (length) read; partials write, at first .. first + num_partials - 1, added to if accumulate == 1.
+// Grid: num_partials workgroups of LANES lanes, by gridOf. Numerics: f32; per lane, then over lanes: a fixed order.
+// Limits: x has room for a multiple of 4 elements (every tensor has); what is beyond length is not counted.
+struct Params { length: u32, first: u32, num_partials: u32, accumulate: u32 }
+
+override SQUARE: bool = false;
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> partials: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+fn term(v: vec4f) -> vec4f {
+  if (SQUARE) { return v * v; }
+  return v;
+}
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let part = group.y * groups.x + group.x;
+  if (part >= params.num_partials) { return; }
+  let length4 = (params.length + 3u) / 4u;
+  let part4 = (length4 + params.num_partials - 1u) / params.num_partials;
+  let whole4 = params.length / 4u;
+  var sums = vec4f();
+  for (var i = part * part4 + lane; i < min((part + 1u) * part4, whole4); i += LANES) {
+    sums += term(x[i]);
+  }
+  // The last, incomplete vec4.
+  if (part == params.num_partials - 1u && lane == 0u && whole4 < length4) {
+    sums += select(vec4f(), term(x[whole4]), vec4u(0u, 1u, 2u, 3u) < vec4u(params.length % 4u));
+  }
+  let total = lane_sum(dot(sums, vec4f(1f)), lane);
+  if (lane == 0u) {
+    if (params.accumulate == 1u) {
+      partials[params.first + part] += total;
+    } else {
+      partials[params.first + part] = total;
+    }
+  }
+}

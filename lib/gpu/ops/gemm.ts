@@ -1,0 +1,88 @@
+/**
+ * Matrix products, the bulk of a model's work.
+ *
+ * Two kernels: one that spreads one operand by subgroup broadcast, for adapters whose subgroups have 8 lanes
+ * (lavapipe), and one that tiles through workgroup memory, for every other adapter.
+ *
+ * @module
+ */
+import { KernelError } from "../../errors.ts";
+import type { GpuInfo } from "../device.ts";
+import type { KernelName } from "../kernels.ts";
+import type { Program } from "../program.ts";
+import type { Tensor } from "../tensor.ts";
+import { requireLength, requireMultiple } from "./require.ts";
+
+/** Which operand is stored transposed: none, B, or A. */
+export type GemmKind = "NN" | "NT" | "TN";
+
+/** What happens to the product: C = AB, C += AB, or C = AB + `add`. */
+export type GemmEpilogue = "store" | "accumulate" | { add: Tensor };
+
+/** A kernel, its overrides besides the transposes, and the rows and columns of its tile. */
+export interface GemmVariant {
+  readonly kernel: KernelName;
+  readonly overrides: Record<string, number>;
+  readonly tile: number;
+}
+
+/**
+ * Chooses the kernel for an adapter and a shape.
+ *
+ * @param info The adapter.
+ * @param shape The rows and columns of C.
+ */
+export function gemmVariant(
+  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
+  shape: { m: number; n: number },
+): GemmVariant {
+  if (info.subgroupSize === 8) return { kernel: "gemm_subgroup8", overrides: {}, tile: 32 };
+  // A tile of 128 wants enough tiles to fill a GPU (an H200 has 132 processors); ASSUMPTION, not yet measured.
+  const tile = !info.isSoftware && shape.m * shape.n >= 256 * 128 * 128 ? 128 : 64;
+  return { kernel: "gemm_tiled", overrides: { TILE: tile }, tile };
+}
+
+/**
+ * Adds C = op(A) op(B) to a program.
+ *
+ * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all f32 row-major.
+ *   C (m, n) shares no buffer with A, B and the addend. `n` is a multiple of 4, so is `k` for NN and NT, and
+ *   `m` for TN. `label` names the dispatch in profiles.
+ * @throws {KernelError} If a size is not such a multiple or a tensor is too small.
+ */
+export function addGemm(
+  program: Program,
+  args: {
+    kind: GemmKind;
+    m: number;
+    n: number;
+    k: number;
+    a: Tensor;
+    b: Tensor;
+    c: Tensor;
+    epilogue?: GemmEpilogue;
+    label?: string;
+  },
+): void {
+  const { kind, m, n, k, a, b, c, epilogue = "store", label } = args;
+  const { kernel, overrides, tile } = gemmVariant(program.registry.gpu.info, { m, n });
+  requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
+  requireLength(kernel, m * k, { a });
+  requireLength(kernel, k * n, { b });
+  requireLength(kernel, m * n, { c });
+  // The kernel has a binding for the addend in any case; A stands in where there is none.
+  const d = typeof epilogue === "object" ? epilogue.add : a;
+  if (typeof epilogue === "object") requireLength(kernel, m * n, { add: d });
+  if (d.buffer === c.buffer) {
+    throw new KernelError(kernel, `add is the buffer of c (tensor ${c.label}); use epilogue "accumulate"`);
+  }
+  program.add({
+    kernel,
+    label: label ?? `gemm ${kind}`,
+    overrides: { ...overrides, TRANSPOSE_A: Number(kind === "TN"), TRANSPOSE_B: Number(kind === "NT") },
+    bindings: { a, b, d, c },
+    params: { m, n, k, epilogue: epilogue === "store" ? 0 : epilogue === "accumulate" ? 1 : 2 },
+    grid: [Math.ceil(n / tile), Math.ceil(m / tile)],
+    flops: 2 * m * n * k,
+  });
+}

@@ -1,0 +1,95 @@
+/**
+ * Sums of tensors to one number, in two passes and a fixed order, so the same bits at every run.
+ *
+ * @module
+ */
+import { gridOf, type Program } from "../program.ts";
+import { type Tensor, tensorLength } from "../tensor.ts";
+import { requireLength } from "./require.ts";
+
+/** Elements a workgroup should have at least: fewer are not worth one. */
+const MIN_ELEMENTS_PER_PART = 4096;
+/** Bounds the second pass, which is one workgroup. */
+const MAX_PARTS = 256;
+
+const KERNEL = "reduce_partials";
+
+/** How many partial sums {@link addSum} and {@link addSumOfSquares} make of a tensor of this many elements. */
+export function numPartialSums(length: number): number {
+  return Math.min(MAX_PARTS, Math.ceil(length / MIN_ELEMENTS_PER_PART));
+}
+
+/**
+ * Adds out[0] = sum of the squares of all elements of all inputs to a program.
+ *
+ * @param args `inputs`: f32 of any shapes; `out`: 1 f32; `partials`: scratch memory of
+ *   {@link numPartialSums} f32 per input together, made here if absent.
+ * @throws {KernelError} If `partials` is too small.
+ */
+export function addSumOfSquares(
+  program: Program,
+  args: { inputs: readonly Tensor[]; out: Tensor; partials?: Tensor },
+): void {
+  const { inputs, out } = args;
+  const lengths = inputs.map(tensorLength);
+  const total = lengths.reduce((sum, length) => sum + numPartialSums(length), 0);
+  const partials = args.partials ?? program.registry.gpu.tensor("partial sums", [total]);
+  requireLength(KERNEL, total, { partials });
+  let first = 0;
+  inputs.forEach((x, i) => {
+    addPartials(program, { x, length: lengths[i], partials, first, square: true });
+    first += numPartialSums(lengths[i]);
+  });
+  addTotal(program, { x: partials, length: total, out, accumulate: false });
+}
+
+/**
+ * Adds out[0] (+)= sum of the first `length` elements of x to a program.
+ *
+ * @param args `x`: f32; `out`: 1 f32; `accumulate`: add to what `out` holds (default: no).
+ * @throws {KernelError} If `x` is too small.
+ */
+export function addSum(
+  program: Program,
+  args: { x: Tensor; length: number; out: Tensor; accumulate?: boolean },
+): void {
+  const { x, length, out, accumulate = false } = args;
+  requireLength(KERNEL, length, { x });
+  const numParts = numPartialSums(length);
+  if (numParts === 1) return addTotal(program, { x, length, out, accumulate });
+  const partials = program.registry.gpu.tensor("partial sums", [numParts]);
+  addPartials(program, { x, length, partials, first: 0, square: false });
+  addTotal(program, { x: partials, length: numParts, out, accumulate });
+}
+
+function addPartials(
+  program: Program,
+  args: { x: Tensor; length: number; partials: Tensor; first: number; square: boolean },
+): void {
+  const { x, length, partials, first, square } = args;
+  const numPartials = numPartialSums(length);
+  program.add({
+    kernel: KERNEL,
+    label: square ? "sum of squares" : "sum",
+    overrides: { SQUARE: Number(square) },
+    bindings: { x, partials },
+    params: { length, first, num_partials: numPartials, accumulate: 0 },
+    grid: gridOf(numPartials),
+  });
+}
+
+function addTotal(
+  program: Program,
+  args: { x: Tensor; length: number; out: Tensor; accumulate: boolean },
+): void {
+  const { x, length, out, accumulate } = args;
+  requireLength(KERNEL, 1, { out });
+  program.add({
+    kernel: KERNEL,
+    label: "sum",
+    overrides: { SQUARE: 0 },
+    bindings: { x, partials: out },
+    params: { length, first: 0, num_partials: 1, accumulate: Number(accumulate) },
+    grid: [1],
+  });
+}
