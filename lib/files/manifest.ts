@@ -7,12 +7,12 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { basename, join } from "@std/path";
+import { basename, dirname, join } from "@std/path";
 import { z } from "zod";
 import { FormatError, UserError } from "../errors.ts";
 import { VERSION } from "../version.ts";
-import { writeJsonAtomic } from "./atomic.ts";
-import { exists } from "./inputs.ts";
+import { removeStaleTemporaries, writeJsonAtomic } from "./atomic.ts";
+import { exists, fingerprint } from "./inputs.ts";
 
 const outputSchema = z.object({
   path: z.string(),
@@ -107,6 +107,37 @@ export function openOutputFolder(
     Deno.removeSync(folder, { recursive: true });
   }
   Deno.mkdirSync(folder, { recursive: true });
+  writeManifest(path, manifest);
+  return undefined;
+}
+
+/**
+ * Decides what the output file of a stage that writes one file means for a run: to be made, or made already.
+ *
+ * @param file The output file; its manifest lies beside it, see {@link manifestPathBeside}.
+ * @param manifest The manifest this run starts with; it is written if the run has to work.
+ * @param options `overwrite`: another run's file is replaced instead of refused.
+ * @returns The manifest of the same run that finished earlier, if all its outputs are still there.
+ * @throws {UserError} If the file is another run's.
+ */
+export function openOutputFile(
+  file: string,
+  manifest: Manifest,
+  options: { overwrite: boolean },
+): Manifest | undefined {
+  const path = manifestPathBeside(file);
+  const earlier = readManifest(path);
+  const isSame = earlier !== undefined && isSameRun(earlier, manifest);
+  const folder = dirname(file);
+  const isThere = (output: ManifestOutput) =>
+    exists(join(folder, output.path)) &&
+    fingerprint(join(folder, output.path)).sizeBytes === output.sizeBytes;
+  if (isSame && earlier.complete && earlier.outputs.every(isThere)) return earlier;
+  if (exists(file) && !isSame && !options.overwrite) {
+    const found = earlier ? `${earlier.stage} with other inputs or options wrote it` : "it exists already";
+    throw new UserError(`Cannot write ${file}: ${found}; choose another --output or add --overwrite`);
+  }
+  removeStaleTemporaries(folder, { only: file });
   writeManifest(path, manifest);
   return undefined;
 }

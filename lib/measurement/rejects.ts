@@ -126,3 +126,8 @@ export class RejectLog {
     else if (listed.length < MAX_LISTED_PER_REASON) listed.push(row);
   }
 }
+
+/** The place of the list of rejected rows of a stage that writes one file: `F.rejects.jsonl` beside `F.parquet`. */
+export function rejectsPathBeside(file: string): string {
+  return file.replace(/(\.[^./\\]+)?$/, ".rejects.jsonl");
+}
