@@ -1,0 +1,159 @@
+/**
+ * Batches: what the trainer takes in.
+ *
+ * Sequences come from blocks of rows, block after block, epoch after epoch, without end. The stream of sequences
+ * is one and the same for any batch size and number of ranks; a global batch takes the next
+ * batchSize * numRanks of it, and rank r the sequences r, r + numRanks, … of those. A place in the stream is a
+ * {@link DataPosition}, which a checkpoint keeps.
+ *
+ * @module
+ */
+import { ConfigError } from "../errors.ts";
+import { type Batch, BatchWriter } from "./batch.ts";
+import { BlockMaker } from "./blocks.ts";
+import { MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
+import type { ProbeRowSource } from "./row_source.ts";
+import { DEFAULT_SAMPLING, type SamplingConfig } from "./sampling_config.ts";
+import { type DataPosition, SequenceCursor } from "./sequence_cursor.ts";
+
+export type { Batch } from "./batch.ts";
+export type { DataPosition } from "./sequence_cursor.ts";
+
+/** 84 MB of prepared rows. */
+const DEFAULT_CACHE_MEASUREMENTS = 4_000_000;
+const MAX_SEQUENCE_LENGTH = 0xffff;
+
+/** What a loader is opened with. */
+export interface LoaderOptions {
+  /** The run's seed, 0..2^53 - 1. */
+  seed: number;
+  /** T, tokens of a sequence, 47..65535. */
+  sequenceLength: number;
+  /** B, sequences of this rank's batch. */
+  batchSize: number;
+  /** This rank, 0..numRanks - 1; 0 by default. */
+  rank?: number;
+  /** How many ranks share the global batch; 1 by default. */
+  numRanks?: number;
+  /** Where to start; the beginning of epoch 0 by default. */
+  position?: DataPosition;
+  /** How contexts are drawn. */
+  sampling?: SamplingConfig;
+  /** Rows of a block; chosen from the sizes of the rows by default. Positions hold for one value only. */
+  blockRows?: number;
+  /** How many measurements of decoded rows to keep in memory, 21 bytes each; 4 million by default. */
+  cacheMeasurements?: number;
+}
+
+/** Gives batches without end. */
+export class BatchLoader {
+  /** Rows of a block, as chosen. */
+  readonly blockRows: number;
+  readonly #cursor: SequenceCursor;
+  readonly #writer: BatchWriter;
+  readonly #options: LoaderOptions & { rank: number; numRanks: number };
+
+  private constructor(cursor: SequenceCursor, options: LoaderOptions) {
+    this.#cursor = cursor;
+    this.blockRows = cursor.blocks.blockRows;
+    this.#options = { rank: 0, numRanks: 1, ...options };
+    this.#writer = new BatchWriter(options.batchSize, options.sequenceLength);
+  }
+
+  /**
+   * Opens a loader.
+   *
+   * @param source The rows.
+   * @param options Seed, sizes, rank and position.
+   * @throws {ConfigError} If an option is out of range.
+   * @throws {UserError} If the source has no rows or the position is not one of it.
+   */
+  static open(source: ProbeRowSource, options: LoaderOptions): BatchLoader {
+    checkOptions(options);
+    return new BatchLoader(new SequenceCursor(makeBlocks(source, options), options.position), options);
+  }
+
+  /** Where the next batch starts; the same on every rank. */
+  get position(): DataPosition {
+    return { ...this.#cursor.position };
+  }
+
+  /**
+   * The next batch of this rank.
+   *
+   * @throws {FormatError} If a row cannot be read.
+   * @throws {UserError} If no row has a measurement.
+   */
+  next(): Batch {
+    const { batchSize, rank, numRanks } = this.#options;
+    const batch = this.#writer.start();
+    for (let i = 0; i < batchSize * numRanks; i++) {
+      const sequence = this.#cursor.next();
+      if (i % numRanks === rank) this.#writer.write(batch, Math.floor(i / numRanks), sequence);
+    }
+    return batch;
+  }
+}
+
+/**
+ * A fixed set of batches for evaluation: the same for the same data, T, number of sequences, seed and sampling,
+ * whatever the batch size; positions beyond the last sequence are padding.
+ *
+ * @param source The validation rows.
+ * @param options `numSequences` in all, `batchSize` in each batch; `seed` is not the run's, 0 by default.
+ * @throws {ConfigError} If an option is out of range.
+ * @throws {UserError} If the source has no rows or no measurements.
+ */
+export function validationBatches(
+  source: ProbeRowSource,
+  options: {
+    sequenceLength: number;
+    numSequences: number;
+    batchSize: number;
+    seed?: number;
+    sampling?: SamplingConfig;
+  },
+): Batch[] {
+  const { sequenceLength, batchSize, numSequences } = options;
+  const seeded = { ...options, seed: options.seed ?? 0 };
+  checkOptions(seeded);
+  const cursor = new SequenceCursor(makeBlocks(source, seeded));
+  const writer = new BatchWriter(batchSize, sequenceLength);
+  const batches: Batch[] = [];
+  for (let first = 0; first < numSequences; first += batchSize) {
+    const batch = writer.start();
+    for (let row = 0; row < Math.min(batchSize, numSequences - first); row++) {
+      writer.write(batch, row, cursor.next());
+    }
+    batches.push(batch);
+  }
+  return batches;
+}
+
+function makeBlocks(source: ProbeRowSource, options: LoaderOptions): BlockMaker {
+  return new BlockMaker(source, {
+    seed: options.seed,
+    // The last target of a sequence is one token after its last input token.
+    maxTokens: options.sequenceLength + 1,
+    sampling: options.sampling ?? DEFAULT_SAMPLING,
+    cacheMeasurements: options.cacheMeasurements ?? DEFAULT_CACHE_MEASUREMENTS,
+    ...(options.blockRows === undefined ? {} : { blockRows: options.blockRows }),
+  });
+}
+
+function checkOptions(options: LoaderOptions): void {
+  const { rank = 0, numRanks = 1 } = options;
+  const check = (key: string, value: number, low: number, high: number) => {
+    if (!Number.isSafeInteger(value) || value < low || value > high) {
+      throw new ConfigError(key, `found ${value}, an integer in ${low}..${high} was wanted`);
+    }
+  };
+  const most = Number.MAX_SAFE_INTEGER;
+  check("seed", options.seed, 0, most);
+  check("sequenceLength", options.sequenceLength, MAX_MEASUREMENT_TOKENS, MAX_SEQUENCE_LENGTH);
+  check("batchSize", options.batchSize, 1, most);
+  check("numRanks", numRanks, 1, most);
+  check("rank", rank, 0, numRanks - 1);
+  check("blockRows", options.blockRows ?? 1, 1, most);
+  check("cacheMeasurements", options.cacheMeasurements ?? 0, 0, most);
+}

@@ -1,0 +1,122 @@
+/**
+ * Blocks of rows made into sequences.
+ *
+ * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. A block is what is
+ * held in memory at once: its contexts, packed into sequences and shuffled. What a block holds depends on
+ * (seed, epoch, block) alone, so any block can be made at any time, by any worker.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import { RandomStream } from "../random/philox.ts";
+import { type Context, numContextsOfRow, sampleContext } from "./contexts.ts";
+import { packContexts, type Sequence } from "./packing.ts";
+import { Permutation } from "./permutation.ts";
+import { PreparedRowCache } from "./prepared_row.ts";
+import type { ProbeRowSource } from "./row_source.ts";
+import type { SamplingConfig } from "./sampling_config.ts";
+
+/** Contexts of a block together have about so many tokens: some 500 sequences, which pack well, in 5 MB. */
+const TOKENS_PER_BLOCK = 2 ** 19;
+const MIN_ROWS_PER_BLOCK = 16;
+const MAX_ROWS_PER_BLOCK = 4096;
+/** Rows looked at to guess how many tokens a row yields. */
+const NUM_PROBED_ROWS = 64;
+/** Tokens of an IPv4 measurement with a short gap; good enough for a guess. */
+const TYPICAL_MEASUREMENT_TOKENS = 16;
+
+/** What blocks depend on. */
+export interface BlockOptions {
+  /** The run's seed. */
+  seed: number;
+  /** Room of a sequence in tokens. */
+  maxTokens: number;
+  /** How contexts are drawn. */
+  sampling: SamplingConfig;
+  /** Rows of a block; by default such that a block has about 2^19 tokens. */
+  blockRows?: number;
+  /** How many measurements of prepared rows to keep, 21 bytes each. */
+  cacheMeasurements: number;
+}
+
+/** Makes the blocks of a source. */
+export class BlockMaker {
+  /** Rows of a block. */
+  readonly blockRows: number;
+  /** Blocks of an epoch; the last can have fewer rows. */
+  readonly numBlocks: number;
+  readonly #cache: PreparedRowCache;
+
+  /**
+   * @param source The rows.
+   * @param options What the blocks depend on.
+   * @throws {UserError} If there are no rows.
+   */
+  constructor(readonly source: ProbeRowSource, readonly options: BlockOptions) {
+    if (source.numRows === 0) {
+      throw new UserError(
+        `Cannot read ${source.path}: no probe rows in it, at least one was wanted; check the split`,
+      );
+    }
+    this.blockRows = options.blockRows ?? guessBlockRows(source, options);
+    this.numBlocks = Math.ceil(source.numRows / this.blockRows);
+    this.#cache = new PreparedRowCache(source, options.cacheMeasurements);
+  }
+
+  /**
+   * The sequences of a block, in the order of training.
+   *
+   * @param epoch 0 or more.
+   * @param block 0..numBlocks - 1.
+   * @throws {FormatError} If a row cannot be read.
+   */
+  make(epoch: number, block: number): Sequence[] {
+    const rows = this.#rowsOf(epoch, block);
+    const contexts = rows.flatMap((row) => this.#contextsOf(epoch, row));
+    const choice = new RandomStream(this.options.seed, "loader/extra", epoch, block);
+    const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
+    const sequences = packContexts(contexts, this.options.maxTokens, drawExtra);
+    new RandomStream(this.options.seed, "loader/sequences", epoch, block).shuffle(sequences);
+    return sequences;
+  }
+
+  #rowsOf(epoch: number, block: number): number[] {
+    const { numRows } = this.source;
+    const order = new Permutation(numRows, this.options.seed, "loader/rows", epoch);
+    const first = block * this.blockRows;
+    const length = Math.min(this.blockRows, numRows - first);
+    return Array.from({ length }, (_, i) => order.at(first + i));
+  }
+
+  #contextsOf(epoch: number, row: number): Context[] {
+    const { seed, sampling, maxTokens } = this.options;
+    const prepared = this.#cache.get(row);
+    const length = numContextsOfRow(prepared.timeS.length, sampling);
+    return Array.from(
+      { length },
+      (_, i) =>
+        sampleContext(prepared, maxTokens, new RandomStream(seed, "loader/context", epoch, row, i), sampling),
+    );
+  }
+
+  #draw(row: number, random: RandomStream): Context | undefined {
+    const prepared = this.#cache.get(row);
+    if (prepared.timeS.length === 0) return undefined;
+    return sampleContext(prepared, this.options.maxTokens, random, this.options.sampling);
+  }
+}
+
+/** Rows of a block that together yield about {@link TOKENS_PER_BLOCK} tokens, from the sizes of some rows. */
+function guessBlockRows(source: ProbeRowSource, { maxTokens, sampling }: BlockOptions): number {
+  const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
+  // A fixed seed: the size of a block must not depend on the run's.
+  const order = new Permutation(source.numRows, 0, "loader/block-rows");
+  let numTokens = 0;
+  for (let i = 0; i < numProbed; i++) {
+    const numMeasurements = source.numMeasurements(order.at(i));
+    const contextTokens = Math.min(numMeasurements * TYPICAL_MEASUREMENT_TOKENS, maxTokens);
+    numTokens += numContextsOfRow(numMeasurements, sampling) * contextTokens;
+  }
+  const rows = Math.round(TOKENS_PER_BLOCK * numProbed / Math.max(1, numTokens));
+  return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
+}

@@ -1,0 +1,240 @@
+/**
+ * Contexts drawn from probe rows: the units that are learned from and that attention stays within.
+ *
+ * A context is a sample of a row's measurements over a random window of time, so that every time scale from
+ * seconds to weeks is seen equally often; some contexts carry all their times, some a part, some none, so that
+ * the model can be asked with and without a time. Design page 3, "Contexts".
+ *
+ * @module
+ */
+import type { RandomStream } from "../random/philox.ts";
+import { encodeRttCode } from "../tokens/rtt_code.ts";
+import {
+  type Field,
+  FIELD_ORDERS,
+  measurementLength,
+  timeLength,
+  type TokenMeasurement,
+} from "../tokens/vocab_v2.ts";
+import type { PreparedRow } from "./prepared_row.ts";
+import type { SamplingConfig } from "./sampling_config.ts";
+
+/** Tokens of the shortest measurement: IPv4, failed, without a time. */
+export const MIN_MEASUREMENT_TOKENS = 12;
+/** Tokens of the longest measurement: IPv6 with an absolute time. */
+export const MAX_MEASUREMENT_TOKENS = 47;
+/** In a partially timed context the share of measurements that lose their time is uniform between these. */
+const MIN_UNTIMED_SHARE = 0.1;
+const MAX_UNTIMED_SHARE = 0.9;
+
+/** Which measurements of a context carry a time: all, some, none. */
+export type TimestampMode = "full" | "partial" | "none";
+
+/** A measurement of a context, with the order of its blocks. */
+export interface ContextMeasurement extends TokenMeasurement {
+  order: readonly Field[];
+}
+
+/** Measurements in the order in which they are written. */
+export interface Context {
+  mode: TimestampMode;
+  measurements: ContextMeasurement[];
+  /** Its length in tokens, exact. */
+  numTokens: number;
+}
+
+/** How many contexts a row yields per epoch: clamp(ceil(n / measurementsPerContext), 1, maximum); 0 if empty. */
+export function numContextsOfRow(numMeasurements: number, config: SamplingConfig): number {
+  return Math.min(Math.ceil(numMeasurements / config.measurementsPerContext), config.maxContextsPerRow);
+}
+
+/**
+ * Draws one context.
+ *
+ * @param row The row, of at least one measurement.
+ * @param maxTokens Room in tokens, at least {@link MAX_MEASUREMENT_TOKENS}.
+ * @param random Source of every choice.
+ * @param config Shares of the timestamp modes.
+ */
+export function sampleContext(
+  row: PreparedRow,
+  maxTokens: number,
+  random: RandomStream,
+  config: SamplingConfig,
+): Context {
+  const mode = drawMode(random, config);
+  const timedShare = drawTimedShare(mode, random);
+  const keys = drawWhole(row, maxTokens, timedShare, random) ??
+    drawWindow(row, maxTokens, timedShare, random);
+  const numTokens = lengthOfKeys(row, keys);
+  const measurements: ContextMeasurement[] = [];
+  for (const key of arrange(keys, random)) measurements.push(toMeasurement(row, key, random));
+  return { mode, measurements, numTokens };
+}
+
+/**
+ * Number of tokens of a context's first measurements, by their number.
+ *
+ * @returns `lengths[k]` is the length of the first k, k = 0..number of measurements.
+ */
+export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32Array {
+  const lengths = new Uint32Array(measurements.length + 1);
+  let previousTimeS: number | null = null;
+  measurements.forEach((measurement, i) => {
+    lengths[i + 1] = lengths[i] + measurementLength(measurement, previousTimeS);
+    previousTimeS = measurement.timeS ?? previousTimeS;
+  });
+  return lengths;
+}
+
+/**
+ * Cuts a context in two at a measurement boundary. The first time of the second part becomes an absolute one.
+ *
+ * @param context The context, of more than `numFirst` measurements.
+ * @param numFirst How many measurements go to the first part, 1 or more.
+ */
+export function cutContext(context: Context, numFirst: number): [Context, Context] {
+  const part = (measurements: ContextMeasurement[]): Context => ({
+    mode: context.mode,
+    measurements,
+    numTokens: prefixLengths(measurements)[measurements.length],
+  });
+  return [part(context.measurements.slice(0, numFirst)), part(context.measurements.slice(numFirst))];
+}
+
+// A measurement that was drawn is a key: 2 * its index in the row + 1 if it carries its time, else + 0. Keys
+// sort by time, and one array of small integers holds a draw.
+const toKey = (index: number, isTimed: boolean) => 2 * index + (isTimed ? 1 : 0);
+const indexOfKey = (key: number) => key >> 1;
+const isTimedKey = (key: number) => (key & 1) === 1;
+
+function drawMode(random: RandomStream, config: SamplingConfig): TimestampMode {
+  const { full, partial } = config.timestampModes;
+  const draw = random.float64();
+  if (draw < full) return "full";
+  return draw < full + partial ? "partial" : "none";
+}
+
+function drawTimedShare(mode: TimestampMode, random: RandomStream): number {
+  if (mode !== "partial") return mode === "full" ? 1 : 0;
+  return 1 - (MIN_UNTIMED_SHARE + random.float64() * (MAX_UNTIMED_SHARE - MIN_UNTIMED_SHARE));
+}
+
+function drawTimed(timedShare: number, random: RandomStream): boolean {
+  return timedShare === 1 || (timedShare > 0 && random.float64() < timedShare);
+}
+
+/** All measurements of the row, if they fit. */
+function drawWhole(
+  row: PreparedRow,
+  maxTokens: number,
+  timedShare: number,
+  random: RandomStream,
+): Int32Array | undefined {
+  const numMeasurements = row.timeS.length;
+  if (numMeasurements * MIN_MEASUREMENT_TOKENS > maxTokens) return undefined;
+  const keys = new Int32Array(numMeasurements);
+  for (let i = 0; i < numMeasurements; i++) keys[i] = toKey(i, drawTimed(timedShare, random));
+  return lengthOfKeys(row, keys) <= maxTokens ? keys : undefined;
+}
+
+/**
+ * As many measurements of a random window as fit. The window's size is log-uniform, its place uniform, the
+ * sample uniform without replacement.
+ *
+ * @returns Keys in time order.
+ */
+function drawWindow(
+  row: PreparedRow,
+  maxTokens: number,
+  timedShare: number,
+  random: RandomStream,
+): Int32Array {
+  const numMeasurements = row.timeS.length;
+  const windowSize = Math.min(
+    Math.floor(Math.exp(random.float64() * Math.log(numMeasurements))),
+    numMeasurements,
+  );
+  const offset = random.below(numMeasurements - windowSize + 1);
+  const numDraws = Math.min(windowSize, Math.floor(maxTokens / MIN_MEASUREMENT_TOKENS));
+  const keys = drawDistinct(windowSize, numDraws, random);
+  for (let i = 0; i < numDraws; i++) keys[i] = toKey(offset + keys[i], drawTimed(timedShare, random));
+  return keys.subarray(0, largestFit(row, keys, maxTokens)).sort();
+}
+
+/** Different integers below n, in random order (Fisher and Yates on an array of which only what moved is stored). */
+function drawDistinct(n: number, numDraws: number, random: RandomStream): Int32Array {
+  const drawn = new Int32Array(numDraws);
+  const moved = new Map<number, number>();
+  for (let i = 0; i < numDraws; i++) {
+    const chosen = i + random.below(n - i);
+    drawn[i] = moved.get(chosen) ?? chosen;
+    moved.set(chosen, moved.get(i) ?? i);
+  }
+  return drawn;
+}
+
+/**
+ * How many of the drawn measurements fit, taken in the order of drawing. The length of the first k grows with
+ * k (a measurement of 12 tokens or more can shorten the gap after it by 3 at most), so a binary search between
+ * bounds from the shortest and the longest times finds the last k that fits.
+ */
+function largestFit(row: PreparedRow, keys: Int32Array, maxTokens: number): number {
+  const [shortestGap, longestGap, absolute] = [timeLength(0, 0), timeLength(256, 0), timeLength(0, null)];
+  let [low, high, shortest, longest, numTimed] = [0, 0, 0, 0, 0];
+  for (const key of keys) {
+    const untimed = row.untimedLength[indexOfKey(key)];
+    const isTimed = isTimedKey(key);
+    if (isTimed) numTimed++;
+    shortest += untimed + (isTimed ? (numTimed === 1 ? absolute : shortestGap) : 0);
+    longest += untimed + (isTimed ? (numTimed === 1 ? absolute : longestGap) : 0);
+    if (shortest > maxTokens) break;
+    high++;
+    if (longest <= maxTokens) low = high;
+  }
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (lengthOfKeys(row, keys.slice(0, middle).sort()) <= maxTokens) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Number of tokens of measurements given in time order. */
+function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
+  let numTokens = 0;
+  let previousTimeS: number | null = null;
+  for (const key of keys) {
+    const index = indexOfKey(key);
+    numTokens += row.untimedLength[index];
+    if (!isTimedKey(key)) continue;
+    numTokens += timeLength(row.timeS[index], previousTimeS);
+    previousTimeS = row.timeS[index];
+  }
+  return numTokens;
+}
+
+/** The order of writing: timed measurements in time order, the others shuffled, every interleaving as likely. */
+function arrange(keys: Int32Array, random: RandomStream): Int32Array {
+  const timed = keys.filter(isTimedKey);
+  const untimed = keys.filter((key) => !isTimedKey(key));
+  random.shuffle(untimed);
+  if (timed.length === 0) return untimed;
+  if (untimed.length === 0) return timed;
+  const pattern = new Uint8Array(keys.length).fill(1, 0, timed.length);
+  random.shuffle(pattern);
+  let [numTimed, numUntimed] = [0, 0];
+  return keys.map((_, i) => pattern[i] === 1 ? timed[numTimed++] : untimed[numUntimed++]);
+}
+
+function toMeasurement(row: PreparedRow, key: number, random: RandomStream): ContextMeasurement {
+  const index = indexOfKey(key);
+  const rttMs = row.rttMs[index];
+  return {
+    source: row.sources[row.srcIndex[index]],
+    destination: row.destinations[row.dstIndex[index]],
+    rttCode: rttMs < 0 ? null : encodeRttCode(rttMs),
+    timeS: isTimedKey(key) ? row.timeS[index] : null,
+    order: FIELD_ORDERS[random.below(FIELD_ORDERS.length)],
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * Contexts placed into sequences of a fixed length, with next to no padding.
+ *
+ * Most rows are far shorter than a sequence: one context a sequence would leave four fifths of it empty. So
+ * contexts share sequences, longest first into the first that has room (first-fit decreasing: Johnson, "Near-
+ * Optimal Bin Packing Algorithms", MIT 1973), done here one sequence at a time, which places them alike. What
+ * then is left over at a sequence's end is closed by cutting: a waiting context is cut at a measurement
+ * boundary so that its head fits, if need be after the last context placed gave up a few measurements. The
+ * parts cut off wait as contexts of their own, so no measurement is lost.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { type Context, cutContext, MIN_MEASUREMENT_TOKENS, prefixLengths } from "./contexts.ts";
+
+/** A gap of so small a share of the sequence is left alone: half the goal of 1 % padding of design page 3. */
+const TOLERATED_SHARE = 0.005;
+/** How many measurements the last context may give up to make the rest fit. ASSUMPTION. */
+const MAX_GIVEN_UP = 8;
+/** How many waiting contexts are tried for a cut. ASSUMPTION. */
+const MAX_CANDIDATES = 16;
+/** How often a gap is tried to be narrowed, and how many extra contexts in a row may fail to narrow it. */
+const MAX_ATTEMPTS = 4;
+
+/** Contexts one after another, and how many tokens they have together. */
+export interface Sequence {
+  contexts: Context[];
+  numTokens: number;
+}
+
+/**
+ * Places contexts into sequences.
+ *
+ * @param contexts The contexts, each of at most `maxTokens` tokens.
+ * @param maxTokens Room of a sequence.
+ * @param drawExtra Draws one more context, for the last sequence when the others have run out; undefined for none.
+ * @returns The sequences; the order of contexts and sequences carries no randomness.
+ */
+export function packContexts(
+  contexts: readonly Context[],
+  maxTokens: number,
+  drawExtra: () => Context | undefined,
+): Sequence[] {
+  const pool = new ContextPool(maxTokens);
+  for (const context of contexts) pool.add(context);
+  const sequences: Sequence[] = [];
+  while (pool.size > 0) {
+    const filler = new SequenceFiller(maxTokens, pool);
+    filler.fill();
+    if (pool.size === 0) filler.fillWith(drawExtra);
+    sequences.push(filler.sequence);
+    if (filler.usedExtra) break;
+  }
+  return sequences;
+}
+
+/** Fills one sequence from a pool. */
+class SequenceFiller {
+  readonly sequence: Sequence = { contexts: [], numTokens: 0 };
+  usedExtra = false;
+  readonly #toleratedTokens: number;
+
+  constructor(readonly maxTokens: number, readonly pool: ContextPool) {
+    this.#toleratedTokens = Math.floor(maxTokens * TOLERATED_SHARE);
+  }
+
+  get gap(): number {
+    return this.maxTokens - this.sequence.numTokens;
+  }
+
+  /** Places what fits, longest first, then closes the gap by cutting. */
+  fill(): void {
+    this.#placeWhole();
+    for (let attempt = 0; attempt < MAX_ATTEMPTS && this.gap > this.#toleratedTokens; attempt++) {
+      if (!this.#narrowGap()) return;
+      this.#placeWhole();
+    }
+  }
+
+  /** Goes on filling with contexts drawn for the purpose; parts of them that do not fit are dropped. */
+  fillWith(drawExtra: () => Context | undefined): void {
+    let numFailed = 0;
+    while (this.gap >= MIN_MEASUREMENT_TOKENS && this.gap > this.#toleratedTokens) {
+      const extra = drawExtra();
+      if (!extra) return;
+      this.usedExtra = true;
+      const gapBefore = this.gap;
+      this.pool.add(extra);
+      this.fill();
+      if (this.gap < gapBefore) numFailed = 0;
+      else if (++numFailed === MAX_ATTEMPTS) return;
+    }
+  }
+
+  #placeWhole(): void {
+    for (;;) {
+      const context = this.pool.largest(this.gap);
+      if (!context) return;
+      this.pool.take(context);
+      this.#place(context);
+    }
+  }
+
+  #place(context: Context): void {
+    this.sequence.contexts.push(context);
+    this.sequence.numTokens += context.numTokens;
+  }
+
+  /** Finds and makes the cuts that leave the smallest gap. @returns Whether it got smaller. */
+  #narrowGap(): boolean {
+    const { gap, pool } = this;
+    const last = this.sequence.contexts.at(-1)?.measurements ?? [];
+    const lengths = prefixLengths(last);
+    const candidates = pool.someLongerThan(gap, MAX_CANDIDATES).map((context) => ({
+      context,
+      lengths: prefixLengths(context.measurements),
+    }));
+    let best: Cut = { gap, givenUp: 0, context: undefined, numFirst: 0 };
+    for (let givenUp = 0; givenUp <= Math.min(MAX_GIVEN_UP, last.length - 1); givenUp++) {
+      const room = gap + lengths[last.length] - lengths[last.length - givenUp];
+      const whole = pool.largest(room);
+      if (whole && room - whole.numTokens < best.gap) {
+        best = { gap: room - whole.numTokens, givenUp, context: whole, numFirst: whole.measurements.length };
+      }
+      for (const { context, lengths } of candidates) {
+        const numFirst = numThatFit(lengths, room);
+        if (numFirst > 0 && room - lengths[numFirst] < best.gap) {
+          best = { gap: room - lengths[numFirst], givenUp, context, numFirst };
+        }
+      }
+      if (best.gap <= this.#toleratedTokens) break;
+    }
+    if (!best.context) return false;
+    this.#make(best, best.context);
+    return true;
+  }
+
+  #make(cut: Cut, context: Context): void {
+    // Taken before the parts cut off come back: one of them could have the same length.
+    this.pool.take(context);
+    this.#giveUp(cut.givenUp);
+    if (cut.numFirst === context.measurements.length) {
+      this.#place(context);
+      return;
+    }
+    const [head, tail] = cutContext(context, cut.numFirst);
+    this.#place(head);
+    this.pool.add(tail);
+  }
+
+  /** Sends the last measurements of the last context back to the pool. */
+  #giveUp(givenUp: number): void {
+    const last = this.sequence.contexts.at(-1);
+    if (givenUp === 0 || !last) return;
+    const [head, tail] = cutContext(last, last.measurements.length - givenUp);
+    this.sequence.contexts[this.sequence.contexts.length - 1] = head;
+    this.sequence.numTokens -= last.numTokens - head.numTokens;
+    this.pool.add(tail);
+  }
+}
+
+/** A way to narrow a gap. */
+interface Cut {
+  /** What remains of the gap, tokens. */
+  gap: number;
+  /** How many measurements the last context placed gives up. */
+  givenUp: number;
+  /** The waiting context to be placed. */
+  context: Context | undefined;
+  /** How many of its measurements. */
+  numFirst: number;
+}
+
+/** The largest k with lengths[k] <= room. */
+function numThatFit(lengths: Uint32Array, room: number): number {
+  let [low, high] = [0, lengths.length - 1];
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (lengths[middle] <= room) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Waiting contexts by their length in tokens; of one length, the last added comes first. */
+class ContextPool {
+  readonly #byLength: Context[][];
+  #size = 0;
+
+  constructor(maxTokens: number) {
+    this.#byLength = Array.from({ length: maxTokens + 1 }, () => []);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  add(context: Context): void {
+    this.#byLength[context.numTokens].push(context);
+    this.#size++;
+  }
+
+  /** The longest context of at most `maxTokens` tokens. */
+  largest(maxTokens: number): Context | undefined {
+    for (let length = Math.min(maxTokens, this.#byLength.length - 1); length > 0; length--) {
+      const context = this.#byLength[length].at(-1);
+      if (context) return context;
+    }
+    return undefined;
+  }
+
+  /** Up to `count` contexts of more than `numTokens` tokens, one of each length, shortest first. */
+  someLongerThan(numTokens: number, count: number): Context[] {
+    const found: Context[] = [];
+    for (let length = numTokens + 1; length < this.#byLength.length && found.length < count; length++) {
+      const context = this.#byLength[length].at(-1);
+      if (context) found.push(context);
+    }
+    return found;
+  }
+
+  /** Takes out a context that {@link largest} or {@link someLongerThan} gave. */
+  take(context: Context): void {
+    const taken = this.#byLength[context.numTokens].pop();
+    ensure(taken === context, "the pool changed between the choice of a context and its taking");
+    this.#size--;
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * Probe rows as the sampler wants them, and a bounded cache of them.
+ *
+ * Addresses are parsed once per dictionary entry and token lengths counted once per row, so that drawing a
+ * context touches typed arrays only.
+ *
+ * @module
+ */
+import { FormatError } from "../errors.ts";
+import type { ProbeRow } from "../records/probe_row.ts";
+import { parseAddress } from "../tokens/ip.ts";
+import { untimedLength } from "../tokens/vocab_v2.ts";
+import type { ProbeRowSource } from "./row_source.ts";
+
+const US_PER_S = 1e6;
+
+/** A probe row ready to be sampled; per-measurement arrays have the same length and are in time order. */
+export interface PreparedRow {
+  /** Source addresses, 4 or 16 bytes, by `srcIndex`. */
+  sources: Uint8Array[];
+  srcIndex: Int32Array;
+  /** Destination addresses, 4 or 16 bytes, by `dstIndex`. */
+  destinations: Uint8Array[];
+  dstIndex: Int32Array;
+  /** Milliseconds; -1 stands for no reply. */
+  rttMs: Float32Array;
+  /** Whole seconds since 1970, ascending. */
+  timeS: Float64Array;
+  /** Number of tokens of each measurement without its time. */
+  untimedLength: Uint8Array;
+}
+
+/**
+ * Checks a row and computes what sampling needs.
+ *
+ * @param row The row.
+ * @param where Its file and index, for the error message.
+ * @throws {FormatError} If an address cannot be parsed, an RTT or a time is none, or times are not ascending.
+ */
+export function prepareRow(row: ProbeRow, where: { path: string; index: number }): PreparedRow {
+  const fail = (message: string) =>
+    new FormatError(`${message}; make the probe rows again`, {
+      path: where.path,
+      place: `row ${where.index}`,
+    });
+  const parse = (text: string) => {
+    const bytes = parseAddress(text);
+    if (!bytes) throw fail(`found the address ${JSON.stringify(text)}, IPv4 or IPv6 was wanted`);
+    return bytes;
+  };
+  const prepared: PreparedRow = {
+    sources: row.srcAddrs.map(parse),
+    srcIndex: row.srcIndex,
+    destinations: row.dstAddrs.map(parse),
+    dstIndex: row.dstIndex,
+    rttMs: row.rttMs,
+    timeS: row.eventTimeUs.map((timeUs) => Math.floor(timeUs / US_PER_S)),
+    untimedLength: new Uint8Array(row.rttMs.length),
+  };
+  const { timeS, rttMs, srcIndex, dstIndex } = prepared;
+  let previousTimeS = 0;
+  for (let i = 0; i < rttMs.length; i++) {
+    if (!(timeS[i] >= previousTimeS)) {
+      throw fail(`found the time ${timeS[i]} s after ${previousTimeS} s, ascending times were wanted`);
+    }
+    previousTimeS = timeS[i];
+    if (!(rttMs[i] >= 0 && rttMs[i] < Infinity) && rttMs[i] !== -1) {
+      throw fail(`found the RTT ${rttMs[i]}, 0 or more or -1 was wanted`);
+    }
+    prepared.untimedLength[i] = untimedLength(
+      prepared.sources[srcIndex[i]].length,
+      prepared.destinations[dstIndex[i]].length,
+      rttMs[i] < 0,
+    );
+  }
+  return prepared;
+}
+
+/** Prepared rows, the most recently used ones kept up to a number of measurements in total. */
+export class PreparedRowCache {
+  readonly #rows = new Map<number, PreparedRow>();
+  #numMeasurements = 0;
+
+  /** @param source The rows. @param maxMeasurements The bound; each takes about 21 bytes. */
+  constructor(readonly source: ProbeRowSource, readonly maxMeasurements: number) {}
+
+  /** How many measurements are held. */
+  get numMeasurements(): number {
+    return this.#numMeasurements;
+  }
+
+  /**
+   * A row, prepared.
+   *
+   * @param index 0..numRows - 1.
+   * @throws {FormatError} If the row cannot be read.
+   */
+  get(index: number): PreparedRow {
+    const known = this.#rows.get(index);
+    if (known) {
+      this.#rows.delete(index);
+      this.#rows.set(index, known);
+      return known;
+    }
+    const row = prepareRow(this.source.row(index), { path: this.source.path, index });
+    if (row.timeS.length <= this.maxMeasurements) {
+      this.#rows.set(index, row);
+      this.#numMeasurements += row.timeS.length;
+      this.#evict();
+    }
+    return row;
+  }
+
+  /** Drops the least recently used rows (a Map keeps the order of insertion) until the bound holds. */
+  #evict(): void {
+    for (const [index, row] of this.#rows) {
+      if (this.#numMeasurements <= this.maxMeasurements) return;
+      this.#rows.delete(index);
+      this.#numMeasurements -= row.timeS.length;
+    }
+  }
+}

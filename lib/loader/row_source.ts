@@ -1,0 +1,154 @@
+/**
+ * Where the loader gets probe rows from.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { UserError } from "../errors.ts";
+import { fingerprint, type InputFingerprint, listInputs } from "../files/inputs.ts";
+import { readManifest } from "../files/manifest.ts";
+import { ArrayRecordReader } from "../records/array_record_reader.ts";
+import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
+
+/** Probe rows that can be read by index, in any order. */
+export interface ProbeRowSource {
+  /** Number of rows. */
+  readonly numRows: number;
+  /** The file or folder, for error messages. */
+  readonly path: string;
+  /**
+   * Reads a row.
+   *
+   * @param index 0..numRows - 1.
+   */
+  row(index: number): ProbeRow;
+  /**
+   * Number of measurements of a row, without decoding them.
+   *
+   * @param index 0..numRows - 1.
+   */
+  numMeasurements(index: number): number;
+}
+
+/** Rows that are in memory already. */
+export class MemoryRowSource implements ProbeRowSource {
+  readonly path = "memory";
+
+  /** @param rows The rows. */
+  constructor(readonly rows: readonly ProbeRow[]) {}
+
+  get numRows(): number {
+    return this.rows.length;
+  }
+
+  row(index: number): ProbeRow {
+    return this.rows[index];
+  }
+
+  numMeasurements(index: number): number {
+    return this.rows[index].rttMs.length;
+  }
+}
+
+/** The rows of ArrayRecord files, one file after another. */
+export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
+  readonly numRows: number;
+  readonly #readers: readonly ArrayRecordReader[];
+  /** Number of rows before each file, and in all. */
+  readonly #firstRow: number[] = [0];
+
+  /**
+   * @param path The folder, for error messages.
+   * @param readers The open files; closed by {@link close}.
+   */
+  constructor(readonly path: string, readers: readonly ArrayRecordReader[]) {
+    this.#readers = readers;
+    for (const reader of readers) {
+      this.#firstRow.push(this.#firstRow[this.#firstRow.length - 1] + reader.numRecords);
+    }
+    this.numRows = this.#firstRow[readers.length];
+  }
+
+  /** The files, to tell a run's data from others. */
+  get files(): InputFingerprint[] {
+    return this.#readers.map((reader) => fingerprint(reader.path));
+  }
+
+  /** Number of damaged chunks that were skipped so far. */
+  get numCorruptChunks(): number {
+    return this.#readers.reduce((sum, reader) => sum + reader.numCorruptChunks, 0);
+  }
+
+  /**
+   * Reads a row; one in a damaged chunk is empty if damaged chunks are to be skipped.
+   *
+   * @throws {FormatError} If the record is damaged or no probe row.
+   */
+  row(index: number): ProbeRow {
+    const { bytes, where } = this.#read(index);
+    return bytes ? decodeProbeRow(bytes, where) : EMPTY_ROW;
+  }
+
+  numMeasurements(index: number): number {
+    const { bytes, where } = this.#read(index);
+    return bytes ? decodeProbeRowHeader(bytes, where).numMeasurements : 0;
+  }
+
+  /** Closes the files. */
+  close(): void {
+    for (const reader of this.#readers) reader.close();
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #read(index: number): { bytes: Uint8Array | undefined; where: { path: string; place: string } } {
+    const file = this.#firstRow.findLastIndex((firstRow) => firstRow <= index);
+    const reader = this.#readers[file];
+    const record = index - this.#firstRow[file];
+    return { bytes: reader.readOrSkip(record), where: { path: reader.path, place: `record ${record}` } };
+  }
+}
+
+/**
+ * Opens the probe rows of a split.
+ *
+ * @param folder What `probe-rows` wrote: a folder with one folder per split.
+ * @param split `train`, `val` or `test`.
+ * @param options `onCorrupt`: what a damaged chunk means, an error (the default) or rows to leave out.
+ * @throws {UserError} If there are no such rows or they are not complete.
+ * @throws {FormatError} If a file is no ArrayRecord file.
+ */
+export async function openProbeRows(
+  folder: string,
+  split: string,
+  options: { onCorrupt?: "error" | "skip" } = {},
+): Promise<ArrayRecordRowSource> {
+  if (readManifest(join(folder, "manifest.json"))?.complete === false) {
+    throw new UserError(
+      `Cannot read ${folder}: the run that wrote it did not finish; run \`probe-rows\` again with the same options`,
+    );
+  }
+  const path = join(folder, split);
+  const files = listInputs([path], { extensions: [".arrayrecord"], wanted: "probe rows" });
+  const readers: ArrayRecordReader[] = [];
+  try {
+    for (const file of files) readers.push(await ArrayRecordReader.open(file, options));
+  } catch (error) {
+    for (const reader of readers) reader.close();
+    throw error;
+  }
+  return new ArrayRecordRowSource(path, readers);
+}
+
+const EMPTY_ROW: ProbeRow = {
+  srcId: 0n,
+  eventTimeUs: new Float64Array(0),
+  srcAddrs: [],
+  srcIndex: new Int32Array(0),
+  dstAddrs: [],
+  dstIndex: new Int32Array(0),
+  ipVersion: new Int8Array(0),
+  rttMs: new Float32Array(0),
+};
