@@ -67,18 +67,20 @@ export class KernelBench {
 
   /** Asserts that all guard words and all inputs are as they were. */
   async check(): Promise<void> {
-    for (const { tensor, whole, input } of this.#tensors) {
-      const words = await this.gpu.readUint32(whole);
+    const contents = await this.gpu.read(...this.#tensors.map(({ whole }) => whole));
+    this.#tensors.forEach(({ tensor, input }, i) => {
+      const words = new Uint32Array(contents[i].buffer);
       const end = GUARD_WORDS + tensorLength(tensor);
-      words.forEach((word, i) => {
-        if (i >= GUARD_WORDS && i < end) return;
-        assert(
-          word === GUARD,
-          `guard word ${i - (i < end ? GUARD_WORDS : end)} of ${tensor.label} was overwritten`,
-        );
-      });
+      const isGuard = (index: number) => index < GUARD_WORDS || index >= end;
+      const at = words.findIndex((word, index) => isGuard(index) && word !== GUARD);
+      assert(at < 0, `guard word ${at - (at < end ? GUARD_WORDS : end)} of ${tensor.label} was overwritten`);
       if (input) assertEquals(words.subarray(GUARD_WORDS, end), input, `${tensor.label} was changed`);
-    }
+    });
+  }
+
+  /** Frees all tensors, for the next of many cases. */
+  clear(): void {
+    for (const { tensor } of this.#tensors.splice(0)) tensor.buffer.destroy();
   }
 
   #place(

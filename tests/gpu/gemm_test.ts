@@ -1,0 +1,142 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import { KernelError } from "../../lib/errors.ts";
+import { addGemm, type GemmEpilogue, type GemmKind, gemmVariant } from "../../lib/gpu/ops/gemm.ts";
+import { Program } from "../../lib/gpu/program.ts";
+import type { Tensor } from "../../lib/gpu/tensor.ts";
+import { checkGradient } from "../reference/check_gradient.ts";
+import { gemm, gemmBackward, type GemmShape } from "../reference/gemm.ts";
+import { sumTolerance } from "../tolerances.ts";
+import { assertClose, assertSameBits, KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
+
+const KINDS: GemmKind[] = ["NN", "NT", "TN"];
+
+/** m, n, k around the tiles of 32 and 64 rows and columns and 16 steps of k; one of the demo model. */
+const SIZES = [
+  [1, 4, 4],
+  [31, 28, 20],
+  [32, 32, 16],
+  [33, 36, 12],
+  [63, 60, 4],
+  [65, 68, 36],
+  [7, 268, 128],
+  [256, 128, 512],
+];
+
+/** Multiples of 4 where the kind wants them. */
+function shapeOf(kind: GemmKind, [m, n, k]: number[]): GemmShape {
+  return kind === "TN" ? { kind, m: Math.ceil(m / 4) * 4, n, k: k - 1 } : { kind, m, n, k };
+}
+
+function operands(bench: KernelBench, { m, n, k, kind }: GemmShape) {
+  const [a, b] = [randomNormal("a", m * k), randomNormal("b", k * n)];
+  return {
+    a,
+    b,
+    tensorA: bench.input("a", kind === "TN" ? [k, m] : [m, k], a),
+    tensorB: bench.input("b", kind === "NT" ? [n, k] : [k, n], b),
+  };
+}
+
+/** The largest sum of |a b| over the outputs of a product of standard normal numbers, with room. */
+const magnitude = (k: number) => k + 4 * Math.sqrt(k) + 4;
+
+testOnEachDevice("addGemm() equals the float64 product for every kind and size", async (bench) => {
+  for (const kind of KINDS) {
+    for (const size of SIZES) {
+      const shape = shapeOf(kind, size);
+      const { a, b, tensorA, tensorB } = operands(bench, shape);
+      const c = bench.output("c", [shape.m, shape.n]);
+      await bench.run((program) => addGemm(program, { ...shape, a: tensorA, b: tensorB, c }));
+      const [actual] = await bench.read(c);
+      assertClose(actual, gemm(shape, a, b), sumTolerance(shape.k, magnitude(shape.k)), `${kind} ${size}`);
+      bench.clear();
+    }
+  }
+});
+
+testOnEachDevice("addGemm() accumulates into C or adds a matrix", async (bench) => {
+  for (const kind of KINDS) {
+    const shape = shapeOf(kind, [37, 44, 24]);
+    const { m, n, k } = shape;
+    const { a, b, tensorA, tensorB } = operands(bench, shape);
+    const before = randomNormal("before", m * n);
+    const expected = gemm(shape, a, b).map((value, i) => value + before[i]);
+    const addend = bench.input("addend", [m, n], before);
+    const cases: [Tensor, GemmEpilogue][] = [
+      [bench.output("accumulated", [m, n], before), "accumulate"],
+      [bench.output("sum", [m, n]), { add: addend }],
+    ];
+    for (const [c, epilogue] of cases) {
+      await bench.run((program) => addGemm(program, { ...shape, a: tensorA, b: tensorB, c, epilogue }));
+      const [actual] = await bench.read(c);
+      assertClose(actual, expected, sumTolerance(k + 1, magnitude(k) + 5), `${kind} ${c.label}`);
+    }
+  }
+});
+
+testOnEachDevice("addGemm() gives the same bits at every run", async (bench) => {
+  for (const kind of KINDS) {
+    const shape = shapeOf(kind, [96, 64, 256]);
+    const { tensorA, tensorB } = operands(bench, shape);
+    const runs: Float32Array[] = [];
+    for (const label of ["first", "second"]) {
+      const c = bench.output(label, [shape.m, shape.n]);
+      await bench.run((program) => addGemm(program, { ...shape, a: tensorA, b: tensorB, c }));
+      runs.push(...await bench.gpu.read(c));
+    }
+    assertSameBits(runs[0], runs[1], kind);
+  }
+});
+
+testOnEachDevice("addGemm() keeps a row that is not finite to itself", async (bench) => {
+  const [m, n, k] = [6, 8, 8];
+  const a = randomNormal("a", m * k);
+  a.fill(NaN, 5 * k);
+  const c = bench.output("c", [m, n]);
+  const tensors = {
+    a: bench.input("a", [m, k], a),
+    b: bench.input("b", [n, k], randomNormal("b", n * k)),
+    c,
+  };
+  await bench.run((program) => addGemm(program, { kind: "NT", m, n, k, ...tensors }));
+  const [actual] = await bench.read(c);
+  assertEquals([...actual].map(Number.isNaN), [...actual.keys()].map((i) => i >= 5 * n));
+});
+
+testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) => {
+  const program = new Program(bench.registry, "refused");
+  const [a, b, c] = ["a", "b", "c"].map((label) => bench.gpu.tensor(label, [8, 8]));
+  const refuse = (kind: GemmKind, m: number, n: number, k: number, message: string) =>
+    assertThrows(() => addGemm(program, { kind, m, n, k, a, b, c }), KernelError, message);
+  refuse("NN", 8, 6, 8, "n is 6, a positive multiple of 4");
+  refuse("NT", 8, 8, 6, "k is 6");
+  refuse("TN", 6, 8, 8, "m is 6");
+  refuse("NN", 0, 8, 8, "0 elements");
+  refuse("NN", 12, 8, 8, "a (tensor a) has the shape [8,8], 96 elements were wanted");
+  assertThrows(
+    () => addGemm(program, { kind: "NN", m: 8, n: 8, k: 8, a, b, c, epilogue: { add: c } }),
+    KernelError,
+    'use epilogue "accumulate"',
+  );
+  return Promise.resolve();
+});
+
+Deno.test("gemmVariant() chooses by subgroup size, kind of adapter and shape", () => {
+  const shape = { m: 64, n: 64 };
+  assertEquals(gemmVariant({ subgroupSize: 8, isSoftware: true }, shape).kernel, "gemm_subgroup8");
+  assertEquals(gemmVariant({ subgroupSize: 32, isSoftware: false }, shape).kernel, "gemm_tiled");
+  const large = { m: 8192, n: 4096 };
+  assertEquals(gemmVariant({ subgroupSize: undefined, isSoftware: false }, large).tile, 128);
+  assertEquals(gemmVariant({ subgroupSize: undefined, isSoftware: true }, large).tile, 64);
+});
+
+Deno.test("gemmBackward() of the reference is the derivative of gemm()", () => {
+  for (const kind of KINDS) {
+    const shape: GemmShape = { kind, m: 3, n: 4, k: 5 };
+    checkGradient({
+      inputs: { a: randomNormal("a", 15), b: randomNormal("b", 20) },
+      forward: ({ a, b }) => gemm(shape, a, b),
+      backward: ({ a, b }, dC) => gemmBackward(shape, a, b, dC),
+    });
+  }
+});
