@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { drawDistinct } from "../random/distinct.ts";
 import type { RandomStream } from "../random/philox.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import {
@@ -160,18 +161,6 @@ function drawWindow(
   const keys = drawDistinct(windowSize, numDraws, random);
   for (let i = 0; i < numDraws; i++) keys[i] = toKey(offset + keys[i], drawTimed(timedShare, random));
   return keys.subarray(0, largestFit(row, keys, maxTokens)).sort();
-}
-
-/** Different integers below n, in random order (Fisher and Yates on an array of which only what moved is stored). */
-function drawDistinct(n: number, numDraws: number, random: RandomStream): Int32Array {
-  const drawn = new Int32Array(numDraws);
-  const moved = new Map<number, number>();
-  for (let i = 0; i < numDraws; i++) {
-    const chosen = i + random.below(n - i);
-    drawn[i] = moved.get(chosen) ?? chosen;
-    moved.set(chosen, moved.get(i) ?? i);
-  }
-  return drawn;
 }
 
 /**

@@ -1,0 +1,259 @@
+import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import {
+  type Batch,
+  BatchLoader,
+  type DataPosition,
+  type LoaderOptions,
+  validationBatches,
+} from "../../lib/loader/batches.ts";
+import { MemoryRowSource } from "../../lib/loader/row_source.ts";
+import { ConfigError, UserError } from "../../lib/errors.ts";
+import { formatAddress } from "../../lib/tokens/ip.ts";
+import { type DecodedMeasurement, decodeTokens } from "../../lib/tokens/vocab_v2.ts";
+import { syntheticRow, syntheticRows } from "./synthetic_rows.ts";
+
+const SOURCE = new MemoryRowSource(syntheticRows(1, 60, 25));
+const OPTIONS: LoaderOptions = { seed: 5, sequenceLength: 256, batchSize: 3, blockRows: 20 };
+
+const take = (loader: BatchLoader, numBatches: number) =>
+  Array.from({ length: numBatches }, () => loader.next());
+const open = (change: Partial<LoaderOptions> = {}) => BatchLoader.open(SOURCE, { ...OPTIONS, ...change });
+
+/** The rows of batches as strings, to compare streams of sequences. */
+function sequencesOf(batches: Batch[]): string[] {
+  return batches.flatMap((batch) =>
+    Array.from({ length: batch.batchSize }, (_, row) => {
+      const T = batch.sequenceLength;
+      return batch.tokens.subarray(row * T, (row + 1) * T).join() + "|" +
+        batch.targets.subarray(row * T, (row + 1) * T).join();
+    })
+  );
+}
+
+/** The contexts of one row of a batch: where they start and their tokens, the target after the end included. */
+function segmentsOf(batch: Batch, row: number): { start: number; tokens: Uint16Array }[] {
+  const T = batch.sequenceLength;
+  const at = <A extends Uint8Array | Uint16Array>(array: A) => array.subarray(row * T, (row + 1) * T);
+  const [tokens, targets, lossMask, segmentStart] = [
+    at(batch.tokens),
+    at(batch.targets),
+    at(batch.lossMask),
+    at(batch.segmentStart),
+  ];
+  const segments: { start: number; tokens: Uint16Array }[] = [];
+  for (let start = 0; start < T;) {
+    let end = start + 1;
+    while (end < T && segmentStart[end] === start) end++;
+    // Padding is its own segment and has no loss; a context has at least 12 tokens.
+    if (end - start > 1) {
+      const after = end === T && lossMask[T - 1] === 1 ? [targets[T - 1]] : [];
+      segments.push({ start, tokens: Uint16Array.from([...tokens.subarray(start, end), ...after]) });
+    }
+    start = end;
+  }
+  return segments;
+}
+
+const measurementsOf = (batches: Batch[]): DecodedMeasurement[] =>
+  batches.flatMap((batch) =>
+    Array.from({ length: batch.batchSize }, (_, row) => segmentsOf(batch, row)).flat().flatMap((segment) =>
+      decodeTokens(segment.tokens)
+    )
+  );
+
+Deno.test("next() gives sequences whose every segment decodes", () => {
+  const batches = take(open({ sequenceLength: 300 }), 30);
+  assert(measurementsOf(batches).length > 30 * 3 * 6);
+});
+
+Deno.test("next() keeps the rules of targets, loss mask, segments and padding", () => {
+  let [numPadded, numFullToTheEnd] = [0, 0];
+  for (const batch of take(open({ sequenceLength: 201 }), 40)) {
+    const T = batch.sequenceLength;
+    let [numPaddingTokens, numTargets] = [0, 0];
+    for (let row = 0; row < batch.batchSize; row++) {
+      let isPadding = false;
+      for (let i = 0; i < T; i++) {
+        const at = row * T + i;
+        const start = batch.segmentStart[at];
+        const startsHere = start === i;
+        assert(start <= i && batch.segmentStart[row * T + start] === start);
+        if (startsHere) assertEquals(batch.tokens[at], 0, "a context opens with MeasurementStart");
+        isPadding ||= startsHere && (i + 1 === T || batch.segmentStart[at + 1] === i + 1);
+        if (isPadding) {
+          assertEquals([batch.tokens[at], batch.targets[at], batch.lossMask[at], start], [0, 0, 0, i]);
+          numPaddingTokens++;
+        } else if (i + 1 < T) {
+          assertEquals(batch.targets[at], batch.tokens[at + 1]);
+          assertEquals(batch.lossMask[at], batch.segmentStart[at + 1] === start ? 1 : 0);
+        } else if (batch.lossMask[at] === 1) numFullToTheEnd++;
+        numTargets += batch.lossMask[at];
+      }
+      if (isPadding) numPadded++;
+    }
+    assertEquals(batch.numPaddingTokens, numPaddingTokens);
+    assertEquals(batch.numTargets, numTargets);
+  }
+  assert(numPadded > 0 && numFullToTheEnd > 0, `${numPadded} padded, ${numFullToTheEnd} full`);
+});
+
+Deno.test("next() repeats itself for the same seed and differs for another, and from epoch to epoch", () => {
+  const batches = sequencesOf(take(open(), 20));
+  assertEquals(sequencesOf(take(open(), 20)), batches);
+  assertNotEquals(sequencesOf(take(open({ seed: 6 }), 20)), batches);
+  const second = open({ position: { epoch: 1, block: 0, sequence: 0 } });
+  const firstEpoch = new Set(batches.slice(0, 30));
+  assertEquals(new Set(sequencesOf(take(second, 10))).intersection(firstEpoch).size, 0);
+});
+
+Deno.test("a loader resumes at any position with the same batches", () => {
+  for (const batchSize of [1, 3]) {
+    const loader = open({ batchSize });
+    const positions: DataPosition[] = [];
+    const batches: Batch[] = [];
+    // Over three blocks an epoch and into the third epoch.
+    while (loader.position.epoch < 2) {
+      positions.push(JSON.parse(JSON.stringify(loader.position)));
+      batches.push(loader.next());
+    }
+    assertEquals(new Set(positions.map((p) => `${p.epoch} ${p.block}`)).size, 6);
+    positions.forEach((position, i) => {
+      const resumed = open({ batchSize, position });
+      assertEquals(resumed.position, position);
+      for (const batch of batches.slice(i, i + 4)) assertEquals(resumed.next(), batch);
+    });
+  }
+});
+
+Deno.test("a loader refuses a position that the data do not have", () => {
+  for (const change of [{ block: 3 }, { sequence: 5000 }, { epoch: -1 }, { block: 0.5 }]) {
+    const position = { epoch: 0, block: 0, sequence: 0, ...change };
+    assertThrows(() => open({ position }).next(), UserError, "Cannot resume at data position");
+  }
+});
+
+Deno.test("ranks share the stream of sequences: rank r takes r, r + R, …", () => {
+  const whole = sequencesOf(take(open({ batchSize: 12 }), 6));
+  for (const numRanks of [2, 3, 4]) {
+    const batchSize = 12 / numRanks;
+    const ranks = Array.from({ length: numRanks }, (_, rank) => open({ batchSize, rank, numRanks }));
+    const shares = ranks.map((loader) => sequencesOf(take(loader, 6)));
+    const merged = whole.map((_, i) => shares[i % numRanks][Math.floor(i / numRanks)]);
+    assertEquals(merged, whole);
+    for (const loader of ranks) assertEquals(loader.position, ranks[0].position);
+  }
+});
+
+Deno.test("the stream of sequences does not depend on the batch size or the cache", () => {
+  const whole = sequencesOf(take(open({ batchSize: 12 }), 5));
+  assertEquals(sequencesOf(take(open({ batchSize: 1 }), 60)), whole);
+  assertEquals(sequencesOf(take(open({ batchSize: 12, cacheMeasurements: 0 }), 5)), whole);
+  assertEquals(sequencesOf(take(open({ batchSize: 12, cacheMeasurements: 200 }), 5)), whole);
+});
+
+/** The rows that measurements come from, by their source address (see synthetic_rows.ts). */
+function rowsOf(measurements: DecodedMeasurement[]): number[] {
+  return measurements.map(({ source }) =>
+    source.length === 4
+      ? source[1] << 16 | source[2] << 8 | source[3]
+      : parseInt(formatAddress(source).slice("2001:db8::".length) || "0", 16)
+  );
+}
+
+Deno.test("an epoch visits every row, large and small", () => {
+  // 70 % of the rows have 1 to 3 measurements, 30 % several hundred.
+  const rows = Array.from({ length: 90 }, (_, i) => syntheticRow(2, i, i % 10 < 7 ? 1 + i % 3 : 300 + i));
+  const source = new MemoryRowSource(rows);
+  for (const epoch of [0, 1]) {
+    const position = { epoch, block: 0, sequence: 0 };
+    const loader = BatchLoader.open(source, { ...OPTIONS, batchSize: 1, position });
+    const batches: Batch[] = [];
+    let isWhole = false;
+    while (!isWhole) {
+      const batch = loader.next();
+      // The first batch of the next epoch shows that this one is over.
+      isWhole = loader.position.epoch > epoch;
+      if (!isWhole) batches.push(batch);
+    }
+    const visited = rowsOf(measurementsOf(batches));
+    assertEquals(new Set(visited).size, rows.length);
+  }
+});
+
+Deno.test("a row that fits is learned from whole and once an epoch, but for the last sequence of a block", () => {
+  const rows = Array.from({ length: 400 }, (_, i) => syntheticRow(3, i, 5, { ipv6: 0 }));
+  const loader = BatchLoader.open(new MemoryRowSource(rows), { ...OPTIONS, batchSize: 1, blockRows: 400 });
+  const batches: Batch[] = [];
+  while (loader.position.epoch === 0) batches.push(loader.next());
+  batches.pop();
+  const counts = new Map<number, number>();
+  for (const row of rowsOf(measurementsOf(batches))) counts.set(row, (counts.get(row) ?? 0) + 1);
+  assertEquals(counts.size, 400);
+  const numExtra = [...counts.values()].reduce((sum, count) => sum + count, 0) - 400 * 5;
+  assert([...counts.values()].every((count) => count >= 5) && numExtra <= 257 / 12, `${numExtra} extra`);
+});
+
+Deno.test("padding is at most 1 % at T = 1024 on mixes of row sizes", () => {
+  const mixes: [string, number, number, { ipv6?: number; failed?: number; meanGapS?: number }][] = [
+    ["as published", 1500, 25, {}],
+    ["IPv6 only", 1000, 25, { ipv6: 1 }],
+    ["IPv6 only, no failures, large rows", 40, 2000, { ipv6: 1, failed: 0, meanGapS: 20 }],
+    ["IPv4 only, no failures, large rows", 40, 2000, { ipv6: 0, failed: 0, meanGapS: 20 }],
+    ["tiny rows", 4000, 0.5, {}],
+    ["less than one sequence", 5, 2, {}],
+  ];
+  for (const [name, numRows, mean, options] of mixes) {
+    const source = new MemoryRowSource(syntheticRows(4, numRows, mean, options));
+    const loader = BatchLoader.open(source, { seed: 1, sequenceLength: 1024, batchSize: 1 });
+    let [numTokens, numPaddingTokens] = [0, 0];
+    while (loader.position.epoch === 0) {
+      const batch = loader.next();
+      numTokens += batch.tokens.length;
+      numPaddingTokens += batch.numPaddingTokens;
+    }
+    const padding = numPaddingTokens / numTokens;
+    console.log(`padding, ${name}: ${(100 * padding).toFixed(2)} % of ${numTokens} tokens`);
+    assert(padding <= 0.01, `${name}: ${padding}`);
+  }
+});
+
+Deno.test("validationBatches() gives the same sequences for any batch size, and pads the last batch", () => {
+  const options = { sequenceLength: 256, numSequences: 10, seed: 3 };
+  const one = validationBatches(SOURCE, { ...options, batchSize: 1 });
+  const four = validationBatches(SOURCE, { ...options, batchSize: 4 });
+  assertEquals([one.length, four.length], [10, 3]);
+  assertEquals(sequencesOf(four).slice(0, 10), sequencesOf(one));
+  const last = four[2];
+  assert(last.numPaddingTokens >= 2 * 256);
+  assertEquals(last.lossMask.subarray(2 * 256).indexOf(1), -1);
+  assertEquals([...last.segmentStart.subarray(2 * 256, 3 * 256)], [...Array(256).keys()]);
+  assertEquals(validationBatches(SOURCE, { ...options, batchSize: 4 }), four);
+  assertNotEquals(
+    sequencesOf(validationBatches(SOURCE, { ...options, seed: 4, batchSize: 1 })),
+    sequencesOf(one),
+  );
+});
+
+Deno.test("a loader works on a source smaller than one sequence, and on rows with nothing in them", () => {
+  const tiny = new MemoryRowSource([syntheticRow(1, 1, 1, { failed: 0, ipv6: 0 }), syntheticRow(1, 2, 0)]);
+  assert(measurementsOf(take(BatchLoader.open(tiny, OPTIONS), 2)).length >= 6);
+  const empty = new MemoryRowSource([syntheticRow(1, 1, 0)]);
+  assertThrows(() => BatchLoader.open(empty, OPTIONS).next(), UserError, "no measurement in its rows");
+  assertThrows(() => BatchLoader.open(new MemoryRowSource([]), OPTIONS), UserError, "no probe rows");
+});
+
+Deno.test("a loader refuses options out of range, and names them", () => {
+  const refused: Partial<LoaderOptions>[] = [
+    { sequenceLength: 46 },
+    { sequenceLength: 65536 },
+    { batchSize: 0 },
+    { seed: -1 },
+    { rank: 1 },
+    { rank: 0, numRanks: 0 },
+    { blockRows: 0 },
+  ];
+  for (const change of refused) {
+    const error = assertThrows(() => open(change), ConfigError);
+    assert(error.keyPath in { ...OPTIONS, ...change }, error.message);
+  }
+});
