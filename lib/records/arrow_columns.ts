@@ -1,31 +1,46 @@
 /**
- * The columns of a one-batch Arrow IPC stream as typed arrays, checked: present, of a usable type, without
- * nulls, as long as the batch says.
- *
- * apache-arrow reads lazily and believes lengths; records come from files, so they are checked here.
+ * The columns of an Arrow IPC stream as typed arrays, checked: present, of a usable type, without nulls, as
+ * long as the batch says.
  *
  * @module
  */
-import { type Data, DataType, type RecordBatch, RecordBatchReader, TimeUnit, Type } from "apache-arrow";
 import { FormatError } from "../errors.ts";
+import {
+  ARROW_TYPES,
+  type ArrowColumn,
+  ArrowError,
+  type ArrowStream,
+  arrowTypeName,
+  readArrowStream,
+} from "./arrow_stream.ts";
 
-const US_PER_UNIT: Record<TimeUnit, number> = {
-  [TimeUnit.SECOND]: 1e6,
-  [TimeUnit.MILLISECOND]: 1e3,
-  [TimeUnit.MICROSECOND]: 1,
-  [TimeUnit.NANOSECOND]: 1e-3,
-};
+/** Microseconds per TimeUnit of Schema.fbs; nanoseconds are divided exactly below. */
+const US_PER_UNIT = [1e6, 1e3, 1];
+const NANOSECONDS = 3;
 
 type Where = { path: string; place?: string };
-type IntegerArray = Int8Array | Int16Array | Int32Array | Uint8Array | Uint16Array | Uint32Array;
+type NumberArray =
+  | Int8Array
+  | Uint8Array
+  | Int16Array
+  | Uint16Array
+  | Int32Array
+  | Uint32Array
+  | BigInt64Array;
+type ArrayType<T> = {
+  new (buffer: ArrayBufferLike, at: number, length: number): T;
+  BYTES_PER_ELEMENT: number;
+};
+
+const decoder = new TextDecoder();
 
 /** One decoded record batch. */
 export class ArrowColumns {
-  readonly #batch: RecordBatch | undefined;
+  readonly #stream: ArrowStream;
   readonly #where: Where;
 
-  private constructor(batch: RecordBatch | undefined, where: Where) {
-    this.#batch = batch;
+  private constructor(stream: ArrowStream, where: Where) {
+    this.#stream = stream;
     this.#where = where;
   }
 
@@ -37,54 +52,59 @@ export class ArrowColumns {
    * @throws {FormatError} If it is none.
    */
   static decode(bytes: Uint8Array, where: Where): ArrowColumns {
-    let batches: RecordBatch[];
     try {
-      batches = RecordBatchReader.from(bytes).readAll().filter((batch) => batch.numRows > 0);
+      return new ArrowColumns(readArrowStream(bytes), where);
     } catch (cause) {
-      throw new FormatError("its bytes are no Arrow IPC stream; write it again", { ...where, cause });
+      if (cause instanceof ArrowError) {
+        throw new FormatError(`${cause.message}; its records are no probe rows, or damaged`, {
+          ...where,
+          cause,
+        });
+      }
+      if (!(cause instanceof RangeError)) throw cause;
+      throw new FormatError("its bytes are no Arrow IPC stream; its records are no probe rows, or damaged", {
+        ...where,
+        cause,
+      });
     }
-    if (batches.length > 1) {
-      throw new FormatError(`its Arrow stream has ${batches.length} batches, 1 was wanted`, where);
-    }
-    return new ArrowColumns(batches[0], where);
   }
 
   /** Number of rows of the batch. */
   get numRows(): number {
-    return this.#batch?.numRows ?? 0;
+    return this.#stream.numRows;
   }
 
   /** Timestamps of any unit as microseconds since 1970. @throws {FormatError} If the column is none. */
   timesUs(name: string): Float64Array {
-    const data = this.#column(name);
-    const { type } = data;
-    if (!DataType.isTimestamp(type)) throw this.#wrongType(name, type, "timestamp");
-    const values = this.#values(name, data) as BigInt64Array;
-    const halves = new Int32Array(values.buffer, values.byteOffset, 2 * this.numRows);
-    const factor = US_PER_UNIT[type.unit];
-    const timesUs = new Float64Array(this.numRows);
-    for (let i = 0; i < timesUs.length; i++) {
-      timesUs[i] = halves[2 * i + 1] * 2 ** 32 + (halves[2 * i] >>> 0);
+    const column = this.#column(name);
+    const { type, timeUnit } = column.field;
+    if (type !== ARROW_TYPES.timestamp) throw this.#wrongType(column, "timestamp");
+    const halves = this.#view(column, Int32Array, 2 * column.length);
+    const timesUs = new Float64Array(column.length);
+    if (timeUnit === NANOSECONDS) {
+      const timesNs = this.#view(column, BigInt64Array, column.length);
+      return timesUs.map((_, i) => Number(timesNs[i] / 1000n));
     }
-    if (factor > 1) { for (let i = 0; i < timesUs.length; i++) timesUs[i] *= factor; }
-    if (factor < 1) { for (let i = 0; i < timesUs.length; i++) timesUs[i] = Number(values[i] / 1000n); }
+    const usPerUnit = US_PER_UNIT[timeUnit] ?? NaN;
+    // Two 32-bit halves: a BigInt per element would cost ten times as much.
+    for (let i = 0; i < timesUs.length; i++) {
+      timesUs[i] = (halves[2 * i + 1] * 2 ** 32 + (halves[2 * i] >>> 0)) * usPerUnit;
+    }
     return timesUs;
   }
 
   /** Strings, dictionary-encoded or plain. @throws {FormatError} If the column is none. */
   strings(name: string): { values: string[]; index: Int32Array } {
-    const data = this.#column(name);
-    const { type } = data;
-    if (!DataType.isDictionary(type)) return this.#plainStrings(name, data);
-    const dictionary = data.dictionary;
-    if (!dictionary || !DataType.isUtf8(type.dictionary)) throw this.#wrongType(name, type, "utf8");
-    const values: string[] = [];
-    for (const chunk of dictionary.data) values.push(...this.#texts(name, chunk));
-    const raw = this.#values(name, data) as IntegerArray;
-    const index = raw instanceof Int32Array ? raw : Int32Array.from(raw);
+    const column = this.#column(name);
+    const { type, dictionaryId } = column.field;
+    if (type !== ARROW_TYPES.utf8) throw this.#wrongType(column, "utf8");
+    if (dictionaryId === undefined) return this.#plainStrings(column);
+    const pieces = this.#stream.dictionaries.get(dictionaryId) ?? [];
+    const values = pieces.flatMap((piece) => this.#texts(piece));
+    const index = this.#integers(column, Int32Array);
     for (let i = 0; i < index.length; i++) {
       if (index[i] < 0 || index[i] >= values.length) {
-        throw this.#error(`its column ${name} points outside its dictionary (row ${i})`);
+        throw this.#error(`its column ${name} points outside its dictionary (measurement ${i})`);
       }
     }
     return { values, index };
@@ -92,62 +112,51 @@ export class ArrowColumns {
 
   /** An integer column as int8. @throws {FormatError} If it is none. */
   int8(name: string): Int8Array {
-    const data = this.#column(name);
-    if (!DataType.isInt(data.type)) throw this.#wrongType(name, data.type, "int8");
-    const values = this.#values(name, data);
-    if (values instanceof Int8Array) return values;
-    return Int8Array.from(values as ArrayLike<number | bigint>, Number);
+    const column = this.#column(name);
+    if (column.field.type !== ARROW_TYPES.int) throw this.#wrongType(column, "int8");
+    return this.#integers(column, Int8Array);
   }
 
   /** A floating-point column as float32. @throws {FormatError} If it is none. */
   float32(name: string): Float32Array {
-    const data = this.#column(name);
-    if (data.type.typeId !== Type.Float || data.values.BYTES_PER_ELEMENT < 4) {
-      throw this.#wrongType(name, data.type, "float32");
+    const column = this.#column(name);
+    const { type, bitWidth } = column.field;
+    if (type === ARROW_TYPES.float && bitWidth === 32) return this.#view(column, Float32Array, column.length);
+    if (type === ARROW_TYPES.float && bitWidth === 64) {
+      return Float32Array.from(this.#view(column, Float64Array, column.length));
     }
-    const values = this.#values(name, data);
-    return values instanceof Float32Array ? values : Float32Array.from(values as Float64Array);
+    throw this.#wrongType(column, "float32");
   }
 
   /** The first value of a number column. @throws {FormatError} If it is none. */
   number(name: string): number {
-    return Number(this.#scalar(name));
+    const column = this.#column(name);
+    const { type, bitWidth } = column.field;
+    if (type !== ARROW_TYPES.float) return Number(this.bigint(name));
+    if (bitWidth !== 64) throw this.#wrongType(column, "float64");
+    return this.#view(column, Float64Array, 1)[0];
   }
 
   /** The first value of an integer column. @throws {FormatError} If it is none. */
   bigint(name: string): bigint {
-    const value = this.#scalar(name);
-    if (!Number.isInteger(Number(value))) throw this.#error(`its column ${name} is no integer`);
-    return BigInt(value);
+    const column = this.#column(name);
+    if (column.field.type !== ARROW_TYPES.int) throw this.#wrongType(column, "int64");
+    return BigInt(this.#rawIntegers(column)[0]);
   }
 
   /** The first value of a binary column, a view. @throws {FormatError} If it is none. */
   binary(name: string): Uint8Array {
-    const data = this.#column(name);
-    if (!DataType.isBinary(data.type) && !DataType.isLargeBinary(data.type)) {
-      throw this.#wrongType(name, data.type, "binary");
-    }
-    const begin = Number(data.valueOffsets[0]);
-    const end = Number(data.valueOffsets[1]);
-    if (!(begin >= 0 && begin <= end && end <= data.values.length)) {
-      throw this.#error(`its column ${name} reaches outside the record`);
-    }
-    return data.values.subarray(begin, end) as Uint8Array;
+    const column = this.#column(name);
+    if (column.field.type !== ARROW_TYPES.binary) throw this.#wrongType(column, "binary");
+    const [begin, end] = this.#offsets(column);
+    return column.values.subarray(begin, end);
   }
 
-  #scalar(name: string): number | bigint {
-    const data = this.#column(name);
-    if (!DataType.isInt(data.type) && !DataType.isFloat(data.type)) {
-      throw this.#wrongType(name, data.type, "number");
-    }
-    return (this.#values(name, data) as unknown as ArrayLike<number | bigint>)[0];
-  }
-
-  #plainStrings(name: string, data: Data): { values: string[]; index: Int32Array } {
-    if (!DataType.isUtf8(data.type)) throw this.#wrongType(name, data.type, "utf8");
+  #plainStrings(column: ArrowColumn): { values: string[]; index: Int32Array } {
+    const texts = this.#texts(column);
     const known = new Map<string, number>();
-    const index = new Int32Array(this.numRows);
-    this.#texts(name, data).forEach((text, row) => {
+    const index = new Int32Array(texts.length);
+    texts.forEach((text, row) => {
       const at = known.get(text) ?? known.size;
       known.set(text, at);
       index[row] = at;
@@ -155,43 +164,74 @@ export class ArrowColumns {
     return { values: [...known.keys()], index };
   }
 
-  #texts(name: string, data: Data): string[] {
-    const { values, valueOffsets, length } = data;
-    if (data.nullCount > 0) throw this.#error(`its column ${name} has nulls`);
-    const texts: string[] = new Array(length);
-    const decoder = new TextDecoder();
-    const whole = decoder.decode(values);
-    const isAscii = whole.length === values.length;
-    for (let i = 0; i < length; i++) {
-      const begin = valueOffsets[i];
-      const end = valueOffsets[i + 1];
-      if (!(begin >= 0 && begin <= end && end <= values.length)) {
-        throw this.#error(`its column ${name} reaches outside the record`);
-      }
-      texts[i] = isAscii ? whole.slice(begin, end) : decoder.decode(values.subarray(begin, end));
+  #texts(column: ArrowColumn): string[] {
+    const { name } = column.field;
+    if (column.numNulls > 0) throw this.#error(`its column ${name} has nulls`);
+    const offsets = this.#offsets(column);
+    const { values } = column;
+    const whole = decoder.decode(values.subarray(0, offsets[column.length]));
+    const isAscii = whole.length === offsets[column.length];
+    const texts: string[] = [];
+    for (let i = 0; i < column.length; i++) {
+      const [begin, end] = [offsets[i], offsets[i + 1]];
+      texts.push(isAscii ? whole.slice(begin, end) : decoder.decode(values.subarray(begin, end)));
     }
     return texts;
   }
 
-  #column(name: string): Data {
-    const at = this.#batch?.schema.fields.findIndex((field) => field.name === name) ?? -1;
-    const data = this.#batch?.data.children[at];
-    if (!data) throw this.#error(`it has no column ${name}; its records are no probe rows`);
-    if (data.nullCount > 0) throw this.#error(`its column ${name} has nulls`);
-    if (data.length !== this.numRows) throw this.#error(`its column ${name} has ${data.length} rows`);
-    return data;
+  /** The offsets of variable-length values, ascending and within the values. */
+  #offsets(column: ArrowColumn): Int32Array {
+    const offsets = this.#view({ ...column, values: column.offsets }, Int32Array, column.length + 1);
+    let last = 0;
+    for (const offset of offsets) {
+      if (offset < last || offset > column.values.length) {
+        throw this.#error(`its column ${column.field.name} reaches outside the record`);
+      }
+      last = offset;
+    }
+    return offsets;
   }
 
-  #values(name: string, data: Data): ArrayLike<unknown> & ArrayBufferView {
-    const values = data.values as (ArrayLike<unknown> & ArrayBufferView) & {
-      subarray(begin: number, end: number): ArrayLike<unknown> & ArrayBufferView;
-    };
-    if (!values || values.length < this.numRows) throw this.#error(`its column ${name} is cut off`);
-    return values.length === this.numRows ? values : values.subarray(0, this.numRows);
+  #integers<T extends Int8Array | Int32Array>(column: ArrowColumn, wanted: ArrayType<T>): T {
+    const raw = this.#rawIntegers(column);
+    if (raw instanceof wanted) return raw;
+    const copy = new wanted(new ArrayBuffer(raw.length * wanted.BYTES_PER_ELEMENT), 0, raw.length);
+    for (let i = 0; i < raw.length; i++) copy[i] = Number(raw[i]);
+    return copy;
   }
 
-  #wrongType(name: string, type: DataType, wanted: string): FormatError {
-    return this.#error(`its column ${name} is ${type}, ${wanted} was wanted`);
+  #rawIntegers(column: ArrowColumn): NumberArray {
+    const { bitWidth, isSigned } = column.field;
+    const n = column.length;
+    if (bitWidth === 8) return this.#view<NumberArray>(column, isSigned ? Int8Array : Uint8Array, n);
+    if (bitWidth === 16) return this.#view<NumberArray>(column, isSigned ? Int16Array : Uint16Array, n);
+    if (bitWidth === 32) return this.#view<NumberArray>(column, isSigned ? Int32Array : Uint32Array, n);
+    if (bitWidth === 64) return this.#view(column, BigInt64Array, n);
+    throw this.#wrongType(column, "an integer");
+  }
+
+  /** The values as a typed array: a view where the alignment allows, else a copy. */
+  #view<T>(column: ArrowColumn, type: ArrayType<T>, length: number): T {
+    const { values } = column;
+    const sizeBytes = length * type.BYTES_PER_ELEMENT;
+    if (values.length < sizeBytes) throw this.#error(`its column ${column.field.name} is cut off`);
+    if (values.byteOffset % type.BYTES_PER_ELEMENT === 0) {
+      return new type(values.buffer, values.byteOffset, length);
+    }
+    return new type(values.slice(0, sizeBytes).buffer, 0, length);
+  }
+
+  #column(name: string): ArrowColumn {
+    const column = this.#stream.columns.find((candidate) => candidate.field.name === name);
+    if (!column) throw this.#error(`it has no column ${name}; its records are no probe rows`);
+    if (column.numNulls > 0) throw this.#error(`its column ${name} has nulls`);
+    return column;
+  }
+
+  #wrongType(column: ArrowColumn, wanted: string): FormatError {
+    return this.#error(
+      `its column ${column.field.name} is ${arrowTypeName(column.field)}, ${wanted} was wanted`,
+    );
   }
 
   #error(message: string): FormatError {

@@ -165,25 +165,23 @@ export function decodeSimpleChunk(
 function compress(bytes: Uint8Array, compression: Compression): Uint8Array {
   if (compression === "none") return bytes;
   const compressed = compression === "zstd"
-    ? zstdCompressSync(bytes, {
-      // With the size known beforehand the frame states it, as in the files of Google's writer.
-      pledgedSrcSize: bytes.length,
-      chunkSize: zstdBound(bytes.length),
-      params: {
-        [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
-        [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG,
-      },
-    })
+    ? zstdCompressSync(bytes, zstdOptions(bytes.length))
     : brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
   return concatenate([new BinaryWriter().uint32(bytes.length).finish(), compressed]);
 }
 
-/**
- * The output buffer for `lengthBytes` of input, above ZSTD_compressBound. With a smaller one Deno 2.9 calls
- * zstd once too often and an empty second frame follows the first, which Riegeli's readers refuse.
- */
-function zstdBound(lengthBytes: number): number {
-  return lengthBytes + (lengthBytes >> 7) + 1024;
+function zstdOptions(lengthBytes: number) {
+  return {
+    // With the size known beforehand the frame states it, as in the files of Google's writer.
+    pledgedSrcSize: lengthBytes,
+    // Above ZSTD_compressBound: with less room Deno 2.9 calls zstd once too often, and an empty second frame
+    // follows the first, which Riegeli's readers refuse.
+    chunkSize: lengthBytes + (lengthBytes >> 7) + 1024,
+    params: {
+      [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
+      [constants.ZSTD_c_windowLog]: ZSTD_WINDOW_LOG,
+    },
+  };
 }
 
 function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8Array {
@@ -210,8 +208,8 @@ function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8A
 function decompressBody(body: Uint8Array, letter: number, length: number): Uint8Array {
   // One output buffer of the right size; node:zlib wants at least 64 bytes of it.
   const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
-  if (letter === LETTER.zstd) return zstdDecompressSync(body, options);
-  if (letter === LETTER.brotli) return brotliDecompressSync(body, options);
+  if (letter === LETTER.zstd) return plainBytes(zstdDecompressSync(body, options));
+  if (letter === LETTER.brotli) return plainBytes(brotliDecompressSync(body, options));
   if (letter !== SNAPPY) {
     throw new ChunkError(
       `a chunk is compressed with ${JSON.stringify(String.fromCharCode(letter))}, which is unknown`,
@@ -219,6 +217,11 @@ function decompressBody(body: Uint8Array, letter: number, length: number): Uint8
   }
   if (readVarint(new BinaryReader(body)) !== length) throw new ChunkError("Snappy data has another length");
   return decompressSnappy(body, length);
+}
+
+/** A Buffer's bytes as a plain array: `slice` of a Buffer would not copy. */
+function plainBytes(buffer: Uint8Array): Uint8Array {
+  return new Uint8Array(buffer.buffer, buffer.byteOffset, buffer.byteLength);
 }
 
 function readVarint(reader: BinaryReader): number {

@@ -1,0 +1,182 @@
+import { assertEquals, assertThrows } from "@std/assert";
+import {
+  Dictionary,
+  Int32,
+  RecordBatch,
+  RecordBatchStreamWriter,
+  tableFromArrays,
+  tableFromIPC,
+  tableToIPC,
+  Utf8,
+} from "apache-arrow";
+import fc from "fast-check";
+import { FormatError } from "../../lib/errors.ts";
+import {
+  decodeProbeRow,
+  decodeProbeRowHeader,
+  encodeProbeRow,
+  type ProbeRow,
+  probeRowSrcId,
+} from "../../lib/records/probe_row.ts";
+
+const WHERE = { path: "rows.arrayrecord", place: "record 3" };
+
+const measurement = fc.record({
+  timeUs: fc.integer({ min: -(2 ** 52), max: 2 ** 52 }),
+  src: fc.nat(1),
+  dst: fc.nat(2),
+  version: fc.constantFrom(4, 6),
+  rttMs: fc.float({ noNaN: true }),
+});
+const probeRow: fc.Arbitrary<ProbeRow> = fc.record({
+  srcId: fc.bigInt({ min: 0n, max: 2n ** 60n - 1n }),
+  srcAddrs: fc.array(fc.ipV4(), { minLength: 2, maxLength: 2 }),
+  dstAddrs: fc.array(fc.oneof(fc.ipV6(), fc.string({ unit: "grapheme" })), { minLength: 3, maxLength: 5 }),
+  measurements: fc.array(measurement, { minLength: 1, maxLength: 40 }),
+}).map(({ srcId, srcAddrs, dstAddrs, measurements }) => ({
+  srcId,
+  srcAddrs,
+  dstAddrs,
+  eventTimeUs: Float64Array.from(measurements.map((m) => m.timeUs)).sort(),
+  srcIndex: Int32Array.from(measurements.map((m) => m.src)),
+  dstIndex: Int32Array.from(measurements.map((m) => m.dst)),
+  ipVersion: Int8Array.from(measurements.map((m) => m.version)),
+  rttMs: Float32Array.from(measurements.map((m) => m.rttMs)),
+}));
+
+const example: ProbeRow = {
+  srcId: probeRowSrcId("192.0.2.1"),
+  srcAddrs: ["192.0.2.1"],
+  dstAddrs: ["198.51.100.7", "203.0.113.9"],
+  eventTimeUs: Float64Array.of(1_750_000_000_000_000, 1_750_000_000_000_001, 1_750_000_004_500_000),
+  srcIndex: Int32Array.of(0, 0, 0),
+  dstIndex: Int32Array.of(1, 0, 1),
+  ipVersion: Int8Array.of(4, 4, 4),
+  rttMs: Float32Array.of(12.5, -1, 0.25),
+};
+
+Deno.test("decodeProbeRow() gives back what encodeProbeRow() was given, at any alignment of the bytes", () => {
+  fc.assert(
+    fc.property(probeRow, fc.nat(15), (row, shift) => {
+      const bytes = encodeProbeRow(row);
+      const shifted = new Uint8Array(bytes.length + shift);
+      shifted.set(bytes, shift);
+      assertEquals(decodeProbeRow(shifted.subarray(shift), WHERE), row);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+Deno.test("encodeProbeRow() writes equal bytes for equal rows, whatever was written before", () => {
+  const before = encodeProbeRow(example);
+  fc.assert(fc.property(probeRow, (row) => encodeProbeRow(row).length > 0), { numRuns: 10 });
+  new Dictionary(new Utf8(), new Int32());
+  assertEquals(encodeProbeRow(structuredClone(example)), before);
+});
+
+Deno.test("encodeProbeRow() writes the columns of the format", () => {
+  const outer = tableFromIPC(encodeProbeRow(example));
+  assertEquals(outer.schema.fields.map((field) => `${field.name} ${field.type}`), [
+    "src_id Int64",
+    "measurements Binary",
+    "n_measurements Int32",
+    "time_span_seconds Float64",
+    "first_timestamp Timestamp<MICROSECOND>",
+    "last_timestamp Timestamp<MICROSECOND>",
+  ]);
+  const row = outer.get(0);
+  assertEquals([row?.src_id, row?.n_measurements, row?.time_span_seconds], [example.srcId, 3, 4.5]);
+  const inner = tableFromIPC(row?.measurements as Uint8Array);
+  assertEquals(inner.schema.fields.map((field) => `${field.name} ${field.type}`), [
+    "event_time Timestamp<MICROSECOND>",
+    "src_addr Dictionary<Int32, Utf8>",
+    "dst_addr Dictionary<Int32, Utf8>",
+    "ip_version Int8",
+    "rtt Float32",
+  ]);
+  assertEquals(inner.toArray().map((m) => m.dst_addr), ["203.0.113.9", "198.51.100.7", "203.0.113.9"]);
+});
+
+Deno.test("decodeProbeRowHeader() reads the counts without the measurements", () => {
+  const { measurements, ...header } = decodeProbeRowHeader(encodeProbeRow(example), WHERE);
+  assertEquals(header, {
+    srcId: example.srcId,
+    numMeasurements: 3,
+    timeSpanS: 4.5,
+    firstTimeUs: 1_750_000_000_000_000,
+    lastTimeUs: 1_750_000_004_500_000,
+  });
+  assertEquals(measurements.length > 0, true);
+});
+
+Deno.test("probeRowSrcId() is the first 15 hex digits of the MD5 of the text", () => {
+  // printf 192.0.2.1 | md5sum
+  assertEquals(probeRowSrcId("192.0.2.1").toString(16), "d0f88d6c8776726");
+  assertEquals(probeRowSrcId("") < 2n ** 60n, true);
+});
+
+/** Replaces the inner stream of the example by another table. */
+function withInner(columns: Parameters<typeof tableFromArrays>[0]): Uint8Array {
+  const outer = tableFromIPC(encodeProbeRow(example));
+  const inner = tableToIPC(tableFromArrays(columns), "stream");
+  const arrays = Object.fromEntries(
+    outer.schema.fields.map((field) => [field.name, [outer.get(0)?.[field.name]]]),
+  );
+  return tableToIPC(tableFromArrays({ ...arrays, measurements: [inner] }), "stream");
+}
+
+Deno.test("decodeProbeRow() refuses bytes that are no probe row, naming the file and the record", () => {
+  const noRow = tableToIPC(tableFromArrays({ a: Int32Array.of(1) }), "stream");
+  const twoRows = tableToIPC(tableFromArrays({ src_id: Int32Array.of(1, 2) }), "stream");
+  const cases: [Uint8Array, string][] = [
+    [new Uint8Array(0), "no Arrow schema"],
+    [new TextEncoder().encode("an image"), "Arrow message passes the end"],
+    [noRow, "no column src_id"],
+    [twoRows, "2 rows"],
+    [withInner({ event_time: Int32Array.of(1, 2) }), "2 measurements and says n_measurements 3"],
+    [withInner({ event_time: Int32Array.of(1, 2, 3) }), "no column src_addr"],
+    [withInner({ event_time: Int32Array.of(1, 2, 3), src_addr: Int32Array.of(1, 2, 3) }), "utf8 was wanted"],
+  ];
+  for (const [bytes, message] of cases) {
+    const error = assertThrows(() => decodeProbeRow(bytes, WHERE), FormatError, message);
+    assertEquals(error.message.startsWith("Cannot read rows.arrayrecord at record 3: "), true, error.message);
+  }
+});
+
+Deno.test("decodeProbeRow() refuses a stream of several batches", () => {
+  const table = tableFromIPC(encodeProbeRow(example));
+  const writer = new RecordBatchStreamWriter();
+  for (let i = 0; i < 2; i++) writer.write(new RecordBatch(table.schema, table.batches[0].data));
+  writer.finish();
+  assertThrows(() => decodeProbeRow(writer.toUint8Array(true), WHERE), FormatError, "several batches");
+});
+
+Deno.test("decodeProbeRow() gives a row or a FormatError for damaged bytes", () => {
+  const bytes = encodeProbeRow(example);
+  const attempt = (damaged: Uint8Array) => {
+    try {
+      decodeProbeRow(damaged, WHERE);
+    } catch (error) {
+      if (!(error instanceof FormatError)) throw error;
+    }
+  };
+  for (let length = 0; length < bytes.length; length += 7) attempt(bytes.subarray(0, length));
+  for (let i = 0; i < bytes.length; i++) {
+    for (const change of [1, 0x80, 0xff]) {
+      const damaged = bytes.slice();
+      damaged[i] ^= change;
+      attempt(damaged);
+    }
+  }
+});
+
+for (const name of ["dictionary", "plain", "small_index"]) {
+  Deno.test(`decodeProbeRow() reads what Arrow's Python library wrote (${name})`, () => {
+    const url = new URL(`../golden/probe_row/${name}.arrow`, import.meta.url);
+    assertEquals(decodeProbeRow(Deno.readFileSync(url), WHERE), {
+      ...example,
+      dstAddrs: ["203.0.113.9", "198.51.100.7"],
+      dstIndex: Int32Array.of(0, 1, 0),
+    });
+  });
+}
