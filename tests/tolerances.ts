@@ -12,6 +12,9 @@
 /** Half the distance from 1 to the next float32: the relative error of one rounding. */
 export const UNIT_ROUNDOFF = 2 ** -24;
 
+/** The smallest normal float32; WGSL lets an implementation flush what is below to zero (15.7.2). */
+const SMALLEST_NORMAL = 2 ** -126;
+
 /** Accuracy that WGSL demands of a built-in, in units in the last place (WGSL 15.7.4.1). */
 export const BUILT_IN_ULPS = {
   division: 2.5,
@@ -49,7 +52,10 @@ export function sumTolerance(length: number, magnitude: number): Tolerance {
  * @param magnitude The largest intermediate that may cancel; 0 where nothing is subtracted.
  */
 export function expressionTolerance(numUlps: number, magnitude = 0): Tolerance {
-  return { relative: 2 * numUlps * UNIT_ROUNDOFF, absolute: 2 * numUlps * UNIT_ROUNDOFF * magnitude };
+  return {
+    relative: 2 * numUlps * UNIT_ROUNDOFF,
+    absolute: 2 * numUlps * UNIT_ROUNDOFF * magnitude + SMALLEST_NORMAL,
+  };
 }
 
 /** The tolerance of two errors on top of each other. */
