@@ -24,7 +24,12 @@ export class KernelRegistry {
   readonly #kernels = new Map<string, Kernel>();
   readonly #pending: Promise<void>[] = [];
 
-  constructor(readonly gpu: Gpu) {}
+  readonly #sources: Record<KernelName, string>;
+
+  /** @param options `sources`: texts in place of the registered ones, to try out a kernel. */
+  constructor(readonly gpu: Gpu, options: { sources?: Partial<Record<KernelName, string>> } = {}) {
+    this.#sources = { ...KERNEL_SOURCES, ...options.sources };
+  }
 
   /** The number of lanes of a row kernel's workgroup on this device. */
   get lanes(): number {
@@ -58,7 +63,7 @@ export class KernelRegistry {
   }
 
   #compile(name: KernelName, overrides: Record<string, number>): Kernel {
-    const source = KERNEL_SOURCES[name];
+    const source = this.#sources[name];
     const parsed = parseKernel(name, source);
     for (const override of Object.keys(overrides)) {
       if (!parsed.overrides.includes(override)) {

@@ -1,0 +1,127 @@
+import { assertEquals, assertGreater, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
+import { KernelError } from "../../lib/errors.ts";
+import { Gpu } from "../../lib/gpu/device.ts";
+import { parseKernel } from "../../lib/gpu/kernel_source.ts";
+import { KERNEL_SOURCES, type KernelName } from "../../lib/gpu/kernels.ts";
+import { Program } from "../../lib/gpu/program.ts";
+import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { testOnEachDevice } from "./support.ts";
+
+/** Values to compile besides the defaults; of a `bool` override both values are compiled anyway. */
+const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
+  activation_forward: [{ KIND: 1 }, { KIND: 2 }],
+  activation_backward: [{ KIND: 1 }, { KIND: 2 }],
+  gemm_tiled: [{ TILE: 128 }],
+};
+
+/** The default overrides, each bool by itself, and the table's. */
+function variantsOf(name: KernelName): Record<string, number>[] {
+  const bools = [...KERNEL_SOURCES[name].matchAll(/^\s*override\s+(\w+)\s*:\s*bool/gm)];
+  return [{}, ...bools.map(([, override]) => ({ [override]: 1 })), ...VARIANTS[name] ?? []];
+}
+
+testOnEachDevice("KernelRegistry compiles every variant of every kernel", async ({ registry, gpu }) => {
+  for (const name of Object.keys(KERNEL_SOURCES) as KernelName[]) {
+    const { usesSubgroups } = parseKernel(name, KERNEL_SOURCES[name]);
+    for (const overrides of variantsOf(name)) {
+      if (usesSubgroups && gpu.info.subgroupSize === undefined) {
+        assertThrows(() => registry.get(name, overrides), KernelError, `kernel ${name}: it needs subgroups`);
+      } else {
+        registry.get(name, overrides);
+      }
+    }
+  }
+  await registry.ready();
+  assertGreater(registry.numPipelines, 10);
+});
+
+testOnEachDevice("KernelRegistry.get() compiles a kernel once per set of overrides", async ({ registry }) => {
+  const first = registry.get("gemm_tiled", { TILE: 64, TRANSPOSE_A: 1 });
+  assertStrictEquals(registry.get("gemm_tiled", { TRANSPOSE_A: 1, TILE: 64 }), first);
+  registry.get("gemm_tiled", { TILE: 128, TRANSPOSE_A: 1 });
+  assertEquals(registry.numPipelines, 2);
+  await registry.ready();
+});
+
+/** A correct kernel but for line 4. */
+const sourceWith = (line: string) =>
+  `// a kernel
+@group(0) @binding(0) var<storage, read_write> out: array<f32>;
+@compute @workgroup_size(1) fn main() {
+  ${line}
+}`;
+
+for (const subgroups of [true, false]) {
+  const kind = subgroups ? "with" : "without";
+  Deno.test(`KernelRegistry.ready() names kernel and line of a WGSL error (${kind} subgroups)`, async () => {
+    using gpu = await Gpu.open({ subgroups });
+    for (
+      const line of ["out[0] = 1u;", "out[0] = nothing;", "out[0] = ;", "out[0] = 1u + lane_sum(1f, LANES);"]
+    ) {
+      const registry = new KernelRegistry(gpu, { sources: { clip_factor: sourceWith(line) } });
+      const error = await assertRejects(async () => {
+        registry.get("clip_factor");
+        await registry.ready();
+      }, KernelError);
+      assertEquals([error.kernel, error.line], ["clip_factor", 4], `${line} gave ${error.message}`);
+    }
+  });
+}
+
+testOnEachDevice("KernelRegistry.get() refuses an unknown override", ({ registry }) => {
+  assertThrows(
+    () => registry.get("gemm_tiled", { TILES: 64 }),
+    KernelError,
+    "kernel gemm_tiled: override TILES is unknown",
+  );
+  return Promise.resolve();
+});
+
+testOnEachDevice("Program.add() names what is missing, unknown or too large", ({ registry, gpu }) => {
+  const program = new Program(registry, "refused");
+  const [x, y, scale] = ["x", "y", "scale"].map((label) => gpu.tensor(label, [4]));
+  const kernel = "rms_norm_forward";
+  const right = { kernel, bindings: { x, y, scale }, params: { rows: 1, width: 4 }, grid: [1] } as const;
+  const refuse = (changed: object, message: string) =>
+    assertThrows(() => program.add({ ...right, ...changed }), KernelError, message);
+  refuse({ bindings: { x, y } }, "binding scale is missing");
+  refuse({ bindings: { x, y, scale, z: x } }, "binding z is unknown; known are x, y, scale");
+  refuse({ params: { rows: 1 } }, "parameter width is missing");
+  refuse({ grid: [0] }, "the grid [0] is not of 1 to 65535 workgroups");
+  refuse({ grid: [1, 65536] }, "the grid [1,65536]");
+  assertEquals(program.length, 0);
+  return Promise.resolve();
+});
+
+Deno.test("parseKernel() reads bindings, parameters, overrides and needs", () => {
+  const parsed = parseKernel(
+    "k",
+    `// override NOT: u32; subgroupAdd(x)
+override TILE: u32 = 4;
+struct Params { rows: u32, scale: f32 }
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(2) var<uniform> params: Params;
+fn f() { lane_sum(1f, 0u); }`,
+  );
+  assertEquals(parsed, {
+    bindings: [
+      { name: "x", index: 0, access: "read" },
+      { name: "y", index: 1, access: "read_write" },
+      { name: "params", index: 2, access: "uniform" },
+    ],
+    params: [{ name: "rows", type: "u32" }, { name: "scale", type: "f32" }],
+    overrides: ["TILE"],
+    usesLanes: true,
+    usesSubgroups: false,
+  });
+});
+
+Deno.test("parseKernel() refuses declarations that are not of the plain form", () => {
+  assertThrows(() => parseKernel("k", "struct Params { v: vec4f }"), KernelError, 'field "v: vec4f"');
+  assertThrows(
+    () => parseKernel("k", "@group(1) @binding(0) var<storage, read> x: array<f32>;"),
+    KernelError,
+    "binding x is in group 1",
+  );
+});
