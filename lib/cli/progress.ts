@@ -13,6 +13,7 @@ export class Progress {
   readonly #label: string;
   readonly #total: number | undefined;
   readonly #unit: string;
+  readonly #start: number;
   readonly #mode: "bar" | "lines" | "quiet";
   readonly #startMs = performance.now();
   #lastMs: number;
@@ -20,12 +21,14 @@ export class Progress {
 
   /**
    * @param label What is done, such as `reading`.
-   * @param options `total`: how much there is, if known; `unit`: of what, such as `rows`; `quiet`: show nothing.
+   * @param options `total`: how much there is, if known; `unit`: of what, such as `rows`; `quiet`: show nothing;
+   *   `start`: how much was done before, which the rate leaves out.
    */
-  constructor(label: string, options: { total?: number; unit: string; quiet?: boolean }) {
+  constructor(label: string, options: { total?: number; unit: string; quiet?: boolean; start?: number }) {
     this.#label = label;
     this.#total = options.total;
     this.#unit = options.unit;
+    this.#start = options.start ?? 0;
     this.#mode = options.quiet ? "quiet" : Deno.stderr.isTerminal() ? "bar" : "lines";
     this.#lastMs = this.#mode === "bar" ? -Infinity : this.#startMs;
   }
@@ -63,7 +66,7 @@ export class Progress {
   }
 
   #line(done: number, note: string, seconds: number): string {
-    const rate = seconds > 0 ? done / seconds : 0;
+    const rate = seconds > 0 ? (done - this.#start) / seconds : 0;
     const parts = [
       `${formatCount(done)}${this.#total ? ` of ${formatCount(this.#total)}` : ""} ${this.#unit}`,
     ];

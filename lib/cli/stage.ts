@@ -15,7 +15,7 @@ export interface StageContext {
   /** Aborted at SIGINT, SIGTERM or SIGUSR2; its reason is the {@link InterruptedError} to end with. */
   readonly signal: AbortSignal;
   /** Starts a progress display that respects `--quiet`. */
-  progress(label: string, options: { total?: number; unit: string }): Progress;
+  progress(label: string, options: { total?: number; unit: string; start?: number }): Progress;
   /** Prints a line for the user on standard error. */
   log(line: string): void;
 }
