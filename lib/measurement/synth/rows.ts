@@ -1,0 +1,95 @@
+/**
+ * The measurements of a synthetic Internet, in order of time: like Atlas' built-in measurements, every probe measures
+ * the same destinations again and again.
+ *
+ * Each (probe, destination) pair has its place in a round, and rounds repeat. Row i is made from i alone, so any
+ * number of rows streams in any pieces.
+ *
+ * @module
+ */
+import { RandomStream } from "../../random/philox.ts";
+import { FAILED_RTT_MS, type MeasurementBatch } from "../batch.ts";
+import { SyntheticTruth } from "./truth.ts";
+import type { World, WorldHost } from "./world.ts";
+
+const PACKETS = 3; // of one measurement, as Atlas sends them
+const PACKET_BYTES = 64;
+
+/** Which pair is measured at which place of a round. */
+export interface Schedule {
+  /** Index of the probe's and the destination's host, per place of the round. */
+  src: Int32Array;
+  dst: Int32Array;
+}
+
+/**
+ * Chooses the destinations of every probe.
+ *
+ * @param world The world.
+ * @param numRows How many rows there will be: the more of them, the more destinations a probe has.
+ */
+export function makeSchedule({ hosts, options }: World, numRows: number): Schedule {
+  const probes = hosts.flatMap(({ role }, index) => role === "probe" ? [index] : []);
+  const numWanted = Math.max(1, Math.round(Math.sqrt(numRows / probes.length) / 2));
+  const pairs: [number, number][] = [];
+  for (const probe of probes) {
+    const random = new RandomStream(options.seed, "synth/schedule", probe);
+    const reachable = hosts.flatMap(({ role, ipVersion }, index) =>
+      role === "destination" && ipVersion === hosts[probe].ipVersion ? [index] : []
+    );
+    random.shuffle(reachable);
+    for (const destination of reachable.slice(0, numWanted)) pairs.push([probe, destination]);
+  }
+  new RandomStream(options.seed, "synth/round").shuffle(pairs);
+  return { src: Int32Array.from(pairs, ([src]) => src), dst: Int32Array.from(pairs, ([, dst]) => dst) };
+}
+
+/** Makes the rows. */
+export class RowGenerator {
+  readonly #truth: SyntheticTruth;
+  readonly #schedule: Schedule;
+
+  /** @param truth The world. @param numRows How many rows the whole set has. */
+  constructor(truth: SyntheticTruth, readonly numRows: number) {
+    this.#truth = truth;
+    this.#schedule = makeSchedule(truth.world, numRows);
+  }
+
+  /** Rows `from` to `end - 1`, sorted by time. */
+  batch(from: number, end: number): MeasurementBatch {
+    const numRows = end - from;
+    const batch = {
+      numRows,
+      eventTimeUs: new Float64Array(numRows),
+      srcAddr: new Array<string>(numRows),
+      dstAddr: new Array<string>(numRows),
+      ipVersion: new Uint8Array(numRows),
+      rttMs: new Float64Array(numRows),
+      msmId: new Float64Array(numRows),
+      prbId: new Float64Array(numRows),
+      sizeBytes: new Float64Array(numRows).fill(PACKET_BYTES),
+      packetErrorCount: new Float64Array(numRows),
+    };
+    for (let at = 0; at < numRows; at++) this.#fill(batch, at, from + at);
+    return batch;
+  }
+
+  #fill(batch: Required<MeasurementBatch>, at: number, row: number): void {
+    const { hosts, options: { seed, startTimeS, endTimeS } } = this.#truth.world;
+    const random = new RandomStream(seed, "synth/row", row >>> 0, Math.floor(row / 2 ** 32));
+    const place = row % this.#schedule.src.length;
+    const src: WorldHost = hosts[this.#schedule.src[place]];
+    const dst: WorldHost = hosts[this.#schedule.dst[place]];
+    const timeS = Math.floor(startTimeS + (endTimeS - startTimeS) * (row + random.float64()) / this.numRows);
+    const law = this.#truth.law(src.address, dst.address, timeS);
+    const rttMs = law.sample(random);
+    batch.eventTimeUs[at] = timeS * 1e6;
+    batch.srcAddr[at] = src.address;
+    batch.dstAddr[at] = dst.address;
+    batch.ipVersion[at] = src.ipVersion;
+    batch.rttMs[at] = rttMs ?? FAILED_RTT_MS;
+    batch.msmId[at] = dst.id;
+    batch.prbId[at] = src.id;
+    batch.packetErrorCount[at] = rttMs === undefined ? PACKETS : random.float64() < 2 * law.pFailed ? 1 : 0;
+  }
+}

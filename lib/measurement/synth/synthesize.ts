@@ -1,0 +1,64 @@
+/**
+ * A synthetic Internet made and measured: the Parquet file and its truth.
+ *
+ * @module
+ */
+import { UserError } from "../../errors.ts";
+import { FAILED_RTT_MS } from "../batch.ts";
+import { MeasurementParquetWriter } from "../parquet_writer.ts";
+import { RowGenerator } from "./rows.ts";
+import { SyntheticTruth, truthPathBeside } from "./truth.ts";
+import { makeWorld } from "./world.ts";
+
+const BATCH_ROWS = 16_384;
+const DAY_S = 86_400;
+
+/** Start of the synthetic measurements: 2025-06-24T00:00:00Z, that of the reference data set, in s since 1970. */
+export const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
+
+/** What {@link synthesize} makes. */
+export interface SynthOptions {
+  seed: number;
+  rows: number;
+  probes: number;
+  destinations: number;
+  days: number;
+  /** Share of the probes (and so of the rows) with IPv6, 0 to 1. */
+  ipv6Share: number;
+  /** Ends the work when it is aborted. */
+  signal?: AbortSignal;
+  /** Told now and then how many rows are written. */
+  onProgress?: (rows: number) => void;
+}
+
+/**
+ * Writes `output` (the Parquet of 02-formats, 2.1) and its truth beside it.
+ *
+ * @returns How many rows there are, and how many of them failed.
+ * @throws {UserError} If there are too few hosts for both IP versions, or a file cannot be written.
+ */
+export function synthesize(output: string, options: SynthOptions): { rows: number; failed: number } {
+  const { seed, probes, destinations, ipv6Share, rows, days } = options;
+  if (ipv6Share > 0 && ipv6Share < 1 && Math.min(probes, destinations) < 2) {
+    throw new UserError(
+      `Cannot make a synthetic Internet: found ${probes} probes and ${destinations} destinations, at least 2 of each ` +
+        `were wanted for both IP versions; raise them or use --ipv6-share 0`,
+    );
+  }
+  const endTimeS = SYNTH_START_S + Math.round(days * DAY_S);
+  const world = makeWorld({ seed, probes, destinations, ipv6Share, startTimeS: SYNTH_START_S, endTimeS });
+  const truth = new SyntheticTruth(world);
+  const generator = new RowGenerator(truth, rows);
+  using writer = MeasurementParquetWriter.create(output);
+  let failed = 0;
+  for (let from = 0; from < rows; from += BATCH_ROWS) {
+    options.signal?.throwIfAborted();
+    const batch = generator.batch(from, Math.min(from + BATCH_ROWS, rows));
+    for (const rttMs of batch.rttMs) if (rttMs === FAILED_RTT_MS) failed++;
+    writer.append(batch);
+    options.onProgress?.(writer.numRows);
+  }
+  truth.save(truthPathBeside(output));
+  writer.close();
+  return { rows, failed };
+}

@@ -1,0 +1,187 @@
+/**
+ * The truth of a synthetic Internet, as it lies in `F.truth.json` beside `F.parquet`: the distribution of the RTT
+ * between any of its hosts at any time, exactly.
+ *
+ * The file holds every number of the law (`law.ts` says the formulas, and so does the file), so that a program that
+ * knows nothing of this one can compute the same.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { explainFileError, FormatError } from "../../errors.ts";
+import { writeFileAtomic } from "../../files/atomic.ts";
+import { LAW, PathLaw, type RouteLaw, type RttLaw } from "./law.ts";
+import type { World, WorldHost } from "./world.ts";
+
+const FORMAT = "ping-llm synthetic truth 1";
+
+const FORMULAS = [
+  "d: km along great circles (radius 6371) src -> hub of the route (if hub >= 0) -> dst",
+  "propagation = 2 d stretch / 199.86 ms; from changeTimeS on with changedStretch and changedHub, if there",
+  "busy(x) = ((1 + cos(2 pi (timeS/3600 + longitude(x)/15 - 21) / 24)) / 2)^2",
+  "offset = propagation + accessMs(src) + accessMs(dst) + diurnalMs(src) busy(src) + diurnalMs(dst) busy(dst)",
+  "m = (jitterFloorMs(src) + jitterFloorMs(dst) + jitterFraction propagation) (1 + 1.5 busy(src))",
+  "P(no reply) = min(0.999, (loss(route) + loss(src) + loss(dst)) (1 + busy(src)))",
+  "P(RTT <= x | reply) = 0.97 Phi(ln(y/m)/0.7) + 0.03 (1 - (1 + y/(2 + 10 m))^-1.5), y = x - offset",
+  "the route of hosts in systems a <= b is routes[a][b - a]",
+];
+
+const placeSchema = z.object({ latitude: z.number(), longitude: z.number() });
+
+const truthSchema = z.object({
+  format: z.literal(FORMAT),
+  formulas: z.array(z.string()),
+  law: z.record(z.string(), z.number()),
+  options: z.object({
+    seed: z.number(),
+    probes: z.number(),
+    destinations: z.number(),
+    ipv6Share: z.number(),
+    startTimeS: z.number(),
+    endTimeS: z.number(),
+  }),
+  hubs: z.array(placeSchema.extend({ name: z.string() })),
+  systems: z.array(z.object({
+    asn: z.number(),
+    kind: z.enum(["access", "hosting"]),
+    region: z.enum(["RIPE", "ARIN", "APNIC", "LACNIC", "AFRINIC"]),
+    prefix4: z.string(),
+    prefix6: z.string(),
+  })),
+  hosts: z.array(placeSchema.extend({
+    address: z.string(),
+    role: z.enum(["probe", "destination"]),
+    id: z.number(),
+    ipVersion: z.union([z.literal(4), z.literal(6)]),
+    system: z.number(),
+    accessMs: z.number(),
+    diurnalMs: z.number(),
+    jitterFloorMs: z.number(),
+    loss: z.number(),
+  })),
+  routes: z.array(z.array(z.object({
+    stretch: z.number(),
+    hub: z.number(),
+    jitterFraction: z.number(),
+    loss: z.number(),
+    changeTimeS: z.number().optional(),
+    changedStretch: z.number().optional(),
+    changedHub: z.number().optional(),
+  }))),
+});
+
+/** A pair of hosts: its law before and after the change of its route, if there is one. */
+interface Path {
+  before: PathLaw;
+  after: PathLaw;
+  changeTimeS: number;
+}
+
+/** The exact conditional distributions of a synthetic Internet. */
+export class SyntheticTruth {
+  readonly #hosts: Map<string, WorldHost>;
+  readonly #paths = new Map<string, Path>();
+
+  /** @param world The world; its hosts are told apart by their addresses. */
+  constructor(readonly world: World) {
+    this.#hosts = new Map(world.hosts.map((host) => [host.address, host]));
+  }
+
+  /**
+   * Reads a truth file.
+   *
+   * @param path `F.truth.json`.
+   * @throws {FormatError} If the file is none.
+   * @throws {UserError} If it cannot be read.
+   */
+  static load(path: string): SyntheticTruth {
+    let text: string;
+    try {
+      text = Deno.readTextFileSync(path);
+    } catch (error) {
+      throw explainFileError(error, `read ${path}`);
+    }
+    try {
+      const { hubs, systems, hosts, routes, options } = truthSchema.parse(JSON.parse(text));
+      return new SyntheticTruth({ hubs, systems, hosts, routes: routes as World["routes"], options });
+    } catch (cause) {
+      throw new FormatError("it is no truth file of synth; make it again with synth", { path, cause });
+    }
+  }
+
+  /** Writes the truth file, atomically. */
+  save(path: string): void {
+    writeFileAtomic(
+      path,
+      JSON.stringify({ format: FORMAT, formulas: FORMULAS, law: LAW, ...this.world }) + "\n",
+    );
+  }
+
+  /** Whether the address is a host of this world. */
+  has(address: string): boolean {
+    return this.#hosts.has(address);
+  }
+
+  /** The probability of no reply. @throws {RangeError} If an address is no host of this world. */
+  failureProbability(src: string, dst: string, timeS: number): number {
+    return this.law(src, dst, timeS).pFailed;
+  }
+
+  /** P(RTT <= rttMs) given a reply. @throws {RangeError} If an address is no host of this world. */
+  rttCdf(src: string, dst: string, timeS: number, rttMs: number): number {
+    return this.law(src, dst, timeS).cdf(rttMs);
+  }
+
+  /** The q-quantile of the RTT given a reply, ms. @throws {RangeError} If an address is no host of this world. */
+  rttQuantile(src: string, dst: string, timeS: number, q: number): number {
+    return this.law(src, dst, timeS).quantile(q);
+  }
+
+  /**
+   * The whole distribution of the RTT of a pair at a time.
+   *
+   * @param src Source address, written as RFC 5952 says.
+   * @param dst Destination address.
+   * @param timeS Seconds since 1970.
+   * @throws {RangeError} If an address is no host of this world.
+   */
+  law(src: string, dst: string, timeS: number): RttLaw {
+    const key = `${src} ${dst}`;
+    let path = this.#paths.get(key);
+    if (!path) this.#paths.set(key, path = this.#makePath(this.#host(src), this.#host(dst)));
+    return (timeS >= path.changeTimeS ? path.after : path.before).at(timeS);
+  }
+
+  #host(address: string): WorldHost {
+    const host = this.#hosts.get(address);
+    if (!host) {
+      throw new RangeError(`Cannot tell the truth of ${address}: it is no host of this synthetic Internet`);
+    }
+    return host;
+  }
+
+  #makePath(src: WorldHost, dst: WorldHost): Path {
+    const { routes, hubs } = this.world;
+    const [a, b] = [Math.min(src.system, dst.system), Math.max(src.system, dst.system)];
+    const route = routes[a][b - a];
+    const { jitterFraction, loss } = route;
+    const at = (stretch: number, hub: number): RouteLaw => ({
+      stretch,
+      hub: hubs[hub],
+      jitterFraction,
+      loss,
+    });
+    const before = new PathLaw(src, dst, at(route.stretch, route.hub));
+    const after = new PathLaw(
+      src,
+      dst,
+      at(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub),
+    );
+    return { before, after, changeTimeS: route.changeTimeS ?? Infinity };
+  }
+}
+
+/** The truth file's place: `F.truth.json` beside `F.parquet`. */
+export function truthPathBeside(file: string): string {
+  return file.replace(/(\.[^./\\]+)?$/, ".truth.json");
+}

@@ -1,0 +1,81 @@
+/**
+ * `synth`: a synthetic Internet with a known truth, as a measurements Parquet file.
+ *
+ * @module
+ */
+import { basename, dirname } from "@std/path";
+import { flag } from "../lib/cli/flags.ts";
+import { formatSeconds } from "../lib/cli/progress.ts";
+import { defineStage, runStage, type StageResult } from "../lib/cli/stage.ts";
+import {
+  describeOutput,
+  type Manifest,
+  manifestPathBeside,
+  newManifest,
+  openOutputFile,
+  writeManifest,
+} from "../lib/files/manifest.ts";
+import { synthesize } from "../lib/measurement/synth/synthesize.ts";
+import { truthPathBeside } from "../lib/measurement/synth/truth.ts";
+
+/** The stage `synth`. */
+export const synthStage = defineStage({
+  name: "synth",
+  purpose:
+    "writes the measurements of a synthetic Internet as Parquet, and its truth as F.truth.json beside it.",
+  example: "--output synth.parquet --rows 1_000_000",
+  flags: {
+    output: flag.requiredText("the Parquet file to write", { placeholder: "F.parquet" }),
+    rows: flag.integer("measurements", { default: 200_000, min: 1, max: 2 ** 40 }),
+    probes: flag.integer("sources", { default: 500, min: 1, max: 100_000 }),
+    destinations: flag.integer("destinations", { default: 200, min: 1, max: 100_000 }),
+    days: flag.number("length of the campaign, in days", { default: 28, min: 0.01, max: 3650 }),
+    ipv6Share: flag.number("share of the probes that measure over IPv6", { default: 0.42, min: 0, max: 1 }),
+    overwrite: flag.boolean("replace an output file of another run"),
+  },
+  async run(options, context): Promise<StageResult> {
+    const startMs = performance.now();
+    const { output, seed, rows, probes, destinations, days, ipv6Share } = options;
+    const made = { seed, rows, probes, destinations, days, ipv6Share };
+    const manifest = newManifest({ stage: "synth", inputs: [], options: made });
+    const earlier = openOutputFile(output, manifest, options);
+    if (earlier) return describe(output, earlier, 0, true);
+    using progress = context.progress("making", { total: rows, unit: "rows" });
+    const counts = await synthesize(output, {
+      ...made,
+      signal: context.signal,
+      onProgress: (done) => progress.update(done),
+    });
+    const outputs = [
+      await describeOutput(dirname(output), basename(output), { rows }),
+      await describeOutput(dirname(output), basename(truthPathBeside(output))),
+    ];
+    const finished: Manifest = { ...manifest, counts, outputs, complete: true };
+    writeManifest(manifestPathBeside(output), finished);
+    return describe(output, finished, (performance.now() - startMs) / 1000, false);
+  },
+});
+
+function describe(
+  output: string,
+  { counts, outputs }: Manifest,
+  seconds: number,
+  isDone: boolean,
+): StageResult {
+  const json = {
+    stage: "synth",
+    ...counts,
+    seconds,
+    doneAlready: isDone,
+    outputs: outputs.map(({ path }) => `${dirname(output)}/${path}`),
+  };
+  const text = isDone
+    ? `${output} is there already, made with the same options: ${counts.rows} rows`
+    : `Wrote ${output} (${counts.rows} rows, ${counts.failed} without reply) and ${
+      truthPathBeside(output)
+    } ` +
+      `in ${formatSeconds(seconds)}`;
+  return { text, json };
+}
+
+if (import.meta.main) await runStage(synthStage, Deno.args);
