@@ -1,13 +1,19 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import {
+  Binary,
   Dictionary,
   Int32,
+  makeVector,
   RecordBatch,
   RecordBatchStreamWriter,
+  Table,
   tableFromArrays,
   tableFromIPC,
   tableToIPC,
+  TimestampMicrosecond,
   Utf8,
+  type Vector,
+  vectorFromArray,
 } from "apache-arrow";
 import fc from "fast-check";
 import { FormatError } from "../../lib/errors.ts";
@@ -115,14 +121,20 @@ Deno.test("probeRowSrcId() is the first 15 hex digits of the MD5 of the text", (
   assertEquals(probeRowSrcId("") < 2n ** 60n, true);
 });
 
+const TIMES = vectorFromArray([1, 2, 3], new TimestampMicrosecond());
+
 /** Replaces the inner stream of the example by another table. */
-function withInner(columns: Parameters<typeof tableFromArrays>[0]): Uint8Array {
-  const outer = tableFromIPC(encodeProbeRow(example));
-  const inner = tableToIPC(tableFromArrays(columns), "stream");
-  const arrays = Object.fromEntries(
-    outer.schema.fields.map((field) => [field.name, [outer.get(0)?.[field.name]]]),
-  );
-  return tableToIPC(tableFromArrays({ ...arrays, measurements: [inner] }), "stream");
+function withInner(columns: Record<string, Vector>): Uint8Array {
+  const inner = tableToIPC(new Table(columns), "stream");
+  const outer = {
+    src_id: vectorFromArray([1n]),
+    measurements: vectorFromArray([inner], new Binary()),
+    n_measurements: makeVector(Int32Array.of(3)),
+    time_span_seconds: makeVector(Float64Array.of(0)),
+    first_timestamp: vectorFromArray([0], new TimestampMicrosecond()),
+    last_timestamp: vectorFromArray([0], new TimestampMicrosecond()),
+  };
+  return tableToIPC(new Table(outer), "stream");
 }
 
 Deno.test("decodeProbeRow() refuses bytes that are no probe row, naming the file and the record", () => {
@@ -133,9 +145,9 @@ Deno.test("decodeProbeRow() refuses bytes that are no probe row, naming the file
     [new TextEncoder().encode("an image"), "Arrow message passes the end"],
     [noRow, "no column src_id"],
     [twoRows, "2 rows"],
-    [withInner({ event_time: Int32Array.of(1, 2) }), "2 measurements and says n_measurements 3"],
-    [withInner({ event_time: Int32Array.of(1, 2, 3) }), "no column src_addr"],
-    [withInner({ event_time: Int32Array.of(1, 2, 3), src_addr: Int32Array.of(1, 2, 3) }), "utf8 was wanted"],
+    [withInner({ event_time: makeVector(Int32Array.of(1, 2)) }), "2 measurements and says n_measurements 3"],
+    [withInner({ event_time: TIMES }), "no column src_addr"],
+    [withInner({ event_time: TIMES, src_addr: makeVector(Int32Array.of(1, 2, 3)) }), "utf8 was wanted"],
   ];
   for (const [bytes, message] of cases) {
     const error = assertThrows(() => decodeProbeRow(bytes, WHERE), FormatError, message);
