@@ -27,8 +27,23 @@ const adamWSchema = z.strictObject({
   weightDecay: z.number().min(0).default(0.1),
 });
 
+/** Muon, for matrices only: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024. */
+const muonSchema = z.strictObject({
+  kind: z.literal("muon"),
+  /** Learning rate at width 768, before the schedule. */
+  learningRate: z.number().positive(),
+  /** mu after the warm-up. */
+  momentum: momentum.default(0.95),
+  /** mu at the start. */
+  initialMomentum: momentum.default(0.85),
+  /** Steps over which mu rises linearly. */
+  momentumWarmupSteps: z.int().min(0).default(300),
+  /** Decoupled weight decay at the start; it falls linearly to 0 over the run. */
+  weightDecay: z.number().min(0).default(0.1),
+});
+
 /** One rule for a group of parameters; each kind of rule has its own keys. */
-const groupSchema = z.discriminatedUnion("kind", [adamWSchema]);
+const groupSchema = z.discriminatedUnion("kind", [adamWSchema, muonSchema]);
 
 /** The rule of a group of parameters. */
 export type GroupConfig = z.infer<typeof groupSchema>;
@@ -46,9 +61,9 @@ export const optimConfigSchema = z.strictObject({
   decayShare: share.default(0.5),
   groups: z.strictObject({
     /** `wte.weight`. */
-    embedding: groupSchema,
+    embedding: adamWSchema,
     /** `lm_head.weight`. */
-    head: groupSchema,
+    head: adamWSchema,
     /** Every weight inside the blocks. */
     matrices: groupSchema,
   }),

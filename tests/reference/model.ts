@@ -7,9 +7,11 @@
  * @module
  */
 import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
-import { addInto, productNN, productNT, productTN } from "./matrices.ts";
+import { ACTIVATION, ACTIVATION_SLOPE } from "./activation.ts";
+import { embedding, embeddingBackward } from "./embedding.ts";
+import { gemm } from "./gemm.ts";
+import { rmsNorm, rmsNormBackward } from "./rms_norm.ts";
 
-const EPSILON = 2 ** -23;
 const ROPE_THETA = 10000;
 
 /** name -> float64 values, row-major; names of 02-formats 2.7. */
@@ -59,33 +61,9 @@ function parameter(weights: Weights, name: string): Float64Array {
   return found;
 }
 
-/** y = x / sqrt(mean(x^2) + eps) over groups of `width`. */
-export function rmsNorm(x: Float64Array, width: number): Float64Array {
-  const y = new Float64Array(x.length);
-  for (let start = 0; start < x.length; start += width) {
-    let sum = 0;
-    for (let i = start; i < start + width; i++) sum += x[i] * x[i];
-    const scale = 1 / Math.sqrt(sum / width + EPSILON);
-    for (let i = start; i < start + width; i++) y[i] = x[i] * scale;
-  }
-  return y;
-}
-
-/** dx of {@link rmsNorm}: dx = s dy - x s^3 mean(x dy). */
-export function rmsNormBackward(x: Float64Array, dy: Float64Array, width: number): Float64Array {
-  const dx = new Float64Array(x.length);
-  for (let start = 0; start < x.length; start += width) {
-    let sum = 0, product = 0;
-    for (let i = start; i < start + width; i++) {
-      sum += x[i] * x[i];
-      product += x[i] * dy[i];
-    }
-    const scale = 1 / Math.sqrt(sum / width + EPSILON);
-    for (let i = start; i < start + width; i++) {
-      dx[i] = scale * dy[i] - x[i] * scale ** 3 * product / width;
-    }
-  }
-  return dx;
+/** a += b. */
+function addInto(a: Float64Array, b: Float64Array): void {
+  for (let i = 0; i < a.length; i++) a[i] += b[i];
 }
 
 /** Rotates the halves of every head by position * theta^(-i / (D / 2)); `sign` -1 undoes it. */
@@ -106,26 +84,6 @@ function rotate(config: ModelConfig, x: Float64Array, sign: number): Float64Arra
   }
   return y;
 }
-
-/** Activation and its derivative. gelu is the tanh form of Hendrycks and Gimpel, 2016. */
-const ACTIVATIONS: Record<ModelConfig["activation"], [(u: number) => number, (u: number) => number]> = {
-  relu2: [(u) => Math.max(u, 0) ** 2, (u) => 2 * Math.max(u, 0)],
-  silu: [
-    (u) => u / (1 + Math.exp(-u)),
-    (u) => {
-      const s = 1 / (1 + Math.exp(-u));
-      return s * (1 + u * (1 - s));
-    },
-  ],
-  gelu: [
-    (u) => 0.5 * u * (1 + Math.tanh(Math.sqrt(2 / Math.PI) * (u + 0.044715 * u ** 3))),
-    (u) => {
-      const t = Math.tanh(Math.sqrt(2 / Math.PI) * (u + 0.044715 * u ** 3));
-      const inner = Math.sqrt(2 / Math.PI) * (1 + 3 * 0.044715 * u ** 2);
-      return 0.5 * (1 + t) + 0.5 * u * (1 - t * t) * inner;
-    },
-  ],
-};
 
 /** Calls `visit` for every (query row, key row) pair of a head that may attend, with the head's offset. */
 function forEachHead(
@@ -204,30 +162,34 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
   const { width: C, mlpWidth: M, headDim: D } = config;
   const HD = config.numHeads * D;
   const rows = batch.tokens.length;
-  const table = parameter(weights, "wte.weight");
-  let x: Float64Array = new Float64Array(rows * C);
-  for (let r = 0; r < rows; r++) x.set(table.subarray(batch.tokens[r] * C, (batch.tokens[r] + 1) * C), r * C);
+  let x = embedding(batch.tokens, parameter(weights, "wte.weight"), C);
   const layers: LayerActivations[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
     const weight = (name: string) => parameter(weights, `blocks.${layer}.${name}_proj.weight`);
-    const xNorm = rmsNorm(x, C);
-    const [q, k, v] = ["q", "k", "v"].map((name) => productNT(xNorm, weight(`attn.${name}`), rows, HD, C));
-    const [qRotated, kRotated] = [q, k].map((y) => rotate(config, config.qkNorm ? rmsNorm(y, D) : y, 1));
+    const xNorm = rmsNorm(x, C).y;
+    const [q, k, v] = ["q", "k", "v"].map((name) =>
+      gemm({ kind: "NT", m: rows, n: HD, k: C }, xNorm, weight(`attn.${name}`))
+    );
+    const [qRotated, kRotated] = [q, k].map((y) => rotate(config, config.qkNorm ? rmsNorm(y, D).y : y, 1));
     const { weights: attentionWeights, out } = attend(config, batch, { q: qRotated, k: kRotated, v });
-    const xMiddle = productNT(out, weight("attn.o"), rows, C, HD);
+    const xMiddle = gemm({ kind: "NT", m: rows, n: C, k: HD }, out, weight("attn.o"));
     addInto(xMiddle, x);
-    const xMiddleNorm = rmsNorm(xMiddle, C);
-    const hidden = productNT(xMiddleNorm, weight("mlp.up"), rows, M, C);
-    const activated = hidden.map(ACTIVATIONS[config.activation][0]);
+    const xMiddleNorm = rmsNorm(xMiddle, C).y;
+    const hidden = gemm({ kind: "NT", m: rows, n: M, k: C }, xMiddleNorm, weight("mlp.up"));
+    const activated = hidden.map(ACTIVATION[config.activation]);
     layers.push({
       ...{ x, xNorm, q, k, v, qRotated, kRotated, weights: attentionWeights, attention: out },
       ...{ xMiddle, xMiddleNorm, hidden, activated },
     });
-    x = productNT(activated, weight("mlp.down"), rows, C, M);
+    x = gemm({ kind: "NT", m: rows, n: C, k: M }, activated, weight("mlp.down"));
     addInto(x, xMiddle);
   }
-  const xLastNorm = rmsNorm(x, C);
-  const logits = productNT(xLastNorm, parameter(weights, "lm_head.weight"), rows, vocabSize(config), C);
+  const xLastNorm = rmsNorm(x, C).y;
+  const logits = gemm(
+    { kind: "NT", m: rows, n: vocabSize(config), k: C },
+    xLastNorm,
+    parameter(weights, "lm_head.weight"),
+  );
   return { layers, xLast: x, xLastNorm, logits, ...crossEntropy(config, logits, batch) };
 }
 
@@ -269,21 +231,24 @@ export function referenceBackward(
   const gradients: Weights = new Map();
   const dLogits = logitGradient(config, batch, forward, lossWeight);
   const head = parameter(weights, "lm_head.weight");
-  gradients.set("lm_head.weight", productTN(dLogits, forward.xLastNorm, V, C, rows));
-  const dx = rmsNormBackward(forward.xLast, productNN(dLogits, head, rows, C, V), C);
+  gradients.set("lm_head.weight", gemm({ kind: "TN", m: V, n: C, k: rows }, dLogits, forward.xLastNorm));
+  const dx = rmsNormBackward(forward.xLast, gemm({ kind: "NN", m: rows, n: C, k: V }, dLogits, head), C);
   for (let layer = config.numLayers - 1; layer >= 0; layer--) {
     const saved = forward.layers[layer];
     const name = (part: string) => `blocks.${layer}.${part}_proj.weight`;
     const weight = (part: string) => parameter(weights, name(part));
-    const dActivated = productNN(dx, weight("mlp.down"), rows, M, C);
-    gradients.set(name("mlp.down"), productTN(dx, saved.activated, C, M, rows));
-    const slope = ACTIVATIONS[config.activation][1];
+    const dActivated = gemm({ kind: "NN", m: rows, n: M, k: C }, dx, weight("mlp.down"));
+    gradients.set(name("mlp.down"), gemm({ kind: "TN", m: C, n: M, k: rows }, dx, saved.activated));
+    const slope = ACTIVATION_SLOPE[config.activation];
     const dHidden = dActivated.map((d, i) => d * slope(saved.hidden[i]));
-    gradients.set(name("mlp.up"), productTN(dHidden, saved.xMiddleNorm, M, C, rows));
-    addInto(dx, rmsNormBackward(saved.xMiddle, productNN(dHidden, weight("mlp.up"), rows, C, M), C));
+    gradients.set(name("mlp.up"), gemm({ kind: "TN", m: M, n: C, k: rows }, dHidden, saved.xMiddleNorm));
+    addInto(
+      dx,
+      rmsNormBackward(saved.xMiddle, gemm({ kind: "NN", m: rows, n: C, k: M }, dHidden, weight("mlp.up")), C),
+    );
 
-    const dAttention = productNN(dx, weight("attn.o"), rows, HD, C);
-    gradients.set(name("attn.o"), productTN(dx, saved.attention, C, HD, rows));
+    const dAttention = gemm({ kind: "NN", m: rows, n: HD, k: C }, dx, weight("attn.o"));
+    gradients.set(name("attn.o"), gemm({ kind: "TN", m: C, n: HD, k: rows }, dx, saved.attention));
     const { dq, dk, dv } = attendBackward(config, saved, dAttention);
     const unrotate = (d: Float64Array, input: Float64Array) =>
       config.qkNorm ? rmsNormBackward(input, rotate(config, d, -1), D) : rotate(config, d, -1);
@@ -291,16 +256,12 @@ export function referenceBackward(
     for (
       const [part, d] of [["q", unrotate(dq, saved.q)], ["k", unrotate(dk, saved.k)], ["v", dv]] as const
     ) {
-      gradients.set(name(`attn.${part}`), productTN(d, saved.xNorm, HD, C, rows));
-      addInto(dNorm, productNN(d, weight(`attn.${part}`), rows, C, HD));
+      gradients.set(name(`attn.${part}`), gemm({ kind: "TN", m: HD, n: C, k: rows }, d, saved.xNorm));
+      addInto(dNorm, gemm({ kind: "NN", m: rows, n: C, k: HD }, d, weight(`attn.${part}`)));
     }
     addInto(dx, rmsNormBackward(saved.x, dNorm, C));
   }
-  const dTable = new Float64Array(V * C);
-  for (let r = 0; r < rows; r++) {
-    for (let c = 0; c < C; c++) dTable[batch.tokens[r] * C + c] += dx[r * C + c];
-  }
-  return gradients.set("wte.weight", dTable);
+  return gradients.set("wte.weight", embeddingBackward(batch.tokens, dx, { width: C, vocabSize: V }));
 }
 
 function logitGradient(

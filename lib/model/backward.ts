@@ -1,0 +1,190 @@
+/**
+ * The backward pass as dispatches: the chain rule of lib/model/forward.ts, last operation first. Gradients of
+ * parameters are added to what their tensors hold.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { addActivationBackward } from "../gpu/ops/activation.ts";
+import { addAttentionBackward } from "../gpu/ops/attention.ts";
+import { addEmbeddingBackward } from "../gpu/ops/embedding.ts";
+import { addGemm } from "../gpu/ops/gemm.ts";
+import { addQkNormRopeBackward } from "../gpu/ops/qk_norm_rope.ts";
+import { addRmsNormBackward } from "../gpu/ops/rms_norm.ts";
+import type { Program } from "../gpu/program.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { type BackwardTensors, paddedVocabSize } from "./buffers.ts";
+import { vocabSize } from "./config.ts";
+import { attentionShape, namedTensor, type Pass, ropeShape } from "./forward.ts";
+
+/** Adds everything from `dLogits` to the gradients of all parameters. */
+export function addBackward(program: Program, pass: Pass): void {
+  const { config, extent, tensors } = pass;
+  const { backward, head, gradients, inputs } = tensors;
+  ensure(backward, "a model without training has no backward pass");
+  const rows = extent.batchSize * extent.sequenceLength;
+  const width = config.width;
+  addLinearBackward(program, pass, {
+    name: "lm_head.weight",
+    extents: { out: paddedVocabSize(config), in: width },
+    dy: backward.dLogits,
+    x: head.xLastNorm,
+    dx: backward.dNorm,
+  });
+  addRmsNormBackward(program, {
+    x: head.xLast,
+    scale: head.xLastScale,
+    dy: backward.dNorm,
+    dx: backward.dx,
+    rows,
+    width,
+    accumulate: false,
+  });
+  for (let layer = config.numLayers - 1; layer >= 0; layer--) {
+    addMlpBackward(program, pass, { layer, backward });
+    addAttentionBlockBackward(program, pass, { layer, backward });
+  }
+  const dTable = namedTensor(gradients, "wte.weight");
+  addEmbeddingBackward(program, {
+    tokens: inputs.tokens,
+    dx: backward.dx,
+    dTable,
+    rows,
+    width,
+    vocabSize: vocabSize(config),
+  });
+}
+
+/** dx (+)= dy W and dW += dy^T x, of y = x W^T. */
+function addLinearBackward(
+  program: Program,
+  { extent, tensors }: Pass,
+  args: {
+    name: string;
+    extents: { out: number; in: number };
+    dy: Tensor;
+    x: Tensor;
+    dx: Tensor;
+    accumulate?: boolean;
+  },
+): void {
+  const { name, extents, dy, x, dx, accumulate = false } = args;
+  const rows = extent.batchSize * extent.sequenceLength;
+  const part = name.replace(/^blocks\.\d+\.\w+\.|\.weight$/g, "");
+  addGemm(program, {
+    kind: "NN",
+    m: rows,
+    n: extents.in,
+    k: extents.out,
+    a: dy,
+    b: namedTensor(tensors.parameters, name),
+    c: dx,
+    epilogue: accumulate ? "accumulate" : "store",
+    label: `${part} dx`,
+  });
+  addGemm(program, {
+    kind: "TN",
+    m: extents.out,
+    n: extents.in,
+    k: rows,
+    a: dy,
+    b: x,
+    c: namedTensor(tensors.gradients, name),
+    epilogue: "accumulate",
+    label: `${part} dW`,
+  });
+}
+
+interface BlockArgs {
+  layer: number;
+  backward: BackwardTensors;
+}
+
+function addMlpBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
+  const { config, extent, tensors } = pass;
+  const saved = tensors.layers[layer];
+  const rows = extent.batchSize * extent.sequenceLength;
+  const { width: C, mlpWidth: M } = config;
+  addLinearBackward(program, pass, {
+    name: `blocks.${layer}.mlp.down_proj.weight`,
+    extents: { out: C, in: M },
+    dy: backward.dx,
+    x: saved.activated,
+    dx: backward.dActivated,
+  });
+  addActivationBackward(program, {
+    kind: config.activation,
+    u: saved.hidden,
+    dh: backward.dActivated,
+    du: backward.dHidden,
+    length: rows * M,
+  });
+  addLinearBackward(program, pass, {
+    name: `blocks.${layer}.mlp.up_proj.weight`,
+    extents: { out: M, in: C },
+    dy: backward.dHidden,
+    x: saved.xMiddleNorm,
+    dx: backward.dNorm,
+  });
+  addRmsNormBackward(program, {
+    x: saved.xMiddle,
+    scale: saved.xMiddleScale,
+    dy: backward.dNorm,
+    dx: backward.dx,
+    rows,
+    width: C,
+    accumulate: true,
+  });
+}
+
+function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
+  const { config, extent, tensors } = pass;
+  const saved = tensors.layers[layer];
+  const rows = extent.batchSize * extent.sequenceLength;
+  const { width: C } = config;
+  const HD = config.numHeads * config.headDim;
+  addLinearBackward(program, pass, {
+    name: `blocks.${layer}.attn.o_proj.weight`,
+    extents: { out: C, in: HD },
+    dy: backward.dx,
+    x: saved.attention,
+    dx: backward.dAttention,
+  });
+  addAttentionBackward(program, {
+    q: saved.qRotated,
+    k: saved.kRotated,
+    v: saved.v,
+    out: saved.attention,
+    dOut: backward.dAttention,
+    logSumExp: saved.logSumExp,
+    segmentStart: tensors.inputs.segmentStart,
+    dq: backward.dqRotated,
+    dk: backward.dkRotated,
+    dv: backward.dv,
+    delta: backward.delta,
+    ...attentionShape(config, extent),
+  });
+  const shape = ropeShape(config, extent);
+  const { dqRotated, dkRotated, dq, dk, dv, dNorm, dx } = backward;
+  addQkNormRopeBackward(program, { x: saved.q, scale: saved.qScale, dy: dqRotated, dx: dq, ...shape });
+  addQkNormRopeBackward(program, { x: saved.k, scale: saved.kScale, dy: dkRotated, dx: dk, ...shape });
+  for (const [part, dy] of [["q", dq], ["k", dk], ["v", dv]] as const) {
+    addLinearBackward(program, pass, {
+      name: `blocks.${layer}.attn.${part}_proj.weight`,
+      extents: { out: HD, in: C },
+      dy,
+      x: saved.xNorm,
+      dx: dNorm,
+      accumulate: part !== "q",
+    });
+  }
+  addRmsNormBackward(program, {
+    x: saved.x,
+    scale: saved.xScale,
+    dy: dNorm,
+    dx,
+    rows,
+    width: C,
+    accumulate: true,
+  });
+}

@@ -1,0 +1,277 @@
+/**
+ * The GPU memory of a model, planned before anything is allocated: which tensors a forward or backward pass
+ * needs, how many bytes they take, and whether the adapter can have them.
+ *
+ * All tensors are f32 (u32 for tokens, targets, mask and segment starts), row-major; rows = B * T.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
+import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
+import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
+
+/** How a model is to run. */
+export interface ModelExtent {
+  /** Sequences of a batch, B. */
+  readonly batchSize: number;
+  /** Tokens of a sequence, T; at most the configuration's. */
+  readonly sequenceLength: number;
+  /** Whether gradients and everything that the backward pass needs are kept. */
+  readonly training: boolean;
+}
+
+/** What a batch is uploaded to. */
+export interface InputTensors {
+  /** (B, T) u32. */
+  tokens: Tensor;
+  /** (B, T) u32. */
+  targets: Tensor;
+  /** (B, T) u32, 0 or 1. */
+  lossMask: Tensor;
+  /** (B, T) u32: the first position that a position may attend to. */
+  segmentStart: Tensor;
+  /** (1): the weight of the loss in the gradient. */
+  weight: Tensor;
+}
+
+/** Activations of one block. */
+export interface LayerTensors {
+  /** (rows, C): the block's input; the residual stream. */
+  x: Tensor;
+  /** (rows, C): rmsNorm(x). */
+  xNorm: Tensor;
+  /** (rows). */
+  xScale: Tensor;
+  /** (rows, H * D), as are k, v, qRotated, kRotated, attention. */
+  q: Tensor;
+  k: Tensor;
+  v: Tensor;
+  /** (rows, H): the scale of qkNorm. */
+  qScale: Tensor;
+  kScale: Tensor;
+  qRotated: Tensor;
+  kRotated: Tensor;
+  attention: Tensor;
+  /** (rows, H). */
+  logSumExp: Tensor;
+  /** (rows, C): x plus the attention's part. */
+  xMiddle: Tensor;
+  /** (rows, C). */
+  xMiddleNorm: Tensor;
+  /** (rows). */
+  xMiddleScale: Tensor;
+  /** (rows, M): before the activation. */
+  hidden: Tensor;
+  /** (rows, M). */
+  activated: Tensor;
+}
+
+/** Activations after the last block. */
+export interface HeadTensors {
+  /** (rows, C). */
+  xLast: Tensor;
+  /** (rows, C). */
+  xLastNorm: Tensor;
+  /** (rows). */
+  xLastScale: Tensor;
+  /** (rows, padded V), before the soft cap. */
+  logits: Tensor;
+  /** (rows), nats. */
+  losses: Tensor;
+}
+
+/** What the backward pass writes besides the parameters' gradients; one set serves all blocks. */
+export interface BackwardTensors {
+  /** (rows, padded V). */
+  dLogits: Tensor;
+  /** (rows, C): gradient of the residual stream. */
+  dx: Tensor;
+  /** (rows, C): gradient of a normalised x. */
+  dNorm: Tensor;
+  /** (rows, M). */
+  dActivated: Tensor;
+  /** (rows, M). */
+  dHidden: Tensor;
+  /** (rows, H * D), as are all below but delta. */
+  dAttention: Tensor;
+  dqRotated: Tensor;
+  dkRotated: Tensor;
+  dq: Tensor;
+  dk: Tensor;
+  dv: Tensor;
+  /** (rows, H). */
+  delta: Tensor;
+}
+
+/** Every tensor of a model. */
+export interface ModelTensors {
+  /** Parameter name -> weights; the head's rows are padded, see {@link paddedVocabSize}. */
+  parameters: Map<string, Tensor>;
+  /** Parameter name -> gradient, of the parameter's shape; empty unless training. */
+  gradients: Map<string, Tensor>;
+  inputs: InputTensors;
+  /** One entry per block; without training all are the same tensors. */
+  layers: LayerTensors[];
+  head: HeadTensors;
+  backward: BackwardTensors | undefined;
+  /** (1): sum of the losses since gradients were zeroed. */
+  lossSum: Tensor;
+  /** All of the above, each once. */
+  all: Tensor[];
+}
+
+/** Rows of the head's weight on the GPU: V rounded up, since matrix kernels work on 4 columns at a time. */
+export function paddedVocabSize(config: ModelConfig): number {
+  return Math.ceil(vocabSize(config) / 4) * 4;
+}
+
+/**
+ * The GPU memory that a model takes, without allocating any.
+ *
+ * @returns Bytes of all its tensors.
+ */
+export function planSizeBytes(config: ModelConfig, extent: ModelExtent): number {
+  let sum = 0;
+  build(config, extent, (_label, shape) => {
+    sum += tensorSizeBytes({ shape });
+    return UNALLOCATED;
+  });
+  return sum;
+}
+
+/**
+ * Allocates all tensors of a model, zero-filled.
+ *
+ * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
+ */
+export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExtent): Promise<ModelTensors> {
+  const { maxBufferSize, maxStorageBufferBindingSize } = gpu.device.limits;
+  const limitBytes = Math.min(maxBufferSize, maxStorageBufferBindingSize);
+  build(config, extent, (label, shape) => {
+    const sizeBytes = tensorSizeBytes({ shape });
+    if (sizeBytes > limitBytes) {
+      throw tooLarge(`${label} takes ${mib(sizeBytes)}`, `${mib(limitBytes)} a buffer`);
+    }
+    return UNALLOCATED;
+  });
+  gpu.device.pushErrorScope("out-of-memory");
+  const tensors = build(config, extent, (label, shape) => gpu.tensor(label, shape));
+  if (await gpu.device.popErrorScope()) {
+    throw tooLarge(`the model takes ${mib(planSizeBytes(config, extent))}`, "what the GPU has free");
+  }
+  return tensors;
+}
+
+/** Stands for a tensor while sizes are only counted. */
+const UNALLOCATED = {} as Tensor;
+
+function tooLarge(found: string, wanted: string): UserError {
+  return new UserError(
+    `Cannot allocate the model: ${found}, at most ${wanted} was wanted; lower train.microBatchSize or the model's extents`,
+  );
+}
+
+function mib(sizeBytes: number): string {
+  return `${Math.ceil(sizeBytes / 2 ** 20).toLocaleString("en")} MiB`;
+}
+
+type Make = (label: string, shape: readonly number[]) => Tensor;
+
+function build(config: ModelConfig, extent: ModelExtent, makeOne: Make): ModelTensors {
+  const all: Tensor[] = [];
+  const make: Make = (label, shape) => {
+    const tensor = makeOne(label, shape);
+    all.push(tensor);
+    return tensor;
+  };
+  const rows = extent.batchSize * extent.sequenceLength;
+  const inputShape = [extent.batchSize, extent.sequenceLength];
+  const layers: LayerTensors[] = [];
+  for (let layer = 0; layer < config.numLayers; layer++) {
+    layers.push(
+      extent.training || layer === 0
+        ? layerTensors(config, rows, labelled(make, `layer ${layer} `))
+        : layers[0],
+    );
+  }
+  return {
+    parameters: parameterTensors(config, make),
+    gradients: extent.training ? parameterTensors(config, labelled(make, "d ")) : new Map(),
+    inputs: {
+      tokens: make("tokens", inputShape),
+      targets: make("targets", inputShape),
+      lossMask: make("lossMask", inputShape),
+      segmentStart: make("segmentStart", inputShape),
+      weight: make("weight", [1]),
+    },
+    layers,
+    head: {
+      // Without training, the last block writes into the one residual stream.
+      xLast: extent.training ? make("xLast", [rows, config.width]) : layers[0].x,
+      xLastNorm: make("xLastNorm", [rows, config.width]),
+      xLastScale: make("xLastScale", [rows]),
+      logits: make("logits", [rows, paddedVocabSize(config)]),
+      losses: make("losses", [rows]),
+    },
+    backward: extent.training ? backwardTensors(config, rows, make) : undefined,
+    lossSum: make("lossSum", [1]),
+    all,
+  };
+}
+
+function labelled(make: Make, prefix: string): Make {
+  return (label, shape) => make(prefix + label, shape);
+}
+
+function parameterTensors(config: ModelConfig, make: Make): Map<string, Tensor> {
+  const tensors = new Map<string, Tensor>();
+  for (const [name, [rows, columns]] of parameterShapes(config)) {
+    const paddedRows = name === "lm_head.weight" ? paddedVocabSize(config) : rows;
+    tensors.set(name, make(name, [paddedRows, columns]));
+  }
+  return tensors;
+}
+
+function layerTensors(config: ModelConfig, rows: number, make: Make): LayerTensors {
+  const { width: C, mlpWidth: M, numHeads: H } = config;
+  const HD = H * config.headDim;
+  return {
+    x: make("x", [rows, C]),
+    xNorm: make("xNorm", [rows, C]),
+    xScale: make("xScale", [rows]),
+    q: make("q", [rows, HD]),
+    k: make("k", [rows, HD]),
+    v: make("v", [rows, HD]),
+    qScale: make("qScale", [rows, H]),
+    kScale: make("kScale", [rows, H]),
+    qRotated: make("qRotated", [rows, HD]),
+    kRotated: make("kRotated", [rows, HD]),
+    attention: make("attention", [rows, HD]),
+    logSumExp: make("logSumExp", [rows, H]),
+    xMiddle: make("xMiddle", [rows, C]),
+    xMiddleNorm: make("xMiddleNorm", [rows, C]),
+    xMiddleScale: make("xMiddleScale", [rows]),
+    hidden: make("hidden", [rows, M]),
+    activated: make("activated", [rows, M]),
+  };
+}
+
+function backwardTensors(config: ModelConfig, rows: number, make: Make): BackwardTensors {
+  const { width: C, mlpWidth: M, numHeads: H } = config;
+  const HD = H * config.headDim;
+  return {
+    dLogits: make("dLogits", [rows, paddedVocabSize(config)]),
+    dx: make("dx", [rows, C]),
+    dNorm: make("dNorm", [rows, C]),
+    dActivated: make("dActivated", [rows, M]),
+    dHidden: make("dHidden", [rows, M]),
+    dAttention: make("dAttention", [rows, HD]),
+    dqRotated: make("dqRotated", [rows, HD]),
+    dkRotated: make("dkRotated", [rows, HD]),
+    dq: make("dq", [rows, HD]),
+    dk: make("dk", [rows, HD]),
+    dv: make("dv", [rows, HD]),
+    delta: make("delta", [rows, H]),
+  };
+}

@@ -1,0 +1,180 @@
+/**
+ * The forward pass as dispatches (design 04-model, "Architecture").
+ *
+ * @module
+ */
+import { addActivation } from "../gpu/ops/activation.ts";
+import { addAttention } from "../gpu/ops/attention.ts";
+import { addCrossEntropy } from "../gpu/ops/cross_entropy.ts";
+import { addEmbedding } from "../gpu/ops/embedding.ts";
+import { addGemm } from "../gpu/ops/gemm.ts";
+import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";
+import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
+import type { Program } from "../gpu/program.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { type LayerTensors, type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
+import { type ModelConfig, vocabSize } from "./config.ts";
+
+/** What the passes work on. */
+export interface Pass {
+  readonly config: ModelConfig;
+  readonly extent: ModelExtent;
+  readonly tensors: ModelTensors;
+}
+
+/** The tensor of a block's parameter, such as `attn.q`. */
+export function blockWeight(weights: Map<string, Tensor>, layer: number, part: string): Tensor {
+  return namedTensor(weights, `blocks.${layer}.${part}_proj.weight`);
+}
+
+/** The tensor of a parameter. @throws {Error} If there is none of the name. */
+export function namedTensor(weights: Map<string, Tensor>, name: string): Tensor {
+  const tensor = weights.get(name);
+  if (!tensor) throw new Error(`Internal error: the model has no parameter ${name}`);
+  return tensor;
+}
+
+/** Adds everything from the tokens to the normalised output of the last block, `head.xLastNorm`. */
+export function addHiddenStates(program: Program, pass: Pass): void {
+  const { config, extent, tensors } = pass;
+  const { layers, head, inputs, parameters } = tensors;
+  const rows = extent.batchSize * extent.sequenceLength;
+  const width = config.width;
+  const table = namedTensor(parameters, "wte.weight");
+  addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows, width });
+  for (let layer = 0; layer < config.numLayers; layer++) {
+    addAttentionBlock(program, pass, layer);
+    addMlpBlock(program, pass, { layer, out: layers[layer + 1]?.x ?? head.xLast });
+  }
+  addRmsNorm(program, { x: head.xLast, y: head.xLastNorm, scale: head.xLastScale, rows, width });
+}
+
+/** Adds the logits and losses of every position; with `training`, the gradient of the logits too. */
+export function addLosses(program: Program, { config, extent, tensors }: Pass): void {
+  const { head, inputs, parameters, backward } = tensors;
+  const rows = extent.batchSize * extent.sequenceLength;
+  const stride = paddedVocabSize(config);
+  addLogits(program, {
+    config,
+    x: head.xLastNorm,
+    head: namedTensor(parameters, "lm_head.weight"),
+    logits: head.logits,
+    rows,
+  });
+  addCrossEntropy(program, {
+    logits: head.logits,
+    targets: inputs.targets,
+    lossMask: inputs.lossMask,
+    losses: head.losses,
+    weight: inputs.weight,
+    softcap: config.softcap,
+    rows,
+    vocabSize: vocabSize(config),
+    stride,
+    ...(backward ? { dLogits: backward.dLogits } : {}),
+  });
+}
+
+/** Adds logits = x head^T. @param args `x`: (rows, C); `head`: (padded V, C); `logits`: (rows, padded V). */
+export function addLogits(
+  program: Program,
+  args: { config: ModelConfig; x: Tensor; head: Tensor; logits: Tensor; rows: number },
+): void {
+  const { config, x, head, logits, rows } = args;
+  addGemm(program, {
+    kind: "NT",
+    m: rows,
+    n: paddedVocabSize(config),
+    k: config.width,
+    a: x,
+    b: head,
+    c: logits,
+    label: "lm_head",
+  });
+}
+
+/** The shape arguments of the attention kernels. */
+export function attentionShape(config: ModelConfig, extent: ModelExtent) {
+  const { numHeads, headDim } = config;
+  return { batchSize: extent.batchSize, sequenceLength: extent.sequenceLength, numHeads, headDim };
+}
+
+/** The shape arguments of the qkNorm and rotation kernels. */
+export function ropeShape(config: ModelConfig, extent: ModelExtent) {
+  const { numHeads, headDim, qkNorm: norm } = config;
+  const rows = extent.batchSize * extent.sequenceLength;
+  return { rows, numHeads, headDim, sequenceLength: extent.sequenceLength, norm };
+}
+
+/** xMiddle = x + o_proj(attention(rope(qkNorm(q)), rope(qkNorm(k)), v)). */
+function addAttentionBlock(program: Program, { config, extent, tensors }: Pass, layer: number): void {
+  const saved: LayerTensors = tensors.layers[layer];
+  const weight = (part: string) => blockWeight(tensors.parameters, layer, part);
+  const rows = extent.batchSize * extent.sequenceLength;
+  const { width: C } = config;
+  const HD = config.numHeads * config.headDim;
+  addRmsNorm(program, { x: saved.x, y: saved.xNorm, scale: saved.xScale, rows, width: C });
+  for (const part of ["q", "k", "v"] as const) {
+    const shape = { kind: "NT", m: rows, n: HD, k: C, label: "qkv_proj" } as const;
+    addGemm(program, { ...shape, a: saved.xNorm, b: weight(`attn.${part}`), c: saved[part] });
+  }
+  const shape = ropeShape(config, extent);
+  addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
+  addQkNormRope(program, { x: saved.k, y: saved.kRotated, scale: saved.kScale, ...shape });
+  addAttention(program, {
+    q: saved.qRotated,
+    k: saved.kRotated,
+    v: saved.v,
+    segmentStart: tensors.inputs.segmentStart,
+    out: saved.attention,
+    logSumExp: saved.logSumExp,
+    ...attentionShape(config, extent),
+  });
+  addGemm(program, {
+    kind: "NT",
+    m: rows,
+    n: C,
+    k: HD,
+    a: saved.attention,
+    b: weight("attn.o"),
+    c: saved.xMiddle,
+    epilogue: { add: saved.x },
+    label: "o_proj",
+  });
+}
+
+/** out = xMiddle + down_proj(activation(up_proj(rmsNorm(xMiddle)))). */
+function addMlpBlock(
+  program: Program,
+  { config, extent, tensors }: Pass,
+  { layer, out }: { layer: number; out: Tensor },
+): void {
+  const saved = tensors.layers[layer];
+  const weight = (part: string) => blockWeight(tensors.parameters, layer, part);
+  const rows = extent.batchSize * extent.sequenceLength;
+  const { width: C, mlpWidth: M, activation: kind } = config;
+  const { xMiddle, xMiddleNorm, hidden, activated } = saved;
+  addRmsNorm(program, { x: xMiddle, y: xMiddleNorm, scale: saved.xMiddleScale, rows, width: C });
+  addGemm(program, {
+    kind: "NT",
+    m: rows,
+    n: M,
+    k: C,
+    a: xMiddleNorm,
+    b: weight("mlp.up"),
+    c: hidden,
+    label: "up_proj",
+  });
+  addActivation(program, { kind, u: hidden, h: activated, length: rows * M });
+  addGemm(program, {
+    kind: "NT",
+    m: rows,
+    n: C,
+    k: M,
+    a: activated,
+    b: weight("mlp.down"),
+    c: out,
+    epilogue: { add: xMiddle },
+    label: "down_proj",
+  });
+}

@@ -1,0 +1,283 @@
+/**
+ * The model on a GPU: its tensors, and the programs (fixed sequences of dispatches) that train and evaluate it.
+ *
+ * Programs are built once; a micro-batch is then one upload and one submit, without a readback.
+ *
+ * @module
+ */
+import { ensure, UserError } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
+import { addEmbedding } from "../gpu/ops/embedding.ts";
+import { addSum } from "../gpu/ops/reduce.ts";
+import { type ProfileRow, Program } from "../gpu/program.ts";
+import type { KernelRegistry } from "../gpu/registry.ts";
+import { type Tensor, tensorLength } from "../gpu/tensor.ts";
+import { addBackward } from "./backward.ts";
+import { allocate, type ModelExtent, type ModelTensors, paddedVocabSize, planSizeBytes } from "./buffers.ts";
+import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
+import { addHiddenStates, addLogits, addLosses, namedTensor, type Pass } from "./forward.ts";
+import { logSoftmaxRows } from "./log_probabilities.ts";
+
+/** Sequences as the loader packs them, (B, T) each. */
+export interface ModelBatch {
+  readonly tokens: Uint16Array;
+  readonly targets: Uint16Array;
+  /** 1 where the loss counts, 0 on padding and where the target opens the next context. */
+  readonly lossMask: Uint8Array;
+  /** First position of the sequence that a position may attend to. */
+  readonly segmentStart: Uint16Array;
+}
+
+/** Rows of logits that are computed and read at a time; 4096 x 268 x 4 bytes = 4.2 MiB. */
+const MAX_HEAD_ROWS = 4096;
+
+/** Computes logits of chosen rows. */
+interface HeadProgram {
+  program: Program;
+  positions: Tensor;
+  logits: Tensor;
+  hidden: Tensor;
+}
+
+/** A decoder-only Transformer on one device. */
+export class Transformer {
+  readonly #gpu: Gpu;
+  readonly #pass: Pass;
+  readonly #upload: Uint32Array;
+  readonly #hidden: Program;
+  readonly #evaluation: Program;
+  readonly #training: Program | undefined;
+  readonly #heads = new Map<number, HeadProgram>();
+
+  private constructor(
+    readonly registry: KernelRegistry,
+    readonly config: ModelConfig,
+    readonly extent: ModelExtent,
+    tensors: ModelTensors,
+  ) {
+    this.#gpu = registry.gpu;
+    this.#pass = { config, extent, tensors };
+    this.#upload = new Uint32Array(extent.batchSize * extent.sequenceLength);
+    this.#hidden = new Program(registry, "hidden states");
+    addHiddenStates(this.#hidden, this.#pass);
+    this.#evaluation = new Program(registry, "evaluation");
+    addHiddenStates(this.#evaluation, this.#pass);
+    addLosses(this.#evaluation, { ...this.#pass, tensors: { ...tensors, backward: undefined } });
+    this.#training = extent.training ? this.#trainingProgram() : undefined;
+  }
+
+  /**
+   * Allocates a model with weights of zero and compiles its kernels.
+   *
+   * @param options `batchSize`: sequences of a batch; `training`: whether gradients can be computed, at several
+   *   times the memory; `sequenceLength`: tokens of a sequence (default and most: the configuration's).
+   * @throws {UserError} If the adapter cannot hold the model.
+   */
+  static async create(
+    registry: KernelRegistry,
+    config: ModelConfig,
+    options: { batchSize: number; training: boolean; sequenceLength?: number },
+  ): Promise<Transformer> {
+    const { batchSize, training, sequenceLength = config.sequenceLength } = options;
+    ensure(sequenceLength <= config.sequenceLength, `sequences of ${sequenceLength} tokens are too long`);
+    const extent = { batchSize, sequenceLength, training };
+    const model = new Transformer(registry, config, extent, await allocate(registry.gpu, config, extent));
+    await registry.ready();
+    return model;
+  }
+
+  /** Parameter name -> weights on the GPU; the head has rows of zeros added up to a multiple of 4. */
+  get parameters(): Map<string, Tensor> {
+    return this.#pass.tensors.parameters;
+  }
+
+  /** Parameter name -> gradient, of the parameter's shape; empty without training. */
+  get gradients(): Map<string, Tensor> {
+    return this.#pass.tensors.gradients;
+  }
+
+  /** (1): sum of the unmasked losses (nats, not weighted) since {@link zeroGradients}. */
+  get lossSum(): Tensor {
+    return this.#pass.tensors.lossSum;
+  }
+
+  /** Bytes of GPU memory. */
+  get sizeBytes(): number {
+    return planSizeBytes(this.config, this.extent);
+  }
+
+  /**
+   * Sets all weights.
+   *
+   * @param weights name -> values of the shapes of `parameterShapes`.
+   * @throws {UserError} If a weight is missing, unknown or of another size.
+   */
+  load(weights: Map<string, Float32Array>): void {
+    const shapes = parameterShapes(this.config);
+    for (const name of weights.keys()) {
+      if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
+    }
+    for (const [name, [rows, columns]] of shapes) {
+      const values = weights.get(name);
+      if (!values) throw wrongWeights(`no weight ${name}`, `one of shape [${rows}, ${columns}]`);
+      if (values.length !== rows * columns) {
+        throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
+      }
+      this.#gpu.write(namedTensor(this.parameters, name), values);
+    }
+  }
+
+  /** Reads all weights back, of the shapes of `parameterShapes`. */
+  async weights(): Promise<Map<string, Float32Array>> {
+    return await readParameterLike(this.#gpu, this.config, this.parameters);
+  }
+
+  /** Sets all gradients and the loss sum to 0. */
+  zeroGradients(): void {
+    const encoder = this.#gpu.device.createCommandEncoder({ label: "zero gradients" });
+    for (const { buffer } of this.gradients.values()) encoder.clearBuffer(buffer);
+    encoder.clearBuffer(this.lossSum.buffer);
+    this.#gpu.device.queue.submit([encoder.finish()]);
+  }
+
+  /**
+   * Forward and backward pass of one micro-batch; returns at once. Adds `weight` times the gradient of the sum
+   * of its unmasked losses to the gradients, and that sum to {@link lossSum}.
+   *
+   * @param weight One over the number of unmasked targets of all micro-batches of the step, for a mean loss.
+   */
+  accumulate(batch: ModelBatch, weight: number): void {
+    ensure(this.#training, "a model without training cannot accumulate gradients");
+    this.#write(batch, weight);
+    this.#training.run();
+  }
+
+  /** As {@link accumulate}, each dispatch timed by itself. */
+  async profile(batch: ModelBatch, weight: number): Promise<ProfileRow[]> {
+    ensure(this.#training, "a model without training cannot accumulate gradients");
+    this.#write(batch, weight);
+    return await this.#training.profile();
+  }
+
+  /** The loss of every position, (B * T), nats; 0 where masked. */
+  async evaluateLosses(batch: ModelBatch): Promise<Float32Array> {
+    this.#write(batch, 0);
+    this.#evaluation.run();
+    return (await this.#gpu.read(this.#pass.tensors.head.losses))[0];
+  }
+
+  /**
+   * The log-probability of every token as the next one, at chosen rows.
+   *
+   * @param positions Row indices b * T + t, n of them.
+   * @returns (n, V), nats.
+   */
+  async logProbabilities(batch: ModelBatch, positions: Uint32Array): Promise<Float32Array> {
+    ensure(positions.every((row) => row < this.#upload.length), "a position is outside the batch");
+    this.#write(batch, 0);
+    this.#hidden.run();
+    const V = vocabSize(this.config);
+    const stride = paddedVocabSize(this.config);
+    const out = new Float32Array(positions.length * V);
+    for (let start = 0; start < positions.length; start += MAX_HEAD_ROWS) {
+      const wanted = positions.subarray(start, start + MAX_HEAD_ROWS);
+      const head = this.#head(wanted.length);
+      this.#gpu.write(head.positions, wanted);
+      head.program.run();
+      const logits = (await this.#gpu.read(head.logits))[0].subarray(0, wanted.length * stride);
+      out.set(logSoftmaxRows(logits, { stride, vocabSize: V, softcap: this.config.softcap }), start * V);
+    }
+    return out;
+  }
+
+  /** Frees the model's GPU memory. */
+  destroy(): void {
+    for (const tensor of this.#pass.tensors.all) tensor.buffer.destroy();
+    for (const { positions, hidden, logits } of this.#heads.values()) {
+      for (const tensor of [positions, hidden, logits]) tensor.buffer.destroy();
+    }
+  }
+
+  #trainingProgram(): Program {
+    const program = new Program(this.registry, "forward and backward");
+    addHiddenStates(program, this.#pass);
+    addLosses(program, this.#pass);
+    const { head, lossSum } = this.#pass.tensors;
+    addSum(program, { x: head.losses, length: this.#upload.length, out: lossSum, accumulate: true });
+    addBackward(program, this.#pass);
+    return program;
+  }
+
+  /** The program for up to this many rows; one for each power of two is kept. */
+  #head(numRows: number): HeadProgram {
+    const rows = 2 ** Math.ceil(Math.log2(numRows));
+    const known = this.#heads.get(rows);
+    if (known) return known;
+    const { config, tensors } = this.#pass;
+    const positions = this.#gpu.tensor("positions", [rows]);
+    const hidden = this.#gpu.tensor("chosen hidden states", [rows, config.width]);
+    const logits = this.#gpu.tensor("chosen logits", [rows, paddedVocabSize(config)]);
+    const program = new Program(this.registry, "head");
+    // Picking rows of a matrix is what an embedding does.
+    addEmbedding(program, {
+      tokens: positions,
+      table: tensors.head.xLastNorm,
+      x: hidden,
+      rows,
+      width: config.width,
+    });
+    addLogits(program, {
+      config,
+      x: hidden,
+      head: namedTensor(this.parameters, "lm_head.weight"),
+      logits,
+      rows,
+    });
+    const made = { program, positions, hidden, logits };
+    this.#heads.set(rows, made);
+    return made;
+  }
+
+  #write(batch: ModelBatch, weight: number): void {
+    const { inputs } = this.#pass.tensors;
+    const limit = vocabSize(this.config);
+    for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
+      const values = batch[name];
+      ensure(values.length === this.#upload.length, `${name} has ${values.length} elements`);
+      this.#upload.set(values);
+      if (name === "tokens" || name === "targets") {
+        ensure(
+          this.#upload.every((token) => token < limit),
+          `${name} has a token that is not below ${limit}`,
+        );
+      }
+      this.#gpu.write(inputs[name], this.#upload);
+    }
+    this.#gpu.write(inputs.weight, Float32Array.of(weight));
+  }
+}
+
+/**
+ * Reads tensors that are laid out as the parameters, without the head's added rows.
+ *
+ * @param tensors Any names that start with a parameter's name, such as `wte.weight.exp_avg`.
+ */
+export async function readParameterLike(
+  gpu: Gpu,
+  config: ModelConfig,
+  tensors: Map<string, Tensor>,
+): Promise<Map<string, Float32Array>> {
+  const values = await gpu.read(...tensors.values());
+  const V = vocabSize(config);
+  return new Map([...tensors].map(([name, tensor], i) => {
+    const isHead = name.startsWith("lm_head.weight");
+    const length = isHead ? V * config.width : tensorLength(tensor);
+    return [name, values[i].slice(0, length)];
+  }));
+}
+
+function wrongWeights(found: string, wanted: string): UserError {
+  return new UserError(
+    `Cannot load the weights: found ${found}, wanted ${wanted}; use the configuration they were trained with`,
+  );
+}

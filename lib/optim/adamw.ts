@@ -1,0 +1,58 @@
+/**
+ * AdamW for a group of parameters: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019.
+ *
+ * @module
+ */
+import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../gpu/ops/adamw.ts";
+import type { Gpu } from "../gpu/device.ts";
+import type { Program } from "../gpu/program.ts";
+import { type Tensor, tensorLength } from "../gpu/tensor.ts";
+import type { GroupConfig } from "./config.ts";
+import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
+
+/** The rule `adamw`. */
+export class AdamWRule implements UpdateRule {
+  readonly state = new Map<string, Tensor>();
+  readonly #hyper: Tensor;
+
+  /** @param config Its numbers. @param members The parameters it updates. */
+  constructor(
+    readonly gpu: Gpu,
+    readonly config: Extract<GroupConfig, { kind: "adamw" }>,
+    readonly members: readonly TrainedParameter[],
+  ) {
+    this.#hyper = gpu.tensor("AdamW numbers", [NUM_ADAMW_HYPER]);
+    for (const { name, parameter } of members) {
+      for (const moment of ["exp_avg", "exp_avg_sq"]) {
+        this.state.set(`${name}.${moment}`, gpu.tensor(`${name}.${moment}`, parameter.shape));
+      }
+    }
+  }
+
+  add(program: Program, clip: Tensor): void {
+    for (const { name, parameter, gradient } of this.members) {
+      const [expAvg, expAvgSq] = ["exp_avg", "exp_avg_sq"].map((moment) => this.#moment(`${name}.${moment}`));
+      const length = tensorLength(parameter);
+      addAdamW(program, { parameter, gradient, expAvg, expAvgSq, hyper: this.#hyper, clip, length });
+    }
+  }
+
+  prepare(stepIndex: number, factors: StepFactors): void {
+    const { learningRate, beta1, beta2, epsilon, weightDecay } = this.config;
+    const hyper = adamWHyper({
+      learningRate: learningRate * factors.learningRate,
+      beta1,
+      beta2,
+      epsilon,
+      weightDecay: weightDecay * factors.weightDecay,
+      step: stepIndex + 1,
+    });
+    this.gpu.write(this.#hyper, hyper);
+  }
+
+  #moment(name: string): Tensor {
+    const tensor = this.state.get(name);
+    if (!tensor) throw new Error(`Internal error: the optimizer has no state ${name}`);
+    return tensor;
+  }
+}

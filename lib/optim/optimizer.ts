@@ -1,0 +1,189 @@
+/**
+ * One optimizer step over all parameters of a model: clipping at the global gradient norm, then each group's
+ * update rule with the learning rate and weight decay of the schedule.
+ *
+ * The whole step is one program; whether it is skipped (a gradient that is not finite) is decided on the GPU,
+ * so nothing is read back before the update. A skipped step changes no parameter and no state.
+ *
+ * @module
+ */
+import { ensure, UserError } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
+import { addClipFactor, CLIP } from "../gpu/ops/clip.ts";
+import { addSumOfSquares } from "../gpu/ops/reduce.ts";
+import { type ProfileRow, Program } from "../gpu/program.ts";
+import type { KernelRegistry } from "../gpu/registry.ts";
+import { type Tensor, tensorLength } from "../gpu/tensor.ts";
+import { type ModelConfig, parameterShapes } from "../model/config.ts";
+import { readParameterLike, type Transformer } from "../model/transformer.ts";
+import { AdamWRule } from "./adamw.ts";
+import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./config.ts";
+import { MuonRule } from "./muon.ts";
+import type { TrainedParameter, UpdateRule } from "./rule.ts";
+import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
+
+/** Updates the parameters of one model. */
+export class Optimizer {
+  /** (1) f32: global norm of the gradient before clipping; not finite if the step was skipped. To be read only. */
+  readonly gradNorm: Tensor;
+  /** (1) f32: steps skipped since the optimizer was made. */
+  readonly numSkipped: Tensor;
+  /** (1) f32: steps skipped in a row up to the last one. */
+  readonly numSkippedInARow: Tensor;
+  /** Everything that is kept between steps, on the GPU: checkpoint name -> tensor. */
+  readonly state = new Map<string, Tensor>();
+  readonly #gpu: Gpu;
+  readonly #modelConfig: ModelConfig;
+  readonly #rules: UpdateRule[] = [];
+  readonly #program: Program;
+  readonly #sumOfSquares: Tensor;
+
+  private constructor(
+    registry: KernelRegistry,
+    model: Transformer,
+    readonly config: OptimConfig,
+    readonly totalSteps: number,
+  ) {
+    this.#gpu = registry.gpu;
+    this.#modelConfig = model.config;
+    const clip = this.#gpu.tensor("clip factor", [4]);
+    this.gradNorm = elementOf(clip, CLIP.norm);
+    this.numSkipped = elementOf(clip, CLIP.numSkipped);
+    this.numSkippedInARow = elementOf(clip, CLIP.numSkippedInARow);
+    this.#sumOfSquares = this.#gpu.tensor("sum of squared gradients", [1]);
+    this.#program = new Program(registry, "optimizer");
+    addSumOfSquares(this.#program, { inputs: [...model.gradients.values()], out: this.#sumOfSquares });
+    addClipFactor(this.#program, {
+      sumOfSquares: this.#sumOfSquares,
+      out: clip,
+      maxNorm: config.maxGradientNorm,
+    });
+    const members = trainedParameters(model);
+    for (const group of Object.keys(config.groups) as GroupName[]) {
+      const rule = makeRule(
+        this.#gpu,
+        config.groups[group],
+        members.filter(({ name }) => groupOf(name) === group),
+      );
+      rule.add(this.#program, clip);
+      for (const [name, tensor] of rule.state) this.state.set(name, tensor);
+      this.#rules.push(rule);
+    }
+  }
+
+  /**
+   * Makes the optimizer of a model, its state zero.
+   *
+   * @param model A model made for training.
+   * @param options `totalSteps`: steps of the whole run, which the schedule spans.
+   */
+  static create(
+    registry: KernelRegistry,
+    model: Transformer,
+    config: OptimConfig,
+    options: { totalSteps: number },
+  ): Optimizer {
+    ensure(model.extent.training, "a model without training has no optimizer");
+    return new Optimizer(registry, model, config, options.totalSteps);
+  }
+
+  /** The factor of the schedule on every learning rate in a step, without the model's width. */
+  learningRateFactor(stepIndex: number): number {
+    return learningRateFactor(stepIndex, this.totalSteps, this.config);
+  }
+
+  /** The learning rate of the matrices in a step, as it is applied; for logs. */
+  learningRate(stepIndex: number): number {
+    return this.config.groups.matrices.learningRate * this.#scaledFactor(stepIndex);
+  }
+
+  /**
+   * Updates all parameters from the model's gradients; returns at once.
+   *
+   * @param stepIndex The step of the run, from 0.
+   */
+  step(stepIndex: number): void {
+    this.#prepare(stepIndex);
+    this.#program.run();
+  }
+
+  /** As {@link step}, each dispatch timed by itself. */
+  async profile(stepIndex: number): Promise<ProfileRow[]> {
+    this.#prepare(stepIndex);
+    return await this.#program.profile();
+  }
+
+  /** Checkpoint name -> shape of every entry of the state, without the head's added rows. */
+  get stateShapes(): Map<string, number[]> {
+    const shapes = parameterShapes(this.#modelConfig);
+    return new Map([...this.state].map(([name, tensor]) => {
+      const parameter = name.slice(0, name.lastIndexOf("."));
+      return [name, shapes.get(parameter) ?? [...tensor.shape]];
+    }));
+  }
+
+  /** Reads the whole state, in the shapes of the checkpoint. */
+  async readState(): Promise<Map<string, Float32Array>> {
+    return await readParameterLike(this.#gpu, this.#modelConfig, this.state);
+  }
+
+  /**
+   * Sets the whole state.
+   *
+   * @throws {UserError} If an entry is missing, unknown or of another size.
+   */
+  loadState(values: Map<string, Float32Array>): void {
+    for (const name of values.keys()) {
+      if (!this.state.has(name)) throw wrongState(`an entry ${name}`, "none of that name");
+    }
+    const shapes = this.stateShapes;
+    for (const [name, tensor] of this.state) {
+      const shape = shapes.get(name) ?? tensor.shape;
+      const entry = values.get(name);
+      if (entry?.length !== tensorLength({ shape })) {
+        throw wrongState(`${entry?.length ?? 0} values of ${name}`, `a shape of [${shape.join(", ")}]`);
+      }
+      this.#gpu.write(tensor, entry);
+    }
+  }
+
+  #prepare(stepIndex: number): void {
+    const factors = {
+      learningRate: this.#scaledFactor(stepIndex),
+      weightDecay: weightDecayFactor(stepIndex, this.totalSteps),
+    };
+    for (const rule of this.#rules) rule.prepare(stepIndex, factors);
+  }
+
+  #scaledFactor(stepIndex: number): number {
+    return this.learningRateFactor(stepIndex) * widthFactor(this.#modelConfig.width);
+  }
+}
+
+function makeRule(gpu: Gpu, config: GroupConfig, members: TrainedParameter[]): UpdateRule {
+  switch (config.kind) {
+    case "adamw":
+      return new AdamWRule(gpu, config, members);
+    case "muon":
+      return new MuonRule(gpu, config, members);
+  }
+}
+
+function trainedParameters(model: Transformer): TrainedParameter[] {
+  return [...model.parameters].map(([name, parameter]) => {
+    const gradient = model.gradients.get(name);
+    ensure(gradient, `${name} has no gradient`);
+    return { name, parameter, gradient };
+  });
+}
+
+/** One element of a tensor, for copies only: it is not aligned for a binding. */
+function elementOf(tensor: Tensor, index: number): Tensor {
+  return { ...tensor, shape: [1], offsetBytes: tensor.offsetBytes + index * 4 };
+}
+
+function wrongState(found: string, wanted: string): UserError {
+  return new UserError(
+    `Cannot load the optimizer's state: found ${found}, wanted ${wanted}; use the configuration it was saved with`,
+  );
+}

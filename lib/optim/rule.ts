@@ -1,0 +1,30 @@
+/** What every kind of update rule offers to the optimizer. @module */
+import type { Program } from "../gpu/program.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+
+/** A parameter with its gradient; both are on the GPU and of one shape. */
+export interface TrainedParameter {
+  readonly name: string;
+  readonly parameter: Tensor;
+  readonly gradient: Tensor;
+}
+
+/** Factors of a step on a rule's configured learning rate and weight decay. */
+export interface StepFactors {
+  readonly learningRate: number;
+  readonly weightDecay: number;
+}
+
+/** How a group of parameters is updated. */
+export interface UpdateRule {
+  /** What is kept between steps; names are those of checkpoints (02-formats 2.7). */
+  readonly state: Map<string, Tensor>;
+  /**
+   * Adds one step to a program, once, at the start of a run.
+   *
+   * @param clip (4) f32 of addClipFactor: its factor scales the gradient; where 0 nothing may be changed.
+   */
+  add(program: Program, clip: Tensor): void;
+  /** Uploads the numbers of a step. @param stepIndex From 0. */
+  prepare(stepIndex: number, factors: StepFactors): void;
+}
