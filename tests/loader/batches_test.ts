@@ -180,6 +180,34 @@ Deno.test("an epoch visits every row, large and small", () => {
   }
 });
 
+Deno.test("another epoch puts the rows into other blocks", () => {
+  const rowsOfFirstBlock = (epoch: number) => {
+    const loader = open({ batchSize: 1, position: { epoch, block: 0, sequence: 0 } });
+    const batches: Batch[] = [];
+    do batches.push(loader.next()); while (loader.position.block === 0);
+    batches.pop();
+    return new Set(rowsOf(measurementsOf(batches)));
+  };
+  const [first, second] = [rowsOfFirstBlock(0), rowsOfFirstBlock(1)];
+  assertEquals([first.size, second.size], [20, 20]);
+  // 20 of 60 rows: 6.7 are expected in both, and 18 or more happen in less than 1 of 10^9 draws.
+  assert(first.intersection(second).size < 18);
+});
+
+Deno.test("sequences of a block are shuffled: packing's order, longest contexts first, does not show", () => {
+  const source = new MemoryRowSource(syntheticRows(6, 600, 4));
+  const loader = BatchLoader.open(source, { ...OPTIONS, batchSize: 1, blockRows: 600 });
+  const longest: number[] = [];
+  while (loader.position.epoch === 0) {
+    longest.push(Math.max(...segmentsOf(loader.next(), 0).map((segment) => segment.tokens.length)));
+  }
+  const half = longest.length >> 1;
+  const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
+  const share = sum(longest.slice(0, half)) / sum(longest.slice(0, 2 * half));
+  // In packing's order the first half would have two thirds of the sum.
+  assert(Math.abs(share - 0.5) < 0.06, `${share} of ${longest.length}`);
+});
+
 Deno.test("a row that fits is learned from whole and once an epoch, but for the last sequence of a block", () => {
   const rows = Array.from({ length: 400 }, (_, i) => syntheticRow(3, i, 5, { ipv6: 0 }));
   const loader = BatchLoader.open(new MemoryRowSource(rows), { ...OPTIONS, batchSize: 1, blockRows: 400 });
