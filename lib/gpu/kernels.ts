@@ -14,8 +14,30 @@ import embedding_backward from "../../kernels/embedding_backward.wgsl" with { ty
 import embedding_forward from "../../kernels/embedding_forward.wgsl" with { type: "text" };
 import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "text" };
 import gemm_tiled from "../../kernels/gemm_tiled.wgsl" with { type: "text" };
+import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text" };
+import muon_normalize from "../../kernels/muon_normalize.wgsl" with { type: "text" };
+import muon_polynomial from "../../kernels/muon_polynomial.wgsl" with { type: "text" };
+import muon_update from "../../kernels/muon_update.wgsl" with { type: "text" };
 import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
 import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
+import attention_backward_key_subgroup8 from "../../kernels/attention_backward_key_subgroup8.wgsl" with {
+  type: "text",
+};
+import attention_backward_key_tiled from "../../kernels/attention_backward_key_tiled.wgsl" with {
+  type: "text",
+};
+import attention_backward_query_subgroup8 from "../../kernels/attention_backward_query_subgroup8.wgsl" with {
+  type: "text",
+};
+import attention_backward_query_tiled from "../../kernels/attention_backward_query_tiled.wgsl" with {
+  type: "text",
+};
+import attention_forward_subgroup8 from "../../kernels/attention_forward_subgroup8.wgsl" with {
+  type: "text",
+};
+import attention_forward_tiled from "../../kernels/attention_forward_tiled.wgsl" with { type: "text" };
+import ATTENTION_SLICES_TILED from "../../kernels/attention_slices_tiled.wgsl" with { type: "text" };
+import ATTENTION_SLOTS_SUBGROUP8 from "../../kernels/attention_slots_subgroup8.wgsl" with { type: "text" };
 
 export { LANES_SUBGROUP, LANES_WORKGROUP };
 
@@ -30,8 +52,18 @@ export const KERNEL_SOURCES = {
   embedding_forward,
   gemm_subgroup8,
   gemm_tiled,
+  muon_momentum,
+  muon_normalize,
+  muon_polynomial,
+  muon_update,
   reduce_partials,
   rms_norm_backward,
+  attention_backward_key_subgroup8: attention_backward_key_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
+  attention_backward_key_tiled: attention_backward_key_tiled + ATTENTION_SLICES_TILED,
+  attention_backward_query_subgroup8: attention_backward_query_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
+  attention_backward_query_tiled: attention_backward_query_tiled + ATTENTION_SLICES_TILED,
+  attention_forward_subgroup8: attention_forward_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
+  attention_forward_tiled: attention_forward_tiled + ATTENTION_SLICES_TILED,
 } as const;
 
 /** The name of a registered kernel. */

@@ -1,0 +1,133 @@
+/**
+ * Causal attention within segments, and its gradient, without storing anything of size T x T.
+ *
+ * Query t of a sequence attends the keys from segmentStart[t] to t; whole tiles of keys outside are skipped.
+ * Two sets of kernels: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
+ *
+ * Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, NeurIPS
+ * 2022.
+ *
+ * @module
+ */
+import { KernelError } from "../../errors.ts";
+import type { Program } from "../program.ts";
+import type { Tensor } from "../tensor.ts";
+import { requireLength } from "./require.ts";
+
+/** The sizes of an attention; `headDim` is 32, 64 or 128. */
+export interface AttentionShape {
+  readonly batchSize: number;
+  readonly sequenceLength: number;
+  readonly numHeads: number;
+  readonly headDim: number;
+}
+
+const HEAD_DIMS = [32, 64, 128];
+/** Elements (rows of D) that one workgroup of each kind owns: 8 lanes of 128, 64 threads of 32. */
+const ELEMENTS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
+
+/**
+ * Adds out = attention(q, k, v) to a program.
+ *
+ * @param args `q`, `k`, `v`, `out`: (B, T, H, D) f32; `logSumExp`: (B, T, H) f32, written for
+ *   {@link addAttentionBackward}; `segmentStart`: (B, T) u32, the position in the sequence at which the
+ *   segment of each token begins, at most its own position, never decreasing along the sequence.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
+ */
+export function addAttention(
+  program: Program,
+  args: AttentionShape & {
+    q: Tensor;
+    k: Tensor;
+    v: Tensor;
+    segmentStart: Tensor;
+    out: Tensor;
+    logSumExp: Tensor;
+  },
+): void {
+  const { q, k, v, segmentStart, out, logSumExp } = args;
+  const variant = variantFor(program);
+  requireShape(`attention_forward_${variant}`, args, { q, k, v, out }, { logSumExp }, segmentStart);
+  program.add({
+    kernel: `attention_forward_${variant}`,
+    bindings: { q, k, v, segment_start: segmentStart, out, log_sum_exp: logSumExp },
+    ...launch(args, ELEMENTS_PER_GROUP[variant]),
+  });
+}
+
+/**
+ * Adds dq, dk, dv = d(loss)/d(q, k, v) of out = attention(q, k, v), given dOut, to a program.
+ *
+ * @param args As for {@link addAttention}, which wrote `out` and `logSumExp`; `dOut`, `dq`, `dk`, `dv`:
+ *   (B, T, H, D) f32; `delta`: (B, T, H) f32, written between the two dispatches: sum(dOut * out) per head.
+ *   No tensor that is written shares its buffer with one that is read.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
+ */
+export function addAttentionBackward(
+  program: Program,
+  args: AttentionShape & {
+    q: Tensor;
+    k: Tensor;
+    v: Tensor;
+    out: Tensor;
+    dOut: Tensor;
+    logSumExp: Tensor;
+    segmentStart: Tensor;
+    dq: Tensor;
+    dk: Tensor;
+    dv: Tensor;
+    delta: Tensor;
+  },
+): void {
+  const { q, k, v, out, dOut, logSumExp, segmentStart, dq, dk, dv, delta } = args;
+  const variant = variantFor(program);
+  requireShape(
+    `attention_backward_query_${variant}`,
+    args,
+    { q, k, v, out, dOut, dq, dk, dv },
+    { logSumExp, delta },
+    segmentStart,
+  );
+  const inputs = { q, k, v, d_out: dOut, log_sum_exp: logSumExp, segment_start: segmentStart, delta };
+  program.add({
+    kernel: `attention_backward_query_${variant}`,
+    bindings: { ...inputs, out, dq },
+    ...launch(args, ELEMENTS_PER_GROUP[variant]),
+  });
+  program.add({
+    kernel: `attention_backward_key_${variant}`,
+    bindings: { ...inputs, dk, dv },
+    ...launch(args, ELEMENTS_PER_GROUP[variant]),
+  });
+}
+
+function variantFor(program: Program): "subgroup8" | "tiled" {
+  return program.registry.gpu.info.subgroupSize === 8 ? "subgroup8" : "tiled";
+}
+
+function launch(
+  { batchSize, sequenceLength, numHeads, headDim }: AttentionShape,
+  elementsPerGroup: number,
+): { overrides: Record<string, number>; params: Record<string, number>; grid: [number, number, number] } {
+  return {
+    overrides: { HEAD_DIM: headDim },
+    params: { sequence_length: sequenceLength, num_heads: numHeads },
+    grid: [Math.ceil(sequenceLength * headDim / elementsPerGroup), numHeads, batchSize],
+  };
+}
+
+function requireShape(
+  kernel: string,
+  { batchSize, sequenceLength, numHeads, headDim }: AttentionShape,
+  perElement: Record<string, Tensor>,
+  perHead: Record<string, Tensor>,
+  segmentStart: Tensor,
+): void {
+  if (!HEAD_DIMS.includes(headDim)) {
+    throw new KernelError(kernel, `headDim is ${headDim}, one of ${HEAD_DIMS.join(", ")} was wanted`);
+  }
+  const rows = batchSize * sequenceLength;
+  requireLength(kernel, rows, { segmentStart });
+  requireLength(kernel, rows * numHeads, perHead);
+  requireLength(kernel, rows * numHeads * headDim, perElement);
+}

@@ -1,0 +1,109 @@
+/**
+ * Causal attention within segments and its gradient in float64, as the formulas say.
+ *
+ * @module
+ */
+
+/** The sizes of an attention and where each token's segment starts, (B, T). */
+export interface AttentionProblem {
+  readonly batchSize: number;
+  readonly sequenceLength: number;
+  readonly numHeads: number;
+  readonly headDim: number;
+  readonly segmentStart: Uint32Array;
+}
+
+/** The inputs, (B, T, H, D) each. */
+export interface AttentionInputs {
+  q: Float64Array;
+  k: Float64Array;
+  v: Float64Array;
+}
+
+/** One query's probabilities: of the keys from `start` on. */
+interface Row {
+  /** Index of the query's row, (b T + t) H + h. */
+  query: number;
+  /** Index of each visible key's row. */
+  keys: number[];
+  probabilities: number[];
+  logSumExp: number;
+}
+
+/** out (B, T, H, D) and logSumExp (B, T, H). */
+export function attention(
+  problem: AttentionProblem,
+  inputs: AttentionInputs,
+): { out: Float64Array; logSumExp: Float64Array } {
+  const D = problem.headDim;
+  const out = new Float64Array(inputs.q.length);
+  const logSumExps = new Float64Array(inputs.q.length / D);
+  for (const { query, keys, probabilities, logSumExp } of rowsOf(problem, inputs)) {
+    logSumExps[query] = logSumExp;
+    keys.forEach((key, j) => addScaled(out, query * D, inputs.v, key * D, D, probabilities[j]));
+  }
+  return { out, logSumExp: logSumExps };
+}
+
+/** d(sum(dOut * out)) by q, k and v. */
+export function attentionBackward(
+  problem: AttentionProblem,
+  inputs: AttentionInputs,
+  dOut: Float64Array,
+): { q: Float64Array; k: Float64Array; v: Float64Array } {
+  const D = problem.headDim;
+  const [dq, dk, dv] = [0, 1, 2].map(() => new Float64Array(inputs.q.length));
+  for (const { query, keys, probabilities } of rowsOf(problem, inputs)) {
+    const dProbabilities = keys.map((key) => dot(dOut, query * D, inputs.v, key * D, D));
+    const mean = dProbabilities.reduce((sum, dp, j) => sum + dp * probabilities[j], 0);
+    keys.forEach((key, j) => {
+      const dScore = probabilities[j] * (dProbabilities[j] - mean) / Math.sqrt(D);
+      addScaled(dv, key * D, dOut, query * D, D, probabilities[j]);
+      addScaled(dq, query * D, inputs.k, key * D, D, dScore);
+      addScaled(dk, key * D, inputs.q, query * D, D, dScore);
+    });
+  }
+  return { q: dq, k: dk, v: dv };
+}
+
+/** The number of pairs of a query and a key that it sees, over all sequences and heads. */
+export function numVisiblePairs({ sequenceLength, numHeads, segmentStart }: AttentionProblem): number {
+  return segmentStart.reduce((sum, start, i) => sum + i % sequenceLength - start + 1, 0) * numHeads;
+}
+
+function* rowsOf(problem: AttentionProblem, { q, k }: AttentionInputs): Generator<Row> {
+  const { batchSize, sequenceLength, numHeads, headDim, segmentStart } = problem;
+  for (let b = 0; b < batchSize; b++) {
+    for (let t = 0; t < sequenceLength; t++) {
+      const start = segmentStart[b * sequenceLength + t];
+      for (let h = 0; h < numHeads; h++) {
+        const rowAt = (position: number) => (b * sequenceLength + position) * numHeads + h;
+        const query = rowAt(t);
+        const keys = Array.from({ length: t - start + 1 }, (_, j) => rowAt(start + j));
+        const scores = keys.map((key) =>
+          dot(q, query * headDim, k, key * headDim, headDim) / Math.sqrt(headDim)
+        );
+        const largest = Math.max(...scores);
+        const logSumExp = largest + Math.log(scores.reduce((sum, s) => sum + Math.exp(s - largest), 0));
+        yield { query, keys, probabilities: scores.map((s) => Math.exp(s - logSumExp)), logSumExp };
+      }
+    }
+  }
+}
+
+function dot(a: Float64Array, aAt: number, b: Float64Array, bAt: number, length: number): number {
+  let sum = 0;
+  for (let i = 0; i < length; i++) sum += a[aAt + i] * b[bAt + i];
+  return sum;
+}
+
+function addScaled(
+  to: Float64Array,
+  toAt: number,
+  from: Float64Array,
+  fromAt: number,
+  length: number,
+  factor: number,
+): void {
+  for (let i = 0; i < length; i++) to[toAt + i] += factor * from[fromAt + i];
+}
