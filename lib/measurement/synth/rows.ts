@@ -14,6 +14,8 @@ import type { World, WorldHost } from "./world.ts";
 
 const PACKETS = 3; // of one measurement, as Atlas sends them
 const PACKET_BYTES = 64;
+/** How much likelier a destination of the probe's own region is; set so that the median RTT is about 50 ms. */
+const SAME_REGION_WEIGHT = 5;
 
 /** Which pair is measured at which place of a round. */
 export interface Schedule {
@@ -28,20 +30,30 @@ export interface Schedule {
  * @param world The world.
  * @param numRows How many rows there will be: the more of them, the more destinations a probe has.
  */
-export function makeSchedule({ hosts, options }: World, numRows: number): Schedule {
+export function makeSchedule(world: World, numRows: number): Schedule {
+  const { hosts, options } = world;
   const probes = hosts.flatMap(({ role }, index) => role === "probe" ? [index] : []);
   const numWanted = Math.max(1, Math.round(Math.sqrt(numRows / probes.length) / 2));
   const pairs: [number, number][] = [];
   for (const probe of probes) {
-    const random = new RandomStream(options.seed, "synth/schedule", probe);
-    const reachable = hosts.flatMap(({ role, ipVersion }, index) =>
-      role === "destination" && ipVersion === hosts[probe].ipVersion ? [index] : []
-    );
-    random.shuffle(reachable);
-    for (const destination of reachable.slice(0, numWanted)) pairs.push([probe, destination]);
+    for (const destination of chooseDestinations(world, probe, numWanted)) pairs.push([probe, destination]);
   }
   new RandomStream(options.seed, "synth/round").shuffle(pairs);
   return { src: Int32Array.from(pairs, ([src]) => src), dst: Int32Array.from(pairs, ([, dst]) => dst) };
+}
+
+/** Draws the destinations of a probe: of its IP version, those of its own region the more likely. */
+function chooseDestinations({ hosts, systems, options }: World, probe: number, numWanted: number): number[] {
+  const random = new RandomStream(options.seed, "synth/schedule", probe);
+  const { ipVersion, system } = hosts[probe];
+  const { region } = systems[system];
+  // Sampling without replacement in proportion to weights: Efraimidis and Spirakis, Inf. Process. Lett. 97, 2006.
+  const keyed = hosts.flatMap((host, index) => {
+    if (host.role !== "destination" || host.ipVersion !== ipVersion) return [];
+    const weight = systems[host.system].region === region ? SAME_REGION_WEIGHT : 1;
+    return [{ index, key: random.exponential() / weight }];
+  });
+  return keyed.sort((a, b) => a.key - b.key).slice(0, numWanted).map(({ index }) => index);
 }
 
 /** Makes the rows. */
