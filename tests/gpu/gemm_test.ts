@@ -1,6 +1,12 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/errors.ts";
-import { addGemm, type GemmEpilogue, type GemmKind, gemmVariant } from "../../lib/gpu/ops/gemm.ts";
+import {
+  addGemm,
+  type GemmEpilogue,
+  type GemmKind,
+  gemmVariant,
+  gemmVariants,
+} from "../../lib/gpu/ops/gemm.ts";
 import { Program } from "../../lib/gpu/program.ts";
 import type { Tensor } from "../../lib/gpu/tensor.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
@@ -10,7 +16,7 @@ import { assertClose, assertSameBits, KernelBench, randomNormal, testOnEachDevic
 
 const KINDS: GemmKind[] = ["NN", "NT", "TN"];
 
-/** m, n, k around the tiles of 32 and 64 rows and columns and 16 steps of k; one of the demo model. */
+/** m, n, k around the tiles of 32, 64 and 128 rows and columns and 16 steps of k; one of the demo model. */
 const SIZES = [
   [1, 4, 4],
   [31, 28, 20],
@@ -18,6 +24,7 @@ const SIZES = [
   [33, 36, 12],
   [63, 60, 4],
   [65, 68, 36],
+  [129, 132, 40],
   [7, 268, 128],
   [256, 128, 512],
 ];
@@ -41,14 +48,28 @@ function operands(bench: KernelBench, { m, n, k, kind }: GemmShape) {
 const magnitude = (k: number) => k + 4 * Math.sqrt(k) + 4;
 
 testOnEachDevice("addGemm() equals the float64 product for every kind and size", async (bench) => {
+  const variants = gemmVariants(bench.gpu.info);
   for (const kind of KINDS) {
     for (const size of SIZES) {
       const shape = shapeOf(kind, size);
       const { a, b, tensorA, tensorB } = operands(bench, shape);
-      const c = bench.output("c", [shape.m, shape.n]);
-      await bench.run((program) => addGemm(program, { ...shape, a: tensorA, b: tensorB, c }));
-      const [actual] = await bench.read(c);
-      assertClose(actual, gemm(shape, a, b), sumTolerance(shape.k, magnitude(shape.k)), `${kind} ${size}`);
+      const outputs = variants.map(({ kernel, tile }) =>
+        bench.output(`${kernel} ${tile}`, [shape.m, shape.n])
+      );
+      await bench.run((program) =>
+        variants.forEach((variant, i) =>
+          addGemm(program, { ...shape, a: tensorA, b: tensorB, c: outputs[i], variant })
+        )
+      );
+      const expected = gemm(shape, a, b);
+      (await bench.read(...outputs)).forEach((actual, i) =>
+        assertClose(
+          actual,
+          expected,
+          sumTolerance(shape.k, magnitude(shape.k)),
+          `${kind} ${size} of ${outputs[i].label}`,
+        )
+      );
       bench.clear();
     }
   }

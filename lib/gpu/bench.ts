@@ -1,0 +1,135 @@
+/**
+ * Times programs of dispatches: how fast a kernel is on this adapter, and how sure that is.
+ *
+ * A measure is repeated in batches of one submit each; the median over the batches is reported with the
+ * slowest and fastest batch, and with how many processor cores the whole took on a software adapter: a
+ * busy machine shows as fewer cores than it has.
+ *
+ * @module
+ */
+import process from "node:process";
+import type { Gpu } from "./device.ts";
+import { Program } from "./program.ts";
+import type { KernelRegistry } from "./registry.ts";
+import type { Tensor } from "./tensor.ts";
+
+/** Something to time. */
+export interface BenchCase {
+  readonly name: string;
+  /** `GFLOP/s`: work counts floating-point operations, more is better; `ns/element`: it counts elements. */
+  readonly unit: "GFLOP/s" | "ns/element";
+  /** The operations or elements of one repetition. */
+  readonly work: number;
+  /** Makes its tensors and returns what appends one repetition to a program. */
+  prepare(memory: BenchMemory): (program: Program) => void;
+}
+
+/** The speed of a case. */
+export interface BenchRow {
+  readonly name: string;
+  readonly unit: BenchCase["unit"];
+  readonly median: number;
+  readonly slowest: number;
+  readonly fastest: number;
+  /** Repetitions timed. */
+  readonly repetitions: number;
+  /** Processor seconds used per second while timing. */
+  readonly coresBusy: number;
+}
+
+/** Tensors of one case, freed after it. */
+export class BenchMemory {
+  readonly #tensors: Tensor[] = [];
+
+  constructor(readonly gpu: Gpu) {}
+
+  /** A tensor of numbers within [-0.5, 0.5), evenly spread, for speeds that do not profit from zeros. */
+  float32(label: string, shape: readonly number[]): Tensor {
+    const data = new Float32Array(shape.reduce((product, extent) => product * extent, 1));
+    for (let i = 0; i < data.length; i++) data[i] = (i * Math.SQRT2) % 1 - 0.5;
+    return this.#keep(this.gpu.tensorFrom(label, shape, data));
+  }
+
+  /** A tensor of integers `(7 i) mod below`. */
+  uint32(label: string, shape: readonly number[], below: number): Tensor {
+    const data = new Uint32Array(shape.reduce((product, extent) => product * extent, 1));
+    for (let i = 0; i < data.length; i++) data[i] = 7 * i % below;
+    return this.#keep(this.gpu.tensorFrom(label, shape, data));
+  }
+
+  [Symbol.dispose](): void {
+    for (const { buffer } of this.#tensors.splice(0)) buffer.destroy();
+  }
+
+  #keep(tensor: Tensor): Tensor {
+    this.#tensors.push(tensor);
+    return tensor;
+  }
+}
+
+/** Batches per case; the median wants an odd number. */
+const NUM_BATCHES = 7;
+/** Bounds the dispatches of one submit. */
+const MAX_REPETITIONS = 1000;
+
+/**
+ * Times a case.
+ *
+ * @param registry Compiles the kernels; the compilation is not timed.
+ * @param options `seconds`: about how long to measure.
+ */
+export async function measureCase(
+  registry: KernelRegistry,
+  benchCase: BenchCase,
+  options: { seconds: number },
+): Promise<BenchRow> {
+  using memory = new BenchMemory(registry.gpu);
+  const add = benchCase.prepare(memory);
+  const repeated = (count: number) => {
+    const program = new Program(registry, benchCase.name);
+    for (let i = 0; i < count; i++) add(program);
+    return program;
+  };
+  const once = repeated(1);
+  await timeRun(registry.gpu, once);
+  await registry.ready();
+  const estimateS = await timeRun(registry.gpu, once);
+  const repetitions = Math.ceil(options.seconds / NUM_BATCHES / Math.max(estimateS, 1e-6));
+  const program = repeated(Math.min(MAX_REPETITIONS, Math.max(1, repetitions)));
+  const repetitionsPerBatch = program.length / once.length;
+  await timeRun(registry.gpu, program);
+  const speeds: number[] = [];
+  let totalS = 0;
+  const cpuBefore = process.cpuUsage();
+  for (let i = 0; i < NUM_BATCHES; i++) {
+    const seconds = await timeRun(registry.gpu, program);
+    totalS += seconds;
+    speeds.push(speedOf(benchCase, seconds / repetitionsPerBatch));
+  }
+  const cpu = process.cpuUsage(cpuBefore);
+  speeds.sort((a, b) => a - b);
+  if (benchCase.unit === "ns/element") speeds.reverse();
+  return {
+    name: benchCase.name,
+    unit: benchCase.unit,
+    median: speeds[NUM_BATCHES >> 1],
+    slowest: speeds[0],
+    fastest: speeds[NUM_BATCHES - 1],
+    repetitions: repetitionsPerBatch * NUM_BATCHES,
+    coresBusy: (cpu.user + cpu.system) / 1e6 / totalS,
+  };
+}
+
+function speedOf({ unit, work }: BenchCase, seconds: number): number {
+  return unit === "GFLOP/s" ? work / seconds / 1e9 : seconds / work * 1e9;
+}
+
+async function timeRun(gpu: Gpu, program: Program): Promise<number> {
+  const start = performance.now();
+  program.run();
+  // The call itself blocks until the device is idle on Deno's WebGPU; the promise settles >= 11 ms later.
+  const done = gpu.device.queue.onSubmittedWorkDone();
+  const seconds = (performance.now() - start) / 1000;
+  await done;
+  return seconds;
+}

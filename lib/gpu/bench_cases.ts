@@ -1,0 +1,135 @@
+/**
+ * What `bench kernels` times: the kernels at the sizes of the demo preset and of larger models.
+ *
+ * @module
+ */
+import type { BenchCase, BenchMemory } from "./bench.ts";
+import { addActivation, addActivationBackward } from "./ops/activation.ts";
+import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "./ops/adamw.ts";
+import { addEmbedding, addEmbeddingBackward } from "./ops/embedding.ts";
+import { addGemm, type GemmKind } from "./ops/gemm.ts";
+import { addSumOfSquares } from "./ops/reduce.ts";
+import { addRmsNorm, addRmsNormBackward } from "./ops/rms_norm.ts";
+import type { Program } from "./program.ts";
+
+/** Rows of a micro-batch of the demo preset: 8 sequences of 256 tokens. */
+const ROWS = 2048;
+
+/** Inputs and outputs of the linear layers: squares, then the demo preset's MLP, its way back, and its head. */
+const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [512, 128], [128, 268]];
+
+/** Every case, in the order of the table. */
+export function kernelCases(): BenchCase[] {
+  return [
+    ...LAYERS.flatMap(([width, outputs]) => layerCases(width, outputs)),
+    gemmCase("NT", 1, 640, 640),
+    gemmCase("NT", 8, 640, 2560),
+    ...rowCases(128),
+    ...rowCases(640),
+    ...elementwiseCases(ROWS * 512),
+  ];
+}
+
+/** A linear layer's three products: y = x W^T, dx = dy W, dW = dy^T x. */
+function layerCases(width: number, outputs: number): BenchCase[] {
+  return [
+    gemmCase("NT", ROWS, outputs, width),
+    gemmCase("NN", ROWS, width, outputs),
+    gemmCase("TN", outputs, width, ROWS),
+  ];
+}
+
+function gemmCase(kind: GemmKind, m: number, n: number, k: number): BenchCase {
+  return {
+    name: `gemm ${kind} ${m} x ${n} x ${k}`,
+    unit: "GFLOP/s",
+    work: 2 * m * n * k,
+    prepare(memory) {
+      const [a, b] = [memory.float32("a", [m, k]), memory.float32("b", [k, n])];
+      const c = memory.float32("c", [m, n]);
+      return (program) => addGemm(program, { kind, m, n, k, a, b, c });
+    },
+  };
+}
+
+/** A case of `length` elements in so many float32 tensors of that length. */
+function elementCase(
+  name: string,
+  length: number,
+  prepare: (memory: BenchMemory, tensor: (label: string) => ReturnType<BenchMemory["float32"]>) => (
+    program: Program,
+  ) => void,
+): BenchCase {
+  return {
+    name,
+    unit: "ns/element",
+    work: length,
+    prepare: (memory) => prepare(memory, (label) => memory.float32(label, [length])),
+  };
+}
+
+function rowCases(width: number): BenchCase[] {
+  const vocabSize = 267;
+  const shape = { rows: ROWS, width };
+  const named = (name: string) => `${name} ${ROWS} x ${width}`;
+  return [
+    elementCase(named("rmsNorm"), ROWS * width, (memory, tensor) => {
+      const args = { x: tensor("x"), y: tensor("y"), scale: memory.float32("scale", [ROWS]) };
+      return (program) => addRmsNorm(program, { ...args, ...shape });
+    }),
+    elementCase(named("rmsNorm backward"), ROWS * width, (memory, tensor) => {
+      const args = { x: tensor("x"), dy: tensor("dy"), dx: tensor("dx"), scale: memory.float32("s", [ROWS]) };
+      return (program) => addRmsNormBackward(program, { ...args, ...shape, accumulate: true });
+    }),
+    elementCase(named("embedding"), ROWS * width, (memory, tensor) => {
+      const args = {
+        tokens: memory.uint32("tokens", [ROWS], vocabSize),
+        table: memory.float32("table", [vocabSize, width]),
+        x: tensor("x"),
+      };
+      return (program) => addEmbedding(program, { ...args, ...shape });
+    }),
+    elementCase(named("embedding backward"), ROWS * width, (memory, tensor) => {
+      const args = {
+        tokens: memory.uint32("tokens", [ROWS], vocabSize),
+        dTable: memory.float32("dTable", [vocabSize, width]),
+        dx: tensor("dx"),
+      };
+      return (program) => addEmbeddingBackward(program, { ...args, ...shape, vocabSize });
+    }),
+  ];
+}
+
+function elementwiseCases(length: number): BenchCase[] {
+  const named = (name: string) => `${name} ${length}`;
+  return [
+    elementCase(named("relu2"), length, (_, tensor) => {
+      const args = { u: tensor("u"), h: tensor("h") };
+      return (program) => addActivation(program, { ...args, kind: "relu2", length });
+    }),
+    elementCase(named("relu2 backward"), length, (_, tensor) => {
+      const args = { u: tensor("u"), dh: tensor("dh"), du: tensor("du") };
+      return (program) => addActivationBackward(program, { ...args, kind: "relu2", length });
+    }),
+    elementCase(named("gelu"), length, (_, tensor) => {
+      const args = { u: tensor("u"), h: tensor("h") };
+      return (program) => addActivation(program, { ...args, kind: "gelu", length });
+    }),
+    elementCase(named("sum of squares"), length, (memory, tensor) => {
+      const [x, out] = [tensor("x"), memory.float32("out", [1])];
+      const partials = memory.float32("partials", [256]);
+      return (program) => addSumOfSquares(program, { inputs: [x], out, partials });
+    }),
+    elementCase(named("adamw"), length, (memory, tensor) => {
+      const hyper = memory.float32("hyper", [NUM_ADAMW_HYPER]);
+      const rates = { learningRate: 1e-3, beta1: 0.8, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1, step: 9 };
+      memory.gpu.write(hyper, adamWHyper(rates));
+      const clip = memory.float32("clip", [4]);
+      memory.gpu.write(clip, Float32Array.of(1, 1, 0, 0));
+      const expAvgSq = tensor("v");
+      memory.gpu.write(expAvgSq, new Float32Array(length).fill(0.1));
+      const args = { parameter: tensor("p"), gradient: tensor("g"), expAvg: tensor("m"), expAvgSq };
+      return (program) => addAdamW(program, { ...args, hyper, clip, length });
+    }),
+  ];
+}

@@ -1,0 +1,98 @@
+/**
+ * `bench`: how fast this machine's adapter runs the program. So far `bench kernels`.
+ *
+ * @module
+ */
+import { explainFileError, FormatError, UserError } from "../lib/errors.ts";
+import { flag } from "../lib/cli/flags.ts";
+import { didYouMean } from "../lib/cli/nearest.ts";
+import { defineStage, defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
+import { type BenchRow, measureCase } from "../lib/gpu/bench.ts";
+import { kernelCases } from "../lib/gpu/bench_cases.ts";
+import { Gpu } from "../lib/gpu/device.ts";
+import { KernelRegistry } from "../lib/gpu/registry.ts";
+import { VERSION } from "../lib/version.ts";
+
+const kernelsStage = defineStage({
+  name: "bench kernels",
+  purpose: "the speed of each GPU kernel at the sizes of the presets",
+  example: "--seconds 0.5 --only gemm",
+  flags: {
+    seconds: flag.number("how long to time each kernel, in seconds", { default: 0.5, min: 0.01, max: 60 }),
+    only: flag.text("time only the kernels whose names contain this", { default: "" }),
+    compare: flag.optionalText("an earlier --json output; adds its medians and the ratios to them", {
+      placeholder: "FILE",
+    }),
+  },
+  async run(options, context) {
+    const earlier = options.compare === undefined ? undefined : readEarlier(options.compare);
+    const cases = kernelCases().filter(({ name }) => name.includes(options.only));
+    if (cases.length === 0) {
+      const names = [...new Set(kernelCases().map(({ name }) => name.split(" ")[0]))];
+      throw new UserError(
+        `Cannot time kernels: no name contains "${options.only}"${didYouMean(options.only, names)}`,
+      );
+    }
+    using gpu = await Gpu.open();
+    context.log(`adapter: ${gpu.info.name}, subgroups of ${gpu.info.subgroupSize ?? "no fixed size"}`);
+    const registry = new KernelRegistry(gpu);
+    using progress = context.progress("timing", { total: cases.length, unit: "kernels" });
+    const rows: BenchRow[] = [];
+    for (const benchCase of cases) {
+      context.signal.throwIfAborted();
+      progress.update(rows.length, benchCase.name);
+      rows.push(await measureCase(registry, benchCase, options));
+    }
+    return {
+      text: describe(rows, earlier),
+      json: { stage: "bench kernels", version: VERSION, adapter: gpu.info, seconds: options.seconds, rows },
+    };
+  },
+});
+
+/** A table: name, median, unit, range over the batches, cores busy; with an earlier run also the ratio to it. */
+function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): string {
+  const head = ["kernel", "median", "unit", "slowest", "fastest", "cores busy"];
+  if (earlier) head.push("earlier", "speed-up");
+  const lines = rows.map(({ name, unit, median, slowest, fastest, coresBusy }) => {
+    const cells = [name, format(median), unit, format(slowest), format(fastest), coresBusy.toFixed(1)];
+    const before = earlier?.get(name);
+    if (before !== undefined) {
+      const ratio = unit === "GFLOP/s" ? median / before : before / median;
+      cells.push(format(before), `${ratio.toFixed(2)} x`);
+    }
+    return cells;
+  });
+  const widths = head.map((text, i) =>
+    Math.max(text.length, ...lines.map((cells) => (cells[i] ?? "").length))
+  );
+  return [head, ...lines].map((cells) =>
+    cells.map((cell, i) => i === 0 || i === 2 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join("  ")
+      .trimEnd()
+  ).join("\n");
+}
+
+const format = (value: number) => value.toPrecision(3);
+
+/** The medians of an earlier `bench --json`, by name. */
+function readEarlier(path: string): Map<string, number> {
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(path);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+  try {
+    const { rows } = JSON.parse(text) as { rows: BenchRow[] };
+    return new Map(rows.map(({ name, median }) => [name, median]));
+  } catch (cause) {
+    throw new FormatError("the output of bench --json was wanted", { path, cause });
+  }
+}
+
+/** The stage. */
+export const stage: Stage = defineStageGroup("bench", "how fast this machine runs the program", [
+  kernelsStage,
+]);
+
+if (import.meta.main) await runStage(stage, Deno.args);
