@@ -10,7 +10,7 @@
  */
 import { createHash } from "node:crypto";
 import { basename, join } from "@std/path";
-import { explainFileError, FormatError, UserError } from "../errors.ts";
+import { ensure, explainFileError, FormatError, UserError } from "../errors.ts";
 import { removeStaleTemporaries, syncDirectory, writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { parameterShapes } from "../model/config.ts";
@@ -28,9 +28,8 @@ export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
   /** Parameters by the names of the configuration's shapes. */
   weights: Map<string, Float32Array>;
-  /** Optimizer tensors by name, and the shape of each. */
+  /** Optimizer tensors, each of a parameter's shape: the parameter's name, a dot, what it is. */
   optimizer: Map<string, Float32Array>;
-  optimizerShapes: Map<string, number[]>;
 }
 
 /** A checkpoint as read for a query or an evaluation. */
@@ -89,11 +88,16 @@ export function saveCheckpoint(
   return directory;
 }
 
-function writeFiles(folder: string, { state, weights, optimizer, optimizerShapes }: CheckpointContent): void {
+function writeFiles(folder: string, { state, weights, optimizer }: CheckpointContent): void {
   const metadata = { format: "pt", config: JSON.stringify(state.config), step: String(state.step) };
   const shapes = parameterShapes(state.config.model);
   const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
     writeSafetensors(join(folder, name), content);
+  const optimizerShapes = new Map([...optimizer.keys()].map((name): [string, number[]] => {
+    const shape = shapes.get(name.slice(0, name.lastIndexOf(".")));
+    ensure(shape, `optimizer tensor ${name} belongs to no parameter`);
+    return [name, shape];
+  }));
   const files = {
     model: write("model.safetensors", { shapes, tensors: weights, metadata }),
     optimizer: write("optimizer.safetensors", { shapes: optimizerShapes, tensors: optimizer, metadata }),

@@ -22,8 +22,8 @@ const stateSchema = z.object({
   config: z.record(z.string(), z.unknown()),
   /** Stands for the training and validation data; see data_fingerprint.ts. */
   dataFingerprint: z.string(),
-  /** Where the loader goes on. */
-  position: z.unknown(),
+  /** Where the loader goes on, and the rows of a block that the position holds for. */
+  position: z.object({ epoch: z.int(), block: z.int(), sequence: z.int(), blockRows: z.int() }),
   /** The last steps' training losses in nats per token; null where not finite. */
   losses: z.array(z.object({ step: z.int(), loss: z.number().nullable() })),
   /** Loss on the validation batches after this step in nats per token; null where it was not evaluated. */

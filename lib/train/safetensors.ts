@@ -9,9 +9,17 @@
  * @module
  */
 import { createHash, type Hash } from "node:crypto";
-import { z } from "zod";
 import { ensure, explainFileError, FormatError } from "../errors.ts";
 import { AtomicFile } from "../files/atomic.ts";
+import {
+  decodeHeader,
+  encodeHeader,
+  LENGTH_BYTES,
+  MAX_HEADER_BYTES,
+  numElements,
+  type SafetensorsHeader,
+  sortedNames,
+} from "./safetensors_header.ts";
 
 /** Tensors of one file by name, each a flat row-major array. */
 export interface SafetensorsContent {
@@ -30,19 +38,8 @@ export interface SafetensorsFile {
   sha256: string;
 }
 
-const LENGTH_BYTES = 8;
-/** The reference implementation's bound on the header (MAX_HEADER_SIZE in safetensors/src/tensor.rs). */
-const MAX_HEADER_BYTES = 100_000_000;
-const METADATA_KEY = "__metadata__";
 /** How much is hashed and written, or read, in one call. */
 const CHUNK_BYTES = 1 << 24;
-
-const entrySchema = z.object({
-  dtype: z.string(),
-  shape: z.array(z.number().int().nonnegative()),
-  data_offsets: z.tuple([z.number().int().nonnegative(), z.number().int().nonnegative()]),
-});
-const metadataSchema = z.record(z.string(), z.string());
 
 /**
  * Writes tensors one after the other, so that only one is in memory; the file appears when closed.
@@ -150,13 +147,7 @@ export function writeSafetensors(path: string, content: SafetensorsContent): Saf
  * @throws {FormatError} If it is truncated or damaged, or holds a tensor that is not float32.
  */
 export function readSafetensors(path: string): SafetensorsContent {
-  let file: Deno.FsFile;
-  try {
-    file = Deno.openSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
-  using _closing = file;
+  using file = open(path);
   const { entries, metadata, dataOffsetBytes } = readHeader(file, path);
   const tensors = new Map<string, Float32Array>();
   const shapes = new Map<string, number[]>();
@@ -173,52 +164,23 @@ export function readSafetensors(path: string): SafetensorsContent {
 
 /** Reads names, shapes and metadata without the tensors; the arguments and errors of {@link readSafetensors}. */
 export function readSafetensorsHeader(path: string): Omit<SafetensorsContent, "tensors"> {
-  let file: Deno.FsFile;
-  try {
-    file = Deno.openSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
-  using _closing = file;
+  using file = open(path);
   const { entries, metadata } = readHeader(file, path);
   return { shapes: new Map([...entries].map(([name, { shape }]) => [name, shape])), metadata };
 }
 
-interface Entry {
-  shape: number[];
-  /** First byte and byte after the last, from the start of the data. */
-  begin: number;
-  end: number;
-}
-
-function encodeHeader(shapes: Map<string, readonly number[]>, metadata: Record<string, string>): Uint8Array {
-  const header: [string, unknown][] = [];
-  if (Object.keys(metadata).length > 0) header.push([METADATA_KEY, metadata]);
-  let offsetBytes = 0;
-  for (const name of sortedNames(shapes.keys())) {
-    const shape = shapes.get(name) ?? [];
-    ensure(name !== METADATA_KEY, `a tensor is called ${METADATA_KEY}`);
-    const end = offsetBytes + 4 * numElements(shape);
-    header.push([name, { dtype: "F32", shape, data_offsets: [offsetBytes, end] }]);
-    offsetBytes = end;
+function open(path: string): Deno.FsFile {
+  try {
+    return Deno.openSync(path);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
   }
-  const json = `{${
-    header.map(([name, value]) => `${JSON.stringify(name)}:${JSON.stringify(value)}`).join(",")
-  }}`;
-  const text = new TextEncoder().encode(json);
-  // The reference implementation pads with spaces so that the data starts at a multiple of 8.
-  const length = Math.ceil(text.length / 8) * 8;
-  ensure(length <= MAX_HEADER_BYTES, "the header of a safetensors file is too long");
-  const bytes = new Uint8Array(LENGTH_BYTES + length).fill(0x20);
-  new DataView(bytes.buffer).setBigUint64(0, BigInt(length), true);
-  bytes.set(text, LENGTH_BYTES);
-  return bytes;
 }
 
 function readHeader(
   file: Deno.FsFile,
   path: string,
-): { entries: Map<string, Entry>; metadata: Record<string, string>; dataOffsetBytes: number } {
+): SafetensorsHeader & { dataOffsetBytes: number } {
   const sizeBytes = statSize(file, path);
   const lengthBytes = new Uint8Array(LENGTH_BYTES);
   if (sizeBytes < LENGTH_BYTES) {
@@ -235,72 +197,7 @@ function readHeader(
   }
   const text = new Uint8Array(Number(length));
   readExactly(file, text, { path, offsetBytes: LENGTH_BYTES });
-  const dataOffsetBytes = LENGTH_BYTES + text.length;
-  const { metadata, entries } = parseHeader(text, path);
-  checkRanges(entries, { path, dataOffsetBytes, sizeBytes });
-  return { entries, metadata, dataOffsetBytes };
-}
-
-function parseHeader(
-  text: Uint8Array,
-  path: string,
-): { entries: Map<string, Entry>; metadata: Record<string, string> } {
-  const at = { path, offsetBytes: LENGTH_BYTES };
-  let header: unknown;
-  try {
-    header = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(text));
-  } catch (cause) {
-    throw new FormatError("the header is no JSON; it is damaged or no safetensors file", { ...at, cause });
-  }
-  if (text[0] !== 0x7b || typeof header !== "object" || header === null) {
-    throw new FormatError("the header does not start with {, a JSON object was wanted", at);
-  }
-  const { [METADATA_KEY]: rawMetadata = {}, ...rest } = header as Record<string, unknown>;
-  const metadata = metadataSchema.safeParse(rawMetadata);
-  if (!metadata.success) throw new FormatError(`${METADATA_KEY} is not text to text`, at);
-  const entries = Object.entries(rest).map(([name, value]): [string, Entry] => [
-    name,
-    parseEntry(name, value, at),
-  ]);
-  entries.sort(([, a], [, b]) => a.begin - b.begin || a.end - b.end);
-  return { entries: new Map(entries), metadata: metadata.data };
-}
-
-function parseEntry(name: string, value: unknown, at: { path: string; offsetBytes: number }): Entry {
-  const parsed = entrySchema.safeParse(value);
-  if (!parsed.success) {
-    throw new FormatError(`tensor ${name} lacks a valid dtype, shape or data_offsets`, at);
-  }
-  const { dtype, shape, data_offsets: [begin, end] } = parsed.data;
-  if (dtype !== "F32") throw new FormatError(`tensor ${name} is ${dtype}, F32 was wanted; convert it`, at);
-  if (end - begin !== 4 * numElements(shape)) {
-    const found = `tensor ${name} of shape [${shape}] has ${end - begin} bytes`;
-    throw new FormatError(`${found}, ${4 * numElements(shape)} were wanted`, at);
-  }
-  return { shape, begin, end };
-}
-
-/** The ranges cover the data from its first to its last byte, without overlap or hole. */
-function checkRanges(
-  entries: Map<string, Entry>,
-  { path, dataOffsetBytes, sizeBytes }: { path: string; dataOffsetBytes: number; sizeBytes: number },
-): void {
-  let covered = 0;
-  for (const [name, { begin, end }] of entries) {
-    if (begin !== covered) {
-      const found = begin < covered ? "overlaps the tensor before it" : "leaves a hole before it";
-      throw new FormatError(`tensor ${name} ${found}`, { path, offsetBytes: dataOffsetBytes + begin });
-    }
-    covered = end;
-  }
-  if (dataOffsetBytes + covered !== sizeBytes) {
-    const wanted = dataOffsetBytes + covered;
-    const reason = wanted > sizeBytes ? "it is truncated" : "it has bytes that no tensor owns";
-    throw new FormatError(`the file has ${sizeBytes} bytes, ${wanted} were wanted; ${reason}`, {
-      path,
-      offsetBytes: Math.min(wanted, sizeBytes),
-    });
-  }
+  return { ...decodeHeader(text, { path, sizeBytes }), dataOffsetBytes: LENGTH_BYTES + text.length };
 }
 
 function statSize(file: Deno.FsFile, path: string): number {
@@ -328,13 +225,4 @@ function readExactly(
   } catch (error) {
     throw explainFileError(error, `read ${path}`);
   }
-}
-
-function numElements(shape: readonly number[]): number {
-  return shape.reduce((product, extent) => product * extent, 1);
-}
-
-/** By code point, as Rust compares text; only ASCII names occur, for which JavaScript's order is the same. */
-function sortedNames(names: Iterable<string>): string[] {
-  return [...names].sort((a, b) => a < b ? -1 : a > b ? 1 : 0);
 }

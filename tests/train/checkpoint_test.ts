@@ -36,7 +36,7 @@ function contentAt(step: number, evalLoss: number | null = null): CheckpointCont
       seed: 3,
       config: CONFIG,
       dataFingerprint: "data",
-      position: { epoch: 0, index: step },
+      position: { epoch: 0, block: 1, sequence: step, blockRows: 8 },
       losses: [{ step, loss: 1 / 3 }],
       evalLoss,
       numSkippedSteps: 0,
@@ -44,7 +44,6 @@ function contentAt(step: number, evalLoss: number | null = null): CheckpointCont
     },
     weights: new Map([...shapes].map(([name, shape], i) => [name, filled(size(shape), step + i)])),
     optimizer: new Map(moments.map(([name, shape], i) => [name, filled(size(shape), step - i)])),
-    optimizerShapes: new Map(moments),
   };
 }
 

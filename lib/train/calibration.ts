@@ -1,0 +1,62 @@
+/**
+ * How long a training step takes on this machine, so that a run of a given time can be given its number of
+ * steps before it starts: the learning rate's schedule spans the steps, and a schedule that followed the clock
+ * would not be the same twice.
+ *
+ * @module
+ */
+import { Gpu } from "../gpu/device.ts";
+import { KernelRegistry } from "../gpu/registry.ts";
+import { initialParameters } from "../model/parameters.ts";
+import { type ModelBatch, Transformer } from "../model/transformer.ts";
+import { Optimizer } from "../optim/optimizer.ts";
+import { deriveConfig, type RunConfig } from "./config.ts";
+
+/**
+ * Times optimizer steps on made-up batches, after one to warm up.
+ *
+ * @param config The run that is to be timed.
+ * @param options `seconds`: how long to measure (2); at least one step is measured.
+ * @returns Seconds of one step, without evaluations and checkpoints.
+ * @throws {UserError} If there is no WebGPU adapter or the model does not fit it.
+ */
+export async function measureStepSeconds(
+  config: RunConfig,
+  options: { seconds?: number } = {},
+): Promise<number> {
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  const batchSize = config.train.microBatchSize;
+  const model = await Transformer.create(registry, config.model, { batchSize, training: true });
+  const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
+  await registry.ready();
+  model.load(initialParameters(config.model, 0));
+  const { microBatchesPerStep, tokensPerStep } = deriveConfig(config);
+  const batch = denseBatch(batchSize, config.model.sequenceLength);
+  const step = async () => {
+    model.zeroGradients();
+    for (let i = 0; i < microBatchesPerStep; i++) model.accumulate(batch, 1 / tokensPerStep);
+    optimizer.step(0);
+    await gpu.finish();
+  };
+  await step();
+  const startMs = performance.now();
+  let numSteps = 0;
+  do {
+    await step();
+    numSteps++;
+  } while (performance.now() - startMs < 1000 * (options.seconds ?? 2));
+  return (performance.now() - startMs) / 1000 / numSteps;
+}
+
+/** One context per sequence and no padding: attention at its most expensive. */
+function denseBatch(batchSize: number, sequenceLength: number): ModelBatch {
+  const length = batchSize * sequenceLength;
+  const tokens = Uint16Array.from({ length }, (_, i) => (i * 31) % 256);
+  return {
+    tokens,
+    targets: tokens,
+    lossMask: new Uint8Array(length).fill(1),
+    segmentStart: new Uint16Array(length),
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * The record of a run's steps: losses, gradient norms and rates, from the device's numbers to `metrics.jsonl`.
+ *
+ * Steps are submitted without waiting and settled some at a time; when they are settled does not change what is
+ * recorded of them, but for the rate.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import type { MetricsLog, MetricsRecord } from "./metrics.ts";
+import { StepStats } from "./step_stats.ts";
+
+/** What the host knows of a step when it submits it. */
+export interface StepFacts {
+  /** Number of the step, from 1. */
+  step: number;
+  /** Unmasked targets that its loss is the mean over. */
+  numTargets: number;
+  /** Positions, and how many of them are padding. */
+  numTokens: number;
+  numPaddingTokens: number;
+  learningRate: number;
+}
+
+/** What a checkpoint keeps of the journal. */
+export interface JournalState {
+  losses: { step: number; loss: number | null }[];
+  numSkippedSteps: number;
+  numSkippedInRow: number;
+}
+
+/** How many of the last losses a checkpoint keeps. */
+const LOSS_TAIL = 100;
+/** Steps between two reads of the device at most, and the time after which it is read earlier. */
+const MAX_PENDING_STEPS = 32;
+const MAX_PENDING_MS = 1000;
+
+/** Collects what happens in steps and writes it down. */
+export class StepJournal {
+  readonly #stats: StepStats;
+  readonly #metrics: MetricsLog;
+  readonly #logEverySteps: number;
+  readonly #facts: StepFacts[] = [];
+  /** Settled, not written yet. */
+  #records: MetricsRecord[] = [];
+  readonly #state: JournalState;
+  /** Of this process: positions, padding and seconds of settled steps. */
+  #numTokens = 0;
+  #numPaddingTokens = 0;
+  #seconds = 0;
+  #clockMs = performance.now();
+
+  /**
+   * @param gpu The device.
+   * @param sources `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its gradient; of one
+   *   element each.
+   * @param options `metrics`: where to write every `logEverySteps` steps; `state`: of the checkpoint resumed
+   *   from.
+   */
+  constructor(
+    gpu: Gpu,
+    sources: { lossSum: Tensor; gradientNorm: Tensor },
+    options: { metrics: MetricsLog; logEverySteps: number; state?: JournalState | undefined },
+  ) {
+    this.#stats = new StepStats(gpu, [sources.lossSum, sources.gradientNorm], MAX_PENDING_STEPS);
+    this.#metrics = options.metrics;
+    this.#logEverySteps = options.logEverySteps;
+    const { losses = [], numSkippedSteps = 0, numSkippedInRow = 0 } = options.state ?? {};
+    this.#state = { losses: [...losses], numSkippedSteps, numSkippedInRow };
+  }
+
+  /** The state for a checkpoint, of settled steps. */
+  get state(): JournalState {
+    return { ...this.#state, losses: [...this.#state.losses] };
+  }
+
+  /** The last settled step's loss in nats per token; null if there is none or it is not finite. */
+  get lastLoss(): number | null {
+    return this.#state.losses.at(-1)?.loss ?? null;
+  }
+
+  /** Positions per second of this process's settled steps, without evaluations and checkpoints. */
+  get tokensPerSecond(): number | null {
+    return this.#seconds > 0 ? this.#numTokens / this.#seconds : null;
+  }
+
+  /** Share of padding among the positions of this process's settled steps. */
+  get padding(): number | null {
+    return this.#numTokens > 0 ? this.#numPaddingTokens / this.#numTokens : null;
+  }
+
+  /** Whether it is time to {@link settle}. */
+  get isDue(): boolean {
+    return this.#stats.isFull ||
+      (this.#stats.numPending > 0 && performance.now() - this.#clockMs > MAX_PENDING_MS);
+  }
+
+  /** Notes a step whose work has just been submitted. */
+  submitted(facts: StepFacts): void {
+    this.#stats.record(facts.step);
+    this.#facts.push(facts);
+  }
+
+  /** Waits for the steps submitted so far and takes in their numbers. */
+  async settle(): Promise<void> {
+    const numbers = await this.#stats.drain();
+    const facts = this.#facts.splice(0);
+    ensure(numbers.length === facts.length, "steps and their numbers differ");
+    const seconds = (performance.now() - this.#clockMs) / 1000;
+    const numTokens = facts.reduce((sum, fact) => sum + fact.numTokens, 0);
+    this.#seconds += seconds;
+    this.#numTokens += numTokens;
+    facts.forEach((fact, i) => this.#take(fact, numbers[i].values, numTokens / seconds));
+    this.restartClock();
+  }
+
+  /** Leaves out of the rates the time since the last settled step, such as that of an evaluation. */
+  restartClock(): void {
+    this.#clockMs = performance.now();
+  }
+
+  /** Adds a scalar to the last settled step, which is then logged in any case. */
+  annotate(name: string, value: number): void {
+    const record = this.#records.at(-1);
+    ensure(record, `there is no step to add ${name} to`);
+    record[name] = value;
+  }
+
+  /** Appends the settled steps to the metrics file. */
+  write(): void {
+    for (const record of this.#records) {
+      const isAnnotated = Object.keys(record).some((name) => name.startsWith("eval/"));
+      if (record.step % this.#logEverySteps === 0 || isAnnotated) this.#metrics.append(record);
+    }
+    this.#records = [];
+  }
+
+  #take(fact: StepFacts, [lossSum, gradientNorm]: Float32Array, tokensPerSecond: number): void {
+    const loss = lossSum / fact.numTargets;
+    const isSkipped = !Number.isFinite(loss) || !Number.isFinite(gradientNorm);
+    this.#numPaddingTokens += fact.numPaddingTokens;
+    this.#state.losses.push({ step: fact.step, loss: Number.isFinite(loss) ? loss : null });
+    if (this.#state.losses.length > LOSS_TAIL) this.#state.losses.shift();
+    this.#state.numSkippedSteps += isSkipped ? 1 : 0;
+    this.#state.numSkippedInRow = isSkipped ? this.#state.numSkippedInRow + 1 : 0;
+    this.#records.push({
+      step: fact.step,
+      "train/loss": loss,
+      "train/lr": fact.learningRate,
+      "train/grad_norm": gradientNorm,
+      "train/tokens_per_second": tokensPerSecond,
+      "train/padding": fact.numPaddingTokens / fact.numTokens,
+      "train/skipped_steps": this.#state.numSkippedSteps,
+    });
+  }
+}

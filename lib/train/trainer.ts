@@ -1,0 +1,256 @@
+/**
+ * Training a model on a folder of probe rows: what the `train` stage and the demo call.
+ *
+ * @module
+ */
+import { join, relative } from "@std/path";
+import { formatSeconds } from "../cli/progress.ts";
+import { ConfigError } from "../errors.ts";
+import { exists } from "../files/inputs.ts";
+import { describeOutput, type Manifest } from "../files/manifest.ts";
+import { Gpu } from "../gpu/device.ts";
+import { KernelRegistry } from "../gpu/registry.ts";
+import { type Batch, BatchLoader, type DataPosition, validationBatches } from "../loader/batches.ts";
+import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
+import { initialParameters } from "../model/parameters.ts";
+import { Transformer } from "../model/transformer.ts";
+import { Optimizer } from "../optim/optimizer.ts";
+import { loadForResume, type ResumableCheckpoint } from "./checkpoint.ts";
+import { describeConfig, firstDifference, type RunConfig } from "./config.ts";
+import { dataFingerprint } from "./data_fingerprint.ts";
+import { MetricsLog } from "./metrics.ts";
+import { RunFolder } from "./run_folder.ts";
+import { type JournalState, StepJournal } from "./step_journal.ts";
+import { type LoopStart, TrainingLoop, type TrainProgress } from "./training_loop.ts";
+
+export type { TrainProgress } from "./training_loop.ts";
+
+/** What to train, on what, where to. */
+export interface TrainOptions {
+  config: RunConfig;
+  /** Seed of the initial weights and of the data's order and sampling. */
+  seed: number;
+  /** A folder of probe rows with `train` and `val`. */
+  dataDir: string;
+  /** The run's folder; a run that is there is resumed. */
+  runDir: string;
+  /** Delete an earlier run in the folder instead of resuming it. */
+  fresh?: boolean;
+  /** Stop after so many seconds, with everything saved. */
+  maxTimeS?: number;
+  /** Stops the run after the step in flight, with everything saved. */
+  signal?: AbortSignal;
+  onProgress?: (progress: TrainProgress) => void;
+  /** Called with lines for the user: what was opened, resumed, evaluated, saved. */
+  onLog?: (line: string) => void;
+}
+
+/** What became of a run. */
+export interface TrainResult {
+  /** `done`: the last step was done now; `already done`: by an earlier call; `out of time`: see maxTimeS. */
+  status: "done" | "already done" | "out of time";
+  step: number;
+  steps: number;
+  /** Loss of the last step and last validation loss, nats per token. */
+  trainLoss: number | null;
+  evalLoss: number | null;
+  /** Positions per second of this call's steps; null if it did none. */
+  tokensPerSecond: number | null;
+  /** Share of padding among this call's positions; null if it did no step. */
+  padding: number | null;
+  numSkippedSteps: number;
+  /** The folder of the last checkpoint. */
+  checkpoint: string | null;
+}
+
+/**
+ * Trains, from the run's latest checkpoint if there is one.
+ *
+ * @throws {InterruptedError} The signal's reason, with everything saved.
+ * @throws {ConfigError} If the run in the folder has another configuration or seed.
+ * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is not
+ *   finite for too long.
+ */
+export async function train(options: TrainOptions): Promise<TrainResult> {
+  const deadlineMs = performance.now() + 1000 * (options.maxTimeS ?? Infinity);
+  using run = RunFolder.open(options.runDir, { fresh: options.fresh ?? false });
+  const { config, seed, onLog = () => {} } = options;
+  const data = dataFingerprint(options.dataDir);
+  const resumed = loadForResume(run.checkpointsDir, { onNote: onLog });
+  if (resumed) checkSameRun(resumed, { config, seed, data });
+  if (resumed && resumed.state.step >= config.train.steps) return alreadyDone(resumed);
+  if (resumed) onLog(`resuming after step ${resumed.state.step} of ${config.train.steps}`);
+  describeConfig(config).forEach(onLog);
+  using rows = await openRows(options);
+  const { loader, validation } = openBatches(rows, options, resumed);
+  const manifest = run.begin({ inputs: rows.train.files, options: { config, seed, data } });
+  using gpu = await openGpu(onLog);
+  const { model, optimizer } = await openModel(gpu, options, resumed);
+  using metrics = MetricsLog.open(run.metricsPath, { lastStep: resumed?.state.step ?? 0 });
+  const journal = openJournal(gpu, { model, optimizer, metrics }, { config, state: resumed?.state });
+  const loop = new TrainingLoop({
+    config,
+    seed,
+    dataFingerprint: data,
+    model,
+    optimizer,
+    loader,
+    validation,
+    journal,
+    metrics,
+    checkpointsDir: run.checkpointsDir,
+    signal: options.signal ?? new AbortController().signal,
+    deadlineMs,
+    onProgress: options.onProgress ?? (() => {}),
+    onLog,
+  }, startOf(resumed));
+  const isDone = await loop.run();
+  if (isDone) run.finish(manifest, await describeRun(run, loop));
+  return {
+    status: isDone ? "done" : "out of time",
+    step: loop.step,
+    steps: config.train.steps,
+    trainLoss: journal.lastLoss,
+    evalLoss: loop.evalLoss,
+    tokensPerSecond: journal.tokensPerSecond,
+    padding: journal.padding,
+    numSkippedSteps: journal.state.numSkippedSteps,
+    checkpoint: loop.checkpoint,
+  };
+}
+
+/** Refuses to go on with a run that was started differently. */
+function checkSameRun(
+  { state, directory }: ResumableCheckpoint,
+  wanted: { config: RunConfig; seed: number; data: string },
+): void {
+  const differences = [
+    firstDifference(state.config, wanted.config),
+    state.seed === wanted.seed ? undefined : { keyPath: "seed", a: state.seed, b: wanted.seed },
+    state.dataFingerprint === wanted.data
+      ? undefined
+      : { keyPath: "data", a: state.dataFingerprint, b: wanted.data },
+  ];
+  const difference = differences.find((found) => found !== undefined);
+  if (!difference) return;
+  throw new ConfigError(
+    difference.keyPath,
+    `the run's checkpoint ${directory} was made with ${difference.a}, ${difference.b} was wanted now; ` +
+      `repeat the run's own options, choose another --run, or start over with --fresh`,
+  );
+}
+
+function alreadyDone({ state, directory }: ResumableCheckpoint): TrainResult {
+  return {
+    status: "already done",
+    step: state.step,
+    steps: state.config.train.steps,
+    trainLoss: state.losses.at(-1)?.loss ?? null,
+    evalLoss: state.evalLoss,
+    tokensPerSecond: null,
+    padding: null,
+    numSkippedSteps: state.numSkippedSteps,
+    checkpoint: directory,
+  };
+}
+
+function startOf(resumed: ResumableCheckpoint | undefined): LoopStart {
+  if (!resumed) return { step: 0, evalLoss: null, checkpoint: null };
+  return { step: resumed.state.step, evalLoss: resumed.state.evalLoss, checkpoint: resumed.directory };
+}
+
+/** The rows of both splits; `val` may be missing or empty. */
+interface OpenRows extends Disposable {
+  train: ArrayRecordRowSource;
+  val: ArrayRecordRowSource | undefined;
+}
+
+async function openRows({ dataDir, onLog }: TrainOptions): Promise<OpenRows> {
+  const train = await openProbeRows(dataDir, "train");
+  let val: ArrayRecordRowSource | undefined;
+  try {
+    if (exists(join(dataDir, "val"))) val = await openProbeRows(dataDir, "val");
+  } catch (error) {
+    train.close();
+    throw error;
+  }
+  if (!val?.numRows) {
+    onLog?.(`no validation rows in ${join(dataDir, "val")}: the validation loss is left out`);
+  }
+  return {
+    train,
+    val,
+    [Symbol.dispose]() {
+      train.close();
+      val?.close();
+    },
+  };
+}
+
+function openBatches(
+  rows: OpenRows,
+  { config, seed }: TrainOptions,
+  resumed: ResumableCheckpoint | undefined,
+): { loader: BatchLoader; validation: Batch[] } {
+  const shared = {
+    sequenceLength: config.model.sequenceLength,
+    batchSize: config.train.microBatchSize,
+    sampling: config.data,
+  };
+  const { blockRows, ...position } = resumed?.state.position ?? {};
+  const start = blockRows === undefined ? {} : { blockRows, position: position as DataPosition };
+  return {
+    loader: BatchLoader.open(rows.train, { ...shared, seed, ...start }),
+    validation: rows.val?.numRows
+      ? validationBatches(rows.val, { ...shared, numSequences: config.train.evalSequences })
+      : [],
+  };
+}
+
+async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
+  const gpu = await Gpu.open();
+  const { name, isSoftware } = gpu.info;
+  onLog(`GPU: ${name}${isSoftware ? " (a software adapter: every step runs on the processor)" : ""}`);
+  return gpu;
+}
+
+async function openModel(
+  gpu: Gpu,
+  { config, seed, onLog = () => {} }: TrainOptions,
+  resumed: ResumableCheckpoint | undefined,
+): Promise<{ model: Transformer; optimizer: Optimizer }> {
+  onLog("compiling the kernels (some seconds when the driver has not seen them before)");
+  const startMs = performance.now();
+  const registry = new KernelRegistry(gpu);
+  const batchSize = config.train.microBatchSize;
+  const model = await Transformer.create(registry, config.model, { batchSize, training: true });
+  const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
+  await registry.ready();
+  onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
+  model.load(resumed?.weights ?? initialParameters(config.model, seed));
+  if (resumed) optimizer.loadState(resumed.optimizer);
+  return { model, optimizer };
+}
+
+function openJournal(
+  gpu: Gpu,
+  { model, optimizer, metrics }: { model: Transformer; optimizer: Optimizer; metrics: MetricsLog },
+  { config, state }: { config: RunConfig; state: JournalState | undefined },
+): StepJournal {
+  const sources = { lossSum: model.lossSum, gradientNorm: optimizer.gradNorm };
+  return new StepJournal(gpu, sources, { metrics, logEverySteps: config.train.logEverySteps, state });
+}
+
+/** The counts and outputs of a finished run for its manifest. */
+async function describeRun(
+  run: RunFolder,
+  loop: TrainingLoop,
+): Promise<Pick<Manifest, "counts" | "outputs">> {
+  const names = ["model.safetensors", "optimizer.safetensors", "state.json"];
+  const folder = loop.checkpoint === null ? [] : [relative(run.path, loop.checkpoint)];
+  const outputs = folder.flatMap((path) => names.map((name) => join(path, name)));
+  return {
+    counts: { steps: loop.step },
+    outputs: await Promise.all(outputs.map((output) => describeOutput(run.path, output))),
+  };
+}

@@ -1,0 +1,248 @@
+/**
+ * The loop over optimizer steps: micro-batches in, evaluations, checkpoints and metrics out.
+ *
+ * Work is submitted without waiting for it; the next step's batches are made while the GPU computes. What is
+ * observed (logging, evaluations, checkpoints, interruptions) does not change what is computed, so a run that
+ * was stopped and resumed anywhere has the losses of one that was not, to the last bit.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { Batch, BatchLoader, DataPosition } from "../loader/batches.ts";
+import type { Transformer } from "../model/transformer.ts";
+import type { Optimizer } from "../optim/optimizer.ts";
+import { VERSION } from "../version.ts";
+import { saveCheckpoint, stepName } from "./checkpoint.ts";
+import { deriveConfig, type RunConfig } from "./config.ts";
+import type { MetricsLog } from "./metrics.ts";
+import type { StepJournal } from "./step_journal.ts";
+import { validationLoss } from "./validation.ts";
+
+/** How far a run is. */
+export interface TrainProgress {
+  /** Steps done, of how many. */
+  step: number;
+  steps: number;
+  /** Loss of the last settled step, nats per token; null if it is not finite. */
+  loss: number | null;
+  learningRate: number;
+  tokensPerSecond: number | null;
+  /** Share of padding. */
+  padding: number | null;
+  /** What is left to do, at the present rate. */
+  secondsLeft: number | null;
+}
+
+/** What the loop works with. */
+export interface LoopParts {
+  config: RunConfig;
+  seed: number;
+  dataFingerprint: string;
+  model: Transformer;
+  optimizer: Optimizer;
+  /** Gives micro-batches. */
+  loader: BatchLoader;
+  /** The fixed validation batches; none if there are no validation rows. */
+  validation: readonly Batch[];
+  journal: StepJournal;
+  metrics: MetricsLog;
+  checkpointsDir: string;
+  signal: AbortSignal;
+  /** When to stop, by `performance.now()`. */
+  deadlineMs: number;
+  onProgress: (progress: TrainProgress) => void;
+  onLog: (line: string) => void;
+}
+
+/** Where the loop starts: the checkpoint's values, or those of a new run. */
+export interface LoopStart {
+  step: number;
+  evalLoss: number | null;
+  /** The checkpoint's folder; null for a new run. */
+  checkpoint: string | null;
+}
+
+/** Runs steps until the run is done or has to stop. */
+export class TrainingLoop {
+  readonly #parts: LoopParts;
+  /** Steps submitted. */
+  #step: number;
+  #evalLoss: number | null;
+  /** Whether {@link #evalLoss} is of the present step. */
+  #isEvaluated = false;
+  #checkpoint: string | null;
+  #isSaved: boolean;
+  /** Where the batches of the next step start. */
+  #position: DataPosition;
+  #next: Batch[] = [];
+  #lastYieldMs = performance.now();
+
+  /** @param parts What to work with. @param start Where to start. */
+  constructor(parts: LoopParts, start: LoopStart) {
+    this.#parts = parts;
+    this.#step = start.step;
+    this.#evalLoss = start.evalLoss;
+    this.#checkpoint = start.checkpoint;
+    this.#isSaved = start.checkpoint !== null;
+    this.#position = parts.loader.position;
+  }
+
+  /** Steps done. */
+  get step(): number {
+    return this.#step;
+  }
+
+  /** The last validation loss, nats per token. */
+  get evalLoss(): number | null {
+    return this.#evalLoss;
+  }
+
+  /** The folder of the last checkpoint. */
+  get checkpoint(): string | null {
+    return this.#checkpoint;
+  }
+
+  /**
+   * Runs to the last step, or to the deadline with everything saved.
+   *
+   * @returns Whether the last step was done.
+   * @throws {InterruptedError} On the signal, with everything saved.
+   * @throws {UserError} If too many steps in a row were not finite.
+   */
+  async run(): Promise<boolean> {
+    const { config: { train }, journal, signal, deadlineMs } = this.#parts;
+    journal.restartClock();
+    while (this.#step < train.steps) {
+      if (signal.aborted || performance.now() >= deadlineMs) {
+        await this.#save();
+        signal.throwIfAborted();
+        return false;
+      }
+      this.#submitStep();
+      const isLast = this.#step === train.steps;
+      const isEval = isLast || this.#step % train.evalEverySteps === 0;
+      const isCheckpoint = isLast || this.#step % train.checkpointEverySteps === 0;
+      if (journal.isDue || isEval || isCheckpoint) await this.#settle();
+      if (isEval) await this.#evaluate();
+      if (isCheckpoint) await this.#save();
+      await this.#yieldToSignals();
+    }
+    return true;
+  }
+
+  #submitStep(): void {
+    const { model, optimizer, journal } = this.#parts;
+    const batches = this.#next.length > 0 ? this.#next : this.#takeBatches();
+    const numTargets = sum(batches, (batch) => batch.numTargets);
+    model.zeroGradients();
+    for (const batch of batches) model.accumulate(batch, 1 / numTargets);
+    optimizer.step(this.#step);
+    this.#position = this.#parts.loader.position;
+    journal.submitted({
+      step: this.#step + 1,
+      numTargets,
+      numTokens: sum(batches, (batch) => batch.tokens.length),
+      numPaddingTokens: sum(batches, (batch) => batch.numPaddingTokens),
+      learningRate: optimizer.learningRate(this.#step),
+    });
+    this.#step++;
+    this.#isEvaluated = false;
+    this.#isSaved = false;
+    this.#next = this.#step < this.#parts.config.train.steps ? this.#takeBatches() : [];
+  }
+
+  #takeBatches(): Batch[] {
+    const { loader, config } = this.#parts;
+    return Array.from({ length: deriveConfig(config).microBatchesPerStep }, () => loader.next());
+  }
+
+  async #settle(): Promise<void> {
+    const { journal, config: { train }, optimizer, onProgress } = this.#parts;
+    await journal.settle();
+    const { tokensPerSecond, padding, lastLoss } = journal;
+    const stepsLeft = train.steps - this.#step;
+    const tokensPerStep = deriveConfig(this.#parts.config).tokensPerStep;
+    onProgress({
+      step: this.#step,
+      steps: train.steps,
+      loss: lastLoss,
+      learningRate: optimizer.learningRate(this.#step - 1),
+      tokensPerSecond,
+      padding,
+      secondsLeft: tokensPerSecond === null ? null : stepsLeft * tokensPerStep / tokensPerSecond,
+    });
+    this.#checkFinite();
+    if (!this.#isObserved()) journal.write();
+  }
+
+  /** Whether the last settled step waits for its validation loss before it is written. */
+  #isObserved(): boolean {
+    const { train } = this.#parts.config;
+    return this.#step === train.steps || this.#step % train.evalEverySteps === 0;
+  }
+
+  #checkFinite(): void {
+    const { journal, config: { train } } = this.#parts;
+    const { numSkippedInRow } = journal.state;
+    if (numSkippedInRow < train.maxSkippedSteps) return;
+    journal.write();
+    const kept = this.#checkpoint
+      ? `the last good checkpoint is ${this.#checkpoint}`
+      : "there is no checkpoint yet";
+    throw new UserError(
+      `Cannot go on training: loss or gradient was not finite in ${numSkippedInRow} steps in a row, up to step ` +
+        `${this.#step}; ${kept}; lower the learning rates (--set optim.groups…) and start another run`,
+    );
+  }
+
+  async #evaluate(): Promise<void> {
+    const { model, validation, journal, onLog } = this.#parts;
+    if (validation.length > 0) {
+      this.#evalLoss = await validationLoss(model, validation);
+      this.#isEvaluated = true;
+      journal.annotate("eval/loss", this.#evalLoss);
+      onLog(`step ${this.#step}: validation loss ${this.#evalLoss.toFixed(4)} nats per token`);
+    }
+    journal.write();
+    journal.restartClock();
+  }
+
+  async #save(): Promise<void> {
+    const { journal, metrics, model, optimizer, config, loader, onLog } = this.#parts;
+    if (this.#isSaved) return;
+    await this.#settle();
+    journal.write();
+    metrics.flush();
+    this.#checkpoint = saveCheckpoint(this.#parts.checkpointsDir, {
+      state: {
+        version: VERSION,
+        step: this.#step,
+        seed: this.#parts.seed,
+        config,
+        dataFingerprint: this.#parts.dataFingerprint,
+        position: { ...this.#position, blockRows: loader.blockRows },
+        ...journal.state,
+        evalLoss: this.#isEvaluated ? this.#evalLoss : null,
+      },
+      weights: await model.weights(),
+      optimizer: await optimizer.readState(),
+    }, { keep: config.train.keepCheckpoints });
+    this.#isSaved = true;
+    onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
+    journal.restartClock();
+  }
+
+  /** Signals arrive when the event loop turns, which a submitted step alone does not make it do. */
+  async #yieldToSignals(): Promise<void> {
+    if (performance.now() - this.#lastYieldMs < YIELD_MS) return;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    this.#lastYieldMs = performance.now();
+  }
+}
+
+/** A turn of the event loop takes about a millisecond. */
+const YIELD_MS = 20;
+
+function sum<T>(items: readonly T[], value: (item: T) => number): number {
+  return items.reduce((total, item) => total + value(item), 0);
+}

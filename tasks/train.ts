@@ -1,0 +1,117 @@
+/**
+ * `train`: trains a model on probe rows, from the run's latest checkpoint if there is one.
+ *
+ * @module
+ */
+import { parseDurationS } from "../lib/cli/duration.ts";
+import { configFlags, flag } from "../lib/cli/flags.ts";
+import { formatCount, type Progress } from "../lib/cli/progress.ts";
+import { defineStage, runStage, type StageContext } from "../lib/cli/stage.ts";
+import { UsageError } from "../lib/errors.ts";
+import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/config.ts";
+import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
+
+/** The stage `train`. */
+export const trainStage = defineStage({
+  name: "train",
+  purpose: "trains a model on probe rows; reads DIR/train and DIR/val, writes checkpoints and metrics",
+  example: "--data data/rows --run runs/first --config demo --set train.batchSize=16",
+  flags: {
+    data: flag.requiredText("folder of probe rows", { placeholder: "DIR" }),
+    run: flag.requiredText("folder of the run; a run that is there goes on", { placeholder: "DIR" }),
+    ...configFlags,
+    steps: flag.optionalInteger("optimizer steps of the whole run (default: the configuration's)", {
+      min: 1,
+    }),
+    tokens: flag.optionalInteger("as many steps as see so many tokens, padding included", { min: 1 }),
+    maxTime: flag.optionalText("stop after this long with everything saved, such as 90s, 30m, 1h30m", {
+      placeholder: "TIME",
+    }),
+    fresh: flag.boolean("delete the run that is in the folder and start over"),
+  },
+  async run(options, context) {
+    const startMs = performance.now();
+    const progress = new TrainingProgress(context);
+    const result = await train({
+      config: configOf(options),
+      seed: options.seed,
+      dataDir: options.data,
+      runDir: options.run,
+      fresh: options.fresh,
+      ...(options.maxTime === undefined ? {} : { maxTimeS: parseDurationS(options.maxTime, "max-time") }),
+      signal: context.signal,
+      onProgress: (state) => progress.update(state),
+      onLog: (line) => progress.log(line),
+    }).finally(() => progress.finish());
+    return {
+      text: describe(result),
+      json: { stage: "train", ...result, seconds: (performance.now() - startMs) / 1000 },
+    };
+  },
+});
+
+function configOf(options: {
+  config: string;
+  set: string[];
+  steps: number | undefined;
+  tokens: number | undefined;
+}): RunConfig {
+  if (options.steps !== undefined && options.tokens !== undefined) {
+    throw new UsageError("Cannot use --steps and --tokens together: either sets the length; leave one out");
+  }
+  const steps = options.steps === undefined ? [] : [`train.steps=${options.steps}`];
+  const config = loadConfig(options.config, [...options.set, ...steps]);
+  return options.tokens === undefined ? config : withTotalTokens(config, options.tokens);
+}
+
+/** Shows the progress of training, and lines of text above it. */
+class TrainingProgress {
+  readonly #context: StageContext;
+  #progress: Progress | undefined;
+
+  constructor(context: StageContext) {
+    this.#context = context;
+  }
+
+  update({ step, steps, loss, learningRate, tokensPerSecond, padding }: TrainProgress): void {
+    this.#progress ??= this.#context.progress("training", { total: steps, unit: "steps", start: step });
+    const notes = [
+      `loss ${loss === null ? "not finite" : loss.toFixed(4)}`,
+      `lr ${learningRate.toExponential(2)}`,
+      ...(tokensPerSecond === null ? [] : [`${formatCount(Math.round(tokensPerSecond))} tokens/s`]),
+      ...(padding === null ? [] : [`padding ${(100 * padding).toFixed(1)} %`]),
+    ];
+    this.#progress.update(step, notes.join(", "));
+  }
+
+  log(line: string): void {
+    if (this.#progress) this.#progress.print(line);
+    else this.#context.log(line);
+  }
+
+  finish(): void {
+    this.#progress?.finish();
+  }
+}
+
+function describe(result: TrainResult): string {
+  const { status, step, steps } = result;
+  const perToken = (loss: number | null) => loss === null ? "unknown" : `${loss.toFixed(4)} nats per token`;
+  return [
+    status === "done"
+      ? `trained ${steps} steps`
+      : status === "already done"
+      ? `the run is complete: ${step} of ${steps} steps were done before; --fresh starts over`
+      : `stopped by --max-time after ${step} of ${steps} steps; run the same command again to go on`,
+    `  training loss    ${perToken(result.trainLoss)}`,
+    `  validation loss  ${perToken(result.evalLoss)}`,
+    ...(result.tokensPerSecond === null
+      ? []
+      : [`  speed            ${formatCount(Math.round(result.tokensPerSecond))} tokens/s`]),
+    ...(result.padding === null ? [] : [`  padding          ${(100 * result.padding).toFixed(2)} %`]),
+    ...(result.numSkippedSteps === 0 ? [] : [`  skipped updates  ${result.numSkippedSteps}`]),
+    `  checkpoint       ${result.checkpoint ?? "none"}`,
+  ].join("\n");
+}
+
+if (import.meta.main) await runStage(trainStage, Deno.args);

@@ -1,0 +1,89 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { join } from "@std/path";
+import { Gpu } from "../../lib/gpu/device.ts";
+import { MetricsLog, readMetrics } from "../../lib/train/metrics.ts";
+import { StepJournal } from "../../lib/train/step_journal.ts";
+
+/** Runs `work` with a journal whose device numbers are set by the test. */
+async function withJournal(
+  options: { logEverySteps: number },
+  work: (
+    journal: StepJournal,
+    submit: (step: number, lossSum: number, norm: number) => void,
+  ) => Promise<void>,
+): Promise<ReturnType<typeof readMetrics>> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    using gpu = await Gpu.open();
+    const lossSum = gpu.tensor("loss sum", [1]);
+    const gradientNorm = gpu.tensor("gradient norm", [1]);
+    const path = join(folder, "metrics.jsonl");
+    using metrics = MetricsLog.open(path, { lastStep: 0 });
+    const journal = new StepJournal(gpu, { lossSum, gradientNorm }, { metrics, ...options });
+    await work(journal, (step, loss, norm) => {
+      gpu.write(lossSum, Float32Array.of(loss));
+      gpu.write(gradientNorm, Float32Array.of(norm));
+      journal.submitted({ step, numTargets: 4, numTokens: 8, numPaddingTokens: 2, learningRate: step / 8 });
+    });
+    return readMetrics(path);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+Deno.test("StepJournal writes each step's own numbers though they are read later, in one go", async () => {
+  const records = await withJournal({ logEverySteps: 1 }, async (journal, submit) => {
+    for (let step = 1; step <= 5; step++) submit(step, step, 10 * step);
+    assertEquals(journal.lastLoss, null);
+    await journal.settle();
+    journal.write();
+    assertEquals(journal.lastLoss, 5 / 4);
+    assertEquals(journal.padding, 0.25);
+    assert((journal.tokensPerSecond ?? 0) > 0);
+  });
+  assertEquals(records.map((record) => record["train/loss"]), [0.25, 0.5, 0.75, 1, 1.25]);
+  assertEquals(records.map((record) => record["train/grad_norm"]), [10, 20, 30, 40, 50]);
+  assertEquals(records.map((record) => record["train/lr"]), [0.125, 0.25, 0.375, 0.5, 0.625]);
+  assertAlmostEquals(records[0]["train/padding"] ?? 0, 0.25);
+});
+
+Deno.test("StepJournal.write() keeps every n-th step and those with an evaluation", async () => {
+  const records = await withJournal({ logEverySteps: 3 }, async (journal, submit) => {
+    for (let step = 1; step <= 7; step++) submit(step, step, 1);
+    await journal.settle();
+    journal.annotate("eval/loss", 2.5);
+    journal.write();
+    journal.write();
+  });
+  assertEquals(records.map(({ step }) => step), [3, 6, 7]);
+  assertEquals(records[2]["eval/loss"], 2.5);
+});
+
+Deno.test("StepJournal counts steps that are not finite, in all and in a row", async () => {
+  const records = await withJournal({ logEverySteps: 1 }, async (journal, submit) => {
+    submit(1, 4, 1);
+    submit(2, NaN, 1);
+    submit(3, 4, Infinity);
+    await journal.settle();
+    assertEquals(journal.state.numSkippedInRow, 2);
+    submit(4, 4, 1);
+    submit(5, Infinity, NaN);
+    await journal.settle();
+    assertEquals(journal.state.numSkippedInRow, 1);
+    assertEquals(journal.state.numSkippedSteps, 3);
+    assertEquals(journal.state.losses.map(({ loss }) => loss), [1, null, 1, 1, null]);
+    journal.write();
+  });
+  assertEquals(records.map((record) => record["train/skipped_steps"]), [0, 1, 2, 2, 3]);
+});
+
+Deno.test("StepJournal is due when its ring is full", async () => {
+  await withJournal({ logEverySteps: 1 }, async (journal, submit) => {
+    let step = 0;
+    while (!journal.isDue) submit(++step, 1, 1);
+    assert(step > 1);
+    await journal.settle();
+    assert(!journal.isDue);
+    assertEquals(journal.state.losses.length, step);
+  });
+});
