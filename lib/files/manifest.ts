@@ -104,7 +104,7 @@ export function openOutputFolder(
         `Cannot overwrite ${folder}: it has no manifest.json of this program; delete the folder by hand`,
       );
     }
-    Deno.removeSync(folder, { recursive: true });
+    removeContents(folder);
   }
   Deno.mkdirSync(folder, { recursive: true });
   writeManifest(path, manifest);
@@ -140,6 +140,14 @@ export function openOutputFile(
   removeStaleTemporaries(folder, { only: file });
   writeManifest(path, manifest);
   return undefined;
+}
+
+/** Empties the folder, the manifest last: after a kill on the way it is still known as this program's. */
+function removeContents(folder: string): void {
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) =>
+    name !== "manifest.json"
+  );
+  for (const name of [...names, "manifest.json"]) Deno.removeSync(join(folder, name), { recursive: true });
 }
 
 /** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes. */

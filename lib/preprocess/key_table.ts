@@ -1,0 +1,99 @@
+/**
+ * A hash table from 128-bit keys in typed arrays to dense ids: no object per key, no text.
+ *
+ * Open addressing with linear probing (Knuth, TAOCP 3, 6.4), at most half full.
+ *
+ * @module
+ */
+import { grown } from "./source_key.ts";
+
+const FIRST_CAPACITY = 1024;
+/** Odd constants of xxHash32's rounds (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */
+const PRIME_1 = 0x9e3779b1;
+const PRIME_2 = 0x85ebca77;
+const PRIME_3 = 0xc2b2ae3d;
+const PRIME_4 = 0x27d4eb2f;
+
+/** Numbers distinct keys 0, 1, 2, … in the order in which they are first seen. */
+export class KeyTable {
+  /** Number of distinct keys. */
+  size = 0;
+  /** Four u32 per id. */
+  words: Uint32Array = new Uint32Array(4 * FIRST_CAPACITY);
+  /** The kind of key per id. */
+  kinds: Uint8Array = new Uint8Array(FIRST_CAPACITY);
+  /** Id + 1, or 0 for a free slot. */
+  #slots: Uint32Array = new Uint32Array(2 * FIRST_CAPACITY);
+
+  /**
+   * The id of a key.
+   *
+   * @param words Where the four words stand, from `at` on.
+   * @param kind The kind of key, u8.
+   */
+  idOf(words: Uint32Array, at: number, kind: number): number {
+    const mask = this.#slots.length - 1;
+    const [w0, w1, w2, w3] = [words[at], words[at + 1], words[at + 2], words[at + 3]];
+    let slot = mix(w0, w1, w2, w3, kind) & mask;
+    for (;; slot = (slot + 1) & mask) {
+      const id = this.#slots[slot] - 1;
+      if (id < 0) break;
+      const mine = 4 * id;
+      if (
+        this.words[mine + 3] === w3 && this.words[mine + 2] === w2 && this.words[mine + 1] === w1 &&
+        this.words[mine] === w0 && this.kinds[id] === kind
+      ) return id;
+    }
+    return this.#add(w0, w1, w2, w3, kind, slot);
+  }
+
+  /** Forgets all keys; the memory is kept. */
+  clear(): void {
+    this.size = 0;
+    this.#slots.fill(0);
+  }
+
+  #add(w0: number, w1: number, w2: number, w3: number, kind: number, slot: number): number {
+    if (this.size === this.kinds.length) {
+      this.#grow();
+      slot = this.#freeSlot(mix(w0, w1, w2, w3, kind));
+    }
+    const id = this.size++;
+    this.words[4 * id] = w0;
+    this.words[4 * id + 1] = w1;
+    this.words[4 * id + 2] = w2;
+    this.words[4 * id + 3] = w3;
+    this.kinds[id] = kind;
+    this.#slots[slot] = id + 1;
+    return id;
+  }
+
+  #freeSlot(hash: number): number {
+    const mask = this.#slots.length - 1;
+    let slot = hash & mask;
+    while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
+    return slot;
+  }
+
+  #grow(): void {
+    const capacity = 2 * this.kinds.length;
+    this.words = grown(this.words, 4 * capacity);
+    const kinds = new Uint8Array(capacity);
+    kinds.set(this.kinds);
+    this.kinds = kinds;
+    this.#slots = new Uint32Array(2 * capacity);
+    for (let id = 0; id < this.size; id++) {
+      const [w0, w1, w2, w3] = this.words.subarray(4 * id, 4 * id + 4);
+      this.#slots[this.#freeSlot(mix(w0, w1, w2, w3, kinds[id]))] = id + 1;
+    }
+  }
+}
+
+function mix(w0: number, w1: number, w2: number, w3: number, kind: number): number {
+  let hash = Math.imul(w0, PRIME_1) ^ Math.imul(w1 + kind, PRIME_2);
+  hash = Math.imul(hash ^ (hash >>> 15) ^ w2, PRIME_3);
+  hash = Math.imul(hash ^ (hash >>> 13) ^ w3, PRIME_4);
+  hash ^= hash >>> 16;
+  hash = Math.imul(hash, PRIME_2);
+  return (hash ^ (hash >>> 15)) >>> 0;
+}

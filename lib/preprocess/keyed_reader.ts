@@ -1,0 +1,131 @@
+/**
+ * Measurements from Parquet with their addresses turned into keys, once per distinct value.
+ *
+ * @module
+ */
+import type { MeasurementBatch } from "../measurement/batch.ts";
+import { readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
+import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_writer.ts";
+import { RejectLog } from "../measurement/rejects.ts";
+import type { GroupKey } from "./probe_columns.ts";
+import { AddressInterner, ProbeInterner } from "./source_key.ts";
+import type { KeyedBatch, SplitMode } from "./splits.ts";
+import type { Breather } from "./stage_hooks.ts";
+
+/** Keys remembered between batches, about 100 bytes each. */
+const MAX_KNOWN_KEYS = 500_000;
+
+/** How {@link readKeyed} reads. */
+export interface KeyedReadOptions {
+  groupBy: GroupKey;
+  /** Of the hash, u32. */
+  seed: number;
+  /** Mode `row` needs msm_id in every row. */
+  splitMode: SplitMode | undefined;
+  /** Further optional columns to read where a file has them. */
+  columns: readonly OptionalColumn[];
+  rejects: RejectLog;
+}
+
+/** A batch with keys and its file. */
+export interface SourcedKeyedBatch extends KeyedBatch {
+  batch: SourcedBatch;
+}
+
+/**
+ * Reads the measurements of Parquet files, in the files' order, with keys.
+ *
+ * @throws {FormatError} If a file is no Parquet, is damaged or lacks a needed column.
+ */
+export async function* readKeyed(
+  paths: readonly string[],
+  options: KeyedReadOptions,
+): AsyncGenerator<SourcedKeyedBatch> {
+  const required = requiredColumns(options);
+  const columns = [...new Set([...options.columns, ...required])];
+  const addresses = new AddressInterner(options.seed);
+  const probes = new ProbeInterner(options.seed);
+  for await (const read of readMeasurements(paths, { rejects: options.rejects, columns, required })) {
+    const batch = rejectNulls(read, required, options.rejects);
+    addresses.trim(MAX_KNOWN_KEYS);
+    probes.trim(MAX_KNOWN_KEYS);
+    const srcId = Uint32Array.from(batch.srcAddr, (text) => addresses.idOf(text));
+    const dstId = Uint32Array.from(batch.dstAddr, (text) => addresses.idOf(text));
+    const keyed = { batch, addresses, srcId, dstId };
+    if (options.groupBy === "prb_id" && batch.prbId) {
+      yield { ...keyed, groups: probes, groupId: Uint32Array.from(batch.prbId, (id) => probes.idOf(id)) };
+    } else {
+      yield { ...keyed, groups: addresses, groupId: srcId };
+    }
+  }
+}
+
+/**
+ * The first and last event_time of all usable rows: the first pass of a split by time.
+ *
+ * @returns µs since 1970, or undefined if there are no rows.
+ */
+export async function readTimeRangeUs(
+  paths: readonly string[],
+  options: KeyedReadOptions,
+  breather: Breather,
+): Promise<[firstUs: number, lastUs: number] | undefined> {
+  let range: [number, number] | undefined;
+  const required = requiredColumns(options);
+  const rejects = new RejectLog();
+  for await (const read of readMeasurements(paths, { rejects, columns: required, required })) {
+    const { eventTimeUs, numRows } = rejectNulls(read, required, rejects);
+    for (let row = 0; row < numRows; row++) {
+      range ??= [eventTimeUs[row], eventTimeUs[row]];
+      if (eventTimeUs[row] < range[0]) range[0] = eventTimeUs[row];
+      if (eventTimeUs[row] > range[1]) range[1] = eventTimeUs[row];
+    }
+    await breather.breathe();
+  }
+  return range;
+}
+
+function requiredColumns({ groupBy, splitMode }: KeyedReadOptions): OptionalColumn[] {
+  return [
+    ...(groupBy === "prb_id" ? ["prbId" as const] : []),
+    ...(splitMode === "row" ? ["msmId" as const] : []),
+  ];
+}
+
+/** The batch without the rows that have null in a required column. */
+function rejectNulls(
+  batch: SourcedBatch,
+  required: readonly OptionalColumn[],
+  rejects: RejectLog,
+): SourcedBatch {
+  const isNull = (row: number, key: OptionalColumn) => Number.isNaN(batch[key]?.[row]);
+  const good: number[] = [];
+  for (let row = 0; row < batch.numRows; row++) {
+    const missing = required.find((key) => isNull(row, key));
+    if (missing === undefined) {
+      good.push(row);
+      continue;
+    }
+    const name = OPTIONAL_COLUMNS.find(({ key }) => key === missing)?.name;
+    const isExact = batch.numRowsRead === batch.numRows;
+    const place = isExact ? "" : `, in the ${batch.numRowsRead} rows from ${batch.firstRow} on`;
+    rejects.add("nullValue", batch.path, batch.firstRow + (isExact ? row : 0), `${name}${place}`);
+  }
+  return good.length === batch.numRows ? batch : { ...batch, ...pickRows(batch, good) };
+}
+
+function pickRows(batch: MeasurementBatch, rows: readonly number[]): MeasurementBatch {
+  const picked: MeasurementBatch = {
+    numRows: rows.length,
+    eventTimeUs: Float64Array.from(rows, (row) => batch.eventTimeUs[row]),
+    srcAddr: rows.map((row) => batch.srcAddr[row]),
+    dstAddr: rows.map((row) => batch.dstAddr[row]),
+    ipVersion: Uint8Array.from(rows, (row) => batch.ipVersion[row]),
+    rttMs: Float64Array.from(rows, (row) => batch.rttMs[row]),
+  };
+  for (const { key } of OPTIONAL_COLUMNS) {
+    const values = batch[key];
+    if (values) picked[key] = Float64Array.from(rows, (row) => values[row]);
+  }
+  return picked;
+}

@@ -1,0 +1,196 @@
+/**
+ * An output folder that fills shard by shard and survives a kill at any moment.
+ *
+ * The manifest stands there from the first moment with `complete: false`. Rows are first divided over
+ * `spill/` (done when `spill/index.json` is there), then each finished shard is added to the manifest. A rerun
+ * with the same inputs and options keeps finished shards, and the spill file where it is whole; since all the
+ * rest is a function of inputs and options, the files end up the same.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { UserError } from "../errors.ts";
+import { removeStaleTemporaries, writeJsonAtomic } from "../files/atomic.ts";
+import { exists, fingerprint } from "../files/inputs.ts";
+import {
+  describeOutput,
+  type Manifest,
+  type ManifestOutput,
+  newManifest,
+  openOutputFolder,
+  writeManifest,
+} from "../files/manifest.ts";
+import { type SpillColumn, type SpillIndex, SpillReader } from "./spill.ts";
+
+const MANIFEST = "manifest.json";
+const SPILL = "spill";
+/** Rewriting the manifest after each shard may take at most this share of the time, whatever its size. */
+const MANIFEST_TIME_SHARE = 0.05;
+
+/** What stands in `spill/index.json` beside the index itself. */
+export interface SpillState {
+  index: SpillIndex;
+  /** Partitions of a shard; depends on the memory limit of the run that wrote the spill file. */
+  subdivisions: number;
+  /** Names of further columns that were found. */
+  columns: string[];
+}
+
+/** What {@link OutputRun.open} needs. */
+export interface OutputRunStart {
+  stage: string;
+  /** Input files. */
+  inputs: readonly string[];
+  /** The options that decide the output's bytes. */
+  options: Record<string, unknown>;
+  /** Whether another run's files are deleted instead of refused. */
+  overwrite: boolean;
+}
+
+/** The state of one run's output folder. */
+export class OutputRun {
+  #nextWriteMs = 0;
+
+  private constructor(readonly folder: string, readonly manifest: Manifest) {}
+
+  /**
+   * Opens the folder: fresh, or with what an earlier run of the same work left.
+   *
+   * @throws {UserError} If it holds another run's files, or an input does not exist.
+   */
+  static open(folder: string, start: OutputRunStart): OutputRun {
+    const manifest = newManifest({
+      stage: start.stage,
+      inputs: start.inputs.map((path) => fingerprint(path)),
+      options: start.options,
+    });
+    removeStaleTemporaries(folder, { only: MANIFEST });
+    const earlier = openOutputFolder(folder, manifest, { overwrite: start.overwrite });
+    const run = new OutputRun(folder, earlier ?? manifest);
+    if (earlier) run.#dropMissing();
+    return run;
+  }
+
+  /** Whether all is done. */
+  get isComplete(): boolean {
+    return this.manifest.complete;
+  }
+
+  /** The path of the spill file. */
+  get spillPath(): string {
+    return join(this.folder, SPILL, "rows.bin");
+  }
+
+  /** The path for sorted runs of a partition larger than memory. */
+  get runsPath(): string {
+    return join(this.folder, SPILL, "runs.bin");
+  }
+
+  /** What is recorded of an output, if it is finished. */
+  finished(name: string): ManifestOutput | undefined {
+    return this.manifest.outputs.find((output) => output.path === name);
+  }
+
+  /** The spill file of an earlier run of the same work, if it is whole. */
+  earlierSpill(): SpillState | undefined {
+    const path = join(this.folder, SPILL, "index.json");
+    if (!exists(path)) return undefined;
+    try {
+      const state: SpillState = JSON.parse(Deno.readTextFileSync(path));
+      const info = Deno.statSync(this.spillPath);
+      return info.size === state.index.sizeBytes ? state : undefined;
+    } catch (error) {
+      if (error instanceof SyntaxError || error instanceof Deno.errors.NotFound) return undefined;
+      throw error;
+    }
+  }
+
+  /** Makes the spill folder anew. */
+  beginSpill(): void {
+    this.removeSpill();
+    Deno.mkdirSync(join(this.folder, SPILL), { recursive: true });
+  }
+
+  /** Records that all rows are divided: from now on a rerun does not read the input again. */
+  finishSpill(
+    state: SpillState,
+    found: { counts: Record<string, unknown>; rejected: Record<string, number> },
+  ): void {
+    this.manifest.counts = found.counts;
+    this.manifest.rejected = found.rejected;
+    writeManifest(join(this.folder, MANIFEST), this.manifest);
+    writeJsonAtomic(join(this.folder, SPILL, "index.json"), state);
+  }
+
+  /** Opens the finished spill file. */
+  openSpill(schema: readonly SpillColumn[], state: SpillState): SpillReader {
+    return SpillReader.open(this.spillPath, schema, state.index);
+  }
+
+  /** Deletes the spill folder, its index first. */
+  removeSpill(): void {
+    for (const name of [join(SPILL, "index.json"), SPILL]) {
+      const path = join(this.folder, name);
+      if (exists(path)) Deno.removeSync(path, { recursive: true });
+    }
+  }
+
+  /** Adds a finished output to the manifest. */
+  async record(name: string, counts?: Record<string, number>): Promise<void> {
+    const output = await describeOutput(this.folder, name, counts);
+    this.manifest.outputs = [...this.manifest.outputs.filter(({ path }) => path !== name), output];
+    const startMs = performance.now();
+    if (startMs < this.#nextWriteMs) return;
+    writeManifest(join(this.folder, MANIFEST), this.manifest);
+    const endMs = performance.now();
+    this.#nextWriteMs = endMs + (endMs - startMs) / MANIFEST_TIME_SHARE;
+  }
+
+  /**
+   * Checks that no input changed since the start.
+   *
+   * @throws {UserError} If one did.
+   */
+  checkInputs(): void {
+    for (const { path, sizeBytes, mtimeMs } of this.manifest.inputs) {
+      const now = fingerprint(path);
+      if (now.sizeBytes === sizeBytes && now.mtimeMs === mtimeMs) continue;
+      throw new UserError(
+        `Cannot use ${path}: it changed while it was read (${sizeBytes} bytes at the start, ${now.sizeBytes} now), ` +
+          `an unchanging file was wanted; run again with --overwrite when it is complete`,
+      );
+    }
+  }
+
+  /**
+   * Removes what is temporary and says in the manifest that all is done.
+   *
+   * @param splits The sums of the shards' counts, for the manifest.
+   * @throws {UserError} If an input changed since the start.
+   */
+  finish(splits: Record<string, Record<string, number>>): void {
+    this.checkInputs();
+    this.removeSpill();
+    this.manifest.counts = { ...this.manifest.counts, splits };
+    this.manifest.outputs.sort((a, b) => (a.path < b.path ? -1 : 1));
+    this.manifest.complete = true;
+    writeManifest(join(this.folder, MANIFEST), this.manifest);
+  }
+
+  /** Forgets recorded outputs that are no longer there, and what was left under temporary names. */
+  #dropMissing(): void {
+    const isThere = ({ path, sizeBytes }: ManifestOutput) => {
+      const full = join(this.folder, path);
+      return exists(full) && Deno.statSync(full).size === sizeBytes;
+    };
+    const kept = this.manifest.outputs.filter(isThere);
+    if (kept.length < this.manifest.outputs.length) {
+      this.manifest.outputs = kept;
+      this.manifest.complete = false;
+    }
+    for (const entry of Deno.readDirSync(this.folder)) {
+      if (entry.isDirectory) removeStaleTemporaries(join(this.folder, entry.name));
+    }
+    removeStaleTemporaries(this.folder);
+  }
+}

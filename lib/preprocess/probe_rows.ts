@@ -1,0 +1,149 @@
+/**
+ * `probe-rows`: measurements grouped by source, each group in time order, as ArrayRecord files of probe rows.
+ *
+ * Rows are divided over partitions on disk by ranges of the source's hash, so many that one fits in memory; each
+ * partition is sorted by (group, time) and cut into records. Records of a shard come in the order of the source's
+ * hash; rows of equal time in the order of the input. Neither the memory limit nor the number of partitions shows
+ * in the output.
+ *
+ * @module
+ */
+import { UsageError } from "../errors.ts";
+import { ArrayRecordWriter } from "../records/array_record_writer.ts";
+import { encodeProbeRow, type ProbeRow } from "../records/probe_row.ts";
+import { fillWords, type SplitSource } from "./partitioner.ts";
+import { type GroupKey, probeSchema } from "./probe_columns.ts";
+import { RECORD_OVERHEAD_BYTES, RowCutter } from "./row_cutter.ts";
+import { recordShardName } from "./shard_layout.ts";
+import { runShardedStage, type ShardJob, type StageSummary } from "./sharded_stage.ts";
+import { PartitionSorter, type RowSink, rowsWithin } from "./sorted_rows.ts";
+import { type ColumnData, rowBytes } from "./spill.ts";
+import { type KeyedBatch, SPLIT_NAMES } from "./splits.ts";
+import type { StageHooks } from "./stage_hooks.ts";
+
+/** Share of the memory limit for the rows of a partition and their sort. */
+const SORT_MEMORY_SHARE = 1 / 4;
+/** Partitions are planned for this share of the rows that fit, since sources are not equally large. */
+const PARTITION_FILL = 0.6;
+/** Partitions are no more than this; larger ones are sorted on disk. */
+const MAX_PARTITIONS = 4096;
+/** A record is held about five times while it is built, encoded twice and compressed. */
+const RECORD_MEMORY_SHARE = 1 / 8;
+
+/** What {@link buildProbeRows} does. */
+export interface ProbeRowsOptions {
+  /** Parquet files, sorted. */
+  inputs: readonly string[];
+  /** The output folder. */
+  output: string;
+  splits: SplitSource;
+  groupBy: GroupKey;
+  /** ArrayRecord files of train, val and test. */
+  numShards: readonly [train: number, val: number, test: number];
+  /** No record is larger, in bytes. */
+  maxRowSizeBytes: number;
+  compression: "zstd" | "brotli" | "none";
+  /** Of the hash, u32. */
+  seed: number;
+  /** Largest share of rows that may be rejected. */
+  maxRejectRatio: number;
+  memoryLimitBytes: number;
+  overwrite: boolean;
+}
+
+/**
+ * Runs the stage.
+ *
+ * @returns Per split `records`, `measurements`, `sources`, `shards`, `bytes`.
+ * @throws {UserError} If the input or output cannot be used; a rerun goes on where this run ended.
+ */
+export async function buildProbeRows(
+  options: ProbeRowsOptions,
+  hooks: StageHooks = {},
+): Promise<StageSummary> {
+  const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, output, overwrite } = options;
+  checkRowSize(options);
+  const sortMemoryBytes = options.memoryLimitBytes * SORT_MEMORY_SHARE;
+  const schema = probeSchema(groupBy);
+  const rowsPerPartition = PARTITION_FILL * rowsWithin(sortMemoryBytes, rowBytes(schema));
+  const identity = "plan" in splits
+    ? { splitBy: splits.plan.mode, ratios: splits.plan.ratios }
+    : { splitBy: "folders" };
+  let sorter: PartitionSorter | undefined;
+  return await runShardedStage({
+    stage: "probe-rows",
+    output,
+    overwrite,
+    identity: { ...identity, groupBy, numShards, maxRowSizeBytes, compression, seed },
+    task: {
+      ...options,
+      schema,
+      columns: [],
+      fill,
+      subdivisions: (numRows) => {
+        const wanted = Math.ceil(numRows / numShards[0] / rowsPerPartition);
+        const numAllShards = numShards[0] + numShards[1] + numShards[2];
+        return Math.max(1, Math.min(wanted, Math.floor(MAX_PARTITIONS / numAllShards)));
+      },
+    },
+    shardName: (split, shard) => recordShardName(split, shard, numShards[SPLIT_NAMES.indexOf(split)]),
+    writeShard: (job) => {
+      // One for all shards, because its arrays are large.
+      sorter ??= new PartitionSorter(job.spill, {
+        seed,
+        memoryBytes: sortMemoryBytes,
+        runsPath: job.runsPath,
+      });
+      return writeShard(job, options, sorter);
+    },
+  }, hooks);
+}
+
+function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): void {
+  const largest = memoryLimitBytes * RECORD_MEMORY_SHARE;
+  const smallest = 2 * RECORD_OVERHEAD_BYTES;
+  if (maxRowSizeBytes >= smallest && maxRowSizeBytes <= largest) return;
+  throw new UsageError(
+    `Cannot use --max-row-size-mb ${maxRowSizeBytes / 1e6}: ${smallest / 1e6} to ${
+      largest / 1e6
+    } was wanted ` +
+      `(an eighth of the memory limit); change it or raise --memory-limit-gb`,
+  );
+}
+
+function fill({ batch, addresses, srcId, dstId, groups, groupId }: KeyedBatch, into: ColumnData[]): void {
+  const [timeUs, rttMs, src, dst, version, group] = into;
+  timeUs.set(batch.eventTimeUs);
+  rttMs.set(batch.rttMs);
+  fillWords(src, addresses.words, srcId);
+  fillWords(dst, addresses.words, dstId);
+  version.set(batch.ipVersion);
+  if (group) fillWords(group, groups.words, groupId);
+}
+
+async function writeShard(
+  job: ShardJob,
+  { compression, maxRowSizeBytes }: ProbeRowsOptions,
+  sorter: PartitionSorter,
+): Promise<Record<string, number>> {
+  using writer = await ArrayRecordWriter.create(job.path, { compression });
+  let measurements = 0;
+  let sources = 0;
+  const cutter = new RowCutter(maxRowSizeBytes, (row: ProbeRow) => {
+    measurements += row.eventTimeUs.length;
+    writer.write(encodeProbeRow(row));
+  });
+  const sink: RowSink = {
+    beginGroup(group) {
+      sources++;
+      cutter.beginGroup(group);
+    },
+    push: (columns, row) => cutter.push(columns, row),
+  };
+  for (const partition of job.partitions) {
+    await sorter.sort(partition, sink, () => job.breather.breathe());
+  }
+  cutter.flush();
+  const { numRecords } = writer.close();
+  return { records: numRecords, measurements, sources };
+}

@@ -1,0 +1,251 @@
+/**
+ * The rows of a partition by group and time: in memory where they fit, else by an external merge sort (Knuth,
+ * TAOCP 3, 5.4): sorted runs on disk, merged row by row.
+ *
+ * Both give the same order, (group hash, group kind, time, order in the input), so the memory limit never shows
+ * in the output. The merge also serves a single source that is larger than memory. It holds one block of every
+ * run: with a budget of R rows per run and 64 rows per block it reaches R / 64 runs, R^2 / 64 rows (for the
+ * default limit, 6 M rows a run, more than 10^11 rows in one partition).
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { KeyTable } from "./key_table.ts";
+import {
+  compareGroups,
+  type Group,
+  groupKind,
+  isOfGroup,
+  makeGroup,
+  nameColumns,
+  type ProbeColumns,
+} from "./probe_columns.ts";
+import { bucketRows, type ColumnData, makeColumn, rowBytes, SpillReader, SpillWriter } from "./spill.ts";
+import { TimeSorter } from "./time_sort.ts";
+
+/** Bytes per row beside its columns: row order, group, and the time sort's scratch. */
+const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
+
+/** What receives the rows in order. */
+export interface RowSink {
+  /** The rows from now on are of this group; never twice the same. */
+  beginGroup(group: Group): void;
+  /** Takes a row; the columns may change after the call. */
+  push(columns: ProbeColumns, row: number): void;
+}
+
+/** How many rows of the schema can be sorted at a time within a budget. */
+export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
+  return Math.max(1024, Math.floor(memoryBytes / (rowSizeBytes + SORT_BYTES_PER_ROW)));
+}
+
+/** Sorts partition after partition of a spill file; keeps its arrays. */
+export class PartitionSorter {
+  readonly #spill: SpillReader;
+  readonly #seed: number;
+  readonly #maxRows: number;
+  readonly #memoryBytes: number;
+  readonly #runsPath: string;
+  readonly #groups = new KeyTable();
+  readonly #timeSorter = new TimeSorter();
+  #columns: ColumnData[] = [];
+  #capacity = 0;
+
+  /**
+   * @param spill Where the rows are.
+   * @param options `seed`: of the hash; `memoryBytes`: for the rows and the sort; `runsPath`: the file for sorted
+   *   runs of a partition that does not fit, which is removed after use.
+   */
+  constructor(spill: SpillReader, options: { seed: number; memoryBytes: number; runsPath: string }) {
+    this.#spill = spill;
+    this.#seed = options.seed;
+    this.#memoryBytes = options.memoryBytes;
+    this.#maxRows = rowsWithin(options.memoryBytes, rowBytes(spill.schema));
+    this.#runsPath = options.runsPath;
+  }
+
+  /**
+   * Hands the rows of a partition to the sink in order.
+   *
+   * @param onStep Called now and then, to let the process breathe.
+   * @throws {UserError} If the disk is full.
+   */
+  async sort(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
+    const numRows = this.#spill.index.numRows[partition];
+    if (numRows === 0) return;
+    if (numRows > this.#maxRows) return await this.#sortOnDisk(partition, sink, onStep);
+    this.#reserve(numRows);
+    this.#spill.readPartition(partition, this.#columns);
+    const columns = nameColumns(this.#columns);
+    for (const { group, rows } of this.#sortInMemory(columns, numRows)) {
+      sink.beginGroup(group);
+      for (let i = 0; i < rows.length; i++) sink.push(columns, rows[i]);
+    }
+    await onStep();
+  }
+
+  #reserve(numRows: number): void {
+    if (numRows <= this.#capacity) return;
+    this.#capacity = Math.min(this.#maxRows, Math.ceil(numRows * 1.25));
+    this.#columns = this.#spill.schema.map((column) => makeColumn(column, this.#capacity));
+  }
+
+  /** The groups in order, each with its rows in order. */
+  *#sortInMemory(columns: ProbeColumns, numRows: number): Generator<{ group: Group; rows: Uint32Array }> {
+    const table = this.#groups;
+    table.clear();
+    const groupOf = new Uint32Array(numRows);
+    for (let row = 0; row < numRows; row++) {
+      groupOf[row] = table.idOf(columns.group, 4 * row, groupKind(columns, row));
+    }
+    const groups = Array.from(
+      { length: table.size },
+      (_, id) => ({ id, group: makeGroup(table.words, 4 * id, table.kinds[id], this.#seed) }),
+    );
+    groups.sort((a, b) => compareGroups(a.group, b.group));
+    const { starts, order } = bucketRows(groupOf, numRows, table.size);
+    for (const { id, group } of groups) {
+      const rows = order.subarray(starts[id], starts[id + 1]);
+      this.#timeSorter.sort(rows, columns.timeUs);
+      yield { group, rows };
+    }
+  }
+
+  async #sortOnDisk(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
+    try {
+      await this.#mergeRuns(await this.#writeRuns(partition, onStep), sink, onStep);
+    } finally {
+      Deno.removeSync(this.#runsPath);
+    }
+  }
+
+  async #writeRuns(partition: number, onStep: () => Promise<void>): Promise<SpillReader> {
+    const { schema, index } = this.#spill;
+    this.#reserve(this.#maxRows);
+    const numRuns = Math.ceil(index.numRows[partition] / this.#maxRows) + 1;
+    using runs = SpillWriter.create(this.#runsPath, schema, {
+      numPartitions: numRuns,
+      bufferBytes: this.#memoryBytes / 4,
+    });
+    let run = 0;
+    let at = 0;
+    const writeRun = () => {
+      ensure(run < numRuns, "more sorted runs than were planned");
+      for (const { rows } of this.#sortInMemory(nameColumns(this.#columns), at)) {
+        runs.appendTo(run, this.#columns, rows);
+      }
+      run++;
+      at = 0;
+    };
+    for (const block of this.#spill.blocks(partition)) {
+      for (let from = 0; from < block.numRows;) {
+        const count = Math.min(block.numRows - from, this.#maxRows - at);
+        schema.forEach(({ width }, c) =>
+          this.#columns[c].set(block.columns[c].subarray(from * width, (from + count) * width), at * width)
+        );
+        at += count;
+        from += count;
+        if (at === this.#maxRows) writeRun();
+      }
+      await onStep();
+    }
+    writeRun();
+    return SpillReader.open(this.#runsPath, schema, runs.finish());
+  }
+
+  async #mergeRuns(runs: SpillReader, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
+    using _closed = runs;
+    const heap = new RunHeap();
+    for (let run = 0; run < runs.index.numRows.length; run++) {
+      const cursor = new RunCursor(run, runs, this.#seed);
+      if (cursor.next()) heap.add(cursor);
+    }
+    let current: Group | undefined;
+    for (let taken = 0; heap.top; taken++) {
+      const { top } = heap;
+      if (!current || (current !== top.group && compareGroups(current, top.group) !== 0)) {
+        sink.beginGroup(current = top.group);
+      }
+      sink.push(top.columns, top.row);
+      heap.advance();
+      if (taken % 65_536 === 65_535) await onStep();
+    }
+  }
+}
+
+/** A place in a sorted run. */
+class RunCursor {
+  columns: ProbeColumns;
+  row = -1;
+  group: Group;
+  timeUs = 0;
+  readonly #blocks: ReturnType<SpillReader["blocks"]>;
+  #numRows = 0;
+
+  constructor(readonly run: number, runs: SpillReader, readonly seed: number) {
+    this.#blocks = runs.blocks(run);
+    this.columns = nameColumns(runs.schema.map((column) => makeColumn(column, 0)));
+    this.group = { words: [0, 0, 0, 0], kind: -1, hash: new Uint32Array(4) };
+  }
+
+  /** Goes to the next row; returns whether there is one. */
+  next(): boolean {
+    if (++this.row === this.#numRows) {
+      const block = this.#blocks.next();
+      if (block.done) return false;
+      this.columns = nameColumns(block.value.columns);
+      this.#numRows = block.value.numRows;
+      this.row = 0;
+    }
+    const { columns, row } = this;
+    const kind = groupKind(columns, row);
+    if (!isOfGroup(this.group, columns.group, 4 * row, kind)) {
+      this.group = makeGroup(columns.group, 4 * row, kind, this.seed);
+    }
+    this.timeUs = columns.timeUs[row];
+    return true;
+  }
+
+  /** Runs hold consecutive parts of the input, so the lower run goes first among equals. */
+  isBefore(other: RunCursor): boolean {
+    const order = compareGroups(this.group, other.group) || this.timeUs - other.timeUs ||
+      this.run - other.run;
+    return order < 0;
+  }
+}
+
+/** A binary heap of cursors, the next row on top. */
+class RunHeap {
+  readonly #cursors: RunCursor[] = [];
+
+  get top(): RunCursor {
+    return this.#cursors[0];
+  }
+
+  add(cursor: RunCursor): void {
+    const cursors = this.#cursors;
+    let at = cursors.push(cursor) - 1;
+    while (at > 0 && cursor.isBefore(cursors[(at - 1) >> 1])) {
+      cursors[at] = cursors[(at - 1) >> 1];
+      at = (at - 1) >> 1;
+    }
+    cursors[at] = cursor;
+  }
+
+  /** Moves the top cursor on and restores the order. */
+  advance(): void {
+    const cursors = this.#cursors;
+    const moved = cursors[0].next() ? cursors[0] : cursors.pop();
+    if (!moved || cursors.length === 0) return;
+    let at = 0;
+    for (;;) {
+      let child = 2 * at + 1;
+      if (child >= cursors.length) break;
+      if (child + 1 < cursors.length && cursors[child + 1].isBefore(cursors[child])) child++;
+      if (!cursors[child].isBefore(moved)) break;
+      cursors[at] = cursors[child];
+      at = child;
+    }
+    cursors[at] = moved;
+  }
+}

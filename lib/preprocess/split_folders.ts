@@ -1,0 +1,55 @@
+/**
+ * Inputs whose splits are decided already: folders with `train`, `val` and `test` in them, as `shard` writes.
+ *
+ * @module
+ */
+import { basename, dirname, join } from "@std/path";
+import { UsageError } from "../errors.ts";
+import { exists, listInputs } from "../files/inputs.ts";
+import { SPLIT_NAMES, type SplitName } from "./splits.ts";
+
+const PARQUET = { extensions: [".parquet"], wanted: "a Parquet file" };
+
+/** Input files, with their splits where folders decide. */
+export interface SplitInputs {
+  files: string[];
+  /** The split of each file; absent where rows are split by a rule. */
+  splitOfFile?: ReadonlyMap<string, SplitName>;
+}
+
+/**
+ * Lists Parquet inputs and finds out whether they are split.
+ *
+ * @param paths Files, folders, globs.
+ * @throws {UserError} If there is nothing there, or only some of the paths are split folders.
+ */
+export function listSplitInputs(paths: readonly string[]): SplitInputs {
+  const split = paths.filter((path) => splitFoldersOf(path).length > 0);
+  if (split.length === 0) return { files: listInputs(paths, PARQUET) };
+  if (split.length < paths.length) {
+    const other = paths.find((path) => !split.includes(path));
+    throw new UsageError(
+      `Cannot use --input ${other} with ${
+        split[0]
+      }: one has no folders train, val, test and the other has; ` +
+        `give them to runs of their own`,
+    );
+  }
+  const files = listInputs(split.flatMap(splitFoldersOf), PARQUET);
+  return { files, splitOfFile: new Map(files.map((file) => [file, splitOf(file, split)])) };
+}
+
+/** The folders train, val, test of a folder that have Parquet files; one may be empty or missing. */
+function splitFoldersOf(path: string): string[] {
+  return SPLIT_NAMES.map((name) => join(path, name)).filter((folder) =>
+    exists(folder) && Deno.statSync(folder).isDirectory &&
+    [...Deno.readDirSync(folder)].some(({ name }) => name.endsWith(".parquet"))
+  );
+}
+
+function splitOf(file: string, roots: readonly string[]): SplitName {
+  const tops = new Set(roots.map((root) => join(root)));
+  let folder = dirname(file);
+  while (!tops.has(dirname(folder)) && dirname(folder) !== folder) folder = dirname(folder);
+  return SPLIT_NAMES.find((name) => name === basename(folder)) ?? "train";
+}

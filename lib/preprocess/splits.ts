@@ -1,0 +1,184 @@
+/**
+ * Which of train, val and test a measurement belongs to (design 06-evaluation).
+ *
+ * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it): sources unseen in
+ * training; `time`: the end of the time span is test, the part before it val; `row` by hash of (msm_id,
+ * event_time); `pair` by hash of the unordered pair of addresses. A row's split depends on the row, the seed and,
+ * for `time`, the range of event_time over all rows, which takes a first pass over that column; never on the
+ * order of the rows.
+ *
+ * @module
+ */
+import { UsageError, UserError } from "../errors.ts";
+import type { MeasurementBatch } from "../measurement/batch.ts";
+import { hashKey, integerToWords, type KeyedValues, KeyKind } from "./source_key.ts";
+
+/** The splits, in the order in which all arrays and files have them. */
+export const SPLIT_NAMES = ["train", "val", "test"] as const;
+/** One of {@link SPLIT_NAMES}. */
+export type SplitName = typeof SPLIT_NAMES[number];
+
+/** The ways to split. */
+export const SPLIT_MODES = ["probe", "time", "row", "pair"] as const;
+/** One of {@link SPLIT_MODES}. */
+export type SplitMode = typeof SPLIT_MODES[number];
+
+/** The shares of train, val and test; they sum to 1. */
+export type SplitRatios = readonly [train: number, val: number, test: number];
+
+/** How to split. */
+export interface SplitPlan {
+  mode: SplitMode;
+  ratios: SplitRatios;
+  /** u32; another seed gives another random split. */
+  seed: number;
+  /** The first and last event_time, µs since 1970; needed by mode `time`. */
+  timeRangeUs?: readonly [firstUs: number, lastUs: number];
+}
+
+/** A batch with the ids of its sources and destinations. */
+export interface KeyedBatch {
+  batch: MeasurementBatch;
+  /** Words and hashes by address id. */
+  addresses: KeyedValues;
+  /** Address id per row. */
+  srcId: Uint32Array;
+  /** Address id per row. */
+  dstId: Uint32Array;
+  /** Words and hashes by group id: the addresses again, or the probes. */
+  groups: KeyedValues;
+  /** Group id per row. */
+  groupId: Uint32Array;
+}
+
+/**
+ * Parses `80,10,10`.
+ *
+ * @param text Three numbers, none negative, the first positive; they need not sum to 100.
+ * @throws {UsageError} If it is anything else.
+ */
+export function parseRatios(text: string): SplitRatios {
+  const parts = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
+  if (parts.length !== 3 || parts.some((part) => !Number.isFinite(part) || part < 0) || parts[0] === 0) {
+    throw new UsageError(
+      `Cannot use --ratios ${text}: three numbers train,val,test with train above 0 were wanted, such as 80,10,10`,
+    );
+  }
+  const total = parts[0] + parts[1] + parts[2];
+  return [parts[0] / total, parts[1] / total, parts[2] / total];
+}
+
+/** Gives each row of a batch its split. */
+export class SplitAssigner {
+  readonly #plan: SplitPlan;
+  /** Below this fraction: train. */
+  readonly #trainEnd: number;
+  /** Below this fraction: val. */
+  readonly #valEnd: number;
+
+  /**
+   * @param plan How to split.
+   * @throws {UserError} If mode `time` has nothing to divide.
+   */
+  constructor(plan: SplitPlan) {
+    this.#plan = plan;
+    this.#trainEnd = plan.ratios[0];
+    // A last share of exactly 0 must stay empty whatever the rounding of the sum.
+    this.#valEnd = plan.ratios[2] === 0 ? 2 : plan.ratios[0] + plan.ratios[1];
+    if (plan.ratios[1] === 0 && plan.ratios[2] === 0) this.#trainEnd = 2;
+    if (plan.mode === "time") checkTimeRange(plan.timeRangeUs);
+  }
+
+  /**
+   * The split of each row.
+   *
+   * @param keyed The batch; mode `row` needs its msm_id.
+   * @returns An index into {@link SPLIT_NAMES} per row.
+   */
+  assign(keyed: KeyedBatch): Uint8Array {
+    const fractions = this.#fractions(keyed);
+    return Uint8Array.from(
+      fractions,
+      (fraction) => fraction < this.#trainEnd ? 0 : fraction < this.#valEnd ? 1 : 2,
+    );
+  }
+
+  /** A number in [0, 1) per row (mode `time`: [0, 1]), which the ratios divide. */
+  #fractions(keyed: KeyedBatch): Float64Array {
+    switch (this.#plan.mode) {
+      case "probe":
+        return probeFractions(keyed);
+      case "time":
+        return timeFractions(keyed.batch.eventTimeUs, keyed.batch.numRows, this.#plan.timeRangeUs ?? [0, 1]);
+      case "row":
+        return rowFractions(keyed.batch, this.#plan.seed);
+      case "pair":
+        return pairFractions(keyed, this.#plan.seed);
+    }
+  }
+}
+
+function checkTimeRange(range: SplitPlan["timeRangeUs"]): void {
+  if (range && range[0] < range[1]) return;
+  const found = range && range[0] === range[1]
+    ? `every row has the time ${new Date(range[0] / 1000).toISOString()}`
+    : "there are no rows";
+  throw new UserError(`Cannot split by time: ${found}, a time span was wanted; use --split-by probe`);
+}
+
+function probeFractions({ batch, groups, groupId }: KeyedBatch): Float64Array {
+  const fractions = new Float64Array(batch.numRows);
+  for (let row = 0; row < fractions.length; row++) {
+    fractions[row] = splitFraction(groups.hashes, 4 * groupId[row]);
+  }
+  return fractions;
+}
+
+function timeFractions(
+  timesUs: Float64Array,
+  numRows: number,
+  [firstUs, lastUs]: readonly [number, number],
+): Float64Array {
+  const fractions = new Float64Array(numRows);
+  for (let row = 0; row < numRows; row++) fractions[row] = (timesUs[row] - firstUs) / (lastUs - firstUs);
+  return fractions;
+}
+
+function rowFractions({ numRows, msmId, eventTimeUs }: MeasurementBatch, seed: number): Float64Array {
+  const fractions = new Float64Array(numRows);
+  const words = new Uint32Array(4);
+  for (let row = 0; row < numRows; row++) {
+    integerToWords(msmId ? msmId[row] : 0, words, 0);
+    integerToWords(eventTimeUs[row], words, 2);
+    const hash = hashKey([words[0], words[1], words[2], words[3]], KeyKind.ROW, seed);
+    fractions[row] = splitFraction(hash, 0);
+  }
+  return fractions;
+}
+
+/** The wordwise sum of the two addresses' hashes does not depend on their order; it is hashed again. */
+function pairFractions({ batch, addresses, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
+  const fractions = new Float64Array(batch.numRows);
+  const { hashes } = addresses;
+  for (let row = 0; row < fractions.length; row++) {
+    const a = 4 * srcId[row];
+    const b = 4 * dstId[row];
+    const hash = hashKey(
+      [
+        (hashes[a] + hashes[b]) >>> 0,
+        (hashes[a + 1] + hashes[b + 1]) >>> 0,
+        (hashes[a + 2] + hashes[b + 2]) >>> 0,
+        (hashes[a + 3] + hashes[b + 3]) >>> 0,
+      ],
+      KeyKind.PAIR,
+      seed,
+    );
+    fractions[row] = splitFraction(hash, 0);
+  }
+  return fractions;
+}
+
+/** The last 53 bits of a hash as a number in [0, 1). */
+function splitFraction(hashes: Uint32Array, at: number): number {
+  return ((hashes[at + 2] >>> 5) * 2 ** 26 + (hashes[at + 3] >>> 6)) * 2 ** -53;
+}

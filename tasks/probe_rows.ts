@@ -1,0 +1,83 @@
+/**
+ * `probe-rows`: measurements Parquet to ArrayRecord files of probe rows.
+ *
+ * @module
+ */
+import { dataFlags, flag } from "../lib/cli/flags.ts";
+import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { formatBytes, formatCount, formatSeconds } from "../lib/cli/progress.ts";
+import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
+import { GROUP_KEYS } from "../lib/preprocess/probe_columns.ts";
+import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
+import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
+import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
+
+/** Val and test are an eighth of train by default, so they get an eighth of its files. */
+const HELD_OUT_SHARE = 1 / 8;
+
+/** The stage. */
+export const probeRowsStage: Stage = defineStage({
+  name: "probe-rows",
+  purpose: "group measurements Parquet by source, in time order, into ArrayRecord files of probe rows",
+  example: "--input data/shards --output data/rows",
+  flags: {
+    input: flag.texts(
+      "Parquet files, globs or folders; a folder with train, val, test in it is split already",
+      {
+        placeholder: "PATH",
+        required: true,
+      },
+    ),
+    output: flag.requiredText("folder to write", { placeholder: "DIR" }),
+    splitBy: flag.choice(SPLIT_MODES, "how input that is not split is split", { default: "probe" }),
+    ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
+    groupBy: flag.choice(GROUP_KEYS, "what a source is", { default: "src_addr" }),
+    maxRowSizeMb: flag.number("largest record in MB (10^6 bytes); longer histories are cut", {
+      default: 8,
+      min: 0,
+    }),
+    compression: flag.choice(["zstd", "brotli", "none"], "compression of records", { default: "zstd" }),
+    shards: flag.integer("files of train; val and test have an eighth of it", {
+      default: 16,
+      min: 1,
+      max: 10_000,
+    }),
+    maxRejectRatio: flag.number("fail when a larger share of the rows is rejected", {
+      default: 0.05,
+      min: 0,
+      max: 1,
+    }),
+    overwrite: flag.boolean("delete another run's files in the output folder"),
+    ...dataFlags,
+  },
+  async run(options, context) {
+    const { files, splitOfFile } = listSplitInputs(options.input);
+    const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
+    const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));
+    using progress = new PhaseProgress(context, "rows");
+    const result = await buildProbeRows({
+      ...options,
+      inputs: files,
+      splits: splitOfFile ? { splitOfFile } : { plan },
+      numShards: [options.shards, numHeldOut, numHeldOut],
+      maxRowSizeBytes: Math.floor(options.maxRowSizeMb * 1e6),
+      memoryLimitBytes: options.memoryLimitGb * 1e9,
+    }, { signal: context.signal, onProgress: progress.update });
+    const lines = SPLIT_NAMES.map((split) => {
+      const { records, measurements, sources, shards, bytes } = result.splits[split];
+      return `${split.padEnd(6)}${formatCount(measurements)} measurements of ${
+        formatCount(sources)
+      } sources in ` +
+        `${formatCount(records)} records, ${shards} shards, ${formatBytes(bytes)}`;
+    });
+    const text = [
+      result.wasComplete ? `${options.output} is complete already` : `wrote ${options.output}`,
+      ...lines,
+      `${formatCount(result.inputRows)} rows read in ${formatSeconds(result.seconds)}, ` +
+      `peak memory ${formatBytes(result.peakMemoryBytes)}`,
+    ].join("\n");
+    return { text, json: { stage: "probe-rows", output: options.output, ...result } };
+  },
+});
+
+if (import.meta.main) await runStage(probeRowsStage, Deno.args);
