@@ -32,8 +32,13 @@ export interface Stage {
   readonly purpose: string;
   /** The text of `--help`. */
   help(): string;
-  /** Parses the arguments and runs. */
-  run(args: readonly string[]): Promise<StageResult | { help: string }>;
+  /**
+   * Parses the arguments and runs.
+   *
+   * @param args The arguments after the stage's name.
+   * @param within The context of a stage that runs this one as a part of itself; its own if absent.
+   */
+  run(args: readonly string[], within?: StageContext): Promise<StageResult | { help: string }>;
 }
 
 /** What {@link defineStage} needs. */
@@ -61,12 +66,13 @@ export function defineStage<F extends Flags>(definition: StageDefinition<F>): St
     name: definition.name,
     purpose: definition.purpose,
     help,
-    async run(args) {
+    async run(args, within) {
       if (args.includes("--help")) return { help: help() };
       if (args.includes("--version")) return { help: VERSION };
       const { values, positionals } = parseFlags(args, flags);
       checkPositionals(definition, positionals);
       const options = values as Values<F> & Values<typeof commonFlags>;
+      if (within) return await definition.run(options, within, positionals);
       using interruption = listenForSignals();
       return await definition.run(options, {
         signal: interruption.signal,
@@ -93,7 +99,7 @@ export function defineStageGroup(name: string, purpose: string, members: readonl
     name,
     purpose,
     help,
-    async run(args) {
+    async run(args, within) {
       const [kind, ...rest] = args;
       if (kind === "--help") return { help: help() };
       const known = members.map((member) => member.name.split(" ").at(-1) ?? member.name);
@@ -104,7 +110,7 @@ export function defineStageGroup(name: string, purpose: string, members: readonl
       if (index < 0) {
         throw new UsageError(`Cannot run ${name} ${kind}: it is unknown${didYouMean(kind, known)}`);
       }
-      return await members[index].run(rest);
+      return await members[index].run(rest, within);
     },
   };
 }

@@ -65,7 +65,7 @@ export class PingModel {
    * @throws {UserError} If there is no usable checkpoint or no GPU.
    */
   static async load(path: string): Promise<PingModel> {
-    const { config, weights, state } = await loadCheckpoint(path);
+    const { config, weights, state } = loadCheckpoint(path);
     if (config.model.vocabulary !== "v2") {
       throw new FormatError(
         `the model has vocabulary ${config.model.vocabulary}, v2 was wanted; train one with v2`,

@@ -1,0 +1,63 @@
+/** A few queries with the known quantiles beside the predicted ones, for people to look at. @module */
+import type { PingModel } from "../query/ping_model.ts";
+import type { HeldOutMeasurement } from "./held_out.ts";
+import { quantileOfSample } from "./rtt_error.ts";
+
+const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
+
+/** The true q-quantile, in ms, of the RTT between two addresses at a time. */
+export type Truth = (query: { srcAddr: string; dstAddr: string; timeS: number }, q: number) => number;
+
+/** A query, what the model says and what is known. */
+export interface ExampleAnswer {
+  src: string;
+  dst: string;
+  timeS: number;
+  pFailed: number;
+  quantiles: number[];
+  predictedMs: number[];
+  /** Quantiles of the truth, or of the pair's held-out measurements where no truth is known. */
+  knownMs: number[];
+}
+
+/**
+ * Asks for the RTT distributions of held-out pairs, each pair once, spread evenly over the held-out ones.
+ *
+ * @param heldOut The held-out measurements, several of most pairs.
+ * @param options `count`: how many queries; `truth`: the true quantiles, if they are known.
+ */
+export async function answerExamples(
+  model: PingModel,
+  heldOut: readonly HeldOutMeasurement[],
+  options: { count: number; truth: Truth | undefined },
+): Promise<ExampleAnswer[]> {
+  const answers: ExampleAnswer[] = [];
+  for (const { srcAddr, dstAddr, measurement, context } of chooseSpread(heldOut, options.count)) {
+    const distribution = await model.rttDistribution({ ...measurement, context });
+    const ofPair = heldOut.filter((other) => other.srcAddr === srcAddr && other.dstAddr === dstAddr);
+    const { truth } = options;
+    answers.push({
+      src: srcAddr,
+      dst: dstAddr,
+      timeS: measurement.timeS,
+      pFailed: distribution.pFailed,
+      quantiles: QUANTILES,
+      predictedMs: QUANTILES.map((q) => distribution.quantileMs(q)),
+      knownMs: QUANTILES.map((q) =>
+        truth
+          ? truth({ srcAddr, dstAddr, timeS: measurement.timeS }, q)
+          : quantileOfSample(ofPair.map(({ rttMs }) => rttMs), q)
+      ),
+    });
+  }
+  return answers;
+}
+
+/** One measurement from each of `count` equal parts. */
+function chooseSpread(heldOut: readonly HeldOutMeasurement[], count: number): HeldOutMeasurement[] {
+  const numChosen = Math.min(count, heldOut.length);
+  return Array.from(
+    { length: numChosen },
+    (_, i) => heldOut[Math.floor((i + 0.5) * heldOut.length / numChosen)],
+  );
+}

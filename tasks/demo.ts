@@ -1,0 +1,302 @@
+/**
+ * `demo`: the whole chain, small, end to end: measurements -> shard -> probe-rows -> train -> evaluation ->
+ * three queries. Each step is the stage of that name, called as a user would call it.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { flag } from "../lib/cli/flags.ts";
+import { formatMs } from "../lib/cli/histogram.ts";
+import { formatCount, formatSeconds } from "../lib/cli/progress.ts";
+import { defineStage, runStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
+import { ensure, UserError } from "../lib/errors.ts";
+import { evaluateHeldOut, type HeldOutReport } from "../lib/evaluate/held_out_report.ts";
+import { answerExamples, type ExampleAnswer, type Truth } from "../lib/evaluate/example_queries.ts";
+import { unigramEntropyBits } from "../lib/evaluate/unigram.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
+import { exists, listInputs } from "../lib/files/inputs.ts";
+import { validationBatches } from "../lib/loader/batches.ts";
+import { openProbeRows } from "../lib/loader/row_source.ts";
+import { ATLAS_EXTENSIONS } from "../lib/measurement/atlas_import.ts";
+import { SyntheticTruth, truthPathBeside } from "../lib/measurement/synth/truth.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { deriveConfig, loadConfig, type RunConfig } from "../lib/train/config.ts";
+import { importStage } from "./import.ts";
+import { probeRowsStage } from "./probe_rows.ts";
+import { shardStage } from "./shard.ts";
+import { synthStage } from "./synth.ts";
+import { trainStage } from "./train.ts";
+
+const CONFIG = "demo";
+const CALIBRATION_STEPS = 8;
+const NUM_HELD_OUT = 1000;
+const NUM_EXAMPLES = 3;
+/** More earlier measurements than the demo model has room for. */
+const MAX_CONTEXT = 64;
+
+/** The synthetic Internet of the demo: small enough to be learned in minutes on two cores. */
+const SYNTH = ["--rows", "100000", "--probes", "120", "--destinations", "60"];
+const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
+
+/** The `demo` stage. */
+export const demoStage = defineStage({
+  name: "demo",
+  purpose: "runs the whole chain, small, on a synthetic Internet or on --input, and reports what was learned",
+  example: "--input results/*.json.gz --output runs/mine",
+  flags: {
+    output: flag.text("folder of everything it writes", { default: "runs/demo", placeholder: "DIR" }),
+    input: flag.texts("RIPE Atlas results or measurements Parquet (default: a synthetic Internet)", {
+      placeholder: "P",
+    }),
+    minutes: flag.number("how long to train, in minutes", { default: 3, min: 0.05, max: 100_000 }),
+    overwrite: flag.boolean("delete the folder of an earlier demo with other options"),
+  },
+  async run(options, context) {
+    const startMs = performance.now();
+    const { output, seed } = options;
+    const demo = openDemo(options);
+    const measurements = await makeMeasurements(options, context);
+    const rows = join(output, "rows");
+    const shards = join(output, "shards");
+    const seeded = ["--seed", String(seed)];
+    await step(context, shardStage, [
+      "--input",
+      ...measurements,
+      "--output",
+      shards,
+      "--split-by",
+      "row",
+      ...SHARDS,
+      ...seeded,
+    ]);
+    await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded]);
+    const steps = await chooseSteps(demo, rows, options, context);
+    const run = join(output, "train");
+    const trained = await step(context, trainStage, [
+      "--data",
+      rows,
+      "--run",
+      run,
+      "--config",
+      CONFIG,
+      "--steps",
+      String(steps),
+      ...seeded,
+    ]);
+    using model = await PingModel.load(run);
+    const config = loadConfig(CONFIG);
+    const evaluation = await evaluate(model, rows, { config, seed }, context);
+    const truth = options.input.length === 0
+      ? SyntheticTruth.load(truthPathBeside(measurements[0]))
+      : undefined;
+    const examples = await answerExamples(model, evaluation.heldOut, {
+      count: NUM_EXAMPLES,
+      truth: truth && truthOf(truth),
+    });
+    const result: DemoResult = {
+      stage: "demo",
+      report: join(output, "report.json"),
+      evalLoss: trained["evalLoss"] as number,
+      evalBitsPerToken: trained["evalLoss"] as number / Math.LN2,
+      unigramBitsPerToken: evaluation.unigramBits,
+      tokensPerSecond: trained["tokensPerSecond"] as number | null ?? demo.tokensPerSecond ?? null,
+      steps,
+      baselines: evaluation.report,
+      examples,
+      seconds: (performance.now() - startMs) / 1000,
+    };
+    const text = describe(result, options);
+    writeJsonAtomic(result.report, result);
+    writeFileAtomic(join(output, "report.md"), text + "\n");
+    return { text, json: { ...result } };
+  },
+});
+
+interface DemoResult {
+  stage: "demo";
+  report: string;
+  /** Nats per token. */
+  evalLoss: number;
+  evalBitsPerToken: number;
+  unigramBitsPerToken: number;
+  tokensPerSecond: number | null;
+  steps: number;
+  baselines: HeldOutReport;
+  examples: ExampleAnswer[];
+  seconds: number;
+}
+
+/** What the demo remembers between interrupted calls: its options, and the length it chose for the training. */
+interface DemoState {
+  options: { input: string[]; minutes: number; seed: number };
+  steps?: number;
+  tokensPerSecond?: number;
+}
+
+interface DemoOptions {
+  output: string;
+  input: string[];
+  minutes: number;
+  seed: number;
+  overwrite: boolean;
+}
+
+function statePath(output: string): string {
+  return join(output, "demo.json");
+}
+
+/** Opens the folder: fresh, or that of the same demo, which then goes on. */
+function openDemo({ output, input, minutes, seed, overwrite }: DemoOptions): DemoState {
+  const state: DemoState = { options: { input, minutes, seed } };
+  if (exists(statePath(output))) {
+    const earlier: DemoState = JSON.parse(Deno.readTextFileSync(statePath(output)));
+    if (JSON.stringify(earlier.options) === JSON.stringify(state.options)) return earlier;
+    if (!overwrite) {
+      throw new UserError(
+        `Cannot use ${output}: a demo with other options wrote to it; choose another --output or add --overwrite`,
+      );
+    }
+    Deno.removeSync(output, { recursive: true });
+  } else if (exists(output) && [...Deno.readDirSync(output)].length > 0) {
+    throw new UserError(
+      `Cannot use ${output}: it holds other files, an empty folder was wanted; choose another --output`,
+    );
+  }
+  writeJsonAtomic(statePath(output), state);
+  return state;
+}
+
+/** The Parquet files to learn from: made, imported, or those given. */
+async function makeMeasurements(
+  { output, input, seed }: DemoOptions,
+  context: StageContext,
+): Promise<string[]> {
+  const parquet = join(output, "measurements.parquet");
+  if (input.length === 0) {
+    await step(context, synthStage, ["--output", parquet, ...SYNTH, "--seed", String(seed)]);
+    return [parquet];
+  }
+  const files = listInputs(input, {
+    extensions: [".parquet", ...ATLAS_EXTENSIONS],
+    wanted: "measurements Parquet or RIPE Atlas results",
+  });
+  const numParquet = files.filter((file) => file.endsWith(".parquet")).length;
+  if (numParquet === files.length) return input;
+  if (numParquet > 0) {
+    throw new UserError(
+      `Cannot use --input: found ${numParquet} Parquet files among ${files.length}, one kind was wanted; give either kind`,
+    );
+  }
+  await step(context, importStage, ["--input", ...input, "--output", parquet]);
+  return [parquet];
+}
+
+/** Runs a stage as a part of the demo, showing the command a user would type and its result. */
+async function step(context: StageContext, stage: Stage, args: string[]): Promise<Record<string, unknown>> {
+  context.log(`\n$ deno task ${stage.name} ${shorten(args)}`);
+  const result = await stage.run(args, context);
+  ensure("json" in result, `${stage.name} gave help instead of a result`);
+  context.log(result.text);
+  context.signal.throwIfAborted();
+  return result.json;
+}
+
+function shorten(args: string[]): string {
+  const text = args.join(" ");
+  return text.length <= 200 ? text : `${text.slice(0, 200)}…`;
+}
+
+/** As many steps as fill the minutes, from the speed of a few steps; chosen once for a demo folder. */
+async function chooseSteps(
+  demo: DemoState,
+  rows: string,
+  { output, minutes, seed }: DemoOptions,
+  context: StageContext,
+): Promise<number> {
+  if (demo.steps !== undefined) return demo.steps;
+  context.log(`\nmeasuring the speed of ${CALIBRATION_STEPS} training steps`);
+  const run = join(output, "calibration");
+  const args = ["--data", rows, "--run", run, "--config", CONFIG, "--seed", String(seed), "--fresh"];
+  const calibrated = await trainStage.run([
+    ...args,
+    ...["--steps", String(CALIBRATION_STEPS), "--set", "train.evalSequences=8"],
+  ], { ...context, log: () => {}, progress: (label, shown) => context.progress(label, shown) });
+  ensure("json" in calibrated, "train gave help instead of a result");
+  Deno.removeSync(run, { recursive: true });
+  const tokensPerSecond = calibrated.json["tokensPerSecond"] as number;
+  const { tokensPerStep } = deriveConfig(loadConfig(CONFIG));
+  demo.tokensPerSecond = tokensPerSecond;
+  demo.steps = Math.max(10, Math.round(minutes * 60 * tokensPerSecond / tokensPerStep));
+  writeJsonAtomic(statePath(output), demo);
+  context.log(`${formatCount(tokensPerSecond)} tokens/s: ${demo.steps} steps fill ${minutes} min`);
+  return demo.steps;
+}
+
+async function evaluate(
+  model: PingModel,
+  rowsDir: string,
+  { config, seed }: { config: RunConfig; seed: number },
+  context: StageContext,
+) {
+  using progress = context.progress("evaluating", { total: NUM_HELD_OUT, unit: "held-out measurements" });
+  using validation = await openProbeRows(rowsDir, "val");
+  const batches = validationBatches(validation, {
+    sequenceLength: config.model.sequenceLength,
+    numSequences: config.train.evalSequences,
+    batchSize: config.train.microBatchSize,
+    sampling: config.data,
+  });
+  const evaluation = await evaluateHeldOut(model, rowsDir, {
+    count: NUM_HELD_OUT,
+    maxContext: MAX_CONTEXT,
+    seed,
+    onProgress: (done) => progress.update(done),
+  });
+  return { ...evaluation, unigramBits: unigramEntropyBits(batches) };
+}
+
+function truthOf(truth: SyntheticTruth): Truth {
+  return ({ srcAddr, dstAddr, timeS }, q) => truth.rttQuantile(srcAddr, dstAddr, timeS, q);
+}
+
+function describe(result: DemoResult, { output, input }: DemoOptions): string {
+  const { baselines, examples } = result;
+  const row = (name: string, { medianAbsoluteMs, meanAbsoluteMs, p90Relative }: HeldOutReport["model"]) =>
+    `  ${name.padEnd(22)}${formatMs(medianAbsoluteMs).padStart(8)} ms${
+      formatMs(meanAbsoluteMs).padStart(9)
+    } ms` +
+    `${(100 * p90Relative).toFixed(1).padStart(9)} %`;
+  const known = input.length === 0 ? "true" : "measured";
+  return [
+    `Learned ${input.length === 0 ? "a synthetic Internet" : input.join(" ")} in ${
+      formatSeconds(result.seconds)
+    }` +
+    ` (${result.steps} steps${
+      result.tokensPerSecond ? `, ${formatCount(Math.round(result.tokensPerSecond))} tokens/s` : ""
+    })`,
+    "",
+    `Validation loss ${result.evalBitsPerToken.toFixed(3)} bits per token; the tokens' unigram entropy is ` +
+    `${result.unigramBitsPerToken.toFixed(3)}`,
+    "",
+    `RTT of ${baselines.numMeasurements} held-out measurements, error of the predicted median:`,
+    `  ${"".padEnd(22)}${"median".padStart(11)}${"mean".padStart(12)}${"p90 rel.".padStart(11)}`,
+    row("model", baselines.model),
+    row("per-pair median", baselines.pairMedian),
+    row("per-source median", baselines.sourceMedian),
+    row("global median", baselines.globalMedian),
+    "",
+    ...examples.flatMap((example) => [
+      `RTT ${example.src} -> ${example.dst}`,
+      `  quantile   ${example.quantiles.map((q) => `${q * 100} %`.padStart(9)).join("")}`,
+      `  predicted  ${example.predictedMs.map((ms) => formatMs(ms).padStart(9)).join("")} ms`,
+      `  ${known.padEnd(9)}  ${example.knownMs.map((ms) => formatMs(ms).padStart(9)).join("")} ms`,
+    ]),
+    "",
+    `Ask it yourself: deno task query rtt --checkpoint ${join(output, "train")} --src ${
+      examples[0]?.src
+    } --dst ${examples[0]?.dst}`,
+    `Report: ${result.report}`,
+  ].join("\n");
+}
+
+if (import.meta.main) await runStage(demoStage, Deno.args);
