@@ -1,0 +1,55 @@
+/**
+ * Inspects any file or folder that the chain writes.
+ *
+ * @module
+ */
+import { inspectArrayRecords } from "./array_records.ts";
+import { inspectCheckpoint, inspectSafetensors, inspectState } from "./checkpoint.ts";
+import { detectTargets, type Kind, type Target } from "./detect.ts";
+import { inspectManifest, inspectRejects, inspectTruth } from "./json_files.ts";
+import { inspectMeasurements } from "./measurements.ts";
+import type { InspectOptions, Report } from "./report.ts";
+import { inspectMetrics, inspectRun } from "./run.ts";
+
+export { describeReports, type InspectOptions, type Report, reportsAsJson } from "./report.ts";
+
+type Inspector = (target: Target, options: InspectOptions) => Report | Promise<Report>;
+
+const INSPECTORS: Record<Kind, Inspector> = {
+  measurements: inspectMeasurements,
+  arrayRecord: inspectArrayRecords,
+  safetensors: inspectSafetensors,
+  checkpoint: inspectCheckpoint,
+  run: inspectRun,
+  manifest: inspectManifest,
+  truth: inspectTruth,
+  state: inspectState,
+  metrics: inspectMetrics,
+  rejects: inspectRejects,
+};
+/** Kinds whose files are summed up together when several are named. */
+const SUMMED = new Set<Kind>(["measurements", "arrayRecord"]);
+
+/**
+ * Inspects files and folders; data files of one kind are summed up in one report.
+ *
+ * @param paths What to inspect.
+ * @returns A report for each, in the order in which they were named.
+ * @throws {UserError} If a path does not exist or is of no known kind.
+ * @throws {FormatError} If a file is damaged.
+ */
+export async function inspect(paths: readonly string[], options: InspectOptions): Promise<Report[]> {
+  const targets: Target[] = [];
+  for (const target of paths.flatMap(detectTargets)) {
+    const same = SUMMED.has(target.kind) ? targets.find(({ kind }) => kind === target.kind) : undefined;
+    if (!same) {
+      targets.push(target);
+      continue;
+    }
+    same.files = [...new Set([...same.files, ...target.files])];
+    if (target.path !== same.path) same.path += `, ${target.path}`;
+  }
+  const reports: Report[] = [];
+  for (const target of targets) reports.push(await INSPECTORS[target.kind](target, options));
+  return reports;
+}

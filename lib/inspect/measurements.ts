@@ -1,0 +1,149 @@
+/**
+ * Inspects measurements Parquet: counts, ranges, RTT quantiles, and rows that could not be used.
+ *
+ * @module
+ */
+import { formatBytes } from "../cli/progress.ts";
+import { fingerprint } from "../files/inputs.ts";
+import { countRows, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
+import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
+import { RejectLog } from "../measurement/rejects.ts";
+import type { Target } from "./detect.ts";
+import { DistinctCount } from "./distinct_count.ts";
+import {
+  distributionAsJson,
+  formatDistribution,
+  formatShare,
+  formatTime,
+  type InspectOptions,
+  type Report,
+} from "./report.ts";
+import { splitOf } from "./split_of.ts";
+import { ValueHistogram } from "./value_histogram.ts";
+
+/**
+ * Reads all rows of the files.
+ *
+ * @throws {FormatError} If a file is damaged or lacks a needed column.
+ */
+export async function inspectMeasurements(target: Target, options: InspectOptions): Promise<Report> {
+  const rejects = new RejectLog();
+  const tally = new MeasurementTally(options.samples);
+  const numRows = await countRows(target.files);
+  for await (const batch of readMeasurements(target.files, { rejects })) {
+    options.signal?.throwIfAborted();
+    tally.add(batch);
+    options.onProgress?.(tally.numRowsRead, batch.path);
+  }
+  const sizeBytes = target.files.reduce((sum, file) => sum + fingerprint(file).sizeBytes, 0);
+  return tally.report(target, { numRows, sizeBytes, rejected: rejects.counts });
+}
+
+class MeasurementTally {
+  numRowsRead = 0;
+  readonly #numSamples: number;
+  readonly #sources = new DistinctCount();
+  readonly #destinations = new DistinctCount();
+  readonly #rttMs = new ValueHistogram();
+  readonly #rowsBySplit: Record<string, number> = {};
+  readonly #columns = new Set<string>();
+  readonly #samples: string[] = [];
+  #numRows = 0;
+  #numFailed = 0;
+  #numIpv6 = 0;
+  #numBackward = 0;
+  #firstUs = Infinity;
+  #lastUs = -Infinity;
+
+  constructor(numSamples: number) {
+    this.#numSamples = numSamples;
+  }
+
+  add(batch: SourcedBatch): void {
+    this.numRowsRead += batch.numRowsRead;
+    this.#numRows += batch.numRows;
+    const split = splitOf(batch.path);
+    if (split) this.#rowsBySplit[split] = (this.#rowsBySplit[split] ?? 0) + batch.numRows;
+    for (const { key, name } of OPTIONAL_COLUMNS) if (batch[key]) this.#columns.add(name);
+    for (let row = 0; row < batch.numRows; row++) {
+      const timeUs = batch.eventTimeUs[row];
+      if (row > 0 && timeUs < batch.eventTimeUs[row - 1]) this.#numBackward++;
+      if (timeUs < this.#firstUs) this.#firstUs = timeUs;
+      if (timeUs > this.#lastUs) this.#lastUs = timeUs;
+      if (batch.rttMs[row] < 0) this.#numFailed++;
+      else this.#rttMs.add(batch.rttMs[row]);
+      if (batch.ipVersion[row] === 6) this.#numIpv6++;
+      this.#sources.add(batch.srcAddr[row]);
+      this.#destinations.add(batch.dstAddr[row]);
+      if (this.#samples.length < this.#numSamples) this.#samples.push(describeRow(batch, row));
+    }
+  }
+
+  report(
+    { path, files }: Target,
+    { numRows, sizeBytes, rejected }: {
+      numRows: number;
+      sizeBytes: number;
+      rejected: Record<string, number>;
+    },
+  ): Report {
+    const n = this.#numRows;
+    const share = (count: number) => n === 0 ? 0 : count / n;
+    const reasons = Object.entries(rejected).map(([reason, count]) => `${reason} ${count}`).join(", ");
+    const splits = Object.entries(this.#rowsBySplit).map(([split, rows]) => `${split} ${rows}`).join(", ");
+    const facts: Report["facts"] = [
+      ["rows", `${numRows} in ${files.length} file${files.length > 1 ? "s" : ""}, ${formatBytes(sizeBytes)}`],
+      ...(splits ? [["splits", splits] as [string, string]] : []),
+      ["rejected", `${numRows - n}${reasons ? ` (${reasons})` : ""}`],
+      ["sources", `${this.#sources}`],
+      ["destinations", `${this.#destinations}`],
+      ["IPv6", formatShare(share(this.#numIpv6))],
+      ...(n > 0
+        ? [["time", `${formatTime(this.#firstUs)} to ${formatTime(this.#lastUs)}`] as [string, string]]
+        : []),
+      ["steps back in time", `${this.#numBackward}`],
+      ["no reply", formatShare(share(this.#numFailed))],
+      ["RTT", formatDistribution(this.#rttMs, "ms")],
+      ["further columns", [...this.#columns].join(", ") || "none"],
+    ];
+    return {
+      kind: "measurements",
+      path,
+      facts,
+      sections: [{ heading: "first rows", lines: this.#samples }],
+      json: {
+        files: files.length,
+        bytes: sizeBytes,
+        rows: numRows,
+        splits: this.#rowsBySplit,
+        rejected,
+        sources: this.#sources.count,
+        destinations: this.#destinations.count,
+        distinctCapped: this.#sources.isCapped || this.#destinations.isCapped,
+        ipv6Share: share(this.#numIpv6),
+        firstTime: n > 0 ? formatTime(this.#firstUs) : null,
+        lastTime: n > 0 ? formatTime(this.#lastUs) : null,
+        stepsBackInTime: this.#numBackward,
+        failedShare: share(this.#numFailed),
+        rttMs: distributionAsJson(this.#rttMs),
+        columns: [...this.#columns],
+        samples: this.#samples,
+      },
+    };
+  }
+}
+
+function describeRow(batch: SourcedBatch, row: number): string {
+  return describeMeasurement(
+    batch.eventTimeUs[row],
+    batch.srcAddr[row],
+    batch.dstAddr[row],
+    batch.rttMs[row],
+  );
+}
+
+/** A measurement as a line of text. */
+export function describeMeasurement(timeUs: number, src: string, dst: string, rttMs: number): string {
+  const result = rttMs < 0 ? "no reply" : `${Number(rttMs.toPrecision(6))} ms`;
+  return `${formatTime(timeUs)}  ${src} -> ${dst}  ${result}`;
+}

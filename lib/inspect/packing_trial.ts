@@ -1,0 +1,73 @@
+/**
+ * Packs probe rows as the trainer would, to show what it will see: tokens, and the share of padding.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import { BatchLoader } from "../loader/batches.ts";
+import { ArrayRecordRowSource } from "../loader/row_source.ts";
+import type { ArrayRecordReader } from "../records/array_record_reader.ts";
+import { MEASUREMENT_START, tokenName } from "../tokens/vocab_v2.ts";
+import type { InspectOptions } from "./report.ts";
+
+/** How many sequences are packed at most; enough to know the padding within a tenth of a percent. */
+const MAX_SEQUENCES = 256;
+
+/** What the packing gave. */
+export interface PackingTrial {
+  numSequences: number;
+  /** Share of positions that are padding, 0 to 1. */
+  paddingShare: number;
+  /** The first measurements of the first sequence, token by token. */
+  tokenSamples: string[];
+}
+
+/**
+ * Packs up to {@link MAX_SEQUENCES} sequences of the first epoch.
+ *
+ * @param path The folder, for error messages.
+ * @param readers The files, open; they stay open.
+ * @returns What was seen, or why the rows cannot be packed.
+ */
+export function tryPacking(
+  path: string,
+  readers: readonly ArrayRecordReader[],
+  { sequenceLength, seed, samples, signal }: InspectOptions,
+): PackingTrial | { problem: string } {
+  try {
+    const source = new ArrayRecordRowSource(path, readers);
+    const loader = BatchLoader.open(source, { seed, batchSize: 1, sequenceLength });
+    let numSequences = 0;
+    let numPadding = 0;
+    let tokenSamples: string[] = [];
+    while (numSequences < MAX_SEQUENCES && loader.position.epoch === 0) {
+      signal?.throwIfAborted();
+      const { tokens, numPaddingTokens } = loader.next();
+      if (numSequences === 0) {
+        tokenSamples = describeTokens(tokens.subarray(0, sequenceLength - numPaddingTokens), samples);
+      }
+      numSequences++;
+      numPadding += numPaddingTokens;
+    }
+    return { numSequences, paddingShare: numPadding / (numSequences * sequenceLength), tokenSamples };
+  } catch (error) {
+    // Rows that cannot be packed are a finding, not a failure of the inspection.
+    if (error instanceof UserError && !signal?.aborted) return { problem: error.message };
+    throw error;
+  }
+}
+
+/** The first measurements as `MeasurementStart SrcIpv4 192 0 2 1 …`; bytes as plain numbers. */
+function describeTokens(tokens: Uint16Array, numSamples: number): string[] {
+  const lines: string[] = [];
+  let words: string[] = [];
+  for (const token of tokens) {
+    if (token === MEASUREMENT_START && words.length > 0) {
+      lines.push(words.join(" "));
+      words = [];
+      if (lines.length >= numSamples) return lines;
+    }
+    words.push(tokenName(token).replace(/^byte /, ""));
+  }
+  return [...lines, ...(words.length > 0 && numSamples > 0 ? [words.join(" ")] : [])];
+}

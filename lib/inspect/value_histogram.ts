@@ -1,0 +1,61 @@
+/**
+ * Quantiles of any number of values in fixed memory.
+ *
+ * A value's bucket is its float32 form without the last 13 bits of the mantissa: buckets are ordered as the
+ * values are and 0.1 % wide, so that a quantile is off by at most 0.05 %. Minimum, maximum and mean are exact.
+ *
+ * @module
+ */
+
+const DROPPED_BITS = 13;
+const NUM_BUCKETS = 1 << (31 - DROPPED_BITS);
+
+/** A histogram of values of 0 or more. */
+export class ValueHistogram {
+  readonly #counts = new Float64Array(NUM_BUCKETS);
+  readonly #float = new Float32Array(1);
+  readonly #bits = new Uint32Array(this.#float.buffer);
+  #sum = 0;
+  #isIntegral = true;
+  /** Number of values. */
+  count = 0;
+  /** The least value; Infinity if there is none. */
+  min = Infinity;
+  /** The greatest value; -Infinity if there is none. */
+  max = -Infinity;
+
+  /** The mean of the values; NaN if there is none. */
+  get mean(): number {
+    return this.#sum / this.count;
+  }
+
+  /** Adds a value of 0 or more; others are left out. */
+  add(value: number): void {
+    if (!(value >= 0 && value < Infinity)) return;
+    this.#float[0] = value;
+    this.#counts[this.#bits[0] >>> DROPPED_BITS]++;
+    this.count++;
+    this.#sum += value;
+    this.#isIntegral &&= Number.isInteger(value);
+    if (value < this.min) this.min = value;
+    if (value > this.max) this.max = value;
+  }
+
+  /**
+   * The value that a share of all values does not exceed.
+   *
+   * @param q 0 to 1.
+   * @returns The middle of its bucket, within the least and the greatest value, whole if all values are; NaN if
+   *   there is none.
+   */
+  quantile(q: number): number {
+    if (this.count === 0) return NaN;
+    const rank = Math.min(this.count, Math.max(1, Math.ceil(q * this.count)));
+    let bucket = 0;
+    for (let seen = this.#counts[0]; seen < rank;) seen += this.#counts[++bucket];
+    if (bucket === 0) return this.min;
+    this.#bits[0] = bucket << DROPPED_BITS | 1 << (DROPPED_BITS - 1);
+    const middle = this.#isIntegral ? Math.floor(this.#float[0]) : this.#float[0];
+    return Math.min(this.max, Math.max(this.min, middle));
+  }
+}

@@ -1,0 +1,42 @@
+/**
+ * `inspect`: a summary of any file or folder of the chain.
+ *
+ * @module
+ */
+import { flag } from "../lib/cli/flags.ts";
+import { defineStage, runStage } from "../lib/cli/stage.ts";
+import { describeReports, inspect, reportsAsJson } from "../lib/inspect/inspect.ts";
+
+/** The stage `inspect`. */
+export const inspectStage = defineStage({
+  name: "inspect",
+  purpose: "summarises files or folders of the chain: counts, ranges, violations, samples; writes nothing.",
+  example: "data/rows --samples 3",
+  positionals: { placeholder: "PATH…", min: 1 },
+  flags: {
+    samples: flag.integer("how many rows, records and token samples to show", {
+      default: 5,
+      min: 0,
+      max: 1000,
+    }),
+    sequenceLength: flag.integer("length of the sequences that probe rows are packed into on trial, tokens", {
+      default: 1024,
+      min: 64,
+      max: 0xffff,
+    }),
+    onCorrupt: flag.choice(["error", "skip"], "what a damaged ArrayRecord chunk means; skip leaves it out", {
+      default: "error",
+    }),
+  },
+  async run(options, context, paths) {
+    using progress = context.progress("inspecting", { unit: "rows" });
+    const reports = await inspect(paths, {
+      ...options,
+      signal: context.signal,
+      onProgress: (done, path) => progress.update(done, path),
+    });
+    return { text: describeReports(reports), json: reportsAsJson(reports) };
+  },
+});
+
+if (import.meta.main) await runStage(inspectStage, Deno.args);
