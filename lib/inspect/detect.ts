@@ -161,10 +161,10 @@ function readHead(path: string, lengthBytes: number): Uint8Array {
     using file = Deno.openSync(path);
     const head = new Uint8Array(lengthBytes);
     let length = 0;
-    let count: number | null = 0;
-    while (count !== null && length < lengthBytes) {
+    while (length < lengthBytes) {
+      const count = file.readSync(head.subarray(length));
+      if (count === null) break;
       length += count;
-      count = length < lengthBytes ? file.readSync(head.subarray(length)) : null;
     }
     return head.subarray(0, length);
   } catch (error) {

@@ -1,0 +1,323 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError, UserError } from "../../lib/errors.ts";
+import { newManifest, writeManifest } from "../../lib/files/manifest.ts";
+import { describeReports, inspect, type InspectOptions, reportsAsJson } from "../../lib/inspect/inspect.ts";
+import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
+import { synthesize } from "../../lib/measurement/synth/synthesize.ts";
+import { parameterShapes } from "../../lib/model/config.ts";
+import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
+import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";
+import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
+import { loadConfig } from "../../lib/train/config.ts";
+
+const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };
+const START_US = 1_750_000_000_000_000;
+
+async function inFolder(run: (folder: string) => Promise<void>): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  try {
+    await run(folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+/** Inspects one path; the report as JSON and as text. */
+async function look(path: string, options: Partial<InspectOptions> = {}) {
+  const reports = await inspect([path], { ...OPTIONS, ...options });
+  const text = describeReports(reports);
+  assert(!/undefined|NaN|\[object/.test(text), text);
+  const json: Record<string, unknown> = JSON.parse(JSON.stringify(reportsAsJson(reports)));
+  assertEquals(json.stage, "inspect");
+  return { json, text };
+}
+
+function probeRow(src: string, timesS: number[], rttMs: number[]): ProbeRow {
+  const n = timesS.length;
+  return {
+    srcId: probeRowSrcId(src),
+    srcAddrs: [src],
+    dstAddrs: ["8.8.8.8", "9.9.9.9"],
+    srcIndex: new Int32Array(n),
+    dstIndex: Int32Array.from({ length: n }, (_, i) => i % 2),
+    ipVersion: new Int8Array(n).fill(4),
+    eventTimeUs: Float64Array.from(timesS, (timeS) => START_US + 1e6 * timeS),
+    rttMs: Float32Array.from(rttMs),
+  };
+}
+
+async function writeRecords(path: string, records: Uint8Array[]): Promise<void> {
+  const writer = await ArrayRecordWriter.create(path, { compression: "none" });
+  for (const record of records) writer.write(record);
+  writer.close();
+}
+
+Deno.test("inspect() counts measurements, failures and ranges of Parquet files", async () => {
+  await inFolder(async (folder) => {
+    for (const split of ["train", "val"]) {
+      const writer = MeasurementParquetWriter.create(join(folder, split, "shard-00000.parquet"));
+      writer.append({
+        numRows: 4,
+        eventTimeUs: Float64Array.of(START_US, START_US + 2e6, START_US + 1e6, START_US + 3e6),
+        srcAddr: ["1.1.1.1", "1.1.1.1", "2001:db8::1", "1.1.1.2"],
+        dstAddr: ["8.8.8.8", "9.9.9.9", "2001:db8::2", "8.8.8.8"],
+        ipVersion: Uint8Array.of(4, 4, 6, 4),
+        rttMs: Float64Array.of(10, -1, 30, 20),
+      });
+      writer.close();
+    }
+    const { json, text } = await look(folder);
+    const { rttMs, samples, bytes, ...rest } = json;
+    assertEquals(rest, {
+      stage: "inspect",
+      kind: "measurements",
+      path: folder,
+      files: 2,
+      rows: 8,
+      splits: { train: 4, val: 4 },
+      rejected: {},
+      sources: 3,
+      destinations: 3,
+      distinctCapped: false,
+      ipv6Share: 0.25,
+      firstTime: "2025-06-15T15:06:40Z",
+      lastTime: "2025-06-15T15:06:43Z",
+      stepsBackInTime: 2,
+      failedShare: 0.25,
+      columns: [],
+    });
+    assertEquals(rttMs, { min: 10, p50: 20, p90: 30, p99: 30, max: 30, mean: 20 });
+    assertEquals(samples, [
+      "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms",
+      "2025-06-15T15:06:42Z  1.1.1.1 -> 9.9.9.9  no reply",
+    ]);
+    assert(typeof bytes === "number" && bytes > 1000);
+    assertStringIncludes(text, "splits              train 4, val 4");
+  });
+});
+
+Deno.test("inspect() finds order violations, duplicates and small rows of probe rows", async () => {
+  await inFolder(async (folder) => {
+    const good = probeRow("1.1.1.1", [0, 60, 120, 600], [10, -1, 30, 20]);
+    const many = probeRow("1.1.1.2", Array.from({ length: 50 }, (_, i) => 60 * i), new Array(50).fill(5));
+    const backward = probeRow("1.1.1.3", [50, 10, 20], [1, 2, 3]);
+    const twice = probeRow("1.1.1.4", [5, 5, 5, 5], [1, 2, 1, 2]);
+    await writeRecords(
+      join(folder, "train", "train-00000-of-00001.arrayrecord"),
+      [good, many].map(encodeProbeRow),
+    );
+    await writeRecords(
+      join(folder, "val", "val-00000-of-00001.arrayrecord"),
+      [backward, twice].map(encodeProbeRow),
+    );
+    const { json, text } = await look(folder);
+    assertEquals(json.kind, "probe rows");
+    assertEquals(json.records, 4);
+    assertEquals(json.measurements, 61);
+    assertEquals(json.splits, {
+      train: { records: 2, measurements: 54 },
+      val: { records: 2, measurements: 7 },
+    });
+    assertEquals([json.orderViolations, json.duplicates, json.wrongRowTimes], [1, 2, 1]);
+    assertEquals(json.smallRowBelow, 4);
+    assertEquals(json.smallRowShare, 1 / 4);
+    assertEquals([json.groups, json.sources, json.destinations], [4, 4, 2]);
+    assertEquals(json.paddingShare, null);
+    assertStringIncludes(text, "not computed: ");
+
+    const train = await look(join(folder, "train"));
+    assertEquals([train.json.orderViolations, train.json.duplicates], [0, 0]);
+    const { paddingShare, packedSequences, tokenSamples, samples } = train.json;
+    assert(typeof paddingShare === "number" && paddingShare >= 0 && paddingShare < 0.5, `${paddingShare}`);
+    assert(Number(packedSequences) > 1);
+    assertEquals(samples, [
+      "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms",
+      "2025-06-15T15:07:40Z  1.1.1.1 -> 9.9.9.9  no reply",
+    ]);
+    assert(Array.isArray(tokenSamples) && tokenSamples.length === 2);
+    assert(/^MeasurementStart .*SrcIpv4 1 1 1 [12]/.test(tokenSamples[0]), tokenSamples[0]);
+    assertEquals((await look(join(folder, "train"))).json, train.json, "a second look");
+  });
+});
+
+Deno.test("inspect() shows the container of ArrayRecord files of anything else, and of empty ones", async () => {
+  await inFolder(async (folder) => {
+    await writeRecords(
+      join(folder, "a"),
+      ["abc", "", "0123456789012345678901234567890123456789"]
+        .map((text) => new TextEncoder().encode(text)),
+    );
+    const { json } = await look(folder);
+    assertEquals([json.kind, json.records, json.chunks, json.decodedBytes], ["records", 3, 3, 43]);
+    assertEquals(json.samples, ["3 B: 61 62 63", "0 B: "]);
+    await writeRecords(join(folder, "a"), []);
+    assertEquals((await look(join(folder, "a"))).json.records, 0);
+  });
+});
+
+Deno.test("inspect() leaves out a damaged chunk only when told to", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "a.arrayrecord");
+    const rows = [[0, 60], [120, 180], [240, 300]].map((times) => probeRow("1.1.1.1", times, [1, 2]));
+    await writeRecords(path, rows.map(encodeProbeRow));
+    const bytes = Deno.readFileSync(path);
+    bytes[1000] ^= 4;
+    Deno.writeFileSync(path, bytes);
+    await assertRejects(() => look(path), FormatError, "--on-corrupt skip");
+    const { json, text } = await look(path, { onCorrupt: "skip" });
+    assertEquals([json.corruptChunks, json.records, json.measurements], [1, 3, 4]);
+    assertStringIncludes(text, "damaged chunks      1, left out");
+  });
+});
+
+Deno.test("inspect() refuses a record that is no probe row among probe rows, naming it", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "a.arrayrecord");
+    await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1])), new Uint8Array(9)]);
+    await assertRejects(() => look(path), FormatError, `Cannot read ${path} at record 1: `);
+  });
+});
+
+Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", async () => {
+  await inFolder(async (run) => {
+    const config = loadConfig("demo", [
+      "model.numLayers=1",
+      "model.width=4",
+      "model.numHeads=1",
+      "model.headDim=4",
+    ]);
+    const shapes = parameterShapes(config.model);
+    const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
+    const weights = new Map([...shapes].map(([name, shape]) => [name, new Float32Array(size(shape))]));
+    const optimizer = new Map(
+      [...weights].flatMap(([name, data]) =>
+        ["exp_avg", "exp_avg_sq"].map((moment): [string, Float32Array] => [`${name}.${moment}`, data])
+      ),
+    );
+    for (const [step, evalLoss] of [[100, 2.5], [200, 3]]) {
+      const state = {
+        version: "0.0.0",
+        step,
+        seed: 3,
+        config,
+        dataFingerprint: "data",
+        position: { epoch: 0, block: 1, sequence: step, blockRows: 8 },
+        losses: [{ step, loss: 1.5 }],
+        evalLoss,
+        numSkippedSteps: 0,
+        numSkippedInRow: 0,
+      };
+      saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer }, { keep: 3 });
+    }
+    const records = [{ step: 100, "train/loss": 3 }, { step: 200, "train/loss": 2, "eval/loss": 2.5 }];
+    Deno.writeTextFileSync(join(run, "metrics.jsonl"), records.map((r) => JSON.stringify(r) + "\n").join(""));
+
+    const checkpoint = join(run, "checkpoints", "step-00000200");
+    const { json, text } = await look(checkpoint);
+    const numParameters = [...shapes.values()].reduce((sum, shape) => sum + size(shape), 0);
+    assertEquals([json.kind, json.step, json.evalLoss, json.parameters], [
+      "checkpoint",
+      200,
+      3,
+      numParameters,
+    ]);
+    assertEquals(json.tensors, Object.fromEntries([...shapes].sort(([a], [b]) => (a < b ? -1 : 1))));
+    assertEquals(json.config, JSON.parse(JSON.stringify(config)));
+    assertStringIncludes(text, "wte.weight");
+
+    const whole = (await look(run)).json;
+    assertEquals([whole.kind, whole.checkpoints, whole.bestCheckpoint], [
+      "run",
+      ["step-00000100", "step-00000200"],
+      "step-00000100",
+    ]);
+    assertEquals((whole.metrics as Record<string, unknown>)["train/loss"], {
+      count: 2,
+      first: 3,
+      last: 2,
+      min: 2,
+      max: 3,
+    });
+    assertEquals((await look(join(run, "checkpoints"))).json.kind, "run");
+    assertEquals((await look(join(run, "metrics.jsonl"))).json.lastStep, 200);
+    assertEquals((await look(join(checkpoint, "state.json"))).json.step, 200);
+    const tensors = await look(join(checkpoint, "model.safetensors"));
+    assertEquals([tensors.json.kind, tensors.json.elements], ["safetensors", numParameters]);
+
+    Deno.truncateSync(join(checkpoint, "model.safetensors"), 1000);
+    await assertRejects(() => look(checkpoint), FormatError, "model.safetensors");
+    Deno.removeSync(join(checkpoint, "model.safetensors"));
+    await assertRejects(() => look(checkpoint), UserError, "no such file");
+  });
+});
+
+Deno.test("inspect() reads what synth and other stages leave beside their output", async () => {
+  await inFolder(async (folder) => {
+    const output = join(folder, "s.parquet");
+    synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
+    const truth = (await look(join(folder, "s.truth.json"))).json;
+    assertEquals([truth.kind, truth.probeAddresses], ["truth", 5]);
+    assertEquals((await look(output)).json.rows, 300);
+
+    const manifest = newManifest({ stage: "shard", inputs: [], options: { ratios: "80,10,10" } });
+    writeManifest(join(folder, "manifest.json"), { ...manifest, rejected: { invalidRtt: 2 } });
+    const { json, text } = await look(join(folder, "manifest.json"));
+    assertEquals([json.kind, json.madeBy, json.complete], ["manifest", "shard", false]);
+    assertStringIncludes(text, "invalidRtt 2");
+
+    const reject = { reason: "invalidRtt", path: "a", row: 3 };
+    Deno.writeTextFileSync(join(folder, "rejects.jsonl"), `${JSON.stringify(reject)}\n`.repeat(3));
+    assertEquals((await look(join(folder, "rejects.jsonl"))).json.listed, { invalidRtt: 3 });
+  });
+});
+
+Deno.test("inspect() reports several kinds one after the other, and sums up files of one kind", async () => {
+  await inFolder(async (folder) => {
+    await writeRecords(join(folder, "a"), [new Uint8Array(1)]);
+    await writeRecords(join(folder, "b"), [new Uint8Array(2), new Uint8Array(3)]);
+    Deno.writeTextFileSync(join(folder, "metrics"), '{"step":1,"train/loss":2}\n');
+    const paths = ["a", "metrics", "b", "a"].map((name) => join(folder, name));
+    const json = reportsAsJson(await inspect(paths, OPTIONS));
+    assertEquals(json.kind, "several");
+    const reports = json.reports as Record<string, unknown>[];
+    assertEquals(reports.map(({ kind, files }) => [kind, files]), [["records", 2], ["metrics", undefined]]);
+    assertEquals(reports[0].records, 3);
+  });
+});
+
+Deno.test("inspect() says in one line what it does not know", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "x");
+    const cases: [string, string][] = [
+      ["", "it is empty"],
+      ["hello", "no known kind"],
+      ['{"a": 1}', "no known kind"],
+      ["[1, 2]", "no known kind"],
+      ['{"a": ', "no JSON"],
+      ["PAR1 and no more", "PAR1"],
+      ['[{"type":"ping","msm_id":1,"prb_id":2}]', "deno task import"],
+      ['{"type":"ping","msm_id":1}\n{"type":"ping","msm_id":1}\n', "deno task import"],
+    ];
+    for (const [content, message] of cases) {
+      Deno.writeTextFileSync(path, content);
+      const error = await assertRejects(() => look(path), UserError, "Cannot ", content);
+      assert(!error.message.includes("\n"), error.message);
+      if (message !== "PAR1") assertStringIncludes(error.message, message);
+    }
+    Deno.writeTextFileSync(path, "hello");
+    await assertRejects(() => look(folder), UserError, "none of its 1 files is known");
+    await assertRejects(() => look(join(folder, "none")), UserError, "no such file");
+    Deno.removeSync(path);
+    await assertRejects(() => look(folder), UserError, "check the path");
+  });
+});
+
+Deno.test("inspect() stops when it is aborted", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "a");
+    await writeRecords(path, [encodeProbeRow(probeRow("1.1.1.1", [0], [1]))]);
+    const reason = new UserError("stopped");
+    await assertRejects(() => look(path, { signal: AbortSignal.abort(reason) }), UserError, "stopped");
+  });
+});
