@@ -9,6 +9,8 @@
  * @module
  */
 
+import type { ModelConfig } from "../lib/model/config.ts";
+
 /** Half the distance from 1 to the next float32: the relative error of one rounding. */
 export const UNIT_ROUNDOFF = 2 ** -24;
 
@@ -61,4 +63,20 @@ export function expressionTolerance(numUlps: number, magnitude = 0): Tolerance {
 /** The tolerance of two errors on top of each other. */
 export function addTolerances(a: Tolerance, b: Tolerance): Tolerance {
   return { relative: a.relative + b.relative, absolute: a.absolute + b.absolute };
+}
+
+/**
+ * For losses and gradients of the whole model: every matrix product, attention and norm on the longest path adds
+ * its roundings, forward and backward.
+ *
+ * @param config The model's extents.
+ * @param magnitude The largest absolute value of the tensor compared.
+ */
+export function modelTolerance(
+  config: Pick<ModelConfig, "numLayers" | "width" | "numHeads" | "headDim" | "mlpWidth" | "sequenceLength">,
+  magnitude: number,
+): Tolerance {
+  const { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength } = config;
+  const block = 4 * width + numHeads * headDim + mlpWidth + headDim + sequenceLength;
+  return sumTolerance(2 * (numLayers * block + width), magnitude);
 }

@@ -22,8 +22,8 @@ export const modelConfigSchema = z.strictObject({
   width: extent,
   /** Attention heads, H. */
   numHeads: extent,
-  /** Width of one head, D. */
-  headDim: extent.max(128),
+  /** Width of one head, D: one that the attention kernels are written for. */
+  headDim: z.literal([32, 64, 128]),
   /** Width of the hidden layer of the MLP, M. */
   mlpWidth: extent,
   /** Longest sequence, T, in tokens; positions are u16 in a batch. */
@@ -53,12 +53,12 @@ export function parseModelConfig(value: unknown): ModelConfig {
 }
 
 /**
- * Checks what the schema alone cannot: rows are read as vec4, and rotary halves need an even head.
+ * Checks what the schema alone cannot: kernels read rows as vec4.
  *
  * @throws {ConfigError} Naming the key.
  */
 export function checkModelConfig(config: ModelConfig): void {
-  for (const key of ["width", "headDim", "mlpWidth"] as const) {
+  for (const key of ["width", "mlpWidth"] as const) {
     if (config[key] % 4 !== 0) {
       throw new ConfigError(`model.${key}`, `found ${config[key]}, a multiple of 4 was wanted`);
     }

@@ -15,7 +15,8 @@ type MuonConfig = Extract<GroupConfig, { kind: "muon" }>;
 
 /** mu of a step: rises linearly from the initial momentum over the warm-up, then stays. @param stepIndex From 0. */
 export function momentumAt(stepIndex: number, config: MuonConfig): number {
-  const share = Math.min(1, stepIndex / Math.max(1, config.momentumWarmupSteps));
+  const { momentumWarmupSteps } = config;
+  const share = stepIndex < momentumWarmupSteps ? stepIndex / momentumWarmupSteps : 1;
   return (1 - share) * config.initialMomentum + share * config.momentum;
 }
 

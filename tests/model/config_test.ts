@@ -27,10 +27,10 @@ Deno.test("parameterShapes() names every weight as PyTorch's state dict does, [o
   const shapes = parameterShapes(tinyConfig({ numLayers: 1 }));
   assertEquals(Object.fromEntries(shapes), {
     "wte.weight": [267, 16],
-    "blocks.0.attn.q_proj.weight": [16, 16],
-    "blocks.0.attn.k_proj.weight": [16, 16],
-    "blocks.0.attn.v_proj.weight": [16, 16],
-    "blocks.0.attn.o_proj.weight": [16, 16],
+    "blocks.0.attn.q_proj.weight": [64, 16],
+    "blocks.0.attn.k_proj.weight": [64, 16],
+    "blocks.0.attn.v_proj.weight": [64, 16],
+    "blocks.0.attn.o_proj.weight": [16, 64],
     "blocks.0.mlp.up_proj.weight": [24, 16],
     "blocks.0.mlp.down_proj.weight": [16, 24],
     "lm_head.weight": [267, 16],
@@ -51,6 +51,7 @@ Deno.test("parseModelConfig() refuses wrong values, with what was wanted", () =>
   assertConfigError({ numLayers: 1.5 }, "model.numLayers", "found 1.5, an integer was wanted");
   assertConfigError({ width: "64" }, "model.width", 'found "64", a number was wanted');
   assertConfigError({ width: 30 }, "model.width", "found 30, a multiple of 4 was wanted");
+  assertConfigError({ headDim: 48 }, "model.headDim", "found 48, 32 or 64 or 128 was wanted");
   assertConfigError({ activation: "relu" }, "model.activation", "relu2 or gelu or silu was wanted");
   assertConfigError({ mlpWidth: undefined }, "model.mlpWidth", "found nothing, a number was wanted");
   assertConfigError({ sequenceLength: 65536 }, "model.sequenceLength", "at most 65535 was wanted");

@@ -13,7 +13,7 @@ export function tinyConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
     numLayers: 2,
     width: 16,
     numHeads: 2,
-    headDim: 8,
+    headDim: 32,
     mlpWidth: 24,
     sequenceLength: 12,
     vocabulary: "v2",

@@ -1,5 +1,6 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { ConfigError } from "../../lib/errors.ts";
+import { momentumAt } from "../../lib/optim/muon.ts";
 import { groupOf, parseOptimConfig } from "../../lib/optim/config.ts";
 
 const GROUP = { kind: "adamw", learningRate: 0.1 };
@@ -48,6 +49,33 @@ Deno.test("parseOptimConfig() refuses wrong keys and values by their dotted path
     "optim.groups.head.learningRate",
     "found -1, more than 0 was wanted",
   );
+});
+
+Deno.test("parseOptimConfig() takes Muon for the matrices only", () => {
+  const muon = { kind: "muon", learningRate: 0.02 };
+  assertEquals(parseOptimConfig({ groups: { ...GROUPS, matrices: muon } }).groups.matrices, {
+    kind: "muon",
+    learningRate: 0.02,
+    momentum: 0.95,
+    initialMomentum: 0.85,
+    momentumWarmupSteps: 300,
+    weightDecay: 0.1,
+  });
+  assertConfigError({ groups: { ...GROUPS, head: muon } }, "optim.groups.head.kind", "adamw was wanted");
+  assertConfigError(
+    { groups: { ...GROUPS, matrices: { ...muon, beta1: 0.5 } } },
+    "optim.groups.matrices.beta1",
+    "the key is unknown; known are kind, learningRate, momentum,",
+  );
+});
+
+Deno.test("momentumAt() rises linearly over the warm-up and stays", () => {
+  const { matrices } =
+    parseOptimConfig({ groups: { ...GROUPS, matrices: { kind: "muon", learningRate: 1 } } }).groups;
+  assert(matrices.kind === "muon");
+  const actual = [0, 150, 300, 1000].map((step) => momentumAt(step, matrices));
+  actual.forEach((value, i) => assertAlmostEquals(value, [0.85, 0.9, 0.95, 0.95][i], 1e-12));
+  assertEquals(momentumAt(0, { ...matrices, momentumWarmupSteps: 0 }), 0.95);
 });
 
 Deno.test("groupOf() tells embedding, head and the matrices apart", () => {

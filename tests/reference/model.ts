@@ -8,6 +8,7 @@
  */
 import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
 import { ACTIVATION, ACTIVATION_SLOPE } from "./activation.ts";
+import { attention, attentionBackward, type AttentionProblem } from "./attention.ts";
 import { embedding, embeddingBackward } from "./embedding.ts";
 import { gemm } from "./gemm.ts";
 import { rmsNorm, rmsNormBackward } from "./rms_norm.ts";
@@ -33,8 +34,6 @@ interface LayerActivations {
   v: Float64Array;
   qRotated: Float64Array;
   kRotated: Float64Array;
-  /** (B, H, T, T) attention weights. */
-  weights: Float64Array;
   attention: Float64Array;
   xMiddle: Float64Array;
   xMiddleNorm: Float64Array;
@@ -85,76 +84,10 @@ function rotate(config: ModelConfig, x: Float64Array, sign: number): Float64Arra
   return y;
 }
 
-/** Calls `visit` for every (query row, key row) pair of a head that may attend, with the head's offset. */
-function forEachHead(
-  config: ModelConfig,
-  numSequences: number,
-  visit: (sequence: number, head: number) => void,
-): void {
-  for (let b = 0; b < numSequences; b++) {
-    for (let h = 0; h < config.numHeads; h++) visit(b, h);
-  }
-}
-
-function attend(
-  config: ModelConfig,
-  batch: ReferenceBatch,
-  { q, k, v }: { q: Float64Array; k: Float64Array; v: Float64Array },
-): { weights: Float64Array; out: Float64Array } {
-  const { numHeads: H, headDim: D, sequenceLength: T } = config;
-  const B = batch.tokens.length / T;
-  const out = new Float64Array(q.length);
-  const weights = new Float64Array(B * H * T * T);
-  forEachHead(config, B, (b, h) => {
-    const at = (t: number) => ((b * T + t) * H + h) * D;
-    for (let t = 0; t < T; t++) {
-      const row = ((b * H + h) * T + t) * T;
-      const start = batch.segmentStart[b * T + t];
-      let sum = 0;
-      for (let s = start; s <= t; s++) {
-        let score = 0;
-        for (let i = 0; i < D; i++) score += q[at(t) + i] * k[at(s) + i];
-        sum += weights[row + s] = Math.exp(score / Math.sqrt(D));
-      }
-      for (let s = start; s <= t; s++) {
-        weights[row + s] /= sum;
-        for (let i = 0; i < D; i++) out[at(t) + i] += weights[row + s] * v[at(s) + i];
-      }
-    }
-  });
-  return { weights, out };
-}
-
-function attendBackward(
-  config: ModelConfig,
-  { qRotated: q, kRotated: k, v, weights }: LayerActivations,
-  dOut: Float64Array,
-): { dq: Float64Array; dk: Float64Array; dv: Float64Array } {
-  const { numHeads: H, headDim: D, sequenceLength: T } = config;
-  const [dq, dk, dv] = [0, 1, 2].map(() => new Float64Array(q.length));
-  forEachHead(config, q.length / (T * H * D), (b, h) => {
-    const at = (t: number) => ((b * T + t) * H + h) * D;
-    for (let t = 0; t < T; t++) {
-      const row = ((b * H + h) * T + t) * T;
-      const dWeights = new Float64Array(t + 1);
-      let mean = 0;
-      for (let s = 0; s <= t; s++) {
-        for (let i = 0; i < D; i++) {
-          dWeights[s] += dOut[at(t) + i] * v[at(s) + i];
-          dv[at(s) + i] += weights[row + s] * dOut[at(t) + i];
-        }
-        mean += weights[row + s] * dWeights[s];
-      }
-      for (let s = 0; s <= t; s++) {
-        const dScore = weights[row + s] * (dWeights[s] - mean) / Math.sqrt(D);
-        for (let i = 0; i < D; i++) {
-          dq[at(t) + i] += dScore * k[at(s) + i];
-          dk[at(s) + i] += dScore * q[at(t) + i];
-        }
-      }
-    }
-  });
-  return { dq, dk, dv };
+function attentionProblem(config: ModelConfig, batch: ReferenceBatch): AttentionProblem {
+  const { sequenceLength, numHeads, headDim } = config;
+  const batchSize = batch.tokens.length / sequenceLength;
+  return { batchSize, sequenceLength, numHeads, headDim, segmentStart: Uint32Array.from(batch.segmentStart) };
 }
 
 /** The forward pass of a batch. */
@@ -171,14 +104,14 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
       gemm({ kind: "NT", m: rows, n: HD, k: C }, xNorm, weight(`attn.${name}`))
     );
     const [qRotated, kRotated] = [q, k].map((y) => rotate(config, config.qkNorm ? rmsNorm(y, D).y : y, 1));
-    const { weights: attentionWeights, out } = attend(config, batch, { q: qRotated, k: kRotated, v });
+    const { out } = attention(attentionProblem(config, batch), { q: qRotated, k: kRotated, v });
     const xMiddle = gemm({ kind: "NT", m: rows, n: C, k: HD }, out, weight("attn.o"));
     addInto(xMiddle, x);
     const xMiddleNorm = rmsNorm(xMiddle, C).y;
     const hidden = gemm({ kind: "NT", m: rows, n: M, k: C }, xMiddleNorm, weight("mlp.up"));
     const activated = hidden.map(ACTIVATION[config.activation]);
     layers.push({
-      ...{ x, xNorm, q, k, v, qRotated, kRotated, weights: attentionWeights, attention: out },
+      ...{ x, xNorm, q, k, v, qRotated, kRotated, attention: out },
       ...{ xMiddle, xMiddleNorm, hidden, activated },
     });
     x = gemm({ kind: "NT", m: rows, n: C, k: M }, activated, weight("mlp.down"));
@@ -249,7 +182,8 @@ export function referenceBackward(
 
     const dAttention = gemm({ kind: "NN", m: rows, n: HD, k: C }, dx, weight("attn.o"));
     gradients.set(name("attn.o"), gemm({ kind: "TN", m: C, n: HD, k: rows }, dx, saved.attention));
-    const { dq, dk, dv } = attendBackward(config, saved, dAttention);
+    const attended = { q: saved.qRotated, k: saved.kRotated, v: saved.v };
+    const { q: dq, k: dk, v: dv } = attentionBackward(attentionProblem(config, batch), attended, dAttention);
     const unrotate = (d: Float64Array, input: Float64Array) =>
       config.qkNorm ? rmsNormBackward(input, rotate(config, d, -1), D) : rotate(config, d, -1);
     const dNorm = new Float64Array(rows * C);

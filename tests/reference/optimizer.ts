@@ -1,0 +1,55 @@
+/** The whole optimizer step in float64: clipping, schedule, and each group's rule. @module */
+import { type ModelConfig, parameterShapes } from "../../lib/model/config.ts";
+import { groupOf, type OptimConfig } from "../../lib/optim/config.ts";
+import { momentumAt } from "../../lib/optim/muon.ts";
+import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/optim/schedule.ts";
+import { adamW } from "./adamw.ts";
+import { clipGradients } from "./clip.ts";
+import type { Weights } from "./model.ts";
+import { muon } from "./muon.ts";
+
+/** Trains float64 weights. */
+export class ReferenceOptimizer {
+  /** Checkpoint name (`wte.weight.exp_avg`) -> values. */
+  readonly state: Weights = new Map();
+
+  /** @param weights The start; changed by every step. */
+  constructor(
+    readonly config: OptimConfig,
+    readonly weights: Weights,
+    readonly run: { model: ModelConfig; totalSteps: number },
+  ) {}
+
+  /** One step. @param gradients Scaled in place where they are clipped. */
+  step(stepIndex: number, gradients: Weights): void {
+    clipGradients(gradients.values(), this.config.maxGradientNorm);
+    const { model, totalSteps } = this.run;
+    const rateFactor = widthFactor(model.width) * learningRateFactor(stepIndex, totalSteps, this.config);
+    for (const [name, shape] of parameterShapes(model)) {
+      const rule = this.config.groups[groupOf(name)];
+      const parameter = this.#value(this.weights, name, shape);
+      const gradient = this.#value(gradients, name, shape);
+      const learningRate = rule.learningRate * rateFactor;
+      const weightDecay = rule.weightDecay * weightDecayFactor(stepIndex, totalSteps);
+      if (rule.kind === "adamw") {
+        const [expAvg, expAvgSq] = ["exp_avg", "exp_avg_sq"].map((moment) =>
+          this.#value(this.state, `${name}.${moment}`, shape)
+        );
+        const at = { ...rule, learningRate, weightDecay, step: stepIndex + 1 };
+        const after = adamW({ parameter, expAvg, expAvgSq }, gradient, at);
+        this.weights.set(name, after.parameter);
+        this.state.set(`${name}.exp_avg`, after.expAvg).set(`${name}.exp_avg_sq`, after.expAvgSq);
+      } else {
+        const momentum = this.#value(this.state, `${name}.momentum`, shape);
+        const at = { momentum: momentumAt(stepIndex, rule), learningRate, weightDecay };
+        const after = muon({ parameter, momentum }, gradient, { shape, at });
+        this.weights.set(name, after.parameter);
+        this.state.set(`${name}.momentum`, after.momentum);
+      }
+    }
+  }
+
+  #value(values: Weights, name: string, [rows, columns]: readonly number[]): Float64Array {
+    return values.get(name) ?? new Float64Array(rows * columns);
+  }
+}
