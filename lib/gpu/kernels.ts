@@ -18,6 +18,9 @@ import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text"
 import muon_normalize from "../../kernels/muon_normalize.wgsl" with { type: "text" };
 import muon_polynomial from "../../kernels/muon_polynomial.wgsl" with { type: "text" };
 import muon_update from "../../kernels/muon_update.wgsl" with { type: "text" };
+import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text" };
+import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
+import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
 import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
 import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
 import attention_backward_key_subgroup8 from "../../kernels/attention_backward_key_subgroup8.wgsl" with {
@@ -43,6 +46,9 @@ export { LANES_SUBGROUP, LANES_WORKGROUP };
 
 /** Every registered kernel: the file's name without `.wgsl` -> its text. */
 export const KERNEL_SOURCES = {
+  cross_entropy,
+  qk_norm_rope_backward,
+  qk_norm_rope_forward,
   rms_norm_forward,
   activation_backward,
   activation_forward,
