@@ -9,7 +9,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { UserError } from "../errors.ts";
+import { explainFileError, UserError } from "../errors.ts";
 import { removeStaleTemporaries, writeJsonAtomic } from "../files/atomic.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import {
@@ -64,6 +64,7 @@ export class OutputRun {
       inputs: start.inputs.map((path) => fingerprint(path)),
       options: start.options,
     });
+    makeFolder(folder);
     removeStaleTemporaries(folder, { only: MANIFEST });
     const earlier = openOutputFolder(folder, manifest, { overwrite: start.overwrite });
     const run = new OutputRun(folder, earlier ?? manifest);
@@ -108,7 +109,7 @@ export class OutputRun {
   /** Makes the spill folder anew. */
   beginSpill(): void {
     this.removeSpill();
-    Deno.mkdirSync(join(this.folder, SPILL), { recursive: true });
+    makeFolder(join(this.folder, SPILL));
   }
 
   /** Records that all rows are divided: from now on a rerun does not read the input again. */
@@ -118,8 +119,15 @@ export class OutputRun {
   ): void {
     this.manifest.counts = found.counts;
     this.manifest.rejected = found.rejected;
-    writeManifest(join(this.folder, MANIFEST), this.manifest);
+    this.#write();
     writeJsonAtomic(join(this.folder, SPILL, "index.json"), state);
+  }
+
+  /** Empties the folder if the run failed before there was anything worth keeping. */
+  discardIfUseless(): void {
+    if (this.manifest.outputs.length > 0 || this.earlierSpill()) return;
+    this.removeSpill();
+    Deno.removeSync(join(this.folder, MANIFEST));
   }
 
   /** Opens the finished spill file. */
@@ -141,7 +149,7 @@ export class OutputRun {
     this.manifest.outputs = [...this.manifest.outputs.filter(({ path }) => path !== name), output];
     const startMs = performance.now();
     if (startMs < this.#nextWriteMs) return;
-    writeManifest(join(this.folder, MANIFEST), this.manifest);
+    this.#write();
     const endMs = performance.now();
     this.#nextWriteMs = endMs + (endMs - startMs) / MANIFEST_TIME_SHARE;
   }
@@ -174,7 +182,14 @@ export class OutputRun {
     this.manifest.counts = { ...this.manifest.counts, splits };
     this.manifest.outputs.sort((a, b) => (a.path < b.path ? -1 : 1));
     this.manifest.complete = true;
-    writeManifest(join(this.folder, MANIFEST), this.manifest);
+    this.#write();
+  }
+
+  /** Writes the manifest with its keys in one order, whether it was made or read. */
+  #write(): void {
+    const { stage, version, inputs, options, counts, rejected, outputs, complete } = this.manifest;
+    const manifest = { stage, version, inputs, options, counts, rejected, outputs, complete };
+    writeManifest(join(this.folder, MANIFEST), manifest);
   }
 
   /** Forgets recorded outputs that are no longer there, and what was left under temporary names. */
@@ -192,5 +207,18 @@ export class OutputRun {
       if (entry.isDirectory) removeStaleTemporaries(join(this.folder, entry.name));
     }
     removeStaleTemporaries(this.folder);
+  }
+}
+
+function makeFolder(path: string): void {
+  if (exists(path) && !Deno.statSync(path).isDirectory) {
+    throw new UserError(
+      `Cannot write to ${path}: it is a file, a folder was wanted; choose another --output`,
+    );
+  }
+  try {
+    Deno.mkdirSync(path, { recursive: true });
+  } catch (error) {
+    throw explainFileError(error, `write to ${path}`);
   }
 }

@@ -72,7 +72,12 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
         hooks.onProgress?.(phase, done, total);
       },
     };
-    await writeShards(definition, run, watched);
+    try {
+      await writeShards(definition, run, watched);
+    } catch (error) {
+      run.discardIfUseless();
+      throw error;
+    }
     run.finish(sumBySplit(run));
   }
   const seconds = (performance.now() - startMs) / 1000;

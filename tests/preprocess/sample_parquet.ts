@@ -44,11 +44,13 @@ export function sampleBatch(options: SampleOptions): MeasurementBatch {
     const version = probe % 3 === 2 ? 6 : 4;
     const day = random.below(28);
     const prefix = version === 4 ? `10.${probe >> 8}.${probe & 255}.` : `2001:db8:${probe.toString(16)}::`;
-    const destination = random.below(numDestinations);
+    const destination = 1 + random.below(numDestinations);
     // Whole seconds within few minutes a day, so that there are equal times.
     batch.eventTimeUs[row] = FIRST_TIME_US + day * DAY_US + random.below(600) * 1e6;
     batch.srcAddr.push(prefix + (day < 20 ? 1 : 2));
-    batch.dstAddr.push(version === 4 ? `192.0.2.${destination}` : `2001:db8:ffff::${destination.toString(16)}`);
+    batch.dstAddr.push(
+      version === 4 ? `192.0.2.${destination}` : `2001:db8:ffff::${destination.toString(16)}`,
+    );
     batch.ipVersion[row] = version;
     batch.rttMs[row] = random.below(20) === 0 ? -1 : 1 + 100 * random.float64();
     (batch.msmId ?? batch.rttMs)[row] = 1000 + random.below(50);

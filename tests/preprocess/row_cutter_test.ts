@@ -1,0 +1,105 @@
+import { assert, assertEquals, assertLessOrEqual } from "@std/assert";
+import {
+  makeGroup,
+  nameColumns,
+  type ProbeColumns,
+  probeSchema,
+} from "../../lib/preprocess/probe_columns.ts";
+import { RECORD_OVERHEAD_BYTES, RowCutter } from "../../lib/preprocess/row_cutter.ts";
+import { addressToWords, KeyKind } from "../../lib/preprocess/source_key.ts";
+import { makeColumn } from "../../lib/preprocess/spill.ts";
+import { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";
+import { parseAddress } from "../../lib/tokens/ip.ts";
+
+const WHERE = { path: "test" };
+
+/** `numRows` measurements from 10.0.0.1 to `numDestinations` addresses in turn, a second apart. */
+function columnsOf(numRows: number, numDestinations: number): ProbeColumns {
+  const columns = nameColumns(probeSchema("src_addr").map((column) => makeColumn(column, numRows)));
+  for (let row = 0; row < numRows; row++) {
+    const destination = row % numDestinations;
+    columns.timeUs[row] = 1e15 + row * 1e6;
+    columns.rttMs[row] = row % 7 === 0 ? -1 : row / 8;
+    columns.version[row] = 4;
+    columns.src.set([0, 0, 0, 0x0a000001], 4 * row);
+    columns.dst.set([0, 0, 0, 0xc0000000 + destination], 4 * row);
+  }
+  return columns;
+}
+
+function cut(
+  columns: ProbeColumns,
+  numRows: number,
+  maxBytes: number,
+): { records: Uint8Array[]; rows: ProbeRow[] } {
+  const records: Uint8Array[] = [];
+  const cutter = new RowCutter(maxBytes, (row) => records.push(encodeProbeRow(row)));
+  cutter.beginGroup(makeGroup(columns.group, 0, KeyKind.IPV4, 0));
+  for (let row = 0; row < numRows; row++) cutter.push(columns, row);
+  cutter.flush();
+  return { records, rows: records.map((record) => decodeProbeRow(record, WHERE)) };
+}
+
+Deno.test("RowCutter cuts at measurement boundaries in time order and keeps every record below the limit", () => {
+  for (const numDestinations of [1, 50, 5000]) {
+    for (const maxBytes of [2 * RECORD_OVERHEAD_BYTES, 20_000, 100_000]) {
+      const columns = columnsOf(5000, numDestinations);
+      const { records, rows } = cut(columns, 5000, maxBytes);
+      assert(records.length > 1);
+      records.forEach((record, i) => {
+        assertLessOrEqual(record.length, maxBytes);
+        // All but the last are as full as the reckoning of the overhead allows.
+        if (i < records.length - 1) {
+          assert(record.length > maxBytes - RECORD_OVERHEAD_BYTES, `${record.length}`);
+        }
+      });
+      assertEquals(rows.flatMap((row) => Array.from(row.eventTimeUs)), Array.from(columns.timeUs));
+      assertEquals(rows.flatMap((row) => Array.from(row.rttMs)), Array.from(columns.rttMs));
+    }
+  }
+});
+
+Deno.test("RowCutter makes one record of a group that fits", () => {
+  const columns = columnsOf(5000, 50);
+  const { records, rows } = cut(columns, 5000, 8e6);
+  assertEquals(records.length, 1);
+  assertEquals(rows[0].srcId, probeRowSrcId("10.0.0.1"));
+  assertEquals(rows[0].srcAddrs, ["10.0.0.1"]);
+  assertEquals(rows[0].dstAddrs.length, 50);
+  assertEquals(rows[0].dstAddrs[rows[0].dstIndex[49]], "192.0.0.49");
+});
+
+Deno.test("RowCutter starts a new record with each group, with dictionaries of its own", () => {
+  const columns = columnsOf(6, 3);
+  const bytes = parseAddress("2001:db8::5");
+  assert(bytes);
+  for (let row = 3; row < 6; row++) {
+    addressToWords(bytes, columns.src, 4 * row);
+    columns.version[row] = 6;
+  }
+  const rows: ProbeRow[] = [];
+  const cutter = new RowCutter(8e6, (row) => rows.push(decodeProbeRow(encodeProbeRow(row), WHERE)));
+  for (let row = 0; row < 6; row++) {
+    if (row % 3 === 0) cutter.beginGroup(makeGroup(columns.group, 4 * row, columns.version[row], 0));
+    cutter.push(columns, row);
+  }
+  cutter.flush();
+  cutter.flush();
+  assertEquals(rows.map((row) => row.srcAddrs), [["10.0.0.1"], ["2001:db8::5"]]);
+  assertEquals(rows.map((row) => row.srcId), ["10.0.0.1", "2001:db8::5"].map(probeRowSrcId));
+  assertEquals(Array.from(rows[1].ipVersion), [6, 6, 6]);
+  assertEquals(rows[1].dstAddrs, ["::c000:0", "::c000:1", "::c000:2"]);
+});
+
+Deno.test("RowCutter names a group of prb_id by the probe id and lists all its addresses", () => {
+  const columns = columnsOf(3, 3);
+  columns.src.set([0, 0, 0, 0x0a000002], 8);
+  const rows: ProbeRow[] = [];
+  const cutter = new RowCutter(8e6, (row) => rows.push(decodeProbeRow(encodeProbeRow(row), WHERE)));
+  cutter.beginGroup(makeGroup(Uint32Array.of(0, 0, 2, 6042), 0, KeyKind.PROBE, 0));
+  for (let row = 0; row < 3; row++) cutter.push(columns, row);
+  cutter.flush();
+  assertEquals(rows[0].srcId, (2n << 32n) + 6042n);
+  assertEquals(rows[0].srcAddrs, ["10.0.0.1", "10.0.0.2"]);
+  assertEquals(Array.from(rows[0].srcIndex), [0, 0, 1]);
+});

@@ -1,0 +1,163 @@
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import fc from "fast-check";
+import { UsageError, UserError } from "../../lib/errors.ts";
+import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
+import { AddressInterner, ProbeInterner } from "../../lib/preprocess/source_key.ts";
+import {
+  type KeyedBatch,
+  parseRatios,
+  SPLIT_MODES,
+  SplitAssigner,
+  type SplitMode,
+  type SplitRatios,
+} from "../../lib/preprocess/splits.ts";
+import { FIRST_TIME_US, sampleBatch } from "./sample_parquet.ts";
+
+const RATIOS: SplitRatios = [0.8, 0.1, 0.1];
+const ROWS = sampleBatch({ numRows: 20_000, numProbes: 900, numDestinations: 60 });
+const RANGE_US = [Math.min(...ROWS.eventTimeUs), Math.max(...ROWS.eventTimeUs)] as const;
+
+function keyOf(batch: MeasurementBatch, seed = 0): KeyedBatch {
+  const addresses = new AddressInterner(seed);
+  const srcId = Uint32Array.from(batch.srcAddr, (text) => addresses.idOf(text));
+  const dstId = Uint32Array.from(batch.dstAddr, (text) => addresses.idOf(text));
+  return { batch, addresses, srcId, dstId, groups: addresses, groupId: srcId };
+}
+
+function assign(
+  batch: MeasurementBatch,
+  mode: SplitMode,
+  options: { seed?: number; ratios?: SplitRatios } = {},
+) {
+  const { seed = 0, ratios = RATIOS } = options;
+  const plan = { mode, ratios, seed, timeRangeUs: RANGE_US };
+  return new SplitAssigner(plan).assign(keyOf(batch, seed));
+}
+
+/** The same rows in another order. */
+function permute(batch: MeasurementBatch, order: readonly number[]): MeasurementBatch {
+  const pick = (values: Float64Array | undefined) => Float64Array.from(order, (row) => (values ?? [])[row]);
+  return {
+    numRows: order.length,
+    eventTimeUs: pick(batch.eventTimeUs),
+    srcAddr: order.map((row) => batch.srcAddr[row]),
+    dstAddr: order.map((row) => batch.dstAddr[row]),
+    ipVersion: Uint8Array.from(order, (row) => batch.ipVersion[row]),
+    rttMs: pick(batch.rttMs),
+    msmId: pick(batch.msmId),
+    prbId: pick(batch.prbId),
+  };
+}
+
+/** Asserts that rows with equal names are in the same split; returns the number of names per split. */
+function assertTogether(names: string[], splits: Uint8Array): number[] {
+  const splitOf = new Map<string, number>();
+  names.forEach((name, row) => {
+    assertEquals(splitOf.get(name) ?? splits[row], splits[row], `${name} is in two splits`);
+    splitOf.set(name, splits[row]);
+  });
+  return [0, 1, 2].map((split) => [...splitOf.values()].filter((value) => value === split).length);
+}
+
+/** Asserts that counts are as likely as the ratios: each within five standard deviations. */
+function assertShares(counts: number[], ratios: SplitRatios): void {
+  const total = counts.reduce((sum, count) => sum + count, 0);
+  counts.forEach((count, split) => {
+    const deviation = Math.sqrt(total * ratios[split] * (1 - ratios[split]));
+    assertAlmostEquals(count, total * ratios[split], 5 * deviation, `split ${split} of ${total}`);
+  });
+}
+
+Deno.test("SplitAssigner.assign() keeps a source in one split and near the ratios when the mode is probe", () => {
+  const splits = assign(ROWS, "probe");
+  assertShares(assertTogether(ROWS.srcAddr, splits), RATIOS);
+  const uneven: SplitRatios = [0.5, 0.2, 0.3];
+  assertShares(assertTogether(ROWS.srcAddr, assign(ROWS, "probe", { ratios: uneven })), uneven);
+});
+
+Deno.test("SplitAssigner.assign() keeps a probe in one split when the groups are probes", () => {
+  const probes = new ProbeInterner(0);
+  const prbId = ROWS.prbId ?? new Float64Array(0);
+  const keyed = { ...keyOf(ROWS), groups: probes, groupId: Uint32Array.from(prbId, (id) => probes.idOf(id)) };
+  const splits = new SplitAssigner({ mode: "probe", ratios: RATIOS, seed: 0 }).assign(keyed);
+  assertShares(assertTogether(Array.from(prbId, String), splits), RATIOS);
+});
+
+Deno.test("SplitAssigner.assign() keeps a pair in one split in both directions when the mode is pair", () => {
+  const reversed = { ...ROWS, srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr };
+  const splits = assign(ROWS, "pair");
+  assertEquals(assign(reversed, "pair"), splits);
+  const names = ROWS.srcAddr.map((src, row) => [src, ROWS.dstAddr[row]].sort().join(" "));
+  assertShares(assertTogether(names, splits), RATIOS);
+});
+
+Deno.test("SplitAssigner.assign() keeps (msm_id, event_time) in one split when the mode is row", () => {
+  const names = Array.from(ROWS.eventTimeUs, (timeUs, row) => `${ROWS.msmId?.[row]} ${timeUs}`);
+  const splits = assign(ROWS, "row");
+  assertShares(assertTogether(names, splits), RATIOS);
+  const sourcesInTest = new Set(ROWS.srcAddr.filter((_, row) => splits[row] === 2));
+  assert(sourcesInTest.size > 500, "a split by row does not keep sources together");
+});
+
+Deno.test("SplitAssigner.assign() puts the end of the time span into test when the mode is time", () => {
+  const splits = assign(ROWS, "time");
+  const spanUs = RANGE_US[1] - RANGE_US[0];
+  for (let row = 0; row < ROWS.numRows; row++) {
+    const fraction = (ROWS.eventTimeUs[row] - FIRST_TIME_US - (RANGE_US[0] - FIRST_TIME_US)) / spanUs;
+    assertEquals(splits[row], fraction < 0.8 ? 0 : fraction < 0.8 + 0.1 ? 1 : 2);
+  }
+  const lastOf = (split: number) => Math.max(...ROWS.eventTimeUs.filter((_, row) => splits[row] === split));
+  const firstOf = (split: number) => Math.min(...ROWS.eventTimeUs.filter((_, row) => splits[row] === split));
+  assert(lastOf(0) < firstOf(1) && lastOf(1) < firstOf(2));
+});
+
+Deno.test("SplitAssigner.assign() does not depend on the order of the rows", () => {
+  const small = permute(ROWS, Array.from({ length: 200 }, (_, i) => i * 7));
+  const orders = fc.shuffledSubarray(Array.from({ length: 200 }, (_, i) => i), { minLength: 1 });
+  for (const mode of SPLIT_MODES) {
+    const whole = assign(small, mode);
+    fc.assert(
+      fc.property(orders, (order) => {
+        assertEquals(assign(permute(small, order), mode), Uint8Array.from(order, (row) => whole[row]));
+      }),
+      { numRuns: 20 },
+    );
+  }
+});
+
+Deno.test("SplitAssigner.assign() gives another split when the seed is another, except by time", () => {
+  for (const mode of ["probe", "row", "pair"] as const) {
+    assertNotEquals(assign(ROWS, mode), assign(ROWS, mode, { seed: 1 }));
+  }
+  assertEquals(assign(ROWS, "time"), assign(ROWS, "time", { seed: 1 }));
+});
+
+Deno.test("SplitAssigner.assign() leaves a split empty when its ratio is 0", () => {
+  for (const mode of SPLIT_MODES) {
+    assertEquals(new Set(assign(ROWS, mode, { ratios: [1, 0, 0] })), new Set([0]));
+    assertEquals(new Set(assign(ROWS, mode, { ratios: [0.7, 0.3, 0] })), new Set([0, 1]));
+    assertEquals(new Set(assign(ROWS, mode, { ratios: [0.7, 0, 0.3] })), new Set([0, 2]));
+  }
+});
+
+Deno.test("SplitAssigner.assign() keeps two spellings of an address together", () => {
+  const rows = { ...permute(ROWS, [0, 0]), srcAddr: ["2001:DB8:0:0::1", "2001:db8::1"] };
+  const keyed = keyOf(rows);
+  assertEquals(keyed.addresses.hashes.slice(0, 4), keyed.addresses.hashes.slice(4, 8));
+  const splits = assign(rows, "pair");
+  assertEquals(splits[0], splits[1]);
+});
+
+Deno.test("SplitAssigner() throws when the mode is time and there is no span", () => {
+  const plan = { mode: "time", ratios: RATIOS, seed: 0 } as const;
+  assertThrows(() => new SplitAssigner(plan), UserError, "there are no rows");
+  assertThrows(() => new SplitAssigner({ ...plan, timeRangeUs: [5, 5] }), UserError, "1970-01-01");
+});
+
+Deno.test("parseRatios() normalizes three numbers and refuses anything else", () => {
+  assertEquals(parseRatios("80,10,10"), [0.8, 0.1, 0.1]);
+  assertEquals(parseRatios(" 1, 1 ,2"), [0.25, 0.25, 0.5]);
+  for (const text of ["", "1,2", "1,2,3,4", "a,1,1", "0,1,1", "-1,1,1", "1,,1", "1,Infinity,1"]) {
+    assertThrows(() => parseRatios(text), UsageError, "Cannot use --ratios");
+  }
+});
