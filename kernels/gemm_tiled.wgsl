@@ -102,10 +102,16 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   for (var k = 0u; k < params.k; k += TILE_K) {
     workgroupBarrier();
     if (carries) {
-      for (var i = 0u; i < 4u; i++) {
-        tile_a[(a_at.y * 4u + i) * TILE4 + a_at.x] = next_a[i];
-        tile_b[(b_at.y * 4u + i) * TILE4 + b_at.x] = next_b[i];
-      }
+      let to_a = a_at.y * 4u * TILE4 + a_at.x;
+      let to_b = b_at.y * 4u * TILE4 + b_at.x;
+      tile_a[to_a] = next_a[0];
+      tile_a[to_a + TILE4] = next_a[1];
+      tile_a[to_a + 2u * TILE4] = next_a[2];
+      tile_a[to_a + 3u * TILE4] = next_a[3];
+      tile_b[to_b] = next_b[0];
+      tile_b[to_b + TILE4] = next_b[1];
+      tile_b[to_b + 2u * TILE4] = next_b[2];
+      tile_b[to_b + 3u * TILE4] = next_b[3];
     }
     workgroupBarrier();
     next_a = load_a(row + a_at.x * 4u, k + TILE_K + a_at.y * 4u);

@@ -90,9 +90,9 @@ function readEarlier(path: string): Map<string, number> {
   }
 }
 
-/** The stage. */
-export const stage: Stage = defineStageGroup("bench", "how fast this machine runs the program", [
+/** The `bench` stage. */
+export const benchStage: Stage = defineStageGroup("bench", "how fast this machine runs the program", [
   kernelsStage,
 ]);
 
-if (import.meta.main) await runStage(stage, Deno.args);
+if (import.meta.main) await runStage(benchStage, Deno.args);

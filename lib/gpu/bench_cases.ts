@@ -5,6 +5,7 @@
  */
 import type { BenchCase, BenchMemory } from "./bench.ts";
 import { addActivation, addActivationBackward } from "./ops/activation.ts";
+import { addAttention, addAttentionBackward, type AttentionShape } from "./ops/attention.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "./ops/adamw.ts";
 import { addEmbedding, addEmbeddingBackward } from "./ops/embedding.ts";
 import { addGemm, type GemmKind } from "./ops/gemm.ts";
@@ -24,6 +25,8 @@ export function kernelCases(): BenchCase[] {
     ...LAYERS.flatMap(([width, outputs]) => layerCases(width, outputs)),
     gemmCase("NT", 1, 640, 640),
     gemmCase("NT", 8, 640, 2560),
+    ...attentionCases({ batchSize: 8, sequenceLength: 256, numHeads: 4, headDim: 32 }),
+    ...attentionCases({ batchSize: 2, sequenceLength: 1024, numHeads: 10, headDim: 64 }),
     ...rowCases(128),
     ...rowCases(640),
     ...elementwiseCases(ROWS * 512),
@@ -50,6 +53,45 @@ function gemmCase(kind: GemmKind, m: number, n: number, k: number): BenchCase {
       return (program) => addGemm(program, { kind, m, n, k, a, b, c });
     },
   };
+}
+
+/** One segment a sequence, so the causal half of T x T: two products of 2 D a pair forward, five backward. */
+function attentionCases(shape: AttentionShape): BenchCase[] {
+  const { batchSize, sequenceLength, numHeads, headDim } = shape;
+  const tokens = [batchSize, sequenceLength];
+  const perHead = [...tokens, numHeads];
+  const numPairs = batchSize * numHeads * sequenceLength * (sequenceLength + 1) / 2;
+  const name = `${batchSize} x ${sequenceLength}, ${numHeads} heads of ${headDim}`;
+  const inputs = (memory: BenchMemory) => {
+    const [q, k, v, out] = ["q", "k", "v", "out"].map((label) =>
+      memory.float32(label, [...perHead, headDim])
+    );
+    const segmentStart = memory.uint32("segmentStart", tokens, 1);
+    return { ...shape, q, k, v, out, segmentStart, logSumExp: memory.float32("logSumExp", perHead) };
+  };
+  return [
+    {
+      name: `attention ${name}`,
+      unit: "GFLOP/s",
+      work: numPairs * 2 * 2 * headDim,
+      prepare(memory) {
+        const args = inputs(memory);
+        return (program) => addAttention(program, args);
+      },
+    },
+    {
+      name: `attention backward ${name}`,
+      unit: "GFLOP/s",
+      work: numPairs * 5 * 2 * headDim,
+      prepare(memory) {
+        const [dOut, dq, dk, dv] = ["dOut", "dq", "dk", "dv"].map((label) =>
+          memory.float32(label, [...perHead, headDim])
+        );
+        const args = { ...inputs(memory), dOut, dq, dk, dv, delta: memory.float32("delta", perHead) };
+        return (program) => addAttentionBackward(program, args);
+      },
+    },
+  ];
 }
 
 /** A case of `length` elements in so many float32 tensors of that length. */

@@ -37,6 +37,18 @@ testOnEachDevice("addSum() equals the float64 sum, stored or accumulated", async
   }
 });
 
+testOnEachDevice("addSum() counts every element once", async (bench) => {
+  for (const length of LENGTHS) {
+    // Small integers, whose sums float32 holds exactly.
+    const data = Float64Array.from({ length }, (_, i) => 1 + i % 3);
+    const [x, out] = [bench.input("x", [length], data), bench.output("out", [1])];
+    await bench.run((program) => addSum(program, { x, length, out }));
+    const [actual] = await bench.read(out);
+    assertEquals(actual[0], total(data), `sum of ${length}`);
+    bench.clear();
+  }
+});
+
 testOnEachDevice("addSumOfSquares() equals the float64 sum over all inputs", async (bench) => {
   const data = LENGTHS.map((length) => randomNormal(`x${length}`, length));
   const inputs = data.map((values) => bench.input(`x${values.length}`, [values.length], values));

@@ -13,8 +13,10 @@ import type { Tolerance } from "../tolerances.ts";
 
 /** Words before and after each tensor; 64 words keep its offset a multiple of 256 bytes. */
 const GUARD_WORDS = 64;
-/** A NaN with a payload of ours: reading it poisons a result, overwriting it is seen. */
-const GUARD = 0x7fc0_9a4d;
+/** Around an input: a NaN, so that reading it poisons a result. */
+const INPUT_GUARD = 0x7fc0_9a4d;
+/** Around an output: a finite number (-2.56e37), since arithmetic on a NaN could leave its bits as they are. */
+const OUTPUT_GUARD = 0xfd9a_4d01;
 
 /** Runs a test on a device with subgroups, and on one without them. */
 export function testOnEachDevice(name: string, body: (bench: KernelBench) => Promise<void>): void {
@@ -71,8 +73,9 @@ export class KernelBench {
     this.#tensors.forEach(({ tensor, input }, i) => {
       const words = new Uint32Array(contents[i].buffer);
       const end = GUARD_WORDS + tensorLength(tensor);
+      const guard = input ? INPUT_GUARD : OUTPUT_GUARD;
       const isGuard = (index: number) => index < GUARD_WORDS || index >= end;
-      const at = words.findIndex((word, index) => isGuard(index) && word !== GUARD);
+      const at = words.findIndex((word, index) => isGuard(index) && word !== guard);
       assert(at < 0, `guard word ${at - (at < end ? GUARD_WORDS : end)} of ${tensor.label} was overwritten`);
       if (input) assertEquals(words.subarray(GUARD_WORDS, end), input, `${tensor.label} was changed`);
     });
@@ -92,7 +95,8 @@ export class KernelBench {
     const length = tensorLength({ shape });
     assertEquals(data.length, length, `data of ${label}`);
     // A multiple of 4 words, so that a binding of vec4 elements ends where the guard ends.
-    const words = new Uint32Array(GUARD_WORDS * 2 + Math.ceil(length / 4) * 4).fill(GUARD);
+    const words = new Uint32Array(GUARD_WORDS * 2 + Math.ceil(length / 4) * 4)
+      .fill(isInput ? INPUT_GUARD : OUTPUT_GUARD);
     words.set(new Uint32Array(data.buffer, data.byteOffset, length), GUARD_WORDS);
     const whole = this.gpu.tensorFrom(label, [words.length], words);
     const tensor: Tensor = { label, shape, buffer: whole.buffer, offsetBytes: GUARD_WORDS * 4 };

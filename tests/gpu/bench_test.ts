@@ -1,0 +1,46 @@
+import { assert, assertEquals, assertGreater } from "@std/assert";
+import { type BenchCase, BenchMemory, measureCase } from "../../lib/gpu/bench.ts";
+import { kernelCases } from "../../lib/gpu/bench_cases.ts";
+import { Gpu } from "../../lib/gpu/device.ts";
+import { addActivation } from "../../lib/gpu/ops/activation.ts";
+import { Program } from "../../lib/gpu/program.ts";
+import { KernelRegistry } from "../../lib/gpu/registry.ts";
+
+Deno.test("kernelCases() have different names and run", async () => {
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  const cases = kernelCases();
+  assertEquals(new Set(cases.map(({ name }) => name)).size, cases.length);
+  for (const { name, work, prepare } of cases) {
+    using memory = new BenchMemory(gpu);
+    const program = new Program(registry, name);
+    prepare(memory)(program);
+    program.run();
+    assertGreater(work, 0);
+    await registry.ready();
+    await gpu.finish();
+  }
+});
+
+Deno.test("measureCase() gives a median between the slowest and the fastest batch", async () => {
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  const length = 65_536;
+  for (const unit of ["GFLOP/s", "ns/element"] as const) {
+    const benchCase: BenchCase = {
+      name: "relu2",
+      unit,
+      work: length,
+      prepare(memory) {
+        const args = { u: memory.float32("u", [length]), h: memory.float32("h", [length]), length };
+        return (program) => addActivation(program, { ...args, kind: "relu2" });
+      },
+    };
+    const row = await measureCase(registry, benchCase, { seconds: 0.05 });
+    const better = unit === "GFLOP/s" ? row.fastest - row.slowest : row.slowest - row.fastest;
+    assert(better >= 0 && row.median > 0, JSON.stringify(row));
+    const [low, high] = [row.slowest, row.fastest].sort((a, b) => a - b);
+    assert(low <= row.median && row.median <= high, JSON.stringify(row));
+    assertGreater(row.repetitions, 6);
+  }
+});
