@@ -7,11 +7,14 @@ import type { BenchCase, BenchMemory } from "./bench.ts";
 import { addActivation, addActivationBackward } from "./ops/activation.ts";
 import { addAttention, addAttentionBackward, type AttentionShape } from "./ops/attention.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "./ops/adamw.ts";
+import { addCrossEntropy } from "./ops/cross_entropy.ts";
 import { addEmbedding, addEmbeddingBackward } from "./ops/embedding.ts";
 import { addGemm, type GemmKind } from "./ops/gemm.ts";
+import { addQkNormRope, addQkNormRopeBackward } from "./ops/qk_norm_rope.ts";
 import { addSumOfSquares } from "./ops/reduce.ts";
 import { addRmsNorm, addRmsNormBackward } from "./ops/rms_norm.ts";
 import type { Program } from "./program.ts";
+import type { Tensor } from "./tensor.ts";
 
 /** Rows of a micro-batch of the demo preset: 8 sequences of 256 tokens. */
 const ROWS = 2048;
@@ -29,6 +32,8 @@ export function kernelCases(): BenchCase[] {
     ...attentionCases({ batchSize: 2, sequenceLength: 1024, numHeads: 10, headDim: 64 }),
     ...rowCases(128),
     ...rowCases(640),
+    ...headCases({ numHeads: 4, headDim: 32, sequenceLength: 256 }),
+    crossEntropyCase(),
     ...elementwiseCases(ROWS * 512),
   ];
 }
@@ -98,7 +103,7 @@ function attentionCases(shape: AttentionShape): BenchCase[] {
 function elementCase(
   name: string,
   length: number,
-  prepare: (memory: BenchMemory, tensor: (label: string) => ReturnType<BenchMemory["float32"]>) => (
+  prepare: (memory: BenchMemory, tensor: (label: string) => Tensor) => (
     program: Program,
   ) => void,
 ): BenchCase {
@@ -140,6 +145,42 @@ function rowCases(width: number): BenchCase[] {
       return (program) => addEmbeddingBackward(program, { ...args, ...shape, vocabSize });
     }),
   ];
+}
+
+function headCases(heads: { numHeads: number; headDim: number; sequenceLength: number }): BenchCase[] {
+  const width = heads.numHeads * heads.headDim;
+  const shape = { ...heads, rows: ROWS, norm: true };
+  const inputs = (memory: BenchMemory, tensor: (label: string) => Tensor) => ({
+    ...shape,
+    x: tensor("x"),
+    scale: memory.float32("scale", [ROWS, heads.numHeads]),
+  });
+  const name = `${ROWS} x ${heads.numHeads} heads of ${heads.headDim}`;
+  return [
+    elementCase(`qkNorm and RoPE ${name}`, ROWS * width, (memory, tensor) => {
+      const args = { ...inputs(memory, tensor), y: tensor("y") };
+      return (program) => addQkNormRope(program, args);
+    }),
+    elementCase(`qkNorm and RoPE backward ${name}`, ROWS * width, (memory, tensor) => {
+      const args = { ...inputs(memory, tensor), dy: tensor("dy"), dx: tensor("dx") };
+      return (program) => addQkNormRopeBackward(program, args);
+    }),
+  ];
+}
+
+function crossEntropyCase(): BenchCase {
+  const [vocabSize, stride] = [267, 268];
+  return elementCase(`cross-entropy and gradient ${ROWS} x ${vocabSize}`, ROWS * stride, (memory, tensor) => {
+    const args = {
+      logits: tensor("logits"),
+      dLogits: tensor("dLogits"),
+      targets: memory.uint32("targets", [ROWS], vocabSize),
+      lossMask: memory.uint32("lossMask", [ROWS], 2),
+      losses: memory.float32("losses", [ROWS]),
+      weight: memory.float32("weight", [1]),
+    };
+    return (program) => addCrossEntropy(program, { ...args, softcap: 15, rows: ROWS, vocabSize, stride });
+  });
 }
 
 function elementwiseCases(length: number): BenchCase[] {
