@@ -102,7 +102,7 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
     const good = probeRow("1.1.1.1", [0, 60, 120, 600], [10, -1, 30, 20]);
     const many = probeRow("1.1.1.2", Array.from({ length: 50 }, (_, i) => 60 * i), new Array(50).fill(5));
     const backward = probeRow("1.1.1.3", [50, 10, 20], [1, 2, 3]);
-    const twice = probeRow("1.1.1.4", [5, 5, 5, 5], [1, 2, 1, 2]);
+    const twice = probeRow("1.1.1.4", [5, 5, 5, 5, 5], [1, 2, 1, 2, 7]);
     await writeRecords(
       join(folder, "train", "train-00000-of-00001.arrayrecord"),
       [good, many].map(encodeProbeRow),
@@ -114,10 +114,10 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
     const { json, text } = await look(folder);
     assertEquals(json.kind, "probe rows");
     assertEquals(json.records, 4);
-    assertEquals(json.measurements, 61);
+    assertEquals(json.measurements, 62);
     assertEquals(json.splits, {
       train: { records: 2, measurements: 54 },
-      val: { records: 2, measurements: 7 },
+      val: { records: 2, measurements: 8 },
     });
     assertEquals([json.orderViolations, json.duplicates, json.wrongRowTimes], [1, 2, 1]);
     assertEquals(json.smallRowBelow, 4);
@@ -181,12 +181,7 @@ Deno.test("inspect() refuses a record that is no probe row among probe rows, nam
 
 Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", async () => {
   await inFolder(async (run) => {
-    const config = loadConfig("demo", [
-      "model.numLayers=1",
-      "model.width=4",
-      "model.numHeads=1",
-      "model.headDim=4",
-    ]);
+    const config = loadConfig("demo", ["model.numLayers=1"]);
     const shapes = parameterShapes(config.model);
     const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
     const weights = new Map([...shapes].map(([name, shape]) => [name, new Float32Array(size(shape))]));

@@ -197,3 +197,25 @@ Deno.test("ArrayRecordReader refuses files whose checksums are right and whose c
     }
   });
 });
+
+Deno.test("ArrayRecordReader refuses a chunk at an impossible place or with something in its padding", async () => {
+  await withFile({ compression: "none" }, async (path) => {
+    const long = new Uint8Array(70_000);
+    const entry = { offsetBytes: 65_546, decodedSizeBytes: 70_000, numRecords: 1 };
+    const at = chunkEnd(64, long.length + 5, 1);
+    const footer = simple(encodeFooter({ numRecords: 1, writerOptions: "", chunks: [entry] }));
+    await forge(path, [simple([long]), footer, pad, simple(encodePostscript(at)), pad]);
+    await assertRejects(() => readAll(path), FormatError, "no chunk can begin here");
+
+    // 100 records take 100 bytes of the file, whatever their data.
+    const empty = { ...simple([]), n: 100 };
+    const chunk = { offsetBytes: 64, decodedSizeBytes: 0, numRecords: 100 };
+    const index = simple(encodeFooter({ numRecords: 100, writerOptions: "", chunks: [chunk] }));
+    await forge(path, [empty, index, pad, simple(encodePostscript(164)), pad]);
+    await assertRejects(() => readAll(path), FormatError, "a size is cut off");
+    const bytes = Deno.readFileSync(path);
+    bytes[160] = 1;
+    Deno.writeFileSync(path, bytes);
+    await assertRejects(() => readAll(path), FormatError, "the padding of a chunk is not zero");
+  });
+});

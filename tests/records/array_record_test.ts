@@ -129,6 +129,24 @@ for (const compression of ["none", "zstd", "brotli"] as const) {
 }
 
 Deno.test(
+  "ArrayRecordWriter pads to the end of the block, wherever the index ends",
+  withFolder(async (folder) => {
+    const path = join(folder, "a");
+    const overheads = new Set<number>();
+    // The index ends at, before and behind the block's end, and where no padding chunk's header fits.
+    for (let size = 65_230; size < 65_290; size++) {
+      const record = goldenRecord(1, size);
+      const { numBytes } = await write(path, [record], { compression: "none" });
+      using reader = await ArrayRecordReader.open(path);
+      assertSameBytes(reader.read(0), record, `record of ${size} bytes`);
+      assertEquals(numBytes % 65536, 0);
+      overheads.add(numBytes / 65536);
+    }
+    assertEquals(overheads, new Set([2, 3]));
+  }),
+);
+
+Deno.test(
   "ArrayRecordWriter writes equal bytes for equal records",
   withFolder(async (folder) => {
     for (const compression of ["none", "zstd", "brotli"] as const) {

@@ -123,7 +123,7 @@ for (const compression of COMPRESSIONS) {
   });
 }
 
-Deno.test("encodeSimpleChunk() writes one zstd frame, whatever the compressed size", () => {
+Deno.test("encodeSimpleChunk() writes one zstd frame that states its size, whatever the compressed size", () => {
   let state = 1;
   const noise = Uint8Array.from({ length: 200_000 }, (_, i) => {
     state = (state * 1103515245 + 12345) & 0x7fffffff;
@@ -131,10 +131,12 @@ Deno.test("encodeSimpleChunk() writes one zstd frame, whatever the compressed si
   });
   for (const size of [1000, 20_000, 30_000, 65_511, 100_000, 200_000]) {
     const data = encodeSimpleChunk([noise.subarray(0, size)], "zstd");
-    const magics = data.filter((_, i) =>
+    const frames = [...data.keys()].filter((i) =>
       data[i] === 0x28 && data[i + 1] === 0xb5 && data[i + 2] === 0x2f && data[i + 3] === 0xfd
-    ).length;
-    assertEquals(magics, 2, `frames (sizes and values) of ${size} bytes`);
+    );
+    assertEquals(frames.length, 2, `frames (sizes and values) of ${size} bytes`);
+    // RFC 8878, 3.1.1.1.1: a frame states its content's size by the size flag or as a single segment.
+    for (const frame of frames) assertEquals((data[frame + 4] & 0xe0) > 0, true, `size of ${size} bytes`);
   }
 });
 
