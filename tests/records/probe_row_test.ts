@@ -73,11 +73,15 @@ Deno.test("decodeProbeRow() gives back what encodeProbeRow() was given, at any a
   );
 });
 
-Deno.test("encodeProbeRow() writes equal bytes for equal rows, whatever was written before", () => {
+Deno.test("encodeProbeRow() writes equal bytes for equal rows, whatever was written before", async () => {
   const before = encodeProbeRow(example);
   fc.assert(fc.property(probeRow, (row) => encodeProbeRow(row).length > 0), { numRuns: 10 });
-  new Dictionary(new Utf8(), new Int32());
   assertEquals(encodeProbeRow(structuredClone(example)), before);
+  // Another instance of the module, loaded after apache-arrow has given ids to other dictionaries.
+  for (let i = 0; i < 5; i++) new Dictionary(new Utf8(), new Int32());
+  const url = new URL("../../lib/records/probe_row.ts?again", import.meta.url).href;
+  const again: { encodeProbeRow: typeof encodeProbeRow } = await import(url);
+  assertEquals(again.encodeProbeRow(example), before);
 });
 
 Deno.test("encodeProbeRow() writes the columns of the format", () => {
@@ -100,8 +104,6 @@ Deno.test("encodeProbeRow() writes the columns of the format", () => {
     "ip_version Int8",
     "rtt Float32",
   ]);
-  // Given by hand: apache-arrow's own count depends on what the process encoded before.
-  assertEquals(inner.schema.fields.slice(1, 3).map((field) => (field.type as Dictionary).id), [0, 1]);
   assertEquals(inner.toArray().map((m) => m.dst_addr), ["203.0.113.9", "198.51.100.7", "203.0.113.9"]);
 });
 
