@@ -138,16 +138,18 @@ export function decodeSimpleChunk(
   const sizesLength = readVarint(reader);
   const sizesBegin = 1 + reader.pos;
   if (sizesLength > data.length - sizesBegin) throw new ChunkError("the sizes of the records are cut off");
-  // A size takes at most 10 bytes, the longest varint.
-  const sizes = new BinaryReader(
-    decompress(data.subarray(sizesBegin, sizesBegin + sizesLength), letter, 10 * header.numRecords),
-  );
   const values = decompress(data.subarray(sizesBegin + sizesLength), letter, header.decodedSizeBytes);
   if (values.length !== header.decodedSizeBytes) {
     throw new ChunkError(
       `a chunk has ${values.length} bytes of records, ${header.decodedSizeBytes} are said`,
     );
   }
+  // The size of a lone record is known already; to decompress it would take as long as the record.
+  if (header.numRecords === 1 && letter !== LETTER.none) return [values];
+  // A size takes at most 10 bytes, the longest varint.
+  const sizes = new BinaryReader(
+    decompress(data.subarray(sizesBegin, sizesBegin + sizesLength), letter, 10 * header.numRecords),
+  );
   const records: Uint8Array[] = [];
   let begin = 0;
   for (let i = 0; i < header.numRecords; i++) {
