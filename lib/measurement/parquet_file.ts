@@ -1,42 +1,28 @@
 /**
- * A Parquet file opened for reading column by column, row group by row group; every fault of its bytes becomes
- * a {@link FormatError} that names the file.
+ * A Parquet file opened for reading: its footer, and where the columns of its row groups lie. Every fault of its
+ * bytes becomes a {@link FormatError} that names the file.
  *
- * Format: https://parquet.apache.org/docs/file-format/ ; decoding is hyparquet's.
+ * Format: https://parquet.apache.org/docs/file-format/ ; the footer is read by hyparquet.
  *
  * @module
  */
-import { zstdDecompressSync } from "node:zlib";
 import {
   type AsyncBuffer,
-  type Compressors,
-  type DecodedArray,
+  type ColumnMetaData,
   type FileMetaData,
   parquetMetadataAsync,
-  type ParquetParsers,
-  parquetScan,
   type SchemaElement,
 } from "hyparquet";
-import { compressors as otherCompressors } from "hyparquet-compressors";
 import { explainFileError, FormatError, UserError } from "../errors.ts";
+import type { ByteSource, ColumnChunkRange } from "./parquet_column.ts";
 
 const MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"
 const SMALLEST_FILE_BYTES = 12;
 
-const compressors: Compressors = {
-  ...otherCompressors,
-  ZSTD: (page, numBytes) => zstdDecompressSync(page, { maxOutputLength: Math.max(1, numBytes) }),
-};
-
-/** Timestamps as microseconds since 1970 in a number (exact below 2^53), without a Date in between. */
-const parsers: Partial<ParquetParsers> = {
-  timestampFromMilliseconds: (ms) => Number(ms) * 1000,
-  timestampFromMicroseconds: (us) => Number(us),
-  timestampFromNanoseconds: (ns) => Math.floor(Number(ns / 1000n)),
-};
-
 /** One row group: which rows of the file it holds. */
 export interface RowGroupRange {
+  /** Its number in the file, from 0. */
+  index: number;
   firstRow: number;
   numRows: number;
 }
@@ -49,16 +35,24 @@ export class ParquetFile {
 
   private constructor(
     readonly path: string,
-    readonly file: FileBuffer,
+    readonly source: FileBuffer,
     readonly metadata: FileMetaData,
   ) {
     this.#columns = flatColumns(metadata);
     let firstRow = 0;
-    this.rowGroups = metadata.row_groups.map((group) => {
-      const range = { firstRow, numRows: Number(group.num_rows) };
+    this.rowGroups = metadata.row_groups.map((group, index) => {
+      const range = { index, firstRow, numRows: Number(group.num_rows) };
       firstRow += range.numRows;
       return range;
     }).filter(({ numRows }) => numRows > 0);
+    if (firstRow !== this.numRows) {
+      throw new FormatError(
+        `its row groups have ${firstRow} rows and the footer says ${this.numRows}; make it again`,
+        {
+          path,
+        },
+      );
+    }
   }
 
   /**
@@ -71,7 +65,7 @@ export class ParquetFile {
     const file = FileBuffer.open(path);
     try {
       checkMagic(file);
-      const metadata = await parquetMetadataAsync(file, { parsers, geoparquet: false });
+      const metadata = await parquetMetadataAsync(file, { geoparquet: false });
       return new ParquetFile(path, file, metadata);
     } catch (error) {
       file[Symbol.dispose]();
@@ -95,43 +89,32 @@ export class ParquetFile {
   }
 
   /**
-   * Reads one column of one row group; nulls are null or undefined.
+   * Where a column of a row group lies.
    *
-   * @throws {FormatError} If the bytes are not what the footer says.
+   * @throws {FormatError} If the footer does not say it.
    */
-  async readColumn(name: string, { firstRow, numRows }: RowGroupRange): Promise<DecodedArray> {
-    try {
-      const scan = await parquetScan({
-        file: this.file,
-        metadata: this.metadata,
-        columns: [name],
-        rowStart: firstRow,
-        rowEnd: firstRow + numRows,
-        compressors,
-        parsers,
-        useOffsetIndex: false,
+  chunk(name: string, { index, numRows }: RowGroupRange): ColumnChunkRange {
+    const element = this.#columns.get(name);
+    const found = this.metadata.row_groups[index].columns.find(({ meta_data }) =>
+      meta_data?.path_in_schema.length === 1 && meta_data.path_in_schema[0] === name
+    );
+    const metaData = found?.file_path ? undefined : found?.meta_data;
+    const range = metaData && chunkBytes(metaData);
+    if (!element || !metaData || !range || range.startBytes < 4 || range.endBytes > this.source.byteLength) {
+      throw new FormatError(`the footer does not say where column ${name} is; fetch or make the file again`, {
+        path: this.path,
       });
-      const values = await scan.readColumn({ column: name, rowStart: firstRow, rowEnd: firstRow + numRows });
-      if (values.length !== numRows) {
-        throw new Error(`${values.length} of ${numRows} values are there`);
-      }
-      return values;
-    } catch (error) {
-      throw asFormatError(
-        error,
-        this.path,
-        `column ${name}, rows ${firstRow}..${firstRow + numRows - 1} are damaged`,
-      );
     }
+    return { name, element, ...range, codec: metaData.codec, numRows };
   }
 
   [Symbol.dispose](): void {
-    this.file[Symbol.dispose]();
+    this.source[Symbol.dispose]();
   }
 }
 
 /** Random access to a file's bytes, as hyparquet wants it. */
-class FileBuffer implements AsyncBuffer {
+class FileBuffer implements AsyncBuffer, ByteSource {
   readonly #file: Deno.FsFile;
 
   private constructor(readonly path: string, file: Deno.FsFile, readonly byteLength: number) {
@@ -148,6 +131,10 @@ class FileBuffer implements AsyncBuffer {
   }
 
   slice(start: number, end = this.byteLength): ArrayBuffer {
+    return this.read(start, end).buffer;
+  }
+
+  read(start: number, end: number): Uint8Array<ArrayBuffer> {
     if (!(start >= 0 && start <= end && end <= this.byteLength)) {
       throw new FormatError(
         `bytes ${start}..${end} are wanted and the file has ${this.byteLength}; it is truncated or damaged`,
@@ -162,7 +149,7 @@ class FileBuffer implements AsyncBuffer {
         if (count === null) throw new FormatError("it became shorter while it was read", { path: this.path });
         done += count;
       }
-      return bytes.buffer;
+      return bytes;
     } catch (error) {
       throw explainFileError(error, `read ${this.path}`);
     }
@@ -197,6 +184,15 @@ function checkMagic(file: FileBuffer): void {
       },
     );
   }
+}
+
+/** Where a column chunk begins and ends, or undefined where the footer has no sense. */
+function chunkBytes(metaData: ColumnMetaData): { startBytes: number; endBytes: number } | undefined {
+  const dictionaryBytes = Number(metaData.dictionary_page_offset ?? 0);
+  const dataBytes = Number(metaData.data_page_offset);
+  const startBytes = dictionaryBytes > 0 ? Math.min(dictionaryBytes, dataBytes) : dataBytes;
+  const endBytes = startBytes + Number(metaData.total_compressed_size);
+  return Number.isSafeInteger(endBytes) && startBytes <= endBytes ? { startBytes, endBytes } : undefined;
 }
 
 function flatColumns({ schema }: FileMetaData): Map<string, SchemaElement> {

@@ -1,6 +1,6 @@
 /**
- * Measurements read from Parquet (design 02-formats, 2.1), batch by batch, with memory bounded by the needed
- * columns of one row group.
+ * Measurements read from Parquet (design 02-formats, 2.1), batch by batch; memory holds one batch and a page of each
+ * needed column, whatever the size of the row groups.
  *
  * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96 or
  * as integer epoch seconds; `rtt_avg` for `rtt`; missing optional columns. A file that is no Parquet, is damaged
@@ -8,11 +8,13 @@
  *
  * @module
  */
-import type { DecodedArray, SchemaElement } from "hyparquet";
+import type { SchemaElement } from "hyparquet";
 import { FormatError } from "../errors.ts";
 import { parseAddress } from "../tokens/ip.ts";
 import { FAILED_RTT_MS, type MeasurementBatch } from "./batch.ts";
+import { NumberCursor, type Piece, TextCursor } from "./parquet_column.ts";
 import { ParquetFile, type RowGroupRange } from "./parquet_file.ts";
+import { type NumberKind, timeKind } from "./parquet_values.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog, RejectReason } from "./rejects.ts";
 
@@ -67,17 +69,12 @@ export async function* readMeasurements(
     const plan = planColumns(file, options);
     const versions = new AddressVersions();
     for (const group of file.rowGroups) {
-      const columns = await readGroup(file, plan, group);
+      const readNext = openGroup(file, plan, group);
       const batchRows = options.batchRows ?? DEFAULT_BATCH_ROWS;
       for (let from = 0; from < group.numRows; from += batchRows) {
-        const end = Math.min(from + batchRows, group.numRows);
-        const batch = selectRows(
-          columns,
-          { from, end, path, firstRow: group.firstRow },
-          versions,
-          options.rejects,
-        );
-        yield { ...batch, path, firstRow: group.firstRow + from, numRowsRead: end - from };
+        const numRowsRead = Math.min(batchRows, group.numRows - from);
+        const where = { path, firstRow: group.firstRow + from, numRowsRead };
+        yield { ...selectRows(readNext(numRowsRead), where, versions, options.rejects), ...where };
       }
     }
   }
@@ -105,15 +102,13 @@ interface ColumnPlan {
   optional: { key: OptionalColumn; name: string }[];
 }
 
-/** A row group's needed columns; `raw` keeps nulls, the numbers have NaN for them. */
-interface GroupColumns {
-  rawTime: DecodedArray;
-  rawRtt: DecodedArray;
-  eventTimeUs: Float64Array;
-  rttMs: Float64Array;
-  srcAddr: DecodedArray;
-  dstAddr: DecodedArray;
-  ipVersion: Float64Array | undefined;
+/** Some rows of the needed columns. */
+interface RowPieces {
+  eventTimeUs: Piece<Float64Array>;
+  rttMs: Piece<Float64Array>;
+  srcAddr: Piece<string[]>;
+  dstAddr: Piece<string[]>;
+  ipVersion: Piece<Float64Array> | undefined;
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
@@ -167,154 +162,126 @@ function isNumber({ type, logical_type, converted_type }: SchemaElement): boolea
     (converted_type === undefined || /INT/.test(converted_type));
 }
 
-function isTimestamp({ type, logical_type, converted_type }: SchemaElement): boolean {
-  return type === "INT96" || logical_type?.type === "TIMESTAMP" || /^TIMESTAMP_/.test(converted_type ?? "");
-}
-
 function isTime(element: SchemaElement): boolean {
-  return isTimestamp(element) || (isNumber(element) && /^INT/.test(element.type ?? ""));
+  return timeKind(element) !== undefined || (isNumber(element) && /^INT/.test(element.type ?? ""));
 }
 
-async function readGroup(file: ParquetFile, plan: ColumnPlan, group: RowGroupRange): Promise<GroupColumns> {
-  const rawTime = await file.readColumn(plan.eventTime, group);
-  const rawRtt = await file.readColumn(plan.rtt, group);
+/** Opens the needed columns of a row group; each call of the result reads the next rows. */
+function openGroup(
+  file: ParquetFile,
+  plan: ColumnPlan,
+  group: RowGroupRange,
+): (numRows: number) => RowPieces {
+  const numbers = (name: string, kind: NumberKind = "number") =>
+    new NumberCursor(file.source, file.chunk(name, group), kind);
+  const texts = (name: string) => new TextCursor(file.source, file.chunk(name, group));
   const timeElement = file.column(plan.eventTime);
-  const scale = timeElement && isTimestamp(timeElement) ? 1 : MICROSECONDS;
-  const optional = [];
-  for (const { key, name } of plan.optional) {
-    optional.push({ key, values: toNumbers(await file.readColumn(name, group)) });
-  }
-  return {
-    rawTime,
-    rawRtt,
-    eventTimeUs: toNumbers(rawTime, scale),
-    rttMs: toNumbers(rawRtt),
-    srcAddr: await file.readColumn("src_addr", group),
-    dstAddr: await file.readColumn("dst_addr", group),
-    ipVersion: plan.ipVersion ? toNumbers(await file.readColumn(plan.ipVersion, group)) : undefined,
-    optional,
-  };
+  const eventTime = numbers(plan.eventTime, (timeElement && timeKind(timeElement)) ?? "seconds");
+  const [src, dst, rtt] = [texts("src_addr"), texts("dst_addr"), numbers(plan.rtt)];
+  const ipVersion = plan.ipVersion ? numbers(plan.ipVersion) : undefined;
+  const optional = plan.optional.map(({ key, name }) => ({ key, cursor: numbers(name) }));
+  return (numRows) => ({
+    eventTimeUs: eventTime.read(numRows),
+    rttMs: rtt.read(numRows),
+    srcAddr: src.read(numRows),
+    dstAddr: dst.read(numRows),
+    ipVersion: ipVersion?.read(numRows),
+    optional: optional.map(({ key, cursor }) => ({ key, values: cursor.read(numRows).values })),
+  });
 }
 
-function toNumbers(values: DecodedArray, scale = 1): Float64Array {
-  if (values instanceof Float64Array && scale === 1) return values;
-  const numbers = new Float64Array(values.length);
-  for (let row = 0; row < values.length; row++) {
-    const value: unknown = values[row];
-    numbers[row] = value === null || value === undefined ? NaN : Number(value) * scale;
-  }
-  return numbers;
-}
-
-interface RowRange {
-  /** First row, within the group. */
-  from: number;
-  /** Row after the last, within the group. */
-  end: number;
-  path: string;
-  /** The group's first row in the file. */
-  firstRow: number;
-}
-
-/** Copies the rows of a range that can be used. */
+/** Keeps the rows that can be used. */
 function selectRows(
-  columns: GroupColumns,
-  { from, end, path, firstRow }: RowRange,
+  pieces: RowPieces,
+  { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
   versions: AddressVersions,
   rejects: RejectLog,
 ): MeasurementBatch {
-  const batch = emptyBatch(end - from, columns.optional.map(({ key }) => key));
-  const optional = columns.optional.map(({ key, values }) => ({
-    values,
-    into: batch[key] ?? new Float64Array(0),
-  }));
-  const { eventTimeUs, rttMs, srcAddr, dstAddr, ipVersion } = columns;
-  let at = 0;
-  for (let row = from; row < end; row++) {
+  const eventTimeUs = pieces.eventTimeUs.values;
+  const rttMs = pieces.rttMs.values;
+  const srcAddr = pieces.srcAddr.values;
+  const dstAddr = pieces.dstAddr.values;
+  const ipVersion = pieces.ipVersion?.values;
+  const versionOf = new Uint8Array(numRowsRead);
+  let numKept = 0;
+  for (let row = 0; row < numRowsRead; row++) {
     const timeUs = eventTimeUs[row];
     const rtt = rttMs[row];
     const version = versions.of(srcAddr[row]);
     const isGood = timeUs >= MIN_TIME_US && timeUs < END_TIME_US &&
-      (rtt >= 0 && rtt < Infinity || rtt === FAILED_RTT_MS) &&
-      version > 0 && version === versions.of(dstAddr[row]) &&
+      (rtt >= 0 && rtt < Infinity || rtt === FAILED_RTT_MS) && version > 0 &&
+      version === versions.of(dstAddr[row]) &&
       (!ipVersion || ipVersion[row] === version || Number.isNaN(ipVersion[row]));
-    if (!isGood) {
-      const { reason, detail } = explainReject(columns, row, versions);
-      rejects.add(reason, path, firstRow + row, detail);
+    if (isGood) {
+      versionOf[row] = version;
+      numKept++;
       continue;
     }
-    batch.eventTimeUs[at] = timeUs;
-    batch.srcAddr.push(srcAddr[row]);
-    batch.dstAddr.push(dstAddr[row]);
-    batch.ipVersion[at] = version;
-    batch.rttMs[at] = rtt;
-    for (const { values, into } of optional) into[at] = values[row];
-    at++;
+    const { reason, detail } = explainReject(pieces, row, versions);
+    rejects.add(reason, path, firstRow + row, detail);
   }
-  return truncateBatch(batch, at);
-}
-
-function emptyBatch(numRows: number, optional: OptionalColumn[]): MeasurementBatch {
   const batch: MeasurementBatch = {
-    numRows,
-    eventTimeUs: new Float64Array(numRows),
-    srcAddr: [],
-    dstAddr: [],
-    ipVersion: new Uint8Array(numRows),
-    rttMs: new Float64Array(numRows),
+    numRows: numRowsRead,
+    eventTimeUs,
+    srcAddr,
+    dstAddr,
+    ipVersion: versionOf,
+    rttMs,
   };
-  for (const key of optional) batch[key] = new Float64Array(numRows);
-  return batch;
+  for (const { key, values } of pieces.optional) batch[key] = values;
+  return numKept === numRowsRead ? batch : compact(batch, numKept);
 }
 
-function truncateBatch(batch: MeasurementBatch, numRows: number): MeasurementBatch {
-  if (batch.numRows === numRows) return batch;
+/** Moves the rows with an IP version to the front, in place, and leaves out the others. */
+function compact(batch: MeasurementBatch, numKept: number): MeasurementBatch {
+  const { ipVersion } = batch;
+  const kept = new Int32Array(numKept);
+  let next = 0;
+  for (let row = 0; row < batch.numRows; row++) if (ipVersion[row] !== 0) kept[next++] = row;
+  const pick = (values: Float64Array) => Float64Array.from(kept, (row) => values[row]);
   const short: MeasurementBatch = {
-    ...batch,
-    numRows,
-    eventTimeUs: batch.eventTimeUs.subarray(0, numRows),
-    ipVersion: batch.ipVersion.subarray(0, numRows),
-    rttMs: batch.rttMs.subarray(0, numRows),
+    numRows: numKept,
+    eventTimeUs: pick(batch.eventTimeUs),
+    srcAddr: Array.from(kept, (row) => batch.srcAddr[row]),
+    dstAddr: Array.from(kept, (row) => batch.dstAddr[row]),
+    ipVersion: Uint8Array.from(kept, (row) => ipVersion[row]),
+    rttMs: pick(batch.rttMs),
   };
   for (const { key } of OPTIONAL_COLUMNS) {
     const values = batch[key];
-    if (values) short[key] = values.subarray(0, numRows);
+    if (values) short[key] = pick(values);
   }
   return short;
 }
 
 function explainReject(
-  columns: GroupColumns,
+  pieces: RowPieces,
   row: number,
   versions: AddressVersions,
 ): { reason: RejectReason; detail: string } {
-  const needed: [string, unknown][] = [
-    ["event_time", columns.rawTime[row]],
-    ["src_addr", columns.srcAddr[row]],
-    ["dst_addr", columns.dstAddr[row]],
-    ["rtt", columns.rawRtt[row]],
-  ];
-  for (const [name, value] of needed) {
-    if (value === null || value === undefined) return { reason: "nullValue", detail: name };
-  }
-  const timeUs = columns.eventTimeUs[row];
+  const needed = [
+    ["event_time", pieces.eventTimeUs],
+    ["src_addr", pieces.srcAddr],
+    ["dst_addr", pieces.dstAddr],
+    ["rtt", pieces.rttMs],
+  ] as const;
+  for (const [name, { isNull }] of needed) if (isNull?.[row]) return { reason: "nullValue", detail: name };
+  const timeUs = pieces.eventTimeUs.values[row];
   if (!(timeUs >= MIN_TIME_US && timeUs < END_TIME_US)) {
     return { reason: "timeOutOfRange", detail: `event_time ${timeUs / MICROSECONDS} s` };
   }
-  for (const name of ["srcAddr", "dstAddr"] as const) {
-    const address: unknown = columns[name][row];
-    if (versions.of(address) === 0) {
-      return { reason: "unparseableAddress", detail: String(address).slice(0, 60) };
-    }
+  const [srcAddr, dstAddr] = [pieces.srcAddr.values[row], pieces.dstAddr.values[row]];
+  for (const address of [srcAddr, dstAddr]) {
+    if (versions.of(address) === 0) return { reason: "unparseableAddress", detail: address.slice(0, 60) };
   }
-  const src = versions.of(columns.srcAddr[row]);
-  const dst = versions.of(columns.dstAddr[row]);
+  const src = versions.of(srcAddr);
+  const dst = versions.of(dstAddr);
   if (src !== dst) return { reason: "versionMismatch", detail: `src_addr is IPv${src}, dst_addr IPv${dst}` };
-  const stated = columns.ipVersion?.[row] ?? NaN;
+  const stated = pieces.ipVersion?.values[row] ?? NaN;
   if (!Number.isNaN(stated) && stated !== src) {
     return { reason: "versionMismatch", detail: `ip_version is ${stated}, the addresses are IPv${src}` };
   }
-  return { reason: "invalidRtt", detail: `rtt ${columns.rttMs[row]}` };
+  return { reason: "invalidRtt", detail: `rtt ${pieces.rttMs.values[row]}` };
 }
 
 /** The IP version of addresses as text, remembered: a file has few addresses and many rows. */
@@ -322,8 +289,7 @@ class AddressVersions {
   readonly #known = new Map<string, number>();
 
   /** 4, 6, or 0 for what is no address. */
-  of(address: unknown): number {
-    if (typeof address !== "string") return 0;
+  of(address: string): number {
     let version = this.#known.get(address);
     if (version === undefined) {
       const numBytes = parseAddress(address)?.length;

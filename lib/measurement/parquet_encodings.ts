@@ -1,0 +1,218 @@
+/**
+ * Decoders of Parquet's encodings (https://parquet.apache.org/docs/file-format/data-pages/encodings/), for columns
+ * that are not nested. All of them stop at the end of their bytes and write only as many values as were asked for,
+ * whatever the bytes say.
+ *
+ * @module
+ */
+
+/** Thrown for bytes that are not what the encoding says. */
+export class EncodingError extends Error {
+  override name = "EncodingError";
+}
+
+const MINIBLOCK_MULTIPLE = 32;
+
+/**
+ * Decodes the run-length and bit-packed hybrid.
+ *
+ * @param bytes The runs.
+ * @param bitWidth Bits of a value, 0..32.
+ * @param out Filled with values.
+ * @throws {EncodingError} If there are fewer values than that.
+ */
+export function decodeHybrid(bytes: Uint8Array, bitWidth: number, out: Int32Array): void {
+  if (bitWidth > 32) throw new EncodingError(`a bit width of ${bitWidth}`);
+  if (bitWidth === 0) {
+    out.fill(0);
+    return;
+  }
+  const cursor = new ByteCursor(bytes);
+  const valueBytes = (bitWidth + 7) >> 3;
+  for (let at = 0; at < out.length;) {
+    const head = cursor.varint();
+    const isPacked = head % 2 === 1;
+    const runLength = isPacked ? (head - 1) * 4 : head / 2;
+    const end = Math.min(out.length, at + runLength);
+    if (isPacked) {
+      const numBytes = Math.min((head - 1) / 2 * bitWidth, cursor.left);
+      if (numBytes * 8 < (end - at) * bitWidth) throw new EncodingError("a packed run ends too early");
+      unpackBits(cursor.take(numBytes), bitWidth, out, at, end);
+    } else {
+      const value = cursor.take(valueBytes);
+      let run = 0;
+      for (let i = 0; i < valueBytes; i++) run |= value[i] << 8 * i;
+      out.fill(run, at, end);
+    }
+    at = end;
+  }
+}
+
+function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: number, end: number): void {
+  const mask = bitWidth === 32 ? 0xffffffff : 2 ** bitWidth - 1;
+  let buffer = 0; // below 2^40: at most 32 wanted bits and 7 more
+  let numBits = 0;
+  let next = 0;
+  for (let at = from; at < end; at++) {
+    while (numBits < bitWidth) {
+      buffer += bytes[next++] * 2 ** numBits;
+      numBits += 8;
+    }
+    if (bitWidth <= 16) {
+      out[at] = buffer & mask;
+      buffer >>>= bitWidth;
+    } else {
+      const high = Math.floor(buffer / 2 ** bitWidth);
+      out[at] = buffer - high * 2 ** bitWidth;
+      buffer = high;
+    }
+    numBits -= bitWidth;
+  }
+}
+
+/**
+ * Decodes DELTA_BINARY_PACKED integers.
+ *
+ * @param bytes The encoded values and whatever follows them.
+ * @param numValues How many values there are.
+ * @returns The values and how many bytes they took.
+ * @throws {EncodingError} If there are fewer values or the block sizes are impossible.
+ */
+export function decodeDelta(
+  bytes: Uint8Array,
+  numValues: number,
+): { values: BigInt64Array; numBytes: number } {
+  const cursor = new ByteCursor(bytes);
+  const blockSize = cursor.varint();
+  const numMiniblocks = cursor.varint();
+  const total = cursor.varint();
+  const miniblockSize = blockSize / numMiniblocks;
+  if (total !== numValues) throw new EncodingError(`${total} deltas for ${numValues} values`);
+  if (!(miniblockSize > 0 && miniblockSize % MINIBLOCK_MULTIPLE === 0)) {
+    throw new EncodingError(`delta blocks of ${blockSize} values in ${numMiniblocks} parts`);
+  }
+  const values = new BigInt64Array(numValues);
+  let value = cursor.zigzag();
+  if (numValues > 0) values[0] = value;
+  for (let at = 1; at < numValues;) {
+    const minDelta = cursor.zigzag();
+    const widths = cursor.take(numMiniblocks);
+    for (let part = 0; part < numMiniblocks && at < numValues; part++) {
+      const end = Math.min(numValues, at + miniblockSize);
+      const packed = cursor.take(widths[part] * miniblockSize / 8);
+      for (let i = 0; at < end; at++, i++) {
+        value = BigInt.asIntN(64, value + minDelta + bitsAt(packed, i, widths[part]));
+        values[at] = value;
+      }
+    }
+  }
+  return { values, numBytes: bytes.length - cursor.left };
+}
+
+/** The i-th value of `width` bits. */
+function bitsAt(bytes: Uint8Array, i: number, width: number): bigint {
+  if (width === 0) return 0n;
+  if (width > 64) throw new EncodingError(`a bit width of ${width}`);
+  const firstBit = i * width;
+  let value = 0n;
+  const lastByte = firstBit + width - 1 >> 3;
+  if (width <= 24) { // at most 31 bits in four bytes
+    let word = 0;
+    for (let byte = lastByte; byte >= firstBit >> 3; byte--) word = (word << 8 | bytes[byte]) >>> 0;
+    return BigInt((word >>> (firstBit & 7)) & (2 ** width - 1));
+  }
+  for (let byte = lastByte; byte >= firstBit >> 3; byte--) value = value << 8n | BigInt(bytes[byte]);
+  return BigInt.asUintN(width, value >> BigInt(firstBit & 7));
+}
+
+/**
+ * Splits PLAIN byte arrays.
+ *
+ * @returns `numValues` views into the bytes.
+ * @throws {EncodingError} If they pass the end of the bytes.
+ */
+export function decodePlainByteArrays(bytes: Uint8Array, numValues: number): Uint8Array[] {
+  const cursor = new ByteCursor(bytes);
+  return Array.from({ length: checkCount(numValues, bytes.length / 4) }, () => cursor.take(cursor.uint32()));
+}
+
+/** Splits DELTA_LENGTH_BYTE_ARRAY values; see {@link decodePlainByteArrays}. */
+export function decodeDeltaLengthByteArrays(bytes: Uint8Array, numValues: number): Uint8Array[] {
+  const { values: lengths, numBytes } = decodeDelta(bytes, numValues);
+  const cursor = new ByteCursor(bytes.subarray(numBytes));
+  return Array.from(lengths, (length) => cursor.take(Number(length)));
+}
+
+/** Joins DELTA_BYTE_ARRAY prefixes and suffixes; see {@link decodePlainByteArrays}. */
+export function decodeDeltaByteArrays(bytes: Uint8Array, numValues: number): Uint8Array[] {
+  const { values: prefixes, numBytes } = decodeDelta(bytes, numValues);
+  const suffixes = decodeDeltaLengthByteArrays(bytes.subarray(numBytes), numValues);
+  let last = new Uint8Array(0);
+  return suffixes.map((suffix, i) => {
+    const prefixBytes = Number(prefixes[i]);
+    if (!(prefixBytes >= 0 && prefixBytes <= last.length)) {
+      throw new EncodingError(`a prefix of ${prefixBytes} bytes`);
+    }
+    if (prefixBytes === 0) return last = suffix.slice();
+    const joined = new Uint8Array(prefixBytes + suffix.length);
+    joined.set(last.subarray(0, prefixBytes));
+    joined.set(suffix, prefixBytes);
+    return last = joined;
+  });
+}
+
+/** Undoes BYTE_STREAM_SPLIT: the values of `width` bytes one after another. */
+export function decodeByteStreamSplit(bytes: Uint8Array, numValues: number, width: number): Uint8Array {
+  checkCount(numValues, bytes.length / width);
+  const values = new Uint8Array(numValues * width);
+  for (let part = 0; part < width; part++) {
+    for (let i = 0; i < numValues; i++) values[i * width + part] = bytes[part * numValues + i];
+  }
+  return values;
+}
+
+function checkCount(numValues: number, most: number): number {
+  if (numValues > most) throw new EncodingError(`${numValues} values in the room of ${Math.floor(most)}`);
+  return numValues;
+}
+
+/** Steps through bytes and never past their end. */
+class ByteCursor {
+  #at = 0;
+
+  constructor(readonly bytes: Uint8Array) {}
+
+  get left(): number {
+    return this.bytes.length - this.#at;
+  }
+
+  take(numBytes: number): Uint8Array {
+    if (!(numBytes >= 0 && numBytes <= this.left)) throw new EncodingError("the values end too early");
+    return this.bytes.subarray(this.#at, this.#at += numBytes);
+  }
+
+  uint32(): number {
+    const [a, b, c, d] = this.take(4);
+    return (a | b << 8 | c << 16 | d << 24) >>> 0;
+  }
+
+  varint(): number {
+    let value = 0;
+    for (let scale = 1; scale < 2 ** 70; scale *= 128) {
+      const byte = this.take(1)[0];
+      value += (byte & 127) * scale;
+      if (byte < 128) return value;
+    }
+    throw new EncodingError("a number of more than 10 bytes");
+  }
+
+  zigzag(): bigint {
+    let value = 0n;
+    for (let shift = 0n; shift < 70n; shift += 7n) {
+      const byte = this.take(1)[0];
+      value |= BigInt(byte & 127) << shift;
+      if (byte < 128) return value >> 1n ^ -(value & 1n);
+    }
+    throw new EncodingError("a number of more than 10 bytes");
+  }
+}
