@@ -8,7 +8,7 @@
 // Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l of the tile.
 // Numerics: f32, exponentials of base 2, keys ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
-struct Params { sequence_length: u32, num_heads: u32 }
+struct Params { sequence_length: u32, num_heads: u32, slot_parts: u32 }
 
 override QUERIES: u32 = 32u / SLICES;
 
@@ -25,66 +25,23 @@ override QUERIES: u32 = 32u / SLICES;
 
 const LOG2_E = 1.4426950408889634f;
 
-fn load_q(at: u32) -> mat4x4f { return mat4x4f(q[at], q[at + 1u], q[at + 2u], q[at + 3u]); }
 fn load_k(at: u32) -> mat4x4f { return mat4x4f(k[at], k[at + 1u], k[at + 2u], k[at + 3u]); }
 fn load_v(at: u32) -> mat4x4f { return mat4x4f(v[at], v[at + 1u], v[at + 2u], v[at + 3u]); }
-fn load_out(at: u32) -> mat4x4f { return mat4x4f(out[at], out[at + 1u], out[at + 2u], out[at + 3u]); }
-fn load_d_out(at: u32) -> mat4x4f { return mat4x4f(d_out[at], d_out[at + 1u], d_out[at + 2u], d_out[at + 3u]); }
 
-fn dot_half(x: mat4x4f, y: mat4x4f) -> f32 {
-  return (dot(x[0], y[0]) + dot(x[1], y[1])) + (dot(x[2], y[2]) + dot(x[3], y[3]));
-}
-
-// Loads a slot of the queries and of d_out; adds the slot's part of d_out . out to the query's.
-fn load_query(slot: u32, row: u32, query: ptr<function, Slots>, d_query: ptr<function, Slots>,
-              deltas: ptr<function, vec4f>) {
-  let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
-  let at = row + slot % SLICES * 8u;
-  (*query).half[slot * 2u] = load_q(at) * scale;
-  (*query).half[slot * 2u + 1u] = load_q(at + 4u) * scale;
-  let d0 = load_d_out(at);
-  let d1 = load_d_out(at + 4u);
-  (*d_query).half[slot * 2u] = d0;
-  (*d_query).half[slot * 2u + 1u] = d1;
-  (*deltas)[slot / SLICES] += dot_half(d0, load_out(at)) + dot_half(d1, load_out(at + 4u));
-}
-
-fn load_key(slice: u32, row: u32, key: ptr<function, Slots>, value: ptr<function, Slots>) {
+fn load_key(slice: u32, at: u32, key: ptr<function, Tile>, value: ptr<function, Tile>) {
   if (slice >= SLICES) { return; }
-  let at = row + slice * 8u;
-  (*key).half[slice * 2u] = load_k(at);
-  (*key).half[slice * 2u + 1u] = load_k(at + 4u);
-  (*value).half[slice * 2u] = load_v(at);
-  (*value).half[slice * 2u + 1u] = load_v(at + 4u);
+  (*key).slice[slice] = load_k(at + slice * 8u);
+  (*value).slice[slice] = load_v(at + slice * 8u);
 }
 
 // Turns the scores of the lane's query n into their gradients, without the factor 1 / sqrt(D).
-fn gradients(n: u32, t: u32, start: u32, key: u32, log2_sum: f32, row_delta: f32, s: ptr<function, Scores>,
+fn gradients(n: u32, t: u32, start: u32, first_key: u32, log2_sum: f32, row_delta: f32, s: ptr<function, Scores>,
              dp: ptr<function, Scores>) {
   if (n * SLICES >= 4u) { return; }
-  let keys_low = key + vec4u(0u, 1u, 2u, 3u);
-  let keys_high = keys_low + 4u;
-  let visible_low = (keys_low >= vec4u(start)) & (keys_low <= vec4u(t));
-  let visible_high = (keys_high >= vec4u(start)) & (keys_high <= vec4u(t));
-  let low = exp2((*s).low[n] - log2_sum) * ((*dp).low[n] - row_delta);
-  let high = exp2((*s).high[n] - log2_sum) * ((*dp).high[n] - row_delta);
-  (*s).low[n] = select(vec4f(0f), low, visible_low);
-  (*s).high[n] = select(vec4f(0f), high, visible_high);
-}
-
-fn store_half(at: u32, x: mat4x4f) {
-  dq[at] = x[0];
-  dq[at + 1u] = x[1];
-  dq[at + 2u] = x[2];
-  dq[at + 3u] = x[3];
-}
-
-fn store_slot(slot: u32, row: u32, row_of_head: u32, row_delta: f32, sum: ptr<function, Slots>) {
-  let scale = inverseSqrt(f32(HEAD_DIM));
-  let at = row + slot % SLICES * 8u;
-  store_half(at, (*sum).half[slot * 2u] * scale);
-  store_half(at + 4u, (*sum).half[slot * 2u + 1u] * scale);
-  if (slot % SLICES == 0u) { delta[row_of_head] = row_delta; }
+  let keys = first_key + vec4u(0u, 1u, 2u, 3u);
+  let visible = (keys >= vec4u(start)) & (keys <= vec4u(t));
+  let ds = exp2((*s).row[n] - log2_sum) * ((*dp).row[n] - row_delta);
+  (*s).row[n] = select(vec4f(0f), ds, visible);
 }
 
 @compute @workgroup_size(8)
@@ -103,19 +60,24 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let rows = (row0 + t) * params.num_heads + group.y;
   let logs = LOG2_E *
     vec4f(log_sum_exp[rows.x], log_sum_exp[rows.y], log_sum_exp[rows.z], log_sum_exp[rows.w]);
+  let scale = inverseSqrt(f32(HEAD_DIM));
   var query = Slots();
   var d_query = Slots();
-  var deltas = vec4f();
-  load_query(0u, at.x, &query, &d_query, &deltas);
-  load_query(1u, at.y, &query, &d_query, &deltas);
-  load_query(2u, at.z, &query, &d_query, &deltas);
-  load_query(3u, at.w, &query, &d_query, &deltas);
+  var delta_sums = vec4f();
+  for (var i = 0u; i < params.slot_parts; i++) {
+    let source = at[i / 8u] + i % (SLICES * 8u);
+    let d = d_out[source];
+    query.part[i] = q[source] * (scale * LOG2_E);
+    d_query.part[i] = d;
+    delta_sums[i / (SLICES * 8u)] += dot(d, out[source]);
+  }
+  let deltas = delta_sums;
   var sum = Slots();
   let last = min(first + QUERIES, length) - 1u;
-  for (var first_key = segment_start[row0 + first] / 8u * 8u; first_key <= last; first_key += 8u) {
-    let row = head0 + min(first_key + lane, length - 1u) * stride;
-    var key = Slots();
-    var value = Slots();
+  for (var first_key = segment_start[row0 + first] / 4u * 4u; first_key <= last; first_key += 4u) {
+    let row = head0 + min(first_key + lane % 4u, length - 1u) * stride + lane / 4u * 4u;
+    var key = Tile();
+    var value = Tile();
     load_key(0u, row, &key, &value);
     load_key(1u, row, &key, &value);
     load_key(2u, row, &key, &value);
@@ -128,8 +90,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     gradients(3u, t[3u * SLICES % 4u], starts[3u * SLICES % 4u], first_key, logs[3u * SLICES % 4u], deltas.w, &s, &dp);
     weigh(&s, &key, &sum);
   }
-  if (wanted.x < length) { store_slot(0u, at.x, rows.x, deltas.x, &sum); }
-  if (wanted.y < length) { store_slot(1u, at.y, rows.y, deltas[1u / SLICES], &sum); }
-  if (wanted.z < length) { store_slot(2u, at.z, rows.z, deltas[2u / SLICES], &sum); }
-  if (wanted.w < length) { store_slot(3u, at.w, rows.w, deltas[3u / SLICES], &sum); }
+  var result = sum;
+  for (var i = 0u; i < params.slot_parts; i++) {
+    let slot = i / 8u;
+    if (wanted[slot] < length) {
+      dq[at[slot] + i % (SLICES * 8u)] = result.part[i] * scale;
+      if (i % (SLICES * 8u) == 0u) { delta[rows[slot]] = deltas[slot / SLICES]; }
+    }
+  }
 }

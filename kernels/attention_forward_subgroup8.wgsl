@@ -8,7 +8,7 @@
 //   of the tile.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
-struct Params { sequence_length: u32, num_heads: u32 }
+struct Params { sequence_length: u32, num_heads: u32, slot_parts: u32 }
 
 override QUERIES: u32 = 32u / SLICES;
 
@@ -28,67 +28,47 @@ const MASKED = -1e30f;
 // Of each of the lane's queries: the largest score so far, the sum of 2^(score - largest).
 struct Softmax { largest: array<f32, 4>, sum: array<f32, 4> }
 
-fn load_q(at: u32) -> mat4x4f { return mat4x4f(q[at], q[at + 1u], q[at + 2u], q[at + 3u]); }
 fn load_k(at: u32) -> mat4x4f { return mat4x4f(k[at], k[at + 1u], k[at + 2u], k[at + 3u]); }
 fn load_v(at: u32) -> mat4x4f { return mat4x4f(v[at], v[at + 1u], v[at + 2u], v[at + 3u]); }
 
-fn load_query(slot: u32, at: u32, own: ptr<function, Slots>) {
-  let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
-  (*own).half[slot * 2u] = load_q(at + slot % SLICES * 8u) * scale;
-  (*own).half[slot * 2u + 1u] = load_q(at + slot % SLICES * 8u + 4u) * scale;
+fn load_key(slice: u32, at: u32, tile: ptr<function, Tile>) {
+  if (slice < SLICES) { (*tile).slice[slice] = load_k(at + slice * 8u); }
 }
 
-fn load_key(slice: u32, at: u32, tile: ptr<function, Slots>) {
-  if (slice >= SLICES) { return; }
-  (*tile).half[slice * 2u] = load_k(at + slice * 8u);
-  (*tile).half[slice * 2u + 1u] = load_k(at + slice * 8u + 4u);
+fn load_value(slice: u32, at: u32, tile: ptr<function, Tile>) {
+  if (slice < SLICES) { (*tile).slice[slice] = load_v(at + slice * 8u); }
 }
 
-fn load_value(slice: u32, at: u32, tile: ptr<function, Slots>) {
-  if (slice >= SLICES) { return; }
-  (*tile).half[slice * 2u] = load_v(at + slice * 8u);
-  (*tile).half[slice * 2u + 1u] = load_v(at + slice * 8u + 4u);
+fn scale_slot(slot: u32, factor: f32, sum: ptr<function, Slots>) {
+  (*sum).part[slot * 8u] *= factor;
+  (*sum).part[slot * 8u + 1u] *= factor;
+  (*sum).part[slot * 8u + 2u] *= factor;
+  (*sum).part[slot * 8u + 3u] *= factor;
+  (*sum).part[slot * 8u + 4u] *= factor;
+  (*sum).part[slot * 8u + 5u] *= factor;
+  (*sum).part[slot * 8u + 6u] *= factor;
+  (*sum).part[slot * 8u + 7u] *= factor;
 }
 
 // Turns the scores of the lane's query n into weights, and the sums so far to the new largest score.
-fn weights(n: u32, t: u32, start: u32, key: u32, s: ptr<function, Scores>, softmax: ptr<function, Softmax>,
+fn weights(n: u32, t: u32, start: u32, first_key: u32, s: ptr<function, Scores>, softmax: ptr<function, Softmax>,
            sum: ptr<function, Slots>) {
   if (n * SLICES >= 4u) { return; }
-  let keys_low = key + vec4u(0u, 1u, 2u, 3u);
-  let keys_high = keys_low + 4u;
-  let visible_low = (keys_low >= vec4u(start)) & (keys_low <= vec4u(t));
-  let visible_high = (keys_high >= vec4u(start)) & (keys_high <= vec4u(t));
-  let low = select(vec4f(MASKED), (*s).low[n], visible_low);
-  let high = select(vec4f(MASKED), (*s).high[n], visible_high);
-  let larger = max(low, high);
-  let largest = max((*softmax).largest[n], max(max(larger.x, larger.y), max(larger.z, larger.w)));
+  let keys = first_key + vec4u(0u, 1u, 2u, 3u);
+  let visible = (keys >= vec4u(start)) & (keys <= vec4u(t));
+  let scores = select(vec4f(MASKED), (*s).row[n], visible);
+  let largest = max((*softmax).largest[n], max(max(scores.x, scores.y), max(scores.z, scores.w)));
   let shrink = exp2((*softmax).largest[n] - largest);
-  let weights_low = select(vec4f(0f), exp2(low - largest), visible_low);
-  let weights_high = select(vec4f(0f), exp2(high - largest), visible_high);
-  let pairs = weights_low + weights_high;
+  let weight = select(vec4f(0f), exp2(scores - largest), visible);
   (*softmax).largest[n] = largest;
-  (*softmax).sum[n] = fma((*softmax).sum[n], shrink, (pairs.x + pairs.y) + (pairs.z + pairs.w));
-  (*s).low[n] = weights_low;
-  (*s).high[n] = weights_high;
+  (*softmax).sum[n] = fma((*softmax).sum[n], shrink, (weight.x + weight.y) + (weight.z + weight.w));
+  (*s).row[n] = weight;
   scale_slot(n * SLICES, shrink, sum);
   if (SLICES >= 2u) { scale_slot(n * SLICES + 1u, shrink, sum); }
   if (SLICES >= 4u) {
     scale_slot(n * SLICES + 2u, shrink, sum);
     scale_slot(n * SLICES + 3u, shrink, sum);
   }
-}
-
-fn store_half(at: u32, x: mat4x4f) {
-  out[at] = x[0];
-  out[at + 1u] = x[1];
-  out[at + 2u] = x[2];
-  out[at + 3u] = x[3];
-}
-
-fn store_slot(slot: u32, at: u32, softmax: ptr<function, Softmax>, sum: ptr<function, Slots>) {
-  let factor = 1f / (*softmax).sum[slot / SLICES];
-  store_half(at + slot % SLICES * 8u, (*sum).half[slot * 2u] * factor);
-  store_half(at + slot % SLICES * 8u + 4u, (*sum).half[slot * 2u + 1u] * factor);
 }
 
 @compute @workgroup_size(8)
@@ -104,17 +84,17 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let starts = vec4u(segment_start[row0 + t.x], segment_start[row0 + t.y], segment_start[row0 + t.z],
     segment_start[row0 + t.w]);
   let at = head0 + t * stride;
+  let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
   var own = Slots();
-  load_query(0u, at.x, &own);
-  load_query(1u, at.y, &own);
-  load_query(2u, at.z, &own);
-  load_query(3u, at.w, &own);
+  for (var i = 0u; i < params.slot_parts; i++) {
+    own.part[i] = q[at[i / 8u] + i % (SLICES * 8u)] * scale;
+  }
   var sum = Slots();
   var softmax = Softmax(array(MASKED, MASKED, MASKED, MASKED), array(0f, 0f, 0f, 0f));
   let last = min(first + QUERIES, length) - 1u;
-  for (var key = segment_start[row0 + first] / 8u * 8u; key <= last; key += 8u) {
-    let source = head0 + min(key + lane, length - 1u) * stride;
-    var tile = Slots();
+  for (var key = segment_start[row0 + first] / 4u * 4u; key <= last; key += 4u) {
+    let source = head0 + min(key + lane % 4u, length - 1u) * stride + lane / 4u * 4u;
+    var tile = Tile();
     load_key(0u, source, &tile);
     load_key(1u, source, &tile);
     load_key(2u, source, &tile);
@@ -130,10 +110,12 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     load_value(3u, source, &tile);
     weigh(&s, &tile, &sum);
   }
-  if (wanted.x < length) { store_slot(0u, at.x, &softmax, &sum); }
-  if (wanted.y < length) { store_slot(1u, at.y, &softmax, &sum); }
-  if (wanted.z < length) { store_slot(2u, at.z, &softmax, &sum); }
-  if (wanted.w < length) { store_slot(3u, at.w, &softmax, &sum); }
+  var result = sum;
+  for (var i = 0u; i < params.slot_parts; i++) {
+    if (wanted[i / 8u] < length) {
+      out[at[i / 8u] + i % (SLICES * 8u)] = result.part[i] / softmax.sum[i / (SLICES * 8u)];
+    }
+  }
   let rows = (row0 + t) * params.num_heads + group.y;
   let largest = vec4f(softmax.largest[0], softmax.largest[1u / SLICES], softmax.largest[2u / SLICES],
     softmax.largest[3u / SLICES]);

@@ -23,8 +23,8 @@ export interface AttentionShape {
 }
 
 const HEAD_DIMS = [32, 64, 128];
-/** Elements (rows of D) that one workgroup of each kind owns: 8 lanes of 128, 64 threads of 32. */
-const ELEMENTS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
+/** Dims (of one or more rows) that one workgroup of each kind owns: 8 lanes of 128, 64 threads of 32. */
+const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
 
 /**
  * Adds out = attention(q, k, v) to a program.
@@ -51,7 +51,7 @@ export function addAttention(
   program.add({
     kernel: `attention_forward_${variant}`,
     bindings: { q, k, v, segment_start: segmentStart, out, log_sum_exp: logSumExp },
-    ...launch(args, ELEMENTS_PER_GROUP[variant]),
+    ...launch(args, variant),
   });
 }
 
@@ -92,27 +92,30 @@ export function addAttentionBackward(
   program.add({
     kernel: `attention_backward_query_${variant}`,
     bindings: { ...inputs, out, dq },
-    ...launch(args, ELEMENTS_PER_GROUP[variant]),
+    ...launch(args, variant),
   });
   program.add({
     kernel: `attention_backward_key_${variant}`,
     bindings: { ...inputs, dk, dv },
-    ...launch(args, ELEMENTS_PER_GROUP[variant]),
+    ...launch(args, variant),
   });
 }
 
-function variantFor(program: Program): "subgroup8" | "tiled" {
+type Variant = keyof typeof DIMS_PER_GROUP;
+
+function variantFor(program: Program): Variant {
   return program.registry.gpu.info.subgroupSize === 8 ? "subgroup8" : "tiled";
 }
 
 function launch(
   { batchSize, sequenceLength, numHeads, headDim }: AttentionShape,
-  elementsPerGroup: number,
+  variant: Variant,
 ): { overrides: Record<string, number>; params: Record<string, number>; grid: [number, number, number] } {
+  const sizes = { sequence_length: sequenceLength, num_heads: numHeads };
   return {
     overrides: { HEAD_DIM: headDim },
-    params: { sequence_length: sequenceLength, num_heads: numHeads },
-    grid: [Math.ceil(sequenceLength * headDim / elementsPerGroup), numHeads, batchSize],
+    params: variant === "subgroup8" ? { ...sizes, slot_parts: 32 } : sizes,
+    grid: [Math.ceil(sequenceLength * headDim / DIMS_PER_GROUP[variant]), numHeads, batchSize],
   };
 }
 
