@@ -34,6 +34,12 @@ install_deno_with_npm() {
   [ -n "${ROOT-}" ] && as_root npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1
 }
 
+install_deno_with_apts_npm() {
+  has apt-get && can_root || return 1
+  say "Deno's installer cannot be reached; installing npm"
+  apt_install npm && install_deno_with_npm
+}
+
 install_deno_with_its_installer() {
   if ! { has curl && has unzip; } && has apt-get && can_root; then
     say "installing curl and unzip, which Deno's installer needs"
@@ -41,7 +47,11 @@ install_deno_with_its_installer() {
   fi
   has curl || return 1
   say "installing Deno $DENO_VERSION with its own installer"
-  curl -fsSL https://deno.land/install.sh | sh -s -- -y "v$DENO_VERSION" >/dev/null 2>&1 || return 1
+  installer=$(mktemp)
+  curl -fsSL https://deno.land/install.sh -o "$installer" 2>/dev/null &&
+    sh "$installer" -y "v$DENO_VERSION" >/dev/null 2>&1
+  rm -f "$installer"
+  [ -x "$HOME/.deno/bin/deno" ] || return 1
   # The installer's folder is on no running shell's PATH: link Deno where PATH has it already.
   if can_root; then as_root ln -sf "$HOME/.deno/bin/deno" /usr/local/bin/deno
   else mkdir -p "$HOME/.local/bin" && ln -sf "$HOME/.deno/bin/deno" "$HOME/.local/bin/deno"; fi
@@ -50,8 +60,7 @@ install_deno_with_its_installer() {
 if deno_is_new_enough; then
   say "using $(deno --version | head -n 1)"
 else
-  has npm && install_deno_with_npm || install_deno_with_its_installer ||
-    { has apt-get && can_root && apt_install npm && install_deno_with_npm; } ||
+  { has npm && install_deno_with_npm; } || install_deno_with_its_installer || install_deno_with_apts_npm ||
     fail "Deno could not be installed: npm or curl, and root or sudo, were wanted; install Deno 2.9 or later (https://deno.com) and run this again"
   hash -r 2>/dev/null || true
   deno_is_new_enough ||
