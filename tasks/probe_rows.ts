@@ -48,7 +48,8 @@ export const probeRowsStage: Stage = defineStage({
       max: 1,
     }),
     overwrite: flag.boolean("delete another run's files in the output folder"),
-    ...dataFlags,
+    // The runtime and one row group of the input take 0.3 GB already.
+    memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),
   },
   async run(options, context) {
     const { files, splitOfFile } = listSplitInputs(options.input);

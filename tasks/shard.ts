@@ -38,7 +38,8 @@ export const shardStage: Stage = defineStage({
       max: 1,
     }),
     overwrite: flag.boolean("delete another run's files in the output folder"),
-    ...dataFlags,
+    // The runtime and one row group of the input take 0.3 GB already.
+    memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),
   },
   async run(options, context) {
     using progress = new PhaseProgress(context, "rows");

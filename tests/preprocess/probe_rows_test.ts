@@ -119,7 +119,7 @@ Deno.test("buildProbeRows() agrees with the reference on any small input and mem
       const rows = (await Promise.all(SPLIT_NAMES.map((split) => readRecords(options.output, split)))).flat();
       assertHolds(rows, reference(batch, "src_addr"));
     }),
-    { numRuns: 15 },
+    { numRuns: 10 },
   );
 });
 

@@ -9,10 +9,10 @@ import { parseAddress } from "../../lib/tokens/ip.ts";
 Deno.test("TimeSorter.sort() orders rows by time and keeps the order of equal times", () => {
   const sorter = new TimeSorter();
   const times = fc.oneof(
-    fc.array(fc.nat(20), { maxLength: 400 }),
-    fc.array(fc.double({ noNaN: true, min: -1e16, max: 1e16 }), { maxLength: 400 }),
-    fc.array(fc.nat(1000), { maxLength: 400 }).map((values) => values.sort((a, b) => a - b)),
-    fc.array(fc.nat(1000), { maxLength: 400 }).map((values) => values.sort((a, b) => b - a)),
+    fc.array(fc.nat(20), { maxLength: 400, size: "max" }),
+    fc.array(fc.double({ noNaN: true, min: -1e16, max: 1e16 }), { maxLength: 400, size: "max" }),
+    fc.array(fc.nat(1000), { maxLength: 400, size: "max" }).map((values) => values.sort((a, b) => a - b)),
+    fc.array(fc.nat(1000), { maxLength: 400, size: "max" }).map((values) => values.sort((a, b) => b - a)),
   );
   fc.assert(
     fc.property(times, (values) => {
@@ -53,7 +53,10 @@ Deno.test("KeyTable.idOf() numbers distinct keys as they come, past several grow
 });
 
 Deno.test("KeyTable.idOf() agrees with a Map", () => {
-  const keys = fc.array(fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(1)), { maxLength: 500 });
+  const keys = fc.array(fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(1)), {
+    maxLength: 500,
+    size: "max",
+  });
   fc.assert(
     fc.property(keys, (values) => {
       const table = new KeyTable();
