@@ -29,6 +29,8 @@ const WANTED_LIMITS = [
   "maxStorageBuffersPerShaderStage",
 ] as const;
 
+const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
+
 /** An open device. Every GPU object of the program is made through one of these. */
 export class Gpu {
   #lost: string | undefined;
@@ -46,13 +48,19 @@ export class Gpu {
    * Opens the default adapter.
    *
    * @param options `subgroups`: false leaves subgroup operations unused, as on an adapter without them.
-   * @throws {UserError} If there is no WebGPU adapter.
+   * @throws {UserError} If there is no WebGPU adapter, or only Mesa's software OpenGL.
    */
   static async open(options: { subgroups?: boolean } = {}): Promise<Gpu> {
     const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
     if (!adapter) {
       throw new UserError(
         "Cannot use WebGPU: no adapter was found, a GPU or software driver was wanted; run sh setup.sh to install one",
+      );
+    }
+    if (isSoftwareOpenGl(adapter)) {
+      throw new UserError(
+        `Cannot use WebGPU: no adapter was found but OpenGL in software (${adapter.info.description}), a Vulkan driver ` +
+          "was wanted; run sh setup.sh to install one",
       );
     }
     const requiredLimits: Record<string, number> = {};
@@ -75,7 +83,7 @@ export class Gpu {
       name,
       vendor,
       subgroupSize: hasSubgroups && subgroupMinSize === subgroupMaxSize ? subgroupMinSize : undefined,
-      isSoftware: /llvmpipe|lavapipe|swiftshader|warp|basic render/i.test(`${name} ${description} ${vendor}`),
+      isSoftware: SOFTWARE.test(`${name} ${description} ${vendor}`),
     });
   }
 
@@ -177,6 +185,16 @@ export class Gpu {
       staging.destroy();
     }
   }
+}
+
+/**
+ * Whether the adapter is Mesa's OpenGL on the processor, which Deno falls back to where no Vulkan driver is
+ * installed: the tiled matrix product does not compile there within minutes (Mesa 25.0, two cores).
+ */
+function isSoftwareOpenGl(adapter: GPUAdapter): boolean {
+  // wgpu does not name the backend; its OpenGL one alone reports no bound here (wgpu 29, adapter limits).
+  const isOpenGl = adapter.limits.maxBindingsPerBindGroup === 2 ** 32 - 1;
+  return isOpenGl && SOFTWARE.test(`${adapter.info.description} ${adapter.info.vendor}`);
 }
 
 async function requestDevice(

@@ -18,7 +18,7 @@ const CONFIG = loadConfig("demo", [
   "model.numLayers=1",
   "model.width=4",
   "model.numHeads=1",
-  "model.headDim=4",
+  "model.headDim=32",
   "model.mlpWidth=4",
 ]);
 
