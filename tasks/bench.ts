@@ -50,12 +50,20 @@ const kernelsStage = defineStage({
   },
 });
 
-/** A table: name, median, unit, range over the batches, cores busy; with an earlier run also the ratio to it. */
+/** A table: name, median, unit, range over the batches, cores busy, speed per core; with an earlier run also the ratio to it. */
 function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): string {
-  const head = ["kernel", "median", "unit", "slowest", "fastest", "cores busy"];
+  const head = ["kernel", "median", "unit", "slowest", "fastest", "cores busy", "per core"];
   if (earlier) head.push("earlier", "speed-up");
-  const lines = rows.map(({ name, unit, median, slowest, fastest, coresBusy }) => {
-    const cells = [name, format(median), unit, format(slowest), format(fastest), coresBusy.toFixed(1)];
+  const lines = rows.map(({ name, unit, median, slowest, fastest, coresBusy, perCore }) => {
+    const cells = [
+      name,
+      format(median),
+      unit,
+      format(slowest),
+      format(fastest),
+      coresBusy.toFixed(1),
+      format(perCore),
+    ];
     const before = earlier?.get(name);
     if (before !== undefined) {
       const ratio = unit === "GFLOP/s" ? median / before : before / median;

@@ -2,8 +2,8 @@
  * Times programs of dispatches: how fast a kernel is on this adapter, and how sure that is.
  *
  * A measure is repeated in batches of one submit each; the median over the batches is reported with the
- * slowest and fastest batch, and with how many processor cores the whole took on a software adapter: a
- * busy machine shows as fewer cores than it has.
+ * slowest and fastest batch. On a software adapter the speed per processor core tells more where other
+ * programs run beside it; these also show as fewer busy cores than the machine has.
  *
  * @module
  */
@@ -35,6 +35,8 @@ export interface BenchRow {
   readonly repetitions: number;
   /** Processor seconds used per second while timing. */
   readonly coresBusy: number;
+  /** The speed by processor time instead of time; on a software adapter it does not depend on other programs. */
+  readonly perCore: number;
 }
 
 /** Tensors of one case, freed after it. */
@@ -107,6 +109,7 @@ export async function measureCase(
     speeds.push(speedOf(benchCase, seconds / repetitionsPerBatch));
   }
   const cpu = process.cpuUsage(cpuBefore);
+  const cpuS = (cpu.user + cpu.system) / 1e6;
   speeds.sort((a, b) => a - b);
   if (benchCase.unit === "ns/element") speeds.reverse();
   return {
@@ -116,7 +119,8 @@ export async function measureCase(
     slowest: speeds[0],
     fastest: speeds[NUM_BATCHES - 1],
     repetitions: repetitionsPerBatch * NUM_BATCHES,
-    coresBusy: (cpu.user + cpu.system) / 1e6 / totalS,
+    coresBusy: cpuS / totalS,
+    perCore: speedOf(benchCase, cpuS / NUM_BATCHES / repetitionsPerBatch),
   };
 }
 
