@@ -2,12 +2,11 @@
  * Zstandard decompression of a stream of any length, one block at a time (RFC 8878, section 3).
  *
  * `node:zlib` decodes the blocks. The frames are cut here, because Deno's stream stops after the first frame
- * without a word (pzstd and `cat a.zst b.zst` write several), takes a truncated one for whole, and throws on
- * damage where nobody can catch it.
+ * without a word (pzstd and `cat a.zst b.zst` write several) and takes a truncated one for whole.
  *
  * @module
  */
-import { constants, createZstdDecompress } from "node:zlib";
+import { createZstdDecompress } from "node:zlib";
 import { FormatError } from "../errors.ts";
 
 const FRAME_MAGIC = 0xfd2fb528;
@@ -16,12 +15,7 @@ const BLOCK_HEADER_BYTES = 3;
 const RLE_BLOCK = 1;
 const RESERVED_BLOCK = 3;
 const CHECKSUM_BYTES = 4;
-
-/** The synchronous half of a zlib stream, which node:zlib's own `…Sync` functions are made of. */
-interface SyncDecoder {
-  _processChunk(bytes: Uint8Array, flush: number): Uint8Array;
-  close(): void;
-}
+const OUTPUT_BYTES = 1 << 17; // the largest block (section 3.1.1.2.4)
 
 /**
  * Decompresses Zstandard frames.
@@ -47,37 +41,87 @@ export async function* decompressZstd(
 }
 
 async function* decompressFrame(input: PieceReader): AsyncGenerator<Uint8Array> {
-  const decoder = createZstdDecompress() as unknown as SyncDecoder;
-  const decode = (bytes: Uint8Array) => {
-    try {
-      return decoder._processChunk(bytes, constants.ZSTD_e_continue);
-    } catch (error) {
-      throw input.damaged(error instanceof Error ? error.message : String(error), error);
-    }
+  using decoder = new FrameDecoder(input);
+  await decoder.write(fromUint32(FRAME_MAGIC));
+  const descriptor = await input.take(1);
+  await decoder.write(descriptor);
+  const numHeaderBytes = headerBytesAfter(descriptor[0]);
+  if (numHeaderBytes > 0) await decoder.write(await input.take(numHeaderBytes));
+  for (let isLast = false; !isLast;) {
+    const header = await input.take(BLOCK_HEADER_BYTES);
+    const bits = header[0] | header[1] << 8 | header[2] << 16;
+    isLast = (bits & 1) === 1;
+    const type = bits >> 1 & 3;
+    if (type === RESERVED_BLOCK) throw input.damaged("a block is of the reserved type");
+    const numBytes = type === RLE_BLOCK ? 1 : bits >>> 3;
+    await decoder.write(header);
+    if (numBytes > 0) await decoder.write(await input.take(numBytes));
+    yield* decoder.takeOutput();
+  }
+  if (descriptor[0] >> 2 & 1) await decoder.write(await input.take(CHECKSUM_BYTES));
+  await decoder.end();
+  yield* decoder.takeOutput();
+}
+
+/**
+ * A node:zlib decoder of one frame whose errors can be caught: Deno throws them out of a timer, where they end the
+ * program unless the global `error` event is listened to.
+ */
+class FrameDecoder {
+  readonly #stream = createZstdDecompress({ chunkSize: OUTPUT_BYTES });
+  readonly #input: PieceReader;
+  #output: Uint8Array[] = [];
+  #fail: ((error: unknown) => void) | undefined;
+
+  constructor(input: PieceReader) {
+    this.#input = input;
+    this.#stream.on("data", (bytes: Uint8Array) => this.#output.push(bytes));
+    this.#stream.on("error", (error: unknown) => this.#fail?.(error));
+    globalThis.addEventListener("error", this.#onUncaught);
+  }
+
+  /** Decodes bytes of the frame. @throws {FormatError} If they are damaged. */
+  write(bytes: Uint8Array): Promise<void> {
+    return this.#run((done) => this.#stream.write(bytes, done));
+  }
+
+  /** Waits for the last output. @throws {FormatError} If the frame is damaged. */
+  end(): Promise<void> {
+    return this.#run((done) => {
+      this.#stream.on("end", () => done());
+      this.#stream.end();
+    });
+  }
+
+  /** The output since the last call. */
+  takeOutput(): Uint8Array[] {
+    const output = this.#output;
+    this.#output = [];
+    return output;
+  }
+
+  [Symbol.dispose](): void {
+    globalThis.removeEventListener("error", this.#onUncaught);
+    this.#stream.destroy();
+  }
+
+  readonly #onUncaught = (event: ErrorEvent) => {
+    if (!this.#fail || !(event.error instanceof Error) || !/zstd/i.test(event.error.message)) return;
+    event.preventDefault();
+    this.#fail(event.error);
   };
-  try {
-    decode(fromUint32(FRAME_MAGIC));
-    const descriptor = await input.take(1);
-    decode(descriptor);
-    const numHeaderBytes = headerBytesAfter(descriptor[0]);
-    if (numHeaderBytes > 0) decode(await input.take(numHeaderBytes));
-    for (let isLast = false; !isLast;) {
-      const header = await input.take(BLOCK_HEADER_BYTES);
-      const bits = header[0] | header[1] << 8 | header[2] << 16;
-      isLast = (bits & 1) === 1;
-      const type = bits >> 1 & 3;
-      if (type === RESERVED_BLOCK) throw input.damaged("a block is of the reserved type");
-      const numBytes = type === RLE_BLOCK ? 1 : bits >>> 3;
-      const text = [decode(header)];
-      if (numBytes > 0) text.push(decode(await input.take(numBytes)));
-      for (const part of text) if (part.length > 0) yield part;
+
+  async #run(start: (done: (error?: Error | null) => void) => void): Promise<void> {
+    try {
+      await new Promise<void>((resolve, reject) => {
+        this.#fail = reject;
+        start((error) => error ? reject(error) : resolve());
+      });
+    } catch (error) {
+      throw this.#input.damaged(error instanceof Error ? error.message : String(error), error);
+    } finally {
+      this.#fail = undefined;
     }
-    if (descriptor[0] >> 2 & 1) {
-      const rest = decode(await input.take(CHECKSUM_BYTES));
-      if (rest.length > 0) yield rest;
-    }
-  } finally {
-    decoder.close();
   }
 }
 
