@@ -42,7 +42,7 @@ export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[]
  * Chooses the variant for an adapter and a shape.
  *
  * Measured at 2048 x 512 x 512 on 2 cores of an EPYC of family 26, lavapipe of Mesa 25.0, subgroups of 8, NN / NT /
- * TN in GFLOP/s (2026-11-21): gemm_subgroup8 76 / 78 / 76, gemm_tiled 15 / 15 / 15. Lost: two or four steps of
+ * TN in GFLOP/s by processor time (2026-11-21): gemm_subgroup8 76 / 78 / 76, gemm_tiled 15 / 15 / 15. Lost: two or four steps of
  * k4 per iteration of gemm_subgroup8 (33-39, 22-38: the accumulators spill), sums addressed by a running index (51).
  *
  * @param info The adapter.
