@@ -1,12 +1,17 @@
-// Loss and gradient of softcapped logits, nothing of the softmax stored: with z = s tanh(l / s) (z = l where s is 0),
-//   loss = log(sum exp z) - z[target], d loss / d l = (softmax(z) - onehot(target)) (1 - (z / s)^2).
-// Source: Gemma 2 report, 2024, section 2 (soft-capping); Milakov and Gimelshein, Online normalizer calculation, 2018.
-// Bindings: logits (rows, stride) read; targets (rows), loss_mask (rows) read; weight (1) read: d total / d loss;
-//   losses (rows) write: 0 where loss_mask is 0; d_logits (rows, stride) write, if GRADIENT: 0 there and beyond vocab_size.
-// Grid: one workgroup of LANES lanes per row. Numerics: f32; the largest logit is taken off before exp.
-// Limits: stride % 4 == 0, vocab_size <= stride.
-struct Params { rows: u32, stride: u32, vocab_size: u32, softcap: f32 }
+// losses[r] = -log softmax(z[r, :])[targets[r]] where loss_mask[r] != 0, else 0, with z = s tanh(logits / s) if SOFTCAP,
+// else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r]. Columns from vocab_size on are
+// padding: they are not read into the softmax and their gradient is 0. Probabilities are not stored.
+// Source: Gemma Team, Gemma 2, 2024, section 2 (softcap); Milakov and Gimelshein, Online normalizer calculation for
+// softmax, 2018.
+// Bindings: logits (rows, stride) read; targets, loss_mask (rows) read; weight (1) read; losses (rows) write;
+//   d_logits (rows, stride) write if GRADIENT.
+// Grid: one workgroup of LANES lanes per row.
+// Numerics: f32, exponentials of base 2, each lane's running maximum subtracted; tanh(x) = 1 - 2 / (e^(2 x) + 1), which is
+//   exact to 2^-23 absolutely and does not overflow.
+// Limits: stride % 4 == 0; targets < vocab_size <= stride; rows <= 65535 * 65535 through a two-dimensional grid.
+struct Params { rows: u32, vocab_size: u32, stride: u32, softcap: f32 }
 
+override SOFTCAP: bool = true;
 override GRADIENT: bool = true;
 
 @group(0) @binding(0) var<storage, read> logits: array<vec4f>;
@@ -17,13 +22,15 @@ override GRADIENT: bool = true;
 @group(0) @binding(5) var<storage, read_write> d_logits: array<vec4f>;
 @group(0) @binding(6) var<uniform> params: Params;
 
-const LOWEST = -1e30f;
+const LOG2_E = 1.4426950408889634f;
+const LN_2 = 0.6931471805599453f;
+// Below every logit, and finite, so that the difference of two is not NaN.
+const PADDING = -1e30f;
 
-// z, and LOWEST in the columns beyond the vocabulary. Beyond |l / s| = 15 tanh is 1 in f32.
-fn capped(logit: vec4f, column: u32) -> vec4f {
-  var z = logit;
-  if (params.softcap > 0f) { z = params.softcap * tanh(clamp(logit / params.softcap, vec4f(-15f), vec4f(15f))); }
-  return select(vec4f(LOWEST), z, vec4u(column) + vec4u(0u, 1u, 2u, 3u) < vec4u(params.vocab_size));
+// tanh(logits / s), or the logits themselves.
+fn squash(x: vec4f) -> vec4f {
+  if (!SOFTCAP) { return x; }
+  return 1f - 2f / (exp2(x * (2f * LOG2_E / params.softcap)) + 1f);
 }
 
 @compute @workgroup_size(LANES)
@@ -31,40 +38,40 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
         @builtin(local_invocation_index) lane: u32) {
   let row = group.y * groups.x + group.x;
   if (row >= params.rows) { return; }
-  let stride4 = params.stride / 4u;
-  let base = row * stride4;
-  let is_counted = loss_mask[row] != 0u;
-  if (!is_counted) {
-    if (GRADIENT) {
-      for (var i = lane; i < stride4; i += LANES) { d_logits[base + i] = vec4f(); }
-    }
+  let width4 = params.stride / 4u;
+  let base = row * width4;
+  if (loss_mask[row] == 0u) {
     if (lane == 0u) { losses[row] = 0f; }
+    if (GRADIENT) {
+      for (var i = lane; i < width4; i += LANES) { d_logits[base + i] = vec4f(0f); }
+    }
     return;
   }
-  var most = LOWEST;
+  // Scores are z in units of log 2, so that 2^score = e^z.
+  let unit = select(LOG2_E, LOG2_E * params.softcap, SOFTCAP);
+  var largest = PADDING;
   var sum = 0f;
-  for (var i = lane; i < stride4; i += LANES) {
-    let z = capped(logits[base + i], 4u * i);
-    let next = max(most, max(max(z.x, z.y), max(z.z, z.w)));
-    sum = sum * exp(most - next) + dot(exp(z - next), vec4f(1f));
-    most = next;
+  for (var i = lane; i < (params.vocab_size + 3u) / 4u; i += LANES) {
+    let is_column = 4u * i + vec4u(0u, 1u, 2u, 3u) < vec4u(params.vocab_size);
+    let score = select(vec4f(PADDING), squash(logits[base + i]) * unit, is_column);
+    let new_largest = max(largest, max(max(score.x, score.y), max(score.z, score.w)));
+    let powers = exp2(score - new_largest);
+    sum = fma(sum, exp2(largest - new_largest), (powers.x + powers.y) + (powers.z + powers.w));
+    largest = new_largest;
   }
-  let top = lane_max(most, lane);
-  let total = lane_sum(sum * exp(most - top), lane);
+  let top = lane_max(largest, lane);
+  let log2_sum = top + log2(lane_sum(sum * exp2(largest - top), lane));
   let target_column = targets[row];
   if (lane == 0u) {
-    let z = capped(logits[base + target_column / 4u], target_column / 4u * 4u);
-    losses[row] = log(total) + top - z[target_column % 4u];
+    let score = squash(logits[base + target_column / 4u])[target_column % 4u] * unit;
+    losses[row] = (log2_sum - score) * LN_2;
   }
-  if (GRADIENT) {
-    let scale = weight[0];
-    for (var i = lane; i < stride4; i += LANES) {
-      let z = capped(logits[base + i], 4u * i);
-      let hit = select(vec4f(), vec4f(1f), vec4u(4u * i) + vec4u(0u, 1u, 2u, 3u) == vec4u(target_column));
-      var slope = vec4f(1f);
-      if (params.softcap > 0f) { slope -= (z / params.softcap) * (z / params.softcap); }
-      let d = (exp(z - top) / total - hit) * slope * scale;
-      d_logits[base + i] = select(vec4f(), d, z > vec4f(LOWEST));
-    }
+  if (!GRADIENT) { return; }
+  for (var i = lane; i < width4; i += LANES) {
+    let columns = 4u * i + vec4u(0u, 1u, 2u, 3u);
+    let squashed = squash(logits[base + i]);
+    var d = exp2(squashed * unit - log2_sum) - vec4f(columns == vec4u(target_column));
+    if (SOFTCAP) { d *= 1f - squashed * squashed; }
+    d_logits[base + i] = select(vec4f(0f), d * weight[0], columns < vec4u(params.vocab_size));
   }
 }

@@ -1,46 +1,58 @@
-// dx of y = rope(x * s), s = 1 / sqrt(mean(x^2) + eps), given dy: with dn = rope^T(dy),
-//   dx = s dn - x s^3 mean(dn x), the mean over the head's D elements (dx = dn where norm is 0).
-// Source: the derivative of qk_norm_rope_forward.wgsl.
-// Bindings: x (rows, H, D) read; rope (T, 2, D/2) read; scale (rows, H) read; dy (rows, H, D) read; dx (rows, H, D) write.
-// Grid: one workgroup of LANES lanes per row. Numerics: f32. Limits: head_dim % 8 == 0; rows is a multiple of T.
-struct Params { rows: u32, num_heads: u32, head_dim: u32, sequence_length: u32, norm: u32 }
+// dx of y = rope(norm(x)) for each head, given dy: dz is dy turned back, dx = s (dz - x s^2 mean(x dz)), or dz if not NORM.
+// Source: the derivative of qk_norm_rope_forward.wgsl; a rotation's transpose is its inverse.
+// Bindings: x, dy (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; scale (rows, H) read if NORM: s
+//   of the forward pass; dx (rows, H, D) write.
+// Grid: ceil(rows * H / 64) workgroups of 64 threads over x and y, a thread per head of a row.
+// Numerics: f32. Limits: D = head_dim is a multiple of 8.
+struct Params { num_heads_total: u32, num_heads: u32, head_dim: u32, sequence_length: u32 }
+
+override NORM: bool = true;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(1) var<storage, read> rope: array<vec4f>;
-@group(0) @binding(2) var<storage, read> scale: array<f32>;
+@group(0) @binding(1) var<storage, read> scale: array<f32>;
+@group(0) @binding(2) var<storage, read> rotation: array<vec4f>;
 @group(0) @binding(3) var<storage, read> dy: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> dx: array<vec4f>;
 @group(0) @binding(5) var<uniform> params: Params;
 
-@compute @workgroup_size(LANES)
+// The gradients by the normalised x, of dims 4 i and D / 2 + 4 i onwards.
+struct Pair { first: vec4f, second: vec4f }
+
+fn turn_back(at: u32, table: u32) -> Pair {
+  let d1 = dy[at];
+  let d2 = dy[at + params.head_dim / 8u];
+  let cosine = rotation[table];
+  let sine = rotation[table + 1u];
+  return Pair(d1 * cosine + d2 * sine, d2 * cosine - d1 * sine);
+}
+
+@compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) lane: u32) {
-  let row = group.y * groups.x + group.x;
-  if (row >= params.rows) { return; }
-  let half4 = params.head_dim / 8u;
-  let angles = (row % params.sequence_length) * 2u * half4;
-  for (var head = 0u; head < params.num_heads; head++) {
-    let base = (row * params.num_heads + head) * 2u * half4;
-    let s = scale[row * params.num_heads + head];
-    var product = 0f;
-    if (params.norm != 0u) {
-      var sum = 0f;
-      for (var i = lane; i < half4; i += LANES) {
-        let c = rope[angles + i];
-        let d = rope[angles + half4 + i];
-        let g1 = dy[base + i];
-        let g2 = dy[base + half4 + i];
-        sum += dot(g1 * c + g2 * d, x[base + i]) + dot(g2 * c - g1 * d, x[base + half4 + i]);
-      }
-      product = lane_sum(sum, lane) / f32(params.head_dim) * s * s * s;
+        @builtin(local_invocation_index) thread: u32) {
+  let head = (group.y * groups.x + group.x) * 64u + thread;
+  if (head >= params.num_heads_total) { return; }
+  let first = head * (params.head_dim / 4u);
+  let second = first + params.head_dim / 8u;
+  let table = head / params.num_heads % params.sequence_length * (params.head_dim / 4u);
+  var s = 1f;
+  var slope = 0f;
+  if (NORM) {
+    var sum = 0f;
+    for (var i = 0u; i < params.head_dim / 8u; i++) {
+      let dz = turn_back(first + i, table + 2u * i);
+      sum += dot(x[first + i], dz.first) + dot(x[second + i], dz.second);
     }
-    for (var i = lane; i < half4; i += LANES) {
-      let c = rope[angles + i];
-      let d = rope[angles + half4 + i];
-      let g1 = dy[base + i];
-      let g2 = dy[base + half4 + i];
-      dx[base + i] = (g1 * c + g2 * d) * s - x[base + i] * product;
-      dx[base + half4 + i] = (g2 * c - g1 * d) * s - x[base + half4 + i] * product;
+    s = scale[head];
+    slope = sum / f32(params.head_dim) * s * s;
+  }
+  for (var i = 0u; i < params.head_dim / 8u; i++) {
+    let dz = turn_back(first + i, table + 2u * i);
+    if (NORM) {
+      dx[first + i] = (dz.first - x[first + i] * slope) * s;
+      dx[second + i] = (dz.second - x[second + i] * slope) * s;
+    } else {
+      dx[first + i] = dz.first;
+      dx[second + i] = dz.second;
     }
   }
 }

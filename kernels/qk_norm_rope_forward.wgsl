@@ -1,45 +1,49 @@
-// y = rope(n), n = x * s, s = 1 / sqrt(mean(x^2) + eps) over each head's D elements (s = 1 where norm is 0).
-// rope turns the halves (n1, n2) of a head at position t: (n1 cos - n2 sin, n1 sin + n2 cos), angle t theta^(-i / (D/2)).
-// Source: Su et al., RoFormer, 2021 (halves instead of pairs, as in GPT-NeoX); Henry et al., Query-Key Normalization, 2020.
-// Bindings: x (rows, H, D) read; rope (T, 2, D/2) read: cosines, then sines, made on the host in float64;
-//   y (rows, H, D) write; scale (rows, H) write: s, for the backward pass.
-// Grid: one workgroup of LANES lanes per row. Numerics: f32. Limits: head_dim % 8 == 0; rows is a multiple of T.
-struct Params { rows: u32, num_heads: u32, head_dim: u32, sequence_length: u32, norm: u32 }
+// y = rope(norm(x)) of each head: norm(x) = s x with s = 1 / sqrt(mean(x^2) + eps) over its D dims, or s = 1 if not NORM;
+// rope turns each pair (x[i], x[i + D / 2]) by the angle t * 10000^(-2 i / D), t = row % sequence_length.
+// Source: Su et al., RoFormer, 2021, equation 34, with halves in the place of neighbours as in GPT-NeoX; Henry et al.,
+// Query-Key Normalization for Transformers, 2020, with rmsNorm.
+// Bindings: x (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; y (rows, H, D) write;
+//   scale (rows, H) write if NORM: s, for the backward pass.
+// Grid: ceil(rows * H / 64) workgroups of 64 threads over x and y, a thread per head of a row.
+// Numerics: f32; cosines and sines come from the host, since WGSL's are accurate only in [-pi, pi].
+// Limits: D = head_dim is a multiple of 8.
+struct Params { num_heads_total: u32, num_heads: u32, head_dim: u32, sequence_length: u32 }
+
+override NORM: bool = true;
 
 @group(0) @binding(0) var<storage, read> x: array<vec4f>;
-@group(0) @binding(1) var<storage, read> rope: array<vec4f>;
+@group(0) @binding(1) var<storage, read> rotation: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> y: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> scale: array<f32>;
 @group(0) @binding(4) var<uniform> params: Params;
 
 const EPSILON = 1.1920929e-7f;
 
-@compute @workgroup_size(LANES)
+@compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
-        @builtin(local_invocation_index) lane: u32) {
-  let row = group.y * groups.x + group.x;
-  if (row >= params.rows) { return; }
-  let half4 = params.head_dim / 8u;
-  let angles = (row % params.sequence_length) * 2u * half4;
-  for (var head = 0u; head < params.num_heads; head++) {
-    let base = (row * params.num_heads + head) * 2u * half4;
-    var s = 1f;
-    if (params.norm != 0u) {
-      var sum = 0f;
-      for (var i = lane; i < 2u * half4; i += LANES) {
-        let v = x[base + i];
-        sum += dot(v, v);
-      }
-      s = inverseSqrt(lane_sum(sum, lane) / f32(params.head_dim) + EPSILON);
+        @builtin(local_invocation_index) thread: u32) {
+  let head = (group.y * groups.x + group.x) * 64u + thread;
+  if (head >= params.num_heads_total) { return; }
+  let first = head * (params.head_dim / 4u);
+  let second = first + params.head_dim / 8u;
+  let table = head / params.num_heads % params.sequence_length * (params.head_dim / 4u);
+  var s = 1f;
+  if (NORM) {
+    var sum = 0f;
+    for (var i = 0u; i < params.head_dim / 8u; i++) {
+      let x1 = x[first + i];
+      let x2 = x[second + i];
+      sum += dot(x1, x1) + dot(x2, x2);
     }
-    for (var i = lane; i < half4; i += LANES) {
-      let n1 = x[base + i] * s;
-      let n2 = x[base + half4 + i] * s;
-      let c = rope[angles + i];
-      let d = rope[angles + half4 + i];
-      y[base + i] = n1 * c - n2 * d;
-      y[base + half4 + i] = n1 * d + n2 * c;
-    }
-    if (lane == 0u) { scale[row * params.num_heads + head] = s; }
+    s = inverseSqrt(sum / f32(params.head_dim) + EPSILON);
+    scale[head] = s;
+  }
+  for (var i = 0u; i < params.head_dim / 8u; i++) {
+    let x1 = x[first + i] * s;
+    let x2 = x[second + i] * s;
+    let cosine = rotation[table + 2u * i];
+    let sine = rotation[table + 2u * i + 1u];
+    y[first + i] = x1 * cosine - x2 * sine;
+    y[second + i] = x1 * sine + x2 * cosine;
   }
 }

@@ -19,6 +19,7 @@ import muon_normalize from "../../kernels/muon_normalize.wgsl" with { type: "tex
 import muon_polynomial from "../../kernels/muon_polynomial.wgsl" with { type: "text" };
 import muon_update from "../../kernels/muon_update.wgsl" with { type: "text" };
 import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text" };
+import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
 import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
 import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
 import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
@@ -47,6 +48,7 @@ export { LANES_SUBGROUP, LANES_WORKGROUP };
 /** Every registered kernel: the file's name without `.wgsl` -> its text. */
 export const KERNEL_SOURCES = {
   cross_entropy,
+  log_probabilities,
   qk_norm_rope_backward,
   qk_norm_rope_forward,
   rms_norm_forward,

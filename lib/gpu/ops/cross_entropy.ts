@@ -1,57 +1,113 @@
 /**
- * Softcap and cross-entropy in one pass, with the gradient, without storing probabilities.
+ * What is made of the logits: the cross-entropy with its gradient, and log-probabilities of chosen rows.
+ *
+ * Logits may be capped softly first, z = s tanh(logit / s). Probabilities are never stored: the gradient is
+ * written in the same dispatch as the loss.
+ *
+ * Source: Gemma Team, Gemma 2, 2024, section 2 (softcap).
  *
  * @module
  */
 import { KernelError } from "../../errors.ts";
 import { gridOf, type Program } from "../program.ts";
+import type { KernelRegistry } from "../registry.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-/** What {@link addCrossEntropy} reads and writes. */
-export interface CrossEntropyArgs {
-  /** (rows, stride) f32; columns from `vocabSize` on are ignored. */
-  logits: Tensor;
-  /** (rows) u32, below `vocabSize`. */
-  targets: Tensor;
-  /** (rows) u32, 0 where a row does not count. */
-  lossMask: Tensor;
-  /** (rows) f32, written: nats, 0 where a row does not count. */
-  losses: Tensor;
-  /** (rows, stride) f32, written if given: weight * d loss / d logits. */
-  dLogits?: Tensor;
-  /** (1) f32: what every row's gradient is multiplied by. */
-  weight: Tensor;
-  /** s of z = s tanh(logit / s), or null for none. */
-  softcap: number | null;
-  rows: number;
-  vocabSize: number;
-  /** Elements from one row to the next, a multiple of 4. */
-  stride: number;
+/** How logits are laid out and capped. */
+export interface LogitsShape {
+  /** V, the columns that count; the others are padding. */
+  readonly vocabSize: number;
+  /** Elements from one row to the next, a multiple of 4, at least V. */
+  readonly stride: number;
+  /** s of z = s tanh(logit / s), above 0; null for z = logit. */
+  readonly softcap: number | null;
 }
 
+const unusedTensors = new WeakMap<KernelRegistry, Tensor>();
+
 /**
- * Adds the loss of every row, and perhaps its gradient, to a program.
+ * Adds losses[r] = -log softmax(z[r, :])[targets[r]] to a program, and the gradient of the logits.
  *
- * @throws {KernelError} If a tensor is too small or the stride is wrong.
+ * @param args `logits`: (rows, stride) f32; `targets`: (rows) u32 below V; `lossMask`: (rows) u32, 0 for rows
+ *   whose loss and gradient are 0; `losses`: (rows) f32, nats; `dLogits`: (rows, stride) f32, written if given:
+ *   `weight[0]` times the gradient of the row's loss, 0 in the padding; it shares no buffer with `logits`;
+ *   `weight`: (1) f32.
+ * @throws {KernelError} If a tensor is too small or the shape is not as said.
  */
-export function addCrossEntropy(program: Program, args: CrossEntropyArgs): void {
-  const { logits, targets, lossMask, losses, weight, softcap, rows, vocabSize, stride } = args;
+export function addCrossEntropy(
+  program: Program,
+  args: LogitsShape & {
+    logits: Tensor;
+    targets: Tensor;
+    lossMask: Tensor;
+    losses: Tensor;
+    dLogits?: Tensor;
+    weight: Tensor;
+    rows: number;
+  },
+): void {
+  const { logits, targets, lossMask, losses, weight, dLogits, rows, vocabSize, stride, softcap } = args;
   const kernel = "cross_entropy";
-  requireMultiple(kernel, { stride }, 4);
-  if (vocabSize > stride) {
-    throw new KernelError(kernel, `vocabSize is ${vocabSize}, at most ${stride} was wanted`);
-  }
-  // Without a gradient the binding still needs a buffer of its own, which is not touched.
-  const dLogits = args.dLogits ?? program.registry.gpu.tensor("no dLogits", [4]);
-  requireLength(kernel, rows * stride, args.dLogits ? { logits, dLogits } : { logits });
+  requireLayout(kernel, args);
   requireLength(kernel, rows, { targets, lossMask, losses });
+  requireLength(kernel, rows * stride, { logits, ...(dLogits ? { dLogits } : {}) });
   requireLength(kernel, 1, { weight });
   program.add({
     kernel,
-    overrides: { GRADIENT: Number(args.dLogits !== undefined) },
-    bindings: { logits, targets, loss_mask: lossMask, weight, losses, d_logits: dLogits },
-    params: { rows, stride, vocab_size: vocabSize, softcap: softcap ?? 0 },
+    overrides: { SOFTCAP: Number(softcap !== null), GRADIENT: Number(dLogits !== undefined) },
+    bindings: {
+      logits,
+      targets,
+      loss_mask: lossMask,
+      weight,
+      losses,
+      d_logits: dLogits ?? unusedTensor(program),
+    },
+    params: { rows, vocab_size: vocabSize, stride, softcap: softcap ?? 0 },
     grid: gridOf(rows),
   });
+}
+
+/**
+ * Adds out[i, :] = log softmax(z[rowIndex[i], :]) to a program.
+ *
+ * @param args `logits`: (rows, stride) f32; `rowIndex`: (numRows) u32 below rows; `out`: (numRows, V) f32, nats.
+ * @throws {KernelError} If a tensor is too small or the shape is not as said.
+ */
+export function addLogProbabilities(
+  program: Program,
+  args: LogitsShape & { logits: Tensor; rowIndex: Tensor; out: Tensor; numRows: number },
+): void {
+  const { logits, rowIndex, out, numRows, vocabSize, stride, softcap } = args;
+  const kernel = "log_probabilities";
+  requireLayout(kernel, args);
+  requireLength(kernel, stride, { logits });
+  requireLength(kernel, numRows, { rowIndex });
+  requireLength(kernel, numRows * vocabSize, { out });
+  program.add({
+    kernel,
+    overrides: { SOFTCAP: Number(softcap !== null) },
+    bindings: { logits, row_index: rowIndex, out },
+    params: { num_rows: numRows, vocab_size: vocabSize, stride, softcap: softcap ?? 0 },
+    grid: gridOf(numRows),
+  });
+}
+
+function requireLayout(kernel: string, { vocabSize, stride, softcap }: LogitsShape): void {
+  requireMultiple(kernel, { stride }, 4);
+  requireMultiple(kernel, { vocabSize }, 1);
+  if (vocabSize > stride) {
+    throw new KernelError(kernel, `vocabSize is ${vocabSize}, at most the stride ${stride} was wanted`);
+  }
+  if (softcap !== null && !(softcap > 0)) {
+    throw new KernelError(kernel, `softcap is ${softcap}, a positive number or null was wanted`);
+  }
+}
+
+/** What is bound where a kernel writes nothing. */
+function unusedTensor({ registry }: Program): Tensor {
+  const tensor = unusedTensors.get(registry) ?? registry.gpu.tensor("unused", [4]);
+  unusedTensors.set(registry, tensor);
+  return tensor;
 }

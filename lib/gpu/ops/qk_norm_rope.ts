@@ -1,7 +1,11 @@
 /**
- * rmsNorm over each head and rotary position embedding in one pass, for queries and keys, and the gradient.
+ * Normalisation and rotation of the queries' and keys' heads: y = rope(norm(x)), and its gradient.
  *
- * Sources: Henry et al., Query-Key Normalization, 2020; Su et al., RoFormer, 2021 (halves, not pairs).
+ * The rotation turns (x[i], x[i + D/2]) of the token at position t by t * 10000^(-i / (D/2)). Its cosines and
+ * sines are a table made here in float64: WGSL guarantees sin and cos only within [-pi, pi], and angles reach
+ * 1,023.
+ *
+ * Sources: Su et al., RoFormer, 2021; Henry et al., Query-Key Normalization for Transformers, 2020.
  *
  * @module
  */
@@ -10,102 +14,105 @@ import type { KernelRegistry } from "../registry.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-const THETA = 10_000;
-
-/** The extents of queries or keys (rows, H, D), rows = B * T. */
-export interface QkShape {
-  rows: number;
-  numHeads: number;
-  headDim: number;
-  /** T: the position of a row is row % T. */
-  sequenceLength: number;
-  /** Whether rmsNorm is applied before the rotation. */
-  norm: boolean;
+/** The sizes of a tensor of heads, and whether they are normalised. */
+export interface HeadsShape {
+  /** B * T; a row's position in its sequence is `row % sequenceLength`. */
+  readonly rows: number;
+  readonly numHeads: number;
+  /** D, a multiple of 8. */
+  readonly headDim: number;
+  readonly sequenceLength: number;
+  /** Whether each head is divided by its root mean square before it is rotated. */
+  readonly norm: boolean;
 }
 
+const THREADS = 64;
+const THETA = 10000;
+const tables = new WeakMap<KernelRegistry, Map<string, Tensor>>();
+
 /**
- * Adds y = rope(rmsNorm(x)) to a program.
+ * Adds y = rope(norm(x)) to a program.
  *
- * @param args `x` and `y`: (rows, H, D) f32, different buffers; `scale`: (rows, H), written for
- *   {@link addQkNormRopeBackward}.
- * @throws {KernelError} If a tensor is too small or the head's D is not a multiple of 8.
+ * @param args `x`, `y`: (rows, H, D) f32, different buffers; `scale`: (rows, H) f32, written for
+ *   {@link addQkNormRopeBackward} if `norm`.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8.
  */
 export function addQkNormRope(
   program: Program,
-  args: { x: Tensor; y: Tensor; scale: Tensor } & QkShape,
+  args: HeadsShape & { x: Tensor; y: Tensor; scale: Tensor },
 ): void {
   const { x, y, scale } = args;
   const kernel = "qk_norm_rope_forward";
-  check(kernel, args, { x, y }, scale);
-  const rope = ropeTable(program.registry, args);
-  program.add({ kernel, bindings: { x, rope, y, scale }, params: paramsOf(args), grid: gridOf(args.rows) });
+  requireShape(kernel, args, { x, y }, scale);
+  program.add({ kernel, bindings: { x, rotation: rotationTable(program, args), y, scale }, ...launch(args) });
 }
 
 /**
- * Adds dx of y = rope(rmsNorm(x)), given dy, to a program.
+ * Adds dx = d(loss)/dx of y = rope(norm(x)), given dy, to a program.
  *
  * @param args `scale` as {@link addQkNormRope} wrote it; `dx` shares no buffer with `x` and `dy`.
- * @throws {KernelError} As {@link addQkNormRope}.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8.
  */
 export function addQkNormRopeBackward(
   program: Program,
-  args: { x: Tensor; scale: Tensor; dy: Tensor; dx: Tensor } & QkShape,
+  args: HeadsShape & { x: Tensor; scale: Tensor; dy: Tensor; dx: Tensor },
 ): void {
   const { x, scale, dy, dx } = args;
   const kernel = "qk_norm_rope_backward";
-  check(kernel, args, { x, dy, dx }, scale);
-  const rope = ropeTable(program.registry, args);
-  program.add({
-    kernel,
-    bindings: { x, rope, scale, dy, dx },
-    params: paramsOf(args),
-    grid: gridOf(args.rows),
-  });
+  requireShape(kernel, args, { x, dy, dx }, scale);
+  const rotation = rotationTable(program, args);
+  program.add({ kernel, bindings: { x, scale, rotation, dy, dx }, ...launch(args) });
 }
 
-/** Cosines and sines of every position, (T, 2, D/2), computed in float64 and rounded once. */
-export function ropeValues(sequenceLength: number, headDim: number): Float32Array {
-  const half = headDim / 2;
-  const values = new Float32Array(sequenceLength * headDim);
-  for (let t = 0; t < sequenceLength; t++) {
-    for (let i = 0; i < half; i++) {
-      const angle = t * Math.pow(THETA, -i / half);
-      values[t * headDim + i] = Math.cos(angle);
-      values[t * headDim + half + i] = Math.sin(angle);
-    }
-  }
-  return values;
+function requireShape(
+  kernel: string,
+  { rows, numHeads, headDim, sequenceLength }: HeadsShape,
+  perElement: Record<string, Tensor>,
+  scale: Tensor,
+): void {
+  requireMultiple(kernel, { headDim }, 8);
+  requireMultiple(kernel, { sequenceLength }, 1);
+  requireLength(kernel, rows * numHeads, { scale });
+  requireLength(kernel, rows * numHeads * headDim, perElement);
 }
 
-const TABLES = new WeakMap<KernelRegistry, Map<string, Tensor>>();
+function launch({ rows, numHeads, headDim, sequenceLength, norm }: HeadsShape) {
+  return {
+    overrides: { NORM: Number(norm) },
+    params: {
+      num_heads_total: rows * numHeads,
+      num_heads: numHeads,
+      head_dim: headDim,
+      sequence_length: sequenceLength,
+    },
+    grid: gridOf(Math.ceil(rows * numHeads / THREADS)),
+  };
+}
 
-/** The table of a device, made once for each T and D. */
-function ropeTable(registry: KernelRegistry, { sequenceLength, headDim }: QkShape): Tensor {
-  const tables = TABLES.get(registry) ?? new Map<string, Tensor>();
-  TABLES.set(registry, tables);
-  const key = `${sequenceLength} ${headDim}`;
-  let table = tables.get(key);
+/** The table of a registry's device, (T, D / 8, 2, 4) f32: of 4 pairs of dims the cosines, then the sines. */
+function rotationTable(program: Program, { headDim, sequenceLength }: HeadsShape): Tensor {
+  const { registry } = program;
+  const known = tables.get(registry) ?? new Map<string, Tensor>();
+  tables.set(registry, known);
+  const key = `${sequenceLength} x ${headDim}`;
+  let table = known.get(key);
   if (!table) {
-    table = registry.gpu.tensorFrom("rope", [sequenceLength, headDim], ropeValues(sequenceLength, headDim));
-    tables.set(key, table);
+    const data = rotations(sequenceLength, headDim);
+    table = registry.gpu.tensorFrom(`rotations ${key}`, [sequenceLength, headDim / 8, 2, 4], data);
+    known.set(key, table);
   }
   return table;
 }
 
-function paramsOf({ rows, numHeads, headDim, sequenceLength, norm }: QkShape): Record<string, number> {
-  return {
-    rows,
-    num_heads: numHeads,
-    head_dim: headDim,
-    sequence_length: sequenceLength,
-    norm: Number(norm),
-  };
-}
-
-function check(kernel: string, shape: QkShape, tensors: Record<string, Tensor>, scale: Tensor): void {
-  const { rows, numHeads, headDim, sequenceLength } = shape;
-  requireMultiple(kernel, { headDim }, 8);
-  requireMultiple(kernel, { rows }, sequenceLength);
-  requireLength(kernel, rows * numHeads * headDim, tensors);
-  requireLength(kernel, rows * numHeads, { scale });
+function rotations(sequenceLength: number, headDim: number): Float32Array {
+  const table = new Float32Array(sequenceLength * headDim);
+  for (let t = 0; t < sequenceLength; t++) {
+    for (let i = 0; i < headDim / 2; i++) {
+      const angle = t * THETA ** (-i / (headDim / 2));
+      const at = t * headDim + Math.floor(i / 4) * 8 + i % 4;
+      table[at] = Math.cos(angle);
+      table[at + 4] = Math.sin(angle);
+    }
+  }
+  return table;
 }
