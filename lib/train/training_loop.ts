@@ -124,7 +124,8 @@ export class TrainingLoop {
       const isCheckpoint = isLast || this.#step % train.checkpointEverySteps === 0;
       if (journal.isDue || isEval || isCheckpoint) await this.#settle();
       if (isEval) await this.#evaluate();
-      if (isCheckpoint) await this.#save();
+      // While no step is finite, a checkpoint would only push out a good one.
+      if (isCheckpoint && (isLast || journal.state.numSkippedInRow === 0)) await this.#save();
       await this.#yieldToSignals();
     }
     return true;
@@ -211,7 +212,6 @@ export class TrainingLoop {
     const { journal, metrics, model, optimizer, config, loader, onLog } = this.#parts;
     if (this.#isSaved) return;
     await this.#settle();
-    journal.write();
     metrics.flush();
     this.#checkpoint = saveCheckpoint(this.#parts.checkpointsDir, {
       state: {

@@ -131,6 +131,20 @@ Deno.test("train trains, evaluates, saves and says so", async () => {
   assertEquals(listCheckpoints(join(run, "checkpoints")).map(({ step }) => step), [35, 40]);
 });
 
+Deno.test("train has the same losses with other micro-batches of the same batch, up to rounding", async () => {
+  const { run: reference } = await undisturbedRun();
+  const run = join(folder, "one micro-batch");
+  const { code, stderr } = await trainInProcess(run, { "train.microBatchSize": 4 }, "--max-time", "5");
+  assertEquals(code, 0, stderr);
+  const [expected, actual] = [metricsOf(reference), metricsOf(run)];
+  for (const name of ["train/loss", "train/grad_norm", "train/padding"]) {
+    for (const i of [0, 1, 2]) {
+      const [a, b] = [Number(expected[i][name]), Number(actual[i][name])];
+      assertLess(Math.abs(a - b), 1e-4 * Math.abs(a) + 1e-9, `${name} of step ${i + 1}`);
+    }
+  }
+});
+
 Deno.test("train run again after the end says that it is done", async () => {
   const { run } = await undisturbedRun();
   const before = finalFiles(run);
@@ -194,6 +208,26 @@ Deno.test("train --max-time stops early with everything saved", async () => {
   assertEquals(code, 0);
   assertEquals(JSON.parse(stdout).status, "out of time");
   assert(exists(join(run, "checkpoints", "latest")));
+});
+
+Deno.test("train stops after steps in a row that are not finite, with the last good checkpoint kept", async () => {
+  const run = join(folder, "diverged");
+  const settings = {
+    "optim.groups.matrices.learningRate": 1e36,
+    "train.maxSkippedSteps": 5,
+    "train.checkpointEverySteps": 1,
+  };
+  const { code, stderr } = await trainInProcess(run, settings);
+  assertEquals(code, 1, stderr);
+  assertMatch(
+    stderr,
+    /^error: Cannot go on training: .* not finite in \d+ steps in a row, .* checkpoint is .*$/m,
+  );
+  const metrics = metricsOf(run);
+  assertEquals(metrics.at(-1)?.["train/loss"], null);
+  const kept = listCheckpoints(join(run, "checkpoints")).at(-1);
+  assert(kept && kept.step < metrics.length);
+  assertEquals(kept.numSkippedInRow, 0);
 });
 
 Deno.test("train --fresh starts over; another seed gives other losses", async () => {
