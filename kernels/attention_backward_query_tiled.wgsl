@@ -8,9 +8,9 @@
 // Grid: x = ceil(T * D / 2048) query tiles, y = H, z = B; 64 threads a tile.
 // Numerics: f32, exponentials of base 2, keys ascending, no atomics.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
-struct Params { sequence_length: u32, num_heads: u32 }
+struct Params { sequence_length: u32, num_heads: u32, slice_parts: u32, tile_rows: u32 }
 
-override QUERIES: u32 = 64u / SLICES;
+override QUERIES: u32 = THREADS / SLICES;
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
 @group(0) @binding(1) var<storage, read> k: array<vec4f>;
@@ -25,68 +25,62 @@ override QUERIES: u32 = 64u / SLICES;
 
 const LOG2_E = 1.4426950408889634f;
 
-fn load_q(at: u32) -> mat4x4f { return mat4x4f(q[at], q[at + 1u], q[at + 2u], q[at + 3u]); }
-fn load_out(at: u32) -> mat4x4f { return mat4x4f(out[at], out[at + 1u], out[at + 2u], out[at + 3u]); }
-fn load_d_out(at: u32) -> mat4x4f { return mat4x4f(d_out[at], d_out[at + 1u], d_out[at + 2u], d_out[at + 3u]); }
-
 fn load_tile(first_key: u32, head0: u32, stride: u32, thread: u32) {
-  for (var i = thread; i < TILE_ROWS * (HEAD_DIM / 4u); i += THREADS) {
+  for (var i = thread; i < TILE_PARTS; i += THREADS) {
     let row = min(first_key + i / (HEAD_DIM / 4u), params.sequence_length - 1u);
     let at = head0 + row * stride + i % (HEAD_DIM / 4u);
     tile[i] = k[at];
-    tile[TILE_ROWS * (HEAD_DIM / 4u) + i] = v[at];
+    tile[TILE_PARTS + i] = v[at];
   }
-}
-
-fn store_half(at: u32, x: mat4x4f) {
-  dq[at] = x[0];
-  dq[at + 1u] = x[1];
-  dq[at + 2u] = x[2];
-  dq[at + 3u] = x[3];
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
   let length = params.sequence_length;
   let first = group.x * QUERIES;
-  let slice = thread % SLICES;
   let wanted = first + thread / SLICES;
   // Past the sequence's end the last query again, which is not stored.
   let t = min(wanted, length - 1u);
   let row0 = group.z * length;
   let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
   let stride = params.num_heads * (HEAD_DIM / 4u);
-  let at = head0 + t * stride + slice * 8u;
+  let slice = thread % SLICES * 8u;
+  let at = head0 + t * stride + slice;
   let row = (row0 + t) * params.num_heads + group.y;
   let start = segment_start[row0 + t];
   let log2_sum = log_sum_exp[row] * LOG2_E;
   let scale = inverseSqrt(f32(HEAD_DIM));
-  let query0 = load_q(at) * (scale * LOG2_E);
-  let query1 = load_q(at + 4u) * (scale * LOG2_E);
-  let d_query0 = load_d_out(at);
-  let d_query1 = load_d_out(at + 4u);
-  let part = dot_half(d_query0, load_out(at)) + dot_half(d_query1, load_out(at + 4u));
-  let row_delta = sum_slices(mat2x4f(vec4f(part), vec4f()), thread)[0].x;
-  var sum0 = mat4x4f();
-  var sum1 = mat4x4f();
+  var query = Slice();
+  var d_query = Slice();
+  var delta_part = 0f;
+  for (var i = 0u; i < params.slice_parts; i++) {
+    query.part[i] = q[at + i] * (scale * LOG2_E);
+    let d = d_out[at + i];
+    d_query.part[i] = d;
+    delta_part += dot(d, out[at + i]);
+  }
+  first_dots[thread] = delta_part;
+  workgroupBarrier();
+  let row_delta = first_dot(0u, thread);
+  var sum = Slice();
   let last = min(first + QUERIES, length) - 1u;
-  for (var key = segment_start[row0 + first] / TILE_ROWS * TILE_ROWS; key <= last; key += TILE_ROWS) {
+  for (var key = segment_start[row0 + first]; key <= last; key += params.tile_rows) {
     workgroupBarrier();
     load_tile(key, head0, stride, thread);
     workgroupBarrier();
-    let s = sum_slices(dot_slices(query0, query1, 0u, slice), thread);
-    let dp = sum_slices(dot_slices(d_query0, d_query1, 1u, slice), thread);
-    let keys_low = key + vec4u(0u, 1u, 2u, 3u);
-    let keys_high = keys_low + 4u;
-    let visible_low = (keys_low >= vec4u(start)) & (keys_low <= vec4u(t));
-    let visible_high = (keys_high >= vec4u(start)) & (keys_high <= vec4u(t));
-    let ds = mat2x4f(select(vec4f(0f), exp2(s[0] - log2_sum) * (dp[0] - row_delta), visible_low),
-      select(vec4f(0f), exp2(s[1] - log2_sum) * (dp[1] - row_delta), visible_high));
-    sum0 += weigh_half(ds, 0u, slice, 0u);
-    sum1 += weigh_half(ds, 0u, slice, 1u);
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let part = j * (HEAD_DIM / 4u) + slice;
+      first_dots[j * THREADS + thread] = dot_slice(&query, part);
+      second_dots[j * THREADS + thread] = dot_slice(&d_query, TILE_PARTS + part);
+    }
+    workgroupBarrier();
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let is_visible = key + j >= start && key + j <= t;
+      let ds = exp2(first_dot(j, thread) - log2_sum) * (second_dot(j, thread) - row_delta);
+      add_slice(&sum, select(0f, ds, is_visible), j * (HEAD_DIM / 4u) + slice);
+    }
   }
   if (wanted >= length) { return; }
-  store_half(at, sum0 * scale);
-  store_half(at + 4u, sum1 * scale);
+  for (var i = 0u; i < params.slice_parts; i++) { dq[at + i] = sum.part[i] * scale; }
   if (slice == 0u) { delta[row] = row_delta; }
 }

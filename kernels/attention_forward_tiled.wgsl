@@ -6,9 +6,9 @@
 // Grid: x = ceil(T * D / 2048) query tiles, y = H, z = B; 64 threads a tile.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
-struct Params { sequence_length: u32, num_heads: u32 }
+struct Params { sequence_length: u32, num_heads: u32, slice_parts: u32, tile_rows: u32 }
 
-override QUERIES: u32 = 64u / SLICES;
+override QUERIES: u32 = THREADS / SLICES;
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
 @group(0) @binding(1) var<storage, read> k: array<vec4f>;
@@ -24,66 +24,59 @@ const LN_2 = 0.6931471805599453f;
 const MASKED = -1e30f;
 
 fn load_tile(first_key: u32, head0: u32, stride: u32, thread: u32) {
-  for (var i = thread; i < TILE_ROWS * (HEAD_DIM / 4u); i += THREADS) {
+  for (var i = thread; i < TILE_PARTS; i += THREADS) {
     let row = min(first_key + i / (HEAD_DIM / 4u), params.sequence_length - 1u);
     let at = head0 + row * stride + i % (HEAD_DIM / 4u);
     tile[i] = k[at];
-    tile[TILE_ROWS * (HEAD_DIM / 4u) + i] = v[at];
+    tile[TILE_PARTS + i] = v[at];
   }
-}
-
-fn store_half(at: u32, x: mat4x4f) {
-  out[at] = x[0];
-  out[at + 1u] = x[1];
-  out[at + 2u] = x[2];
-  out[at + 3u] = x[3];
 }
 
 @compute @workgroup_size(64)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
   let length = params.sequence_length;
   let first = group.x * QUERIES;
-  let slice = thread % SLICES;
   let wanted = first + thread / SLICES;
   // Past the sequence's end the last query again, which is not stored.
   let t = min(wanted, length - 1u);
   let row0 = group.z * length;
   let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
   let stride = params.num_heads * (HEAD_DIM / 4u);
-  let at = head0 + t * stride + slice * 8u;
+  let slice = thread % SLICES * 8u;
+  let at = head0 + t * stride + slice;
   let start = segment_start[row0 + t];
   let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
-  let query0 = mat4x4f(q[at], q[at + 1u], q[at + 2u], q[at + 3u]) * scale;
-  let query1 = mat4x4f(q[at + 4u], q[at + 5u], q[at + 6u], q[at + 7u]) * scale;
+  var query = Slice();
+  for (var i = 0u; i < params.slice_parts; i++) { query.part[i] = q[at + i] * scale; }
   var largest = MASKED;
   var sum = 0f;
-  var sum0 = mat4x4f();
-  var sum1 = mat4x4f();
+  var weighted = Slice();
   let last = min(first + QUERIES, length) - 1u;
-  for (var key = segment_start[row0 + first] / TILE_ROWS * TILE_ROWS; key <= last; key += TILE_ROWS) {
+  for (var key = segment_start[row0 + first]; key <= last; key += params.tile_rows) {
     workgroupBarrier();
     load_tile(key, head0, stride, thread);
     workgroupBarrier();
-    let s = sum_slices(dot_slices(query0, query1, 0u, slice), thread);
-    let keys_low = key + vec4u(0u, 1u, 2u, 3u);
-    let keys_high = keys_low + 4u;
-    let visible_low = (keys_low >= vec4u(start)) & (keys_low <= vec4u(t));
-    let visible_high = (keys_high >= vec4u(start)) & (keys_high <= vec4u(t));
-    let low = select(vec4f(MASKED), s[0], visible_low);
-    let high = select(vec4f(MASKED), s[1], visible_high);
-    let larger = max(low, high);
-    let new_largest = max(largest, max(max(larger.x, larger.y), max(larger.z, larger.w)));
+    for (var j = 0u; j < params.tile_rows; j++) {
+      first_dots[j * THREADS + thread] = dot_slice(&query, j * (HEAD_DIM / 4u) + slice);
+    }
+    workgroupBarrier();
+    var new_largest = largest;
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let is_visible = key + j >= start && key + j <= t;
+      new_largest = max(new_largest, select(MASKED, first_dot(j, thread), is_visible));
+    }
     let shrink = exp2(largest - new_largest);
     largest = new_largest;
-    let weights = mat2x4f(select(vec4f(0f), exp2(low - largest), visible_low),
-      select(vec4f(0f), exp2(high - largest), visible_high));
-    let pairs = weights[0] + weights[1];
-    sum = fma(sum, shrink, (pairs.x + pairs.y) + (pairs.z + pairs.w));
-    sum0 = sum0 * shrink + weigh_half(weights, 1u, slice, 0u);
-    sum1 = sum1 * shrink + weigh_half(weights, 1u, slice, 1u);
+    sum *= shrink;
+    for (var i = 0u; i < params.slice_parts; i++) { weighted.part[i] *= shrink; }
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let is_visible = key + j >= start && key + j <= t;
+      let weight = select(0f, exp2(first_dot(j, thread) - largest), is_visible);
+      sum += weight;
+      add_slice(&weighted, weight, TILE_PARTS + j * (HEAD_DIM / 4u) + slice);
+    }
   }
   if (wanted >= length) { return; }
-  store_half(at, sum0 * (1f / sum));
-  store_half(at + 4u, sum1 * (1f / sum));
+  for (var i = 0u; i < params.slice_parts; i++) { out[at + i] = weighted.part[i] / sum; }
   if (slice == 0u) { log_sum_exp[(row0 + t) * params.num_heads + group.y] = (largest + log2(sum)) * LN_2; }
 }

@@ -1,60 +1,59 @@
 // What the attention kernels for any adapter share; lib/gpu/kernels.ts appends it to each of them.
 // A workgroup has 64 threads; a thread owns a slice of 32 dims of one row (query, or key): thread i slice i % SLICES of row
-// i / SLICES, where D = 32 SLICES. The other side comes in tiles of two matrices (keys and values, or queries and the
-// gradients of the outputs) of 8 rows each in workgroup memory. The parts of a dot product meet in workgroup memory too.
-// Limits: D is 32, 64 or 128; 10 KiB of workgroup memory.
+// i / SLICES, where D = 32 SLICES. The other side comes in tiles of 512 / D rows of two matrices (keys and values, or
+// queries and the gradients of outputs) in workgroup memory, where the parts of dot products meet too.
+// Loops have bounds from params (slice_parts is always 8): Mesa would unroll them, and compile for a minute.
+// Limits: D is 32, 64 or 128; 12 KiB of workgroup memory.
 override HEAD_DIM: u32 = 32u;
 override SLICES: u32 = HEAD_DIM / 32u;
 
 const THREADS = 64u;
-const TILE_ROWS = 8u;
+const TILE_PARTS = 128u;
 
-// Matrix m, row r, dims 4 d to 4 d + 3 at (8 m + r) D / 4 + d.
-var<workgroup> tile: array<vec4f, 512>;
-var<workgroup> parts: array<vec4f, 128>;
+// 32 dims of a row.
+struct Slice { part: array<vec4f, 8> }
 
-// 16 dims of a row of the tile.
-fn tile_half(matrix: u32, row: u32, slice: u32, half: u32) -> mat4x4f {
-  let at = (matrix * TILE_ROWS + row) * (HEAD_DIM / 4u) + slice * 8u + half * 4u;
-  return mat4x4f(tile[at], tile[at + 1u], tile[at + 2u], tile[at + 3u]);
+// Matrix m, row r, dims 4 d to 4 d + 3 at TILE_PARTS m + r D / 4 + d.
+var<workgroup> tile: array<vec4f, 256>;
+// Of row r of the tile and thread i, at 64 r + i: the dot product of its slices with those of the first matrix …
+var<workgroup> first_dots: array<f32, 1024>;
+// … and with those of the second.
+var<workgroup> second_dots: array<f32, 1024>;
+
+// The slice's dot product with that of the tile that starts at tile[at].
+fn dot_slice(x: ptr<function, Slice>, at: u32) -> f32 {
+  let low = dot((*x).part[0], tile[at]) + dot((*x).part[1], tile[at + 1u]) + dot((*x).part[2], tile[at + 2u]) +
+    dot((*x).part[3], tile[at + 3u]);
+  let high = dot((*x).part[4], tile[at + 4u]) + dot((*x).part[5], tile[at + 5u]) + dot((*x).part[6], tile[at + 6u]) +
+    dot((*x).part[7], tile[at + 7u]);
+  return low + high;
 }
 
-fn dot_half(x: mat4x4f, y: mat4x4f) -> f32 {
-  return (dot(x[0], y[0]) + dot(x[1], y[1])) + (dot(x[2], y[2]) + dot(x[3], y[3]));
+// Adds weight times the slice of the tile that starts at tile[at].
+fn add_slice(sum: ptr<function, Slice>, weight: f32, at: u32) {
+  (*sum).part[0] = fma(vec4f(weight), tile[at], (*sum).part[0]);
+  (*sum).part[1] = fma(vec4f(weight), tile[at + 1u], (*sum).part[1]);
+  (*sum).part[2] = fma(vec4f(weight), tile[at + 2u], (*sum).part[2]);
+  (*sum).part[3] = fma(vec4f(weight), tile[at + 3u], (*sum).part[3]);
+  (*sum).part[4] = fma(vec4f(weight), tile[at + 4u], (*sum).part[4]);
+  (*sum).part[5] = fma(vec4f(weight), tile[at + 5u], (*sum).part[5]);
+  (*sum).part[6] = fma(vec4f(weight), tile[at + 6u], (*sum).part[6]);
+  (*sum).part[7] = fma(vec4f(weight), tile[at + 7u], (*sum).part[7]);
 }
 
-fn dot_row(x0: mat4x4f, x1: mat4x4f, matrix: u32, row: u32, slice: u32) -> f32 {
-  return dot_half(x0, tile_half(matrix, row, slice, 0u)) + dot_half(x1, tile_half(matrix, row, slice, 1u));
-}
-
-// The dot products of a slice with those of the tile's rows 0 to 3 (column 0) and 4 to 7.
-fn dot_slices(x0: mat4x4f, x1: mat4x4f, matrix: u32, slice: u32) -> mat2x4f {
-  return mat2x4f(
-    vec4f(dot_row(x0, x1, matrix, 0u, slice), dot_row(x0, x1, matrix, 1u, slice),
-      dot_row(x0, x1, matrix, 2u, slice), dot_row(x0, x1, matrix, 3u, slice)),
-    vec4f(dot_row(x0, x1, matrix, 4u, slice), dot_row(x0, x1, matrix, 5u, slice),
-      dot_row(x0, x1, matrix, 6u, slice), dot_row(x0, x1, matrix, 7u, slice)));
-}
-
-// The sum of x over the slices of the thread's row, the same in each of its threads. In uniform control flow only.
-fn sum_slices(x: mat2x4f, thread: u32) -> mat2x4f {
-  if (SLICES == 1u) { return x; }
-  workgroupBarrier();
-  parts[thread * 2u] = x[0];
-  parts[thread * 2u + 1u] = x[1];
-  workgroupBarrier();
-  let first = thread / SLICES * SLICES * 2u;
-  var sum = mat2x4f();
-  for (var i = 0u; i < SLICES; i++) {
-    sum += mat2x4f(parts[first + i * 2u], parts[first + i * 2u + 1u]);
-  }
+// The dot product of whole rows: of the thread's with the tile's row `row` of the first matrix.
+fn first_dot(row: u32, thread: u32) -> f32 {
+  let at = row * THREADS + thread / SLICES * SLICES;
+  var sum = first_dots[at];
+  if (SLICES >= 2u) { sum += first_dots[at + 1u]; }
+  if (SLICES >= 4u) { sum += first_dots[at + 2u] + first_dots[at + 3u]; }
   return sum;
 }
 
-// 16 dims of the sum of the tile's rows, weighted by s.
-fn weigh_half(s: mat2x4f, matrix: u32, slice: u32, half: u32) -> mat4x4f {
-  return s[0].x * tile_half(matrix, 0u, slice, half) + s[0].y * tile_half(matrix, 1u, slice, half) +
-    s[0].z * tile_half(matrix, 2u, slice, half) + s[0].w * tile_half(matrix, 3u, slice, half) +
-    s[1].x * tile_half(matrix, 4u, slice, half) + s[1].y * tile_half(matrix, 5u, slice, half) +
-    s[1].z * tile_half(matrix, 6u, slice, half) + s[1].w * tile_half(matrix, 7u, slice, half);
+fn second_dot(row: u32, thread: u32) -> f32 {
+  let at = row * THREADS + thread / SLICES * SLICES;
+  var sum = second_dots[at];
+  if (SLICES >= 2u) { sum += second_dots[at + 1u]; }
+  if (SLICES >= 4u) { sum += second_dots[at + 2u] + second_dots[at + 3u]; }
+  return sum;
 }

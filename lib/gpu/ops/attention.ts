@@ -114,7 +114,10 @@ function launch(
   const sizes = { sequence_length: sequenceLength, num_heads: numHeads };
   return {
     overrides: { HEAD_DIM: headDim },
-    params: variant === "subgroup8" ? { ...sizes, slot_parts: 32 } : sizes,
+    params: {
+      ...sizes,
+      ...(variant === "subgroup8" ? { slot_parts: 32 } : { slice_parts: 8, tile_rows: 512 / headDim }),
+    },
     grid: [Math.ceil(sequenceLength * headDim / DIMS_PER_GROUP[variant]), numHeads, batchSize],
   };
 }
