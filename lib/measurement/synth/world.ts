@@ -159,7 +159,8 @@ const BLOCKS: Record<Region, { octets: number[]; groups: [number, number] }> = {
 };
 
 const FIRST_ASN = 64512; // private use (RFC 6996): no real network's number
-const SUBNETS_PER_POP = 16;
+const SUBNETS_PER_POP = 16; // so that a point of presence is a /20
+const USED_SUBNETS = 4; // of them have hosts, so that hosts have neighbours
 const MAX_POPS = 6;
 /** Kinds of access: share of subnets, median delay, queueing at the busiest hour. ASSUMPTION: fibre, cable, DSL. */
 const ACCESS = [
@@ -260,7 +261,7 @@ function makeHosts(systems: readonly System[], role: WorldHost["role"], options:
     const ipVersion = isIpv6 ? 6 : 4;
     for (;;) {
       const system = homes[random.below(homes.length)];
-      const subnet = random.below(SUBNETS_PER_POP);
+      const subnet = random.below(USED_SUBNETS) * SUBNETS_PER_POP / USED_SUBNETS;
       const pop = random.below(systems[system].pops.length);
       const bytes = makeAddress(systems[system], ipVersion, pop, subnet, random);
       const address = formatAddress(bytes);

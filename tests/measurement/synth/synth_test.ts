@@ -1,0 +1,156 @@
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { FormatError } from "../../../lib/errors.ts";
+import { isPublicAddress } from "../../../lib/measurement/address_scope.ts";
+import { makeSchedule, RowGenerator } from "../../../lib/measurement/synth/rows.ts";
+import { synthesize } from "../../../lib/measurement/synth/synthesize.ts";
+import { SyntheticTruth } from "../../../lib/measurement/synth/truth.ts";
+import { makeWorld, type WorldOptions } from "../../../lib/measurement/synth/world.ts";
+import { parseAddress } from "../../../lib/tokens/ip.ts";
+import { joinBatches, readAll, withFolder } from "../batches.ts";
+
+const OPTIONS: WorldOptions = {
+  seed: 3,
+  probes: 60,
+  destinations: 30,
+  ipv6Share: 0.42,
+  startTimeS: 1_750_723_200,
+  endTimeS: 1_750_723_200 + 28 * 86_400,
+};
+
+Deno.test("makeWorld() gives hosts of both versions, public addresses, each once", () => {
+  const { hosts, systems, routes } = makeWorld(OPTIONS);
+  assertEquals(hosts.length, 90);
+  assertEquals(new Set(hosts.map(({ address }) => address)).size, 90);
+  assertEquals(hosts.filter(({ role, ipVersion }) => role === "probe" && ipVersion === 6).length, 25);
+  for (const { address, ipVersion, system } of hosts) {
+    const bytes = parseAddress(address);
+    assert(bytes && isPublicAddress(bytes), address);
+    assertEquals(bytes.length, ipVersion === 4 ? 4 : 16);
+    const prefix = ipVersion === 4 ? systems[system].prefix4.split(".").slice(0, 2).join(".") + "." : "";
+    assert(address.startsWith(prefix));
+  }
+  assertEquals(routes.map((row) => row.length), systems.map((_, a) => systems.length - a));
+});
+
+Deno.test("makeWorld() puts the hosts of one /24 or /48 in one place and hosts of one system near each other", () => {
+  const { hosts } = makeWorld({ ...OPTIONS, probes: 4000 });
+  const bySubnet = Map.groupBy(
+    hosts.filter(({ role }) => role === "probe"),
+    ({ address, ipVersion }) =>
+      ipVersion === 4 ? address.split(".").slice(0, 3).join(".") : address.split(":").slice(0, 3).join(":"),
+  );
+  let numShared = 0;
+  for (const [subnet, members] of bySubnet) {
+    numShared += members.length - 1;
+    for (const { latitude, longitude } of members) {
+      assertEquals([latitude, longitude], [members[0].latitude, members[0].longitude], subnet);
+    }
+  }
+  assert(numShared > 1000);
+});
+
+Deno.test("makeWorld() has hosts of the wanted versions only", () => {
+  for (const [ipv6Share, versions] of [[0, [4]], [1, [6]], [0.01, [4, 6]], [0.99, [4, 6]]] as const) {
+    const { hosts } = makeWorld({ ...OPTIONS, ipv6Share, destinations: 2, probes: 2 });
+    assertEquals([...new Set(hosts.map(({ ipVersion }) => ipVersion))].sort(), [...versions]);
+  }
+});
+
+Deno.test("RowGenerator.batch() makes a row of its number alone, in order of time", () => {
+  const truth = new SyntheticTruth(makeWorld(OPTIONS));
+  const generator = new RowGenerator(truth, 5000);
+  const whole = generator.batch(0, 5000);
+  const pieces = [[0, 1], [1, 1700], [1700, 5000]].map(([from, end]) => generator.batch(from, end));
+  assertEquals(joinBatches(pieces), { ...whole, srcAddr: [...whole.srcAddr], dstAddr: [...whole.dstAddr] });
+  for (let row = 1; row < 5000; row++) assert(whole.eventTimeUs[row] >= whole.eventTimeUs[row - 1]);
+  assert(
+    whole.eventTimeUs[0] >= OPTIONS.startTimeS * 1e6 && whole.eventTimeUs[4999] < OPTIONS.endTimeS * 1e6,
+  );
+});
+
+Deno.test("makeSchedule() has each probe measure several destinations of its version, each once a round", () => {
+  const world = makeWorld(OPTIONS);
+  const { src, dst } = makeSchedule(world, 60 * 400);
+  const pairs = Array.from(src, (probe, i) => `${probe} ${dst[i]}`);
+  assertEquals(new Set(pairs).size, pairs.length);
+  for (let i = 0; i < src.length; i++) {
+    assertEquals(world.hosts[src[i]].ipVersion, world.hosts[dst[i]].ipVersion);
+  }
+  assertEquals(src.filter((probe) => probe === src[0]).length, 10);
+});
+
+Deno.test("synthesize() writes rows whose RTT and losses are distributed as the truth file says", () =>
+  withFolder(async (folder) => {
+    const output = `${folder}/s.parquet`;
+    const { rows, failed } = synthesize(output, { ...OPTIONS, rows: 40_000, days: 28 });
+    const truth = SyntheticTruth.load(`${folder}/s.truth.json`);
+    const { batches, rejects } = await readAll([output]);
+    const batch = joinBatches(batches);
+    assertEquals(rejects.counts, {});
+    assertEquals(batch.numRows, rows);
+    let [expected, variance, numFailed] = [0, 0, 0];
+    const ranks: number[] = [];
+    for (let row = 0; row < rows; row++) {
+      const law = truth.law(batch.srcAddr[row], batch.dstAddr[row], batch.eventTimeUs[row] / 1e6);
+      expected += law.pFailed;
+      variance += law.pFailed * (1 - law.pFailed);
+      if (batch.rttMs[row] < 0) numFailed++;
+      else ranks.push(law.cdf(batch.rttMs[row]));
+    }
+    assertEquals(numFailed, failed);
+    assert(
+      Math.abs(numFailed - expected) < 4 * Math.sqrt(variance),
+      `${numFailed} failed, ${expected} expected`,
+    );
+    // The probability integral transform of the right law is uniform: Kolmogorov and Smirnov.
+    ranks.sort((a, b) => a - b);
+    const distance = Math.max(
+      ...ranks.map((rank, i) => Math.max(rank - i / ranks.length, (i + 1) / ranks.length - rank)),
+    );
+    assert(Math.sqrt(ranks.length) * distance < 2, `sqrt(n) D = ${Math.sqrt(ranks.length) * distance}`);
+  }));
+
+Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts only", () =>
+  withFolder((folder) => {
+    const truth = new SyntheticTruth(makeWorld(OPTIONS));
+    truth.save(`${folder}/s.truth.json`);
+    const loaded = SyntheticTruth.load(`${folder}/s.truth.json`);
+    assertEquals(loaded.world, truth.world);
+    const [src, dst] = [truth.world.hosts[0].address, truth.world.hosts[89].address];
+    const timeS = OPTIONS.startTimeS + 12_345;
+    assertEquals(loaded.rttQuantile(src, dst, timeS, 0.5), truth.rttQuantile(src, dst, timeS, 0.5));
+    assertEquals(
+      loaded.rttCdf(src, dst, timeS, loaded.rttQuantile(src, dst, timeS, 0.25)).toFixed(9),
+      "0.250000000",
+    );
+    assertEquals(loaded.failureProbability(src, dst, timeS), truth.law(src, dst, timeS).pFailed);
+    assert(loaded.has(src) && !loaded.has("192.0.2.1"));
+    assertThrows(
+      () => loaded.rttCdf("192.0.2.1", dst, timeS, 1),
+      RangeError,
+      "no host of this synthetic Internet",
+    );
+    Deno.writeTextFileSync(`${folder}/x.json`, "{}");
+    assertThrows(() => SyntheticTruth.load(`${folder}/x.json`), FormatError, "it is no truth file of synth");
+  }));
+
+Deno.test("a route change moves the truth at its time, and only then", () => {
+  const world = makeWorld({ ...OPTIONS, probes: 400, destinations: 60 });
+  const truth = new SyntheticTruth(world);
+  const changes = world.routes.flatMap((row, a) =>
+    row.flatMap((route, offset) => route.changeTimeS ? [{ a, b: a + offset, route }] : [])
+  );
+  assert(changes.length > 0);
+  let numSeen = 0;
+  for (const { a, b, route } of changes) {
+    const src = world.hosts.find(({ system, role }) => role === "probe" && (system === a || system === b));
+    const other = src?.system === a ? b : a;
+    const dst = world.hosts.find(({ system, role }) => role === "destination" && system === other);
+    if (!src || !dst || !route.changeTimeS) continue;
+    const medianMs = (timeS: number) => truth.rttQuantile(src.address, dst.address, timeS, 0.5);
+    const [before, after] = [medianMs(route.changeTimeS - 1), medianMs(route.changeTimeS)];
+    assert(Math.abs(medianMs(route.changeTimeS - 2) - before) < 0.01);
+    if (Math.abs(before - after) > 0.1) numSeen++;
+  }
+  assert(numSeen > 3, `${numSeen} changes`);
+});
