@@ -36,7 +36,9 @@ export interface CheckpointContent {
 export interface LoadedCheckpoint {
   /** The folder it was read from. */
   directory: string;
+  /** The run's whole configuration. */
   config: RunConfig;
+  /** Step, losses, checksums and what else the run needs to go on. */
   state: CheckpointState;
   /** Parameters by name, row-major. */
   weights: Map<string, Float32Array>;
@@ -44,6 +46,7 @@ export interface LoadedCheckpoint {
 
 /** A checkpoint as read to go on training. */
 export interface ResumableCheckpoint extends LoadedCheckpoint {
+  /** Optimizer tensors by name. */
   optimizer: Map<string, Float32Array>;
 }
 

@@ -9,33 +9,51 @@ import { join } from "@std/path";
 import { z } from "zod";
 import { explainFileError, FormatError } from "../errors.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
+import type { DataPosition } from "../loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./config.ts";
+import type { SafetensorsFile } from "./safetensors.ts";
+
+/** What `state.json` says. */
+export interface CheckpointState {
+  /** Software version that wrote it. */
+  version: string;
+  /** Optimizer steps done. */
+  step: number;
+  /** Seed of the initial weights and of the data's order and sampling. */
+  seed: number;
+  /** The run's whole configuration. */
+  config: RunConfig;
+  /** Stands for the training and validation data; see data_fingerprint.ts. */
+  dataFingerprint: string;
+  /** Where the loader goes on, and the rows of a block that the position holds for. */
+  position: DataPosition & { blockRows: number };
+  /** The last steps' training losses in nats per token; null where not finite. */
+  losses: { step: number; loss: number | null }[];
+  /** Loss on the validation batches after this step in nats per token; null where it was not evaluated. */
+  evalLoss: number | null;
+  /** Steps whose update was skipped, in all. */
+  numSkippedSteps: number;
+  /** Steps whose update was skipped, in a row up to this one. */
+  numSkippedInRow: number;
+  /** What the checkpoint's tensor files are. */
+  files: { model: SafetensorsFile; optimizer: SafetensorsFile };
+}
 
 const fileSchema = z.object({ sizeBytes: z.number(), sha256: z.string() });
 
-const stateSchema = z.object({
-  /** Software version that wrote it. */
+const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown }> = z.object({
   version: z.string(),
-  /** Optimizer steps done. */
   step: z.int().min(0),
   seed: z.int(),
   config: z.record(z.string(), z.unknown()),
-  /** Stands for the training and validation data; see data_fingerprint.ts. */
   dataFingerprint: z.string(),
-  /** Where the loader goes on, and the rows of a block that the position holds for. */
   position: z.object({ epoch: z.int(), block: z.int(), sequence: z.int(), blockRows: z.int() }),
-  /** The last steps' training losses in nats per token; null where not finite. */
   losses: z.array(z.object({ step: z.int(), loss: z.number().nullable() })),
-  /** Loss on the validation batches after this step in nats per token; null where it was not evaluated. */
   evalLoss: z.number().nullable(),
-  /** Steps whose update was skipped: in all, and in a row up to now. */
   numSkippedSteps: z.int(),
   numSkippedInRow: z.int(),
   files: z.object({ model: fileSchema, optimizer: fileSchema }),
 });
-
-/** What `state.json` says. */
-export type CheckpointState = Omit<z.infer<typeof stateSchema>, "config"> & { config: RunConfig };
 
 /** Writes `state.json` into a folder. */
 export function writeState(folder: string, state: CheckpointState): void {

@@ -9,32 +9,41 @@ import { parseConfig } from "../cli/config.ts";
 import { didYouMean } from "../cli/nearest.ts";
 import { formatCount } from "../cli/progress.ts";
 import { ConfigError, explainFileError, FormatError, UsageError } from "../errors.ts";
-import { checkModelConfig, modelConfigSchema, numParameters } from "../model/config.ts";
-import { DEFAULT_SAMPLING, samplingSchema } from "../loader/sampling_config.ts";
-import { optimConfigSchema } from "../optim/config.ts";
+import { checkModelConfig, type ModelConfig, modelConfigSchema, numParameters } from "../model/config.ts";
+import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
+import { type OptimConfig, optimConfigSchema } from "../optim/config.ts";
 import { PRESETS } from "./presets.ts";
-import { trainConfigSchema } from "./schema.ts";
+import { type TrainConfig, trainConfigSchema } from "./schema.ts";
 
-/** Schema of the whole run configuration. */
-export const runConfigSchema = z.strictObject({
+/** A whole run configuration. */
+export interface RunConfig {
+  /** The model's extents and options. */
+  model: ModelConfig;
+  /** How contexts are drawn from probe rows. */
+  data: SamplingConfig;
+  /** How parameters are updated. */
+  optim: OptimConfig;
+  /** How long, in which batches, and when to look. */
+  train: TrainConfig;
+}
+
+const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
   model: modelConfigSchema,
   data: samplingSchema.default(DEFAULT_SAMPLING),
   optim: optimConfigSchema,
   train: trainConfigSchema,
 });
 
-/** A whole run configuration. */
-export type RunConfig = z.infer<typeof runConfigSchema>;
-
 /** What follows from a run configuration. */
 export interface DerivedConfig {
+  /** Parameters of the model. */
   numParameters: number;
   /** Positions of one optimizer step, padding included. */
   tokensPerStep: number;
   /** Positions of the whole run. */
   totalTokens: number;
+  /** Micro-batches that one optimizer step averages over. */
   microBatchesPerStep: number;
-  evalBatches: number;
 }
 
 /**
@@ -58,7 +67,7 @@ export function loadConfig(nameOrFile: string, sets: readonly string[] = []): Ru
  * @throws {ConfigError} If a key is unknown, missing or of a wrong value, or two keys do not fit together.
  */
 export function parseRunConfig(value: unknown): RunConfig {
-  const config = parseConfig<RunConfig>(runConfigSchema, value);
+  const config = parseConfig(runConfigSchema, value);
   checkModelConfig(config.model);
   const { train } = config;
   for (const key of ["batchSize", "evalSequences"] as const) {
@@ -78,7 +87,6 @@ export function deriveConfig({ model, train }: RunConfig): DerivedConfig {
     tokensPerStep,
     totalTokens: train.steps * tokensPerStep,
     microBatchesPerStep: train.batchSize / train.microBatchSize,
-    evalBatches: train.evalSequences / train.microBatchSize,
   };
 }
 

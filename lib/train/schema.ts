@@ -8,29 +8,39 @@
  */
 import { z } from "zod";
 
+/** The section `train` of the run configuration. */
+export interface TrainConfig {
+  /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
+  steps: number;
+  /** Sequences that one optimizer step averages over (the effective batch). */
+  batchSize: number;
+  /** Sequences that pass through the model at a time; divides `batchSize`. */
+  microBatchSize: number;
+  /** Steps between two logged lines of metrics.jsonl. */
+  logEverySteps: number;
+  /** Steps between two evaluations on the validation batches. */
+  evalEverySteps: number;
+  /** Sequences of the fixed validation set; a multiple of `microBatchSize`. */
+  evalSequences: number;
+  /** Steps between two checkpoints. */
+  checkpointEverySteps: number;
+  /** How many of the last checkpoints are kept, beside the best one by validation loss. */
+  keepCheckpoints: number;
+  /** Steps in a row with a non-finite loss or gradient after which the run stops. */
+  maxSkippedSteps: number;
+}
+
 const count = z.int().min(1);
 
-/** Schema of the section `train`. */
-export const trainConfigSchema = z.strictObject({
-  /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
+/** Schema of the section `train`, with its defaults. */
+export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   steps: count,
-  /** Sequences that one optimizer step averages over (the effective batch). */
   batchSize: count.default(256),
-  /** Sequences that pass through the model at a time; divides `batchSize`. */
   microBatchSize: count.default(8),
-  /** Steps between two logged lines of metrics.jsonl. */
   logEverySteps: count.default(1),
-  /** Steps between two evaluations on the validation batches. */
   evalEverySteps: count.default(200),
-  /** Sequences of the fixed validation set; a multiple of `microBatchSize`. */
   evalSequences: count.default(64),
-  /** Steps between two checkpoints. */
   checkpointEverySteps: count.default(200),
-  /** How many of the last checkpoints are kept, beside the best one by validation loss. */
   keepCheckpoints: count.default(3),
-  /** Steps in a row with a non-finite loss or gradient after which the run stops. */
   maxSkippedSteps: count.default(10),
 });
-
-/** The section `train` of the run configuration. */
-export type TrainConfig = z.infer<typeof trainConfigSchema>;

@@ -27,6 +27,7 @@ export type { TrainProgress } from "./training_loop.ts";
 
 /** What to train, on what, where to. */
 export interface TrainOptions {
+  /** The whole run's configuration. */
   config: RunConfig;
   /** Seed of the initial weights and of the data's order and sampling. */
   seed: number;
@@ -40,6 +41,7 @@ export interface TrainOptions {
   maxTimeS?: number;
   /** Stops the run after the step in flight, with everything saved. */
   signal?: AbortSignal;
+  /** Called about once a second, and before evaluations and checkpoints. */
   onProgress?: (progress: TrainProgress) => void;
   /** Called with lines for the user: what was opened, resumed, evaluated, saved. */
   onLog?: (line: string) => void;
@@ -49,15 +51,19 @@ export interface TrainOptions {
 export interface TrainResult {
   /** `done`: the last step was done now; `already done`: by an earlier call; `out of time`: see maxTimeS. */
   status: "done" | "already done" | "out of time";
+  /** Steps done, by earlier calls too. */
   step: number;
+  /** Steps of the whole run. */
   steps: number;
-  /** Loss of the last step and last validation loss, nats per token. */
+  /** Loss of the last step, nats per token; null if it was not finite. */
   trainLoss: number | null;
+  /** Last validation loss, nats per token; null if there was no evaluation. */
   evalLoss: number | null;
   /** Positions per second of this call's steps; null if it did none. */
   tokensPerSecond: number | null;
   /** Share of padding among this call's positions; null if it did no step. */
   padding: number | null;
+  /** Steps without an update, as loss or gradient was not finite. */
   numSkippedSteps: number;
   /** The folder of the last checkpoint. */
   checkpoint: string | null;

@@ -20,12 +20,15 @@ import { validationLoss } from "./validation.ts";
 
 /** How far a run is. */
 export interface TrainProgress {
-  /** Steps done, of how many. */
+  /** Steps done. */
   step: number;
+  /** Steps of the whole run. */
   steps: number;
   /** Loss of the last settled step, nats per token; null if it is not finite. */
   loss: number | null;
+  /** Of the matrices in the last settled step, as it was applied. */
   learningRate: number;
+  /** Positions per second of this process's steps; null before the first is settled. */
   tokensPerSecond: number | null;
   /** Share of padding. */
   padding: number | null;
