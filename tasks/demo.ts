@@ -29,7 +29,7 @@ import { trainStage } from "./train.ts";
 
 const CONFIG = "demo";
 const CALIBRATION_STEPS = 8;
-const NUM_HELD_OUT = 1000;
+const NUM_HELD_OUT = 500;
 const NUM_EXAMPLES = 3;
 /** More earlier measurements than the demo model has room for. */
 const MAX_CONTEXT = 64;

@@ -1,0 +1,145 @@
+/** The whole chain in real processes, short: what a new user does first. */
+import { assert, assertAlmostEquals, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { runStageProcess } from "../cli/process.ts";
+
+const MINUTES = "0.1";
+const folder = Deno.makeTempDirSync();
+const demo = join(folder, "demo");
+
+Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
+
+Deno.test("demo runs the chain, beats the unigram entropy and reports the baselines", async () => {
+  const { code, stdout, stderr } = await runStageProcess([
+    "demo",
+    "--output",
+    demo,
+    "--minutes",
+    MINUTES,
+    "--json",
+  ]);
+  assertEquals(code, 0, stderr);
+  const result = JSON.parse(stdout);
+  assertLess(result.evalBitsPerToken, result.unigramBitsPerToken);
+  assertLess(result.baselines.pairMedian.medianAbsoluteMs, result.baselines.globalMedian.medianAbsoluteMs);
+  assertEquals(result.baselines.numMeasurements > 100, true);
+  assertEquals(result.examples.length, 3);
+  for (const { predictedMs, knownMs } of result.examples) {
+    for (const quantiles of [predictedMs, knownMs]) {
+      assertEquals(quantiles, [...quantiles].sort((a: number, b: number) => a - b));
+    }
+  }
+  assertEquals(JSON.parse(Deno.readTextFileSync(result.report)).evalLoss, result.evalLoss);
+});
+
+Deno.test("demo run again does no work twice and gives the same result", async () => {
+  const before = JSON.parse(Deno.readTextFileSync(join(demo, "report.json")));
+  const { code, stdout, stderr } = await runStageProcess([
+    "demo",
+    "--output",
+    demo,
+    "--minutes",
+    MINUTES,
+    "--json",
+  ]);
+  assertEquals(code, 0, stderr);
+  const result = JSON.parse(stdout);
+  assertEquals({ ...result, seconds: 0 }, { ...before, seconds: 0 });
+  assertStringIncludes(stderr, "complete");
+  const other = await runStageProcess(["demo", "--output", demo, "--minutes", "0.2"]);
+  assertEquals(other.code, 1);
+  assertStringIncludes(other.stderr, "--overwrite");
+});
+
+Deno.test("query rtt gives the distribution of the report's first example, in text and as JSON", async () => {
+  const [example] = JSON.parse(Deno.readTextFileSync(join(demo, "report.json"))).examples;
+  const args = [
+    "query",
+    "rtt",
+    "--checkpoint",
+    join(demo, "train"),
+    "--src",
+    example.src,
+    "--dst",
+    example.dst,
+  ];
+  const { code, stdout, stderr } = await runStageProcess([...args, "--json", "--quantiles", "0.1,0.5,0.9"]);
+  assertEquals(code, 0, stderr);
+  const result = JSON.parse(stdout);
+  assertEquals(Object.keys(result.quantilesMs), ["0.1", "0.5", "0.9"]);
+  assert(
+    result.quantilesMs["0.1"] <= result.quantilesMs["0.5"] &&
+      result.quantilesMs["0.5"] <= result.quantilesMs["0.9"],
+  );
+  assert(result.pFailed > 0 && result.pFailed < 1 && result.meanMs > 0);
+  const mass = result.histogram.reduce(
+    (sum: number, bar: { probability: number }) => sum + bar.probability,
+    0,
+  );
+  assertAlmostEquals(mass, 0.99, 0.02);
+  const timed = await runStageProcess([
+    ...args,
+    ...["--time", "2025-07-01T12:00:00Z", "--context", join(demo, "measurements.parquet")],
+  ]);
+  assertEquals(timed.code, 0, timed.stderr);
+  assertStringIncludes(timed.stdout, "50 %");
+  assertStringIncludes(timed.stderr, "using the newest");
+});
+
+Deno.test("query rtt refuses what it cannot answer in one line", async () => {
+  const checkpoint = ["--checkpoint", join(demo, "train")];
+  const cases: [string[], number, string][] = [
+    [["--src", "1.2.3.4", "--dst", "2001:db8::1", ...checkpoint], 1, "two addresses of one version"],
+    [["--src", "1.2.3", "--dst", "1.2.3.4", ...checkpoint], 2, "--src 1.2.3"],
+    [["--src", "1.2.3.4", "--dst", "1.2.3.4", "--time", "noon", ...checkpoint], 2, "--time noon"],
+    [["--src", "1.2.3.4", "--dst", "1.2.3.4", "--quantiles", "2", ...checkpoint], 2, "0 to 1"],
+    [["--src", "1.2.3.4", "--dst", "1.2.3.4", "--checkpoint", join(folder, "none")], 1, "none"],
+    [
+      ["--src", "1.2.3.4", "--dst", "1.2.3.4", "--context", demo + "/none.parquet", ...checkpoint],
+      1,
+      "no such file",
+    ],
+  ];
+  for (const [args, code, message] of cases) {
+    const result = await runStageProcess(["query", "rtt", ...args]);
+    assertEquals(result.code, code, result.stderr);
+    assertStringIncludes(result.stderr, message);
+    assertEquals(result.stderr.trim().split("\n").length, 1, result.stderr);
+  }
+});
+
+Deno.test("train and inspect name file and byte of damaged and truncated probe rows", async () => {
+  const rows = join(folder, "damaged");
+  for (const split of ["train", "val"]) {
+    Deno.mkdirSync(join(rows, split), { recursive: true });
+    for (const { name } of Deno.readDirSync(join(demo, "rows", split))) {
+      Deno.copyFileSync(join(demo, "rows", split, name), join(rows, split, name));
+    }
+  }
+  const [first] = [...Deno.readDirSync(join(rows, "train"))].map(({ name }) => join(rows, "train", name))
+    .sort();
+  const whole = Deno.readFileSync(first);
+  const flipped = whole.slice();
+  flipped[1000] ^= 1;
+  for (const [bytes, where] of [[flipped, /byte \d+/], [whole.subarray(0, 70_000), /byte|bytes/]] as const) {
+    Deno.writeFileSync(first, bytes);
+    for (
+      const args of [["inspect", first], [
+        "train",
+        "--data",
+        rows,
+        "--run",
+        join(folder, "run"),
+        "--steps",
+        "1000",
+      ]]
+    ) {
+      const { code, stderr } = await runStageProcess(args);
+      const last = stderr.trim().split("\n").at(-1) ?? "";
+      assertEquals(code, 1, stderr);
+      assertStringIncludes(last, first);
+      assert(where.test(last), last);
+      assert(!stderr.includes("    at "), stderr);
+    }
+  }
+});
