@@ -7,6 +7,7 @@
  */
 import { ensure, UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
+import { addLogProbabilities } from "../gpu/ops/cross_entropy.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
@@ -16,7 +17,6 @@ import { addBackward } from "./backward.ts";
 import { allocate, type ModelExtent, type ModelTensors, paddedVocabSize, planSizeBytes } from "./buffers.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
 import { addHiddenStates, addLogits, addLosses, namedTensor, type Pass } from "./forward.ts";
-import { logSoftmaxRows } from "./log_probabilities.ts";
 
 /** Sequences as the loader packs them, (B, T) each. */
 export interface ModelBatch {
@@ -28,15 +28,17 @@ export interface ModelBatch {
   readonly segmentStart: Uint16Array;
 }
 
-/** Rows of logits that are computed and read at a time; 4096 x 268 x 4 bytes = 4.2 MiB. */
+/** Rows that are computed and read at a time; 4096 x 267 x 4 bytes = 4.2 MiB. */
 const MAX_HEAD_ROWS = 4096;
 
-/** Computes logits of chosen rows. */
+/** Computes log-probabilities of chosen rows. */
 interface HeadProgram {
   program: Program;
+  /** (n) u32. */
   positions: Tensor;
-  logits: Tensor;
-  hidden: Tensor;
+  /** (n, V). */
+  logProbabilities: Tensor;
+  scratch: Tensor[];
 }
 
 /** A decoder-only Transformer on one device. */
@@ -177,15 +179,14 @@ export class Transformer {
     this.#write(batch, 0);
     this.#hidden.run();
     const V = vocabSize(this.config);
-    const stride = paddedVocabSize(this.config);
     const out = new Float32Array(positions.length * V);
     for (let start = 0; start < positions.length; start += MAX_HEAD_ROWS) {
       const wanted = positions.subarray(start, start + MAX_HEAD_ROWS);
       const head = this.#head(wanted.length);
       this.#gpu.write(head.positions, wanted);
       head.program.run();
-      const logits = (await this.#gpu.read(head.logits))[0].subarray(0, wanted.length * stride);
-      out.set(logSoftmaxRows(logits, { stride, vocabSize: V, softcap: this.config.softcap }), start * V);
+      const [values] = await this.#gpu.read(head.logProbabilities);
+      out.set(values.subarray(0, wanted.length * V), start * V);
     }
     return out;
   }
@@ -193,8 +194,8 @@ export class Transformer {
   /** Frees the model's GPU memory. */
   destroy(): void {
     for (const tensor of this.#pass.tensors.all) tensor.buffer.destroy();
-    for (const { positions, hidden, logits } of this.#heads.values()) {
-      for (const tensor of [positions, hidden, logits]) tensor.buffer.destroy();
+    for (const { positions, logProbabilities, scratch } of this.#heads.values()) {
+      for (const tensor of [positions, logProbabilities, ...scratch]) tensor.buffer.destroy();
     }
   }
 
@@ -214,18 +215,23 @@ export class Transformer {
     const known = this.#heads.get(rows);
     if (known) return known;
     const { config, tensors } = this.#pass;
+    const V = vocabSize(config);
+    const stride = paddedVocabSize(config);
     const positions = this.#gpu.tensor("positions", [rows]);
     const hidden = this.#gpu.tensor("chosen hidden states", [rows, config.width]);
-    const logits = this.#gpu.tensor("chosen logits", [rows, paddedVocabSize(config)]);
+    const logits = this.#gpu.tensor("chosen logits", [rows, stride]);
+    const rowIndex = this.#gpu.tensorFrom("rows", [rows], Uint32Array.from({ length: rows }, (_, i) => i));
+    const out = this.#gpu.tensor("log-probabilities", [rows, V]);
     const program = new Program(this.registry, "head");
-    // Picking rows of a matrix is what an embedding does.
-    addEmbedding(program, {
+    // Picking rows of a matrix is what an embedding does; the others need no logits.
+    const picking = {
       tokens: positions,
       table: tensors.head.xLastNorm,
       x: hidden,
       rows,
       width: config.width,
-    });
+    };
+    addEmbedding(program, picking);
     addLogits(program, {
       config,
       x: hidden,
@@ -233,7 +239,9 @@ export class Transformer {
       logits,
       rows,
     });
-    const made = { program, positions, hidden, logits };
+    const layout = { vocabSize: V, stride, softcap: config.softcap };
+    addLogProbabilities(program, { logits, rowIndex, out, numRows: rows, ...layout });
+    const made = { program, positions, logProbabilities: out, scratch: [hidden, logits, rowIndex] };
     this.#heads.set(rows, made);
     return made;
   }
