@@ -23,13 +23,30 @@ const FLUSH_BYTES = 1 << 20;
 /** A column of a measurement that a file may lack. */
 export type OptionalColumn = "msmId" | "prbId" | "sizeBytes" | "packetErrorCount";
 
-/** The optional columns with their names in files, in file order. */
+/** The optional columns with their names in files. */
 export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] = [
   { key: "msmId", name: "msm_id" },
   { key: "prbId", name: "prb_id" },
   { key: "sizeBytes", name: "size" },
   { key: "packetErrorCount", name: "packet_error_count" },
 ];
+
+/** The order of the columns in a file (design 02-formats, 2.1). */
+const COLUMN_ORDER = [
+  "msm_id",
+  "event_time",
+  "src_addr",
+  "dst_addr",
+  "ip_version",
+  "rtt",
+  "size",
+  "packet_error_count",
+  "prb_id",
+];
+
+function inFileOrder(a: { name: string }, b: { name: string }): number {
+  return COLUMN_ORDER.indexOf(a.name) - COLUMN_ORDER.indexOf(b.name);
+}
 
 /** Writes batches of measurements to one Parquet file. */
 export class MeasurementParquetWriter {
@@ -148,14 +165,10 @@ function schemaOf(optional: readonly OptionalColumn[]): SchemaElement[] {
     { ...required, name: "ip_version", type: "INT64" },
     { ...required, name: "rtt", type: "DOUBLE" },
   ];
-  const extra = OPTIONAL_COLUMNS.filter(({ key }) => optional.includes(key)).map((
-    { name },
-  ): SchemaElement => ({
-    name,
-    type: "INT64",
-    repetition_type: "OPTIONAL",
-  }));
-  return [{ name: "schema", num_children: columns.length + extra.length }, ...columns, ...extra];
+  for (const { key, name } of OPTIONAL_COLUMNS) {
+    if (optional.includes(key)) columns.push({ name, type: "INT64", repetition_type: "OPTIONAL" });
+  }
+  return [{ name: "schema", num_children: columns.length }, ...columns.sort(inFileOrder)];
 }
 
 /** The rows of the row group that is being filled, in columns of fixed size. */
@@ -207,7 +220,7 @@ class RowGroup {
         name,
         data: toNullableInt64(this.#optionalColumn(key), numRows),
       })),
-    ];
+    ].sort(inFileOrder);
   }
 
   #optionalColumn(key: OptionalColumn): Float64Array {
@@ -230,7 +243,7 @@ function toNullableInt64(values: Float64Array, numRows: number): BigInt64Array |
   return Array.from(
     values.subarray(0, numRows),
     (value) => Number.isNaN(value) ? null : BigInt(value),
-  ) as (bigint | null)[];
+  );
 }
 
 /** The byte sink of hyparquet-writer over an {@link AtomicFile}: memory holds about 1 MB. */

@@ -15,7 +15,7 @@ import type { World, WorldHost } from "./world.ts";
 const PACKETS = 3; // of one measurement, as Atlas sends them
 const PACKET_BYTES = 64;
 /** How much likelier a destination of the probe's own region is; set so that the median RTT is about 50 ms. */
-const SAME_REGION_WEIGHT = 5;
+const SAME_REGION_WEIGHT = 6;
 
 /** Which pair is measured at which place of a round. */
 export interface Schedule {

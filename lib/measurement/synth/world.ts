@@ -362,7 +362,7 @@ function makeRoute(
   { seed, startTimeS, endTimeS }: WorldOptions,
 ): WorldRoute {
   const random = new RandomStream(seed, "synth/route", a, b);
-  const drawStretch = () => 1.15 + 0.35 * random.exponential();
+  const drawStretch = () => 1.2 + 0.6 * random.exponential();
   const drawHub = () => chooseHub(systems[a], systems[b], numHubs, random);
   const route: WorldRoute = {
     stretch: drawStretch(),
