@@ -80,3 +80,57 @@ export function modelTolerance(
   const block = 4 * width + numHeads * headDim + mlpWidth + headDim + sequenceLength;
   return sumTolerance(2 * (numLayers * block + width), magnitude);
 }
+
+/**
+ * For attention's outputs and gradients: the roundings of four dot products over a head and of one sum over the
+ * positions; an absolute error of a score is a relative one of its probability, so scores amplify.
+ *
+ * @param shape The extents.
+ * @param maxScore A bound on the scores' absolute values.
+ * @param magnitude The largest absolute value of the tensor compared.
+ */
+export function attentionTolerance(
+  { headDim, sequenceLength }: { headDim: number; sequenceLength: number },
+  maxScore: number,
+  magnitude: number,
+): Tolerance {
+  const length = 4 * headDim + sequenceLength;
+  return addTolerances(
+    sumTolerance(length, (1 + 2 * maxScore) * magnitude),
+    expressionTolerance(BUILT_IN_ULPS.exp + BUILT_IN_ULPS.division, magnitude),
+  );
+}
+
+/**
+ * For the capped logits z = s tanh(logit / s) with tanh(x) = 1 - 2 / (e^(2 x) + 1): the derivative of tanh by the
+ * relative error of the power is at most 1 / 2, and the largest |x| with a part in it is below 8.
+ *
+ * @param softcap s; null for z = logit, which is exact.
+ */
+export function softcapTolerance(softcap: number | null): Tolerance {
+  const exponentUlps = 3 + 2 * 8;
+  return {
+    relative: 0,
+    absolute: softcap === null ? 0 : softcap * (exponentUlps / 2 + 3) * 2 * UNIT_ROUNDOFF,
+  };
+}
+
+/**
+ * For log-probabilities and losses: the error of two capped logits, of a sum of powers, and of differences of
+ * scores up to `magnitude`.
+ *
+ * @param shape The columns and the cap.
+ * @param magnitude A bound on the capped logits' absolute values.
+ */
+export function logProbabilityTolerance(
+  { vocabSize, softcap }: { vocabSize: number; softcap: number | null },
+  magnitude: number,
+): Tolerance {
+  return [
+    softcapTolerance(softcap),
+    softcapTolerance(softcap),
+    sumTolerance(vocabSize, 1),
+    expressionTolerance(BUILT_IN_ULPS.exp + BUILT_IN_ULPS.log, 1),
+    expressionTolerance(4, magnitude),
+  ].reduce(addTolerances);
+}

@@ -7,8 +7,16 @@ import { Program } from "../../lib/gpu/program.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { testOnEachDevice } from "./support.ts";
 
+const HEAD_DIMS = [{ HEAD_DIM: 64 }, { HEAD_DIM: 128 }];
+
 /** Values to compile besides the defaults; of a `bool` override both values are compiled anyway. */
 const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
+  attention_backward_key_subgroup8: HEAD_DIMS,
+  attention_backward_key_tiled: HEAD_DIMS,
+  attention_backward_query_subgroup8: HEAD_DIMS,
+  attention_backward_query_tiled: HEAD_DIMS,
+  attention_forward_subgroup8: HEAD_DIMS,
+  attention_forward_tiled: HEAD_DIMS,
   activation_forward: [{ KIND: 1 }, { KIND: 2 }],
   activation_backward: [{ KIND: 1 }, { KIND: 2 }],
   gemm_tiled: [{ TILE: 128 }],
