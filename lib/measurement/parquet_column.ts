@@ -153,9 +153,12 @@ abstract class ColumnCursor<T> {
       ? this.#splitV2(stored, header)
       : splitV1(this.#decompress(stored, header.uncompressedBytes), isOptional);
     const isNull = isOptional ? readNulls(levels, numValues) : undefined;
-    if (!isNull) return { values: this.decode(bytes, numValues, encoding, this.#chunk), isNull };
     let numNulls = 0;
-    for (const flag of isNull) numNulls += flag;
+    if (isNull) { for (const flag of isNull) numNulls += flag; }
+    if (numNulls !== (header.numNulls ?? numNulls)) {
+      throw new EncodingError(`${numNulls} nulls, ${header.numNulls} were stated`);
+    }
+    if (!isNull) return { values: this.decode(bytes, numValues, encoding, this.#chunk), isNull };
     const values = this.decode(bytes, numValues - numNulls, encoding, this.#chunk);
     return { values: this.spread(values, isNull), isNull };
   }

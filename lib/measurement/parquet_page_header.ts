@@ -19,6 +19,8 @@ export interface PageHeader {
   /** CRC-32 of the page as stored, if the writer gave it. */
   crc: number | undefined;
   numValues: number;
+  /** Of version 2 data pages; undefined for others. */
+  numNulls: number | undefined;
   /** Number in the format's Encoding enum. */
   encoding: number;
   /** Of version 2 data pages; 0 and true for others. */
@@ -58,6 +60,7 @@ export function readPageHeader(bytes: Uint8Array): { header: PageHeader; headerB
     compressedBytes: numberOf(fields, 3),
     crc: fields.has(4) ? numberOf(fields, 4) >>> 0 : undefined,
     numValues: kind === "index" ? 0 : numberOf(detail, 1),
+    numNulls: isV2 ? numberOf(detail, 2) : undefined,
     encoding: kind === "index" ? 0 : numberOf(detail, isV2 ? 4 : 2),
     definitionBytes: isV2 ? numberOf(detail, 5) : 0,
     repetitionBytes: isV2 ? numberOf(detail, 6) : 0,

@@ -228,7 +228,8 @@ Deno.test("readMeasurements() turns damaged bytes into a FormatError or rejected
 Deno.test("a flipped bit in a page that MeasurementParquetWriter wrote is noticed", () =>
   withFolder(async (folder) => {
     const path = `${folder}/f.parquet`;
-    writeParquet(path, [makeBatch(2000)]);
+    const { eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, numRows } = makeBatch(2000);
+    writeParquet(path, [{ eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, numRows }]);
     const whole = Deno.readFileSync(path);
     for (let at = 40; at < 2000; at += 61) { // inside the zstd frame of the first column
       const damaged = whole.slice();
