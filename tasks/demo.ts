@@ -20,6 +20,7 @@ import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/measurement/atlas_import.ts";
 import { SyntheticTruth, truthPathBeside } from "../lib/measurement/synth/truth.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
+import { measureStepSeconds } from "../lib/train/calibration.ts";
 import { deriveConfig, loadConfig, type RunConfig } from "../lib/train/config.ts";
 import { importStage } from "./import.ts";
 import { probeRowsStage } from "./probe_rows.ts";
@@ -28,7 +29,7 @@ import { synthStage } from "./synth.ts";
 import { trainStage } from "./train.ts";
 
 const CONFIG = "demo";
-const CALIBRATION_STEPS = 8;
+const CALIBRATION_S = 4;
 const NUM_HELD_OUT = 500;
 const NUM_EXAMPLES = 3;
 /** More earlier measurements than the demo model has room for. */
@@ -70,7 +71,7 @@ export const demoStage = defineStage({
       ...seeded,
     ]);
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded]);
-    const steps = await chooseSteps(demo, rows, options, context);
+    const steps = await chooseSteps(demo, options, context);
     const run = join(output, "train");
     const trained = await step(context, trainStage, [
       "--data",
@@ -206,29 +207,22 @@ function shorten(args: string[]): string {
   return text.length <= 200 ? text : `${text.slice(0, 200)}…`;
 }
 
-/** As many steps as fill the minutes, from the speed of a few steps; chosen once for a demo folder. */
+/** As many steps as fill the minutes at the measured speed; chosen once for a demo folder. */
 async function chooseSteps(
   demo: DemoState,
-  rows: string,
-  { output, minutes, seed }: DemoOptions,
+  { output, minutes }: DemoOptions,
   context: StageContext,
 ): Promise<number> {
   if (demo.steps !== undefined) return demo.steps;
-  context.log(`\nmeasuring the speed of ${CALIBRATION_STEPS} training steps`);
-  const run = join(output, "calibration");
-  const args = ["--data", rows, "--run", run, "--config", CONFIG, "--seed", String(seed), "--fresh"];
-  const calibrated = await trainStage.run([
-    ...args,
-    ...["--steps", String(CALIBRATION_STEPS), "--set", "train.evalSequences=8"],
-  ], { ...context, log: () => {}, progress: (label, shown) => context.progress(label, shown) });
-  ensure("json" in calibrated, "train gave help instead of a result");
-  Deno.removeSync(run, { recursive: true });
-  const tokensPerSecond = calibrated.json["tokensPerSecond"] as number;
-  const { tokensPerStep } = deriveConfig(loadConfig(CONFIG));
-  demo.tokensPerSecond = tokensPerSecond;
-  demo.steps = Math.max(10, Math.round(minutes * 60 * tokensPerSecond / tokensPerStep));
+  context.log("\nmeasuring how fast this machine trains");
+  const config = loadConfig(CONFIG);
+  const stepS = await measureStepSeconds(config, { seconds: CALIBRATION_S });
+  demo.tokensPerSecond = deriveConfig(config).tokensPerStep / stepS;
+  demo.steps = Math.max(10, Math.round(minutes * 60 / stepS));
   writeJsonAtomic(statePath(output), demo);
-  context.log(`${formatCount(tokensPerSecond)} tokens/s: ${demo.steps} steps fill ${minutes} min`);
+  context.log(
+    `${formatCount(Math.round(demo.tokensPerSecond))} tokens/s: ${demo.steps} steps fill ${minutes} min`,
+  );
   return demo.steps;
 }
 
