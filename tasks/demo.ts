@@ -84,6 +84,10 @@ export const demoStage = defineStage({
       String(steps),
       ...seeded,
     ]);
+    if (trained["tokensPerSecond"] !== null) {
+      demo.tokensPerSecond = trained["tokensPerSecond"] as number;
+      writeJsonAtomic(statePath(output), demo);
+    }
     using model = await PingModel.load(run);
     const config = loadConfig(CONFIG);
     const evaluation = await evaluate(model, rows, { config, seed }, context);
@@ -100,7 +104,7 @@ export const demoStage = defineStage({
       evalLoss: trained["evalLoss"] as number,
       evalBitsPerToken: trained["evalLoss"] as number / Math.LN2,
       unigramBitsPerToken: evaluation.unigramBits,
-      tokensPerSecond: trained["tokensPerSecond"] as number | null ?? demo.tokensPerSecond ?? null,
+      tokensPerSecond: demo.tokensPerSecond ?? null,
       steps,
       baselines: evaluation.report,
       examples,
