@@ -96,6 +96,18 @@ Deno.test("decodeHybrid() decodes the specification's bit-packed example", () =>
   assertEquals(Array.from(out), [0, 1, 2, 3, 4, 5, 6, 7]);
 });
 
+Deno.test("decodeHybrid() unpacks values of every bit width", () => {
+  for (let bitWidth = 1; bitWidth <= 32; bitWidth++) {
+    const values = Array.from({ length: 24 }, (_, i) => Math.imul(i + 1, 0x9e3779b9) >>> (32 - bitWidth));
+    let bits = 0n;
+    values.forEach((value, i) => bits |= BigInt(value) << BigInt(i * bitWidth));
+    const packed = Uint8Array.from({ length: 3 * bitWidth }, (_, i) => Number(bits >> BigInt(8 * i) & 255n));
+    const out = new Int32Array(24);
+    decodeHybrid(Uint8Array.of(3 << 1 | 1, ...packed), bitWidth, out);
+    assertEquals(Array.from(out, (value) => value >>> 0), values, `${bitWidth} bits`);
+  }
+});
+
 Deno.test("decodeHybrid() writes no more than was asked for, whatever the run length says", () => {
   const out = new Int32Array(5);
   decodeHybrid(Uint8Array.of(0xfe, 0xff, 0xff, 0xff, 0x7f, 9), 4, out);

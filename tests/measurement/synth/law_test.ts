@@ -64,3 +64,19 @@ Deno.test("RttLaw.sample() draws from RttLaw.cdf(), by the test of Kolmogorov an
     assert(Math.sqrt(rtts.length) * distance < 2, `sqrt(n) D = ${Math.sqrt(rtts.length) * distance}`);
   }
 });
+
+Deno.test("RttLaw.sample() draws the tail of RttLaw.cdf() too", () => {
+  const law = new RttLaw(0, 30, 0.4);
+  const random = new RandomStream(2, "test/tail");
+  const numDraws = 200_000;
+  const drawn = Array.from({ length: numDraws }, () => law.sample(random) ?? 0);
+  for (const q of [0.97, 0.99, 0.999]) {
+    const limitMs = law.quantile(q);
+    const numAbove = drawn.filter((rttMs) => rttMs > limitMs).length;
+    const expected = (1 - q) * numDraws; // binomial: 4 standard deviations
+    assert(
+      Math.abs(numAbove - expected) < 4 * Math.sqrt(expected),
+      `${numAbove} above ${q}, ${expected} expected`,
+    );
+  }
+});

@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { FormatError } from "../../../lib/errors.ts";
 import { isPublicAddress } from "../../../lib/measurement/address_scope.ts";
 import { makeSchedule, RowGenerator } from "../../../lib/measurement/synth/rows.ts";
@@ -154,3 +154,47 @@ Deno.test("a route change moves the truth at its time, and only then", () => {
   }
   assert(numSeen > 3, `${numSeen} changes`);
 });
+
+Deno.test("SyntheticTruth says what the formulas in the truth file say, computed from its numbers alone", () =>
+  withFolder((folder) => {
+    const truth = new SyntheticTruth(makeWorld({ ...OPTIONS, probes: 40, destinations: 20 }));
+    truth.save(`${folder}/s.truth.json`);
+    const { hosts, routes, hubs, law } = JSON.parse(Deno.readTextFileSync(`${folder}/s.truth.json`));
+    const radians = (degrees: number) => degrees * Math.PI / 180;
+    type Place = { latitude: number; longitude: number };
+    const km = (a: Place, b: Place) =>
+      6371 * Math.acos(
+        Math.sin(radians(a.latitude)) * Math.sin(radians(b.latitude)) +
+          Math.cos(radians(a.latitude)) * Math.cos(radians(b.latitude)) *
+            Math.cos(radians(a.longitude - b.longitude)),
+      );
+    assertEquals([law.tailWeight, law.tailShape, law.jitterSigma, law.busiestHour], [0.03, 1.5, 0.7, 21]);
+    let numChecked = 0;
+    for (const [index, src] of hosts.slice(0, 40).entries()) {
+      const dst = hosts[40 + index % 20];
+      const timeS = OPTIONS.startTimeS + index * 61_234;
+      const [a, b] = [Math.min(src.system, dst.system), Math.max(src.system, dst.system)];
+      const route = routes[a][b - a];
+      const isChanged = timeS >= (route.changeTimeS ?? Infinity);
+      const [stretch, hub] = isChanged
+        ? [route.changedStretch, route.changedHub]
+        : [route.stretch, route.hub];
+      const way = hub >= 0 ? km(src, hubs[hub]) + km(hubs[hub], dst) : km(src, dst);
+      const propagation = 2 * way * stretch / 199.86;
+      const busy = (place: Place) =>
+        ((1 + Math.cos(2 * Math.PI * (timeS / 3600 + place.longitude / 15 - 21) / 24)) / 2) ** 2;
+      const offset = propagation + src.accessMs + dst.accessMs + src.diurnalMs * busy(src) +
+        dst.diurnalMs * busy(dst);
+      const m = (src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagation) *
+        (1 + 1.5 * busy(src));
+      const pFailed = Math.min(0.999, (route.loss + src.loss + dst.loss) * (1 + busy(src)));
+      assertAlmostEquals(truth.failureProbability(src.address, dst.address, timeS), pFailed, 1e-12);
+      if (km(src, dst) < 50) continue; // where this test's formula for distances loses digits
+      numChecked++;
+      assertEquals(truth.rttCdf(src.address, dst.address, timeS, offset - 1e-6), 0);
+      // At y = m the lognormal part is at its median.
+      const p = 0.97 * 0.5 + 0.03 * (1 - (1 + m / (2 + 10 * m)) ** -1.5);
+      assertAlmostEquals(truth.rttCdf(src.address, dst.address, timeS, offset + m), p, 1e-6);
+    }
+    assert(numChecked > 20);
+  }));
