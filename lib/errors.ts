@@ -10,6 +10,7 @@
 
 /** A mistake the user can mend; its message is one line. */
 export class UserError extends Error {
+  /** Stands before the message in logs and stack traces. */
   override name = "UserError";
   /** The exit code of a command that ends with this error. */
   readonly exitCode: number = 1;
@@ -17,12 +18,15 @@ export class UserError extends Error {
 
 /** A wrong command line: unknown option, value of a wrong type, missing option. */
 export class UsageError extends UserError {
+  /** Stands before the message in logs and stack traces. */
   override name = "UsageError";
+  /** 2, as shells have it for a wrong command line. */
   override readonly exitCode: number = 2;
 }
 
 /** Bytes or rows of a file that are not what its format says. */
 export class FormatError extends UserError {
+  /** Stands before the message in logs and stack traces. */
   override name = "FormatError";
   /** The file at fault. */
   readonly path: string;
@@ -30,6 +34,8 @@ export class FormatError extends UserError {
   readonly offsetBytes: number | undefined;
 
   /**
+   * Puts the path and the place in the file before the message.
+   *
    * @param message What was found and what was wanted; the path and offset are put before it.
    * @param where The file and the offset in bytes (or any other place, such as `row 17`).
    */
@@ -46,11 +52,14 @@ export class FormatError extends UserError {
 
 /** A value of a configuration that cannot be used. */
 export class ConfigError extends UsageError {
+  /** Stands before the message in logs and stack traces. */
   override name = "ConfigError";
   /** The dotted path of the key, such as `model.numLayers`. */
   readonly keyPath: string;
 
   /**
+   * Puts the key before the message.
+   *
    * @param keyPath The dotted path of the key.
    * @param message What was found and what was wanted.
    */
@@ -62,13 +71,20 @@ export class ConfigError extends UsageError {
 
 /** A WGSL kernel that does not compile or is used wrongly. */
 export class KernelError extends Error {
+  /** Stands before the message in logs and stack traces. */
   override name = "KernelError";
   /** The kernel's registered name. */
   readonly kernel: string;
   /** The line in the kernel's own file, 1-based, if known. */
   readonly line: number | undefined;
 
-  /** @param kernel The kernel's name. @param message What is wrong. @param line The line in its file. */
+  /**
+   * Puts the kernel and the line before the message.
+   *
+   * @param kernel The kernel's registered name.
+   * @param message What is wrong.
+   * @param line The line in its own file, 1-based, if known.
+   */
   constructor(kernel: string, message: string, line?: number) {
     super(`Cannot use kernel ${kernel}${line === undefined ? "" : ` (line ${line})`}: ${message}`);
     this.kernel = kernel;
@@ -78,10 +94,16 @@ export class KernelError extends Error {
 
 /** Ends a run at the user's or the system's wish, with everything saved. */
 export class InterruptedError extends UserError {
+  /** Stands before the message in logs and stack traces. */
   override name = "InterruptedError";
+  /** 130 after SIGINT, as shells have it; else 75, EX_TEMPFAIL of sysexits.h: worth another try. */
   override readonly exitCode: number;
 
-  /** @param signal The signal that was received. */
+  /**
+   * Tells the user how to go on.
+   *
+   * @param signal The signal that was received.
+   */
   constructor(readonly signal: Deno.Signal) {
     super(`stopped by ${signal}; run the same command again to go on`);
     this.exitCode = signal === "SIGINT" ? 130 : 75;
