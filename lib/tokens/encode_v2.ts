@@ -28,7 +28,12 @@ export class TokenWriter {
   previousTimeS: number | null = null;
   readonly #out: Uint16Array;
 
-  /** @param out Where the tokens go. @param at Index of the first one. */
+  /**
+   * Begins a context.
+   *
+   * @param out Where the tokens go; nothing is written beyond its end.
+   * @param at Index of the first one.
+   */
   constructor(out: Uint16Array, at = 0) {
     this.#out = out;
     this.at = at;
