@@ -48,6 +48,7 @@ interface Chunk extends ChunkHeader {
 
 /** A file open for reading. */
 export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
+  /** The file, as it was opened. */
   readonly path: string;
   /** Size of the file, bytes. */
   readonly sizeBytes: number;
@@ -153,6 +154,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     this.#file.close();
   }
 
+  /** As {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
