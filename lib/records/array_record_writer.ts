@@ -121,6 +121,7 @@ export class ArrayRecordWriter {
     this.#file.abort();
   }
 
+  /** As {@link abort}: a file that was not closed by the end of its `using` block is deleted. */
   [Symbol.dispose](): void {
     this.abort();
   }
