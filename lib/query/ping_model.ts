@@ -195,6 +195,7 @@ export class PingModel {
     this.gpu.close();
   }
 
+  /** As {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
