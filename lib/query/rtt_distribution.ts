@@ -11,8 +11,11 @@ import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode, rttCodeBounds } from
 
 /** A bar of a histogram: the probability that the RTT lies in [lowMs, highMs). */
 export interface HistogramBar {
+  /** Left edge, ms; inside the bar. */
   lowMs: number;
+  /** Right edge, ms; outside the bar. */
   highMs: number;
+  /** Mass of the whole bar given a reply, 0 to 1; no density. */
   probability: number;
 }
 
@@ -21,6 +24,8 @@ export class RttDistribution {
   readonly #cumulative: Float64Array;
 
   /**
+   * Takes the probabilities as they are; the array is kept, not copied.
+   *
    * @param pFailed Probability of no reply.
    * @param probabilities P(code | a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
    * @param canonicalMass The mass that the model itself gave to canonical codes before they were
