@@ -13,6 +13,7 @@ import { type Tensor, tensorSizeBytes } from "./tensor.ts";
 export interface GpuInfo {
   /** Human-readable name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`. */
   readonly name: string;
+  /** As the driver tells it: a name such as `nvidia`, or a PCI id; may be empty. */
   readonly vendor: string;
   /** Lanes that run in lockstep, if the adapter has subgroups of one fixed size; else undefined. */
   readonly subgroupSize: number | undefined;
@@ -148,6 +149,7 @@ export class Gpu {
     this.device.destroy();
   }
 
+  /** As {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
