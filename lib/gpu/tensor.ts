@@ -6,6 +6,7 @@ export interface Tensor {
   readonly label: string;
   /** Extents, outermost first. */
   readonly shape: readonly number[];
+  /** Where its elements are; several tensors may share one. */
   readonly buffer: GPUBuffer;
   /** Where it starts in the buffer; a multiple of 256. */
   readonly offsetBytes: number;
