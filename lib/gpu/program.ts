@@ -28,9 +28,13 @@ export interface Dispatch {
 
 /** The time of one kernel label over a run. */
 export interface ProfileRow {
+  /** The dispatches' label, or their kernel's name. */
   label: string;
+  /** Dispatches of that label in one run. */
   calls: number;
+  /** Host time from submit until the device was idle, summed over the calls. */
   seconds: number;
+  /** Useful floating-point operations of all of them; 0 where none were declared. */
   flops: number;
 }
 
