@@ -10,21 +10,29 @@ import { KernelError } from "../errors.ts";
 
 /** One `@group(0) @binding(N) var<…>` of a kernel. */
 export interface Binding {
+  /** The WGSL variable. */
   readonly name: string;
+  /** N of `@binding(N)`. */
   readonly index: number;
+  /** `uniform` is the one `params`, the others are storage buffers. */
   readonly access: "read" | "read_write" | "uniform";
 }
 
 /** A scalar of the uniform struct `Params`, in order; each takes 4 bytes. */
 export interface ParamField {
+  /** As in the WGSL struct. */
   readonly name: string;
+  /** Its scalar type. */
   readonly type: "u32" | "i32" | "f32";
 }
 
 /** What the host knows of a kernel. */
 export interface KernelInterface {
+  /** All bindings of group 0, as declared. */
   readonly bindings: readonly Binding[];
+  /** Fields of `params`, field i at byte 4 i; empty without one. */
   readonly params: readonly ParamField[];
+  /** Names of the override constants. */
   readonly overrides: readonly string[];
   /** Whether it calls the lane functions of the prelude, `lane_sum` and `lane_max`. */
   readonly usesLanes: boolean;
