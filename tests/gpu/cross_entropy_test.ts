@@ -1,0 +1,160 @@
+import { assert, assertThrows } from "@std/assert";
+import { KernelError } from "../../lib/errors.ts";
+import { addCrossEntropy, addLogProbabilities, type LogitsShape } from "../../lib/gpu/ops/cross_entropy.ts";
+import { Program } from "../../lib/gpu/program.ts";
+import { checkGradient } from "../reference/check_gradient.ts";
+import { crossEntropy, crossEntropyBackward, logProbabilities } from "../reference/cross_entropy.ts";
+import { addTolerances, logProbabilityTolerance, type Tolerance } from "../tolerances.ts";
+import {
+  assertClose,
+  assertSameBits,
+  type KernelBench,
+  randomIntegers,
+  randomNormal,
+  testOnEachDevice,
+} from "./support.ts";
+
+/** rows, V, stride: a workgroup has 8 or 64 lanes of 4 columns. */
+const SIZES = [[1, 1, 4], [3, 5, 8], [4, 31, 32], [2, 33, 40], [3, 255, 256], [2, 257, 260], [9, 267, 268]];
+
+interface Problem extends LogitsShape {
+  rows: number;
+  logits: Float64Array;
+  targets: Uint32Array;
+  lossMask: Uint32Array;
+}
+
+/** Logits of the given size with NaN in the padding; every fourth row, the second first, is masked. */
+function problemOf([rows, vocabSize, stride]: number[], softcap: number | null, logitScale = 3): Problem {
+  const isPadding = (i: number) => i % stride >= vocabSize;
+  return {
+    ...{ rows, vocabSize, stride, softcap },
+    logits: randomNormal("logits", rows * stride, logitScale).map((x, i) => isPadding(i) ? NaN : x),
+    targets: randomIntegers("targets", rows, vocabSize),
+    lossMask: Uint32Array.from({ length: rows }, (_, row) => row % 4 === 1 ? 0 : row + 1),
+  };
+}
+
+const problemsOf = () => SIZES.flatMap((size) => [problemOf(size, 15), problemOf(size, null)]);
+
+const nameOf = ({ rows, vocabSize, stride, softcap }: Problem) =>
+  `${rows} x ${vocabSize} (stride ${stride}, softcap ${softcap})`;
+
+function toleranceOf(problem: Problem): Tolerance {
+  const largest = problem.logits.reduce((most, x) => Number.isNaN(x) ? most : Math.max(most, Math.abs(x)), 0);
+  return logProbabilityTolerance(problem, Math.min(largest, problem.softcap ?? Infinity));
+}
+
+function inputsOf(bench: KernelBench, problem: Problem) {
+  const { rows, stride, logits, targets, lossMask } = problem;
+  return {
+    ...problem,
+    logits: bench.input("logits", [rows, stride], logits),
+    targets: bench.inputUint32("targets", [rows], targets),
+    lossMask: bench.inputUint32("lossMask", [rows], lossMask),
+    weight: bench.input("weight", [1], [0.25]),
+  };
+}
+
+testOnEachDevice("addCrossEntropy() equals the float64 reference, the same at each run", async (bench) => {
+  for (const problem of problemsOf()) {
+    const { rows, stride, logits, targets, lossMask } = problem;
+    const inputs = inputsOf(bench, problem);
+    const [losses, onlyLosses] = [bench.output("losses", [rows]), bench.output("only losses", [rows])];
+    const [dLogits, again] = ["dLogits", "again"].map((label) => bench.output(label, [rows, stride]));
+    await bench.run((program) => {
+      addCrossEntropy(program, { ...inputs, losses, dLogits });
+      addCrossEntropy(program, { ...inputs, losses, dLogits: again });
+      addCrossEntropy(program, { ...inputs, losses: onlyLosses });
+    });
+    const actual = await bench.read(losses, onlyLosses, dLogits, again);
+    const expected = crossEntropy(problem, logits, targets, lossMask);
+    const weights = new Float64Array(rows).fill(0.25);
+    const gradient = crossEntropyBackward(problem, logits, targets, lossMask, weights);
+    const tolerance = toleranceOf(problem);
+    assertClose(actual[0], expected, tolerance, `losses of ${nameOf(problem)}`);
+    assertSameBits(actual[0], actual[1], "losses without a gradient");
+    // A probability of at most 1 has the relative error of its logarithm's absolute one, and the slope twice tanh's.
+    assertClose(actual[2], gradient, addTolerances(tolerance, tolerance), `dLogits of ${nameOf(problem)}`);
+    assertSameBits(actual[2], actual[3], "dLogits");
+    bench.clear();
+  }
+});
+
+testOnEachDevice(
+  "addCrossEntropy() stays finite and right where logits are in the thousands",
+  async (bench) => {
+    for (const softcap of [15, null]) {
+      const problem = problemOf([8, 267, 268], softcap, 3000);
+      const inputs = inputsOf(bench, problem);
+      const [losses, dLogits] = [bench.output("losses", [8]), bench.output("dLogits", [8, 268])];
+      await bench.run((program) => addCrossEntropy(program, { ...inputs, losses, dLogits }));
+      const [actual, gradient] = await bench.read(losses, dLogits);
+      const { logits, targets, lossMask } = problem;
+      assertClose(actual, crossEntropy(problem, logits, targets, lossMask), toleranceOf(problem), "losses");
+      assert(gradient.every(Number.isFinite), "a gradient is not finite");
+      bench.clear();
+    }
+  },
+);
+
+testOnEachDevice(
+  "addCrossEntropy() shows a logit that is not a number, but not of masked rows",
+  async (bench) => {
+    const problem = problemOf([2, 8, 8], 15);
+    problem.logits.fill(NaN);
+    const inputs = inputsOf(bench, problem);
+    const [losses, dLogits] = [bench.output("losses", [2]), bench.output("dLogits", [2, 8])];
+    await bench.run((program) => addCrossEntropy(program, { ...inputs, losses, dLogits }));
+    const [actual, gradient] = await bench.read(losses, dLogits);
+    const exact = { relative: 0, absolute: 0 };
+    assertClose(actual, [NaN, 0], exact, "losses");
+    assertClose(gradient, Float64Array.from({ length: 16 }, (_, i) => i < 8 ? NaN : 0), exact, "dLogits");
+  },
+);
+
+testOnEachDevice("addLogProbabilities() equals the float64 reference at the chosen rows", async (bench) => {
+  for (const problem of problemsOf()) {
+    const { rows, vocabSize, stride, logits } = problem;
+    const rowIndex = [rows - 1, 0, rows >> 1, rows - 1];
+    const args = {
+      ...problem,
+      logits: bench.input("logits", [rows, stride], logits),
+      rowIndex: bench.inputUint32("rowIndex", [4], rowIndex),
+      out: bench.output("out", [4, vocabSize]),
+      numRows: 4,
+    };
+    await bench.run((program) => addLogProbabilities(program, args));
+    const [actual] = await bench.read(args.out);
+    const all = logProbabilities(problem, logits);
+    const expected = rowIndex.flatMap((row) => [...all.subarray(row * vocabSize, (row + 1) * vocabSize)]);
+    assertClose(actual, expected, toleranceOf(problem), `log-probabilities of ${nameOf(problem)}`);
+    bench.clear();
+  }
+});
+
+testOnEachDevice("addCrossEntropy() refuses a layout or cap that cannot be", (bench) => {
+  const program = new Program(bench.registry, "refused");
+  const tensor = bench.gpu.tensor("tensor", [64]);
+  const tensors = { logits: tensor, targets: tensor, lossMask: tensor, losses: tensor, weight: tensor };
+  const refuses = (shape: LogitsShape, message: string) =>
+    assertThrows(() => addCrossEntropy(program, { ...tensors, rows: 1, ...shape }), KernelError, message);
+  refuses({ vocabSize: 5, stride: 6, softcap: null }, "stride is 6, a positive multiple of 4 was wanted");
+  refuses({ vocabSize: 9, stride: 8, softcap: null }, "vocabSize is 9, at most the stride 8 was wanted");
+  refuses({ vocabSize: 8, stride: 8, softcap: 0 }, "softcap is 0, a positive number or null was wanted");
+  return Promise.resolve();
+});
+
+Deno.test("crossEntropyBackward() of the reference is the derivative of crossEntropy()", () => {
+  for (const softcap of [2, null]) {
+    const problem = problemOf([5, 7, 8], softcap, 1);
+    const { targets, lossMask } = problem;
+    checkGradient({
+      inputs: { logits: problem.logits.map((x) => Number.isNaN(x) ? 0 : x) },
+      forward: ({ logits }) => crossEntropy(problem, logits, targets, lossMask),
+      backward: ({ logits }, dLosses) => ({
+        logits: crossEntropyBackward(problem, logits, targets, lossMask, dLosses),
+      }),
+    });
+  }
+});

@@ -1,0 +1,72 @@
+/**
+ * Softcap, log-softmax and cross-entropy with its gradient in float64, as the formulas say.
+ *
+ * @module
+ */
+
+/** The layout of logits (rows, stride) and their cap. */
+export interface LogitsProblem {
+  readonly vocabSize: number;
+  readonly stride: number;
+  readonly softcap: number | null;
+}
+
+/** log softmax(z[r, :]), (rows, V). */
+export function logProbabilities(problem: LogitsProblem, logits: Float64Array): Float64Array {
+  const { vocabSize, stride } = problem;
+  const rows = logits.length / stride;
+  const out = new Float64Array(rows * vocabSize);
+  for (let row = 0; row < rows; row++) {
+    const z = capped(problem, logits, row);
+    const largest = Math.max(...z);
+    const logSum = largest + Math.log(z.reduce((sum, value) => sum + Math.exp(value - largest), 0));
+    out.set(z.map((value) => value - logSum), row * vocabSize);
+  }
+  return out;
+}
+
+/** -log softmax(z[r, :])[targets[r]], 0 where the mask is 0. */
+export function crossEntropy(
+  problem: LogitsProblem,
+  logits: Float64Array,
+  targets: Uint32Array,
+  lossMask: Uint32Array,
+): Float64Array {
+  const logP = logProbabilities(problem, logits);
+  return Float64Array.from(
+    targets,
+    (target, row) => lossMask[row] ? -logP[row * problem.vocabSize + target] : 0,
+  );
+}
+
+/** d(sum(dLosses * losses)) by the logits; 0 in the padding. */
+export function crossEntropyBackward(
+  problem: LogitsProblem,
+  logits: Float64Array,
+  targets: Uint32Array,
+  lossMask: Uint32Array,
+  dLosses: Float64Array,
+): Float64Array {
+  const { vocabSize, stride, softcap } = problem;
+  const logP = logProbabilities(problem, logits);
+  const dLogits = new Float64Array(logits.length);
+  for (let row = 0; row < targets.length; row++) {
+    if (!lossMask[row]) continue;
+    for (let column = 0; column < vocabSize; column++) {
+      const at = row * stride + column;
+      const dz = Math.exp(logP[row * vocabSize + column]) - (column === targets[row] ? 1 : 0);
+      const slope = softcap === null ? 1 : 1 - Math.tanh(logits[at] / softcap) ** 2;
+      dLogits[at] = dLosses[row] * dz * slope;
+    }
+  }
+  return dLogits;
+}
+
+function capped(
+  { vocabSize, stride, softcap }: LogitsProblem,
+  logits: Float64Array,
+  row: number,
+): Float64Array {
+  const values = logits.slice(row * stride, row * stride + vocabSize);
+  return softcap === null ? values : values.map((logit) => softcap * Math.tanh(logit / softcap));
+}
