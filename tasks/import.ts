@@ -6,7 +6,7 @@
 import { basename, dirname } from "@std/path";
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs } from "../lib/files/inputs.ts";
 import {
   describeOutput,
@@ -22,7 +22,7 @@ import { STANDARD_INPUT } from "../lib/measurement/decompress.ts";
 import { rejectsPathBeside } from "../lib/measurement/rejects.ts";
 
 /** The stage `import`. */
-export const importStage = defineStage({
+export const importStage: Stage = defineStage({
   name: "import",
   purpose: "reads RIPE Atlas ping results (JSON, also .gz .bz2 .zst) and writes a measurements Parquet file.",
   example: "--input results/ --output pings.parquet",

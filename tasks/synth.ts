@@ -6,7 +6,7 @@
 import { basename, dirname } from "@std/path";
 import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import {
   describeOutput,
   type Manifest,
@@ -19,7 +19,7 @@ import { synthesize } from "../lib/measurement/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/measurement/synth/truth.ts";
 
 /** The stage `synth`. */
-export const synthStage = defineStage({
+export const synthStage: Stage = defineStage({
   name: "synth",
   purpose:
     "writes the measurements of a synthetic Internet as Parquet, and its truth as F.truth.json beside it.",

@@ -23,7 +23,7 @@ import { MeasurementParquetWriter } from "./parquet_writer.ts";
 import { RejectLog } from "./rejects.ts";
 
 /** Which files of a directory are read. */
-export const ATLAS_EXTENSIONS = [".json", ".jsonl", ".ndjson", ".txt"]
+export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
   .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
 
 /** Distinct addresses are counted exactly up to this many, about 150 MB. */
@@ -34,7 +34,9 @@ const DUPLICATE_SHARE = 0.5; // of the memory limit; the rest is for the runtime
 
 /** How {@link importAtlas} reads. */
 export interface ImportOptions {
+  /** Which address stands for the source. */
   source: SourceChoice;
+  /** What becomes the RTT of a result's replies. */
   rtt: RttChoice;
   /** The largest share of the ping results that may be rejected, 0 to 1. */
   maxRejectRatio: number;
@@ -58,12 +60,15 @@ export interface ImportSummary {
   duplicates: number;
   /** Objects that are no ping results, by their type. */
   skippedByType: Record<string, number>;
+  /** Ping results that could not be used, by reason. */
   rejected: Record<string, number>;
-  /** Distinct addresses; {@link MAX_COUNTED_ADDRESSES} stands for that many or more. */
+  /** Distinct source addresses; {@link MAX_COUNTED_ADDRESSES} stands for that many or more. */
   sources: number;
+  /** Distinct destination addresses, likewise. */
   destinations: number;
-  /** Earliest and latest time of a row, seconds since 1970; absent if there is no row. */
+  /** Earliest time of a row, seconds since 1970; absent if there is no row. */
   firstTimeS?: number;
+  /** Latest time of a row, likewise. */
   lastTimeS?: number;
 }
 

@@ -8,7 +8,7 @@
  */
 
 /** RTT of a measurement that got no reply, as it stands in files. */
-export const FAILED_RTT_MS = -1;
+export const FAILED_RTT_MS: number = -1;
 
 /** A batch of measurements, one array per column, all of the same length. */
 export interface MeasurementBatch {

@@ -41,6 +41,7 @@ export interface ReadOptions {
 
 /** A batch of good rows and where in the file they came from. */
 export interface SourcedBatch extends MeasurementBatch {
+  /** The file. */
   path: string;
   /** The first row of the file, from 0, that this batch was made of; rejected rows leave no gap in the arrays. */
   firstRow: number;

@@ -116,6 +116,7 @@ export class MeasurementParquetWriter {
     this.#file.abort();
   }
 
+  /** Does what {@link abort} does. */
   [Symbol.dispose](): void {
     this.abort();
   }

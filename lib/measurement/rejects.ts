@@ -26,6 +26,7 @@ export type RejectReason =
 
 /** One rejected row, as it stands in `rejects.jsonl`. */
 export interface RejectedRow {
+  /** Why. */
   reason: RejectReason;
   /** The file the row came from. */
   path: string;
@@ -37,7 +38,9 @@ export interface RejectedRow {
 
 /** What a worker hands to its parent: see {@link RejectLog.merge}. */
 export interface RejectSnapshot {
+  /** Rejected rows by reason. */
   counts: Record<string, number>;
+  /** The listed rows. */
   rows: RejectedRow[];
 }
 

@@ -44,36 +44,55 @@ const EARTH_RADIUS_KM = 6371;
 
 /** A place on the globe, in degrees. */
 export interface Place {
+  /** Degrees north. */
   latitude: number;
+  /** Degrees east. */
   longitude: number;
 }
 
 /** What of a host enters the law. */
 export interface HostLaw extends Place {
+  /** Delay between the host and its network, there and back. */
   accessMs: number;
   /** Queueing at the busiest hour. */
   diurnalMs: number;
+  /** The host's share of the jitter's median. */
   jitterFloorMs: number;
+  /** The host's share of the probability of no reply. */
   loss: number;
 }
 
 /** What of a pair of autonomous systems enters the law. */
 export interface RouteLaw {
+  /** Length of the route by that of the great circles, at least 1. */
   stretch: number;
   /** Where the traffic is exchanged, or undefined if on the way. */
   hub: Place | undefined;
+  /** The route's share of the jitter's median, by the propagation delay. */
   jitterFraction: number;
+  /** The route's share of the probability of no reply. */
   loss: number;
 }
 
 /** The distribution of the RTT of one pair of hosts at one time. */
 export class RttLaw {
+  /** Probability of no reply. */
+  readonly pFailed: number;
+  /** The least RTT: base and queue. */
+  readonly offsetMs: number;
+  /** Median of the common jitter (m above). */
+  readonly jitterMs: number;
+
   /**
    * @param pFailed Probability of no reply.
-   * @param offsetMs The least RTT: base and queue.
-   * @param jitterMs Median of the common jitter (m above).
+   * @param offsetMs The least RTT.
+   * @param jitterMs Median of the common jitter.
    */
-  constructor(readonly pFailed: number, readonly offsetMs: number, readonly jitterMs: number) {}
+  constructor(pFailed: number, offsetMs: number, jitterMs: number) {
+    this.pFailed = pFailed;
+    this.offsetMs = offsetMs;
+    this.jitterMs = jitterMs;
+  }
 
   /** P(RTT <= rttMs), given that there is a reply. */
   cdf(rttMs: number): number {

@@ -18,10 +18,15 @@ export const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
 
 /** What {@link synthesize} makes. */
 export interface SynthOptions {
+  /** Seed of the world and of the measurements. */
   seed: number;
+  /** Number of measurements. */
   rows: number;
+  /** Number of sources. */
   probes: number;
+  /** Number of destinations. */
   destinations: number;
+  /** Length of the campaign. */
   days: number;
   /** Share of the probes (and so of the rows) with IPv6, 0 to 1. */
   ipv6Share: number;
@@ -37,7 +42,10 @@ export interface SynthOptions {
  * @returns How many rows there are, and how many of them failed.
  * @throws {UserError} If there are too few hosts for both IP versions, or a file cannot be written.
  */
-export function synthesize(output: string, options: SynthOptions): { rows: number; failed: number } {
+export async function synthesize(
+  output: string,
+  options: SynthOptions,
+): Promise<{ rows: number; failed: number }> {
   const { seed, probes, destinations, ipv6Share, rows, days } = options;
   if (ipv6Share > 0 && ipv6Share < 1 && Math.min(probes, destinations) < 2) {
     throw new UserError(
@@ -57,6 +65,7 @@ export function synthesize(output: string, options: SynthOptions): { rows: numbe
     for (const rttMs of batch.rttMs) if (rttMs === FAILED_RTT_MS) failed++;
     writer.append(batch);
     options.onProgress?.(writer.numRows);
+    await new Promise((resolve) => setTimeout(resolve, 0)); // so that signals are heard
   }
   truth.save(truthPathBeside(output));
   writer.close();

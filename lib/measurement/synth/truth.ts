@@ -82,8 +82,16 @@ export class SyntheticTruth {
   readonly #hosts: Map<string, WorldHost>;
   readonly #paths = new Map<string, Path>();
 
-  /** @param world The world; its hosts are told apart by their addresses. */
-  constructor(readonly world: World) {
+  /** The world with all its numbers. */
+  readonly world: World;
+
+  /**
+   * Makes the truth of a world.
+   *
+   * @param world The world; its hosts are told apart by their addresses.
+   */
+  constructor(world: World) {
+    this.world = world;
     this.#hosts = new Map(world.hosts.map((host) => [host.address, host]));
   }
 

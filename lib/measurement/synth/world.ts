@@ -16,21 +16,29 @@ import type { HostLaw, Place } from "./law.ts";
 
 /** How large a world is. */
 export interface WorldOptions {
+  /** What everything is drawn from. */
   seed: number;
+  /** Number of sources. */
   probes: number;
+  /** Number of destinations. */
   destinations: number;
   /** The share of probes (and so of rows) and destinations that have IPv6 addresses, 0 to 1. */
   ipv6Share: number;
+  /** Start of the measurements, seconds since 1970. */
   startTimeS: number;
+  /** Their end, likewise. */
   endTimeS: number;
 }
 
 /** A host of the world. */
 export interface WorldHost extends HostLaw {
+  /** Its address, written as RFC 5952 says. */
   address: string;
+  /** Whether it measures or is measured. */
   role: "probe" | "destination";
   /** Probe id, or the id of the measurement that has this destination. */
   id: number;
+  /** Version of its address. */
   ipVersion: 4 | 6;
   /** Index of its autonomous system. */
   system: number;
@@ -38,32 +46,45 @@ export interface WorldHost extends HostLaw {
 
 /** An autonomous system. */
 export interface WorldSystem {
+  /** Its number, one for private use. */
   asn: number;
   /** `access` systems have probes, `hosting` systems destinations. */
   kind: "access" | "hosting";
+  /** Whose addresses it has. */
   region: Region;
+  /** Its IPv4 prefix, a /16. */
   prefix4: string;
+  /** Its IPv6 prefix, a /32. */
   prefix6: string;
 }
 
 /** The route between two autonomous systems. */
 export interface WorldRoute {
+  /** Length of the route by that of the great circles. */
   stretch: number;
   /** Index of the hub, or -1 if the systems meet on the way. */
   hub: number;
+  /** Share of the jitter's median, by the propagation delay. */
   jitterFraction: number;
+  /** Share of the probability of no reply. */
   loss: number;
   /** From when on the route is another; absent for most. */
   changeTimeS?: number;
+  /** Stretch after the change. */
   changedStretch?: number;
+  /** Hub after the change. */
   changedHub?: number;
 }
 
 /** A whole synthetic Internet. */
 export interface World {
+  /** What it was made of. */
   options: WorldOptions;
+  /** Where traffic is exchanged. */
   hubs: (Place & { name: string })[];
+  /** The autonomous systems. */
   systems: WorldSystem[];
+  /** The probes, then the destinations. */
   hosts: WorldHost[];
   /** `routes[a][b]` for systems a <= b, at index b - a. */
   routes: WorldRoute[][];

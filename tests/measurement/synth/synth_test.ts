@@ -82,7 +82,7 @@ Deno.test("makeSchedule() has each probe measure several destinations of its ver
 Deno.test("synthesize() writes rows whose RTT and losses are distributed as the truth file says", () =>
   withFolder(async (folder) => {
     const output = `${folder}/s.parquet`;
-    const { rows, failed } = synthesize(output, { ...OPTIONS, rows: 40_000, days: 28 });
+    const { rows, failed } = await synthesize(output, { ...OPTIONS, rows: 40_000, days: 28 });
     const truth = SyntheticTruth.load(`${folder}/s.truth.json`);
     const { batches, rejects } = await readAll([output]);
     const batch = joinBatches(batches);
