@@ -250,7 +250,7 @@ Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", 
 Deno.test("inspect() reads what synth and other stages leave beside their output", async () => {
   await inFolder(async (folder) => {
     const output = join(folder, "s.parquet");
-    synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
+    await synthesize(output, { seed: 0, rows: 300, probes: 5, destinations: 4, days: 1, ipv6Share: 0.4 });
     const truth = (await look(join(folder, "s.truth.json"))).json;
     assertEquals([truth.kind, truth.probeAddresses], ["truth", 5]);
     assertEquals((await look(output)).json.rows, 300);
