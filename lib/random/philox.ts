@@ -47,6 +47,8 @@ export class RandomStream {
   #nextWord = 4;
 
   /**
+   * Begins the stream; streams of different seeds, names or indexes are independent of each other.
+   *
    * @param seed The run's seed, an integer in 0..2^53 - 1.
    * @param stream What the numbers are for, such as `loader/context`; another name gives other numbers.
    * @param index Up to three u32 that tell apart the streams of one name, such as epoch and row.
