@@ -52,12 +52,15 @@ export class MemoryRowSource implements ProbeRowSource {
 
 /** The rows of ArrayRecord files, one file after another. */
 export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
+  /** Rows of all files. */
   readonly numRows: number;
   readonly #readers: readonly ArrayRecordReader[];
   /** Number of rows before each file, and in all. */
   readonly #firstRow: number[] = [0];
 
   /**
+   * Joins files that are open.
+   *
    * @param path The folder, for error messages.
    * @param readers The open files; closed by {@link close}.
    */
@@ -89,6 +92,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     return bytes ? decodeProbeRow(bytes, where) : EMPTY_ROW;
   }
 
+  /** Number of measurements of a row, from its record's header; 0 for a row to be skipped. */
   numMeasurements(index: number): number {
     const { bytes, where } = this.#read(index);
     return bytes ? decodeProbeRowHeader(bytes, where).numMeasurements : 0;
@@ -99,6 +103,7 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
     for (const reader of this.#readers) reader.close();
   }
 
+  /** As {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
   }
