@@ -7,20 +7,24 @@ import { z } from "zod";
 
 const share = z.number().min(0).max(1);
 
-/** How contexts are drawn; design page 3. */
-export const samplingSchema = z.strictObject({
+/** How contexts are drawn, with every default filled in; design page 3. */
+export interface SamplingConfig {
   /** A row of n measurements yields ceil(n / this) contexts an epoch, at least 1. */
+  measurementsPerContext: number;
+  /** At most so many contexts a row and epoch, however long the row; 1..1024. */
+  maxContextsPerRow: number;
+  /** Shares of contexts with all times, some times and no times; they add up to 1. */
+  timestampModes: { full: number; partial: number; none: number };
+}
+
+/** Schema of the section `data`. */
+export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   measurementsPerContext: z.number().int().min(1).default(30),
-  /** At most so many contexts a row and epoch, however long the row. */
   maxContextsPerRow: z.number().int().min(1).max(1024).default(16),
-  /** Shares of contexts with all times, some times and no times. */
   timestampModes: z.strictObject({ full: share, partial: share, none: share })
     .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "the shares must add up to 1")
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
 });
-
-/** How contexts are drawn, with every default filled in. */
-export type SamplingConfig = z.output<typeof samplingSchema>;
 
 /** The defaults of design page 3. */
 export const DEFAULT_SAMPLING: SamplingConfig = samplingSchema.parse({});
