@@ -14,32 +14,43 @@ const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
 
 const extent = z.int().min(1);
 
-/** Schema of the section `model`. */
-export const modelConfigSchema = z.strictObject({
+/** The section `model` of the run configuration. */
+export interface ModelConfig {
   /** Blocks, L. */
-  numLayers: extent,
+  numLayers: number;
   /** Width of the residual stream, C. */
-  width: extent,
+  width: number;
   /** Attention heads, H. */
-  numHeads: extent,
+  numHeads: number;
   /** Width of one head, D: one that the attention kernels are written for. */
-  headDim: z.literal([32, 64, 128]),
+  headDim: 32 | 64 | 128;
   /** Width of the hidden layer of the MLP, M. */
-  mlpWidth: extent,
+  mlpWidth: number;
   /** Longest sequence, T, in tokens; positions are u16 in a batch. */
-  sequenceLength: extent.max(65535),
+  sequenceLength: number;
   /** Which tokens: `v2` (267) or `v1` (266). */
-  vocabulary: z.enum(["v1", "v2"]).default("v2"),
+  vocabulary: "v1" | "v2";
   /** Nonlinearity of the MLP; relu2 is relu squared. */
-  activation: z.enum(["relu2", "gelu", "silu"]).default("relu2"),
+  activation: "relu2" | "gelu" | "silu";
   /** s of the logits' soft cap s * tanh(z / s); null leaves the logits as they are. */
-  softcap: z.number().positive().nullable().default(15),
+  softcap: number | null;
   /** Whether each head of q and k is normalised before the rotation. */
+  qkNorm: boolean;
+}
+
+/** Schema of the section `model`, with its defaults. */
+export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
+  numLayers: extent,
+  width: extent,
+  numHeads: extent,
+  headDim: z.literal([32, 64, 128]),
+  mlpWidth: extent,
+  sequenceLength: extent.max(65535),
+  vocabulary: z.enum(["v1", "v2"]).default("v2"),
+  activation: z.enum(["relu2", "gelu", "silu"]).default("relu2"),
+  softcap: z.number().positive().nullable().default(15),
   qkNorm: z.boolean().default(true),
 });
-
-/** The section `model` of the run configuration. */
-export type ModelConfig = z.infer<typeof modelConfigSchema>;
 
 /**
  * Checks the section `model`: the schema, and what the kernels need of its extents.
@@ -47,7 +58,7 @@ export type ModelConfig = z.infer<typeof modelConfigSchema>;
  * @throws {ConfigError} Naming the key.
  */
 export function parseModelConfig(value: unknown): ModelConfig {
-  const config = parseConfig<ModelConfig>(modelConfigSchema, value, "model");
+  const config = parseConfig(modelConfigSchema, value, "model");
   checkModelConfig(config);
   return config;
 }
