@@ -13,64 +13,84 @@ const share = z.number().min(0).max(1);
 const momentum = z.number().min(0).lt(1);
 
 /** AdamW: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019. */
-const adamWSchema = z.strictObject({
-  kind: z.literal("adamw"),
+export interface AdamWConfig {
+  /** Tells the rules apart. */
+  kind: "adamw";
   /** Learning rate at width 768, before the schedule. */
-  learningRate: z.number().positive(),
+  learningRate: number;
   /** Decay of the first moment. */
-  beta1: momentum.default(0.8),
+  beta1: number;
   /** Decay of the second moment. */
-  beta2: momentum.default(0.95),
+  beta2: number;
   /** Added to the root of the second moment. */
-  epsilon: z.number().positive().default(1e-8),
+  epsilon: number;
   /** Decoupled weight decay at the start; it falls linearly to 0 over the run. */
-  weightDecay: z.number().min(0).default(0.1),
-});
+  weightDecay: number;
+}
 
 /** Muon, for matrices only: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024. */
-const muonSchema = z.strictObject({
-  kind: z.literal("muon"),
+export interface MuonConfig {
+  /** Tells the rules apart. */
+  kind: "muon";
   /** Learning rate at width 768, before the schedule. */
-  learningRate: z.number().positive(),
+  learningRate: number;
   /** mu after the warm-up. */
-  momentum: momentum.default(0.95),
+  momentum: number;
   /** mu at the start. */
-  initialMomentum: momentum.default(0.85),
+  initialMomentum: number;
   /** Steps over which mu rises linearly. */
-  momentumWarmupSteps: z.int().min(0).default(300),
+  momentumWarmupSteps: number;
   /** Decoupled weight decay at the start; it falls linearly to 0 over the run. */
+  weightDecay: number;
+}
+
+/** The rule of a group of parameters; each kind of rule has its own keys. */
+export type GroupConfig = AdamWConfig | MuonConfig;
+
+const adamWSchema = z.strictObject({
+  kind: z.literal("adamw"),
+  learningRate: z.number().positive(),
+  beta1: momentum.default(0.8),
+  beta2: momentum.default(0.95),
+  epsilon: z.number().positive().default(1e-8),
   weightDecay: z.number().min(0).default(0.1),
 });
 
-/** One rule for a group of parameters; each kind of rule has its own keys. */
-const groupSchema = z.discriminatedUnion("kind", [adamWSchema, muonSchema]);
-
-/** The rule of a group of parameters. */
-export type GroupConfig = z.infer<typeof groupSchema>;
+const muonSchema = z.strictObject({
+  kind: z.literal("muon"),
+  learningRate: z.number().positive(),
+  momentum: momentum.default(0.95),
+  initialMomentum: momentum.default(0.85),
+  momentumWarmupSteps: z.int().min(0).default(300),
+  weightDecay: z.number().min(0).default(0.1),
+});
 
 /** Names of the parameter groups. */
 export type GroupName = "embedding" | "head" | "matrices";
 
-/** Schema of the section `optim`. */
-export const optimConfigSchema = z.strictObject({
+/** The section `optim` of the run configuration. */
+export interface OptimConfig {
   /** Gradients are scaled down to this global norm. */
-  maxGradientNorm: z.number().positive().default(1),
+  maxGradientNorm: number;
   /** Share of the steps over which the learning rate rises from 0. */
-  warmupShare: share.default(0.01),
+  warmupShare: number;
   /** Share of the steps, at the end, over which the learning rate falls linearly to 0. */
+  decayShare: number;
+  /** The rules of `wte.weight` (embedding), `lm_head.weight` (head) and every weight inside the blocks (matrices). */
+  groups: { embedding: AdamWConfig; head: AdamWConfig; matrices: GroupConfig };
+}
+
+/** Schema of the section `optim`, with its defaults. */
+export const optimConfigSchema: z.ZodType<OptimConfig> = z.strictObject({
+  maxGradientNorm: z.number().positive().default(1),
+  warmupShare: share.default(0.01),
   decayShare: share.default(0.5),
   groups: z.strictObject({
-    /** `wte.weight`. */
     embedding: adamWSchema,
-    /** `lm_head.weight`. */
     head: adamWSchema,
-    /** Every weight inside the blocks. */
-    matrices: groupSchema,
+    matrices: z.discriminatedUnion("kind", [adamWSchema, muonSchema]),
   }),
 });
-
-/** The section `optim` of the run configuration. */
-export type OptimConfig = z.infer<typeof optimConfigSchema>;
 
 /**
  * Checks the section `optim`.
@@ -78,7 +98,7 @@ export type OptimConfig = z.infer<typeof optimConfigSchema>;
  * @throws {ConfigError} Naming the key.
  */
 export function parseOptimConfig(value: unknown): OptimConfig {
-  return parseConfig<OptimConfig>(optimConfigSchema, value, "optim");
+  return parseConfig(optimConfigSchema, value, "optim");
 }
 
 /** The group that a parameter belongs to, by its name (02-formats 2.7). */
