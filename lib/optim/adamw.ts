@@ -7,7 +7,7 @@ import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../gpu/ops/adamw.ts";
 import type { Gpu } from "../gpu/device.ts";
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import type { GroupConfig } from "./config.ts";
+import type { AdamWConfig } from "./config.ts";
 import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 
 /** The rule `adamw`. */
@@ -18,7 +18,7 @@ export class AdamWRule implements UpdateRule {
   /** @param config Its numbers. @param members The parameters it updates. */
   constructor(
     readonly gpu: Gpu,
-    readonly config: Extract<GroupConfig, { kind: "adamw" }>,
+    readonly config: AdamWConfig,
     readonly members: readonly TrainedParameter[],
   ) {
     this.#hyper = gpu.tensor("AdamW numbers", [NUM_ADAMW_HYPER]);
