@@ -8,10 +8,8 @@ import type { Gpu } from "../gpu/device.ts";
 import { addMuon, makeMuonScratch, muonHyper, type MuonScratch, NUM_MUON_HYPER } from "../gpu/ops/muon.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import type { GroupConfig } from "./config.ts";
+import type { MuonConfig } from "./config.ts";
 import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
-
-type MuonConfig = Extract<GroupConfig, { kind: "muon" }>;
 
 /** mu of a step: rises linearly from the initial momentum over the warm-up, then stays. @param stepIndex From 0. */
 export function momentumAt(stepIndex: number, config: MuonConfig): number {
