@@ -20,7 +20,9 @@ import { addHiddenStates, addLogits, addLosses, namedTensor, type Pass } from ".
 
 /** Sequences as the loader packs them, (B, T) each. */
 export interface ModelBatch {
+  /** Token ids that are read. */
   readonly tokens: Uint16Array;
+  /** The token that each position is to predict. */
   readonly targets: Uint16Array;
   /** 1 where the loss counts, 0 on padding and where the target opens the next context. */
   readonly lossMask: Uint8Array;
