@@ -13,9 +13,13 @@ const FALLBACK_LANES = 64;
 
 /** A compiled kernel. */
 export interface Kernel {
-  readonly name: KernelName;
+  /** Its registered name. */
+  readonly name: string;
+  /** What it must be bound to. */
   readonly interface: KernelInterface;
+  /** Its entry point `main` with the override values. */
   readonly pipeline: GPUComputePipeline;
+  /** The layout of its one bind group. */
   readonly layout: GPUBindGroupLayout;
 }
 
@@ -24,11 +28,16 @@ export class KernelRegistry {
   readonly #kernels = new Map<string, Kernel>();
   readonly #pending: Promise<void>[] = [];
 
-  readonly #sources: Record<KernelName, string>;
+  readonly #sources: ReadonlyMap<string, string>;
 
-  /** @param options `sources`: texts in place of the registered ones, to try out a kernel. */
+  /**
+   * Makes a registry; nothing is compiled yet.
+   *
+   * @param gpu The device of all its kernels.
+   * @param options `sources`: WGSL in place of the registered one, by kernel name, to try out a kernel.
+   */
   constructor(readonly gpu: Gpu, options: { sources?: Partial<Record<KernelName, string>> } = {}) {
-    this.#sources = { ...KERNEL_SOURCES, ...options.sources };
+    this.#sources = new Map(Object.entries({ ...KERNEL_SOURCES, ...options.sources }));
   }
 
   /** The number of lanes of a row kernel's workgroup on this device. */
@@ -44,9 +53,11 @@ export class KernelRegistry {
   /**
    * The kernel with the given override values, compiled at the first call.
    *
-   * @throws {KernelError} If an override is unknown or the kernel needs subgroups and the device has none.
+   * @param name A registered name: that of a file of kernels/, without its ending.
+   * @param overrides A value for each override constant that has no default.
+   * @throws {KernelError} If the kernel or an override is unknown or it needs subgroups and the device has none.
    */
-  get(name: KernelName, overrides: Record<string, number> = {}): Kernel {
+  get(name: string, overrides: Record<string, number> = {}): Kernel {
     const key = `${name} ${JSON.stringify(Object.entries(overrides).sort())}`;
     let kernel = this.#kernels.get(key);
     if (!kernel) {
@@ -62,8 +73,9 @@ export class KernelRegistry {
     this.gpu.check();
   }
 
-  #compile(name: KernelName, overrides: Record<string, number>): Kernel {
-    const source = this.#sources[name];
+  #compile(name: string, overrides: Record<string, number>): Kernel {
+    const source = this.#sources.get(name);
+    if (source === undefined) throw new KernelError(name, "it is unknown; register it in lib/gpu/kernels.ts");
     const parsed = parseKernel(name, source);
     for (const override of Object.keys(overrides)) {
       if (!parsed.overrides.includes(override)) {
@@ -109,7 +121,7 @@ export class KernelRegistry {
 }
 
 async function reportErrors(
-  name: KernelName,
+  name: string,
   module: GPUShaderModule,
   scope: Promise<GPUError | null>,
   preludeLines: number,
