@@ -47,6 +47,15 @@ testOnEachDevice("addQkNormRope() equals the float64 reference", async (bench) =
   }
 });
 
+testOnEachDevice("addQkNormRope() maps zeros to zeros", async (bench) => {
+  const shape = { rows: 2, numHeads: 2, headDim: 8, sequenceLength: 2, norm: true };
+  const x = bench.input("x", [2, 2, 8], new Float64Array(32));
+  const [y, scale] = [bench.output("y", [2, 2, 8]), bench.output("scale", [2, 2])];
+  await bench.run((program) => addQkNormRope(program, { ...shape, x, y, scale }));
+  const [actual] = await bench.read(y);
+  assertClose(actual, new Float64Array(32), { relative: 0, absolute: 0 }, "y");
+});
+
 testOnEachDevice("addQkNormRope() turns the last of 1024 positions by exact angles", async (bench) => {
   const shape = { rows: 1024, numHeads: 1, headDim: 32, sequenceLength: 1024, norm: false };
   const data = new Float64Array(1024 * 32).fill(1);
