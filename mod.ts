@@ -24,6 +24,8 @@ export {
   UserError,
 } from "./lib/errors.ts";
 
+export { RandomStream } from "./lib/random/philox.ts";
+
 export { formatAddress, parseAddress } from "./lib/tokens/ip.ts";
 export {
   CANONICAL_RTT_CODES,
@@ -44,28 +46,60 @@ export {
   VOCAB_SIZE,
 } from "./lib/tokens/vocab_v2.ts";
 
-export { ArrayRecordReader } from "./lib/records/array_record_reader.ts";
-export { ArrayRecordWriter } from "./lib/records/array_record_writer.ts";
+export { ArrayRecordReader, type ArrayRecordReaderOptions } from "./lib/records/array_record_reader.ts";
+export { ArrayRecordWriter, type ArrayRecordWriterOptions } from "./lib/records/array_record_writer.ts";
+export type { Compression } from "./lib/records/riegeli_chunks.ts";
 export { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "./lib/records/probe_row.ts";
 
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/measurement/batch.ts";
 export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/measurement/atlas_import.ts";
+export type { RttChoice, SourceChoice } from "./lib/measurement/atlas_result.ts";
 export { readMeasurements, type ReadOptions, type SourcedBatch } from "./lib/measurement/parquet_reader.ts";
-export { MeasurementParquetWriter } from "./lib/measurement/parquet_writer.ts";
-export { RejectLog } from "./lib/measurement/rejects.ts";
+export { MeasurementParquetWriter, type OptionalColumn } from "./lib/measurement/parquet_writer.ts";
+export {
+  type RejectedRow,
+  RejectLog,
+  type RejectReason,
+  type RejectSnapshot,
+} from "./lib/measurement/rejects.ts";
 export { synthesize, type SynthOptions } from "./lib/measurement/synth/synthesize.ts";
 export { SyntheticTruth } from "./lib/measurement/synth/truth.ts";
+export type { Region } from "./lib/measurement/synth/cities.ts";
+export type { HostLaw, Place, RttLaw } from "./lib/measurement/synth/law.ts";
+export type {
+  World,
+  WorldHost,
+  WorldOptions,
+  WorldRoute,
+  WorldSystem,
+} from "./lib/measurement/synth/world.ts";
 
-export { type Batch, BatchLoader, type DataPosition, validationBatches } from "./lib/loader/batches.ts";
-export { openProbeRows, type ProbeRowSource } from "./lib/loader/row_source.ts";
+export {
+  type Batch,
+  BatchLoader,
+  type DataPosition,
+  type LoaderOptions,
+  validationBatches,
+} from "./lib/loader/batches.ts";
+export { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "./lib/loader/row_source.ts";
+export type { SamplingConfig } from "./lib/loader/sampling_config.ts";
+export type { InputFingerprint } from "./lib/files/inputs.ts";
 
 export { Gpu, type GpuInfo } from "./lib/gpu/device.ts";
-export { KernelRegistry } from "./lib/gpu/registry.ts";
+export type { Binding, KernelInterface, ParamField } from "./lib/gpu/kernel_source.ts";
+export type { ProfileRow } from "./lib/gpu/program.ts";
+export { type Kernel, KernelRegistry } from "./lib/gpu/registry.ts";
+export type { Tensor } from "./lib/gpu/tensor.ts";
+export type { ModelExtent } from "./lib/model/buffers.ts";
 export { type ModelConfig, numParameters } from "./lib/model/config.ts";
 export { type ModelBatch, Transformer } from "./lib/model/transformer.ts";
+export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/config.ts";
 export { Optimizer } from "./lib/optim/optimizer.ts";
 export { loadCheckpoint, type LoadedCheckpoint } from "./lib/train/checkpoint.ts";
+export type { CheckpointState } from "./lib/train/checkpoint_state.ts";
 export { loadConfig, type RunConfig } from "./lib/train/config.ts";
+export type { SafetensorsFile } from "./lib/train/safetensors.ts";
+export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { PingModel, type RttQuery } from "./lib/query/ping_model.ts";
