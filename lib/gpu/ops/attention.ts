@@ -5,8 +5,9 @@
  * Two sets of kernels: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
  *
  * Measured on 2 cores of lavapipe (Mesa 25.0.7, LLVM 15, 2026-11), B = 8, T = 256, H = 4, D = 32, useful FLOPs of
- * visible pairs (4 D forward, 10 D backward), in segments of 60 to 256 tokens: forward 32, backward 27 GFLOP/s;
- * (best of 12 runs); one segment a sequence: 45 and 38; without subgroups 4 (both per 2 s of processor time). The first use compiles for 0.5 + 1.6 s.
+ * visible pairs (4 D forward, 10 D backward), in segments of 60 to 256 tokens: forward 32, backward 27 GFLOP/s
+ * (best of 12 runs); one segment a sequence: 45 and 38; without subgroups 4 (both per 2 s of processor time). The
+ * first use compiles for 0.5 + 1.6 s.
  * Losers: tiles of 8 rows, as fast, but 2.0 + 10.5 s to compile; own rows loaded without a loop, 1.7 s forward
  * (LLVM's coroutine pass takes time by the square of the number of loads); a fallback unrolled over 8 rows, as
  * fast, 35 s.
