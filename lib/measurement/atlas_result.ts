@@ -13,14 +13,14 @@ import { END_TIME_US, MIN_TIME_US } from "./parquet_reader.ts";
 import type { RejectReason } from "./rejects.ts";
 
 /** Which address stands for the source: `auto` is `from` where that is public, else `src_addr`. */
-export const SOURCE_CHOICES = ["auto", "from", "src_addr"] as const;
-/** See {@link SOURCE_CHOICES}. */
-export type SourceChoice = typeof SOURCE_CHOICES[number];
+export type SourceChoice = "auto" | "from" | "src_addr";
+/** Every {@link SourceChoice}. */
+export const SOURCE_CHOICES: readonly SourceChoice[] = ["auto", "from", "src_addr"];
 
 /** What becomes the RTT of a result's replies; `each` makes a row of every packet. */
-export const RTT_CHOICES = ["mean", "min", "median", "each"] as const;
-/** See {@link RTT_CHOICES}. */
-export type RttChoice = typeof RTT_CHOICES[number];
+export type RttChoice = "mean" | "min" | "median" | "each";
+/** Every {@link RttChoice}. */
+export const RTT_CHOICES: readonly RttChoice[] = ["mean", "min", "median", "each"];
 
 /** A JSON object that may be a result. */
 export type AtlasObject = Record<string, unknown>;
