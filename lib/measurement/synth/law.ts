@@ -84,6 +84,8 @@ export class RttLaw {
   readonly jitterMs: number;
 
   /**
+   * Takes the three numbers that the law of a pair and time comes down to.
+   *
    * @param pFailed Probability of no reply.
    * @param offsetMs The least RTT.
    * @param jitterMs Median of the common jitter.
