@@ -33,6 +33,7 @@ export interface SafetensorsContent {
 
 /** What a finished file is. */
 export interface SafetensorsFile {
+  /** Length of the whole file, header included. */
   sizeBytes: number;
   /** SHA-256 of its bytes, hexadecimal. */
   sha256: string;
