@@ -76,6 +76,11 @@ for (const subgroups of [true, false]) {
   });
 }
 
+testOnEachDevice("KernelRegistry.get() refuses an unknown kernel", ({ registry }) => {
+  assertThrows(() => registry.get("gemm_tiles"), KernelError, "kernel gemm_tiles: it is unknown");
+  return Promise.resolve();
+});
+
 testOnEachDevice("KernelRegistry.get() refuses an unknown override", ({ registry }) => {
   assertThrows(
     () => registry.get("gemm_tiled", { TILES: 64 }),
