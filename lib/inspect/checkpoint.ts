@@ -136,6 +136,6 @@ function describeShapes(shapes: Record<string, number[]>): string[] {
   return entries.map(([name, shape]) => `${name.padEnd(width)}[${shape.join(", ")}]`);
 }
 
-function describeSection(section: Record<string, unknown>): string {
+function describeSection(section: object): string {
   return Object.entries(section).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ");
 }
