@@ -20,7 +20,15 @@ Deno.test("RttDistribution gives quantiles, CDF and mean of a known distribution
   near(distribution.quantileMs(0.75), 20);
   near(distribution.quantileMs(1), 80);
   near(distribution.meanMs, 32.5);
-  assertEquals([5, 10, 15, 20, 79, 80, 500].map((rttMs) => distribution.cdf(rttMs)), [0, 0.25, 0.25, 0.75, 0.75, 1, 1]);
+  assertEquals([5, 10, 15, 20, 79, 80, 500].map((rttMs) => distribution.cdf(rttMs)), [
+    0,
+    0.25,
+    0.25,
+    0.75,
+    0.75,
+    1,
+    1,
+  ]);
   assertThrows(() => distribution.quantileMs(1.5), RangeError);
 });
 
