@@ -29,10 +29,12 @@ Deno.test("the modules of lib/ and tasks/ import each other in no cycle", async 
   }).output();
   assert(success, "deno info failed");
   const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as Graph;
-  const imports = new Map(modules.filter(({ specifier }) => specifier.startsWith("file:")).map((module) => [
-    module.specifier,
-    (module.dependencies ?? []).flatMap(({ code }) => code ? [code.specifier] : []),
-  ]));
+  const imports = new Map(
+    modules.filter(({ specifier }) => specifier.startsWith("file:")).map((module) => [
+      module.specifier,
+      (module.dependencies ?? []).flatMap(({ code }) => code ? [code.specifier] : []),
+    ]),
+  );
   assert(imports.size > 10, `only ${imports.size} modules were found`);
   const state = new Map<string, "open" | "done">();
   const visit = (specifier: string, path: string[]) => {
