@@ -22,7 +22,19 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "gpu": ["cli", "errors.ts", "files", "version.ts"],
   "model": ["cli", "errors.ts", "gpu", "random", "tokens"],
   "optim": ["cli", "errors.ts", "gpu", "model", "random"],
-  "train": ["cli", "errors.ts", "files", "gpu", "loader", "model", "optim", "random", "records", "tokens", "version.ts"],
+  "train": [
+    "cli",
+    "errors.ts",
+    "files",
+    "gpu",
+    "loader",
+    "model",
+    "optim",
+    "random",
+    "records",
+    "tokens",
+    "version.ts",
+  ],
 };
 
 const BELOW_TASKS = [...Object.keys(MAY_IMPORT)];
@@ -61,7 +73,9 @@ const plugin: Deno.lint.Plugin = {
   rules: {
     "layering": {
       create(context) {
-        const importer = /(?:^|\/)((?:lib|tasks|tests|mod\.ts).*)$/.exec(context.filename.replaceAll("\\", "/"))?.[1];
+        const importer = /(?:^|\/)((?:lib|tasks|tests|mod\.ts).*)$/.exec(
+          context.filename.replaceAll("\\", "/"),
+        )?.[1];
         if (!importer) return {};
         const check = (node: { source: Deno.lint.StringLiteral | null }) => {
           const fault = node.source && faultOfImport(importer, node.source.value);
