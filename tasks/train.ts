@@ -27,6 +27,9 @@ export const trainStage = defineStage({
     maxTime: flag.optionalText("stop after this long with everything saved, such as 90s, 30m, 1h30m", {
       placeholder: "TIME",
     }),
+    onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
+      default: "error",
+    }),
     fresh: flag.boolean("delete the run that is in the folder and start over"),
   },
   async run(options, context) {
@@ -37,6 +40,7 @@ export const trainStage = defineStage({
       seed: options.seed,
       dataDir: options.data,
       runDir: options.run,
+      onCorrupt: options.onCorrupt,
       fresh: options.fresh,
       ...(options.maxTime === undefined ? {} : { maxTimeS: parseDurationS(options.maxTime, "max-time") }),
       signal: context.signal,

@@ -138,11 +138,14 @@ function within(schema: z.ZodType<number, string>, min: number, max: number): z.
 /** Options of every stage. */
 export const commonFlags = {
   seed: flag.integer("seed of everything random", { default: 0, min: 0, max: 2 ** 32 - 1 }),
-  workers: flag.integer("worker threads (default: the machine's cores)", {
-    default: navigator.hardwareConcurrency,
-    min: 1,
-    max: 1024,
-  }),
+  workers: flag.integer(
+    "worker threads at most; results do not depend on it, and stages that need none use none",
+    {
+      default: navigator.hardwareConcurrency,
+      min: 1,
+      max: 1024,
+    },
+  ),
   json: flag.boolean("print one JSON object on standard output, everything else on standard error"),
   quiet: flag.boolean("show no progress"),
 };

@@ -35,6 +35,8 @@ export interface TrainOptions {
   dataDir: string;
   /** The run's folder; a run that is there is resumed. */
   runDir: string;
+  /** What a damaged chunk of probe rows means: an error (the default) or rows to leave out. */
+  onCorrupt?: "error" | "skip";
   /** Delete an earlier run in the folder instead of resuming it. */
   fresh?: boolean;
   /** Stop after so many seconds, with everything saved. */
@@ -171,11 +173,11 @@ interface OpenRows extends Disposable {
   val: ArrayRecordRowSource | undefined;
 }
 
-async function openRows({ dataDir, onLog }: TrainOptions): Promise<OpenRows> {
-  const train = await openProbeRows(dataDir, "train");
+async function openRows({ dataDir, onCorrupt = "error", onLog }: TrainOptions): Promise<OpenRows> {
+  const train = await openProbeRows(dataDir, "train", { onCorrupt });
   let val: ArrayRecordRowSource | undefined;
   try {
-    if (exists(join(dataDir, "val"))) val = await openProbeRows(dataDir, "val");
+    if (exists(join(dataDir, "val"))) val = await openProbeRows(dataDir, "val", { onCorrupt });
   } catch (error) {
     train.close();
     throw error;

@@ -142,4 +142,12 @@ Deno.test("train and inspect name file and byte of damaged and truncated probe r
       assert(!stderr.includes("    at "), stderr);
     }
   }
+  Deno.writeFileSync(first, flipped);
+  const run = join(folder, "skipping");
+  const skipping = await runStageProcess([
+    "train",
+    ...["--data", rows, "--run", run, "--steps", "2", "--on-corrupt", "skip", "--json"],
+  ]);
+  assertEquals(skipping.code, 0, skipping.stderr);
+  assertEquals(JSON.parse(skipping.stdout).step, 2);
 });
