@@ -1,16 +1,18 @@
 /**
- * `bench`: how fast this machine's adapter runs the program. So far `bench kernels`.
+ * `bench`: how fast this machine's adapter runs the program: `bench kernels` and `bench train`.
  *
  * @module
  */
 import { explainFileError, FormatError, UserError } from "../lib/errors.ts";
-import { flag } from "../lib/cli/flags.ts";
+import { configFlags, flag } from "../lib/cli/flags.ts";
 import { didYouMean } from "../lib/cli/nearest.ts";
 import { defineStage, defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
 import { type BenchRow, measureCase } from "../lib/gpu/bench.ts";
 import { kernelCases } from "../lib/gpu/bench_cases.ts";
 import { Gpu } from "../lib/gpu/device.ts";
 import { KernelRegistry } from "../lib/gpu/registry.ts";
+import { timeSteps } from "../lib/train/calibration.ts";
+import { deriveConfig, describeConfig, loadConfig } from "../lib/train/config.ts";
 import { VERSION } from "../lib/version.ts";
 
 const kernelsStage = defineStage({
@@ -98,9 +100,53 @@ function readEarlier(path: string): Map<string, number> {
   }
 }
 
+const trainStage = defineStage({
+  name: "bench train",
+  purpose: "the speed of training a preset, on made-up batches, and where its time goes",
+  example: "--config demo --seconds 20",
+  flags: {
+    ...configFlags,
+    seconds: flag.number("how long to time, in seconds", { default: 10, min: 0.1, max: 3600 }),
+  },
+  async run(options, context) {
+    const config = loadConfig(options.config, options.set);
+    describeConfig(config).forEach((line) => context.log(line));
+    const { tokensPerStep } = deriveConfig(config);
+    const { stepsS, profile } = await timeSteps(config, { seconds: options.seconds, profile: true });
+    const rates = stepsS.map((seconds) => tokensPerStep / seconds).sort((a, b) => a - b);
+    const row = {
+      name: `train ${options.config}`,
+      unit: "tokens/s",
+      median: rates[rates.length >> 1],
+      slowest: rates[0],
+      fastest: rates[rates.length - 1],
+      steps: rates.length,
+    };
+    profile.sort((a, b) => b.seconds - a.seconds);
+    const totalS = profile.reduce((sum, { seconds }) => sum + seconds, 0);
+    const text = [
+      `${row.name}: median ${format(row.median)} tokens/s over ${row.steps} steps (${
+        format(row.slowest)
+      } to ${format(row.fastest)})`,
+      "",
+      ...profile.map(({ label, calls, seconds, flops }) =>
+        [
+          label.padEnd(40),
+          `${calls} x`.padStart(6),
+          `${(seconds * 1000).toFixed(1)} ms`.padStart(10),
+          `${(100 * seconds / totalS).toFixed(1)} %`.padStart(8),
+          flops > 0 ? `${(flops / seconds / 1e9).toFixed(1)} GFLOP/s`.padStart(14) : "",
+        ].join("").trimEnd()
+      ),
+    ].join("\n");
+    return { text, json: { stage: "bench train", version: VERSION, rows: [row], profile } };
+  },
+});
+
 /** The `bench` stage. */
 export const benchStage: Stage = defineStageGroup("bench", "how fast this machine runs the program", [
   kernelsStage,
+  trainStage,
 ]);
 
 if (import.meta.main) await runStage(benchStage, Deno.args);

@@ -20,7 +20,7 @@ import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/measurement/atlas_import.ts";
 import { SyntheticTruth, truthPathBeside } from "../lib/measurement/synth/truth.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { measureStepSeconds } from "../lib/train/calibration.ts";
+import { timeSteps } from "../lib/train/calibration.ts";
 import { deriveConfig, loadConfig, type RunConfig } from "../lib/train/config.ts";
 import { importStage } from "./import.ts";
 import { probeRowsStage } from "./probe_rows.ts";
@@ -36,7 +36,7 @@ const NUM_EXAMPLES = 3;
 const MAX_CONTEXT = 64;
 
 /** The synthetic Internet of the demo: small enough to be learned in minutes on two cores. */
-const SYNTH = ["--rows", "100000", "--probes", "120", "--destinations", "60"];
+const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 
 /** The `demo` stage. */
@@ -220,7 +220,8 @@ async function chooseSteps(
   if (demo.steps !== undefined) return demo.steps;
   context.log("\nmeasuring how fast this machine trains");
   const config = loadConfig(CONFIG);
-  const stepS = await measureStepSeconds(config, { seconds: CALIBRATION_S });
+  const { stepsS } = await timeSteps(config, { seconds: CALIBRATION_S });
+  const stepS = stepsS.reduce((sum, seconds) => sum + seconds, 0) / stepsS.length;
   demo.tokensPerSecond = deriveConfig(config).tokensPerStep / stepS;
   demo.steps = Math.max(10, Math.round(minutes * 60 / stepS));
   writeJsonAtomic(statePath(output), demo);

@@ -8,22 +8,30 @@
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import { initialParameters } from "../model/parameters.ts";
+import type { ProfileRow } from "../gpu/program.ts";
 import { type ModelBatch, Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
+
+/** How long steps took, and where the time of one goes. */
+export interface StepTimes {
+  /** Seconds of each timed step, without evaluations and checkpoints. */
+  stepsS: number[];
+  /** Time per kind of kernel in one step whose dispatches ran one by one; empty unless asked for. */
+  profile: ProfileRow[];
+}
 
 /**
  * Times optimizer steps on made-up batches, after one to warm up.
  *
  * @param config The run that is to be timed.
- * @param options `seconds`: how long to measure (2); at least one step is measured.
- * @returns Seconds of one step, without evaluations and checkpoints.
+ * @param options `seconds`: how long to measure; at least one step is measured. `profile`: whether to profile.
  * @throws {UserError} If there is no WebGPU adapter or the model does not fit it.
  */
-export async function measureStepSeconds(
+export async function timeSteps(
   config: RunConfig,
-  options: { seconds?: number } = {},
-): Promise<number> {
+  options: { seconds: number; profile?: boolean },
+): Promise<StepTimes> {
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   const batchSize = config.train.microBatchSize;
@@ -34,19 +42,26 @@ export async function measureStepSeconds(
   const { microBatchesPerStep, tokensPerStep } = deriveConfig(config);
   const batch = denseBatch(batchSize, config.model.sequenceLength);
   const step = async () => {
+    const startMs = performance.now();
     model.zeroGradients();
     for (let i = 0; i < microBatchesPerStep; i++) model.accumulate(batch, 1 / tokensPerStep);
     optimizer.step(0);
     await gpu.finish();
+    return (performance.now() - startMs) / 1000;
   };
   await step();
+  const stepsS: number[] = [];
   const startMs = performance.now();
-  let numSteps = 0;
-  do {
-    await step();
-    numSteps++;
-  } while (performance.now() - startMs < 1000 * (options.seconds ?? 2));
-  return (performance.now() - startMs) / 1000 / numSteps;
+  do stepsS.push(await step()); while (performance.now() - startMs < 1000 * options.seconds);
+  if (!options.profile) return { stepsS, profile: [] };
+  const ofModel = await model.profile(batch, 1 / tokensPerStep);
+  const repeated = ofModel.map((row) => ({
+    ...row,
+    calls: row.calls * microBatchesPerStep,
+    seconds: row.seconds * microBatchesPerStep,
+    flops: row.flops * microBatchesPerStep,
+  }));
+  return { stepsS, profile: [...repeated, ...await optimizer.profile(0)] };
 }
 
 /** One context per sequence and no padding: attention at its most expensive. */
