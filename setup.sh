@@ -31,7 +31,8 @@ apt_install() {
 install_deno_with_npm() {
   say "installing Deno $DENO_VERSION with npm"
   npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1 && return 0
-  [ -n "${ROOT-}" ] && as_root npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1
+  if [ -n "${ROOT-}" ]; then as_root npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1
+  else npm install -g --silent --prefix "$HOME/.local" "deno@$DENO_VERSION" >/dev/null 2>&1; fi
 }
 
 install_deno_with_apts_npm() {
