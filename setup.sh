@@ -31,12 +31,12 @@ apt_install() {
 install_deno_with_npm() {
   say "installing Deno $DENO_VERSION with npm"
   npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1 && return 0
-  if [ -n "${ROOT-}" ]; then as_root npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1
-  else npm install -g --silent --prefix "$HOME/.local" "deno@$DENO_VERSION" >/dev/null 2>&1; fi
+  { [ -n "${ROOT-}" ] && as_root npm install -g --silent "deno@$DENO_VERSION" >/dev/null 2>&1; } ||
+    npm install -g --silent --prefix "$HOME/.local" "deno@$DENO_VERSION" >/dev/null 2>&1
 }
 
 install_deno_with_apts_npm() {
-  has apt-get && can_root || return 1
+  { has apt-get && can_root && ! has npm; } || return 1
   say "Deno's installer cannot be reached; installing npm"
   apt_install npm && install_deno_with_npm
 }
