@@ -3,13 +3,14 @@
 // subgroupBroadcast about as much as one, so each lane loads a 4 x 4 block of A and one of B per 4 steps of k, and the
 // blocks of A are spread by broadcast. Measured on 2 cores of lavapipe (Mesa 25.0): see lib/gpu/ops/gemm.ts.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used if epilogue == 2; c (m, n) write, also read if epilogue == 1.
-// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles; one subgroup of 8 lanes a tile, lane l owns the columns
+//   d (m, n) read, used if epilogue == 2; c (m, n) write, also read if epilogue == 1. Of a batch, matrix z of each starts
+//   z times its stride (in vec4) after the first.
+// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes a tile, lane l owns the columns
 //   4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose column j is row 4 i + j.
 // Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into the matrix;
 //   what they duplicate is not stored, or multiplied by 0 where k is not a multiple of 4. (Without the clamps it is slower.)
 // Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed.
-struct Params { m: u32, n: u32, k: u32, epilogue: u32 }
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -23,35 +24,35 @@ override TRANSPOSE_B: bool = false;
 const ACCUMULATE = 1u;
 const ADD = 2u;
 
-// Column j: the 4 steps of k from k4 * 4 of row row0 + j of op(A).
-fn load_a(row0: u32, k4: u32) -> mat4x4f {
+// Column j: the 4 steps of k from k4 * 4 of row row0 + j of op(A), which starts at a[first].
+fn load_a(first: u32, row0: u32, k4: u32) -> mat4x4f {
   if (TRANSPOSE_A) {
     let m4 = params.m / 4u;
     let column = min(row0 / 4u, m4 - 1u);
     let k = vec4u(k4 * 4u) + vec4u(0u, 1u, 2u, 3u);
-    let at = min(k, vec4u(params.k - 1u)) * m4 + column;
+    let at = first + min(k, vec4u(params.k - 1u)) * m4 + column;
     let keep = vec4f(k < vec4u(params.k));
     return transpose(mat4x4f(a[at.x] * keep.x, a[at.y] * keep.y, a[at.z] * keep.z, a[at.w] * keep.w));
   }
   let rows = min(vec4u(row0) + vec4u(0u, 1u, 2u, 3u), vec4u(params.m - 1u));
-  let at = rows * (params.k / 4u) + k4;
+  let at = first + rows * (params.k / 4u) + k4;
   return mat4x4f(a[at.x], a[at.y], a[at.z], a[at.w]);
 }
 
-// Column i: row k4 * 4 + i of op(B), at the lane's 4 columns.
-fn load_b(column4: u32, k4: u32) -> mat4x4f {
+// Column i: row k4 * 4 + i of op(B), which starts at b[first], at the lane's 4 columns.
+fn load_b(first: u32, column4: u32, k4: u32) -> mat4x4f {
   if (TRANSPOSE_B) {
-    let at = (vec4u(column4 * 4u) + vec4u(0u, 1u, 2u, 3u)) * (params.k / 4u) + k4;
+    let at = first + (vec4u(column4 * 4u) + vec4u(0u, 1u, 2u, 3u)) * (params.k / 4u) + k4;
     return transpose(mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]));
   }
   let k = min(vec4u(k4 * 4u) + vec4u(0u, 1u, 2u, 3u), vec4u(params.k - 1u));
-  let at = k * (params.n / 4u) + column4;
+  let at = first + k * (params.n / 4u) + column4;
   return mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]);
 }
 
-fn store(row: u32, column4: u32, value: vec4f) {
+fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   if (row >= params.m) { return; }
-  let at = row * (params.n / 4u) + column4;
+  let at = first + row * (params.n / 4u) + column4;
   if (params.epilogue == ACCUMULATE) {
     c[at] += value;
   } else if (params.epilogue == ADD) {
@@ -61,11 +62,11 @@ fn store(row: u32, column4: u32, value: vec4f) {
   }
 }
 
-fn store4(row: u32, column4: u32, s: mat4x4f) {
-  store(row, column4, s[0]);
-  store(row + 1u, column4, s[1]);
-  store(row + 2u, column4, s[2]);
-  store(row + 3u, column4, s[3]);
+fn store4(first: u32, row: u32, column4: u32, s: mat4x4f) {
+  store(first, row, column4, s[0]);
+  store(first, row + 1u, column4, s[1]);
+  store(first, row + 2u, column4, s[2]);
+  store(first, row + 3u, column4, s[3]);
 }
 
 @compute @workgroup_size(8)
@@ -74,11 +75,13 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let column4 = group.x * 8u + lane;
   let n4 = params.n / 4u;
   let b_column4 = min(column4, n4 - 1u);
+  let first_a = group.z * params.stride_a;
+  let first_b = group.z * params.stride_b;
   var s = array<mat4x4f, 8>();
   let k_end = (params.k + 3u) / 4u;
   for (var k4 = 0u; k4 < k_end; k4++) {
-    let x = load_a(row + lane * 4u, k4);
-    let y = load_b(b_column4, k4);
+    let x = load_a(first_a, row + lane * 4u, k4);
+    let y = load_b(first_b, b_column4, k4);
     s[0] += y * mat4x4f(subgroupBroadcast(x[0], 0u), subgroupBroadcast(x[1], 0u),
                         subgroupBroadcast(x[2], 0u), subgroupBroadcast(x[3], 0u));
     s[1] += y * mat4x4f(subgroupBroadcast(x[0], 1u), subgroupBroadcast(x[1], 1u),
@@ -100,6 +103,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   // A bound unknown to the compiler: unrolled, the stores take it 4 s instead of 0.5 s.
   let blocks = min((params.m - row + 3u) / 4u, 8u);
   for (var i = 0u; i < blocks; i++) {
-    store4(row + i * 4u, column4, s[i]);
+    store4(group.z * params.stride_c, row + i * 4u, column4, s[i]);
   }
 }

@@ -2,13 +2,14 @@
 // A tile of C a workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of C.
 // Source: the register-blocked SGEMM of Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used if epilogue == 2; c (m, n) write, also read if epilogue == 1.
-// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles; (TILE / 8)^2 threads; thread (tx, ty) owns the
+//   d (m, n) read, used if epilogue == 2; c (m, n) write, also read if epilogue == 1. Of a batch, matrix z of each starts
+//   z times its stride (in vec4) after the first.
+// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = matrices of the batch; (TILE / 8)^2 threads; thread (tx, ty) owns the
 //   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
 // Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; what lies
 //   beyond m and n is not stored. The next 16 steps of k are fetched while the present ones are multiplied.
 // Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128.
-struct Params { m: u32, n: u32, k: u32, epilogue: u32 }
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -31,31 +32,31 @@ override THREADS: u32 = THREADS_X * THREADS_X;
 var<workgroup> tile_a: array<vec4f, TILE_K * TILE4>;
 var<workgroup> tile_b: array<vec4f, TILE_K * TILE4>;
 
-// Column i: step k + i of k, at the rows row .. row + 3 of op(A).
-fn load_a(row: u32, k: u32) -> mat4x4f {
+// Column i: step k + i of k, at the rows row .. row + 3 of op(A), which starts at a[first].
+fn load_a(first: u32, row: u32, k: u32) -> mat4x4f {
   if (TRANSPOSE_A) {
     let m4 = params.m / 4u;
     let steps = vec4u(k) + vec4u(0u, 1u, 2u, 3u);
-    let at = min(steps, vec4u(params.k - 1u)) * m4 + min(row / 4u, m4 - 1u);
+    let at = first + min(steps, vec4u(params.k - 1u)) * m4 + min(row / 4u, m4 - 1u);
     let keep = vec4f(steps < vec4u(params.k));
     return mat4x4f(a[at.x] * keep.x, a[at.y] * keep.y, a[at.z] * keep.z, a[at.w] * keep.w);
   }
   let k4 = params.k / 4u;
   let rows = min(vec4u(row) + vec4u(0u, 1u, 2u, 3u), vec4u(params.m - 1u));
-  let at = rows * k4 + min(k / 4u, k4 - 1u);
+  let at = first + rows * k4 + min(k / 4u, k4 - 1u);
   return transpose(mat4x4f(a[at.x], a[at.y], a[at.z], a[at.w]) * f32(k < params.k));
 }
 
-// Column i: step k + i of k, at the columns column .. column + 3 of op(B).
-fn load_b(column: u32, k: u32) -> mat4x4f {
+// Column i: step k + i of k, at the columns column .. column + 3 of op(B), which starts at b[first].
+fn load_b(first: u32, column: u32, k: u32) -> mat4x4f {
   let n4 = params.n / 4u;
   let column4 = min(column / 4u, n4 - 1u);
   if (TRANSPOSE_B) {
     let k4 = params.k / 4u;
-    let at = (vec4u(column4 * 4u) + vec4u(0u, 1u, 2u, 3u)) * k4 + min(k / 4u, k4 - 1u);
+    let at = first + (vec4u(column4 * 4u) + vec4u(0u, 1u, 2u, 3u)) * k4 + min(k / 4u, k4 - 1u);
     return transpose(mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]));
   }
-  let at = min(vec4u(k) + vec4u(0u, 1u, 2u, 3u), vec4u(params.k - 1u)) * n4 + column4;
+  let at = first + min(vec4u(k) + vec4u(0u, 1u, 2u, 3u), vec4u(params.k - 1u)) * n4 + column4;
   return mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]);
 }
 
@@ -64,9 +65,9 @@ fn outer(sum: mat4x4f, x: vec4f, y: vec4f) -> mat4x4f {
   return mat4x4f(fma(x.xxxx, y, sum[0]), fma(x.yyyy, y, sum[1]), fma(x.zzzz, y, sum[2]), fma(x.wwww, y, sum[3]));
 }
 
-fn store(row: u32, column4: u32, value: vec4f) {
+fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   if (row >= params.m || column4 >= params.n / 4u) { return; }
-  let at = row * (params.n / 4u) + column4;
+  let at = first + row * (params.n / 4u) + column4;
   if (params.epilogue == ACCUMULATE) {
     c[at] += value;
   } else if (params.epilogue == ADD) {
@@ -76,11 +77,11 @@ fn store(row: u32, column4: u32, value: vec4f) {
   }
 }
 
-fn store4(row: u32, column4: u32, s: mat4x4f) {
-  store(row, column4, s[0]);
-  store(row + 1u, column4, s[1]);
-  store(row + 2u, column4, s[2]);
-  store(row + 3u, column4, s[3]);
+fn store4(first: u32, row: u32, column4: u32, s: mat4x4f) {
+  store(first, row, column4, s[0]);
+  store(first, row + 1u, column4, s[1]);
+  store(first, row + 2u, column4, s[2]);
+  store(first, row + 3u, column4, s[3]);
 }
 
 @compute @workgroup_size(THREADS)
@@ -93,8 +94,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let carries = thread < TILE4 * 4u;
   let a_at = vec2u(thread / 4u, thread % 4u);
   let b_at = vec2u(thread % TILE4, min(thread / TILE4, 3u));
-  var next_a = load_a(row + a_at.x * 4u, a_at.y * 4u);
-  var next_b = load_b(column + b_at.x * 4u, b_at.y * 4u);
+  let first_a = group.z * params.stride_a;
+  let first_b = group.z * params.stride_b;
+  var next_a = load_a(first_a, row + a_at.x * 4u, a_at.y * 4u);
+  var next_b = load_b(first_b, column + b_at.x * 4u, b_at.y * 4u);
   var s00 = mat4x4f();
   var s01 = mat4x4f();
   var s10 = mat4x4f();
@@ -114,8 +117,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
       tile_b[to_b + 3u * TILE4] = next_b[3];
     }
     workgroupBarrier();
-    next_a = load_a(row + a_at.x * 4u, k + TILE_K + a_at.y * 4u);
-    next_b = load_b(column + b_at.x * 4u, k + TILE_K + b_at.y * 4u);
+    next_a = load_a(first_a, row + a_at.x * 4u, k + TILE_K + a_at.y * 4u);
+    next_b = load_b(first_b, column + b_at.x * 4u, k + TILE_K + b_at.y * 4u);
     for (var i = 0u; i < TILE_K; i++) {
       let x0 = tile_a[i * TILE4 + ty * 2u];
       let x1 = tile_a[i * TILE4 + ty * 2u + 1u];
@@ -128,8 +131,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
     }
   }
   let column4 = column / 4u + tx;
-  store4(row + ty * 8u, column4, s00);
-  store4(row + ty * 8u, column4 + THREADS_X, s01);
-  store4(row + ty * 8u + 4u, column4, s10);
-  store4(row + ty * 8u + 4u, column4 + THREADS_X, s11);
+  let first_c = group.z * params.stride_c;
+  store4(first_c, row + ty * 8u, column4, s00);
+  store4(first_c, row + ty * 8u, column4 + THREADS_X, s01);
+  store4(first_c, row + ty * 8u + 4u, column4, s10);
+  store4(first_c, row + ty * 8u + 4u, column4 + THREADS_X, s11);
 }

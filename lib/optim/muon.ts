@@ -4,12 +4,16 @@
  *
  * @module
  */
+import { ensure } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
-import { addMuon, makeMuonScratch, muonHyper, type MuonScratch, NUM_MUON_HYPER } from "../gpu/ops/muon.ts";
+import { addMuon, makeMuonScratch, muonHyper, type MuonMatrix, NUM_MUON_HYPER } from "../gpu/ops/muon.ts";
 import type { Program } from "../gpu/program.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
 import type { MuonConfig } from "./config.ts";
 import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
+
+/** A stack of matrices of one shape is at most so large: many dispatches' worth of work, half of lavapipe's bindings. */
+const MAX_STACK_BYTES = 64 * 2 ** 20;
 
 /** mu of a step: rises linearly from the initial momentum over the warm-up, then stays. @param stepIndex From 0. */
 export function momentumAt(stepIndex: number, config: MuonConfig): number {
@@ -23,11 +27,16 @@ export class MuonRule implements UpdateRule {
   readonly state = new Map<string, Tensor>();
   readonly #hyper: Tensor;
 
-  /** @param config Its numbers. @param members The matrices it updates. */
+  /**
+   * @param config Its numbers.
+   * @param members The matrices it updates.
+   * @param maxStackBytes Matrices of one shape are stacked up to this size.
+   */
   constructor(
     readonly gpu: Gpu,
     readonly config: MuonConfig,
     readonly members: readonly TrainedParameter[],
+    readonly maxStackBytes: number = MAX_STACK_BYTES,
   ) {
     this.#hyper = gpu.tensor("Muon numbers", [NUM_MUON_HYPER]);
     for (const { name, parameter } of members) {
@@ -36,14 +45,17 @@ export class MuonRule implements UpdateRule {
   }
 
   add(program: Program, clip: Tensor): void {
-    const scratches = new Map<string, MuonScratch>();
-    for (const { name, parameter, gradient } of this.members) {
-      const momentum = this.state.get(`${name}.momentum`);
-      if (!momentum) throw new Error(`Internal error: the optimizer has no state of ${name}`);
-      const key = parameter.shape.join();
-      const scratch = scratches.get(key) ?? makeMuonScratch(program, parameter.shape);
-      scratches.set(key, scratch);
-      addMuon(program, { parameter, gradient, momentum, hyper: this.#hyper, clip, scratch });
+    const shapes = Map.groupBy(this.members, ({ parameter }) => parameter.shape.join());
+    for (const members of shapes.values()) {
+      const { parameter } = members[0];
+      const [rows, columns] = parameter.shape;
+      const fitting = Math.max(1, Math.floor(this.maxStackBytes / tensorSizeBytes(parameter)));
+      const count = Math.min(members.length, fitting);
+      const scratch = makeMuonScratch(program, { count, rows, columns });
+      for (let first = 0; first < members.length; first += count) {
+        const matrices = members.slice(first, first + count).map((member) => this.#matrixOf(member));
+        addMuon(program, { matrices, hyper: this.#hyper, clip, scratch });
+      }
     }
   }
 
@@ -55,5 +67,11 @@ export class MuonRule implements UpdateRule {
       weightDecay: weightDecay * factors.weightDecay,
     });
     this.gpu.write(this.#hyper, hyper);
+  }
+
+  #matrixOf({ name, parameter, gradient }: TrainedParameter): MuonMatrix {
+    const momentum = this.state.get(`${name}.momentum`);
+    ensure(momentum, `the optimizer has no state of ${name}`);
+    return { parameter, gradient, momentum };
   }
 }

@@ -95,6 +95,41 @@ testOnEachDevice("addGemm() accumulates into C or adds a matrix", async (bench) 
   }
 });
 
+testOnEachDevice("addGemm() multiplies the matrices of a batch one by one", async (bench) => {
+  const batch = 3;
+  for (const kind of KINDS) {
+    const shape = shapeOf(kind, [37, 44, 24]);
+    const { m, n, k } = shape;
+    const [a, b] = [randomNormal("stack a", batch * m * k), randomNormal("stack b", batch * k * n)];
+    const tensors = {
+      a: bench.input("stack a", [batch, m * k], a),
+      b: bench.input("stack b", [batch, k * n], b),
+    };
+    const addend = randomNormal("stack d", batch * m * n);
+    const add = bench.input("stack d", [batch, m * n], addend);
+    const variants = gemmVariants(bench.gpu.info);
+    const outputs = variants.map(({ tile }) => bench.output(`stack of ${tile}`, [batch, m * n]));
+    await bench.run((program) =>
+      variants.forEach((variant, i) =>
+        addGemm(program, { ...shape, ...tensors, batch, c: outputs[i], epilogue: { add }, variant })
+      )
+    );
+    for (const actual of await bench.read(...outputs)) {
+      for (let z = 0; z < batch; z++) {
+        const product = gemm(
+          shape,
+          a.subarray(z * m * k, (z + 1) * m * k),
+          b.subarray(z * k * n, (z + 1) * k * n),
+        );
+        const expected = product.map((value, i) => value + addend[z * m * n + i]);
+        const part = actual.subarray(z * m * n, (z + 1) * m * n);
+        assertClose(part, expected, sumTolerance(k + 1, magnitude(k) + 5), `${kind} matrix ${z}`);
+      }
+    }
+    bench.clear();
+  }
+});
+
 testOnEachDevice("addGemm() gives the same bits at every run", async (bench) => {
   for (const kind of KINDS) {
     const shape = shapeOf(kind, [96, 64, 256]);

@@ -22,46 +22,66 @@ function muonTolerance([rows, columns]: number[]): Tolerance {
   );
 }
 
-async function run(bench: KernelBench, shape: number[], clip: number) {
-  const length = shape[0] * shape[1];
-  const data = {
-    parameter: randomNormal("parameter", length),
-    momentum: randomNormal("momentum", length),
-    gradient: randomNormal("gradient", length),
-  };
-  const gradient = bench.input("gradient", shape, data.gradient);
-  const parameter = bench.output("parameter", shape, data.parameter);
-  const momentum = bench.output("momentum", shape, data.momentum);
+/** One step for a stack of matrices, each with data of its own. */
+async function run(bench: KernelBench, shape: number[], clip: number, count = 1) {
+  const [rows, columns] = shape;
+  const stack = Array.from({ length: count }, (_, i) => {
+    const data = {
+      parameter: randomNormal(`parameter ${i}`, rows * columns),
+      momentum: randomNormal(`momentum ${i}`, rows * columns),
+      gradient: randomNormal(`gradient ${i}`, rows * columns),
+    };
+    return {
+      data,
+      gradient: bench.input(`gradient ${i}`, shape, data.gradient),
+      parameter: bench.output(`parameter ${i}`, shape, data.parameter),
+      momentum: bench.output(`momentum ${i}`, shape, data.momentum),
+    };
+  });
   const hyper = bench.input("hyper", [4], muonHyper(STEP));
   const clipFactor = bench.input("clip", [4], [clip, 1, 0, 0]);
   await bench.run((program) => {
-    const scratch = makeMuonScratch(program, shape);
-    addMuon(program, { parameter, gradient, momentum, hyper, clip: clipFactor, scratch });
+    const scratch = makeMuonScratch(program, { count, rows, columns });
+    addMuon(program, { matrices: stack, hyper, clip: clipFactor, scratch });
   });
-  const [actualParameter, actualMomentum] = await bench.read(parameter, momentum);
-  return { data, parameter: actualParameter, momentum: actualMomentum };
+  const read = await bench.read(...stack.flatMap(({ parameter, momentum }) => [parameter, momentum]));
+  return stack.map(({ data }, i) => ({ data, parameter: read[2 * i], momentum: read[2 * i + 1] }));
+}
+
+function assertStep(
+  { data, parameter, momentum }: Awaited<ReturnType<typeof run>>[number],
+  shape: number[],
+  clip: number,
+): void {
+  const expected = muon(data, data.gradient.map((value) => value * clip), { shape, at: STEP });
+  assertClose(momentum, expected.momentum, expressionTolerance(5, 5), `momentum of ${shape}`);
+  assertClose(parameter, expected.parameter, muonTolerance(shape), `parameter of ${shape}`);
 }
 
 testOnEachDevice(
   "addMuon() makes the step of the float64 reference for wide, square and tall matrices",
   async (bench) => {
-    for (const shape of SHAPES) {
-      const { data, parameter, momentum } = await run(bench, shape, 0.5);
-      const expected = muon(data, data.gradient.map((value) => value * 0.5), { shape, at: STEP });
-      assertClose(momentum, expected.momentum, expressionTolerance(5, 5), `momentum of ${shape}`);
-      assertClose(parameter, expected.parameter, muonTolerance(shape), `parameter of ${shape}`);
-    }
+    for (const shape of SHAPES) assertStep((await run(bench, shape, 0.5))[0], shape, 0.5);
   },
 );
 
+testOnEachDevice("addMuon() updates each matrix of a stack by itself", async (bench) => {
+  for (const [shape, count] of [[[8, 12], 3], [[28, 8], 2], [[128, 64], 5]] as [number[], number][]) {
+    const stack = await run(bench, shape, 0.5, count);
+    for (const matrix of stack) assertStep(matrix, shape, 0.5);
+    bench.clear();
+  }
+});
+
 testOnEachDevice("addMuon() changes nothing where the clip factor is 0", async (bench) => {
-  const { data, parameter, momentum } = await run(bench, [12, 8], 0);
-  assertEquals(parameter, Float32Array.from(data.parameter));
-  assertEquals(momentum, Float32Array.from(data.momentum));
+  for (const { data, parameter, momentum } of await run(bench, [12, 8], 0, 2)) {
+    assertEquals(parameter, Float32Array.from(data.parameter));
+    assertEquals(momentum, Float32Array.from(data.momentum));
+  }
 });
 
 testOnEachDevice("addMuon() gives the same bits in two runs", async (bench) => {
-  const [a, b] = [await run(bench, [60, 36], 1), await run(bench, [60, 36], 1)];
+  const [[a], [b]] = [await run(bench, [60, 36], 1), await run(bench, [60, 36], 1)];
   assertSameBits(a.parameter, b.parameter, "parameter");
 });
 

@@ -59,7 +59,8 @@ export function gemmVariant(
 /**
  * Adds C = op(A) op(B) to a program.
  *
- * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all f32 row-major.
+ * @param args `batch`: how many products of one shape (1), their matrices stacked in A, B, C and the addend.
+ *   `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all f32 row-major.
  *   C (m, n) shares no buffer with A, B and the addend. `n` is a multiple of 4, so is `k` for NN and NT, and
  *   `m` for TN. `label` names the dispatch in profiles; `variant` is {@link gemmVariant}'s choice unless given.
  * @throws {KernelError} If a size is not such a multiple or a tensor is too small.
@@ -71,6 +72,7 @@ export function addGemm(
     m: number;
     n: number;
     k: number;
+    batch?: number;
     a: Tensor;
     b: Tensor;
     c: Tensor;
@@ -79,15 +81,15 @@ export function addGemm(
     variant?: GemmVariant;
   },
 ): void {
-  const { kind, m, n, k, a, b, c, epilogue = "store", label } = args;
+  const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store", label } = args;
   const { kernel, overrides, tile } = args.variant ?? gemmVariant(program.registry.gpu.info, args);
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
-  requireLength(kernel, m * k, { a });
-  requireLength(kernel, k * n, { b });
-  requireLength(kernel, m * n, { c });
+  requireLength(kernel, batch * m * k, { a });
+  requireLength(kernel, batch * k * n, { b });
+  requireLength(kernel, batch * m * n, { c });
   // The kernel has a binding for the addend in any case; A stands in where there is none.
   const d = typeof epilogue === "object" ? epilogue.add : a;
-  if (typeof epilogue === "object") requireLength(kernel, m * n, { add: d });
+  if (typeof epilogue === "object") requireLength(kernel, batch * m * n, { add: d });
   if (d.buffer === c.buffer) {
     throw new KernelError(kernel, `add is the buffer of c (tensor ${c.label}); use epilogue "accumulate"`);
   }
@@ -96,8 +98,16 @@ export function addGemm(
     label: label ?? `gemm ${kind}`,
     overrides: { ...overrides, TRANSPOSE_A: Number(kind === "TN"), TRANSPOSE_B: Number(kind === "NT") },
     bindings: { a, b, d, c },
-    params: { m, n, k, epilogue: epilogue === "store" ? 0 : epilogue === "accumulate" ? 1 : 2 },
-    grid: [Math.ceil(n / tile), Math.ceil(m / tile)],
-    flops: 2 * m * n * k,
+    params: {
+      m,
+      n,
+      k,
+      epilogue: epilogue === "store" ? 0 : epilogue === "accumulate" ? 1 : 2,
+      stride_a: m * k / 4,
+      stride_b: k * n / 4,
+      stride_c: m * n / 4,
+    },
+    grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch],
+    flops: 2 * batch * m * n * k,
   });
 }

@@ -1,5 +1,6 @@
 /**
- * Muon's update of one matrix: momentum, orthogonalisation by Newton-Schulz steps, update.
+ * Muon's update of matrices of one shape: momentum, orthogonalisation by Newton-Schulz steps, update. The matrices
+ * are stacked for the Newton-Schulz steps, so that each of their products is one dispatch for all.
  *
  * Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, in the form of
  * torch.optim.Muon. A matrix with more rows than columns is treated as its transpose, by exchanging the sides
@@ -8,10 +9,10 @@
  * @module
  */
 import type { Program } from "../program.ts";
-import { type Tensor, tensorLength } from "../tensor.ts";
+import type { Tensor } from "../tensor.ts";
 import { elementwiseGrid } from "./elementwise.ts";
 import { addGemm } from "./gemm.ts";
-import { addSumOfSquares, numPartialSums } from "./reduce.ts";
+import { addSumOfSquaresOfRows, numRowPartialSums } from "./reduce.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
 /** Newton-Schulz steps of one update (as the source). */
@@ -33,107 +34,121 @@ export function muonHyper({ momentum, learningRate, weightDecay }: MuonStep): Fl
   return Float32Array.of(momentum, learningRate, weightDecay, 0);
 }
 
-/** Memory for one update; matrices of one shape share it. */
+/** A matrix that Muon updates; all are (rows, columns) f32, each in a buffer of its own. */
+export interface MuonMatrix {
+  readonly parameter: Tensor;
+  readonly gradient: Tensor;
+  /** Updated. */
+  readonly momentum: Tensor;
+}
+
+/** How many matrices, and their extents. */
+export interface StackShape {
+  count: number;
+  rows: number;
+  columns: number;
+}
+
+/** Memory that a stack of matrices needs during an update; stacks of one shape share it. */
 export interface MuonScratch {
-  /** (rows, columns): x, and where the next x goes. */
+  /** (count, rows, columns): x, and where the next x goes. */
   readonly x: readonly [Tensor, Tensor];
-  /** (size, size), size the smaller extent: the Gram matrix, its square, the polynomial of both. */
+  /** (count, size, size), size the smaller extent: the Gram matrix, its square, the polynomial of both. */
   readonly gram: Tensor;
   readonly gramSquared: Tensor;
   readonly polynomial: Tensor;
   readonly partials: Tensor;
+  /** (count). */
   readonly sumOfSquares: Tensor;
 }
 
-/** Allocates the scratch memory for matrices of one shape. */
-export function makeMuonScratch(program: Program, shape: readonly number[]): MuonScratch {
-  const size = Math.min(...shape);
+/** Allocates the scratch memory for stacks of at most `count` matrices of one shape. */
+export function makeMuonScratch(program: Program, { count, rows, columns }: StackShape): MuonScratch {
+  const size = Math.min(rows, columns);
   const make = (label: string, extents: readonly number[]) =>
     program.registry.gpu.tensor(`Muon ${label}`, extents);
   return {
-    x: [make("x", shape), make("next x", shape)],
-    gram: make("Gram matrix", [size, size]),
-    gramSquared: make("squared Gram matrix", [size, size]),
-    polynomial: make("polynomial", [size, size]),
-    partials: make("partial sums", [numPartialSums(tensorLength({ shape }))]),
-    sumOfSquares: make("sum of squares", [1]),
+    x: [make("x", [count, rows, columns]), make("next x", [count, rows, columns])],
+    gram: make("Gram matrix", [count, size, size]),
+    gramSquared: make("squared Gram matrix", [count, size, size]),
+    polynomial: make("polynomial", [count, size, size]),
+    partials: make("partial sums", [count * numRowPartialSums(rows * columns)]),
+    sumOfSquares: make("sum of squares", [count]),
   };
 }
 
 /**
- * Adds one step of Muon for one matrix to a program.
+ * Adds one step of Muon for matrices of one shape to a program.
  *
- * @param args `parameter`, `momentum` (updated) and `gradient`: (rows, columns) f32, extents multiples of 4,
- *   each in a buffer of its own; `hyper`: (4) f32 of {@link muonHyper}; `clip`: (4) f32 of addClipFactor, whose
- *   factor scales the gradient, and where 0 nothing is changed; `scratch`: for this shape.
+ * @param args `matrices`: at least one, extents multiples of 4; `hyper`: (4) f32 of {@link muonHyper}; `clip`:
+ *   (4) f32 of addClipFactor, whose factor scales the gradient, and where 0 nothing is changed; `scratch`: for at
+ *   least so many matrices of this shape.
  * @throws {KernelError} If a tensor is too small or an extent is not a multiple of 4.
  */
 export function addMuon(
   program: Program,
-  args: {
-    parameter: Tensor;
-    gradient: Tensor;
-    momentum: Tensor;
-    hyper: Tensor;
-    clip: Tensor;
-    scratch: MuonScratch;
-  },
+  args: { matrices: readonly MuonMatrix[]; hyper: Tensor; clip: Tensor; scratch: MuonScratch },
 ): void {
-  const { parameter, gradient, momentum, hyper, clip, scratch } = args;
-  const [rows, columns] = parameter.shape;
+  const { matrices, hyper, clip, scratch } = args;
+  const [rows, columns] = matrices[0].parameter.shape;
+  const shape = { count: matrices.length, rows, columns };
   const length = rows * columns;
   requireMultiple("muon_momentum", { rows, columns }, 4);
-  requireLength("muon_momentum", length, { gradient, momentum });
   requireLength("muon_momentum", NUM_MUON_HYPER, { hyper });
   const grid = elementwiseGrid(length);
   const [x, next] = scratch.x;
-  program.add({
-    kernel: "muon_momentum",
-    bindings: { gradient, hyper, clip, momentum, x: next },
-    params: { length },
-    grid,
+  matrices.forEach(({ parameter, gradient, momentum }, i) => {
+    requireLength("muon_momentum", length, { parameter, gradient, momentum });
+    program.add({
+      kernel: "muon_momentum",
+      bindings: { gradient, hyper, clip, momentum, x: next },
+      params: { length, first4: i * length / 4 },
+      grid,
+    });
   });
   const { sumOfSquares, partials } = scratch;
-  addSumOfSquares(program, { inputs: [next], partials, out: sumOfSquares });
+  addSumOfSquaresOfRows(program, { x: next, count: shape.count, length, partials, out: sumOfSquares });
   program.add({
     kernel: "muon_normalize",
     bindings: { x: next, sum_of_squares: sumOfSquares, y: x },
     params: { length },
-    grid,
+    grid: [...grid, shape.count],
   });
-  const orthogonal = addNewtonSchulz(program, scratch, { rows, columns });
-  program.add({
-    kernel: "muon_update",
-    bindings: { x: orthogonal, hyper, clip, parameter },
-    params: { length, shape_factor: Math.sqrt(Math.max(1, rows / columns)) },
-    grid,
-  });
+  const orthogonal = addNewtonSchulz(program, scratch, shape);
+  matrices.forEach(({ parameter }, i) =>
+    program.add({
+      kernel: "muon_update",
+      bindings: { x: orthogonal, hyper, clip, parameter },
+      params: { length, first4: i * length / 4, shape_factor: Math.sqrt(Math.max(1, rows / columns)) },
+      grid,
+    })
+  );
 }
 
 /** X <- (a I + b G + c G^2) X with G = X X^T, several times; returns where the last X is. */
 function addNewtonSchulz(
   program: Program,
   { x, gram, gramSquared, polynomial }: MuonScratch,
-  { rows, columns }: { rows: number; columns: number },
+  { count, rows, columns }: StackShape,
 ): Tensor {
   const isTall = rows > columns;
   const size = Math.min(rows, columns);
   const long = Math.max(rows, columns);
   let [from, to] = x;
-  const label = "Newton-Schulz";
+  const shared = { label: "Newton-Schulz", batch: count };
   for (let step = 0; step < NEWTON_SCHULZ_STEPS; step++) {
     const kind = isTall ? "TN" : "NT";
-    addGemm(program, { kind, m: size, n: size, k: long, a: from, b: from, c: gram, label });
-    addGemm(program, { kind: "NN", m: size, n: size, k: size, a: gram, b: gram, c: gramSquared, label });
+    addGemm(program, { kind, m: size, n: size, k: long, a: from, b: from, c: gram, ...shared });
+    addGemm(program, { kind: "NN", m: size, n: size, k: size, a: gram, b: gram, c: gramSquared, ...shared });
     program.add({
       kernel: "muon_polynomial",
       bindings: { gram, gram_squared: gramSquared, polynomial },
-      params: { size },
-      grid: elementwiseGrid(size * size),
+      params: { count, size },
+      grid: elementwiseGrid(count * size * size),
     });
     // The polynomial is symmetric, so the transpose's product is X times it.
     const [a, b] = isTall ? [from, polynomial] : [polynomial, from];
-    addGemm(program, { kind: "NN", m: rows, n: columns, k: size, a, b, c: to, label });
+    addGemm(program, { kind: "NN", m: rows, n: columns, k: size, a, b, c: to, ...shared });
     [from, to] = [to, from];
   }
   return from;

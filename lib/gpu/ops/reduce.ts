@@ -5,7 +5,7 @@
  */
 import { gridOf, type Program } from "../program.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
-import { requireLength } from "./require.ts";
+import { requireLength, requireMultiple } from "./require.ts";
 
 /** Elements a workgroup should have at least: fewer are not worth one. */
 const MIN_ELEMENTS_PER_PART = 4096;
@@ -41,6 +41,45 @@ export function addSumOfSquares(
     first += numPartialSums(lengths[i]);
   });
   addTotal(program, { x: partials, length: total, out, accumulate: false });
+}
+
+/** Partial sums per row of {@link addSumOfSquaresOfRows}; a multiple of 4, since a row of them is summed again. */
+export function numRowPartialSums(length: number): number {
+  return Math.ceil(numPartialSums(length) / 4) * 4;
+}
+
+/**
+ * Adds out[i] = sum of the squares of row i of x to a program.
+ *
+ * @param args `x`: (count, length) f32, `length` a multiple of 4; `out`: (count) f32; `partials`: scratch memory
+ *   of count * {@link numRowPartialSums} f32.
+ * @throws {KernelError} If a tensor is too small or `length` is not a multiple of 4.
+ */
+export function addSumOfSquaresOfRows(
+  program: Program,
+  args: { x: Tensor; count: number; length: number; partials: Tensor; out: Tensor },
+): void {
+  const { x, count, length, partials, out } = args;
+  const numPartials = numRowPartialSums(length);
+  requireMultiple(KERNEL, { length }, 4);
+  requireLength(KERNEL, count * length, { x });
+  requireLength(KERNEL, count * numPartials, { partials });
+  requireLength(KERNEL, count, { out });
+  const shared = { kernel: KERNEL, label: "sum of squares of rows" } as const;
+  program.add({
+    ...shared,
+    overrides: { SQUARE: 1 },
+    bindings: { x, partials },
+    params: { length, first: 0, num_partials: numPartials, accumulate: 0 },
+    grid: [...gridOf(numPartials), count],
+  });
+  program.add({
+    ...shared,
+    overrides: { SQUARE: 0 },
+    bindings: { x: partials, partials: out },
+    params: { length: numPartials, first: 0, num_partials: 1, accumulate: 0 },
+    grid: [1, 1, count],
+  });
 }
 
 /**
