@@ -9,11 +9,11 @@
 import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
 import { ACTIVATION, ACTIVATION_SLOPE } from "./activation.ts";
 import { attention, attentionBackward, type AttentionProblem } from "./attention.ts";
+import { crossEntropy, crossEntropyBackward, type LogitsProblem } from "./cross_entropy.ts";
 import { embedding, embeddingBackward } from "./embedding.ts";
 import { gemm } from "./gemm.ts";
+import { type HeadsProblem, qkNormRope, qkNormRopeBackward } from "./qk_norm_rope.ts";
 import { rmsNorm, rmsNormBackward } from "./rms_norm.ts";
-
-const ROPE_THETA = 10000;
 
 /** name -> float64 values, row-major; names of 02-formats 2.7. */
 export type Weights = Map<string, Float64Array>;
@@ -48,8 +48,6 @@ export interface Forward {
   xLastNorm: Float64Array;
   /** (B * T, V), before the soft cap. */
   logits: Float64Array;
-  /** (B * T, V), after softmax of the capped logits. */
-  probabilities: Float64Array;
   /** (B * T), nats; 0 where masked. */
   losses: Float64Array;
 }
@@ -65,23 +63,13 @@ function addInto(a: Float64Array, b: Float64Array): void {
   for (let i = 0; i < a.length; i++) a[i] += b[i];
 }
 
-/** Rotates the halves of every head by position * theta^(-i / (D / 2)); `sign` -1 undoes it. */
-function rotate(config: ModelConfig, x: Float64Array, sign: number): Float64Array {
-  const { headDim, sequenceLength } = config;
-  const rowWidth = config.numHeads * headDim;
-  const half = headDim / 2;
-  const y = new Float64Array(x.length);
-  for (let start = 0; start < x.length; start += headDim) {
-    const position = Math.floor(start / rowWidth) % sequenceLength;
-    for (let i = 0; i < half; i++) {
-      const angle = sign * position * ROPE_THETA ** (-i / half);
-      const [cos, sin] = [Math.cos(angle), Math.sin(angle)];
-      const [first, second] = [x[start + i], x[start + half + i]];
-      y[start + i] = first * cos - second * sin;
-      y[start + half + i] = first * sin + second * cos;
-    }
-  }
-  return y;
+function headsProblem({ numHeads, headDim, sequenceLength, qkNorm }: ModelConfig): HeadsProblem {
+  return { numHeads, headDim, sequenceLength, norm: qkNorm };
+}
+
+/** The layout of the model's logits in this reference: no padding. */
+export function logitsProblem(config: ModelConfig): LogitsProblem {
+  return { vocabSize: vocabSize(config), stride: vocabSize(config), softcap: config.softcap };
 }
 
 function attentionProblem(config: ModelConfig, batch: ReferenceBatch): AttentionProblem {
@@ -103,7 +91,7 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
     const [q, k, v] = ["q", "k", "v"].map((name) =>
       gemm({ kind: "NT", m: rows, n: HD, k: C }, xNorm, weight(`attn.${name}`))
     );
-    const [qRotated, kRotated] = [q, k].map((y) => rotate(config, config.qkNorm ? rmsNorm(y, D).y : y, 1));
+    const [qRotated, kRotated] = [q, k].map((y) => qkNormRope(headsProblem(config), y).y);
     const { out } = attention(attentionProblem(config, batch), { q: qRotated, k: kRotated, v });
     const xMiddle = gemm({ kind: "NT", m: rows, n: C, k: HD }, out, weight("attn.o"));
     addInto(xMiddle, x);
@@ -123,27 +111,9 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
     xLastNorm,
     parameter(weights, "lm_head.weight"),
   );
-  return { layers, xLast: x, xLastNorm, logits, ...crossEntropy(config, logits, batch) };
-}
-
-function crossEntropy(
-  config: ModelConfig,
-  logits: Float64Array,
-  batch: ReferenceBatch,
-): { probabilities: Float64Array; losses: Float64Array } {
-  const V = vocabSize(config);
-  const s = config.softcap;
-  const capped = s === null ? logits : logits.map((logit) => s * Math.tanh(logit / s));
-  const probabilities = new Float64Array(logits.length);
-  const losses = new Float64Array(logits.length / V);
-  for (let r = 0; r < losses.length; r++) {
-    const row = capped.subarray(r * V, (r + 1) * V);
-    const most = row.reduce((a, b) => Math.max(a, b));
-    const sum = row.reduce((total, z) => total + Math.exp(z - most), 0);
-    for (let c = 0; c < V; c++) probabilities[r * V + c] = Math.exp(row[c] - most) / sum;
-    if (batch.lossMask[r]) losses[r] = Math.log(sum) + most - row[batch.targets[r]];
-  }
-  return { probabilities, losses };
+  const targets = Uint32Array.from(batch.targets);
+  const losses = crossEntropy(logitsProblem(config), logits, targets, Uint32Array.from(batch.lossMask));
+  return { layers, xLast: x, xLastNorm, logits, losses };
 }
 
 /**
@@ -162,7 +132,13 @@ export function referenceBackward(
   const rows = batch.tokens.length;
   const V = vocabSize(config);
   const gradients: Weights = new Map();
-  const dLogits = logitGradient(config, batch, forward, lossWeight);
+  const dLogits = crossEntropyBackward(
+    logitsProblem(config),
+    forward.logits,
+    Uint32Array.from(batch.targets),
+    Uint32Array.from(batch.lossMask),
+    new Float64Array(rows).fill(lossWeight),
+  );
   const head = parameter(weights, "lm_head.weight");
   gradients.set("lm_head.weight", gemm({ kind: "TN", m: V, n: C, k: rows }, dLogits, forward.xLastNorm));
   const dx = rmsNormBackward(forward.xLast, gemm({ kind: "NN", m: rows, n: C, k: V }, dLogits, head), C);
@@ -185,7 +161,7 @@ export function referenceBackward(
     const attended = { q: saved.qRotated, k: saved.kRotated, v: saved.v };
     const { q: dq, k: dk, v: dv } = attentionBackward(attentionProblem(config, batch), attended, dAttention);
     const unrotate = (d: Float64Array, input: Float64Array) =>
-      config.qkNorm ? rmsNormBackward(input, rotate(config, d, -1), D) : rotate(config, d, -1);
+      qkNormRopeBackward(headsProblem(config), input, d);
     const dNorm = new Float64Array(rows * C);
     for (
       const [part, d] of [["q", unrotate(dq, saved.q)], ["k", unrotate(dk, saved.k)], ["v", dv]] as const
@@ -196,19 +172,4 @@ export function referenceBackward(
     addInto(dx, rmsNormBackward(saved.x, dNorm, C));
   }
   return gradients.set("wte.weight", embeddingBackward(batch.tokens, dx, { width: C, vocabSize: V }));
-}
-
-function logitGradient(
-  config: ModelConfig,
-  batch: ReferenceBatch,
-  { logits, probabilities }: Forward,
-  lossWeight: number,
-): Float64Array {
-  const V = vocabSize(config);
-  return logits.map((logit, i) => {
-    const row = Math.floor(i / V);
-    if (!batch.lossMask[row]) return 0;
-    const d = lossWeight * (probabilities[i] - (i % V === batch.targets[row] ? 1 : 0));
-    return config.softcap === null ? d : d * (1 - Math.tanh(logit / config.softcap) ** 2);
-  });
 }
