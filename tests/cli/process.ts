@@ -1,8 +1,7 @@
 /** Runs a stage as users do, in a process of its own. @module */
 import { fromFileUrl } from "@std/path";
 
-/** The dispatcher's path. */
-export const MAIN: string = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
+const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
 /** What a process printed and how it ended. */
 export interface ProcessResult {
@@ -12,27 +11,43 @@ export interface ProcessResult {
 }
 
 /** The arguments of `deno` that run a stage with all the permissions any stage needs. */
-export function denoArguments(args: readonly string[]): string[] {
+function denoArguments(args: readonly string[]): string[] {
   return ["run", "--no-prompt", "--allow-read", "--allow-write", MAIN, ...args];
 }
 
-/** Runs `ping-llm ARGS…` to its end. */
-export async function runStageProcess(
-  args: readonly string[],
-  options: { env?: Record<string, string>; stdin?: Uint8Array<ArrayBuffer> } = {},
-): Promise<ProcessResult> {
-  const child = new Deno.Command(Deno.execPath(), {
+interface ProcessOptions {
+  env?: Record<string, string>;
+  /** What standard input gives; nothing by default. */
+  stdin?: Uint8Array<ArrayBuffer>;
+}
+
+/** Starts `ping-llm ARGS…`. */
+export function spawnStage(args: readonly string[], options: ProcessOptions = {}): Deno.ChildProcess {
+  return new Deno.Command(Deno.execPath(), {
     args: denoArguments(args),
     env: { NO_COLOR: "1", ...options.env },
     stdin: options.stdin ? "piped" : "null",
     stdout: "piped",
     stderr: "piped",
   }).spawn();
+}
+
+/** Runs `ping-llm ARGS…` to its end. */
+export async function runStageProcess(
+  args: readonly string[],
+  options: ProcessOptions = {},
+): Promise<ProcessResult> {
+  const child = spawnStage(args, options);
   if (options.stdin) {
     const writer = child.stdin.getWriter();
     await writer.write(options.stdin);
     await writer.close();
   }
+  return await outputOf(child);
+}
+
+/** Waits for the end of what {@link spawnStage} started. */
+export async function outputOf(child: Deno.ChildProcess): Promise<ProcessResult> {
   const { code, stdout, stderr } = await child.output();
   const text = new TextDecoder();
   return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };

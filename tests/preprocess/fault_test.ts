@@ -4,17 +4,17 @@
  * @module
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { runStageProcess, spawnStage } from "../cli/process.ts";
 import { folderHashes, TemporaryFolder } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
-import { runStageProcess, spawnStage } from "./stage_process.ts";
 
-const STAGES = ["shard", "probe_rows"] as const;
+const STAGES = ["shard", "probe-rows"] as const;
 
 async function assertFails(
   args: string[],
-  wanted: { code: number; message: string; stage?: "shard" | "probe_rows" },
+  wanted: { code: number; message: string; stage?: "shard" | "probe-rows" },
 ): Promise<void> {
-  const { code, stdout, stderr } = await runStageProcess(wanted.stage ?? "shard", args);
+  const { code, stdout, stderr } = await runStageProcess([wanted.stage ?? "shard", ...args]);
   assertMatch(stderr, /^error: [^\n]+\n$/);
   assertStringIncludes(stderr, wanted.message);
   assertEquals(code, wanted.code);
@@ -42,11 +42,11 @@ Deno.test("shard and probe-rows end with one line and an exit code when the inpu
   await assertFails([...input("cut.parquet"), ...out], {
     code: 1,
     message: "cut.parquet",
-    stage: "probe_rows",
+    stage: "probe-rows",
   });
   await assertFails([...input("flipped.parquet"), ...out], { code: 1, message: "flipped.parquet" });
   // None of these left anything that stands in the way of a good run.
-  const { code, stdout } = await runStageProcess("shard", [...input("good.parquet"), ...out, "--json"]);
+  const { code, stdout } = await runStageProcess(["shard", ...input("good.parquet"), ...out, "--json"]);
   assertEquals(code, 0);
   const { splits, rejected, rowsPerSecond, peakMemoryBytes } = JSON.parse(stdout);
   assertEquals(splits.train.rows + splits.val.rows + splits.test.rows, 2000);
@@ -68,7 +68,7 @@ Deno.test("shard and probe-rows end with exit code 2 when the command line is wr
     }),
     assertFails([...paths, "--train-shard", "3"], { code: 2, message: "did you mean train-shards?" }),
   ]);
-  const stage = "probe_rows";
+  const stage = "probe-rows";
   await assertFails([...paths, "--max-row-size-mb", "0"], { code: 2, message: "--max-row-size-mb 0", stage });
   await assertFails(["--input", folder.at("good.parquet")], {
     code: 2,
@@ -97,7 +97,7 @@ Deno.test("shard says what a full disk means and goes on when there is room", as
         ? ["--train-shards", "20", "--val-shards", "2", "--test-shards", "2"]
         : ["--shards", "16"];
       const args = ["--input", folder.at("in.parquet"), ...shards];
-      assertEquals((await runStageProcess(stage, [...args, "--output", folder.at(stage)])).code, 0);
+      assertEquals((await runStageProcess([stage, ...args, "--output", folder.at(stage)])).code, 0);
       const output = `${mountPoint}/${stage}`;
       // First too small for the spill file, then for the shards beside it.
       for (const size of ["700k", stage === "shard" ? "1800k" : "2000k"]) {
@@ -111,7 +111,7 @@ Deno.test("shard says what a full disk means and goes on when there is room", as
         if (size === "700k") assertEquals(finished.length, 0);
       }
       await mount("remount,size=64m");
-      assertEquals((await runStageProcess(stage, [...args, "--output", output])).code, 0);
+      assertEquals((await runStageProcess([stage, ...args, "--output", output])).code, 0);
       assertEquals(folderHashes(output), folderHashes(folder.at(stage)));
       Deno.removeSync(output, { recursive: true });
     }
@@ -124,15 +124,15 @@ Deno.test("probe-rows ends with 75 after SIGTERM and goes on in the next run", a
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 60_000, numProbes: 500 }));
   const args = ["--input", folder.at("in.parquet"), "--shards", "24"];
-  assertEquals((await runStageProcess("probe_rows", [...args, "--output", folder.at("whole")])).code, 0);
+  assertEquals((await runStageProcess(["probe-rows", ...args, "--output", folder.at("whole")])).code, 0);
   const output = folder.at("stopped");
-  const child = spawnStage("probe_rows", [...args, "--output", output]);
+  const child = spawnStage(["probe-rows", ...args, "--output", output]);
   while (!folderHas(`${output}/spill`, "rows.bin")) await new Promise((resolve) => setTimeout(resolve, 1));
   child.kill("SIGTERM");
   const { code, stderr } = await child.output();
   assertStringIncludes(new TextDecoder().decode(stderr), "error: stopped by SIGTERM");
   assertEquals(code, 75);
-  assertEquals((await runStageProcess("probe_rows", [...args, "--output", output])).code, 0);
+  assertEquals((await runStageProcess(["probe-rows", ...args, "--output", output])).code, 0);
   assertEquals(folderHashes(output), folderHashes(folder.at("whole")));
 });
 

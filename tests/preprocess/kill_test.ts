@@ -7,9 +7,9 @@
 import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
+import { runStageProcess, spawnStage } from "../cli/process.ts";
 import { folderHashes, TemporaryFolder } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
-import { runStageProcess, spawnStage } from "./stage_process.ts";
 
 /** Files under their final names. */
 function finalFiles(folder: string): Record<string, string> {
@@ -39,14 +39,14 @@ function recordedInodes(folder: string): Map<string, number | null> {
 }
 
 async function killAtEach(
-  name: "shard" | "probe_rows",
+  name: "shard" | "probe-rows",
   args: string[],
   output: string,
   moments: { [description: string]: () => boolean },
 ): Promise<string[]> {
   const reached: string[] = [];
   for (const [description, isReached] of Object.entries(moments)) {
-    const child = spawnStage(name, [...args, "--output", output]);
+    const child = spawnStage([name, ...args, "--output", output]);
     let isOver = false;
     const status = child.status.then(() => isOver = true);
     while (!isOver && !isReached()) await new Promise((resolve) => setTimeout(resolve, 0));
@@ -60,14 +60,14 @@ async function killAtEach(
   return reached;
 }
 
-async function assertSurvives(name: "shard" | "probe_rows", args: string[], numFiles: number): Promise<void> {
+async function assertSurvives(name: "shard" | "probe-rows", args: string[], numFiles: number): Promise<void> {
   using folder = new TemporaryFolder();
   const input = folder.at("in.parquet");
   // Bad rows, so that rejects.jsonl has to survive too.
   writeParquet(input, sampleBatch({ numRows: 30_000, numBad: 50 }));
   const whole = folder.at("whole");
   const allArgs = ["--input", input, ...args];
-  assertEquals((await runStageProcess(name, [...allArgs, "--output", whole])).code, 0);
+  assertEquals((await runStageProcess([name, ...allArgs, "--output", whole])).code, 0);
   const wanted = folderHashes(whole);
   assertEquals(Object.keys(finalFiles(whole)).length, numFiles);
 
@@ -96,7 +96,7 @@ async function assertSurvives(name: "shard" | "probe_rows", args: string[], numF
   }
   assert(reached.length >= 6, `the process was killed only at: ${reached.join(", ")}`);
   assert(inodes.size > 0, "no kill found a finished shard");
-  const last = await runStageProcess(name, [...allArgs, "--output", output, "--json"]);
+  const last = await runStageProcess([name, ...allArgs, "--output", output, "--json"]);
   assertEquals(last.code, 0, last.stderr);
   assertEquals(folderHashes(output), wanted);
   for (const [file, inode] of inodes) assertEquals(Deno.statSync(join(output, file)).ino, inode);
@@ -107,5 +107,5 @@ Deno.test("shard ends with the same files when it was killed on the way", async 
 });
 
 Deno.test("probe-rows ends with the same files when it was killed on the way", async () => {
-  await assertSurvives("probe_rows", ["--shards", "24", "--max-row-size-mb", "0.02"], 30);
+  await assertSurvives("probe-rows", ["--shards", "24", "--max-row-size-mb", "0.02"], 30);
 });

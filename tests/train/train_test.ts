@@ -14,7 +14,7 @@ import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { encodeProbeRow } from "../../lib/records/probe_row.ts";
 import { listCheckpoints } from "../../lib/train/checkpoint.ts";
 import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
-import { denoArguments, type ProcessResult, runStageProcess } from "../cli/process.ts";
+import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
 
 const STEPS = 40;
@@ -69,14 +69,8 @@ async function signalAtStep(
 ): Promise<ProcessResult> {
   const metrics = join(run, "metrics.jsonl");
   const hasStep = () => exists(metrics) && readMetrics(metrics).some((record) => record.step >= step);
-  const child = new Deno.Command(Deno.execPath(), {
-    args: denoArguments(argumentsOf(run, { "train.logEverySteps": 1 })),
-    env: { NO_COLOR: "1" },
-    stdin: "null",
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const output = child.output();
+  const child = spawnStage(argumentsOf(run, { "train.logEverySteps": 1 }));
+  const output = outputOf(child);
   const hasEnded = output.then(() => true);
   while (!hasStep()) {
     if (await Promise.race([hasEnded, new Promise((resolve) => setTimeout(() => resolve(false), 2))])) break;
@@ -85,9 +79,7 @@ async function signalAtStep(
   try {
     child.kill(signal);
   } catch { /* it ended before the signal */ }
-  const { code, stdout, stderr } = await output;
-  const text = new TextDecoder();
-  return { code, stdout: text.decode(stdout), stderr: text.decode(stderr) };
+  return await output;
 }
 
 /** The metrics without the one scalar that is a matter of time. */
