@@ -9,6 +9,7 @@ import {
   type ImportSummary,
 } from "../../lib/measurement/atlas_import.ts";
 import { joinBatches, readAll, realData, withFolder } from "./batches.ts";
+import { ping } from "./ping_result.ts";
 
 async function importInto(
   folder: string,
@@ -26,19 +27,6 @@ async function importInto(
 }
 
 const list = (path: string) => listInputs([path], { extensions: ATLAS_EXTENSIONS, wanted: "results" });
-
-const ping = (changes: Record<string, unknown> = {}) => ({
-  type: "ping",
-  msm_id: 1,
-  prb_id: 2,
-  timestamp: 1_600_000_000,
-  from: "193.0.14.1",
-  dst_addr: "193.0.14.129",
-  sent: 1,
-  rcvd: 1,
-  result: [{ rtt: 5 }],
-  ...changes,
-});
 
 for (
   const [folder, rows, failed, sources, destinations] of [

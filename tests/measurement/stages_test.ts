@@ -1,25 +1,14 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { runStageProcess } from "../cli/process.ts";
 import { withFolder } from "./batches.ts";
-
-const PING = {
-  type: "ping",
-  msm_id: 1,
-  prb_id: 2,
-  timestamp: 1_600_000_000,
-  from: "193.0.14.1",
-  dst_addr: "193.0.14.129",
-  sent: 1,
-  rcvd: 1,
-  result: [{ rtt: 5 }],
-};
+import { ping } from "./ping_result.ts";
 
 Deno.test("import reads files and standard input, and does nothing the second time", () =>
   withFolder(async (folder) => {
     const [input, output] = [`${folder}/in.json`, `${folder}/out.parquet`];
     Deno.writeTextFileSync(
       input,
-      JSON.stringify([PING, { ...PING, prb_id: 3, rcvd: 0, result: [{ x: "*" }] }]),
+      JSON.stringify([ping(), ping({ prb_id: 3, rcvd: 0, result: [{ x: "*" }] })]),
     );
     const args = ["import", "--input", input, "--output", output, "--json"];
     const first = await runStageProcess(args);
@@ -50,7 +39,7 @@ Deno.test("import reads files and standard input, and does nothing the second ti
     const other = await runStageProcess([...args, "--rtt", "min"]);
     assertEquals(other.code, 1);
     assertStringIncludes(other.stderr, "import with other inputs or options wrote it");
-    const stdin = new TextEncoder().encode(JSON.stringify(PING));
+    const stdin = new TextEncoder().encode(JSON.stringify(ping()));
     const piped = await runStageProcess([
       "import",
       "--input",

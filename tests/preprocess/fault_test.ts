@@ -5,7 +5,8 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runStageProcess, spawnStage } from "../cli/process.ts";
-import { folderHashes, TemporaryFolder } from "./folder_hashes.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
 const STAGES = ["shard", "probe-rows"] as const;

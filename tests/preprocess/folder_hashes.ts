@@ -21,17 +21,3 @@ export function folderHashes(folder: string): Record<string, string> {
   visit(folder);
   return Object.fromEntries(Object.entries(hashes).sort());
 }
-
-/** A temporary folder that is deleted when disposed. */
-export class TemporaryFolder implements Disposable {
-  readonly path = Deno.makeTempDirSync({ prefix: "ping-llm-test-" });
-
-  /** A path within the folder. */
-  at(name: string): string {
-    return join(this.path, name);
-  }
-
-  [Symbol.dispose](): void {
-    Deno.removeSync(this.path, { recursive: true });
-  }
-}

@@ -8,7 +8,8 @@ import { assert, assertEquals } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
 import { runStageProcess, spawnStage } from "../cli/process.ts";
-import { folderHashes, TemporaryFolder } from "./folder_hashes.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
 /** Files under their final names. */

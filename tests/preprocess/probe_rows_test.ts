@@ -9,7 +9,8 @@ import { listSplitInputs } from "../../lib/preprocess/split_folders.ts";
 import { SPLIT_MODES, SPLIT_NAMES } from "../../lib/preprocess/splits.ts";
 import { ArrayRecordReader } from "../../lib/records/array_record_reader.ts";
 import { decodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";
-import { folderHashes, TemporaryFolder } from "./folder_hashes.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
 const BASE: Omit<ProbeRowsOptions, "inputs" | "output"> = {

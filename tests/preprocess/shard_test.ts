@@ -6,7 +6,8 @@ import { RejectLog } from "../../lib/measurement/rejects.ts";
 import { shardMeasurements, type ShardOptions } from "../../lib/preprocess/shard.ts";
 import { listSplitInputs } from "../../lib/preprocess/split_folders.ts";
 import { SPLIT_NAMES } from "../../lib/preprocess/splits.ts";
-import { folderHashes, TemporaryFolder } from "./folder_hashes.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
 const BASE: Omit<ShardOptions, "inputs" | "output"> = {

@@ -5,15 +5,7 @@ import { exists } from "../../lib/files/inputs.ts";
 import { newManifest, readManifest, writeManifest } from "../../lib/files/manifest.ts";
 import { dataFingerprint } from "../../lib/train/data_fingerprint.ts";
 import { RunFolder } from "../../lib/train/run_folder.ts";
-
-function inFolder(work: (folder: string) => void): void {
-  const folder = Deno.makeTempDirSync();
-  try {
-    work(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-}
+import { inFolder } from "../files/temporary_folder.ts";
 
 Deno.test("RunFolder.open() makes a folder, keeps an earlier run and clears it when fresh", () => {
   inFolder((folder) => {

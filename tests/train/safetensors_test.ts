@@ -10,17 +10,9 @@ import {
   SafetensorsWriter,
   writeSafetensors,
 } from "../../lib/train/safetensors.ts";
+import { inFolder } from "../files/temporary_folder.ts";
 
 const GOLDEN = fromFileUrl(new URL("../golden/safetensors/python-0.8.0.safetensors", import.meta.url));
-
-function inFolder(work: (folder: string) => void): void {
-  const folder = Deno.makeTempDirSync();
-  try {
-    work(folder);
-  } finally {
-    Deno.removeSync(folder, { recursive: true });
-  }
-}
 
 function sample(): SafetensorsContent {
   return {

@@ -1,0 +1,22 @@
+/** Folders that are gone after a test. @module */
+import { join } from "@std/path";
+
+/** A temporary folder that is deleted when disposed. */
+export class TemporaryFolder implements Disposable {
+  readonly path = Deno.makeTempDirSync({ prefix: "ping-llm-test-" });
+
+  /** A path within the folder. */
+  at(name: string): string {
+    return join(this.path, name);
+  }
+
+  [Symbol.dispose](): void {
+    Deno.removeSync(this.path, { recursive: true });
+  }
+}
+
+/** Runs `work` with a temporary folder. */
+export function inFolder(work: (folder: string) => void): void {
+  using folder = new TemporaryFolder();
+  work(folder.path);
+}
