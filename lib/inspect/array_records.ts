@@ -9,7 +9,8 @@ import { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRowHeader } from "../records/probe_row.ts";
 import type { Target } from "./detect.ts";
 import { inspectProbeRows } from "./probe_rows.ts";
-import { distributionAsJson, formatDistribution, type InspectOptions, type Report } from "./report.ts";
+import { distributionAsJson, formatDistribution } from "./format.ts";
+import type { InspectOptions, Report } from "./report.ts";
 import { ValueHistogram } from "./value_histogram.ts";
 
 const SAMPLE_BYTES = 32;

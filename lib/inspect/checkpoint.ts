@@ -10,7 +10,8 @@ import { exists, fingerprint } from "../files/inputs.ts";
 import { type CheckpointState, readState } from "../train/checkpoint_state.ts";
 import { readSafetensorsHeader } from "../train/safetensors.ts";
 import type { Target } from "./detect.ts";
-import { formatValue, type Report } from "./report.ts";
+import { formatValue } from "./format.ts";
+import type { Report } from "./report.ts";
 
 /** How many of the last losses are shown. */
 const SHOWN_LOSSES = 5;

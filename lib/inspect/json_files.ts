@@ -8,7 +8,8 @@ import { explainFileError, FormatError } from "../errors.ts";
 import { readManifest } from "../files/manifest.ts";
 import { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { Target } from "./detect.ts";
-import { formatShare, formatTime, type Report } from "./report.ts";
+import { formatShare, formatTime } from "./format.ts";
+import type { Report } from "./report.ts";
 
 /** Reads a manifest. @throws {FormatError} If it is none. */
 export function inspectManifest({ path, files: [file] }: Target): Report {

@@ -10,14 +10,8 @@ import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
-import {
-  distributionAsJson,
-  formatDistribution,
-  formatShare,
-  formatTime,
-  type InspectOptions,
-  type Report,
-} from "./report.ts";
+import { distributionAsJson, formatDistribution, formatShare, formatTime } from "./format.ts";
+import type { InspectOptions, Report } from "./report.ts";
 import { splitOf } from "./split_of.ts";
 import { ValueHistogram } from "./value_histogram.ts";
 

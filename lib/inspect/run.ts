@@ -9,7 +9,8 @@ import { readManifest } from "../files/manifest.ts";
 import { listCheckpoints, stepName } from "../train/checkpoint.ts";
 import { type MetricsRecord, readMetrics } from "../train/metrics.ts";
 import type { Target } from "./detect.ts";
-import { formatValue, type Report } from "./report.ts";
+import { formatValue } from "./format.ts";
+import type { Report } from "./report.ts";
 
 /**
  * Reads a run's manifest, metrics and the states of its checkpoints.
