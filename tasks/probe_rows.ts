@@ -3,14 +3,14 @@
  *
  * @module
  */
-import { dataFlags, flag } from "../lib/cli/flags.ts";
+import { flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
-import { formatBytes, formatCount, formatSeconds } from "../lib/cli/progress.ts";
+import { formatBytes, formatCount } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
-import { GROUP_KEYS } from "../lib/preprocess/probe_columns.ts";
 import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
 import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
 import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
+import { describeSplitRun, splitStageFlags } from "./split_stage.ts";
 
 /** Val and test are an eighth of train by default, so they get an eighth of its files. */
 const HELD_OUT_SHARE = 1 / 8;
@@ -30,8 +30,6 @@ export const probeRowsStage: Stage = defineStage({
     ),
     output: flag.requiredText("folder to write", { placeholder: "DIR" }),
     splitBy: flag.choice(SPLIT_MODES, "how input that is not split is split", { default: "probe" }),
-    ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
-    groupBy: flag.choice(GROUP_KEYS, "what a source is", { default: "src_addr" }),
     maxRowSizeMb: flag.number("largest record in MB (10^6 bytes); longer histories are cut", {
       default: 8,
       min: 0,
@@ -42,14 +40,7 @@ export const probeRowsStage: Stage = defineStage({
       min: 1,
       max: 10_000,
     }),
-    maxRejectRatio: flag.number("fail when a larger share of the rows is rejected", {
-      default: 0.05,
-      min: 0,
-      max: 1,
-    }),
-    overwrite: flag.boolean("delete another run's files in the output folder"),
-    // The runtime and one row group of the input take 0.3 GB already.
-    memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),
+    ...splitStageFlags,
   },
   async run(options, context) {
     const { files, splitOfFile } = listSplitInputs(options.input);
@@ -71,12 +62,7 @@ export const probeRowsStage: Stage = defineStage({
       } sources in ` +
         `${formatCount(records)} records, ${shards} shards, ${formatBytes(bytes)}`;
     });
-    const text = [
-      result.wasComplete ? `${options.output} is complete already` : `wrote ${options.output}`,
-      ...lines,
-      `${formatCount(result.inputRows)} rows read in ${formatSeconds(result.seconds)}, ` +
-      `peak memory ${formatBytes(result.peakMemoryBytes)}`,
-    ].join("\n");
+    const text = describeSplitRun(options.output, result, lines);
     return { text, json: { stage: "probe-rows", output: options.output, ...result } };
   },
 });

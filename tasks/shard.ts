@@ -4,13 +4,13 @@
  * @module
  */
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
-import { dataFlags, flag } from "../lib/cli/flags.ts";
-import { formatBytes, formatCount, formatSeconds } from "../lib/cli/progress.ts";
+import { flag } from "../lib/cli/flags.ts";
+import { formatBytes, formatCount } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/files/inputs.ts";
-import { GROUP_KEYS } from "../lib/preprocess/probe_columns.ts";
 import { shardMeasurements } from "../lib/preprocess/shard.ts";
 import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
+import { describeSplitRun, splitStageFlags } from "./split_stage.ts";
 
 /** The stage. */
 export const shardStage: Stage = defineStage({
@@ -27,19 +27,10 @@ export const shardStage: Stage = defineStage({
         default: "probe",
       },
     ),
-    ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
-    groupBy: flag.choice(GROUP_KEYS, "what a source is", { default: "src_addr" }),
     trainShards: flag.integer("files of train", { default: 200, min: 1, max: 10_000 }),
     valShards: flag.integer("files of val", { default: 25, min: 1, max: 10_000 }),
     testShards: flag.integer("files of test", { default: 25, min: 1, max: 10_000 }),
-    maxRejectRatio: flag.number("fail when a larger share of the rows is rejected", {
-      default: 0.05,
-      min: 0,
-      max: 1,
-    }),
-    overwrite: flag.boolean("delete another run's files in the output folder"),
-    // The runtime and one row group of the input take 0.3 GB already.
-    memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),
+    ...splitStageFlags,
   },
   async run(options, context) {
     using progress = new PhaseProgress(context, "rows");
@@ -55,12 +46,7 @@ export const shardStage: Stage = defineStage({
       return `${split.padEnd(6)}${formatCount(rows)} rows of ${formatCount(sources)} sources in ` +
         `${shards} shards, ${formatBytes(bytes)}`;
     });
-    const text = [
-      result.wasComplete ? `${options.output} is complete already` : `wrote ${options.output}`,
-      ...lines,
-      `${formatCount(result.inputRows)} rows read in ${formatSeconds(result.seconds)}, ` +
-      `peak memory ${formatBytes(result.peakMemoryBytes)}`,
-    ].join("\n");
+    const text = describeSplitRun(options.output, result, lines);
     return { text, json: { stage: "shard", output: options.output, ...result } };
   },
 });

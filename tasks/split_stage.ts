@@ -1,0 +1,42 @@
+/**
+ * What the stages that divide measurements into splits have in common: `shard` and `probe-rows`.
+ *
+ * @module
+ */
+import { dataFlags, flag } from "../lib/cli/flags.ts";
+import { formatBytes, formatCount, formatSeconds } from "../lib/cli/progress.ts";
+import { GROUP_KEYS } from "../lib/preprocess/probe_columns.ts";
+
+/** Their options on rows and memory. */
+export const splitStageFlags = {
+  ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
+  groupBy: flag.choice(GROUP_KEYS, "what a source is", { default: "src_addr" }),
+  maxRejectRatio: flag.number("fail when a larger share of the rows is rejected", {
+    default: 0.05,
+    min: 0,
+    max: 1,
+  }),
+  overwrite: flag.boolean("delete another run's files in the output folder"),
+  // The runtime and one row group of the input take 0.3 GB already.
+  memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),
+};
+
+/**
+ * What became of a run, for a person.
+ *
+ * @param output The folder written.
+ * @param result What the run counted.
+ * @param lines A line for each split.
+ */
+export function describeSplitRun(
+  output: string,
+  result: { wasComplete: boolean; inputRows: number; seconds: number; peakMemoryBytes: number },
+  lines: readonly string[],
+): string {
+  return [
+    result.wasComplete ? `${output} is complete already` : `wrote ${output}`,
+    ...lines,
+    `${formatCount(result.inputRows)} rows read in ${formatSeconds(result.seconds)}, ` +
+    `peak memory ${formatBytes(result.peakMemoryBytes)}`,
+  ].join("\n");
+}
