@@ -3,23 +3,15 @@
  *
  * @module
  */
-import { basename, dirname } from "@std/path";
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs } from "../lib/files/inputs.ts";
-import {
-  describeOutput,
-  type Manifest,
-  manifestPathBeside,
-  newManifest,
-  openOutputFile,
-  writeManifest,
-} from "../lib/files/manifest.ts";
 import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/measurement/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/measurement/atlas_result.ts";
 import { STANDARD_INPUT } from "../lib/measurement/decompress.ts";
 import { rejectsPathBeside } from "../lib/measurement/rejects.ts";
+import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
 /** The stage `import`. */
 export const importStage: Stage = defineStage({
@@ -47,34 +39,27 @@ export const importStage: Stage = defineStage({
     ...dataFlags,
   },
   async run(options, context): Promise<StageResult> {
-    const startMs = performance.now();
     const paths = listAtlasInputs(options.input);
-    const { source, rtt, maxRejectRatio, output } = options;
-    const manifest = newManifest({
-      stage: "import",
-      inputs: paths.map((path) => inputFingerprint(path, fingerprint)),
-      options: { source, rtt, maxRejectRatio },
+    const { source, rtt, maxRejectRatio, output, overwrite } = options;
+    const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
+    const start = { stage: "import", inputs, options: { source, rtt, maxRejectRatio }, overwrite };
+    const run = await makeOutputFile(output, start, async () => {
+      const totalBytes = inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+      using progress = context.progress("importing", { total: totalBytes, unit: "B" });
+      const rejectsPath = rejectsPathBeside(output);
+      const { rejected, ...counts } = await importAtlas(paths, output, {
+        source,
+        rtt,
+        maxRejectRatio,
+        memoryLimitBytes: options.memoryLimitGb * 1e9,
+        rejectsPath,
+        signal: context.signal,
+        onProgress: ({ bytes, rows }) => progress.update(bytes, `${rows} rows`),
+      });
+      const besides = Object.keys(rejected).length > 0 ? [rejectsPath] : [];
+      return { counts: { ...counts }, rows: counts.rows, rejected, besides };
     });
-    const earlier = openOutputFile(output, manifest, options);
-    if (earlier) return describe(output, earlier, 0, true);
-    const totalBytes = manifest.inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
-    using progress = context.progress("importing", { total: totalBytes, unit: "B" });
-    const rejectsPath = rejectsPathBeside(output);
-    const { rejected, ...counts } = await importAtlas(paths, output, {
-      source,
-      rtt,
-      maxRejectRatio,
-      memoryLimitBytes: options.memoryLimitGb * 1e9,
-      rejectsPath,
-      signal: context.signal,
-      onProgress: ({ bytes, rows }) => progress.update(bytes, `${rows} rows`),
-    });
-    const folder = dirname(output);
-    const outputs = [await describeOutput(folder, basename(output), { rows: counts.rows })];
-    if (Object.keys(rejected).length > 0) outputs.push(await describeOutput(folder, basename(rejectsPath)));
-    const finished: Manifest = { ...manifest, counts, rejected, outputs, complete: true };
-    writeManifest(manifestPathBeside(output), finished);
-    return describe(output, finished, (performance.now() - startMs) / 1000, false);
+    return describe(output, run);
   },
 });
 
@@ -86,8 +71,8 @@ function listAtlasInputs(inputs: readonly string[]): string[] {
   return files.length < inputs.length ? [STANDARD_INPUT, ...listed] : listed;
 }
 
-function describe(output: string, manifest: Manifest, seconds: number, isDone: boolean): StageResult {
-  const { rejected, outputs } = manifest;
+function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
+  const { rejected } = manifest;
   const { skippedByType, firstTimeS, lastTimeS, ...counts } = manifest.counts as unknown as Counts;
   const skipped = sum(skippedByType);
   const toIso = (timeS: number | undefined) =>
@@ -102,7 +87,7 @@ function describe(output: string, manifest: Manifest, seconds: number, isDone: b
     lastTime: toIso(lastTimeS),
     seconds,
     doneAlready: isDone,
-    outputs: outputs.map(({ path }) => `${dirname(output)}/${path}`),
+    outputs: outputPaths(output, manifest),
   };
   const failedPercent = counts.rows > 0 ? (100 * counts.failed / counts.rows).toFixed(2) : "0";
   const reasons = Object.entries(rejected).map(([reason, count]) => `, ${reason} ${count}`).join("");

@@ -3,20 +3,12 @@
  *
  * @module
  */
-import { basename, dirname } from "@std/path";
 import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import {
-  describeOutput,
-  type Manifest,
-  manifestPathBeside,
-  newManifest,
-  openOutputFile,
-  writeManifest,
-} from "../lib/files/manifest.ts";
 import { synthesize } from "../lib/measurement/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/measurement/synth/truth.ts";
+import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
 /** The stage `synth`. */
 export const synthStage: Stage = defineStage({
@@ -34,40 +26,30 @@ export const synthStage: Stage = defineStage({
     overwrite: flag.boolean("replace an output file of another run"),
   },
   async run(options, context): Promise<StageResult> {
-    const startMs = performance.now();
-    const { output, seed, rows, probes, destinations, days, ipv6Share } = options;
+    const { output, seed, rows, probes, destinations, days, ipv6Share, overwrite } = options;
     const made = { seed, rows, probes, destinations, days, ipv6Share };
-    const manifest = newManifest({ stage: "synth", inputs: [], options: made });
-    const earlier = openOutputFile(output, manifest, options);
-    if (earlier) return describe(output, earlier, 0, true);
-    using progress = context.progress("making", { total: rows, unit: "rows" });
-    const counts = await synthesize(output, {
-      ...made,
-      signal: context.signal,
-      onProgress: (done) => progress.update(done),
+    const start = { stage: "synth", inputs: [], options: made, overwrite };
+    const run = await makeOutputFile(output, start, async () => {
+      using progress = context.progress("making", { total: rows, unit: "rows" });
+      const counts = await synthesize(output, {
+        ...made,
+        signal: context.signal,
+        onProgress: (done) => progress.update(done),
+      });
+      return { counts: { ...counts }, rows, besides: [truthPathBeside(output)] };
     });
-    const outputs = [
-      await describeOutput(dirname(output), basename(output), { rows }),
-      await describeOutput(dirname(output), basename(truthPathBeside(output))),
-    ];
-    const finished: Manifest = { ...manifest, counts, outputs, complete: true };
-    writeManifest(manifestPathBeside(output), finished);
-    return describe(output, finished, (performance.now() - startMs) / 1000, false);
+    return describe(output, run);
   },
 });
 
-function describe(
-  output: string,
-  { counts, outputs }: Manifest,
-  seconds: number,
-  isDone: boolean,
-): StageResult {
+function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
+  const { counts } = manifest;
   const json = {
     stage: "synth",
     ...counts,
     seconds,
     doneAlready: isDone,
-    outputs: outputs.map(({ path }) => `${dirname(output)}/${path}`),
+    outputs: outputPaths(output, manifest),
   };
   const text = isDone
     ? `${output} is there already, made with the same options: ${counts.rows} rows`
