@@ -80,6 +80,16 @@ export class FlatTable {
     );
   }
 
+  /** Where a field's value stands in the buffer, for writing there; 0 if the field is absent. */
+  positionOf(field: number): number {
+    return this.#slot(field);
+  }
+
+  /** Where the elements of a vector begin in the buffer, for writing there. @throws {RangeError} If it passes the end. */
+  vectorPosition(field: number, elementBytes: number): { at: number; length: number } {
+    return this.#vector(field, elementBytes);
+  }
+
   #slot(field: number): number {
     const entry = 4 + 2 * field;
     if (entry >= this.#vtableSizeBytes) return 0;

@@ -24,6 +24,7 @@ import {
   type ProbeRow,
   probeRowSrcId,
 } from "../../lib/records/probe_row.ts";
+import { encodeWithArrow } from "../../lib/records/probe_row_arrow.ts";
 
 const WHERE = { path: "rows.arrayrecord", place: "record 3" };
 
@@ -82,6 +83,12 @@ Deno.test("encodeProbeRow() writes equal bytes for equal rows, whatever was writ
   const url = new URL("../../lib/records/probe_row.ts?again", import.meta.url).href;
   const again: { encodeProbeRow: typeof encodeProbeRow } = await import(url);
   assertEquals(again.encodeProbeRow(example), before);
+});
+
+Deno.test("encodeProbeRow() writes the bytes that apache-arrow writes", () => {
+  fc.assert(fc.property(probeRow, (row) => assertEquals(encodeProbeRow(row), encodeWithArrow(row).outer)), {
+    numRuns: 100,
+  });
 });
 
 Deno.test("encodeProbeRow() writes the columns of the format", () => {
