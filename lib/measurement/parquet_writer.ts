@@ -2,22 +2,21 @@
  * Measurements written as Parquet (design 02-formats, 2.1): row groups leave memory as they fill, the file
  * appears under its name only when it is whole.
  *
- * Pages are zstd frames with their checksum, so that a reader notices a flipped bit.
+ * Schema and footer are `hyparquet-writer`'s, the column chunks our own (parquet_chunk_writer.ts says why).
  *
  * @module
  */
-import { constants, zstdCompressSync } from "node:zlib";
 import type { SchemaElement } from "hyparquet";
-import { ByteWriter, type ColumnSource, ParquetWriter } from "hyparquet-writer";
-import { ensure } from "../errors.ts";
+import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { AtomicFile } from "../files/atomic.ts";
 import { VERSION } from "../version.ts";
 import type { MeasurementBatch } from "./batch.ts";
+import { DictionaryColumn, NULL_INDEX } from "./column_dictionary.ts";
+import { type ChunkSource, writeColumnChunk } from "./parquet_chunk_writer.ts";
 
 /** Rows of a row group: 2^17, about 3 MB compressed; a reader holds one group's needed columns at a time. */
 export const ROW_GROUP_ROWS = 131_072;
 
-const ZSTD_LEVEL = 3; // zstd's own default
 const FLUSH_BYTES = 1 << 20;
 
 /** A column of a measurement that a file may lack. */
@@ -122,11 +121,23 @@ export class MeasurementParquetWriter {
   }
 
   #flush(): void {
-    if (this.#group.numRows > 0) {
-      const columnData = this.#group.columns(this.#optional ?? []);
-      const pending = this.#open().write({ columnData, rowGroupSize: ROW_GROUP_ROWS });
-      ensure(pending === undefined, "the Parquet writer did not write at once");
-    }
+    const { numRows } = this.#group;
+    if (numRows === 0) return;
+    const parquet = this.#open();
+    const offsetBytes = this.#bytes.offset;
+    const columns = this.#group.columns(this.#optional ?? []).map((column) =>
+      writeColumnChunk(this.#bytes, column, numRows)
+    );
+    parquet.row_groups.push({
+      columns,
+      num_rows: BigInt(numRows),
+      total_byte_size: columns.reduce(
+        (sum, chunk) => sum + (chunk.meta_data?.total_uncompressed_size ?? 0n),
+        0n,
+      ),
+      total_compressed_size: BigInt(this.#bytes.offset - offsetBytes),
+    });
+    parquet.num_rows += BigInt(numRows);
     this.#group.clear();
   }
 
@@ -134,20 +145,10 @@ export class MeasurementParquetWriter {
     this.#parquet ??= new ParquetWriter({
       writer: this.#bytes,
       schema: schemaOf(this.#optional ?? []),
-      codec: "ZSTD",
-      compressors: { ZSTD: compressPage },
       createdBy: `ping-llm version ${VERSION}`,
     });
     return this.#parquet;
   }
-}
-
-function compressPage(page: Uint8Array): Uint8Array {
-  const params = {
-    [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL,
-    [constants.ZSTD_c_checksumFlag]: 1,
-  };
-  return zstdCompressSync(page, { params });
 }
 
 function schemaOf(optional: readonly OptionalColumn[]): SchemaElement[] {
@@ -176,27 +177,26 @@ function schemaOf(optional: readonly OptionalColumn[]): SchemaElement[] {
 class RowGroup {
   numRows = 0;
   readonly #eventTimeUs = new Float64Array(ROW_GROUP_ROWS);
-  readonly #ipVersion = new Uint8Array(ROW_GROUP_ROWS);
   readonly #rttMs = new Float64Array(ROW_GROUP_ROWS);
-  #srcAddr: string[] = [];
-  #dstAddr: string[] = [];
-  readonly #optional = new Map<OptionalColumn, Float64Array>();
+  readonly #ipVersion = new DictionaryColumn<number>(ROW_GROUP_ROWS);
+  readonly #srcAddr = new DictionaryColumn<string>(ROW_GROUP_ROWS);
+  readonly #dstAddr = new DictionaryColumn<string>(ROW_GROUP_ROWS);
+  readonly #optional = new Map<OptionalColumn, DictionaryColumn<number>>();
 
   /** Copies rows of a batch until the group is full; returns how many. */
   fill(batch: MeasurementBatch, from: number): number {
     const at = this.numRows;
     const end = Math.min(batch.numRows, from + ROW_GROUP_ROWS - at);
+    const rows = { from, end, at };
     this.#eventTimeUs.set(batch.eventTimeUs.subarray(from, end), at);
-    this.#ipVersion.set(batch.ipVersion.subarray(from, end), at);
     this.#rttMs.set(batch.rttMs.subarray(from, end), at);
-    for (let row = from; row < end; row++) {
-      this.#srcAddr.push(batch.srcAddr[row]);
-      this.#dstAddr.push(batch.dstAddr[row]);
-    }
+    this.#ipVersion.set(batch.ipVersion, rows);
+    this.#srcAddr.set(batch.srcAddr, rows);
+    this.#dstAddr.set(batch.dstAddr, rows);
     for (const { key } of OPTIONAL_COLUMNS) {
       const values = batch[key];
-      if (values) this.#optionalColumn(key).set(values.subarray(from, end), at);
-      else this.#optional.get(key)?.fill(NaN, at, at + end - from);
+      if (values) this.#optionalColumn(key).set(values, rows);
+      else this.#optional.get(key)?.indexes.fill(NULL_INDEX, at, at + end - from);
     }
     this.numRows += end - from;
     return end - from;
@@ -204,47 +204,37 @@ class RowGroup {
 
   clear(): void {
     this.numRows = 0;
-    this.#srcAddr = [];
-    this.#dstAddr = [];
+    const columns = [this.#ipVersion, this.#srcAddr, this.#dstAddr, ...this.#optional.values()];
+    for (const column of columns) column.clear();
   }
 
-  columns(optional: readonly OptionalColumn[]): ColumnSource[] {
-    const { numRows } = this;
-    const plain = { encoding: "PLAIN" } as const;
+  columns(optional: readonly OptionalColumn[]): ChunkSource[] {
+    const integers = { type: "INT64", isOptional: false } as const;
+    const texts = { type: "BYTE_ARRAY", isOptional: false } as const;
     return [
-      { name: "event_time", data: toInt64(this.#eventTimeUs, numRows), ...plain },
-      { name: "src_addr", data: this.#srcAddr },
-      { name: "dst_addr", data: this.#dstAddr },
-      { name: "ip_version", data: toInt64(this.#ipVersion, numRows) },
-      { name: "rtt", data: this.#rttMs.subarray(0, numRows), ...plain },
+      { name: "event_time", data: this.#eventTimeUs, ...integers },
+      { name: "src_addr", data: this.#srcAddr, ...texts },
+      { name: "dst_addr", data: this.#dstAddr, ...texts },
+      { name: "ip_version", data: this.#ipVersion, ...integers },
+      { name: "rtt", data: this.#rttMs, type: "DOUBLE" as const, isOptional: false },
       ...OPTIONAL_COLUMNS.filter(({ key }) => optional.includes(key)).map(({ key, name }) => ({
         name,
-        data: toNullableInt64(this.#optionalColumn(key), numRows),
+        data: this.#optionalColumn(key),
+        ...integers,
+        isOptional: true,
       })),
     ].sort(inFileOrder);
   }
 
-  #optionalColumn(key: OptionalColumn): Float64Array {
+  #optionalColumn(key: OptionalColumn): DictionaryColumn<number> {
     let column = this.#optional.get(key);
-    if (!column) this.#optional.set(key, column = new Float64Array(ROW_GROUP_ROWS).fill(NaN));
+    if (!column) {
+      column = new DictionaryColumn<number>(ROW_GROUP_ROWS);
+      column.indexes.fill(NULL_INDEX); // for the rows before
+      this.#optional.set(key, column);
+    }
     return column;
   }
-}
-
-function toInt64(values: Float64Array | Uint8Array, numRows: number): BigInt64Array {
-  const integers = new BigInt64Array(numRows);
-  for (let row = 0; row < numRows; row++) integers[row] = BigInt(values[row]);
-  return integers;
-}
-
-function toNullableInt64(values: Float64Array, numRows: number): BigInt64Array | (bigint | null)[] {
-  let hasNull = false;
-  for (let row = 0; row < numRows && !hasNull; row++) hasNull = Number.isNaN(values[row]);
-  if (!hasNull) return toInt64(values, numRows);
-  return Array.from(
-    values.subarray(0, numRows),
-    (value) => Number.isNaN(value) ? null : BigInt(value),
-  );
 }
 
 /** The byte sink of hyparquet-writer over an {@link AtomicFile}: memory holds about 1 MB. */

@@ -39,9 +39,9 @@ export function philox4x32(
 export class RandomStream {
   readonly #key0: number;
   readonly #key1: number;
-  readonly #index0: number;
-  readonly #index1: number;
-  readonly #index2: number;
+  #index0: number;
+  #index1: number;
+  #index2: number;
   readonly #words = new Uint32Array(4);
   #numBlocks = 0;
   #nextWord = 4;
@@ -68,6 +68,22 @@ export class RandomStream {
     this.#index0 = index[0] ?? 0;
     this.#index1 = index[1] ?? 0;
     this.#index2 = index[2] ?? 0;
+  }
+
+  /**
+   * Goes on with the beginning of the stream of the same seed and name and these indexes: what a new stream would
+   * give, at a third of the cost for the few numbers that one item of many needs.
+   *
+   * @param index0 The first index, a u32.
+   * @param index1 The second.
+   * @param index2 The third.
+   */
+  restart(index0: number, index1 = 0, index2 = 0): void {
+    this.#index0 = index0;
+    this.#index1 = index1;
+    this.#index2 = index2;
+    this.#numBlocks = 0;
+    this.#nextWord = 4;
   }
 
   /** An integer, uniform in 0..2^32 - 1. */

@@ -128,3 +128,13 @@ Deno.test("shuffle() gives every order equally often", () => {
   assertNotEquals([...bytes], [...bytes].sort((a, b) => a - b));
   assertEquals(bytes.toSorted(), Uint8Array.from({ length: 100 }, (_, i) => i));
 });
+
+Deno.test("restart() goes on with what a new stream of the indexes would give", () => {
+  const random = new RandomStream(7, "test/restart");
+  for (const index of [[3], [2 ** 32 - 1, 5], [0, 0, 9], [3]]) {
+    for (let i = 0; i < 5; i++) random.float64();
+    random.restart(index[0], ...index.slice(1));
+    const fresh = new RandomStream(7, "test/restart", ...index);
+    for (let i = 0; i < 11; i++) assertEquals(random.uint32(), fresh.uint32());
+  }
+});

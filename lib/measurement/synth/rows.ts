@@ -9,7 +9,7 @@
  */
 import { RandomStream } from "../../random/philox.ts";
 import { FAILED_RTT_MS, type MeasurementBatch } from "../batch.ts";
-import { SyntheticTruth } from "./truth.ts";
+import type { PairLaw, SyntheticTruth } from "./truth.ts";
 import type { World, WorldHost } from "./world.ts";
 
 const PACKETS = 3; // of one measurement, as Atlas sends them
@@ -56,15 +56,27 @@ function chooseDestinations({ hosts, systems, options }: World, probe: number, n
   return keyed.sort((a, b) => a.key - b.key).slice(0, numWanted).map(({ index }) => index);
 }
 
+/** What is measured at a place of the round. */
+interface Place {
+  src: WorldHost;
+  dst: WorldHost;
+  pair: PairLaw;
+}
+
 /** Makes the rows. */
 export class RowGenerator {
   readonly #truth: SyntheticTruth;
   readonly #schedule: Schedule;
+  readonly #random: RandomStream;
+  /** The places of the round, each made when it is first needed. */
+  readonly #places: (Place | undefined)[];
 
   /** @param truth The world. @param numRows How many rows the whole set has. */
   constructor(truth: SyntheticTruth, readonly numRows: number) {
     this.#truth = truth;
     this.#schedule = makeSchedule(truth.world, numRows);
+    this.#random = new RandomStream(truth.world.options.seed, "synth/row");
+    this.#places = Array.from(this.#schedule.src, () => undefined);
   }
 
   /** Rows `from` to `end - 1`, sorted by time. */
@@ -87,13 +99,12 @@ export class RowGenerator {
   }
 
   #fill(batch: Required<MeasurementBatch>, at: number, row: number): void {
-    const { hosts, options: { seed, startTimeS, endTimeS } } = this.#truth.world;
-    const random = new RandomStream(seed, "synth/row", row >>> 0, Math.floor(row / 2 ** 32));
-    const place = row % this.#schedule.src.length;
-    const src: WorldHost = hosts[this.#schedule.src[place]];
-    const dst: WorldHost = hosts[this.#schedule.dst[place]];
+    const { startTimeS, endTimeS } = this.#truth.world.options;
+    const random = this.#random;
+    random.restart(row >>> 0, Math.floor(row / 2 ** 32));
+    const { src, dst, pair } = this.#place(row % this.#places.length);
     const timeS = Math.floor(startTimeS + (endTimeS - startTimeS) * (row + random.float64()) / this.numRows);
-    const law = this.#truth.law(src.address, dst.address, timeS);
+    const law = pair.at(timeS);
     const rttMs = law.sample(random);
     batch.eventTimeUs[at] = timeS * 1e6;
     batch.srcAddr[at] = src.address;
@@ -103,5 +114,13 @@ export class RowGenerator {
     batch.msmId[at] = dst.id;
     batch.prbId[at] = src.id;
     batch.packetErrorCount[at] = rttMs === undefined ? PACKETS : random.float64() < 2 * law.pFailed ? 1 : 0;
+  }
+
+  #place(index: number): Place {
+    const known = this.#places[index];
+    if (known) return known;
+    const { hosts } = this.#truth.world;
+    const [src, dst] = [hosts[this.#schedule.src[index]], hosts[this.#schedule.dst[index]]];
+    return this.#places[index] = { src, dst, pair: this.#truth.pair(src, dst) };
   }
 }

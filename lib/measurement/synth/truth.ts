@@ -70,17 +70,27 @@ const truthSchema = z.object({
   }))),
 });
 
-/** A pair of hosts: its law before and after the change of its route, if there is one. */
-interface Path {
-  before: PathLaw;
-  after: PathLaw;
-  changeTimeS: number;
+/** The law of a pair of hosts at any time. */
+export class PairLaw {
+  /**
+   * Takes the two laws that hold one after the other.
+   *
+   * @param before The law before the pair's route changes.
+   * @param after The law from then on.
+   * @param changeTimeS When that is, s since 1970; Infinity for never.
+   */
+  constructor(readonly before: PathLaw, readonly after: PathLaw, readonly changeTimeS: number) {}
+
+  /** The distribution at a time, in seconds since 1970. */
+  at(timeS: number): RttLaw {
+    return (timeS >= this.changeTimeS ? this.after : this.before).at(timeS);
+  }
 }
 
 /** The exact conditional distributions of a synthetic Internet. */
 export class SyntheticTruth {
   readonly #hosts: Map<string, WorldHost>;
-  readonly #paths = new Map<string, Path>();
+  readonly #pairs = new Map<string, PairLaw>();
 
   /** The world with all its numbers. */
   readonly world: World;
@@ -155,9 +165,9 @@ export class SyntheticTruth {
    */
   law(src: string, dst: string, timeS: number): RttLaw {
     const key = `${src} ${dst}`;
-    let path = this.#paths.get(key);
-    if (!path) this.#paths.set(key, path = this.#makePath(this.#host(src), this.#host(dst)));
-    return (timeS >= path.changeTimeS ? path.after : path.before).at(timeS);
+    let pair = this.#pairs.get(key);
+    if (!pair) this.#pairs.set(key, pair = this.pair(this.#host(src), this.#host(dst)));
+    return pair.at(timeS);
   }
 
   #host(address: string): WorldHost {
@@ -168,7 +178,13 @@ export class SyntheticTruth {
     return host;
   }
 
-  #makePath(src: WorldHost, dst: WorldHost): Path {
+  /**
+   * The law of a pair of hosts, for many times.
+   *
+   * @param src The source, a host of this world.
+   * @param dst The destination, a host of this world.
+   */
+  pair(src: WorldHost, dst: WorldHost): PairLaw {
     const { routes, hubs } = this.world;
     const [a, b] = [Math.min(src.system, dst.system), Math.max(src.system, dst.system)];
     const route = routes[a][b - a];
@@ -185,7 +201,7 @@ export class SyntheticTruth {
       dst,
       at(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub),
     );
-    return { before, after, changeTimeS: route.changeTimeS ?? Infinity };
+    return new PairLaw(before, after, route.changeTimeS ?? Infinity);
   }
 }
 

@@ -1,0 +1,61 @@
+/**
+ * A column that is being filled, as a dictionary of its different values and an index per row: most columns of
+ * measurements have few values, and each then costs one look-up a row.
+ *
+ * @module
+ */
+
+/** Index of a row without a value. */
+export const NULL_INDEX = -1;
+
+/** Texts or integers of up to a fixed number of rows. */
+export class DictionaryColumn<T extends string | number> {
+  /** The different values in the order in which they came. */
+  values: T[] = [];
+  /** Per row: place in {@link values}, or {@link NULL_INDEX}. */
+  readonly indexes: Int32Array;
+  readonly #indexOf = new Map<T, number>();
+  #lastValue: T | undefined;
+  #lastIndex = 0;
+
+  /** @param maxRows The most rows there will be. */
+  constructor(maxRows: number) {
+    this.indexes = new Int32Array(maxRows);
+  }
+
+  /**
+   * Sets rows; NaN stands for no value.
+   *
+   * @param values Their values are those from `from` to `end - 1`.
+   * @param at The first row to set.
+   */
+  set(values: ArrayLike<T>, { from, end, at }: { from: number; end: number; at: number }): void {
+    const { indexes } = this;
+    for (let i = from; i < end; i++) {
+      const value = values[i];
+      if (value !== this.#lastValue) this.#find(value);
+      indexes[at++] = this.#lastIndex;
+    }
+  }
+
+  /** Forgets all values. */
+  clear(): void {
+    this.values = [];
+    this.#indexOf.clear();
+    this.#lastValue = undefined;
+  }
+
+  #find(value: T): void {
+    this.#lastValue = value;
+    if (value !== value) {
+      this.#lastIndex = NULL_INDEX;
+      return;
+    }
+    let index = this.#indexOf.get(value);
+    if (index === undefined) {
+      index = this.values.push(value) - 1;
+      this.#indexOf.set(value, index);
+    }
+    this.#lastIndex = index;
+  }
+}

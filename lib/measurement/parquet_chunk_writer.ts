@@ -1,0 +1,261 @@
+/**
+ * Parquet column chunks, written from typed arrays: one page of data each, after a page with the dictionary where
+ * that is smaller.
+ *
+ * `hyparquet-writer`, which writes the schema and the footer, takes a value at a time through arrays of bigint and
+ * string and tells them apart again by their types: 1.1 µs more of processor time a row (synth, 2 x86 cores, 2026-11).
+ * Here rows come as numbers and dictionary indexes and leave as bytes.
+ *
+ * @module
+ */
+import type { ColumnChunk, Statistics } from "hyparquet";
+import { type DictionaryColumn, NULL_INDEX } from "./column_dictionary.ts";
+import { encodeHybrid, maxHybridBytes } from "./parquet_hybrid_writer.ts";
+import { type PageSink, writeDataPage, writeDictionaryPage } from "./parquet_page_writer.ts";
+
+const TWO_32 = 2 ** 32;
+const INT64_BYTES = 8;
+const LENGTH_BYTES = 4;
+/** Bytes of UTF-8 for one UTF-16 unit, at most. */
+const MAX_BYTES_PER_UNIT = 3;
+
+/** A column of a row group. */
+export interface ChunkSource {
+  name: string;
+  type: "INT64" | "DOUBLE" | "BYTE_ARRAY";
+  /** Whether rows may have no value. */
+  isOptional: boolean;
+  /** Numbers as they are, or texts or integers by their dictionary. */
+  data: Float64Array | DictionaryColumn<string> | DictionaryColumn<number>;
+}
+
+/**
+ * Writes a column chunk.
+ *
+ * @param sink Where to.
+ * @param source The column.
+ * @param numRows How many of its rows.
+ * @returns The chunk's entry in the footer.
+ */
+export function writeColumnChunk(sink: PageSink, source: ChunkSource, numRows: number): ColumnChunk {
+  const offsetBytes = sink.offset;
+  const { data } = source;
+  const written = data instanceof Float64Array
+    ? writePlainNumbers(sink, data.subarray(0, numRows), source.type)
+    : writeIndexed(sink, { values: data.values, indexes: data.indexes.subarray(0, numRows) }, source);
+  const { encodings, dictionaryBytes, uncompressedBytes, statistics } = written;
+  const encoding = encodings[encodings.length - 1];
+  const hasDictionary = dictionaryBytes > 0;
+  return {
+    file_offset: BigInt(offsetBytes),
+    meta_data: {
+      type: source.type,
+      encodings,
+      path_in_schema: [source.name],
+      codec: "ZSTD",
+      num_values: BigInt(numRows),
+      total_uncompressed_size: BigInt(uncompressedBytes),
+      total_compressed_size: BigInt(sink.offset - offsetBytes),
+      data_page_offset: BigInt(offsetBytes + dictionaryBytes),
+      ...(hasDictionary ? { dictionary_page_offset: BigInt(offsetBytes) } : {}),
+      statistics,
+      encoding_stats: [
+        ...(hasDictionary ? [{ page_type: "DICTIONARY_PAGE", encoding: "PLAIN", count: 1 } as const] : []),
+        { page_type: "DATA_PAGE_V2", encoding, count: 1 },
+      ],
+    },
+  };
+}
+
+interface WrittenChunk {
+  encodings: ("PLAIN" | "RLE_DICTIONARY")[];
+  /** Bytes of the dictionary's page in the file, 0 for none. */
+  dictionaryBytes: number;
+  uncompressedBytes: number;
+  statistics: Statistics;
+}
+
+function writePlainNumbers(sink: PageSink, values: Float64Array, type: ChunkSource["type"]): WrittenChunk {
+  const [min, max] = rangeOf(values);
+  const isDouble = type === "DOUBLE";
+  const bytes = isDouble
+    ? new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
+    : plainIntegers(values);
+  const page = { bytes, encoding: "PLAIN", numRows: values.length, numNulls: 0 } as const;
+  return {
+    encodings: ["PLAIN"],
+    dictionaryBytes: 0,
+    uncompressedBytes: writeDataPage(sink, page),
+    statistics: isDouble ? doubleStatistics(min, max) : integerStatistics(min, max, 0),
+  };
+}
+
+/** Both zeros as the format wants them (parquet.thrift, Statistics): the least is -0, the largest +0. */
+function doubleStatistics(min: number, max: number): Statistics {
+  if (min > max) return { null_count: 0n };
+  return { min_value: min === 0 ? -0 : min, max_value: max === 0 ? 0 : max, null_count: 0n };
+}
+
+function integerStatistics(min: number, max: number, numNulls: number): Statistics {
+  const range = min <= max ? { min_value: BigInt(min), max_value: BigInt(max) } : {};
+  return { ...range, null_count: BigInt(numNulls) };
+}
+
+interface IndexedValues {
+  values: readonly string[] | readonly number[];
+  indexes: Int32Array;
+}
+
+function writeIndexed(
+  sink: PageSink,
+  { values, indexes }: IndexedValues,
+  { isOptional }: ChunkSource,
+): WrittenChunk {
+  const offsetBytes = sink.offset;
+  const numRows = indexes.length;
+  const plain = plainValues(values);
+  const present = isOptional ? withoutNulls(indexes) : indexes;
+  const numNulls = numRows - present.length;
+  const page = {
+    numRows,
+    numNulls,
+    ...(isOptional ? { levels: definitionLevels(indexes, numNulls) } : {}),
+  };
+  const bitWidth = Math.max(1, 32 - Math.clz32(values.length - 1));
+  const { bytes, ends } = plain;
+  // What the values would take one by one, if all come equally often.
+  const plainBytes = present.length * bytes.length / Math.max(1, values.length);
+  if (values.length === 0 || plainBytes < bytes.length + present.length * bitWidth / 8) {
+    const uncompressedBytes = writeDataPage(sink, {
+      bytes: gather(bytes, ends, present),
+      encoding: "PLAIN",
+      ...page,
+    });
+    return {
+      encodings: ["PLAIN"],
+      dictionaryBytes: 0,
+      uncompressedBytes,
+      statistics: plain.statistics(numNulls),
+    };
+  }
+  let uncompressedBytes = writeDictionaryPage(sink, bytes, values.length);
+  const dictionaryBytes = sink.offset - offsetBytes;
+  const packed = new Uint8Array(1 + maxHybridBytes(present.length, bitWidth));
+  packed[0] = bitWidth;
+  const end = encodeHybrid(present, present.length, { bitWidth, out: packed, at: 1 });
+  uncompressedBytes += writeDataPage(sink, {
+    bytes: packed.subarray(0, end),
+    encoding: "RLE_DICTIONARY",
+    ...page,
+  });
+  return {
+    encodings: ["PLAIN", "RLE_DICTIONARY"],
+    dictionaryBytes,
+    uncompressedBytes,
+    statistics: plain.statistics(numNulls),
+  };
+}
+
+function withoutNulls(indexes: Int32Array): Int32Array {
+  return indexes.includes(NULL_INDEX) ? indexes.filter((index) => index !== NULL_INDEX) : indexes;
+}
+
+/** 1 where there is a value, 0 where there is none. */
+function definitionLevels(indexes: Int32Array, numNulls: number): Uint8Array {
+  const levels = numNulls === 0
+    ? new Int32Array(indexes.length).fill(1)
+    : indexes.map((index) => index === NULL_INDEX ? 0 : 1);
+  const out = new Uint8Array(maxHybridBytes(levels.length, 1));
+  return out.subarray(0, encodeHybrid(levels, levels.length, { bitWidth: 1, out, at: 0 }));
+}
+
+/** Values in the PLAIN encoding. */
+interface PlainValues {
+  bytes: Uint8Array;
+  /** Where each value ends. */
+  ends: Int32Array;
+  statistics(numNulls: number): Statistics;
+}
+
+function plainValues(values: readonly string[] | readonly number[]): PlainValues {
+  if (typeof values[0] === "string") return plainTexts(values as readonly string[]);
+  const numbers = Float64Array.from(values as readonly number[]);
+  const [min, max] = rangeOf(numbers);
+  return {
+    bytes: plainIntegers(numbers),
+    ends: Int32Array.from(numbers, (_, i) => (i + 1) * INT64_BYTES),
+    statistics: (numNulls) => integerStatistics(min, max, numNulls),
+  };
+}
+
+function plainTexts(texts: readonly string[]): PlainValues {
+  let maxBytes = 0;
+  for (const text of texts) maxBytes += LENGTH_BYTES + MAX_BYTES_PER_UNIT * text.length;
+  const bytes = new Uint8Array(maxBytes);
+  const view = new DataView(bytes.buffer);
+  const ends = new Int32Array(texts.length);
+  const encoder = new TextEncoder();
+  let at = 0;
+  for (let i = 0; i < texts.length; i++) {
+    const { written } = encoder.encodeInto(texts[i], bytes.subarray(at + LENGTH_BYTES));
+    view.setUint32(at, written, true);
+    ends[i] = at += LENGTH_BYTES + written;
+  }
+  const used = bytes.subarray(0, at);
+  return { bytes: used, ends, statistics: (numNulls) => textStatistics(used, ends, numNulls) };
+}
+
+/** The least and the largest text by their bytes, which is the order that the format wants. */
+function textStatistics(bytes: Uint8Array, ends: Int32Array, numNulls: number): Statistics {
+  const textAt = (i: number) => bytes.subarray((i === 0 ? 0 : ends[i - 1]) + LENGTH_BYTES, ends[i]);
+  let [min, max] = [textAt(0), textAt(0)];
+  for (let i = 1; i < ends.length; i++) {
+    const text = textAt(i);
+    if (compareBytes(text, min) < 0) min = text;
+    else if (compareBytes(text, max) > 0) max = text;
+  }
+  return { min_value: min, max_value: max, null_count: BigInt(numNulls) };
+}
+
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) if (a[i] !== b[i]) return a[i] - b[i];
+  return a.length - b.length;
+}
+
+/** The values of the rows one after another. */
+function gather(bytes: Uint8Array, ends: Int32Array, indexes: Int32Array): Uint8Array {
+  let size = 0;
+  for (const index of indexes) size += ends[index] - (index === 0 ? 0 : ends[index - 1]);
+  const out = new Uint8Array(size);
+  let at = 0;
+  for (const index of indexes) {
+    const from = index === 0 ? 0 : ends[index - 1];
+    for (let i = from; i < ends[index]; i++) out[at++] = bytes[i];
+  }
+  return out;
+}
+
+/** Integers of at most 53 bits as little-endian INT64. */
+function plainIntegers(values: Float64Array): Uint8Array {
+  const bytes = new Uint8Array(values.length * INT64_BYTES);
+  const view = new DataView(bytes.buffer);
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    const high = Math.floor(value / TWO_32);
+    view.setUint32(i * INT64_BYTES, value - high * TWO_32, true);
+    view.setInt32(i * INT64_BYTES + 4, high, true);
+  }
+  return bytes;
+}
+
+/** The least and the largest number; Infinity and -Infinity for none. NaN is passed over, as the format wants. */
+function rangeOf(values: Float64Array): [min: number, max: number] {
+  let [min, max] = [Infinity, -Infinity];
+  for (let i = 0; i < values.length; i++) {
+    const value = values[i];
+    if (value < min) min = value;
+    if (value > max) max = value;
+  }
+  return [min, max];
+}
