@@ -9,7 +9,7 @@
  */
 import { RandomStream } from "../../random/philox.ts";
 import { FAILED_RTT_MS, type MeasurementBatch } from "../batch.ts";
-import type { PairLaw, SyntheticTruth } from "./truth.ts";
+import { type PairLaw, pairLaw, type SyntheticTruth } from "./truth.ts";
 import type { World, WorldHost } from "./world.ts";
 
 const PACKETS = 3; // of one measurement, as Atlas sends them
@@ -121,6 +121,6 @@ export class RowGenerator {
     if (known) return known;
     const { hosts } = this.#truth.world;
     const [src, dst] = [hosts[this.#schedule.src[index]], hosts[this.#schedule.dst[index]]];
-    return this.#places[index] = { src, dst, pair: this.#truth.pair(src, dst) };
+    return this.#places[index] = { src, dst, pair: pairLaw(this.#truth.world, src, dst) };
   }
 }

@@ -166,7 +166,7 @@ export class SyntheticTruth {
   law(src: string, dst: string, timeS: number): RttLaw {
     const key = `${src} ${dst}`;
     let pair = this.#pairs.get(key);
-    if (!pair) this.#pairs.set(key, pair = this.pair(this.#host(src), this.#host(dst)));
+    if (!pair) this.#pairs.set(key, pair = pairLaw(this.world, this.#host(src), this.#host(dst)));
     return pair.at(timeS);
   }
 
@@ -177,32 +177,32 @@ export class SyntheticTruth {
     }
     return host;
   }
+}
 
-  /**
-   * The law of a pair of hosts, for many times.
-   *
-   * @param src The source, a host of this world.
-   * @param dst The destination, a host of this world.
-   */
-  pair(src: WorldHost, dst: WorldHost): PairLaw {
-    const { routes, hubs } = this.world;
-    const [a, b] = [Math.min(src.system, dst.system), Math.max(src.system, dst.system)];
-    const route = routes[a][b - a];
-    const { jitterFraction, loss } = route;
-    const at = (stretch: number, hub: number): RouteLaw => ({
-      stretch,
-      hub: hubs[hub],
-      jitterFraction,
-      loss,
-    });
-    const before = new PathLaw(src, dst, at(route.stretch, route.hub));
-    const after = new PathLaw(
-      src,
-      dst,
-      at(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub),
-    );
-    return new PairLaw(before, after, route.changeTimeS ?? Infinity);
-  }
+/**
+ * The law of a pair of hosts, for many times.
+ *
+ * @param world Where the hosts are.
+ * @param src The source, a host of this world.
+ * @param dst The destination, likewise.
+ */
+export function pairLaw({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLaw {
+  const [a, b] = [Math.min(src.system, dst.system), Math.max(src.system, dst.system)];
+  const route = routes[a][b - a];
+  const { jitterFraction, loss } = route;
+  const at = (stretch: number, hub: number): RouteLaw => ({
+    stretch,
+    hub: hubs[hub],
+    jitterFraction,
+    loss,
+  });
+  const before = new PathLaw(src, dst, at(route.stretch, route.hub));
+  const after = new PathLaw(
+    src,
+    dst,
+    at(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub),
+  );
+  return new PairLaw(before, after, route.changeTimeS ?? Infinity);
 }
 
 /** The truth file's place: `F.truth.json` beside `F.parquet`. */
