@@ -57,6 +57,8 @@ const ZSTD_WINDOW_LOG = 20;
 const BROTLI_QUALITY = 6;
 // ASSUMPTION: no honest chunk is larger; a forged header must not make us allocate without bound.
 const MAX_DECODED_BYTES = 2 ** 30;
+/** Encoded sizes of lone records that are remembered, about 200 bytes each. */
+const MAX_LONE_SIZES = 4096;
 
 /** What array_record's writer calls a compression in its options string. */
 export const COMPRESSION_OPTION: Record<Compression, string> = {
@@ -112,12 +114,34 @@ export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkH
 
 /** Encodes records as the data of a simple chunk. */
 export function encodeSimpleChunk(records: readonly Uint8Array[], compression: Compression): Uint8Array {
-  const sizes = new BinaryWriter();
-  for (const record of records) sizes.uint32(record.length);
-  const compressedSizes = compress(sizes.finish(), compression);
+  const sizes = records.length === 1
+    ? loneSize(records[0].length, compression)
+    : encodeSizes(records.map(({ length }) => length), compression);
   const values = compress(records.length === 1 ? records[0] : concatenate(records), compression);
-  const head = new BinaryWriter().uint32(compressedSizes.length).finish();
-  return concatenate([Uint8Array.of(LETTER[compression]), head, compressedSizes, values]);
+  return concatenate([sizes, ...values]);
+}
+
+/** The compression's letter, and the compressed sizes of the records with their own size before them. */
+function encodeSizes(sizesBytes: readonly number[], compression: Compression): Uint8Array {
+  const sizes = new BinaryWriter();
+  for (const sizeBytes of sizesBytes) sizes.uint32(sizeBytes);
+  const compressed = compress(sizes.finish(), compression);
+  const numBytes = compressed.reduce((sum, part) => sum + part.length, 0);
+  return concatenate([Uint8Array.of(LETTER[compression]), encodeVarint(numBytes), ...compressed]);
+}
+
+const loneSizes = new Map<string, Uint8Array>();
+
+/** As {@link encodeSizes}, remembered: to compress two bytes takes as long as to compress a small record. */
+function loneSize(sizeBytes: number, compression: Compression): Uint8Array {
+  const key = `${compression} ${sizeBytes}`;
+  let encoded = loneSizes.get(key);
+  if (!encoded) {
+    if (loneSizes.size >= MAX_LONE_SIZES) loneSizes.clear();
+    encoded = encodeSizes([sizeBytes], compression);
+    loneSizes.set(key, encoded);
+  }
+  return encoded;
 }
 
 /**
@@ -164,12 +188,20 @@ export function decodeSimpleChunk(
   return records;
 }
 
-function compress(bytes: Uint8Array, compression: Compression): Uint8Array {
-  if (compression === "none") return bytes;
+/** The decoded size, unless nothing is compressed, and the compressed bytes. */
+function compress(bytes: Uint8Array, compression: Compression): Uint8Array[] {
+  if (compression === "none") return [bytes];
   const compressed = compression === "zstd"
     ? zstdCompressSync(bytes, zstdOptions(bytes.length))
     : brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY } });
-  return concatenate([new BinaryWriter().uint32(bytes.length).finish(), compressed]);
+  return [encodeVarint(bytes.length), compressed];
+}
+
+function encodeVarint(value: number): Uint8Array {
+  const bytes: number[] = [];
+  for (; value > 127; value >>>= 7) bytes.push(value & 127 | 128);
+  bytes.push(value);
+  return Uint8Array.from(bytes);
 }
 
 function zstdOptions(lengthBytes: number) {
