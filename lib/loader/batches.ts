@@ -9,7 +9,7 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
-import { type Batch, BatchWriter } from "./batch.ts";
+import { type Batch, copySequence, paddingBatch } from "./batch.ts";
 import { BlockMaker } from "./blocks.ts";
 import { MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
 import type { ProbeRowSource } from "./row_source.ts";
@@ -19,8 +19,8 @@ import { type DataPosition, SequenceCursor } from "./sequence_cursor.ts";
 export type { Batch } from "./batch.ts";
 export type { DataPosition } from "./sequence_cursor.ts";
 
-/** 84 MB of prepared rows. */
-const DEFAULT_CACHE_MEASUREMENTS = 4_000_000;
+/** Small data are decoded once, and large data do not profit: they come by again after an epoch. */
+const DEFAULT_CACHE_BYTES = 100e6;
 const MAX_SEQUENCE_LENGTH = 0xffff;
 
 /** What a loader is opened with. */
@@ -41,8 +41,8 @@ export interface LoaderOptions {
   sampling?: SamplingConfig;
   /** Rows of a block; chosen from the sizes of the rows by default. Positions hold for one value only. */
   blockRows?: number;
-  /** How many measurements of decoded rows to keep in memory, 21 bytes each; 4 million by default. */
-  cacheMeasurements?: number;
+  /** Bound on the memory of the decoded rows that are kept, bytes; 10^8 by default. */
+  cacheBytes?: number;
 }
 
 /** Gives batches without end. */
@@ -50,14 +50,12 @@ export class BatchLoader {
   /** Rows of a block, as chosen. */
   readonly blockRows: number;
   readonly #cursor: SequenceCursor;
-  readonly #writer: BatchWriter;
   readonly #options: LoaderOptions & { rank: number; numRanks: number };
 
   private constructor(cursor: SequenceCursor, options: LoaderOptions) {
     this.#cursor = cursor;
     this.blockRows = cursor.blocks.blockRows;
     this.#options = { rank: 0, numRanks: 1, ...options };
-    this.#writer = new BatchWriter(options.batchSize, options.sequenceLength);
   }
 
   /**
@@ -86,10 +84,10 @@ export class BatchLoader {
    */
   next(): Batch {
     const { batchSize, rank, numRanks } = this.#options;
-    const batch = this.#writer.start();
+    const batch = paddingBatch(batchSize, this.#options.sequenceLength);
     for (let i = 0; i < batchSize * numRanks; i++) {
       const sequence = this.#cursor.next();
-      if (i % numRanks === rank) this.#writer.write(batch, Math.floor(i / numRanks), sequence);
+      if (i % numRanks === rank) copySequence(batch, Math.floor(i / numRanks), sequence);
     }
     return batch;
   }
@@ -118,12 +116,11 @@ export function validationBatches(
   const seeded = { ...options, seed: options.seed ?? 0 };
   checkOptions(seeded);
   const cursor = new SequenceCursor(makeBlocks(source, seeded));
-  const writer = new BatchWriter(batchSize, sequenceLength);
   const batches: Batch[] = [];
   for (let first = 0; first < numSequences; first += batchSize) {
-    const batch = writer.start();
+    const batch = paddingBatch(batchSize, sequenceLength);
     for (let row = 0; row < Math.min(batchSize, numSequences - first); row++) {
-      writer.write(batch, row, cursor.next());
+      copySequence(batch, row, cursor.next());
     }
     batches.push(batch);
   }
@@ -133,10 +130,9 @@ export function validationBatches(
 function makeBlocks(source: ProbeRowSource, options: LoaderOptions): BlockMaker {
   return new BlockMaker(source, {
     seed: options.seed,
-    // The last target of a sequence is one token after its last input token.
-    maxTokens: options.sequenceLength + 1,
+    sequenceLength: options.sequenceLength,
     sampling: options.sampling ?? DEFAULT_SAMPLING,
-    cacheMeasurements: options.cacheMeasurements ?? DEFAULT_CACHE_MEASUREMENTS,
+    cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES,
     ...(options.blockRows === undefined ? {} : { blockRows: options.blockRows }),
   });
 }
@@ -155,5 +151,5 @@ function checkOptions(options: LoaderOptions): void {
   check("numRanks", numRanks, 1, most);
   check("rank", rank, 0, numRanks - 1);
   check("blockRows", options.blockRows ?? 1, 1, most);
-  check("cacheMeasurements", options.cacheMeasurements ?? 0, 0, most);
+  check("cacheBytes", options.cacheBytes ?? 0, 0, most);
 }

@@ -9,8 +9,9 @@
  */
 import { UserError } from "../errors.ts";
 import { RandomStream } from "../random/philox.ts";
+import { type SequenceBlock, writeSequences } from "./batch.ts";
 import { type Context, numContextsOfRow, sampleContext } from "./contexts.ts";
-import { packContexts, type Sequence } from "./packing.ts";
+import { packContexts } from "./packing.ts";
 import { Permutation } from "./permutation.ts";
 import { PreparedRowCache } from "./prepared_row.ts";
 import type { ProbeRowSource } from "./row_source.ts";
@@ -25,22 +26,39 @@ const NUM_PROBED_ROWS = 64;
 /** Tokens of an IPv4 measurement with a short gap; good enough for a guess. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
-/** What blocks depend on. */
+/** What blocks depend on; plain JSON. */
 export interface BlockOptions {
   /** The run's seed. */
   seed: number;
-  /** Room of a sequence in tokens. */
-  maxTokens: number;
+  /** T, tokens of a sequence. */
+  sequenceLength: number;
   /** How contexts are drawn. */
   sampling: SamplingConfig;
   /** Rows of a block; by default such that a block has about 2^19 tokens. */
   blockRows?: number;
-  /** How many measurements of prepared rows to keep, 21 bytes each. */
-  cacheMeasurements: number;
+  /** Bound on the memory of the prepared rows that are kept; no block depends on it. */
+  cacheBytes: number;
 }
 
-/** Makes the blocks of a source. */
-export class BlockMaker {
+/** Gives the blocks of a source, one after another. */
+export interface BlockSource extends Disposable {
+  /** The file or folder that rows come from, for error messages. */
+  readonly path: string;
+  /** Rows of a block. */
+  readonly blockRows: number;
+  /** Blocks of an epoch; the last can have fewer rows. */
+  readonly numBlocks: number;
+  /**
+   * A block, in the order of training.
+   *
+   * @param epoch 0 or more.
+   * @param block 0..numBlocks - 1.
+   */
+  make(epoch: number, block: number): SequenceBlock;
+}
+
+/** Makes the blocks of a source when they are asked for, in any order. */
+export class BlockMaker implements BlockSource {
   /** Rows of a block. */
   readonly blockRows: number;
   /** Blocks of an epoch; the last can have fewer rows. */
@@ -60,8 +78,14 @@ export class BlockMaker {
     }
     this.blockRows = options.blockRows ?? guessBlockRows(source, options);
     this.numBlocks = Math.ceil(source.numRows / this.blockRows);
-    this.#cache = new PreparedRowCache(source, options.cacheMeasurements);
+    this.#cache = new PreparedRowCache(source, options.cacheBytes);
   }
+
+  get path(): string {
+    return this.source.path;
+  }
+
+  [Symbol.dispose](): void {}
 
   /**
    * The sequences of a block, in the order of training.
@@ -70,14 +94,19 @@ export class BlockMaker {
    * @param block 0..numBlocks - 1.
    * @throws {FormatError} If a row cannot be read.
    */
-  make(epoch: number, block: number): Sequence[] {
+  make(epoch: number, block: number): SequenceBlock {
     const rows = this.#rowsOf(epoch, block);
     const contexts = rows.flatMap((row) => this.#contextsOf(epoch, row));
     const choice = new RandomStream(this.options.seed, "loader/extra", epoch, block);
     const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
-    const sequences = packContexts(contexts, this.options.maxTokens, drawExtra);
+    const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
     new RandomStream(this.options.seed, "loader/sequences", epoch, block).shuffle(sequences);
-    return sequences;
+    return writeSequences(sequences, this.options.sequenceLength);
+  }
+
+  /** The last target of a sequence is one token after its last input token. */
+  get #maxTokens(): number {
+    return this.options.sequenceLength + 1;
   }
 
   #rowsOf(epoch: number, block: number): number[] {
@@ -89,7 +118,8 @@ export class BlockMaker {
   }
 
   #contextsOf(epoch: number, row: number): Context[] {
-    const { seed, sampling, maxTokens } = this.options;
+    const { seed, sampling } = this.options;
+    const maxTokens = this.#maxTokens;
     const prepared = this.#cache.get(row);
     const length = numContextsOfRow(prepared.timeS.length, sampling);
     return Array.from(
@@ -102,19 +132,19 @@ export class BlockMaker {
   #draw(row: number, random: RandomStream): Context | undefined {
     const prepared = this.#cache.get(row);
     if (prepared.timeS.length === 0) return undefined;
-    return sampleContext(prepared, this.options.maxTokens, random, this.options.sampling);
+    return sampleContext(prepared, this.#maxTokens, random, this.options.sampling);
   }
 }
 
 /** Rows of a block that together yield about {@link TOKENS_PER_BLOCK} tokens, from the sizes of some rows. */
-function guessBlockRows(source: ProbeRowSource, { maxTokens, sampling }: BlockOptions): number {
+function guessBlockRows(source: ProbeRowSource, { sequenceLength, sampling }: BlockOptions): number {
   const numProbed = Math.min(NUM_PROBED_ROWS, source.numRows);
   // A fixed seed: the size of a block must not depend on the run's.
   const order = new Permutation(source.numRows, 0, "loader/block-rows");
   let numTokens = 0;
   for (let i = 0; i < numProbed; i++) {
     const numMeasurements = source.numMeasurements(order.at(i));
-    const contextTokens = Math.min(numMeasurements * TYPICAL_MEASUREMENT_TOKENS, maxTokens);
+    const contextTokens = Math.min(numMeasurements * TYPICAL_MEASUREMENT_TOKENS, sequenceLength + 1);
     numTokens += numContextsOfRow(numMeasurements, sampling) * contextTokens;
   }
   const rows = Math.round(TOKENS_PER_BLOCK * numProbed / Math.max(1, numTokens));

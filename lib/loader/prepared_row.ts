@@ -14,6 +14,12 @@ import type { ProbeRowSource } from "./row_source.ts";
 
 const US_PER_S = 1e6;
 
+// What a prepared row takes, bytes: its typed arrays' contents for a measurement, and what V8 15 needs for a
+// short Uint8Array and for a row's objects and entry in the cache. Measured with rows of 1 to 100 measurements.
+const BYTES_PER_MEASUREMENT = 21;
+const BYTES_PER_ADDRESS = 210;
+const BYTES_PER_ROW = 1300;
+
 /** A probe row ready to be sampled; per-measurement arrays have the same length and are in time order. */
 export interface PreparedRow {
   /** Source addresses, 4 or 16 bytes, by `srcIndex`. */
@@ -50,10 +56,10 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
   };
   const prepared: PreparedRow = {
     sources: row.srcAddrs.map(parse),
-    srcIndex: row.srcIndex,
+    srcIndex: alone(row.srcIndex),
     destinations: row.dstAddrs.map(parse),
-    dstIndex: row.dstIndex,
-    rttMs: row.rttMs,
+    dstIndex: alone(row.dstIndex),
+    rttMs: alone(row.rttMs),
     timeS: row.eventTimeUs.map((timeUs) => Math.floor(timeUs / US_PER_S)),
     untimedLength: new Uint8Array(row.rttMs.length),
   };
@@ -76,17 +82,28 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
   return prepared;
 }
 
-/** Prepared rows, the most recently used ones kept up to a number of measurements in total. */
+/** The array itself if it is all of its buffer, else a copy: a row that is kept must not keep its record. */
+function alone<A extends Int32Array | Float32Array>(array: A): A {
+  return array.byteLength === array.buffer.byteLength ? array : array.slice() as A;
+}
+
+/** About how much memory a prepared row takes, bytes. */
+export function preparedRowBytes({ timeS, sources, destinations }: PreparedRow): number {
+  return BYTES_PER_ROW + BYTES_PER_ADDRESS * (sources.length + destinations.length) +
+    BYTES_PER_MEASUREMENT * timeS.length;
+}
+
+/** Prepared rows, the most recently used ones kept up to a bound on their memory. */
 export class PreparedRowCache {
   readonly #rows = new Map<number, PreparedRow>();
-  #numMeasurements = 0;
+  #sizeBytes = 0;
 
-  /** @param source The rows. @param maxMeasurements The bound; each takes about 21 bytes. */
-  constructor(readonly source: ProbeRowSource, readonly maxMeasurements: number) {}
+  /** @param source The rows. @param maxBytes The bound on the sum of {@link preparedRowBytes}. */
+  constructor(readonly source: ProbeRowSource, readonly maxBytes: number) {}
 
-  /** How many measurements are held. */
-  get numMeasurements(): number {
-    return this.#numMeasurements;
+  /** How much is held, at most the bound. */
+  get sizeBytes(): number {
+    return this.#sizeBytes;
   }
 
   /**
@@ -103,20 +120,21 @@ export class PreparedRowCache {
       return known;
     }
     const row = prepareRow(this.source.row(index), { path: this.source.path, index });
-    if (row.timeS.length <= this.maxMeasurements) {
+    const sizeBytes = preparedRowBytes(row);
+    if (sizeBytes <= this.maxBytes) {
+      this.#evict(this.maxBytes - sizeBytes);
       this.#rows.set(index, row);
-      this.#numMeasurements += row.timeS.length;
-      this.#evict();
+      this.#sizeBytes += sizeBytes;
     }
     return row;
   }
 
-  /** Drops the least recently used rows (a Map keeps the order of insertion) until the bound holds. */
-  #evict(): void {
+  /** Drops the least recently used rows (a Map keeps the order of insertion) until so much is held at most. */
+  #evict(maxBytes: number): void {
     for (const [index, row] of this.#rows) {
-      if (this.#numMeasurements <= this.maxMeasurements) return;
+      if (this.#sizeBytes <= maxBytes) return;
       this.#rows.delete(index);
-      this.#numMeasurements -= row.timeS.length;
+      this.#sizeBytes -= preparedRowBytes(row);
     }
   }
 }

@@ -147,8 +147,8 @@ Deno.test("ranks share the stream of sequences: rank r takes r, r + R, …", () 
 Deno.test("the stream of sequences does not depend on the batch size or the cache", () => {
   const whole = sequencesOf(take(open({ batchSize: 12 }), 5));
   assertEquals(sequencesOf(take(open({ batchSize: 1 }), 60)), whole);
-  assertEquals(sequencesOf(take(open({ batchSize: 12, cacheMeasurements: 0 }), 5)), whole);
-  assertEquals(sequencesOf(take(open({ batchSize: 12, cacheMeasurements: 200 }), 5)), whole);
+  assertEquals(sequencesOf(take(open({ batchSize: 12, cacheBytes: 0 }), 5)), whole);
+  assertEquals(sequencesOf(take(open({ batchSize: 12, cacheBytes: 40_000 }), 5)), whole);
 });
 
 /** The rows that measurements come from, by their source address (see synthetic_rows.ts). */

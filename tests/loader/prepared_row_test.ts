@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
-import { PreparedRowCache, prepareRow } from "../../lib/loader/prepared_row.ts";
+import { preparedRowBytes, PreparedRowCache, prepareRow } from "../../lib/loader/prepared_row.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { FormatError } from "../../lib/errors.ts";
 import { measurementLength } from "../../lib/tokens/vocab_v2.ts";
+import type { ProbeRow } from "../../lib/records/probe_row.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 
 const WHERE = { path: "rows.arrayrecord", index: 17 };
@@ -45,27 +46,74 @@ Deno.test("prepareRow() refuses a row that is none, and says where it lies", () 
   }
 });
 
+Deno.test("prepareRow() keeps nothing of the record that its arrays were cut from", () => {
+  const row = syntheticRow(1, 9, 50);
+  const record = new ArrayBuffer(100_000);
+  const within = <A extends Int32Array | Float32Array>(offset: number, array: A): A => {
+    const Type = array.constructor as new (buffer: ArrayBuffer, offset: number, length: number) => A;
+    const view = new Type(record, offset, array.length);
+    view.set(array);
+    return view;
+  };
+  const cut: ProbeRow = {
+    ...row,
+    srcIndex: within(0, row.srcIndex),
+    dstIndex: within(1000, row.dstIndex),
+    rttMs: within(2000, row.rttMs),
+  };
+  const prepared = prepareRow(cut, WHERE);
+  assertEquals(prepared, prepareRow(row, WHERE));
+  const { srcIndex, dstIndex, rttMs, timeS, untimedLength } = prepared;
+  const arrays = [srcIndex, dstIndex, rttMs, timeS, untimedLength];
+  assertEquals(arrays.reduce((sum, array) => sum + array.buffer.byteLength, 0), 21 * 50);
+});
+
 Deno.test("PreparedRowCache reads a row once while it holds it, and never holds more than its bound", () => {
-  const rows = [3, 4, 5, 100].map((numMeasurements, i) => syntheticRow(1, i, numMeasurements));
+  const rows = [3, 4, 5, 10_000].map((numMeasurements, i) => syntheticRow(1, i, numMeasurements));
   const source = new MemoryRowSource(rows);
   const reads: number[] = [];
   const read = source.row.bind(source);
   source.row = (index) => (reads.push(index), read(index));
-  const cache = new PreparedRowCache(source, 10);
+  const sizes = rows.map((row, index) => preparedRowBytes(prepareRow(row, { path: "", index })));
+  // Rows 0 and 2 fit together, with no byte to spare.
+  const maxBytes = sizes[0] + sizes[2];
+  const cache = new PreparedRowCache(source, maxBytes);
   const get = (index: number) => {
     assertEquals(cache.get(index).timeS.length, rows[index].rttMs.length);
-    assert(cache.numMeasurements <= 10);
+    assert(cache.sizeBytes <= maxBytes);
   };
   for (const index of [0, 1, 0, 1]) get(index);
   assertEquals(reads, [0, 1]);
   get(0);
   get(2);
-  // 3 + 4 + 5 is above 10: row 1 was used longest ago.
+  // Row 1 was used longest ago.
   get(0);
   assertEquals(reads, [0, 1, 2]);
+  assertEquals(cache.sizeBytes, maxBytes);
   get(1);
   assertEquals(reads, [0, 1, 2, 1]);
   get(3);
   get(3);
   assertEquals(reads, [0, 1, 2, 1, 3, 3]);
+});
+
+Deno.test("PreparedRowCache counts rows and addresses, not only measurements", () => {
+  // One measurement a row: the typed arrays' contents are a hundredth of what such a row takes.
+  const source = new MemoryRowSource(Array.from({ length: 2000 }, (_, i) => syntheticRow(1, i, 1)));
+  const cache = new PreparedRowCache(source, 1e6);
+  for (let index = 0; index < 2000; index++) cache.get(index);
+  assert(cache.sizeBytes > 0.99e6 && cache.sizeBytes <= 1e6);
+  let numKept = 0;
+  source.row = () => {
+    throw new Error("read again");
+  };
+  for (; numKept < 2000; numKept++) {
+    try {
+      cache.get(1999 - numKept);
+    } catch {
+      break;
+    }
+  }
+  const [bytesOfRow, addresses] = [1300 + 21, 210 * 10];
+  assertEquals(numKept, Math.floor(1e6 / (bytesOfRow + addresses)));
 });
