@@ -46,6 +46,21 @@ export {
   VOCAB_SIZE,
 } from "./lib/tokens/vocab_v2.ts";
 
+export {
+  type Block,
+  blockOrder,
+  clippedRtt,
+  type DecodedWholeMeasurement,
+  decodeWholeMeasurements,
+  FIXED_RTT,
+  FLOAT64_RTT,
+  LOG_RTT,
+  type RttEncoding,
+  type RttEncodingName,
+  type WholeMeasurement,
+  WholeMeasurementWriter,
+} from "./lib/tokens/vocab_v1.ts";
+
 export { ArrayRecordReader, type ArrayRecordReaderOptions } from "./lib/records/array_record_reader.ts";
 export { ArrayRecordWriter, type ArrayRecordWriterOptions } from "./lib/records/array_record_writer.ts";
 export type { Compression } from "./lib/records/riegeli_chunks.ts";

@@ -1,0 +1,144 @@
+/**
+ * Writes measurements in vocabulary v1. Roles, blocks and lengths: grammar_v1.ts.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { RandomStream } from "../random/philox.ts";
+import {
+  type Block,
+  BLOCKS,
+  BYTE_BASE,
+  DEST_IP_START,
+  ERROR_COUNT_START,
+  IPV4_START,
+  IPV6_START,
+  MAX_ERROR_COUNT,
+  MAX_SIZE_BYTES,
+  MEASUREMENT_START,
+  measurementLength,
+  MSM_ID_START,
+  RTT_START,
+  SIZE_START,
+  SRC_IP_START,
+  TIMESTAMP_START,
+  type WholeMeasurement,
+} from "./grammar_v1.ts";
+import { RTT_BYTES, type RttEncoding } from "./rtt_encoding.ts";
+
+const TWO_32 = 2 ** 32;
+
+/**
+ * The order in which a measurement's blocks are written: a uniformly random one that depends on the measurement
+ * alone, so any part of the data can be made again by itself.
+ *
+ * @param msmId Measurement id, an integer of at most 53 bits.
+ * @param eventTimeUs When, microseconds since 1970.
+ */
+export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
+  const timeHigh = Math.floor(eventTimeUs / TWO_32);
+  const random = new RandomStream(
+    Math.abs(msmId),
+    "tokens/v1/order",
+    timeHigh >>> 0,
+    eventTimeUs - timeHigh * TWO_32,
+    msmId < 0 ? 1 : 0,
+  );
+  const order = [...BLOCKS];
+  random.shuffle(order);
+  return order;
+}
+
+/** Writes measurements one after another into an array. */
+export class WholeMeasurementWriter {
+  /** Index of the next token in the array. */
+  at = 0;
+  readonly #number = new DataView(new ArrayBuffer(RTT_BYTES));
+
+  /**
+   * Begins at the start of the array.
+   *
+   * @param out Where the tokens go; nothing is written beyond its end.
+   * @param rttEncoding How RTTs are written.
+   */
+  constructor(readonly out: Uint16Array, readonly rttEncoding: RttEncoding) {}
+
+  /**
+   * Writes a measurement.
+   *
+   * @param measurement The measurement.
+   * @param order Its blocks, each once, such as {@link blockOrder} gives.
+   * @returns Number of tokens written.
+   * @throws {RangeError} If the array is full or a value has no tokens; nothing counts as written then.
+   */
+  write(measurement: WholeMeasurement, order: readonly Block[]): number {
+    const start = this.at;
+    const length = measurementLength(measurement);
+    if (start + length > this.out.length) {
+      throw new RangeError(
+        `Cannot write a measurement of ${length} tokens: found room for ${this.out.length - start}`,
+      );
+    }
+    try {
+      this.out[this.at++] = MEASUREMENT_START;
+      for (const block of order) this.#writeBlock(block, measurement);
+    } catch (error) {
+      this.at = start;
+      throw error;
+    }
+    ensure(this.at - start === length, `the order ${order} gave ${this.at - start} of ${length} tokens`);
+    return length;
+  }
+
+  #writeBlock(block: Block, measurement: WholeMeasurement): void {
+    switch (block) {
+      case "source":
+        return this.#writeAddress(SRC_IP_START, measurement.source);
+      case "destination":
+        return this.#writeAddress(DEST_IP_START, measurement.destination);
+      case "rtt":
+        this.rttEncoding.encode(measurement.rttMs, this.#number);
+        return this.#writeNumber(RTT_START, RTT_BYTES);
+      case "size":
+        requireInteger("packet size", measurement.sizeBytes, 0, MAX_SIZE_BYTES);
+        this.#number.setUint16(0, measurement.sizeBytes);
+        return this.#writeNumber(SIZE_START, 2);
+      case "errorCount":
+        requireInteger("error count", measurement.packetErrorCount, 0, MAX_ERROR_COUNT);
+        this.#number.setUint8(0, measurement.packetErrorCount);
+        return this.#writeNumber(ERROR_COUNT_START, 1);
+      case "time":
+        return this.#writeInt64(TIMESTAMP_START, "time", measurement.timeS);
+      case "msmId":
+        return this.#writeInt64(MSM_ID_START, "measurement id", measurement.msmId);
+    }
+  }
+
+  #writeAddress(role: number, bytes: Uint8Array): void {
+    if (bytes.length !== 4 && bytes.length !== 16) {
+      throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, 4 or 16 were wanted`);
+    }
+    this.out[this.at++] = role;
+    this.out[this.at++] = bytes.length === 4 ? IPV4_START : IPV6_START;
+    for (let i = 0; i < bytes.length; i++) this.out[this.at++] = BYTE_BASE + bytes[i];
+  }
+
+  #writeInt64(role: number, name: string, value: number): void {
+    requireInteger(name, value, Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER);
+    const high = Math.floor(value / TWO_32);
+    this.#number.setInt32(0, high);
+    this.#number.setUint32(4, value - high * TWO_32);
+    this.#writeNumber(role, 8);
+  }
+
+  /** Writes a role and the first bytes of the number. */
+  #writeNumber(role: number, numBytes: number): void {
+    this.out[this.at++] = role;
+    for (let i = 0; i < numBytes; i++) this.out[this.at++] = BYTE_BASE + this.#number.getUint8(i);
+  }
+}
+
+function requireInteger(name: string, value: number, low: number, high: number): void {
+  if (Number.isInteger(value) && value >= low && value <= high) return;
+  throw new RangeError(`Cannot write the ${name} ${value}: an integer in ${low}..${high} was wanted`);
+}
