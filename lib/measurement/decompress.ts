@@ -6,13 +6,11 @@
  */
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-// @ts-types="./unbzip2_stream.d.ts"
-import unbzip2Stream from "unbzip2-stream";
 import { explainFileError, FormatError } from "../errors.ts";
+import { decompressBzip2 } from "./bzip2_blocks.ts";
 import { decompressZstd } from "./zstd_frames.ts";
 
 const CHUNK_BYTES = 1 << 18;
-const BZIP2_CHUNK_BYTES = 1 << 16;
 
 /** The name that stands for standard input. */
 export const STANDARD_INPUT = "-";
@@ -90,36 +88,6 @@ async function* decompressGzip(
       : `the gzip data is damaged (${error.message})`;
     throw new FormatError(`${what}; fetch the file again`, { path, offsetBytes, cause: error });
   }
-}
-
-async function* decompressBzip2(
-  chunks: AsyncGenerator<Uint8Array>,
-  path: string,
-): AsyncGenerator<Uint8Array> {
-  const stream = unbzip2Stream();
-  let text: Uint8Array[] = [];
-  let offsetBytes = 0;
-  let isAtEnd = false;
-  stream.on("data", (bytes) => text.push(bytes));
-  stream.on("error", (error) => {
-    const isTruncated = isAtEnd && (error instanceof TypeError || /prematurely/.test(error.message));
-    const what = isTruncated
-      ? "the bzip2 data ends too early, the file is truncated"
-      : `the bzip2 data is damaged (${error.message})`;
-    throw new FormatError(`${what}; fetch the file again`, { path, offsetBytes, cause: error });
-  });
-  for await (const chunk of chunks) {
-    for (let from = 0; from < chunk.length; from += BZIP2_CHUNK_BYTES) {
-      const part = chunk.subarray(from, from + BZIP2_CHUNK_BYTES);
-      stream.write(part);
-      offsetBytes += part.length;
-      yield* text;
-      text = [];
-    }
-  }
-  isAtEnd = true;
-  stream.end();
-  yield* text;
 }
 
 async function* readRaw(path: string, onBytes?: (numBytes: number) => void): AsyncGenerator<Uint8Array> {

@@ -109,3 +109,31 @@ Deno.test("openInput() names a file that is not there, and reads an empty one as
     Deno.writeFileSync(`${folder}/empty`, new Uint8Array(0));
     assertEquals((await read(`${folder}/empty`)).bytes.length, 0);
   }));
+
+/** 150 million spaces, compressed with libbzip2 1.0.8 at block size 9: 152 bytes, a block of text is 46 MB. */
+const BZIP2_BOMB = Uint8Array.fromBase64(
+  "QlpoOTFBWSZTWbUiZb8BX44QAMAAAAggADCATUZCoCWpCoCXMUFZJlNZtSJlvwFfjhAAwAAACCAAMIBNRkKgJakKgJcxQVkmU1m1ImW/" +
+    "AV+OEADAAAAIIAAwgE1GQqAlqQqAlzFBWSZTWVoQ6lUAXjoUAMAAAIAACCAAMMwJqmmpCoLakhUF4u5IpwoSCbnTRSA=",
+);
+
+Deno.test("openInput() hands out a bzip2 file that grows a millionfold in small pieces", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/f`;
+    Deno.writeFileSync(path, join(BZIP2_BOMB, BZIP2));
+    let numBytes = 0;
+    let numPieces = 0;
+    let last = new Uint8Array(0);
+    const before = Deno.memoryUsage();
+    let mostBytes = 0;
+    for await (const piece of (await openInput(path)).chunks) {
+      assert(piece.length <= 1 << 18, `a piece of ${piece.length} bytes`);
+      numBytes += piece.length;
+      last = new Uint8Array(piece);
+      if (numPieces++ % 100 !== 0) continue;
+      const { heapTotal, external } = Deno.memoryUsage();
+      mostBytes = Math.max(mostBytes, heapTotal + external - before.heapTotal - before.external);
+    }
+    assertEquals(numBytes, 150_000_000 + "hello bzip2\n".length);
+    assertEquals(new TextDecoder().decode(last), "hello bzip2\n");
+    assert(mostBytes < 400e6, `${mostBytes} bytes of memory`);
+  }));
