@@ -1,12 +1,12 @@
 /**
  * The four ways in which vocabulary v1 writes an RTT into its block of 8 bytes, big-endian.
  *
- * | name      | the 8 bytes                                                | no reply         | error               |
- * | --------- | ---------------------------------------------------------- | ---------------- | ------------------- |
- * | `float64` | IEEE 754 bits of the milliseconds                          | -1.0, as in files | none                |
- * | `fixed`   | whole microseconds, rounded, u64                           | all bits 1       | 0.5 µs              |
- * | `log`     | u16: one of 65,535 buckets, log-spaced from 1 µs to 1000 s | code 65,535      | 0.016 % (see there) |
- * | `clipped` | as `fixed`, at most the given clip                         | all bits 1       | 0.5 µs up to the clip |
+ * | name      | the 8 bytes                                                | no reply    | error                 |
+ * | --------- | ---------------------------------------------------------- | ----------- | --------------------- |
+ * | `float64` | IEEE 754 bits of the milliseconds                          | -1.0        | none                  |
+ * | `fixed`   | whole microseconds, rounded, u64                           | all bits 1  | 0.5 µs                |
+ * | `log`     | u16: one of 65,535 buckets, log-spaced from 1 µs to 1000 s | code 65,535 | 0.016 % within these  |
+ * | `clipped` | as `fixed`, at most the given clip                         | all bits 1  | 0.5 µs up to the clip |
  *
  * All keep the width, so a measurement's length does not depend on the encoding. An encoder makes one form for
  * each value and a decoder takes no other. Design 02-formats, 2.4; where that names no mark for a failed
@@ -16,15 +16,16 @@
  */
 
 /** Names of the encodings. */
-export const RTT_ENCODING_NAMES = ["float64", "fixed", "log", "clipped"] as const;
+export const RTT_ENCODING_NAMES: readonly RttEncodingName[] = ["float64", "fixed", "log", "clipped"];
 /** One of the encodings. */
-export type RttEncodingName = (typeof RTT_ENCODING_NAMES)[number];
+export type RttEncodingName = "float64" | "fixed" | "log" | "clipped";
 
 /** Bytes of an RTT. */
 export const RTT_BYTES = 8;
 
 /** Turns RTTs into 8 bytes and back. */
 export interface RttEncoding {
+  /** Its name. */
   readonly name: RttEncodingName;
   /** The clip in microseconds, for `clipped`. */
   readonly clipUs?: number;

@@ -177,7 +177,7 @@ Deno.test("decodeWholeMeasurements() names the position and what was wanted", ()
   fails(3, 266, 3, "found unknown token 266, a byte was wanted");
   fails(14, BYTE_BASE + 255, 14, "found the bytes 255 73 0 0 0 0 0 0, an RTT of the encoding float64");
   fails(14, BYTE_BASE + 1, 14, "an RTT of the encoding log was wanted", LOG_RTT);
-  fails(28, BYTE_BASE + 1, 28, "found a time of 72057595787927936, one of at most 53 bits was wanted");
+  fails(28, BYTE_BASE + 1, 28, "found a time of 72057595787927940, one of at most 53 bits was wanted");
 });
 
 Deno.test("WholeMeasurementWriter refuses values without tokens and leaves no trace of them", () => {
