@@ -40,6 +40,8 @@ export interface DataPage {
   numNulls: number;
   /** Definition levels in the hybrid encoding; none for a column that is required. */
   levels?: Uint8Array;
+  /** For a column of lists: how many values all of them have, and their repetition levels in the hybrid encoding. */
+  lists?: { numValues: number; repetitionLevels: Uint8Array };
 }
 
 /**
@@ -65,25 +67,28 @@ export function writeDictionaryPage(sink: PageSink, bytes: Uint8Array, numValues
  * @returns Size with header before compression, bytes.
  */
 export function writeDataPage(sink: PageSink, page: DataPage): number {
-  const { bytes, encoding, numRows, numNulls, levels = NO_LEVELS } = page;
+  const { bytes, encoding, numRows, numNulls, levels = NO_LEVELS, lists } = page;
+  const repetitionLevels = lists?.repetitionLevels ?? NO_LEVELS;
+  const levelBytes = repetitionLevels.length + levels.length;
   const compressed = compress(bytes);
   const header = new HeaderWriter(
     PAGE_TYPE.dataV2,
-    levels.length + bytes.length,
-    levels.length + compressed.length,
+    levelBytes + bytes.length,
+    levelBytes + compressed.length,
   );
   const headerBytes = header.end(HEADER_FIELD.dataV2, [
-    numRows, // values, the nulls among them
+    lists?.numValues ?? numRows, // values, the nulls among them
     numNulls,
     numRows,
     WRITTEN_ENCODING[encoding],
     levels.length,
-    0, // bytes of repetition levels
+    repetitionLevels.length,
   ]);
   sink.appendBytes(headerBytes);
+  if (repetitionLevels.length > 0) sink.appendBytes(repetitionLevels);
   if (levels.length > 0) sink.appendBytes(levels);
   sink.appendBytes(compressed);
-  return headerBytes.length + levels.length + bytes.length;
+  return headerBytes.length + levelBytes + bytes.length;
 }
 
 const ZSTD_OPTIONS = {
