@@ -215,6 +215,8 @@ function skipElement(schema: SchemaElement[], at: number): number {
 
 function asFormatError(error: unknown, path: string, what: string): UserError {
   if (error instanceof UserError) return error;
-  const message = error instanceof Error ? error.message : String(error);
+  // The decoder takes what it reads for well-formed: a TypeError says how it stumbled, not what is wrong.
+  const isClear = error instanceof Error && !(error instanceof TypeError);
+  const message = isClear ? error.message : "a field is missing or of another type";
   return new FormatError(`${what} (${message}); fetch or make it again`, { path, cause: error });
 }

@@ -1,0 +1,192 @@
+/**
+ * The formats that are fuzzed: good files of each, and the readers that the stages use.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import type { SchemaElement } from "hyparquet";
+import { parquetWriteBuffer } from "hyparquet-writer";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { FormatError } from "../../lib/errors.ts";
+import { importAtlas } from "../../lib/measurement/atlas_import.ts";
+import { openInput } from "../../lib/measurement/decompress.ts";
+import { readMeasurements } from "../../lib/measurement/parquet_reader.ts";
+import { RejectLog } from "../../lib/measurement/rejects.ts";
+import { ArrayRecordReader } from "../../lib/records/array_record_reader.ts";
+import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
+import { decodeProbeRow, decodeProbeRowHeader, encodeProbeRow } from "../../lib/records/probe_row.ts";
+import { syntheticRows } from "../loader/synthetic_rows.ts";
+import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
+
+/** Names of the formats. */
+export const FORMATS = [
+  "parquet",
+  "json",
+  "json.gz",
+  "json.bz2",
+  "json.zst",
+  "arrayrecord",
+  "probe-row",
+] as const;
+/** One of {@link FORMATS}. */
+export type FormatName = typeof FORMATS[number];
+
+/** What a reader made of a file. */
+export interface Reading {
+  /** Rows or records that were read. */
+  numRead: number;
+  /** Rows that were rejected and counted, or chunks that were skipped and counted. */
+  numRejected: number;
+}
+
+/** A format: good files, and how its files are read. */
+export interface Format {
+  /** Makes good files in the folder; returns their bytes. */
+  makeFiles(folder: string): Promise<Uint8Array[]>;
+  /** Whether every damage can be seen, because checksums cover every byte. */
+  seesEverything?: boolean;
+  /** Reads a file to its end. @throws {UserError} If it is damaged. */
+  read(path: string): Promise<Reading>;
+}
+
+/** `atlas.jsonl.bz2`: 400 invented ping results, compressed with libbzip2 1.0.8 at block size 1. */
+const ATLAS_BZIP2 = new URL("atlas.jsonl.bz2", import.meta.url);
+
+/** The formats by their names. */
+export const FORMAT: Record<FormatName, Format> = {
+  "parquet": { makeFiles: makeParquetFiles, read: readParquet },
+  "json": { makeFiles: makeJsonFiles, read: readJson },
+  "json.gz": { makeFiles: compressed((text) => gzipSync(text)), read: readJson },
+  "json.bz2": { makeFiles: () => Promise.resolve([Deno.readFileSync(ATLAS_BZIP2)]), read: readJson },
+  "json.zst": { makeFiles: compressed((text) => zstdCompressSync(text)), read: readJson },
+  "arrayrecord": { makeFiles: makeArrayRecordFiles, read: readArrayRecord, seesEverything: true },
+  // The content of a record is damaged and the container around it whole: only the decoder of rows can see it.
+  "probe-row": { makeFiles: makeProbeRows, read: readProbeRow },
+};
+
+function makeParquetFiles(folder: string): Promise<Uint8Array[]> {
+  const path = join(folder, "good.parquet");
+  const batch = sampleBatch({ numRows: 400, numBad: 3 });
+  writeParquet(path, batch);
+  const element = (name: string, more: Partial<SchemaElement>) =>
+    ({ name, repetition_type: "OPTIONAL", ...more }) as SchemaElement;
+  const schema = [
+    { name: "root", num_children: 5 } as SchemaElement,
+    element("event_time", { type: "INT64" }),
+    element("src_addr", { type: "BYTE_ARRAY", converted_type: "UTF8" }),
+    element("dst_addr", { type: "BYTE_ARRAY", converted_type: "UTF8" }),
+    element("rtt", { type: "DOUBLE" }),
+    element("msm_id", { type: "INT32" }),
+  ];
+  const columnData = [
+    { name: "event_time", data: Array.from(batch.eventTimeUs, (us) => BigInt(us / 1e6)) },
+    { name: "src_addr", data: batch.srcAddr.map((text, row) => row % 50 === 7 ? null : text) },
+    { name: "dst_addr", data: batch.dstAddr },
+    { name: "rtt", data: Array.from(batch.rttMs) },
+    { name: "msm_id", data: Array.from(batch.msmId ?? []) },
+  ];
+  const foreign = (["SNAPPY", "UNCOMPRESSED"] as const).map((codec) =>
+    new Uint8Array(parquetWriteBuffer({ columnData, schema, codec, rowGroupSize: 150 }))
+  );
+  return Promise.resolve([Deno.readFileSync(path), ...foreign]);
+}
+
+async function readParquet(path: string): Promise<Reading> {
+  const rejects = new RejectLog();
+  let numRead = 0;
+  for await (const batch of readMeasurements([path], { rejects })) numRead += batch.numRows;
+  return { numRead, numRejected: rejects.total };
+}
+
+async function atlasText(): Promise<Uint8Array> {
+  const { chunks } = await openInput(new URL(ATLAS_BZIP2).pathname);
+  return new Uint8Array(await new Blob(await Array.fromAsync(chunks) as BlobPart[]).arrayBuffer());
+}
+
+/** JSON lines, one array, and lists nested in objects. */
+async function makeJsonFiles(): Promise<Uint8Array[]> {
+  const lines = await atlasText();
+  const texts = new TextDecoder().decode(lines).trim().split("\n");
+  const encoder = new TextEncoder();
+  return [
+    lines,
+    encoder.encode(`[${texts.join(",\n")}]`),
+    encoder.encode(`{"results":{"4":[${texts.slice(0, 99).join()}],"6":[${texts.slice(99).join()}]}}`),
+  ];
+}
+
+function compressed(compress: (text: Uint8Array) => Uint8Array): () => Promise<Uint8Array[]> {
+  return async () => (await makeJsonFiles()).slice(0, 2).map((text) => new Uint8Array(compress(text)));
+}
+
+async function readJson(path: string): Promise<Reading> {
+  const output = `${path}.out.parquet`;
+  const { rows, rejected } = await importAtlas([path], output, {
+    source: "auto",
+    rtt: "mean",
+    maxRejectRatio: 1,
+    memoryLimitBytes: 1e9,
+    rejectsPath: `${path}.rejects.jsonl`,
+  });
+  return { numRead: rows, numRejected: Object.values(rejected).reduce((sum, count) => sum + count, 0) };
+}
+
+async function makeArrayRecordFiles(folder: string): Promise<Uint8Array[]> {
+  const files: Uint8Array[] = [];
+  for (
+    const options of [
+      { compression: "none", groupSize: 1 },
+      { compression: "zstd", groupSize: 4 },
+      { compression: "brotli", groupSize: 1 },
+    ] as const
+  ) {
+    const path = join(folder, "good.arrayrecord");
+    const writer = await ArrayRecordWriter.create(path, options);
+    for (const row of syntheticRows(1, 12, 40)) writer.write(encodeProbeRow(row));
+    writer.close();
+    files.push(Deno.readFileSync(path));
+  }
+  return files;
+}
+
+/** Reads strictly, which must fail, and with `onCorrupt: "skip"`, which must count what it leaves out. */
+async function readArrayRecord(path: string): Promise<Reading> {
+  try {
+    return await readRecords(path, "error");
+  } catch (strict) {
+    if (!(strict instanceof FormatError)) throw strict;
+    let lenient: Reading;
+    try {
+      lenient = await readRecords(path, "skip");
+    } catch (error) {
+      if (error instanceof FormatError) throw strict;
+      throw error;
+    }
+    if (lenient.numRejected === 0) {
+      throw new Error(`skipping counts nothing where strict reading says: ${strict.message}`);
+    }
+    return lenient;
+  }
+}
+
+async function readRecords(path: string, onCorrupt: "error" | "skip"): Promise<Reading> {
+  using reader = await ArrayRecordReader.open(path, { onCorrupt });
+  let numRead = 0;
+  for (const record of reader) {
+    decodeProbeRow(record, { path, place: `record ${numRead}` });
+    numRead++;
+  }
+  return { numRead, numRejected: reader.numCorruptChunks };
+}
+
+function makeProbeRows(): Promise<Uint8Array[]> {
+  return Promise.resolve(syntheticRows(2, 6, 60).map((row) => encodeProbeRow(row)));
+}
+
+/** Decodes a probe row as training (the header first) and inspection do. */
+function readProbeRow(path: string): Promise<Reading> {
+  const record = Deno.readFileSync(path);
+  const where = { path, place: "record 0" };
+  decodeProbeRowHeader(record, where);
+  return Promise.resolve({ numRead: decodeProbeRow(record, where).rttMs.length, numRejected: 0 });
+}

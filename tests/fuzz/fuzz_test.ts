@@ -1,0 +1,53 @@
+/** A small part of `deno task fuzz` with a fixed seed, for every test run. */
+import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { RandomStream } from "../../lib/random/philox.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { FORMATS } from "./formats.ts";
+import { mutate } from "./mutate.ts";
+import { BOUNDS, type Bounds, fuzzFormat } from "./supervise.ts";
+
+const NUM_FILES = 60;
+
+for (const format of FORMATS) {
+  Deno.test(`damaged files are refused in one clear line, or what is bad is counted (${format})`, async () => {
+    using folder = new TemporaryFolder();
+    const options = { seed: 2026, from: 0, count: NUM_FILES, folder: folder.path };
+    const { numCases, counts, faults } = await fuzzFormat(format, options);
+    assertEquals(faults, []);
+    assertEquals(numCases, NUM_FILES);
+    assert(counts.error >= NUM_FILES / 4, `only ${counts.error} of ${NUM_FILES} files were refused`);
+  });
+}
+
+Deno.test("fuzzFormat() ends a reader that takes too long or too much memory, and goes on", async () => {
+  using folder = new TemporaryFolder();
+  const worker = folder.at("worker.ts");
+  const faultsOf = async (code: string, bounds: Bounds) => {
+    Deno.writeTextFileSync(worker, `console.log(JSON.stringify({ index: Number(Deno.args[2]) }));${code}`);
+    const options = { seed: 0, from: 3, count: 2, folder: folder.path, bounds, worker };
+    const { faults } = await fuzzFormat("json", options);
+    assertEquals(faults.map(({ index }) => index), [3, 4]);
+    return faults.map(({ message }) => message);
+  };
+  const hanging = await faultsOf("while (true);", { seconds: 0.5, memoryBytes: 4e9 });
+  assertEquals(hanging, new Array(2).fill("it hangs: no end after 0.5 s"));
+  const broken = await faultsOf("Deno.exit(3);", BOUNDS);
+  assertEquals(broken, new Array(2).fill("the process ended with 3: "));
+  if (Deno.build.os !== "linux") return;
+  const greedy = "const all = []; while (all.length < 150) all.push(new Uint8Array(1e7).fill(1));";
+  const large = await faultsOf(greedy, { seconds: 20, memoryBytes: 1e9 });
+  for (const message of large) assertStringIncludes(message, "Array buffer allocation failed");
+});
+
+Deno.test("mutate() changes a file, in the same way for the same stream", () => {
+  const bytes = Uint8Array.from({ length: 3000 }, (_, i) => i);
+  const seen = new Set<string>();
+  for (let i = 0; i < 200; i++) {
+    const first = mutate(bytes, new RandomStream(1, "mutate", i));
+    assertNotEquals(first.bytes, bytes);
+    assertEquals(mutate(bytes, new RandomStream(1, "mutate", i)), first);
+    first.name.split("+").forEach((name) => seen.add(name));
+  }
+  assertEquals(seen.size, 8);
+  assertEquals(bytes[2999], 2999 & 255);
+});

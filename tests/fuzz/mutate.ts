@@ -1,0 +1,92 @@
+/**
+ * Damage to a file as storage and networks do it, and as somebody with ill intent does: bits flipped, bytes
+ * overwritten, stretches cut out, doubled or put in, the end cut off or extended.
+ *
+ * @module
+ */
+import type { RandomStream } from "../../lib/random/philox.ts";
+
+/** Numbers that formats trip over: signs, lengths, varints without end. */
+const AWKWARD_BYTES = [0x00, 0x01, 0x7f, 0x80, 0xff];
+/** Where a file says of what it consists: its first and its last bytes. */
+const EDGE_BYTES = 256;
+const MAX_STRETCH_BYTES = 600;
+
+type Mutation = (bytes: Uint8Array, random: RandomStream) => Uint8Array;
+
+const MUTATIONS: Record<string, Mutation> = {
+  flip(bytes, random) {
+    const changed = bytes.slice();
+    for (let n = 1 + random.below(3); n > 0; n--) changed[place(bytes, random)] ^= 1 << random.below(8);
+    return changed;
+  },
+  overwrite(bytes, random) {
+    const changed = bytes.slice();
+    const at = place(bytes, random);
+    const value = () =>
+      random.below(2) === 0 ? AWKWARD_BYTES[random.below(AWKWARD_BYTES.length)] : random.below(256);
+    for (let i = at; i < Math.min(bytes.length, at + 1 + random.below(9)); i++) changed[i] = value();
+    return changed;
+  },
+  zero(bytes, random) {
+    const at = place(bytes, random);
+    return bytes.slice().fill(0, at, at + 1 + random.below(MAX_STRETCH_BYTES));
+  },
+  cut: (bytes, random) =>
+    bytes.slice(0, random.below(2) === 0 ? place(bytes, random) : random.below(bytes.length)),
+  remove(bytes, random) {
+    const at = place(bytes, random);
+    return join(bytes.subarray(0, at), bytes.subarray(at + 1 + random.below(MAX_STRETCH_BYTES)));
+  },
+  double(bytes, random) {
+    const at = place(bytes, random);
+    return join(bytes.subarray(0, at + 1 + random.below(MAX_STRETCH_BYTES)), bytes.subarray(at));
+  },
+  insert(bytes, random) {
+    const at = place(bytes, random);
+    return join(bytes.subarray(0, at), noise(random), bytes.subarray(at));
+  },
+  extend: (bytes, random) =>
+    join(bytes, random.below(2) === 0 ? noise(random) : bytes.subarray(place(bytes, random))),
+};
+const NAMES = Object.keys(MUTATIONS);
+
+/**
+ * Damages a file, mostly once, sometimes twice.
+ *
+ * @returns What was done, and the damaged bytes; they differ from the original.
+ */
+export function mutate(bytes: Uint8Array, random: RandomStream): { name: string; bytes: Uint8Array } {
+  const names: string[] = [];
+  let changed = bytes;
+  do {
+    const name = NAMES[random.below(NAMES.length)];
+    names.push(name);
+    changed = changed.length === 0 ? noise(random) : MUTATIONS[name](changed, random);
+  } while (isEqual(changed, bytes) || random.below(4) === 0);
+  return { name: names.join("+"), bytes: changed };
+}
+
+/** A position: in half of the cases near the start or the end, where the structure is. */
+function place({ length }: Uint8Array, random: RandomStream): number {
+  const near = random.below(Math.min(length, EDGE_BYTES));
+  return [near, length - 1 - near, random.below(length), random.below(length)][random.below(4)];
+}
+
+function noise(random: RandomStream): Uint8Array {
+  return Uint8Array.from({ length: 1 + random.below(MAX_STRETCH_BYTES) }, () => random.below(256));
+}
+
+function join(...parts: Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    joined.set(part, at);
+    at += part.length;
+  }
+  return joined;
+}
+
+function isEqual(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

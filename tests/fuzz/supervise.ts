@@ -1,0 +1,132 @@
+/**
+ * Runs the reading of damaged files under bounds on time and memory, and sums up how the cases ended.
+ *
+ * @module
+ */
+import { fromFileUrl } from "@std/path";
+import type { FormatName } from "./formats.ts";
+import type { Outcome } from "./worker.ts";
+
+/** Bounds on one case. */
+export interface Bounds {
+  /** Time for one file, s. */
+  seconds: number;
+  /** Memory of the whole process, its own and writable, bytes (RLIMIT_DATA, getrlimit(2)). */
+  memoryBytes: number;
+}
+
+/** The bounds of the suite: files of some 10 to 200 KB must be read or refused within these. */
+export const BOUNDS: Bounds = { seconds: 20, memoryBytes: 1.2e9 };
+
+const WORKER = fromFileUrl(new URL("worker.ts", import.meta.url));
+
+/** How the cases of a format ended. */
+export interface Summary {
+  format: FormatName;
+  numCases: number;
+  counts: Record<Outcome["kind"], number>;
+  /** The cases that ended otherwise than they may. */
+  faults: Outcome[];
+  /** Error messages without numbers and paths, and how often each was given. */
+  messages: Map<string, number>;
+  peakBytes: number;
+}
+
+/**
+ * Reads `count` damaged files of a format.
+ *
+ * @param options `seed` and `from` choose the cases; `folder` is for their files;
+ *   `worker` is the script that reads them (default: worker.ts).
+ */
+export async function fuzzFormat(
+  format: FormatName,
+  options: { seed: number; from: number; count: number; folder: string; bounds?: Bounds; worker?: string },
+): Promise<Summary> {
+  const { seed, from, count, folder, bounds = BOUNDS, worker = WORKER } = options;
+  const summary: Summary = {
+    format,
+    numCases: 0,
+    counts: { error: 0, rejected: 0, read: 0, fault: 0 },
+    faults: [],
+    messages: new Map(),
+    peakBytes: 0,
+  };
+  let next = from;
+  while (next < from + count) {
+    const args = [worker, format, String(seed), String(next), String(from + count), folder];
+    next = await runWorker(args, bounds, (outcome) => add(summary, outcome));
+  }
+  return summary;
+}
+
+/** Runs one worker to its end or until it has to be ended. @returns The next case. */
+async function runWorker(args: string[], bounds: Bounds, take: (outcome: Outcome) => void): Promise<number> {
+  const command = [Deno.execPath(), "run", "--no-prompt", "--allow-read", "--allow-write", ...args];
+  // Deno may not look at the memory of another process; the system bounds it (on macOS it does not).
+  const limit = `ulimit -d ${Math.round(bounds.memoryBytes / 1024)} && exec "$0" "$@"`;
+  const [program, ...rest] = Deno.build.os === "windows" ? command : ["sh", "-c", limit, ...command];
+  const child = new Deno.Command(program, {
+    args: rest,
+    stdout: "piped",
+    stderr: "piped",
+  }).spawn();
+  const watch = new Watch(child, bounds.seconds);
+  const stderr = new Response(child.stderr).text();
+  let running: Outcome | undefined;
+  let next = Number(args[3]);
+  let text = "";
+  for await (const piece of child.stdout.pipeThrough(new TextDecoderStream())) {
+    const lines = (text + piece).split("\n");
+    text = lines.pop() ?? "";
+    for (const line of lines) {
+      const outcome: Outcome = JSON.parse(line);
+      next = outcome.index + 1;
+      watch.restart();
+      if (outcome.kind) take(outcome);
+      running = outcome.kind ? undefined : outcome;
+    }
+  }
+  const { code } = await child.status;
+  const why = watch.close();
+  if (code === 0) return next;
+  const message = why ?? `the process ended with ${code}: ${(await stderr).slice(0, 2000)}`;
+  if (!running) throw new Error(`The worker failed outside of a case: ${message}`);
+  take({ ...running, kind: "fault", message, rssBytes: 0 });
+  return next;
+}
+
+/** Ends a process that takes too long for a case. */
+class Watch {
+  #startMs = performance.now();
+  #why: string | undefined;
+  readonly #timer: ReturnType<typeof setInterval>;
+
+  constructor(child: Deno.ChildProcess, seconds: number) {
+    this.#timer = setInterval(() => {
+      if (performance.now() - this.#startMs <= seconds * 1000) return;
+      this.#why ??= `it hangs: no end after ${seconds} s`;
+      try {
+        child.kill("SIGKILL");
+      } catch { /* it has ended */ }
+    }, 50);
+  }
+
+  restart(): void {
+    this.#startMs = performance.now();
+  }
+
+  close(): string | undefined {
+    clearInterval(this.#timer);
+    return this.#why;
+  }
+}
+
+function add(summary: Summary, outcome: Outcome): void {
+  summary.numCases++;
+  summary.counts[outcome.kind]++;
+  summary.peakBytes = Math.max(summary.peakBytes, outcome.rssBytes);
+  if (outcome.kind === "fault") summary.faults.push(outcome);
+  if (outcome.kind !== "error") return;
+  const general = outcome.message.replace(/\/\S+/g, "FILE").replace(/\d+/g, "N").replace(/"[^"]*"/g, '"…"');
+  summary.messages.set(general, (summary.messages.get(general) ?? 0) + 1);
+}
