@@ -37,6 +37,11 @@ export interface ReadOptions {
   required?: readonly OptionalColumn[];
   /** Largest number of rows of a batch (default 65,536). */
   batchRows?: number;
+  /**
+   * Only the row groups whose first row, counted over all files, is from `first` on and before `end`. Ranges that
+   * follow each other share out all rows.
+   */
+  rowRange?: readonly [first: number, end: number];
 }
 
 /** A batch of good rows and where in the file they came from. */
@@ -61,15 +66,23 @@ export async function* readMeasurements(
   paths: readonly string[],
   options: ReadOptions,
 ): AsyncGenerator<SourcedBatch> {
+  const firstRows: number[] = [];
+  let numRows = 0;
   for (const path of paths) {
     using file = await ParquetFile.open(path);
     planColumns(file, options);
+    firstRows.push(numRows);
+    numRows += file.numRows;
   }
-  for (const path of paths) {
+  const [first, end] = options.rowRange ?? [0, numRows];
+  for (const [i, path] of paths.entries()) {
+    if (firstRows[i] >= end || (firstRows[i + 1] ?? numRows) <= first) continue;
     using file = await ParquetFile.open(path);
     const plan = planColumns(file, options);
     const versions = new AddressVersions();
     for (const group of file.rowGroups) {
+      const row = firstRows[i] + group.firstRow;
+      if (row < first || row >= end) continue;
       const readNext = openGroup(file, plan, group);
       const batchRows = options.batchRows ?? DEFAULT_BATCH_ROWS;
       for (let from = 0; from < group.numRows; from += batchRows) {

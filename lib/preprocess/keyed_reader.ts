@@ -24,6 +24,8 @@ export interface KeyedReadOptions {
   splitMode: SplitMode | undefined;
   /** Further optional columns to read where a file has them. */
   columns: readonly OptionalColumn[];
+  /** See {@link readMeasurements}. */
+  rowRange?: readonly [first: number, end: number];
   rejects: RejectLog;
 }
 
@@ -45,8 +47,10 @@ export async function* readKeyed(
   const columns = [...new Set([...options.columns, ...required])];
   const addresses = new AddressInterner(options.seed);
   const probes = new ProbeInterner(options.seed);
-  for await (const read of readMeasurements(paths, { rejects: options.rejects, columns, required })) {
-    const batch = rejectNulls(read, required, options.rejects);
+  const { rejects, rowRange } = options;
+  const range = rowRange ? { rowRange } : {};
+  for await (const read of readMeasurements(paths, { rejects, columns, required, ...range })) {
+    const batch = rejectNulls(read, required, rejects);
     addresses.trim(MAX_KNOWN_KEYS);
     probes.trim(MAX_KNOWN_KEYS);
     const srcId = Uint32Array.from(batch.srcAddr, (text) => addresses.idOf(text));

@@ -20,7 +20,7 @@ import {
   openOutputFolder,
   writeManifest,
 } from "../files/manifest.ts";
-import { type SpillColumn, type SpillIndex, SpillReader } from "./spill.ts";
+import type { SpillIndex } from "./spill.ts";
 
 const MANIFEST = "manifest.json";
 const SPILL = "spill";
@@ -29,8 +29,9 @@ const MANIFEST_TIME_SHARE = 0.05;
 
 /** What stands in `spill/index.json` beside the index itself. */
 export interface SpillState {
-  index: SpillIndex;
-  /** Partitions of a shard; depends on the memory limit of the run that wrote the spill file. */
+  /** Of each thread's spill file, in the order of their rows. */
+  indexes: SpillIndex[];
+  /** Partitions of a shard; depends on the memory limit of the run that wrote the spill files. */
   subdivisions: number;
   /** Names of further columns that were found. */
   columns: string[];
@@ -77,14 +78,14 @@ export class OutputRun {
     return this.manifest.complete;
   }
 
-  /** The path of the spill file. */
-  get spillPath(): string {
-    return join(this.folder, SPILL, "rows.bin");
+  /** The path of a thread's spill file. */
+  spillPath(thread: number): string {
+    return join(this.folder, SPILL, thread === 0 ? "rows.bin" : `rows-${thread}.bin`);
   }
 
-  /** The path for sorted runs of a partition larger than memory. */
-  get runsPath(): string {
-    return join(this.folder, SPILL, "runs.bin");
+  /** The path for a thread's sorted runs of a partition larger than memory. */
+  runsPath(thread: number): string {
+    return join(this.folder, SPILL, `runs-${thread}.bin`);
   }
 
   /** What is recorded of an output, if it is finished. */
@@ -92,14 +93,16 @@ export class OutputRun {
     return this.manifest.outputs.find((output) => output.path === name);
   }
 
-  /** The spill file of an earlier run of the same work, if it is whole. */
+  /** The spill files of an earlier run of the same work, if they are whole. */
   earlierSpill(): SpillState | undefined {
     const path = join(this.folder, SPILL, "index.json");
     if (!exists(path)) return undefined;
     try {
       const state: SpillState = JSON.parse(Deno.readTextFileSync(path));
-      const info = Deno.statSync(this.spillPath);
-      return info.size === state.index.sizeBytes ? state : undefined;
+      const isWhole = state.indexes.every(({ sizeBytes }, thread) =>
+        Deno.statSync(this.spillPath(thread)).size === sizeBytes
+      );
+      return isWhole ? state : undefined;
     } catch (error) {
       if (error instanceof SyntaxError || error instanceof Deno.errors.NotFound) return undefined;
       throw error;
@@ -130,11 +133,6 @@ export class OutputRun {
     Deno.removeSync(join(this.folder, MANIFEST));
   }
 
-  /** Opens the finished spill file. */
-  openSpill(schema: readonly SpillColumn[], state: SpillState): SpillReader {
-    return SpillReader.open(this.spillPath, schema, state.index);
-  }
-
   /** Deletes the spill folder, its index first. */
   removeSpill(): void {
     for (const name of [join(SPILL, "index.json"), SPILL]) {
@@ -145,8 +143,12 @@ export class OutputRun {
 
   /** Adds a finished output to the manifest. */
   async record(name: string, counts?: Record<string, number>): Promise<void> {
-    const output = await describeOutput(this.folder, name, counts);
-    this.manifest.outputs = [...this.manifest.outputs.filter(({ path }) => path !== name), output];
+    this.add(await describeOutput(this.folder, name, counts));
+  }
+
+  /** As {@link record}, of an output that is described already. */
+  add(output: ManifestOutput): void {
+    this.manifest.outputs = [...this.manifest.outputs.filter(({ path }) => path !== output.path), output];
     const startMs = performance.now();
     if (startMs < this.#nextWriteMs) return;
     this.#write();

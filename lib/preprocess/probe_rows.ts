@@ -11,11 +11,12 @@
 import { UsageError } from "../errors.ts";
 import { ArrayRecordWriter } from "../records/array_record_writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../records/probe_row.ts";
-import { fillWords, type SplitSource } from "./partitioner.ts";
+import { fillWords, type SplitSource } from "./partition_share.ts";
 import { type GroupKey, probeSchema } from "./probe_columns.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "./row_cutter.ts";
 import { recordShardName } from "./shard_layout.ts";
-import { runShardedStage, type ShardJob, type StageSummary } from "./sharded_stage.ts";
+import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
+import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "./sorted_rows.ts";
 import { type ColumnData, rowBytes } from "./spill.ts";
 import { type KeyedBatch, SPLIT_NAMES } from "./splits.ts";
@@ -49,6 +50,8 @@ export interface ProbeRowsOptions {
   maxRejectRatio: number;
   memoryLimitBytes: number;
   overwrite: boolean;
+  /** Threads at most (default 1); the output does not depend on it. */
+  workers?: number;
 }
 
 /**
@@ -61,19 +64,27 @@ export async function buildProbeRows(
   options: ProbeRowsOptions,
   hooks: StageHooks = {},
 ): Promise<StageSummary> {
-  const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, output, overwrite } = options;
   checkRowSize(options);
-  const sortMemoryBytes = options.memoryLimitBytes * SORT_MEMORY_SHARE;
+  return await runShardedStage(probeRowsStage(options), hooks);
+}
+
+/** What the stage does, for whichever thread does it. */
+export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
+  const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, output, overwrite } = options;
+  const workers = options.workers ?? 1;
+  const sortMemoryBytes = options.memoryLimitBytes * SORT_MEMORY_SHARE / workers;
   const schema = probeSchema(groupBy);
   const rowsPerPartition = PARTITION_FILL * rowsWithin(sortMemoryBytes, rowBytes(schema));
   const identity = "plan" in splits
     ? { splitBy: splits.plan.mode, ratios: splits.plan.ratios }
     : { splitBy: "folders" };
   let sorter: PartitionSorter | undefined;
-  return await runShardedStage({
+  return {
     stage: "probe-rows",
     output,
     overwrite,
+    workers,
+    options,
     identity: { ...identity, groupBy, numShards, maxRowSizeBytes, compression, seed },
     task: {
       ...options,
@@ -96,7 +107,7 @@ export async function buildProbeRows(
       });
       return writeShard(job, options, sorter);
     },
-  }, hooks);
+  };
 }
 
 function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): void {

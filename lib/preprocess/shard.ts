@@ -10,10 +10,11 @@
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { KeyTable } from "./key_table.ts";
-import { fillWords } from "./partitioner.ts";
+import { fillWords } from "./partition_share.ts";
 import type { GroupKey } from "./probe_columns.ts";
 import { parquetShardName } from "./shard_layout.ts";
-import { runShardedStage, type ShardJob, type StageSummary } from "./sharded_stage.ts";
+import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
+import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
 import { integerToWords, KeyKind, wordsToAddress } from "./source_key.ts";
 import type { ColumnData, SpillBlock, SpillColumn } from "./spill.ts";
 import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
@@ -49,6 +50,8 @@ export interface ShardOptions {
   maxRejectRatio: number;
   memoryLimitBytes: number;
   overwrite: boolean;
+  /** Threads at most (default 1); the output does not depend on it. */
+  workers?: number;
 }
 
 /**
@@ -61,8 +64,15 @@ export async function shardMeasurements(
   options: ShardOptions,
   hooks: StageHooks = {},
 ): Promise<StageSummary> {
+  return await runShardedStage(shardStage(options), hooks);
+}
+
+/** What the stage does, for whichever thread does it. */
+export function shardStage(options: ShardOptions): ShardedStage {
   const { splitBy, ratios, groupBy, numShards, seed, output, overwrite } = options;
-  return await runShardedStage({
+  return {
+    workers: options.workers ?? 1,
+    options,
     stage: "shard",
     output,
     overwrite,
@@ -77,7 +87,7 @@ export async function shardMeasurements(
     },
     shardName: parquetShardName,
     writeShard: (job) => writeShard(job, groupBy),
-  }, hooks);
+  };
 }
 
 function fill({ batch, addresses, srcId, dstId }: KeyedBatch, into: ColumnData[]): void {

@@ -4,42 +4,20 @@
  *
  * @module
  */
-import { join } from "@std/path";
+import type { ManifestOutput } from "../files/manifest.ts";
+import { countRows } from "../measurement/parquet_reader.ts";
 import { OutputRun } from "./output_run.ts";
-import { partitionRows, type PartitionTask } from "./partitioner.ts";
+import { partitionRows } from "./partitioner.ts";
 import { PeakMemory } from "./peak_memory.ts";
 import { ShardLayout } from "./shard_layout.ts";
-import type { SpillReader } from "./spill.ts";
+import { type ShardQueue, writeFromQueue } from "./shard_queue.ts";
+import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { SPLIT_NAMES, type SplitName } from "./splits.ts";
-import { Breather, type StageHooks } from "./stage_hooks.ts";
+import type { StageHooks } from "./stage_hooks.ts";
+import { StageThreads } from "./stage_threads.ts";
 
-/** Where a shard's rows are and where the shard goes. */
-export interface ShardJob {
-  spill: SpillReader;
-  /** Optional columns that the input had. */
-  columns: readonly string[];
-  /** The partitions of the spill file, in order. */
-  partitions: readonly number[];
-  /** The file to write. */
-  path: string;
-  breather: Breather;
-  /** A file for sorted runs, to be removed after use. */
-  runsPath: string;
-}
-
-/** A stage that writes one file per shard. */
-export interface ShardedStage {
-  stage: string;
-  output: string;
-  overwrite: boolean;
-  /** The options that decide the output's bytes. */
-  identity: Record<string, unknown>;
-  task: PartitionTask;
-  /** The shard's file within the output folder. */
-  shardName(split: SplitName, shard: number): string;
-  /** Writes a shard's file and returns its counts. */
-  writeShard(job: ShardJob): Promise<Record<string, number>>;
-}
+/** A thread takes 0.1 s to start, in which another reads this many rows. */
+const MIN_ROWS_PER_THREAD = 50_000;
 
 /** What a run did; `splits` has the sums of the shards' counts with `shards` and `bytes`. */
 export interface StageSummary {
@@ -94,28 +72,36 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
 }
 
 async function writeShards(definition: ShardedStage, run: OutputRun, hooks: StageHooks): Promise<void> {
-  const { task, shardName } = definition;
-  const names = [...new ShardLayout(task.numShards, 1).shards()].map(({ split, shard }) =>
-    shardName(split, shard)
-  );
-  if (names.every((name) => run.finished(name))) return;
-  const state = await partitionRows(task, run, hooks);
-  using spill = run.openSpill(task.schema, state);
-  const breather = new Breather(hooks);
+  const { task, shardName, stage, options, workers } = definition;
+  const isFinished = ({ split, shard }: { split: SplitName; shard: number }) =>
+    run.finished(shardName(split, shard)) !== undefined;
+  if (new ShardLayout(task.numShards, 1).shards().every(isFinished)) return;
+  const numRows = await countRows(task.inputs);
+  const numThreads = Math.max(1, Math.min(workers, Math.floor(numRows / MIN_ROWS_PER_THREAD)));
+  using threads = new StageThreads(numThreads, { stage, options });
+  const state = run.earlierSpill() ?? await partitionRows(task, run, { numRows, threads, hooks });
   const layout = new ShardLayout(task.numShards, state.subdivisions);
-  const totalRows = spill.index.numRows.reduce((sum, rows) => sum + rows, 0);
-  let numRowsDone = 0;
-  for (const { split, shard, partitions } of layout.shards()) {
-    const name = shardName(split, shard);
-    if (!run.finished(name)) {
-      const path = join(run.folder, name);
-      const job = { spill, columns: state.columns, partitions, path, breather, runsPath: run.runsPath };
-      await run.record(name, await definition.writeShard(job));
-    }
-    for (const partition of partitions) numRowsDone += spill.index.numRows[partition];
-    hooks.onProgress?.("writing", numRowsDone, totalRows);
-    await breather.breathe();
-  }
+  const queue: ShardQueue = {
+    folder: run.folder,
+    spill: state.indexes.map((index, i) => ({ path: run.spillPath(i), index })),
+    columns: state.columns,
+    shards: [...layout.shards()].filter((shard) => !isFinished(shard)),
+    numTaken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
+  };
+  const onShard = (output: ManifestOutput) => run.add(output);
+  await threads.run({
+    own: (own) => writeFromQueue(definition, { queue, runsPath: run.runsPath(0), onShard }, own),
+    requests: Array.from(
+      { length: numThreads - 1 },
+      (_, i) => ({ kind: "write", queue, runsPath: run.runsPath(i + 1) }),
+    ),
+    onShard,
+    phase: "writing",
+    total: queue.shards.flatMap(({ partitions }) => partitions).reduce(
+      (sum, partition) => sum + state.indexes.reduce((rows, { numRows }) => rows + numRows[partition], 0),
+      0,
+    ),
+  }, hooks);
 }
 
 function sumBySplit(run: OutputRun): Record<SplitName, Record<string, number>> {

@@ -20,7 +20,15 @@ import {
   nameColumns,
   type ProbeColumns,
 } from "./probe_columns.ts";
-import { bucketRows, type ColumnData, makeColumn, rowBytes, SpillReader, SpillWriter } from "./spill.ts";
+import {
+  bucketRows,
+  type ColumnData,
+  makeColumn,
+  rowBytes,
+  type SpilledRows,
+  SpillReader,
+  SpillWriter,
+} from "./spill.ts";
 import { TimeSorter } from "./time_sort.ts";
 
 /** Bytes per row beside its columns: row order, group, and the time sort's scratch. */
@@ -41,7 +49,7 @@ export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
 
 /** Sorts partition after partition of a spill file; keeps its arrays. */
 export class PartitionSorter {
-  readonly #spill: SpillReader;
+  readonly #spill: SpilledRows;
   readonly #seed: number;
   readonly #maxRows: number;
   readonly #memoryBytes: number;
@@ -56,7 +64,7 @@ export class PartitionSorter {
    * @param options `seed`: of the hash; `memoryBytes`: for the rows and the sort; `runsPath`: the file for sorted
    *   runs of a partition that does not fit, which is removed after use.
    */
-  constructor(spill: SpillReader, options: { seed: number; memoryBytes: number; runsPath: string }) {
+  constructor(spill: SpilledRows, options: { seed: number; memoryBytes: number; runsPath: string }) {
     this.#spill = spill;
     this.#seed = options.seed;
     this.#memoryBytes = options.memoryBytes;

@@ -204,8 +204,18 @@ export class SpillWriter {
   }
 }
 
+/** Rows on disk by partition. */
+export interface SpilledRows {
+  readonly schema: readonly SpillColumn[];
+  readonly index: { readonly numRows: readonly number[] };
+  /** The partition's blocks in the order in which they were written. */
+  blocks(partition: number): Generator<SpillBlock>;
+  /** Reads a whole partition; see {@link SpillReader.readPartition}. */
+  readPartition(partition: number, into: ColumnData[]): number;
+}
+
 /** Reads the partitions of a spill file. */
-export class SpillReader {
+export class SpillReader implements SpilledRows {
   readonly #file: Deno.FsFile;
 
   private constructor(
@@ -249,16 +259,17 @@ export class SpillReader {
    * Reads a whole partition.
    *
    * @param partition Which one.
-   * @param into Columns with room for all its rows; they are filled from the start.
+   * @param into Columns with room for all its rows.
+   * @param first The row of `into` where they begin.
    * @returns The number of rows.
    */
-  readPartition(partition: number, into: ColumnData[]): number {
-    let at = 0;
+  readPartition(partition: number, into: ColumnData[], first = 0): number {
+    let at = first;
     for (const { offset, numRows } of this.#chain(partition)) {
       this.#readColumns(offset, numRows, into, at);
       at += numRows;
     }
-    return at;
+    return at - first;
   }
 
   /** Closes the file. */

@@ -1,0 +1,136 @@
+/**
+ * The map side of the group-by for a share of the rows: every usable row of the share read once and put into a
+ * spill file with the rows of its partition, rejects counted and listed.
+ *
+ * @module
+ */
+import type { OptionalColumn } from "../measurement/parquet_writer.ts";
+import { RejectLog, type RejectSnapshot } from "../measurement/rejects.ts";
+import { type KeyedReadOptions, readKeyed } from "./keyed_reader.ts";
+import type { GroupKey } from "./probe_columns.ts";
+import { ShardLayout } from "./shard_layout.ts";
+import { type ColumnData, makeColumn, type SpillColumn, type SpillIndex, SpillWriter } from "./spill.ts";
+import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName, type SplitPlan } from "./splits.ts";
+import { Breather, type StageHooks } from "./stage_hooks.ts";
+
+/** Where the split of a row comes from: a plan, or the folder of its file. */
+export type SplitSource =
+  | { plan: Omit<SplitPlan, "timeRangeUs"> }
+  | { splitOfFile: ReadonlyMap<string, SplitName> };
+
+/** What is read, and where its rows go. */
+export interface PartitionTask {
+  inputs: readonly string[];
+  splits: SplitSource;
+  groupBy: GroupKey;
+  /** Of the hash that places sources, u32. */
+  seed: number;
+  numShards: readonly number[];
+  /** The spill file's columns. */
+  schema: readonly SpillColumn[];
+  /** Optional columns to read where a file has them. */
+  columns: readonly OptionalColumn[];
+  /** Fills the spill file's columns from a batch. */
+  fill(keyed: KeyedBatch, into: ColumnData[]): void;
+  /** How many partitions a shard is to have, from the number of rows. */
+  subdivisions(numRows: number): number;
+  maxRejectRatio: number;
+  memoryLimitBytes: number;
+}
+
+/** One thread's part of the work: plain data. */
+export interface PartitionShare {
+  /** The rows, counted over all inputs, from the first to before the last. */
+  rowRange: readonly [first: number, end: number];
+  spillPath: string;
+  /** Partitions of a shard. */
+  subdivisions: number;
+  /** Memory for rows waiting to be written. */
+  bufferBytes: number;
+  timeRangeUs: [number, number] | undefined;
+}
+
+/** What became of a share: plain data. */
+export interface ShareResult {
+  index: SpillIndex;
+  /** Rows by split. */
+  rows: Record<SplitName, number>;
+  /** Optional columns that were found. */
+  columns: OptionalColumn[];
+  numRowsRead: number;
+  rejects: RejectSnapshot;
+}
+
+/** How the rows of a task are read. */
+export function readOptionsOf(task: PartitionTask, rejects: RejectLog): KeyedReadOptions {
+  const splitMode = "plan" in task.splits ? task.splits.plan.mode : undefined;
+  const { groupBy, seed, columns } = task;
+  return { groupBy, seed, columns, splitMode, rejects };
+}
+
+/**
+ * Divides the rows of a share over its spill file.
+ *
+ * @param hooks `onProgress` gets the rows read of this share.
+ * @throws {UserError} If the input cannot be used or the disk is full.
+ */
+export async function partitionShare(
+  task: PartitionTask,
+  share: PartitionShare,
+  hooks: StageHooks,
+): Promise<ShareResult> {
+  const breather = new Breather(hooks);
+  const rejects = new RejectLog();
+  const splitOf = makeSplitter(task, share.timeRangeUs);
+  const layout = new ShardLayout(task.numShards, share.subdivisions);
+  using spill = SpillWriter.create(share.spillPath, task.schema, {
+    numPartitions: layout.numPartitions,
+    bufferBytes: share.bufferBytes,
+  });
+  const rows: Record<SplitName, number> = { train: 0, val: 0, test: 0 };
+  const found = new Set<OptionalColumn>();
+  let numRowsRead = 0;
+  const read = { ...readOptionsOf(task, rejects), rowRange: share.rowRange };
+  for await (const keyed of readKeyed(task.inputs, read)) {
+    const { batch, groups, groupId } = keyed;
+    const split = splitOf(keyed, batch.path);
+    const partitionOf = new Uint32Array(batch.numRows);
+    for (let row = 0; row < batch.numRows; row++) {
+      partitionOf[row] = layout.partitionOf(split[row], groups.hashes[4 * groupId[row]]);
+      rows[SPLIT_NAMES[split[row]]]++;
+    }
+    for (const column of task.columns) if (batch[column]) found.add(column);
+    const columns = task.schema.map((column) => makeColumn(column, batch.numRows));
+    task.fill(keyed, columns);
+    spill.append({ numRows: batch.numRows, columns }, partitionOf);
+    numRowsRead += batch.numRowsRead;
+    hooks.onProgress?.("reading", numRowsRead, share.rowRange[1] - share.rowRange[0]);
+    await breather.breathe();
+  }
+  return { index: spill.finish(), rows, columns: [...found], numRowsRead, rejects: rejects.snapshot() };
+}
+
+function makeSplitter(
+  { splits }: PartitionTask,
+  timeRangeUs: [number, number] | undefined,
+): (keyed: KeyedBatch, path: string) => Uint8Array {
+  if ("splitOfFile" in splits) {
+    const { splitOfFile } = splits;
+    return ({ batch }, path) =>
+      new Uint8Array(batch.numRows).fill(SPLIT_NAMES.indexOf(splitOfFile.get(path) ?? "train"));
+  }
+  const assigner = new SplitAssigner({ ...splits.plan, ...(timeRangeUs ? { timeRangeUs } : {}) });
+  return (keyed) => assigner.assign(keyed);
+}
+
+/** Copies the words of each row's address. @param ids The address id of each row. */
+export function fillWords(into: ColumnData, words: Uint32Array, ids: Uint32Array): void {
+  for (let row = 0; row < ids.length; row++) {
+    const from = 4 * ids[row];
+    const to = 4 * row;
+    into[to] = words[from];
+    into[to + 1] = words[from + 1];
+    into[to + 2] = words[from + 2];
+    into[to + 3] = words[from + 3];
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * What distinguishes `shard` and `probe-rows` from each other.
+ *
+ * @module
+ */
+import type { PartitionTask } from "./partition_share.ts";
+import type { SpilledRows } from "./spill.ts";
+import type { SplitName } from "./splits.ts";
+import type { Breather } from "./stage_hooks.ts";
+
+/** Where a shard's rows are and where the shard goes. */
+export interface ShardJob {
+  spill: SpilledRows;
+  /** Optional columns that the input had. */
+  columns: readonly string[];
+  /** The partitions of the spill files, in order. */
+  partitions: readonly number[];
+  /** The file to write. */
+  path: string;
+  breather: Breather;
+  /** A file for sorted runs, to be removed after use. */
+  runsPath: string;
+}
+
+/** A stage that writes one file per shard. */
+export interface ShardedStage {
+  stage: "shard" | "probe-rows";
+  output: string;
+  overwrite: boolean;
+  /** The options that decide the output's bytes. */
+  identity: Record<string, unknown>;
+  task: PartitionTask;
+  /** Threads at most. */
+  workers: number;
+  /** What another thread makes the same definition from: plain data. */
+  options: unknown;
+  /** The shard's file within the output folder. */
+  shardName(split: SplitName, shard: number): string;
+  /** Writes a shard's file and returns its counts. */
+  writeShard(job: ShardJob): Promise<Record<string, number>>;
+}
