@@ -1,9 +1,12 @@
 /**
- * `bench`: how fast this machine's adapter runs the program: `bench kernels` and `bench train`.
+ * `bench`: how fast this machine runs the program: `bench kernels` and `bench train` on its adapter, `bench preprocess`
+ * and `bench loader` on its processor.
  *
  * @module
  */
-import { explainFileError, FormatError, UserError } from "../lib/errors.ts";
+import { readEarlierRun } from "../lib/bench/earlier_run.ts";
+import { formatTable } from "../lib/bench/table.ts";
+import { UserError } from "../lib/errors.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { didYouMean } from "../lib/cli/nearest.ts";
 import { defineStage, defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
@@ -14,6 +17,8 @@ import { KernelRegistry } from "../lib/gpu/registry.ts";
 import { timeSteps } from "../lib/train/calibration.ts";
 import { deriveConfig, describeConfig, loadConfig } from "../lib/train/config.ts";
 import { VERSION } from "../lib/version.ts";
+import { childStage } from "./bench_child.ts";
+import { loaderBench, preprocessBench } from "./bench_data.ts";
 
 const kernelsStage = defineStage({
   name: "bench kernels",
@@ -27,7 +32,7 @@ const kernelsStage = defineStage({
     }),
   },
   async run(options, context) {
-    const earlier = options.compare === undefined ? undefined : readEarlier(options.compare);
+    const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare);
     const cases = kernelCases().filter(({ name }) => name.includes(options.only));
     if (cases.length === 0) {
       const names = [...new Set(kernelCases().map(({ name }) => name.split(" ")[0]))];
@@ -73,32 +78,10 @@ function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): s
     }
     return cells;
   });
-  const widths = head.map((text, i) =>
-    Math.max(text.length, ...lines.map((cells) => (cells[i] ?? "").length))
-  );
-  return [head, ...lines].map((cells) =>
-    cells.map((cell, i) => i === 0 || i === 2 ? cell.padEnd(widths[i]) : cell.padStart(widths[i])).join("  ")
-      .trimEnd()
-  ).join("\n");
+  return formatTable([head, ...lines], { left: [0, 2] });
 }
 
 const format = (value: number) => value.toPrecision(3);
-
-/** The medians of an earlier `bench --json`, by name. */
-function readEarlier(path: string): Map<string, number> {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
-  try {
-    const { rows } = JSON.parse(text) as { rows: BenchRow[] };
-    return new Map(rows.map(({ name, median }) => [name, median]));
-  } catch (cause) {
-    throw new FormatError("the output of bench --json was wanted", { path, cause });
-  }
-}
 
 const trainStage = defineStage({
   name: "bench train",
@@ -147,6 +130,9 @@ const trainStage = defineStage({
 export const benchStage: Stage = defineStageGroup("bench", "how fast this machine runs the program", [
   kernelsStage,
   trainStage,
+  preprocessBench,
+  loaderBench,
+  childStage,
 ]);
 
 if (import.meta.main) await runStage(benchStage, Deno.args);

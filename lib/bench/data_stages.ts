@@ -1,0 +1,178 @@
+/**
+ * Times the stages that pass over data, each in a process of its own, side by side with DuckDB on the same file.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { writeAtlasLines } from "./atlas_lines.ts";
+import { runDuckDb } from "./duckdb.ts";
+import type { DuckDbJob } from "./duckdb_child.ts";
+import { type Throughput, throughputOf } from "./throughput.ts";
+import type { Usage } from "./usage.ts";
+
+/** Runs a stage in a process of its own: its arguments in, what it took and its `--json` object out. */
+export type StageRunner = (
+  args: readonly string[],
+) => Promise<{ usage: Usage; result: Record<string, unknown> }>;
+
+/** What is measured with what. */
+export interface DataBenchOptions {
+  /** Where files are written, an empty folder. */
+  folder: string;
+  rows: number;
+  probes: number;
+  destinations: number;
+  seed: number;
+  workers: number;
+  memoryLimitGb: number;
+  /** How often each stage is run. */
+  repeats: number;
+  runStage: StageRunner;
+  /** Told the name of what is measured next. */
+  onStage: (name: string) => void;
+  /** Told lines for the user. */
+  log: (line: string) => void;
+  signal: AbortSignal;
+}
+
+/** Measures stages one after another. */
+export class DataBench {
+  /** What was measured so far. */
+  readonly rows: Throughput[] = [];
+  /** Measurements that all stages read. */
+  readonly parquet: string;
+  /** Probe rows made of them, once {@link probeRows} ran. */
+  readonly probeRowsFolder: string;
+  readonly #options: DataBenchOptions;
+
+  /** @param options What is measured with what. */
+  constructor(options: DataBenchOptions) {
+    this.#options = options;
+    this.parquet = join(options.folder, "measurements.parquet");
+    this.probeRowsFolder = join(options.folder, "rows");
+  }
+
+  /** Makes the measurements. */
+  async synth(): Promise<void> {
+    const { rows, probes, destinations } = this.#options;
+    await this.#stage("synth", this.parquet, rows, [
+      "--rows",
+      `${rows}`,
+      "--probes",
+      `${probes}`,
+      "--destinations",
+      `${destinations}`,
+    ]);
+  }
+
+  /**
+   * Imports results made of the measurements.
+   *
+   * @param maxRows How many, at most.
+   */
+  async import(maxRows: number): Promise<void> {
+    const lines = join(this.#options.folder, "results.jsonl");
+    const { numRows, numBytes } = await writeAtlasLines(this.parquet, lines, maxRows);
+    const output = join(this.#options.folder, "imported.parquet");
+    const { perCore } = await this.#stage("import", output, numRows, ["--input", lines]);
+    const bytesPerRow = numBytes / numRows;
+    this.#options.log(
+      `import: ${(perCore * bytesPerRow / 1e6).toFixed(1)} MB/s per core, ${
+        bytesPerRow.toFixed(0)
+      } bytes a result`,
+    );
+    Deno.removeSync(lines);
+    Deno.removeSync(output);
+  }
+
+  /** Divides the measurements into shards. */
+  async shard(): Promise<void> {
+    const output = join(this.#options.folder, "shards");
+    await this.#stage("shard", output, this.#options.rows, ["--input", this.parquet, ...this.#memoryLimit()]);
+    Deno.removeSync(output, { recursive: true });
+  }
+
+  /** Makes probe rows of the unsharded measurements. */
+  async probeRows(): Promise<void> {
+    await this.#stage("probe-rows", this.probeRowsFolder, this.#options.rows, [
+      "--input",
+      this.parquet,
+      ...this.#memoryLimit(),
+    ]);
+  }
+
+  /**
+   * Has DuckDB sort and group the same measurements.
+   *
+   * @param kinds Which of the two.
+   */
+  async duckDb(kinds: readonly DuckDbJob["kind"][]): Promise<void> {
+    const { folder, rows, workers, memoryLimitGb, repeats, signal } = this.#options;
+    for (const kind of kinds) {
+      const name = `DuckDB ${kind}`;
+      const output = join(folder, `duckdb-${kind}.parquet`);
+      const job: DuckDbJob = { kind, input: this.parquet, output, numThreads: workers, memoryLimitGb };
+      this.#options.onStage(name);
+      const usages: Usage[] = [];
+      for (let i = 0; i < repeats; i++) {
+        const result = await runDuckDb(job, { signal });
+        if ("unavailable" in result) {
+          this.#options.log(`DuckDB is left out: ${result.unavailable}`);
+          return;
+        }
+        usages.push(result.usage);
+      }
+      const bytesWritten = sizeOf(output);
+      this.rows.push(throughputOf({ name, unit: "rows/s", work: rows, bytesWritten }, usages));
+      Deno.removeSync(output);
+    }
+  }
+
+  /** How probe-rows compares with DuckDB, a line for each of its jobs. */
+  comparisons(): string[] {
+    const ours = this.rows.find(({ name }) => name === "probe-rows");
+    if (!ours) return [];
+    return this.rows.filter(({ name }) => name.startsWith("DuckDB")).map(({ name, median, perCore }) =>
+      `probe-rows has ${(ours.median / median).toFixed(2)} x the speed of ${name}, ` +
+      `${(ours.perCore / perCore).toFixed(2)} x by processor time`
+    );
+  }
+
+  async #stage(
+    stage: string,
+    output: string,
+    work: number,
+    args: readonly string[],
+  ): Promise<Throughput> {
+    const { repeats, seed, workers, runStage, onStage } = this.#options;
+    onStage(stage);
+    const usages: Usage[] = [];
+    for (let i = 0; i < repeats; i++) {
+      if (i > 0) removeOutput(output);
+      const common = ["--output", output, "--seed", `${seed}`, "--workers", `${workers}`, "--quiet"];
+      const { usage } = await runStage([stage, ...args, ...common]);
+      usages.push(usage);
+    }
+    const row = throughputOf({ name: stage, unit: "rows/s", work, bytesWritten: sizeOf(output) }, usages);
+    this.rows.push(row);
+    return row;
+  }
+
+  #memoryLimit(): string[] {
+    return ["--memory-limit-gb", `${this.#options.memoryLimitGb}`];
+  }
+}
+
+/** Size of a file, or of all files of a folder, in bytes. */
+function sizeOf(path: string): number {
+  const { isDirectory, size } = Deno.statSync(path);
+  if (!isDirectory) return size;
+  return [...Deno.readDirSync(path)].reduce((sum, { name }) => sum + sizeOf(join(path, name)), 0);
+}
+
+/** Removes what a stage wrote, the manifest beside a file too, so that it runs again. */
+function removeOutput(path: string): void {
+  Deno.removeSync(path, { recursive: true });
+  const manifest = path.replace(/\.parquet$/, ".manifest.json");
+  if (manifest !== path) Deno.removeSync(manifest);
+}

@@ -1,0 +1,46 @@
+/**
+ * Measures DuckDB on the same file, where it can be had.
+ *
+ * @module
+ */
+import { fromFileUrl } from "@std/path";
+import { runChild } from "./child_process.ts";
+import type { DuckDbJob } from "./duckdb_child.ts";
+import type { Usage } from "./usage.ts";
+
+/** What came of it: what DuckDB took, or why there is none. */
+export type DuckDbResult = { usage: Usage } | { unavailable: string };
+
+/**
+ * Runs a job in a process of its own, which fetches DuckDB from npm the first time.
+ *
+ * @param job What is to be done.
+ * @param options `signal` ends it.
+ * @throws {UserError} If DuckDB failed on the job.
+ */
+export async function runDuckDb(
+  job: DuckDbJob,
+  options: { signal?: AbortSignal } = {},
+): Promise<DuckDbResult> {
+  if (Deno.build.standalone) {
+    return { unavailable: "this is the compiled program; run bench from a checkout" };
+  }
+  const path = (name: string) => fromFileUrl(new URL(name, import.meta.url));
+  return await runChild({
+    program: Deno.execPath(),
+    // Native code is beyond any permission, so less than all of them would bind nothing; and the kernel's count of the
+    // largest memory can be read with all of them only.
+    args: [
+      "run",
+      "--no-prompt",
+      "--no-config",
+      `--lock=${path("duckdb.lock")}`,
+      "--frozen",
+      "--allow-all",
+      path("duckdb_child.ts"),
+      JSON.stringify(job),
+    ],
+    label: `DuckDB's ${job.kind}`,
+    ...options,
+  }) as DuckDbResult;
+}

@@ -1,0 +1,67 @@
+/**
+ * DuckDB (https://duckdb.org) doing what `shard` and `probe-rows` do at heart, for comparison: a program of its own,
+ * started by `bench` through {@link file://./duckdb.ts}, since DuckDB is needed by nothing else.
+ *
+ * The package is named by a text that is put together at run time, so that neither `deno install` nor `deno check`
+ * fetches it; `duckdb.lock` beside this file fixes what is fetched when this program runs. Argument: a JSON object,
+ * {@link DuckDbJob}. It prints `{usage}`, or `{unavailable}` with the reason where DuckDB cannot be had.
+ *
+ * @module
+ */
+import { measureUsage } from "./usage.ts";
+
+const PACKAGE = ["npm:@duckdb/node-api", "1.5.5-r.5"].join("@");
+
+/** What is to be done. */
+export interface DuckDbJob {
+  /** `sort`: all rows by source and time. `group`: a row per source with its list of measurements in time order. */
+  kind: "sort" | "group";
+  /** Parquet file to read. */
+  input: string;
+  /** Parquet file to write. */
+  output: string;
+  numThreads: number;
+  memoryLimitGb: number;
+}
+
+/** The little of `@duckdb/node-api` that is used. */
+interface DuckDbApi {
+  DuckDBInstance: {
+    create(path: string, options: Record<string, string>): Promise<{
+      connect(): Promise<{ run(sql: string): Promise<unknown> }>;
+    }>;
+  };
+}
+
+const quote = (path: string) => `'${path.replaceAll("'", "''")}'`;
+
+/** The statement of a job. */
+export function statementOf({ kind, input, output }: DuckDbJob): string {
+  const query = kind === "sort"
+    ? `SELECT * FROM ${quote(input)} ORDER BY src_addr, event_time`
+    : `SELECT src_addr, LIST({event_time: event_time, dst_addr: dst_addr, ip_version: ip_version, rtt: rtt} ` +
+      `ORDER BY event_time) AS measurements FROM ${quote(input)} GROUP BY src_addr`;
+  return `COPY (${query}) TO ${quote(output)} (FORMAT parquet, COMPRESSION zstd)`;
+}
+
+async function runJob(job: DuckDbJob): Promise<unknown> {
+  let api: DuckDbApi;
+  try {
+    api = await import(PACKAGE) as DuckDbApi;
+  } catch (error) {
+    return { unavailable: String(error instanceof Error ? error.message : error).split("\n")[0] };
+  }
+  const instance = await api.DuckDBInstance.create(":memory:", {
+    threads: String(job.numThreads),
+    memory_limit: `${job.memoryLimitGb}GB`,
+    temp_directory: `${job.output}.spill`,
+  });
+  const connection = await instance.connect();
+  return await measureUsage(() => connection.run(statementOf(job)).then(() => null));
+}
+
+if (import.meta.main) {
+  const result = await runJob(JSON.parse(Deno.args[0]) as DuckDbJob);
+  console.log(JSON.stringify(result));
+  Deno.exit(0);
+}

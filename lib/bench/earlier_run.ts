@@ -1,0 +1,29 @@
+/**
+ * The medians of an earlier `bench --json`, to compare with.
+ *
+ * @module
+ */
+import { explainFileError, FormatError } from "../errors.ts";
+
+/**
+ * Reads the medians.
+ *
+ * @param path What `bench --json` printed.
+ * @returns Medians by the names of the measures.
+ * @throws {UserError} If the file cannot be read.
+ * @throws {FormatError} If it is no such output.
+ */
+export function readEarlierRun(path: string): Map<string, number> {
+  let text: string;
+  try {
+    text = Deno.readTextFileSync(path);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+  try {
+    const { rows } = JSON.parse(text) as { rows: { name: string; median: number }[] };
+    return new Map(rows.map(({ name, median }) => [name, median]));
+  } catch (cause) {
+    throw new FormatError("the output of bench --json was wanted", { path, cause });
+  }
+}

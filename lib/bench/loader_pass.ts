@@ -1,0 +1,63 @@
+/**
+ * Times the loader: the first pass over probe rows, which decodes them, and the passes after it.
+ *
+ * @module
+ */
+import { BatchLoader } from "../loader/batches.ts";
+import { openProbeRows } from "../loader/row_source.ts";
+import { measureUsage, type Usage } from "./usage.ts";
+
+/** What is loaded how. */
+export interface LoaderPassOptions {
+  /** What `probe-rows` wrote. */
+  data: string;
+  split: string;
+  seed: number;
+  sequenceLength: number;
+  batchSize: number;
+  /** How long the passes after the first take at least; the first ends with its epoch. */
+  seconds: number;
+}
+
+/** A pass. */
+export interface LoaderPass {
+  usage: Usage;
+  numTokens: number;
+  numPaddingTokens: number;
+}
+
+/**
+ * Loads batches.
+ *
+ * @param options What is loaded how.
+ * @returns The first epoch, opening of the files included, and the time after it.
+ * @throws {UserError} If there are no probe rows.
+ */
+export async function passLoader(
+  options: LoaderPassOptions,
+): Promise<{ numRows: number; first: LoaderPass; later: LoaderPass }> {
+  const { data, split, seed, sequenceLength, batchSize, seconds } = options;
+  const counts = { numTokens: 0, numPaddingTokens: 0 };
+  const load = (loader: BatchLoader, isDone: () => boolean) => {
+    Object.assign(counts, { numTokens: 0, numPaddingTokens: 0 });
+    while (!isDone()) {
+      const batch = loader.next();
+      counts.numTokens += batch.tokens.length;
+      counts.numPaddingTokens += batch.numPaddingTokens;
+    }
+  };
+  const opened = await measureUsage(async () => {
+    const source = await openProbeRows(data, split);
+    const loader = BatchLoader.open(source, { seed, sequenceLength, batchSize });
+    load(loader, () => loader.position.epoch > 0);
+    return { source, loader };
+  });
+  using source = opened.result.source;
+  const first = { usage: opened.usage, ...counts };
+  const { usage } = await measureUsage(() => {
+    const endMs = performance.now() + seconds * 1000;
+    load(opened.result.loader, () => performance.now() > endMs);
+    return Promise.resolve();
+  });
+  return { numRows: source.numRows, first, later: { usage, ...counts } };
+}

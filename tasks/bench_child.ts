@@ -1,0 +1,45 @@
+/**
+ * `bench child`: one piece of another bench in a process of its own, which prints what it did and took.
+ *
+ * @module
+ */
+import { UsageError } from "../lib/errors.ts";
+import type { Stage } from "../lib/cli/stage.ts";
+import { type LoaderPassOptions, passLoader } from "../lib/bench/loader_pass.ts";
+import { measureUsage } from "../lib/bench/usage.ts";
+
+/** The stages that are timed so. */
+const STAGES: Record<string, () => Promise<Stage>> = {
+  "synth": async () => (await import("./synth.ts")).synthStage,
+  "import": async () => (await import("./import.ts")).importStage,
+  "shard": async () => (await import("./shard.ts")).shardStage,
+  "probe-rows": async () => (await import("./probe_rows.ts")).probeRowsStage,
+};
+
+const HELP =
+  "bench child STAGE [options] or bench child loader JSON: what the other benches run in processes of their own.";
+
+/** The stage `bench child`. */
+export const childStage: Stage = {
+  name: "bench child",
+  purpose: "one piece of the others, in a process of its own (for their use)",
+  help: () => HELP,
+  async run([name, ...rest]) {
+    if (name === "--help") return { help: HELP };
+    const { result, usage } = await measureUsage(() => runPiece(name, rest));
+    // One line in any case: it is read by a program.
+    const json = { usage, result };
+    return { text: JSON.stringify(json), json };
+  },
+};
+
+async function runPiece(name: string, args: string[]): Promise<unknown> {
+  if (name === "loader") return await passLoader(JSON.parse(args[0]) as LoaderPassOptions);
+  if (!Object.hasOwn(STAGES, name)) {
+    throw new UsageError(
+      `Cannot run bench child ${name}: loader or one of ${Object.keys(STAGES).join(", ")} was wanted`,
+    );
+  }
+  const outcome = await (await STAGES[name]()).run(args);
+  return "json" in outcome ? outcome.json : outcome;
+}

@@ -1,0 +1,159 @@
+/**
+ * `bench preprocess` and `bench loader`: how fast the stages that pass over data are, beside DuckDB.
+ *
+ * @module
+ */
+import { fromFileUrl } from "@std/path";
+import { runChild } from "../lib/bench/child_process.ts";
+import { DataBench, type DataBenchOptions, type StageRunner } from "../lib/bench/data_stages.ts";
+import { readEarlierRun } from "../lib/bench/earlier_run.ts";
+import type { LoaderPass, LoaderPassOptions } from "../lib/bench/loader_pass.ts";
+import { describeThroughputs, type Throughput, throughputOf } from "../lib/bench/throughput.ts";
+import type { Usage } from "../lib/bench/usage.ts";
+import { commonFlags, dataFlags, flag, type Values } from "../lib/cli/flags.ts";
+import { defineStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { VERSION } from "../lib/version.ts";
+
+const sharedFlags = {
+  rows: flag.integer("measurements to make and pass over", { default: 1_000_000, min: 1000, max: 2 ** 40 }),
+  probes: flag.integer("sources", { default: 500, min: 2, max: 100_000 }),
+  destinations: flag.integer("destinations", { default: 200, min: 2, max: 100_000 }),
+  folder: flag.optionalText(
+    "where to make a folder for the files, some 150 bytes a row, removed in the end",
+    {
+      placeholder: "DIR",
+    },
+  ),
+  duckdb: flag.choice(["auto", "off"], "whether DuckDB runs beside, where it can be had", {
+    default: "auto",
+  }),
+  memoryLimitGb: dataFlags.memoryLimitGb,
+  compare: flag.optionalText("an earlier --json output; adds the ratios to it", { placeholder: "FILE" }),
+};
+type SharedOptions = Values<typeof sharedFlags> & Values<typeof commonFlags>;
+
+/** The stage `bench preprocess`. */
+export const preprocessBench: Stage = defineStage({
+  name: "bench preprocess",
+  purpose: "the speed and memory of synth, import, shard and probe-rows, beside DuckDB's sort and group",
+  example: "--rows 1_000_000",
+  flags: {
+    ...sharedFlags,
+    importRows: flag.integer("results to import, at most; a result has some 500 bytes", {
+      default: 200_000,
+      min: 1,
+    }),
+    repeats: flag.integer("how often each stage is run; the median counts", { default: 1, min: 1, max: 100 }),
+  },
+  async run(options, context): Promise<StageResult> {
+    return await inFolder(options, context, async (bench) => {
+      await bench.synth();
+      await bench.import(options.importRows);
+      await bench.shard();
+      await bench.probeRows();
+      if (options.duckdb === "auto") await bench.duckDb(["sort", "group"]);
+      return describe("bench preprocess", options, bench, bench.rows);
+    });
+  },
+});
+
+/** The stage `bench loader`. */
+export const loaderBench: Stage = defineStage({
+  name: "bench loader",
+  purpose:
+    "the speed, padding and memory of the loader on one thread, beside DuckDB's grouping of the same file",
+  example: "--rows 1_000_000 --sequence-length 1024",
+  flags: {
+    ...sharedFlags,
+    sequenceLength: flag.integer("tokens of a sequence", { default: 1024, min: 47, max: 65_535 }),
+    batchSize: flag.integer("sequences of a batch", { default: 32, min: 1, max: 65_536 }),
+    seconds: flag.number("how long to load after the first epoch", { default: 5, min: 0.1, max: 3600 }),
+  },
+  async run(options, context): Promise<StageResult> {
+    const { sequenceLength, batchSize, seconds, seed } = options;
+    return await inFolder({ ...options, repeats: 1 }, context, async (bench) => {
+      await bench.synth();
+      await bench.probeRows();
+      const data = bench.probeRowsFolder;
+      const pass: LoaderPassOptions = { data, split: "train", seed, sequenceLength, batchSize, seconds };
+      const { result } = await childOf(context)(["loader", JSON.stringify(pass)]);
+      const { first, later } = result as unknown as { first: LoaderPass; later: LoaderPass };
+      if (options.duckdb === "auto") await bench.duckDb(["group"]);
+      return describe("bench loader", options, bench, [
+        loaderRow("loader, first epoch", first),
+        loaderRow("loader, later", later),
+        ...bench.rows,
+      ]);
+    });
+  },
+});
+
+function loaderRow(name: string, { usage, numTokens, numPaddingTokens }: LoaderPass): Throughput {
+  return throughputOf(
+    { name, unit: "tokens/s", work: numTokens, padding: numPaddingTokens / Math.max(1, numTokens) },
+    [usage],
+  );
+}
+
+/** Runs stages by `bench child`. */
+function childOf({ signal }: StageContext): StageRunner {
+  const main = fromFileUrl(new URL("./main.ts", import.meta.url));
+  // The kernel's count of the largest memory can be read with all permissions only.
+  const self = Deno.build.standalone ? [] : ["run", "--no-prompt", "--allow-all", main];
+  return async (args) =>
+    await runChild({
+      program: Deno.execPath(),
+      args: [...self, "bench", "child", ...args],
+      label: args[0],
+      signal,
+    }) as { usage: Usage; result: Record<string, unknown> };
+}
+
+async function inFolder(
+  options: SharedOptions & { repeats: number },
+  context: StageContext,
+  use: (bench: DataBench) => Promise<StageResult>,
+): Promise<StageResult> {
+  if (options.folder !== undefined) Deno.mkdirSync(options.folder, { recursive: true });
+  const folder = Deno.makeTempDirSync({
+    prefix: "ping-llm-bench-",
+    ...(options.folder ? { dir: options.folder } : {}),
+  });
+  const { signal, log } = context;
+  const benchOptions: DataBenchOptions = {
+    ...options,
+    folder,
+    runStage: childOf(context),
+    onStage: (name) => log(`timing ${name}`),
+    log,
+    signal,
+  };
+  try {
+    return await use(new DataBench(benchOptions));
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+function describe(
+  stage: string,
+  { rows, probes, destinations, seed, workers, memoryLimitGb, compare }: SharedOptions,
+  bench: DataBench,
+  measures: readonly Throughput[],
+): StageResult {
+  const earlier = compare === undefined ? undefined : readEarlierRun(compare);
+  const comparisons = bench.comparisons();
+  return {
+    text: [describeThroughputs(measures, earlier), ...(comparisons.length > 0 ? ["", ...comparisons] : [])]
+      .join("\n"),
+    json: {
+      stage,
+      version: VERSION,
+      input: { rows, probes, destinations, seed },
+      workers,
+      memoryLimitGb,
+      rows: measures,
+      comparisons,
+    },
+  };
+}

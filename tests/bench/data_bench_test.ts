@@ -1,0 +1,56 @@
+import { assert, assertEquals } from "@std/assert";
+import type { Throughput } from "../../lib/bench/throughput.ts";
+import { fromFileUrl } from "@std/path";
+import { withFolder } from "../measurement/batches.ts";
+
+const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
+
+async function runBench(args: string[]): Promise<{ rows: Throughput[]; stderr: string }> {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", "--no-prompt", "--allow-read", "--allow-write", "--allow-run", MAIN, "bench", ...args],
+    env: { NO_COLOR: "1" },
+  }).output();
+  const text = new TextDecoder();
+  assertEquals(code, 0, text.decode(stderr));
+  return { ...JSON.parse(text.decode(stdout)), stderr: text.decode(stderr) };
+}
+
+const COMMON = ["--rows", "3000", "--probes", "20", "--destinations", "10", "--duckdb", "off", "--json"];
+
+Deno.test("bench preprocess times every stage in a process of its own and removes its files", () =>
+  withFolder(async (folder) => {
+    const { rows, stderr } = await runBench([
+      "preprocess",
+      ...COMMON,
+      "--import-rows",
+      "500",
+      "--repeats",
+      "2",
+      "--folder",
+      folder,
+    ]);
+    assertEquals(rows.map(({ name, work }) => [name, work]), [
+      ["synth", 3000],
+      ["import", 500],
+      ["shard", 3000],
+      ["probe-rows", 3000],
+    ]);
+    for (const { median, slowest, fastest, repetitions, perCore, peakMemoryBytes, bytesWritten } of rows) {
+      assert(slowest <= median && median <= fastest && repetitions === 2 && perCore > 0);
+      assert(peakMemoryBytes > 50e6 && (bytesWritten ?? 0) > 1000);
+    }
+    assert(stderr.includes("MB/s per core"), stderr);
+    assertEquals([...Deno.readDirSync(folder)], []);
+  }));
+
+Deno.test("bench loader gives the speed and padding of the first epoch and of the time after it", async () => {
+  const { rows } = await runBench(["loader", ...COMMON, "--seconds", "0.1", "--sequence-length", "256"]);
+  assertEquals(rows.map(({ name, unit }) => `${name}: ${unit}`), [
+    "loader, first epoch: tokens/s",
+    "loader, later: tokens/s",
+    "synth: rows/s",
+    "probe-rows: rows/s",
+  ]);
+  assert(rows[0].work >= 32 * 256 && rows[1].work >= 32 * 256);
+  assert(rows.slice(0, 2).every(({ padding }) => padding !== undefined && padding < 0.2));
+});

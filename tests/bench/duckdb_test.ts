@@ -1,0 +1,58 @@
+import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { statementOf } from "../../lib/bench/duckdb_child.ts";
+import { withFolder } from "../measurement/batches.ts";
+
+const JOB = {
+  kind: "sort",
+  input: "a'b.parquet",
+  output: "o.parquet",
+  numThreads: 2,
+  memoryLimitGb: 1,
+} as const;
+
+Deno.test("statementOf() sorts by source and time, or groups with lists in time order, and quotes paths", () => {
+  assertEquals(
+    statementOf(JOB),
+    "COPY (SELECT * FROM 'a''b.parquet' ORDER BY src_addr, event_time) TO 'o.parquet' (FORMAT parquet, COMPRESSION zstd)",
+  );
+  const group = statementOf({ ...JOB, kind: "group" });
+  assert(
+    group.includes("ORDER BY event_time) AS measurements") && group.includes("GROUP BY src_addr"),
+    group,
+  );
+});
+
+Deno.test("DuckDB's child says why DuckDB cannot be had", () =>
+  withFolder(async (folder) => {
+    const child = (name: string) => fromFileUrl(new URL(`../../lib/bench/${name}`, import.meta.url));
+    const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
+      args: [
+        "run",
+        "--no-prompt",
+        "--no-config",
+        `--lock=${child("duckdb.lock")}`,
+        "--frozen",
+        "--cached-only",
+        "--allow-all",
+        child("duckdb_child.ts"),
+        JSON.stringify(JOB),
+      ],
+      env: { NO_COLOR: "1", DENO_DIR: folder },
+    }).output();
+    assert(success, new TextDecoder().decode(stderr));
+    const { unavailable } = JSON.parse(new TextDecoder().decode(stdout));
+    assert(typeof unavailable === "string" && unavailable.includes("duckdb"), unavailable);
+  }));
+
+Deno.test("nothing but the bench's own child needs DuckDB", async () => {
+  const root = new URL("../../", import.meta.url);
+  for (const name of ["deno.json", "deno.lock", "setup.sh"]) {
+    assert(!Deno.readTextFileSync(new URL(name, root)).includes("duckdb"), name);
+  }
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", fromFileUrl(new URL("tasks/main.ts", root))],
+  }).output();
+  const graph = new TextDecoder().decode(stdout);
+  assert(graph.includes("lib/bench/duckdb.ts") && !graph.includes("@duckdb"), "the graph of tasks/main.ts");
+});
