@@ -22,7 +22,8 @@ export type RejectReason =
   | "invalidJson"
   | "incompleteResult"
   | "sizeTooLarge"
-  | "errorCountTooLarge";
+  | "errorCountTooLarge"
+  | "invalidInteger";
 
 /** One rejected row, as it stands in `rejects.jsonl`. */
 export interface RejectedRow {

@@ -8,7 +8,7 @@ import { UsageError } from "../errors.ts";
 import { exists, listInputs } from "../files/inputs.ts";
 import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 
-const PARQUET = { extensions: [".parquet"], wanted: "a Parquet file" };
+const PARQUET: InputKind = { extensions: [".parquet"], wanted: "a Parquet file" };
 
 /** Input files, with their splits where folders decide. */
 export interface SplitInputs {
@@ -17,15 +17,23 @@ export interface SplitInputs {
   splitOfFile?: ReadonlyMap<string, SplitName>;
 }
 
+/** Which files of a folder count, and what an error message calls them. */
+export interface InputKind {
+  extensions: string[];
+  wanted: string;
+}
+
 /**
- * Lists Parquet inputs and finds out whether they are split.
+ * Lists inputs and finds out whether they are split.
  *
  * @param paths Files, folders, globs.
+ * @param kind Of the files; Parquet by default.
  * @throws {UserError} If there is nothing there, or only some of the paths are split folders.
  */
-export function listSplitInputs(paths: readonly string[]): SplitInputs {
-  const split = paths.filter((path) => splitFoldersOf(path).length > 0);
-  if (split.length === 0) return { files: listInputs(paths, PARQUET) };
+export function listSplitInputs(paths: readonly string[], kind: InputKind = PARQUET): SplitInputs {
+  const foldersOf = (path: string) => splitFoldersOf(path, kind);
+  const split = paths.filter((path) => foldersOf(path).length > 0);
+  if (split.length === 0) return { files: listInputs(paths, kind) };
   if (split.length < paths.length) {
     const other = paths.find((path) => !split.includes(path));
     throw new UsageError(
@@ -35,15 +43,15 @@ export function listSplitInputs(paths: readonly string[]): SplitInputs {
         `give them to runs of their own`,
     );
   }
-  const files = listInputs(split.flatMap(splitFoldersOf), PARQUET);
+  const files = listInputs(split.flatMap(foldersOf), kind);
   return { files, splitOfFile: new Map(files.map((file) => [file, splitOf(file, split)])) };
 }
 
-/** The folders train, val, test of a folder that have Parquet files; one may be empty or missing. */
-function splitFoldersOf(path: string): string[] {
+/** The folders train, val, test of a folder that have such files; one may be empty or missing. */
+function splitFoldersOf(path: string, { extensions }: InputKind): string[] {
   return SPLIT_NAMES.map((name) => join(path, name)).filter((folder) =>
     exists(folder) && Deno.statSync(folder).isDirectory &&
-    [...Deno.readDirSync(folder)].some(({ name }) => name.endsWith(".parquet"))
+    [...Deno.readDirSync(folder)].some(({ name }) => extensions.some((extension) => name.endsWith(extension)))
   );
 }
 

@@ -38,7 +38,9 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
 };
 
 const BELOW_TASKS = [...Object.keys(MAY_IMPORT)];
-for (const folder of ["query", "evaluate", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW_TASKS;
+for (const folder of ["query", "evaluate", "inspect", "pretokenize", "bench"]) {
+  MAY_IMPORT[folder] = BELOW_TASKS;
+}
 MAY_IMPORT["evaluate"] = [...BELOW_TASKS, "query"];
 MAY_IMPORT["demo"] = [...BELOW_TASKS, "query", "evaluate"];
 

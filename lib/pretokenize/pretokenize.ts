@@ -1,0 +1,291 @@
+/**
+ * `pretokenize`: the tokens that this program trains on, written as Parquet for other trainers.
+ *
+ * Vocabulary v1 makes a sequence of each measurement, v2 of each context of one epoch. Input folders with
+ * `train`, `val`, `test` in them keep their splits. A rerun of interrupted work keeps the finished files.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { UserError } from "../errors.ts";
+import { readManifest } from "../files/manifest.ts";
+import { ArrayRecordRowSource } from "../loader/row_source.ts";
+import { countRows } from "../measurement/parquet_reader.ts";
+import { RejectLog } from "../measurement/rejects.ts";
+import { OutputRun } from "../preprocess/output_run.ts";
+import { PeakMemory } from "../preprocess/peak_memory.ts";
+import { listSplitInputs, type SplitInputs } from "../preprocess/split_folders.ts";
+import { SPLIT_NAMES } from "../preprocess/splits.ts";
+import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
+import { ArrayRecordReader } from "../records/array_record_reader.ts";
+import {
+  clippedRtt,
+  FIXED_RTT,
+  FLOAT64_RTT,
+  LOG_RTT,
+  type RttEncoding,
+  type RttEncodingName,
+  VOCAB_SIZE as V1_VOCAB_SIZE,
+} from "../tokens/vocab_v1.ts";
+import { VOCAB_SIZE as V2_VOCAB_SIZE } from "../tokens/vocab_v2.ts";
+import { writeContextSequences } from "./context_sequences.ts";
+import { rttQuantileUs, writeMeasurementSequences } from "./measurement_sequences.ts";
+import { TokenShards } from "./token_shards.ts";
+
+const PROBE_ROWS = {
+  extensions: [".arrayrecord"],
+  wanted: "an ArrayRecord file of probe rows (probe-rows makes them of Parquet)",
+};
+
+/** What both vocabularies need. */
+interface CommonOptions {
+  /** Files, folders and globs. */
+  inputs: readonly string[];
+  /** The output folder. */
+  output: string;
+  /** Sequences of a file. */
+  sequencesPerFile: number;
+  overwrite: boolean;
+}
+
+/** What {@link pretokenize} does of measurements Parquet. */
+export interface V1Options extends CommonOptions {
+  vocabulary: "v1";
+  rttEncoding: RttEncodingName;
+  /** For `clipped`: the clip in milliseconds, or a quantile of all RTTs of the input. */
+  rttClip: { ms: number } | { quantile: number };
+  /** Largest share of rows that may be rejected. */
+  maxRejectRatio: number;
+}
+
+/** What {@link pretokenize} does of probe rows. */
+export interface V2Options extends CommonOptions {
+  vocabulary: "v2";
+  /** Of the contexts; those of a loader with the same seed. */
+  seed: number;
+  /** Which epoch of the loader, from 0. */
+  epoch: number;
+  /** T: a context has up to T + 1 tokens. */
+  sequenceLength: number;
+  /** What a damaged chunk means. */
+  onCorrupt: "error" | "skip";
+}
+
+/** What a run did. */
+export interface PretokenizeSummary {
+  sequences: number;
+  tokens: number;
+  /** Rows read: measurements, or probe rows. */
+  inputRows: number;
+  rejected: Record<string, number>;
+  /** Sums by split; `all` where the input has no splits. */
+  splits: Record<string, Record<string, number>>;
+  /** Further figures of the run: the clip of RTTs in microseconds, damaged chunks left out. */
+  further: Record<string, number>;
+  /** Output files, relative to the folder. */
+  outputs: string[];
+  seconds: number;
+  peakMemoryBytes: number;
+  /** Whether all was there already. */
+  wasComplete: boolean;
+}
+
+/**
+ * Runs the stage.
+ *
+ * @throws {UserError} If the input or output cannot be used; a rerun goes on where this run ended.
+ */
+export async function pretokenize(
+  options: V1Options | V2Options,
+  hooks: StageHooks = {},
+): Promise<PretokenizeSummary> {
+  const startMs = performance.now();
+  using memory = new PeakMemory();
+  const inputs = listSplitInputs(options.inputs, options.vocabulary === "v2" ? PROBE_ROWS : undefined);
+  if (options.vocabulary === "v2") checkComplete(options.inputs);
+  const run = OutputRun.open(options.output, {
+    stage: "pretokenize",
+    inputs: inputs.files,
+    options: identityOf(options),
+    overwrite: options.overwrite,
+  });
+  const wasComplete = run.isComplete;
+  if (!wasComplete) {
+    try {
+      const work = new Work(run, inputs, hooks);
+      if (options.vocabulary === "v1") await work.writeV1(options);
+      else await work.writeV2(options);
+    } catch (error) {
+      run.discardIfUseless();
+      throw error;
+    }
+    run.finish(sumBySplit(run));
+  }
+  const { inputRows, ...further } = run.manifest.counts;
+  delete further.splits;
+  const splits = sumBySplit(run);
+  const sum = (name: string) => Object.values(splits).reduce((total, counts) => total + counts[name], 0);
+  return {
+    sequences: sum("sequences"),
+    tokens: sum("tokens"),
+    inputRows: Number(inputRows),
+    rejected: run.manifest.rejected,
+    splits,
+    further: further as Record<string, number>,
+    outputs: run.manifest.outputs.map(({ path }) => path),
+    seconds: (performance.now() - startMs) / 1000,
+    peakMemoryBytes: memory.peakBytes,
+    wasComplete,
+  };
+}
+
+/** The options that decide the output's bytes. */
+function identityOf(options: V1Options | V2Options): Record<string, unknown> {
+  const { vocabulary, sequencesPerFile } = options;
+  if (vocabulary === "v2") {
+    const { seed, epoch, sequenceLength, onCorrupt } = options;
+    return { vocabulary, sequencesPerFile, seed, epoch, sequenceLength, onCorrupt };
+  }
+  const { rttEncoding, rttClip } = options;
+  return { vocabulary, sequencesPerFile, rttEncoding, ...(rttEncoding === "clipped" ? { rttClip } : {}) };
+}
+
+/** Refuses probe rows that are still being written. */
+function checkComplete(folders: readonly string[]): void {
+  for (const folder of folders) {
+    if (readManifest(join(folder, "manifest.json"))?.complete !== false) continue;
+    throw new UserError(
+      `Cannot read ${folder}: the run that wrote it did not finish; run \`probe-rows\` again with the same options`,
+    );
+  }
+}
+
+/** The work of one run: its input, its output, and whom to tell. */
+class Work {
+  readonly #breather: Breather;
+
+  constructor(readonly run: OutputRun, readonly inputs: SplitInputs, readonly hooks: StageHooks) {
+    this.#breather = new Breather(hooks);
+  }
+
+  async writeV1(options: V1Options): Promise<void> {
+    const { files } = this.inputs;
+    const totalRows = await countRows(files);
+    const rttEncoding = await this.#rttEncoding(options, totalRows);
+    const { clipUs } = rttEncoding;
+    const rejects = new RejectLog();
+    const reading = { rejects, onRows: this.#counter("writing", totalRows), rttEncoding };
+    const metadata = {
+      "ping_llm.rtt_encoding": rttEncoding.name,
+      ...(clipUs === undefined ? {} : { "ping_llm.rtt_clip_us": String(clipUs) }),
+    };
+    for (const [split, files] of this.#groups()) {
+      using shards = this.#shards(options, { split, vocabSize: V1_VOCAB_SIZE, metadata });
+      await writeMeasurementSequences(files, shards, reading);
+      await shards.close();
+    }
+    this.run.manifest.counts = {
+      inputRows: totalRows,
+      ...(clipUs === undefined ? {} : { rttClipUs: clipUs }),
+    };
+    this.run.manifest.rejected = rejects.counts;
+    if (rejects.write(join(this.run.folder, "rejects.jsonl"))) await this.run.record("rejects.jsonl");
+    rejects.check(totalRows, options.maxRejectRatio);
+  }
+
+  async writeV2(options: V2Options): Promise<void> {
+    const { seed, epoch, sequenceLength, onCorrupt } = options;
+    const metadata = {
+      "ping_llm.seed": String(seed),
+      "ping_llm.epoch": String(epoch),
+      "ping_llm.sequence_length": String(sequenceLength),
+    };
+    let inputRows = 0;
+    let numCorruptChunks = 0;
+    for (const [split, files] of this.#groups()) {
+      using source = await openRows(files, onCorrupt);
+      using shards = this.#shards(options, { split, vocabSize: V2_VOCAB_SIZE, metadata });
+      const onRows = this.#counter(split === undefined ? "writing" : `writing ${split}`, source.numRows);
+      await writeContextSequences(source, shards, { ...options, onRow: () => onRows(1) });
+      await shards.close();
+      inputRows += source.numRows;
+      numCorruptChunks += source.numCorruptChunks;
+    }
+    this.run.manifest.counts = { inputRows, ...(onCorrupt === "skip" ? { numCorruptChunks } : {}) };
+  }
+
+  async #rttEncoding({ rttEncoding, rttClip }: V1Options, totalRows: number): Promise<RttEncoding> {
+    if (rttEncoding === "float64") return FLOAT64_RTT;
+    if (rttEncoding === "fixed") return FIXED_RTT;
+    if (rttEncoding === "log") return LOG_RTT;
+    if ("ms" in rttClip) return clippedRtt(Math.max(1, Math.round(rttClip.ms * 1000)));
+    const onRows = this.#counter("finding the clip of RTTs", totalRows);
+    // Rejected rows are counted by the pass that writes.
+    const reading = { rejects: new RejectLog(), onRows };
+    return clippedRtt(await rttQuantileUs(this.inputs.files, rttClip.quantile, reading));
+  }
+
+  /** The files of each split, or all of them. */
+  #groups(): [split: string | undefined, files: string[]][] {
+    const { files, splitOfFile } = this.inputs;
+    if (!splitOfFile) return [[undefined, files]];
+    const filesOf = (split: string) => files.filter((file) => splitOfFile.get(file) === split);
+    return SPLIT_NAMES.map((split): [string, string[]] => [split, filesOf(split)])
+      .filter(([, files]) => files.length > 0);
+  }
+
+  #shards(
+    { vocabulary, sequencesPerFile }: V1Options | V2Options,
+    { split, vocabSize, metadata }: {
+      split: string | undefined;
+      vocabSize: number;
+      metadata: Record<string, string>;
+    },
+  ): TokenShards {
+    const shared = { "ping_llm.vocabulary": vocabulary, "ping_llm.vocab_size": String(vocabSize) };
+    return new TokenShards(this.run, {
+      split,
+      sequencesPerFile,
+      vocabSize,
+      metadata: { ...shared, ...metadata },
+    });
+  }
+
+  /** Shows progress and lets signals in. */
+  #counter(phase: string, totalRows: number): (numRows: number) => Promise<void> {
+    let numRowsDone = 0;
+    return (numRows) => {
+      numRowsDone += numRows;
+      this.hooks.onProgress?.(phase, numRowsDone, totalRows);
+      return this.#breather.breathe();
+    };
+  }
+}
+
+async function openRows(
+  files: readonly string[],
+  onCorrupt: "error" | "skip",
+): Promise<ArrayRecordRowSource> {
+  const readers: ArrayRecordReader[] = [];
+  try {
+    for (const file of files) readers.push(await ArrayRecordReader.open(file, { onCorrupt }));
+  } catch (error) {
+    for (const reader of readers) reader.close();
+    throw error;
+  }
+  return new ArrayRecordRowSource(files[0], readers);
+}
+
+function sumBySplit(run: OutputRun): Record<string, Record<string, number>> {
+  const sums: Record<string, Record<string, number>> = {};
+  for (const { path, sizeBytes, counts } of run.manifest.outputs) {
+    if (!counts) continue;
+    const split = SPLIT_NAMES.find((name) => path.startsWith(`${name}/`)) ?? "all";
+    const sum = sums[split] ??= { sequences: 0, tokens: 0, files: 0, bytes: 0 };
+    sum.sequences += counts.sequences;
+    sum.tokens += counts.tokens;
+    sum.files++;
+    sum.bytes += sizeBytes;
+  }
+  return sums;
+}

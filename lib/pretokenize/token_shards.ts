@@ -1,0 +1,91 @@
+/**
+ * A run of numbered sequences divided over Parquet files of equal numbers of sequences.
+ *
+ * Which file a sequence goes to depends on its number alone. So a rerun counts past the sequences of finished
+ * files without making their tokens, and writes the others as an undisturbed run would.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import type { OutputRun } from "../preprocess/output_run.ts";
+import { type TokenParquetOptions, TokenParquetWriter } from "./token_parquet_writer.ts";
+
+/** Where the sequences go. */
+export interface TokenShardsOptions extends TokenParquetOptions {
+  /** Folder within the output folder; none for files at its top. */
+  split: string | undefined;
+  /** Sequences of a file; the last can have fewer. */
+  sequencesPerFile: number;
+}
+
+/** Takes sequences one after another. */
+export class TokenShards implements Disposable {
+  readonly #run: OutputRun;
+  readonly #options: TokenShardsOptions;
+  #file = 0;
+  #numInFile = 0;
+  #isFinished: boolean;
+  #writer: TokenParquetWriter | undefined;
+
+  /** @param run The output folder. @param options Where the sequences go. */
+  constructor(run: OutputRun, options: TokenShardsOptions) {
+    this.#run = run;
+    this.#options = options;
+    this.#isFinished = this.#isFileFinished();
+  }
+
+  /** Whether the next sequence is to be made; if not, {@link skip} it. */
+  get isWanted(): boolean {
+    return !this.#isFinished;
+  }
+
+  /** Counts a sequence whose file is finished already. */
+  async skip(): Promise<void> {
+    await this.#count();
+  }
+
+  /**
+   * Adds a sequence; the array may be reused afterwards.
+   *
+   * @throws {UserError} If the disk is full.
+   */
+  append(tokens: Uint16Array): Promise<void> | undefined {
+    this.#writer ??= TokenParquetWriter.create(join(this.#run.folder, this.#name), this.#options);
+    this.#writer.append(tokens);
+    return this.#count();
+  }
+
+  /** Finishes the last file. */
+  async close(): Promise<void> {
+    await this.#finishFile();
+  }
+
+  /** Deletes what is not finished. */
+  [Symbol.dispose](): void {
+    this.#writer?.abort();
+  }
+
+  /** `train/tokens-00000.parquet`. */
+  get #name(): string {
+    const { split } = this.#options;
+    return `${split === undefined ? "" : `${split}/`}tokens-${String(this.#file).padStart(5, "0")}.parquet`;
+  }
+
+  #isFileFinished(): boolean {
+    return this.#run.finished(this.#name) !== undefined;
+  }
+
+  /** A promise at the end of a file only: there are millions of sequences. */
+  #count(): Promise<void> | undefined {
+    if (++this.#numInFile < this.#options.sequencesPerFile) return undefined;
+    return this.#finishFile();
+  }
+
+  async #finishFile(): Promise<void> {
+    if (this.#writer) await this.#run.record(this.#name, this.#writer.close());
+    this.#writer = undefined;
+    this.#file++;
+    this.#numInFile = 0;
+    this.#isFinished = this.#isFileFinished();
+  }
+}

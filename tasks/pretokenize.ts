@@ -1,0 +1,128 @@
+/**
+ * `pretokenize`: token sequences as Parquet, for other trainers.
+ *
+ * @module
+ */
+import { dataFlags, flag } from "../lib/cli/flags.ts";
+import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { formatBytes, formatCount, formatSeconds } from "../lib/cli/progress.ts";
+import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
+import { UsageError } from "../lib/errors.ts";
+import { MAX_MEASUREMENT_TOKENS } from "../lib/loader/contexts.ts";
+import {
+  pretokenize,
+  type PretokenizeSummary,
+  type V1Options,
+  type V2Options,
+} from "../lib/pretokenize/pretokenize.ts";
+import { RTT_ENCODING_NAMES, type RttEncodingName } from "../lib/tokens/rtt_encoding.ts";
+
+const flags = {
+  input: flag.texts(
+    "probe rows for v2, measurements Parquet for v1: files, globs or folders; train, val, test are kept",
+    { placeholder: "P", required: true },
+  ),
+  output: flag.requiredText("folder to write", { placeholder: "DIR" }),
+  vocab: flag.choice(["v1", "v2"], "v1: a sequence is a measurement; v2: a context of probe rows", {
+    default: "v2",
+  }),
+  sequenceLength: flag.integer("v2: T, inputs of a sequence; a context has up to T + 1 tokens", {
+    default: 1024,
+    min: MAX_MEASUREMENT_TOKENS,
+    max: 0xffff,
+  }),
+  epoch: flag.integer("v2: which epoch of the loader's contexts", { default: 0, min: 0, max: 2 ** 32 - 1 }),
+  onCorrupt: flag.choice(["error", "skip"], "v2: what a damaged chunk of probe rows means", {
+    default: "error",
+  }),
+  rttEncoding: flag.choice<RttEncodingName>(RTT_ENCODING_NAMES, "v1: how RTTs are written", {
+    default: "float64",
+  }),
+  rttClipQuantile: flag.number("v1, clipped: the quantile of the input's RTTs to clip at", {
+    default: 0.99,
+    min: 0,
+    max: 1,
+  }),
+  rttClipMs: flag.optionalNumber("v1, clipped: the RTT to clip at in ms, instead of a quantile", {
+    min: 0.001,
+    max: 1e9,
+  }),
+  maxRejectRatio: flag.number("v1: fail when a larger share of the rows is rejected", {
+    default: 0.05,
+    min: 0,
+    max: 1,
+  }),
+  sequencesPerFile: flag.integer("sequences of an output file; a rerun keeps finished files", {
+    default: 200_000,
+    min: 1,
+  }),
+  overwrite: flag.boolean("delete another run's files in the output folder"),
+  // Some 0.3 GB are used whatever the input: a row group of tokens and a batch of rows.
+  memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),
+};
+
+/** The stage. */
+export const pretokenizeStage: Stage = defineStage({
+  name: "pretokenize",
+  purpose: "write token sequences as Parquet (tokens list<uint16>, length), for other trainers",
+  example: "--input data/rows --output data/tokens --vocab v2",
+  flags,
+  async run(options, context) {
+    const { vocab, rttEncoding, rttClipMs, rttClipQuantile } = options;
+    const common = { ...options, inputs: options.input };
+    if (vocab === "v2" && rttEncoding !== "float64") {
+      throw new UsageError(
+        `Cannot use --rtt-encoding ${rttEncoding} with vocabulary v2: it has one encoding; leave it out, or add --vocab v1`,
+      );
+    }
+    const rttClip = rttClipMs === undefined ? { quantile: rttClipQuantile } : { ms: rttClipMs };
+    const work: V1Options | V2Options = vocab === "v1"
+      ? { ...common, vocabulary: "v1", rttClip }
+      : { ...common, vocabulary: "v2" };
+    checkKind(options.input, vocab);
+    using progress = new PhaseProgress(context, "rows");
+    const result = await pretokenize(work, { signal: context.signal, onProgress: progress.update });
+    return {
+      text: describe(options.output, result),
+      json: { stage: "pretokenize", output: options.output, vocab, ...result },
+    };
+  },
+});
+
+/** Says what to do when a file of the other vocabulary's kind is named. */
+function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
+  const parquet = inputs.find((path) => path.endsWith(".parquet"));
+  const records = inputs.find((path) => path.endsWith(".arrayrecord"));
+  if (vocab === "v2" && parquet !== undefined) {
+    throw new UsageError(
+      `Cannot use --input ${parquet} with vocabulary v2: probe rows were wanted; ` +
+        `make them with probe-rows, or add --vocab v1`,
+    );
+  }
+  if (vocab === "v1" && records !== undefined) {
+    throw new UsageError(
+      `Cannot use --input ${records} with vocabulary v1: measurements Parquet was wanted, probe rows have no ` +
+        `msm_id; give the Parquet that they were made of, or add --vocab v2`,
+    );
+  }
+}
+
+function describe(output: string, result: PretokenizeSummary): string {
+  const { splits, inputRows, seconds, peakMemoryBytes, rejected, wasComplete } = result;
+  const lines = Object.entries(splits).map(([split, { sequences, tokens, files, bytes }]) =>
+    `${split.padEnd(6)}${formatCount(sequences)} sequences, ${
+      formatCount(tokens)
+    } tokens in ${files} files, ${formatBytes(bytes)}`
+  );
+  const reasons = Object.entries(rejected).map(([reason, count]) => `${reason} ${count}`).join(", ");
+  return [
+    wasComplete ? `${output} is complete already` : `wrote ${output}`,
+    ...lines,
+    ...(reasons ? [`rejected: ${reasons}`] : []),
+    `${formatCount(inputRows)} rows read in ${formatSeconds(seconds)}, peak memory ${
+      formatBytes(peakMemoryBytes)
+    }`,
+  ].join("\n");
+}
+
+if (import.meta.main) await runStage(pretokenizeStage, Deno.args);
