@@ -32,19 +32,32 @@ export class KeyTable {
    * @param kind The kind of key, u8.
    */
   idOf(words: Uint32Array, at: number, kind: number): number {
-    const mask = this.#slots.length - 1;
-    const [w0, w1, w2, w3] = [words[at], words[at + 1], words[at + 2], words[at + 3]];
+    const w0 = words[at];
+    const w1 = words[at + 1];
+    const w2 = words[at + 2];
+    const w3 = words[at + 3];
+    const slots = this.#slots;
+    const mask = slots.length - 1;
     let slot = mix(w0, w1, w2, w3, kind) & mask;
     for (;; slot = (slot + 1) & mask) {
-      const id = this.#slots[slot] - 1;
+      const id = slots[slot] - 1;
       if (id < 0) break;
       const mine = 4 * id;
+      const known = this.words;
       if (
-        this.words[mine + 3] === w3 && this.words[mine + 2] === w2 && this.words[mine + 1] === w1 &&
-        this.words[mine] === w0 && this.kinds[id] === kind
+        known[mine + 3] === w3 && known[mine + 2] === w2 && known[mine + 1] === w1 && known[mine] === w0 &&
+        this.kinds[id] === kind
       ) return id;
     }
     return this.#add(w0, w1, w2, w3, kind, slot);
+  }
+
+  /** Whether the id is that of the key. */
+  isKey(id: number, words: Uint32Array, at: number, kind: number): boolean {
+    const mine = 4 * id;
+    const known = this.words;
+    return id < this.size && known[mine + 3] === words[at + 3] && known[mine + 2] === words[at + 2] &&
+      known[mine + 1] === words[at + 1] && known[mine] === words[at] && this.kinds[id] === kind;
   }
 
   /** Forgets all keys; the memory is kept. */

@@ -102,6 +102,7 @@ function rejectNulls(
   required: readonly OptionalColumn[],
   rejects: RejectLog,
 ): SourcedBatch {
+  if (required.length === 0) return batch;
   const isNull = (row: number, key: OptionalColumn) => Number.isNaN(batch[key]?.[row]);
   const good: number[] = [];
   for (let row = 0; row < batch.numRows; row++) {

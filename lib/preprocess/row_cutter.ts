@@ -68,6 +68,8 @@ export class RowCutter implements RowSink {
   readonly #texts: string[] = [];
   readonly #sources = new RowDictionary();
   readonly #destinations = new RowDictionary();
+  /** The source address of the last measurement. */
+  #lastSrc = 0;
   #group: Group | undefined;
   #numRows = 0;
   #sizeBytes = RECORD_OVERHEAD_BYTES;
@@ -97,7 +99,11 @@ export class RowCutter implements RowSink {
   /** Takes the group's next measurement. */
   push(columns: ProbeColumns, row: number): void {
     const version = columns.version[row];
-    const src = this.#addresses.idOf(columns.src, 4 * row, version);
+    // Measurements of one source address follow each other.
+    if (!this.#addresses.isKey(this.#lastSrc, columns.src, 4 * row, version)) {
+      this.#lastSrc = this.#addresses.idOf(columns.src, 4 * row, version);
+    }
+    const src = this.#lastSrc;
     const dst = this.#addresses.idOf(columns.dst, 4 * row, version);
     const added = BYTES_PER_MEASUREMENT + this.#entryBytes(this.#sources, src) +
       this.#entryBytes(this.#destinations, dst);

@@ -97,10 +97,12 @@ export class SplitAssigner {
    */
   assign(keyed: KeyedBatch): Uint8Array {
     const fractions = this.#fractions(keyed);
-    return Uint8Array.from(
-      fractions,
-      (fraction) => fraction < this.#trainEnd ? 0 : fraction < this.#valEnd ? 1 : 2,
-    );
+    const [trainEnd, valEnd] = [this.#trainEnd, this.#valEnd];
+    const splits = new Uint8Array(fractions.length);
+    for (let row = 0; row < splits.length; row++) {
+      splits[row] = fractions[row] < trainEnd ? 0 : fractions[row] < valEnd ? 1 : 2;
+    }
+    return splits;
   }
 
   /** A number in [0, 1) per row (mode `time`: [0, 1]), which the ratios divide. */
@@ -128,8 +130,9 @@ function checkTimeRange(range: SplitPlan["timeRangeUs"]): void {
 
 function probeFractions({ batch, groups, groupId }: KeyedBatch): Float64Array {
   const fractions = new Float64Array(batch.numRows);
+  const { hashes } = groups;
   for (let row = 0; row < fractions.length; row++) {
-    fractions[row] = splitFraction(groups.hashes, 4 * groupId[row]);
+    fractions[row] = splitFraction(hashes, 4 * groupId[row]);
   }
   return fractions;
 }

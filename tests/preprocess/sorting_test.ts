@@ -52,6 +52,19 @@ Deno.test("KeyTable.idOf() numbers distinct keys as they come, past several grow
   assertEquals(table.idOf(words, 0, 4), 0);
 });
 
+Deno.test("KeyTable.isKey() tells whether an id is that of a key", () => {
+  const table = new KeyTable();
+  const words = Uint32Array.of(1, 2, 3, 4, 1, 2, 3, 5);
+  assertEquals(table.isKey(0, words, 0, 4), false);
+  const id = table.idOf(words, 0, 4);
+  assertEquals(table.isKey(id, words, 0, 4), true);
+  assertEquals(table.isKey(id, words, 0, 6), false);
+  assertEquals(table.isKey(id, words, 4, 4), false);
+  assertEquals(table.isKey(id + 1, words, 0, 4), false);
+  table.clear();
+  assertEquals(table.isKey(id, words, 0, 4), false);
+});
+
 Deno.test("KeyTable.idOf() agrees with a Map", () => {
   const keys = fc.array(fc.tuple(fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(3), fc.nat(1)), {
     maxLength: 500,
