@@ -94,9 +94,15 @@ export {
   BatchLoader,
   type DataPosition,
   type LoaderOptions,
+  type SequenceArrays,
   validationBatches,
 } from "./lib/loader/batches.ts";
-export { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "./lib/loader/row_source.ts";
+export {
+  type ArrayRecordRowSource,
+  openProbeRows,
+  type ProbeRowSource,
+  type RowFiles,
+} from "./lib/loader/row_source.ts";
 export type { SamplingConfig } from "./lib/loader/sampling_config.ts";
 export type { InputFingerprint } from "./lib/files/inputs.ts";
 

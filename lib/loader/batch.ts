@@ -10,19 +10,19 @@ import { TokenWriter } from "../tokens/vocab_v2.ts";
 import type { Sequence } from "./packing.ts";
 
 /** Arrays of sequences, row-major; N is the number of sequences, T their length. */
-interface SequenceArrays {
+export interface SequenceArrays<Buffer extends ArrayBufferLike> {
   /** (N, T) input tokens; 0 on padding. */
-  tokens: Uint16Array<ArrayBuffer>;
+  tokens: Uint16Array<Buffer>;
   /** (N, T) the token after each input token; 0 where there is none. */
-  targets: Uint16Array<ArrayBuffer>;
+  targets: Uint16Array<Buffer>;
   /** (N, T) 1 where the target is to be learned: 0 on padding and where the target opens the next context. */
-  lossMask: Uint8Array<ArrayBuffer>;
+  lossMask: Uint8Array<Buffer>;
   /** (N, T) first position that each position may attend to: where its context starts; itself on padding. */
-  segmentStart: Uint16Array<ArrayBuffer>;
+  segmentStart: Uint16Array<Buffer>;
 }
 
 /** Sequences for one step, as arrays (B, T) row-major. */
-export interface Batch extends SequenceArrays {
+export interface Batch extends SequenceArrays<ArrayBuffer> {
   /** B. */
   batchSize: number;
   /** T. */
@@ -33,16 +33,47 @@ export interface Batch extends SequenceArrays {
   numTargets: number;
 }
 
-/** The sequences of a block, as arrays (N, T) row-major. */
-export interface SequenceBlock extends SequenceArrays {
+/** The sequences of a block, as arrays (N, T) row-major that share one buffer. */
+export interface SequenceBlock extends SequenceArrays<ArrayBufferLike> {
   /** N. */
   numSequences: number;
   /** T. */
   sequenceLength: number;
   /** (N) how many positions of a sequence are not padding. */
-  numInputs: Uint32Array<ArrayBuffer>;
+  numInputs: Uint32Array;
   /** (N) how many positions of a sequence have lossMask 1. */
-  numTargets: Uint32Array<ArrayBuffer>;
+  numTargets: Uint32Array;
+  /** What the arrays are views of. */
+  buffer: ArrayBufferLike;
+}
+
+const BYTES_PER_SEQUENCE = 4 + 4;
+const BYTES_PER_POSITION = 2 + 2 + 2 + 1;
+
+/** Bytes of a block's buffer; N and T as there. */
+export function blockBytes(numSequences: number, sequenceLength: number): number {
+  return numSequences * (BYTES_PER_SEQUENCE + sequenceLength * BYTES_PER_POSITION);
+}
+
+/** The arrays of a block in a buffer of at least {@link blockBytes}, as they are there. */
+export function blockIn(
+  buffer: ArrayBufferLike,
+  { numSequences: N, sequenceLength: T }: { numSequences: number; sequenceLength: number },
+): SequenceBlock {
+  const size = N * T;
+  let offset = 0;
+  const take = (sizeBytes: number) => (offset += sizeBytes) - sizeBytes;
+  return {
+    numSequences: N,
+    sequenceLength: T,
+    numInputs: new Uint32Array(buffer, take(4 * N), N),
+    numTargets: new Uint32Array(buffer, take(4 * N), N),
+    tokens: new Uint16Array(buffer, take(2 * size), size),
+    targets: new Uint16Array(buffer, take(2 * size), size),
+    segmentStart: new Uint16Array(buffer, take(2 * size), size),
+    lossMask: new Uint8Array(buffer, take(size), size),
+    buffer,
+  };
 }
 
 /**
@@ -50,16 +81,18 @@ export interface SequenceBlock extends SequenceArrays {
  *
  * @param sequences Each of at most T + 1 tokens; the last of T + 1 is a target only.
  * @param sequenceLength T.
+ * @param allocate Gives a buffer of so many bytes or more, of any content.
  */
-export function writeSequences(sequences: readonly Sequence[], sequenceLength: number): SequenceBlock {
+export function writeSequences(
+  sequences: readonly Sequence[],
+  sequenceLength: number,
+  allocate: (sizeBytes: number) => ArrayBufferLike,
+): SequenceBlock {
   const numSequences = sequences.length;
-  const block: SequenceBlock = {
-    ...paddingOf(numSequences, sequenceLength),
-    numSequences,
-    sequenceLength,
-    numInputs: new Uint32Array(numSequences),
-    numTargets: new Uint32Array(numSequences),
-  };
+  const block = blockIn(allocate(blockBytes(numSequences, sequenceLength)), { numSequences, sequenceLength });
+  const { numInputs, numTargets, tokens, targets, lossMask } = block;
+  for (const array of [numInputs, numTargets, tokens, targets, lossMask]) array.fill(0);
+  fillWithSelf(block.segmentStart, sequenceLength);
   // One sequence and the token after it.
   const stream = new Uint16Array(sequenceLength + 1);
   sequences.forEach((sequence, index) => writeSequence(block, index, { sequence, stream }));
@@ -98,13 +131,19 @@ function writeSequence(
  * @param sequenceLength T.
  */
 export function paddingBatch(batchSize: number, sequenceLength: number): Batch {
-  return {
-    ...paddingOf(batchSize, sequenceLength),
+  const size = batchSize * sequenceLength;
+  const batch = {
     batchSize,
     sequenceLength,
-    numPaddingTokens: batchSize * sequenceLength,
+    tokens: new Uint16Array(size),
+    targets: new Uint16Array(size),
+    lossMask: new Uint8Array(size),
+    segmentStart: new Uint16Array(size),
+    numPaddingTokens: size,
     numTargets: 0,
   };
+  fillWithSelf(batch.segmentStart, sequenceLength);
+  return batch;
 }
 
 /**
@@ -127,17 +166,9 @@ export function copySequence(
   batch.numPaddingTokens -= block.numInputs[index];
 }
 
-function paddingOf(numSequences: number, sequenceLength: number): SequenceArrays {
-  const size = numSequences * sequenceLength;
-  const segmentStart = new Uint16Array(size);
-  for (let t = 0; t < Math.min(sequenceLength, size); t++) segmentStart[t] = t;
-  for (let row = 1; row < numSequences; row++) {
-    segmentStart.copyWithin(row * sequenceLength, 0, sequenceLength);
-  }
-  return {
-    tokens: new Uint16Array(size),
-    targets: new Uint16Array(size),
-    lossMask: new Uint8Array(size),
-    segmentStart,
-  };
+/** Lets every position attend to itself only. */
+function fillWithSelf(segmentStart: Uint16Array, sequenceLength: number): void {
+  const first = segmentStart.subarray(0, sequenceLength);
+  for (let t = 0; t < first.length; t++) first[t] = t;
+  for (let at = sequenceLength; at < segmentStart.length; at += sequenceLength) segmentStart.set(first, at);
 }

@@ -10,18 +10,20 @@
  */
 import { ConfigError } from "../errors.ts";
 import { type Batch, copySequence, paddingBatch } from "./batch.ts";
-import { BlockMaker } from "./blocks.ts";
+import { BlockMaker, type BlockOptions } from "./blocks.ts";
 import { MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
-import type { ProbeRowSource } from "./row_source.ts";
+import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig } from "./sampling_config.ts";
 import { type DataPosition, SequenceCursor } from "./sequence_cursor.ts";
+import { WorkerBlocks } from "./worker_blocks.ts";
 
-export type { Batch } from "./batch.ts";
+export type { Batch, SequenceArrays } from "./batch.ts";
 export type { DataPosition } from "./sequence_cursor.ts";
 
 /** Small data are decoded once, and large data do not profit: they come by again after an epoch. */
 const DEFAULT_CACHE_BYTES = 100e6;
 const MAX_SEQUENCE_LENGTH = 0xffff;
+const MAX_WORKERS = 1024;
 
 /** What a loader is opened with. */
 export interface LoaderOptions {
@@ -46,7 +48,7 @@ export interface LoaderOptions {
 }
 
 /** Gives batches without end. */
-export class BatchLoader {
+export class BatchLoader implements Disposable {
   /** Rows of a block, as chosen. */
   readonly blockRows: number;
   readonly #cursor: SequenceCursor;
@@ -71,6 +73,31 @@ export class BatchLoader {
     return new BatchLoader(new SequenceCursor(makeBlocks(source, options), options.position), options);
   }
 
+  /**
+   * Opens a loader whose batches are made ahead by worker threads; they are the same as without workers.
+   *
+   * The workers read the files on their own, and look ahead by two blocks each, some 8 MB in all. The loader has
+   * to be disposed of.
+   *
+   * @param source The rows; it stays open.
+   * @param options As for {@link open}; `numWorkers`: threads, 0 for none.
+   * @throws {ConfigError} If an option is out of range.
+   * @throws {UserError} If the source has no rows, the position is not one of it, or a file cannot be read.
+   */
+  static async openWithWorkers(
+    source: ArrayRecordRowSource,
+    options: LoaderOptions & { numWorkers: number },
+  ): Promise<BatchLoader> {
+    const { numWorkers, ...loaderOptions } = options;
+    checkInteger("numWorkers", numWorkers, { low: 0, high: MAX_WORKERS });
+    // Also finds fault with the position before a thread is started.
+    const inThread = BatchLoader.open(source, loaderOptions);
+    if (numWorkers === 0) return inThread;
+    const first = inThread.position;
+    const blocks = await WorkerBlocks.open(source, { ...blockOptions(options), numWorkers, first });
+    return new BatchLoader(new SequenceCursor(blocks, first), loaderOptions);
+  }
+
   /** Where the next batch starts; the same on every rank. */
   get position(): DataPosition {
     return { ...this.#cursor.position };
@@ -90,6 +117,11 @@ export class BatchLoader {
       if (i % numRanks === rank) copySequence(batch, Math.floor(i / numRanks), sequence);
     }
     return batch;
+  }
+
+  /** Ends the workers, if there are any. */
+  [Symbol.dispose](): void {
+    this.#cursor.blocks[Symbol.dispose]();
   }
 }
 
@@ -128,28 +160,33 @@ export function validationBatches(
 }
 
 function makeBlocks(source: ProbeRowSource, options: LoaderOptions): BlockMaker {
-  return new BlockMaker(source, {
+  return new BlockMaker(source, blockOptions(options));
+}
+
+function blockOptions(options: LoaderOptions): BlockOptions {
+  return {
     seed: options.seed,
     sequenceLength: options.sequenceLength,
     sampling: options.sampling ?? DEFAULT_SAMPLING,
     cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES,
     ...(options.blockRows === undefined ? {} : { blockRows: options.blockRows }),
-  });
+  };
 }
 
 function checkOptions(options: LoaderOptions): void {
   const { rank = 0, numRanks = 1 } = options;
-  const check = (key: string, value: number, low: number, high: number) => {
-    if (!Number.isSafeInteger(value) || value < low || value > high) {
-      throw new ConfigError(key, `found ${value}, an integer in ${low}..${high} was wanted`);
-    }
-  };
   const most = Number.MAX_SAFE_INTEGER;
-  check("seed", options.seed, 0, most);
-  check("sequenceLength", options.sequenceLength, MAX_MEASUREMENT_TOKENS, MAX_SEQUENCE_LENGTH);
-  check("batchSize", options.batchSize, 1, most);
-  check("numRanks", numRanks, 1, most);
-  check("rank", rank, 0, numRanks - 1);
-  check("blockRows", options.blockRows ?? 1, 1, most);
-  check("cacheBytes", options.cacheBytes ?? 0, 0, most);
+  checkInteger("seed", options.seed, { low: 0, high: most });
+  const lengths = { low: MAX_MEASUREMENT_TOKENS, high: MAX_SEQUENCE_LENGTH };
+  checkInteger("sequenceLength", options.sequenceLength, lengths);
+  checkInteger("batchSize", options.batchSize, { low: 1, high: most });
+  checkInteger("numRanks", numRanks, { low: 1, high: most });
+  checkInteger("rank", rank, { low: 0, high: numRanks - 1 });
+  checkInteger("blockRows", options.blockRows ?? 1, { low: 1, high: most });
+  checkInteger("cacheBytes", options.cacheBytes ?? 0, { low: 0, high: most });
+}
+
+function checkInteger(key: string, value: number, { low, high }: { low: number; high: number }): void {
+  if (Number.isSafeInteger(value) && value >= low && value <= high) return;
+  throw new ConfigError(key, `found ${value}, an integer in ${low}..${high} was wanted`);
 }

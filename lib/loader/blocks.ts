@@ -49,7 +49,7 @@ export interface BlockSource extends Disposable {
   /** Blocks of an epoch; the last can have fewer rows. */
   readonly numBlocks: number;
   /**
-   * A block, in the order of training.
+   * A block, in the order of training. Its arrays may be written over by the next call.
    *
    * @param epoch 0 or more.
    * @param block 0..numBlocks - 1.
@@ -68,9 +68,14 @@ export class BlockMaker implements BlockSource {
   /**
    * @param source The rows.
    * @param options What the blocks depend on.
+   * @param allocate Gives the buffer of a block, of so many bytes or more; a new one by default.
    * @throws {UserError} If there are no rows.
    */
-  constructor(readonly source: ProbeRowSource, readonly options: BlockOptions) {
+  constructor(
+    readonly source: ProbeRowSource,
+    readonly options: BlockOptions,
+    readonly allocate: (sizeBytes: number) => ArrayBufferLike = (sizeBytes) => new ArrayBuffer(sizeBytes),
+  ) {
     if (source.numRows === 0) {
       throw new UserError(
         `Cannot read ${source.path}: no probe rows in it, at least one was wanted; check the split`,
@@ -101,7 +106,7 @@ export class BlockMaker implements BlockSource {
     const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
     const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
     new RandomStream(this.options.seed, "loader/sequences", epoch, block).shuffle(sequences);
-    return writeSequences(sequences, this.options.sequenceLength);
+    return writeSequences(sequences, this.options.sequenceLength, this.allocate);
   }
 
   /** The last target of a sequence is one token after its last input token. */

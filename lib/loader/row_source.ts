@@ -50,11 +50,22 @@ export class MemoryRowSource implements ProbeRowSource {
   }
 }
 
+/** Which files rows are read from, and how: what another thread needs to read them too. */
+export interface RowFiles {
+  /** The file or folder, for error messages. */
+  path: string;
+  /** ArrayRecord files in their order. */
+  files: string[];
+  /** What a damaged chunk means: an error, or rows to leave out. */
+  onCorrupt: "error" | "skip";
+}
+
 /** The rows of ArrayRecord files, one file after another. */
 export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   /** Rows of all files. */
   readonly numRows: number;
   readonly #readers: readonly ArrayRecordReader[];
+  readonly #onCorrupt: "error" | "skip";
   /** Number of rows before each file, and in all. */
   readonly #firstRow: number[] = [0];
 
@@ -63,9 +74,15 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
    *
    * @param path The folder, for error messages.
    * @param readers The open files; closed by {@link close}.
+   * @param options `onCorrupt`: how the files were opened, an error by default.
    */
-  constructor(readonly path: string, readers: readonly ArrayRecordReader[]) {
+  constructor(
+    readonly path: string,
+    readers: readonly ArrayRecordReader[],
+    options: { onCorrupt?: "error" | "skip" } = {},
+  ) {
     this.#readers = readers;
+    this.#onCorrupt = options.onCorrupt ?? "error";
     for (const reader of readers) {
       this.#firstRow.push(this.#firstRow[this.#firstRow.length - 1] + reader.numRecords);
     }
@@ -75,6 +92,11 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
   /** The files, to tell a run's data from others. */
   get files(): InputFingerprint[] {
     return this.#readers.map((reader) => fingerprint(reader.path));
+  }
+
+  /** What {@link openRowFiles} needs to open the same rows once more. */
+  get rowFiles(): RowFiles {
+    return { path: this.path, files: this.#readers.map((reader) => reader.path), onCorrupt: this.#onCorrupt };
   }
 
   /** Number of damaged chunks that were skipped so far. */
@@ -137,14 +159,25 @@ export async function openProbeRows(
   }
   const path = join(folder, split);
   const files = listInputs([path], { extensions: [".arrayrecord"], wanted: "probe rows" });
+  return await openRowFiles({ path, files, onCorrupt: options.onCorrupt ?? "error" });
+}
+
+/**
+ * Opens the rows of ArrayRecord files.
+ *
+ * @param rowFiles The files, and how to read them.
+ * @throws {UserError} If a file cannot be opened.
+ * @throws {FormatError} If a file is no ArrayRecord file.
+ */
+export async function openRowFiles({ path, files, onCorrupt }: RowFiles): Promise<ArrayRecordRowSource> {
   const readers: ArrayRecordReader[] = [];
   try {
-    for (const file of files) readers.push(await ArrayRecordReader.open(file, options));
+    for (const file of files) readers.push(await ArrayRecordReader.open(file, { onCorrupt }));
   } catch (error) {
     for (const reader of readers) reader.close();
     throw error;
   }
-  return new ArrayRecordRowSource(path, readers);
+  return new ArrayRecordRowSource(path, readers, { onCorrupt });
 }
 
 const EMPTY_ROW: ProbeRow = {

@@ -1,0 +1,163 @@
+import { assert, assertEquals, assertLess, assertRejects, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { ConfigError, UserError } from "../../lib/errors.ts";
+import { type Batch, BatchLoader, type DataPosition, type LoaderOptions } from "../../lib/loader/batches.ts";
+import { type ArrayRecordRowSource, openProbeRows } from "../../lib/loader/row_source.ts";
+import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
+import { WorkerBlocks } from "../../lib/loader/worker_blocks.ts";
+import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
+import { encodeProbeRow } from "../../lib/records/probe_row.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { syntheticRows } from "./synthetic_rows.ts";
+
+const OPTIONS: LoaderOptions = { seed: 5, sequenceLength: 256, batchSize: 4, blockRows: 7 };
+const NUM_BATCHES = 60;
+
+const folder = new TemporaryFolder();
+let source: ArrayRecordRowSource;
+
+Deno.test.beforeAll(async () => {
+  source = await writeAndOpen("whole");
+});
+Deno.test.afterAll(() => {
+  source.close();
+  folder[Symbol.dispose]();
+});
+
+/** 60 rows in a file of their own. */
+async function writeAndOpen(
+  name: string,
+  change: (bytes: Uint8Array) => void = () => {},
+): Promise<ArrayRecordRowSource> {
+  const path = join(folder.at(name), "train", "train-00000-of-00001.arrayrecord");
+  const writer = await ArrayRecordWriter.create(path);
+  for (const row of syntheticRows(1, 60, 25)) writer.write(encodeProbeRow(row));
+  writer.close();
+  const bytes = Deno.readFileSync(path);
+  change(bytes);
+  Deno.writeFileSync(path, bytes);
+  return await openProbeRows(folder.at(name), "train");
+}
+
+const open = (numWorkers: number, change: Partial<LoaderOptions> = {}) =>
+  BatchLoader.openWithWorkers(source, { ...OPTIONS, ...change, numWorkers });
+
+function take(loader: BatchLoader, numBatches: number): { batch: Batch; after: DataPosition }[] {
+  return Array.from({ length: numBatches }, () => ({ batch: loader.next(), after: loader.position }));
+}
+
+for (const numWorkers of [1, 2, 4]) {
+  Deno.test({
+    name: `openWithWorkers() gives the batches and positions of no workers with ${numWorkers}`,
+    sanitizeOps: true,
+    sanitizeResources: true,
+    async fn() {
+      const wanted = take(BatchLoader.open(source, OPTIONS), NUM_BATCHES);
+      assert((wanted.at(-1)?.after.epoch ?? 0) >= 2);
+      {
+        using loader = await open(numWorkers);
+        assertEquals(loader.position, { epoch: 0, block: 0, sequence: 0 });
+        assertEquals(loader.blockRows, 7);
+        assertEquals(take(loader, NUM_BATCHES), wanted);
+      }
+      const half = NUM_BATCHES / 2;
+      using resumed = await open(numWorkers, { position: wanted[half - 1].after });
+      assertEquals(resumed.position, wanted[half - 1].after);
+      assertEquals(take(resumed, half), wanted.slice(half));
+    },
+  });
+}
+
+Deno.test("openWithWorkers() gives each rank its own sequences, and chooses the same rows of a block", async () => {
+  for (const rank of [0, 1]) {
+    const { blockRows: _, ...options } = { ...OPTIONS, rank, numRanks: 2 };
+    const inThread = BatchLoader.open(source, options);
+    using loader = await BatchLoader.openWithWorkers(source, { ...options, numWorkers: 2 });
+    assertEquals(loader.blockRows, inThread.blockRows);
+    assertEquals(take(loader, 5), take(inThread, 5));
+  }
+});
+
+Deno.test("openWithWorkers() takes no workers, and refuses less and a position out of range", async () => {
+  using loader = await open(0);
+  assertEquals(take(loader, 3), take(BatchLoader.open(source, OPTIONS), 3));
+  await assertRejects(() => open(-1), ConfigError, "numWorkers");
+  const position = { epoch: 0, block: 99, sequence: 0 };
+  await assertRejects(() => open(2, { position }), UserError, "Cannot resume");
+  using late = await open(2, { position: { epoch: 0, block: 0, sequence: 10_000 } });
+  assertThrows(() => late.next(), UserError, "Cannot resume");
+});
+
+Deno.test("next() raises the error of a damaged row in a worker where it would without workers", async () => {
+  using damaged = await writeAndOpen("damaged", (bytes) => bytes[bytes.length >> 2] ^= 1);
+  const untilError = (loader: BatchLoader) => {
+    for (let numBatches = 0;; numBatches++) {
+      try {
+        loader.next();
+      } catch (error) {
+        assert(error instanceof UserError);
+        return { numBatches, message: error.message };
+      }
+    }
+  };
+  const options = { ...OPTIONS, batchSize: 1, blockRows: 3 };
+  const wanted = untilError(BatchLoader.open(damaged, options));
+  assert(wanted.numBatches > 0 && wanted.message.includes(damaged.path), wanted.message);
+  for (const numWorkers of [1, 2]) {
+    using loader = await BatchLoader.openWithWorkers(damaged, { ...options, numWorkers });
+    assertEquals(untilError(loader), wanted);
+  }
+});
+
+Deno.test("openWithWorkers() leaves out damaged chunks in the workers too", async () => {
+  using damaged = await writeAndOpen("skipping", (bytes) => bytes[bytes.length >> 2] ^= 1);
+  using lenient = await openProbeRows(folder.at("skipping"), "train", { onCorrupt: "skip" });
+  using loader = await BatchLoader.openWithWorkers(lenient, { ...OPTIONS, numWorkers: 2 });
+  assertEquals(take(loader, 10), take(BatchLoader.open(lenient, OPTIONS), 10));
+  assertEquals(damaged.numCorruptChunks, 0);
+});
+
+Deno.test("openWithWorkers() ends with the error of a worker that finds its file gone", async () => {
+  using gone = await writeAndOpen("gone");
+  Deno.removeSync(join(gone.path, "train-00000-of-00001.arrayrecord"));
+  const options = { ...OPTIONS, numWorkers: 2 };
+  await assertRejects(() => BatchLoader.openWithWorkers(gone, options), UserError, "no such file");
+});
+
+function openFake(behaviour: string, numWorkers: number): Promise<WorkerBlocks> {
+  return WorkerBlocks.open(source, {
+    ...{ seed: 1, sequenceLength: 256, sampling: DEFAULT_SAMPLING, cacheBytes: 0, blockRows: 7 },
+    ...{ numWorkers, first: { epoch: 0, block: 0 }, maxStallMs: 600 },
+    module: new URL(`./fake_block_worker.ts?${behaviour}`, import.meta.url),
+  });
+}
+
+Deno.test("make() says which worker has died instead of waiting for it without end", async () => {
+  using blocks = await openFake("die", 2);
+  const startMs = performance.now();
+  const error = assertThrows(() => blocks.make(0, 0), UserError, "loader worker 1 of 2 has done nothing");
+  assert(error.message.includes("--workers 0") && !error.message.includes("\n"));
+  assertLess(performance.now() - startMs, 5000);
+});
+
+Deno.test("make() and open() raise what a worker throws outside of its orders", async () => {
+  await assertRejects(() => openFake("broken", 1), Error, "loader worker 1 of 1 failed");
+  using blocks = await openFake("throw", 1);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  assertThrows(() => blocks.make(0, 0), Error, "thrown outside of an order");
+});
+
+Deno.test("workers look ahead by two blocks each and no more", async () => {
+  using blocks = await openFake("count", 3);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const numOrders = Array.from({ length: 8 }, (_, i) => blocks.make(0, i).numInputs[0]);
+  // A worker's first two orders come at the start, one more with each of its blocks that is taken.
+  assertEquals(numOrders.slice(0, 6), [2, 2, 2, 2, 2, 2]);
+  assert(numOrders.every((count, i) => count <= 2 + Math.floor(i / 3)), `${numOrders}`);
+});
+
+Deno.test("make() refuses another block than the next", async () => {
+  using blocks = await openFake("count", 1);
+  assertThrows(() => blocks.make(0, 1), Error, "out of their order");
+  assertEquals(blocks.make(0, 0).numSequences, 1);
+});
