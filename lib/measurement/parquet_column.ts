@@ -14,6 +14,7 @@ import { decompressPage } from "./parquet_codecs.ts";
 import { decodeHybrid, EncodingError } from "./parquet_encodings.ts";
 import { type PageHeader, PageHeaderError, readPageHeader } from "./parquet_page_header.ts";
 import { decodeNumbers, decodeTexts, ENCODING, type NumberKind } from "./parquet_values.ts";
+import { TextPool } from "./text_pool.ts";
 
 const WINDOW_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 1 << 24;
@@ -43,9 +44,15 @@ export interface Piece<T> {
   isNull: Uint8Array | undefined;
 }
 
+/** A piece of a column of texts. */
+export interface TextPiece extends Piece<string[]> {
+  /** The values' numbers in the cursor's pool. */
+  codes: Int32Array;
+}
+
 interface Page<T> {
   /** One value per row; what stands at a null does not matter. */
-  values: T[] | Float64Array;
+  values: T[] | Float64Array | Int32Array;
   isNull: Uint8Array | undefined;
 }
 
@@ -252,34 +259,63 @@ export class NumberCursor extends ColumnCursor<number> {
   }
 }
 
-/** Reads a column of texts; equal values of one dictionary are one string. */
+/** Reads a column of texts; equal values are one string. Pages with a dictionary are kept as its indexes. */
 export class TextCursor extends ColumnCursor<string> {
+  readonly #pool: TextPool;
   #dictionary: string[] = [];
+  /** The dictionary's numbers in the pool, and which of its generations they are from. */
+  #codes = new Int32Array(0);
+  #generation = -1;
+
+  constructor(source: ByteSource, chunk: ColumnChunkRange, pool: TextPool = new TextPool()) {
+    super(source, chunk);
+    this.#pool = pool;
+  }
 
   /** The next rows; an empty text stands for null. @throws {FormatError} If the column is damaged. */
-  read(numRows: number): Piece<string[]> {
-    const values = new Array<string>(numRows);
+  read(numRows: number): TextPiece {
+    const codes = new Int32Array(numRows);
     const isNull = this.take(numRows, (page, from, end, at) => {
-      for (let row = from; row < end; row++) values[at++] = page[row] as string;
+      if (page instanceof Int32Array) {
+        const codeOf = this.#dictionaryCodes();
+        for (let row = from; row < end; row++) codes[at++] = codeOf[page[row]];
+        return;
+      }
+      for (let row = from; row < end; row++) codes[at++] = this.#pool.codeOf(page[row] as string);
     });
-    return { values, isNull };
+    const { texts } = this.#pool;
+    const values = new Array<string>(numRows);
+    for (let row = 0; row < numRows; row++) values[row] = texts[codes[row]];
+    return { values, codes, isNull };
   }
 
   protected override setDictionary(bytes: Uint8Array, { numValues }: PageHeader): void {
-    this.#dictionary = decodeTexts(bytes, numValues, ENCODING.plain);
+    // One more text, for null.
+    this.#dictionary = [...decodeTexts(bytes, numValues, ENCODING.plain), ""];
+    this.#generation = -1;
   }
 
-  protected override decode(bytes: Uint8Array, numValues: number, encoding: number): string[] {
+  protected override decode(bytes: Uint8Array, numValues: number, encoding: number): string[] | Int32Array {
     if (!isDictionary(encoding)) return decodeTexts(bytes, numValues, encoding);
-    const indexes = readIndexes(bytes, numValues, this.#dictionary.length);
-    const values = new Array<string>(numValues);
-    for (let i = 0; i < numValues; i++) values[i] = this.#dictionary[indexes[i]];
-    return values;
+    return readIndexes(bytes, numValues, Math.max(0, this.#dictionary.length - 1));
   }
 
-  protected override spread(values: string[], isNull: Uint8Array): string[] {
+  protected override spread(values: string[] | Int32Array, isNull: Uint8Array): string[] | Int32Array {
     let next = 0;
-    return Array.from(isNull, (flag) => flag ? "" : values[next++]);
+    if (!(values instanceof Int32Array)) return Array.from(isNull, (flag) => flag ? "" : values[next++]);
+    if (this.#dictionary.length === 0) this.#dictionary = [""];
+    const nullIndex = this.#dictionary.length - 1;
+    const indexes = new Int32Array(isNull.length);
+    for (let row = 0; row < indexes.length; row++) indexes[row] = isNull[row] ? nullIndex : values[next++];
+    return indexes;
+  }
+
+  #dictionaryCodes(): Int32Array {
+    if (this.#generation !== this.#pool.generation) {
+      this.#codes = Int32Array.from(this.#dictionary, (text) => this.#pool.codeOf(text));
+      this.#generation = this.#pool.generation;
+    }
+    return this.#codes;
   }
 }
 

@@ -12,11 +12,12 @@ import type { SchemaElement } from "hyparquet";
 import { FormatError } from "../errors.ts";
 import { parseAddress } from "../tokens/ip.ts";
 import { FAILED_RTT_MS, type MeasurementBatch } from "./batch.ts";
-import { NumberCursor, type Piece, TextCursor } from "./parquet_column.ts";
+import { NumberCursor, type Piece, TextCursor, type TextPiece } from "./parquet_column.ts";
 import { ParquetFile, type RowGroupRange } from "./parquet_file.ts";
 import { type NumberKind, timeKind } from "./parquet_values.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog, RejectReason } from "./rejects.ts";
+import { PerText, TextPool } from "./text_pool.ts";
 
 /** Earliest time that is accepted: 1990-01-01, in microseconds since 1970. */
 export const MIN_TIME_US = Date.UTC(1990, 0, 1) * 1000;
@@ -44,8 +45,18 @@ export interface ReadOptions {
   rowRange?: readonly [first: number, end: number];
 }
 
+/** A batch whose addresses have numbers, equal ones of equal texts. */
+export interface CodedBatch extends MeasurementBatch {
+  /** Gives the codes their texts; codes are void when its generation changes. */
+  pool: TextPool;
+  /** The code of each source address. */
+  srcCode: Int32Array;
+  /** The code of each destination address. */
+  dstCode: Int32Array;
+}
+
 /** A batch of good rows and where in the file they came from. */
-export interface SourcedBatch extends MeasurementBatch {
+export interface SourcedBatch extends CodedBatch {
   /** The file. */
   path: string;
   /** The first row of the file, from 0, that this batch was made of; rejected rows leave no gap in the arrays. */
@@ -74,19 +85,21 @@ export async function* readMeasurements(
     firstRows.push(numRows);
     numRows += file.numRows;
   }
+  const pool = new TextPool();
+  const versions = new AddressVersions(pool);
   const [first, end] = options.rowRange ?? [0, numRows];
   for (const [i, path] of paths.entries()) {
     if (firstRows[i] >= end || (firstRows[i + 1] ?? numRows) <= first) continue;
     using file = await ParquetFile.open(path);
     const plan = planColumns(file, options);
-    const versions = new AddressVersions();
     for (const group of file.rowGroups) {
       const row = firstRows[i] + group.firstRow;
       if (row < first || row >= end) continue;
-      const readNext = openGroup(file, plan, group);
+      const readNext = openGroup(file, plan, { group, pool });
       const batchRows = options.batchRows ?? DEFAULT_BATCH_ROWS;
       for (let from = 0; from < group.numRows; from += batchRows) {
         const numRowsRead = Math.min(batchRows, group.numRows - from);
+        pool.trim(MAX_CACHED_ADDRESSES);
         const where = { path, firstRow: group.firstRow + from, numRowsRead };
         yield { ...selectRows(readNext(numRowsRead), where, versions, options.rejects), ...where };
       }
@@ -120,8 +133,8 @@ interface ColumnPlan {
 interface RowPieces {
   eventTimeUs: Piece<Float64Array>;
   rttMs: Piece<Float64Array>;
-  srcAddr: Piece<string[]>;
-  dstAddr: Piece<string[]>;
+  srcAddr: TextPiece;
+  dstAddr: TextPiece;
   ipVersion: Piece<Float64Array> | undefined;
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
@@ -184,11 +197,11 @@ function isTime(element: SchemaElement): boolean {
 function openGroup(
   file: ParquetFile,
   plan: ColumnPlan,
-  group: RowGroupRange,
+  { group, pool }: { group: RowGroupRange; pool: TextPool },
 ): (numRows: number) => RowPieces {
   const numbers = (name: string, kind: NumberKind = "number") =>
     new NumberCursor(file.source, file.chunk(name, group), kind);
-  const texts = (name: string) => new TextCursor(file.source, file.chunk(name, group));
+  const texts = (name: string) => new TextCursor(file.source, file.chunk(name, group), pool);
   const timeElement = file.column(plan.eventTime);
   const eventTime = numbers(plan.eventTime, (timeElement && timeKind(timeElement)) ?? "seconds");
   const [src, dst, rtt] = [texts("src_addr"), texts("dst_addr"), numbers(plan.rtt)];
@@ -210,50 +223,60 @@ function selectRows(
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
   versions: AddressVersions,
   rejects: RejectLog,
-): MeasurementBatch {
+): CodedBatch {
   const eventTimeUs = pieces.eventTimeUs.values;
   const rttMs = pieces.rttMs.values;
   const srcAddr = pieces.srcAddr.values;
   const dstAddr = pieces.dstAddr.values;
   const ipVersion = pieces.ipVersion?.values;
+  const srcCode = pieces.srcAddr.codes;
+  const dstCode = pieces.dstAddr.codes;
+  versions.byCode(srcCode);
+  const versionByCode = versions.byCode(dstCode);
   const versionOf = new Uint8Array(numRowsRead);
   let numKept = 0;
   for (let row = 0; row < numRowsRead; row++) {
     const timeUs = eventTimeUs[row];
     const rtt = rttMs[row];
-    const version = versions.of(srcAddr[row]);
+    const version = versionByCode[srcCode[row]];
     const isGood = timeUs >= MIN_TIME_US && timeUs < END_TIME_US &&
       (rtt >= 0 && rtt < Infinity || rtt === FAILED_RTT_MS) && version > 0 &&
-      version === versions.of(dstAddr[row]) &&
+      version === versionByCode[dstCode[row]] &&
       (!ipVersion || ipVersion[row] === version || Number.isNaN(ipVersion[row]));
     if (isGood) {
       versionOf[row] = version;
       numKept++;
       continue;
     }
-    const { reason, detail } = explainReject(pieces, row, versions);
+    const { reason, detail } = explainReject(pieces, row);
     rejects.add(reason, path, firstRow + row, detail);
   }
-  const batch: MeasurementBatch = {
+  const batch: CodedBatch = {
     numRows: numRowsRead,
     eventTimeUs,
     srcAddr,
     dstAddr,
     ipVersion: versionOf,
     rttMs,
+    pool: versions.pool,
+    srcCode,
+    dstCode,
   };
   for (const { key, values } of pieces.optional) batch[key] = values;
   return numKept === numRowsRead ? batch : compact(batch, numKept);
 }
 
 /** Moves the rows with an IP version to the front, in place, and leaves out the others. */
-function compact(batch: MeasurementBatch, numKept: number): MeasurementBatch {
+function compact(batch: CodedBatch, numKept: number): CodedBatch {
   const { ipVersion } = batch;
   const kept = new Int32Array(numKept);
   let next = 0;
   for (let row = 0; row < batch.numRows; row++) if (ipVersion[row] !== 0) kept[next++] = row;
   const pick = (values: Float64Array) => Float64Array.from(kept, (row) => values[row]);
-  const short: MeasurementBatch = {
+  const short: CodedBatch = {
+    pool: batch.pool,
+    srcCode: Int32Array.from(kept, (row) => batch.srcCode[row]),
+    dstCode: Int32Array.from(kept, (row) => batch.dstCode[row]),
     numRows: numKept,
     eventTimeUs: pick(batch.eventTimeUs),
     srcAddr: Array.from(kept, (row) => batch.srcAddr[row]),
@@ -271,7 +294,6 @@ function compact(batch: MeasurementBatch, numKept: number): MeasurementBatch {
 function explainReject(
   pieces: RowPieces,
   row: number,
-  versions: AddressVersions,
 ): { reason: RejectReason; detail: string } {
   const needed = [
     ["event_time", pieces.eventTimeUs],
@@ -286,10 +308,10 @@ function explainReject(
   }
   const [srcAddr, dstAddr] = [pieces.srcAddr.values[row], pieces.dstAddr.values[row]];
   for (const address of [srcAddr, dstAddr]) {
-    if (versions.of(address) === 0) return { reason: "unparseableAddress", detail: address.slice(0, 60) };
+    if (versionOfText(address) === 0) return { reason: "unparseableAddress", detail: address.slice(0, 60) };
   }
-  const src = versions.of(srcAddr);
-  const dst = versions.of(dstAddr);
+  const src = versionOfText(srcAddr);
+  const dst = versionOfText(dstAddr);
   if (src !== dst) return { reason: "versionMismatch", detail: `src_addr is IPv${src}, dst_addr IPv${dst}` };
   const stated = pieces.ipVersion?.values[row] ?? NaN;
   if (!Number.isNaN(stated) && stated !== src) {
@@ -298,19 +320,19 @@ function explainReject(
   return { reason: "invalidRtt", detail: `rtt ${pieces.rttMs.values[row]}` };
 }
 
-/** The IP version of addresses as text, remembered: a file has few addresses and many rows. */
+/** The IP version of addresses, remembered: a file has few addresses and many rows. 0 is no address. */
 class AddressVersions {
-  readonly #known = new Map<string, number>();
+  readonly #perText = new PerText((length) => new Uint8Array(length), versionOfText);
 
-  /** 4, 6, or 0 for what is no address. */
-  of(address: string): number {
-    let version = this.#known.get(address);
-    if (version === undefined) {
-      const numBytes = parseAddress(address)?.length;
-      version = numBytes === 4 ? 4 : numBytes === 16 ? 6 : 0;
-      if (this.#known.size >= MAX_CACHED_ADDRESSES) this.#known.clear();
-      this.#known.set(address, version);
-    }
-    return version;
+  constructor(readonly pool: TextPool) {}
+
+  /** By code, for all `codes` at least. */
+  byCode(codes: Int32Array): Uint8Array {
+    return this.#perText.of(this.pool, codes);
   }
+}
+
+function versionOfText(address: string): number {
+  const numBytes = parseAddress(address)?.length;
+  return numBytes === 4 ? 4 : numBytes === 16 ? 6 : 0;
 }

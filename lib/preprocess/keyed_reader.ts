@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { MeasurementBatch } from "../measurement/batch.ts";
-import { readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
+import { type CodedBatch, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
+import { PerText } from "../measurement/text_pool.ts";
 import type { GroupKey } from "./probe_columns.ts";
 import { AddressInterner, ProbeInterner } from "./source_key.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";
@@ -46,15 +46,17 @@ export async function* readKeyed(
   const required = requiredColumns(options);
   const columns = [...new Set([...options.columns, ...required])];
   const addresses = new AddressInterner(options.seed);
+  const idByCode = new PerText((length) => new Int32Array(length), (text) => addresses.idOf(text));
   const probes = new ProbeInterner(options.seed);
   const { rejects, rowRange } = options;
   const range = rowRange ? { rowRange } : {};
   for await (const read of readMeasurements(paths, { rejects, columns, required, ...range })) {
     const batch = rejectNulls(read, required, rejects);
-    addresses.trim(MAX_KNOWN_KEYS);
+    if (addresses.trim(MAX_KNOWN_KEYS)) idByCode.clear();
     probes.trim(MAX_KNOWN_KEYS);
-    const srcId = Uint32Array.from(batch.srcAddr, (text) => addresses.idOf(text));
-    const dstId = Uint32Array.from(batch.dstAddr, (text) => addresses.idOf(text));
+    const { pool, srcCode, dstCode } = batch;
+    const srcId = pick(idByCode.of(pool, srcCode), srcCode);
+    const dstId = pick(idByCode.of(pool, dstCode), dstCode);
     const keyed = { batch, addresses, srcId, dstId };
     if (options.groupBy === "prb_id" && batch.prbId) {
       yield { ...keyed, groups: probes, groupId: Uint32Array.from(batch.prbId, (id) => probes.idOf(id)) };
@@ -96,6 +98,12 @@ function requiredColumns({ groupBy, splitMode }: KeyedReadOptions): OptionalColu
   ];
 }
 
+function pick(valueByCode: Int32Array, codes: Int32Array): Uint32Array {
+  const values = new Uint32Array(codes.length);
+  for (let row = 0; row < codes.length; row++) values[row] = valueByCode[codes[row]];
+  return values;
+}
+
 /** The batch without the rows that have null in a required column. */
 function rejectNulls(
   batch: SourcedBatch,
@@ -119,8 +127,11 @@ function rejectNulls(
   return good.length === batch.numRows ? batch : { ...batch, ...pickRows(batch, good) };
 }
 
-function pickRows(batch: MeasurementBatch, rows: readonly number[]): MeasurementBatch {
-  const picked: MeasurementBatch = {
+function pickRows(batch: CodedBatch, rows: readonly number[]): CodedBatch {
+  const picked: CodedBatch = {
+    pool: batch.pool,
+    srcCode: Int32Array.from(rows, (row) => batch.srcCode[row]),
+    dstCode: Int32Array.from(rows, (row) => batch.dstCode[row]),
     numRows: rows.length,
     eventTimeUs: Float64Array.from(rows, (row) => batch.eventTimeUs[row]),
     srcAddr: rows.map((row) => batch.srcAddr[row]),

@@ -107,9 +107,11 @@ abstract class Interner<T> implements KeyedValues {
     return id;
   }
 
-  /** Forgets everything when more than `maxEntries` are known. */
-  trim(maxEntries: number): void {
-    if (this.#ids.size > maxEntries) this.#ids.clear();
+  /** Forgets everything when more than `maxEntries` are known; says whether it did. */
+  trim(maxEntries: number): boolean {
+    if (this.#ids.size <= maxEntries) return false;
+    this.#ids.clear();
+    return true;
   }
 
   #grow(): void {

@@ -1,0 +1,86 @@
+/**
+ * Numbers for the distinct texts of text columns, so that what depends on a text alone is found once per distinct
+ * text and not once per row.
+ *
+ * @module
+ */
+
+/** Numbers texts 0, 1, 2, … in the order in which they are first seen. */
+export class TextPool {
+  /** The text of each code. */
+  readonly texts: string[] = [];
+  readonly #codes = new Map<string, number>();
+  #generation = 0;
+
+  /** Another number after each {@link trim} that made the codes void. */
+  get generation(): number {
+    return this.#generation;
+  }
+
+  /** The code of a text. */
+  codeOf(text: string): number {
+    let code = this.#codes.get(text);
+    if (code === undefined) {
+      code = this.texts.push(text) - 1;
+      this.#codes.set(text, code);
+    }
+    return code;
+  }
+
+  /** Forgets all texts if there are more than that. */
+  trim(maxTexts: number): void {
+    if (this.texts.length <= maxTexts) return;
+    this.texts.length = 0;
+    this.#codes.clear();
+    this.#generation++;
+  }
+}
+
+/** A number per code of a pool, found when it is first asked for. */
+export class PerText<A extends Uint8Array | Int32Array> {
+  readonly #find: (text: string) => number;
+  readonly #make: (length: number) => A;
+  #values: A;
+  /** 1 where the value was found. */
+  #isKnown = new Uint8Array(0);
+  #generation = -1;
+
+  /**
+   * @param make Makes an array.
+   * @param find Finds the value of a text.
+   */
+  constructor(make: (length: number) => A, find: (text: string) => number) {
+    this.#make = make;
+    this.#find = find;
+    this.#values = make(0);
+  }
+
+  /** The values by code, found for all `codes`. */
+  of(pool: TextPool, codes: Int32Array): A {
+    if (this.#generation !== pool.generation) this.clear();
+    this.#generation = pool.generation;
+    if (this.#isKnown.length < pool.texts.length) this.#grow(pool.texts.length);
+    const isKnown = this.#isKnown;
+    for (let i = 0; i < codes.length; i++) {
+      const code = codes[i];
+      if (isKnown[code] === 1) continue;
+      this.#values[code] = this.#find(pool.texts[code]);
+      isKnown[code] = 1;
+    }
+    return this.#values;
+  }
+
+  /** Forgets all values. */
+  clear(): void {
+    this.#isKnown.fill(0);
+  }
+
+  #grow(numTexts: number): void {
+    const values = this.#make(2 * numTexts);
+    values.set(this.#values);
+    this.#values = values;
+    const isKnown = new Uint8Array(2 * numTexts);
+    isKnown.set(this.#isKnown);
+    this.#isKnown = isKnown;
+  }
+}
