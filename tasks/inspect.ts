@@ -5,12 +5,14 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, runStage } from "../lib/cli/stage.ts";
-import { describeReports, inspect, reportsAsJson } from "../lib/inspect/inspect.ts";
+import { UsageError } from "../lib/errors.ts";
+import { describeReports, inspect, plotHistograms, reportsAsJson } from "../lib/inspect/inspect.ts";
 
 /** The stage `inspect`. */
 export const inspectStage = defineStage({
   name: "inspect",
-  purpose: "summarises files or folders of the chain: counts, ranges, violations, samples; writes nothing.",
+  purpose:
+    "summarises files or folders of the chain: counts, ranges, violations, samples; writes nothing but a picture.",
   example: "data/rows --samples 3",
   positionals: { placeholder: "PATH…", min: 1 },
   flags: {
@@ -24,17 +26,31 @@ export const inspectStage = defineStage({
       min: 64,
       max: 0xffff,
     }),
+    plot: flag.optionalText("draw histograms of measurements or probe rows to this file", {
+      placeholder: "F.svg",
+    }),
     onCorrupt: flag.choice(["error", "skip"], "what a damaged ArrayRecord chunk means; skip leaves it out", {
       default: "error",
     }),
   },
   async run(options, context, paths) {
+    const { plot } = options;
+    if (plot !== undefined && !/\.svg$/i.test(plot)) {
+      throw new UsageError(`Cannot use --plot ${plot}: a name that ends with .svg was wanted`);
+    }
     using progress = context.progress("inspecting", { unit: "rows" });
     const reports = await inspect(paths, {
       ...options,
       signal: context.signal,
       onProgress: (done, path) => progress.update(done, path),
     });
+    if (plot !== undefined) {
+      const groups = reports.map(({ kind, path, histograms = [] }) => ({
+        title: `${kind}: ${path}`,
+        histograms,
+      }));
+      await plotHistograms(plot, groups);
+    }
     return { text: describeReports(reports), json: reportsAsJson(reports) };
   },
 });

@@ -11,6 +11,7 @@ import { inspectMeasurements } from "./measurements.ts";
 import type { InspectOptions, Report } from "./report.ts";
 import { inspectMetrics, inspectRun } from "./run.ts";
 
+export { type HistogramGroup, plotHistograms } from "./histogram_plot.ts";
 export { describeReports, type InspectOptions, type Report, reportsAsJson } from "./report.ts";
 
 type Inspector = (target: Target, options: InspectOptions) => Report | Promise<Report>;

@@ -11,8 +11,10 @@ import { RejectLog } from "../measurement/rejects.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
 import { distributionAsJson, formatDistribution, formatShare, formatTime } from "./format.ts";
+import { logHistogram } from "./histogram_plot.ts";
 import type { InspectOptions, Report } from "./report.ts";
 import { splitOf } from "./split_of.ts";
+import { TimeHistogram } from "./time_histogram.ts";
 import { ValueHistogram } from "./value_histogram.ts";
 
 /**
@@ -38,6 +40,7 @@ class MeasurementTally {
   readonly #numSamples: number;
   readonly #sources = new DistinctCount();
   readonly #destinations = new DistinctCount();
+  readonly #times = new TimeHistogram();
   readonly #rttMs = new ValueHistogram();
   readonly #rowsBySplit: Record<string, number> = {};
   readonly #columns = new Set<string>();
@@ -62,6 +65,7 @@ class MeasurementTally {
     for (let row = 0; row < batch.numRows; row++) {
       const timeUs = batch.eventTimeUs[row];
       if (row > 0 && timeUs < batch.eventTimeUs[row - 1]) this.#numBackward++;
+      this.#times.add(timeUs);
       if (timeUs < this.#firstUs) this.#firstUs = timeUs;
       if (timeUs > this.#lastUs) this.#lastUs = timeUs;
       if (batch.rttMs[row] < 0) this.#numFailed++;
@@ -105,6 +109,10 @@ class MeasurementTally {
       path,
       facts,
       sections: [{ heading: "first rows", lines: this.#samples }],
+      histograms: [
+        logHistogram("RTT, ms", "measurements", this.#rttMs),
+        { label: "time, UTC", countLabel: "measurements", scale: "time", bins: this.#times.bins() },
+      ],
       json: {
         files: files.length,
         bytes: sizeBytes,

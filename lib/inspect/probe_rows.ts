@@ -11,8 +11,10 @@ import { DistinctCount } from "./distinct_count.ts";
 import { describeMeasurement } from "./measurements.ts";
 import { type PackingTrial, tryPacking } from "./packing_trial.ts";
 import { distributionAsJson, formatDistribution, formatShare, formatTime } from "./format.ts";
+import { logHistogram } from "./histogram_plot.ts";
 import type { InspectOptions, Report } from "./report.ts";
 import { splitOf } from "./split_of.ts";
+import { TimeHistogram } from "./time_histogram.ts";
 import { ValueHistogram } from "./value_histogram.ts";
 
 /** Tokens of the most common measurement: IPv4 with a 1-byte gap (design page 2.3). */
@@ -60,6 +62,7 @@ class ProbeRowTally {
   readonly #lengths = new ValueHistogram();
   readonly #spansS = new ValueHistogram();
   readonly #rttMs = new ValueHistogram();
+  readonly #times = new TimeHistogram();
   readonly #groups = new DistinctCount();
   readonly #sources = new DistinctCount();
   readonly #destinations = new DistinctCount();
@@ -114,6 +117,7 @@ class ProbeRowTally {
     let lastUs = -Infinity;
     for (let i = 0; i < rttMs.length; i++) {
       const timeUs = eventTimeUs[i];
+      this.#times.add(timeUs);
       if (timeUs < firstUs) firstUs = timeUs;
       if (timeUs > lastUs) lastUs = timeUs;
       if (i > 0 && timeUs < eventTimeUs[i - 1]) this.#numOrderViolations++;
@@ -175,6 +179,12 @@ class ProbeRowTally {
       sections: [
         { heading: "first row", lines: this.#samples },
         { heading: "first tokens", lines: isPacked ? packing.tokenSamples : [] },
+      ],
+      histograms: [
+        logHistogram("measurements in a row", "rows", this.#lengths),
+        logHistogram("size of a row, bytes", "rows", this.#sizes),
+        logHistogram("RTT, ms", "measurements", this.#rttMs),
+        { label: "time, UTC", countLabel: "measurements", scale: "time", bins: this.#times.bins() },
       ],
       json: {
         measurements: this.numMeasurements,

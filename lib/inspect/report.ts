@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { Histogram } from "./histogram_plot.ts";
 
 /** How an inspection is done. */
 export interface InspectOptions {
@@ -30,6 +31,8 @@ export interface Report {
   facts: [label: string, value: string][];
   /** Lines of samples under a heading, shown after the facts. */
   sections: { heading: string; lines: string[] }[];
+  /** What a picture of it shows; absent if there is nothing to draw. */
+  histograms?: readonly Histogram[];
   /** The same for a program; `kind` and `path` are added. */
   json: Record<string, unknown>;
 }

@@ -10,6 +10,16 @@
 const DROPPED_BITS = 13;
 const NUM_BUCKETS = 1 << (31 - DROPPED_BITS);
 
+/** How many bins {@link ValueHistogram.logBins} has. */
+const MAX_LOG_BINS = 48;
+
+/** How many values lie in [low, high). */
+export interface Bin {
+  low: number;
+  high: number;
+  count: number;
+}
+
 /** A histogram of values of 0 or more. */
 export class ValueHistogram {
   readonly #counts = new Float64Array(NUM_BUCKETS);
@@ -42,6 +52,36 @@ export class ValueHistogram {
   }
 
   /**
+   * Bins that are equally wide on a logarithmic axis, from the least value above 0 to the greatest.
+   *
+   * @returns Up to 48 bins; values of 0 (below 1e-41) are in the first. None if there are no others.
+   */
+  logBins(): Bin[] {
+    const first = this.#counts.findIndex((count, bucket) => bucket > 0 && count > 0);
+    if (first < 0) return [];
+    const least = this.#counts[0] > 0 ? this.#middle(first) : this.min;
+    // A single value stands in the middle of bins from half to twice of it.
+    const low = Math.log10(least < this.max ? least : least / 2);
+    const step = (Math.log10(least < this.max ? this.max : 2 * least) - low) / MAX_LOG_BINS;
+    const bins = Array.from({ length: MAX_LOG_BINS }, (_, i): Bin => ({
+      low: 10 ** (low + i * step),
+      high: 10 ** (low + (i + 1) * step),
+      count: 0,
+    }));
+    this.#counts.forEach((count, bucket) => {
+      if (count === 0) return;
+      const at = bucket === 0 ? 0 : Math.floor((Math.log10(this.#middle(bucket)) - low) / step);
+      bins[Math.min(MAX_LOG_BINS - 1, Math.max(0, at))].count += count;
+    });
+    return bins;
+  }
+
+  #middle(bucket: number): number {
+    this.#bits[0] = bucket << DROPPED_BITS | 1 << (DROPPED_BITS - 1);
+    return this.#float[0];
+  }
+
+  /**
    * The value that a share of all values does not exceed.
    *
    * @param q 0 to 1.
@@ -54,8 +94,7 @@ export class ValueHistogram {
     let bucket = 0;
     for (let seen = this.#counts[0]; seen < rank;) seen += this.#counts[++bucket];
     if (bucket === 0) return this.min;
-    this.#bits[0] = bucket << DROPPED_BITS | 1 << (DROPPED_BITS - 1);
-    const middle = this.#isIntegral ? Math.floor(this.#float[0]) : this.#float[0];
+    const middle = this.#isIntegral ? Math.floor(this.#middle(bucket)) : this.#middle(bucket);
     return Math.min(this.max, Math.max(this.min, middle));
   }
 }
