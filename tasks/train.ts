@@ -30,6 +30,11 @@ export const trainStage = defineStage({
     onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
       default: "error",
     }),
+    workers: flag.integer("threads that make batches ahead of training; no result depends on it", {
+      default: 0,
+      min: 0,
+      max: 1024,
+    }),
     fresh: flag.boolean("delete the run that is in the folder and start over"),
   },
   async run(options, context) {
@@ -41,6 +46,7 @@ export const trainStage = defineStage({
       dataDir: options.data,
       runDir: options.run,
       onCorrupt: options.onCorrupt,
+      numLoaderWorkers: options.workers,
       fresh: options.fresh,
       ...(options.maxTime === undefined ? {} : { maxTimeS: parseDurationS(options.maxTime, "max-time") }),
       signal: context.signal,

@@ -60,7 +60,8 @@ export interface StageDefinition<F extends Flags> {
 
 /** Makes a stage of its definition. */
 export function defineStage<F extends Flags>(definition: StageDefinition<F>): Stage {
-  const flags = { ...definition.flags, ...commonFlags };
+  // A stage's own option stands instead of the common one of its name.
+  const flags = { ...definition.flags, ...commonFlags, ...definition.flags };
   const help = () => describeStage(definition, flags);
   return {
     name: definition.name,

@@ -10,7 +10,13 @@ import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
-import { type Batch, BatchLoader, type DataPosition, validationBatches } from "../loader/batches.ts";
+import {
+  type Batch,
+  BatchLoader,
+  type DataPosition,
+  type LoaderOptions,
+  validationBatches,
+} from "../loader/batches.ts";
 import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
@@ -37,6 +43,8 @@ export interface TrainOptions {
   runDir: string;
   /** What a damaged chunk of probe rows means: an error (the default) or rows to leave out. */
   onCorrupt?: "error" | "skip";
+  /** Threads that make batches ahead of training, which no result depends on; 0 by default: between steps. */
+  numLoaderWorkers?: number;
   /** Delete an earlier run in the folder instead of resuming it. */
   fresh?: boolean;
   /** Stop after so many seconds, with everything saved. */
@@ -90,7 +98,8 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   if (resumed) onLog(`resuming after step ${resumed.state.step} of ${config.train.steps}`);
   describeConfig(config).forEach(onLog);
   using rows = await openRows(options);
-  const { loader, validation } = openBatches(rows, options, resumed);
+  const validation = openValidation(rows, options);
+  using loader = await openLoader(rows, options, resumed);
   const manifest = run.begin({ inputs: rows.train.files, options: { config, seed, data } });
   using gpu = await openGpu(onLog);
   const { model, optimizer } = await openModel(gpu, options, resumed);
@@ -195,24 +204,36 @@ async function openRows({ dataDir, onCorrupt = "error", onLog }: TrainOptions): 
   };
 }
 
-function openBatches(
-  rows: OpenRows,
-  { config, seed }: TrainOptions,
-  resumed: ResumableCheckpoint | undefined,
-): { loader: BatchLoader; validation: Batch[] } {
-  const shared = {
+function batchOptions(
+  { config }: TrainOptions,
+): Pick<LoaderOptions, "sequenceLength" | "batchSize" | "sampling"> {
+  return {
     sequenceLength: config.model.sequenceLength,
     batchSize: config.train.microBatchSize,
     sampling: config.data,
   };
+}
+
+async function openLoader(
+  rows: OpenRows,
+  options: TrainOptions,
+  resumed: ResumableCheckpoint | undefined,
+): Promise<BatchLoader> {
   const { blockRows, ...position } = resumed?.state.position ?? {};
-  const start = blockRows === undefined ? {} : { blockRows, position: position as DataPosition };
-  return {
-    loader: BatchLoader.open(rows.train, { ...shared, seed, ...start }),
-    validation: rows.val?.numRows
-      ? validationBatches(rows.val, { ...shared, numSequences: config.train.evalSequences })
-      : [],
-  };
+  return await BatchLoader.openWithWorkers(rows.train, {
+    ...batchOptions(options),
+    seed: options.seed,
+    numWorkers: options.numLoaderWorkers ?? 0,
+    ...(blockRows === undefined ? {} : { blockRows, position: position as DataPosition }),
+  });
+}
+
+function openValidation({ val }: OpenRows, options: TrainOptions): Batch[] {
+  if (!val?.numRows) return [];
+  return validationBatches(val, {
+    ...batchOptions(options),
+    numSequences: options.config.train.evalSequences,
+  });
 }
 
 async function openGpu(onLog: (line: string) => void): Promise<Gpu> {

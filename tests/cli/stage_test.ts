@@ -33,3 +33,13 @@ Deno.test("a stage's --help names its options", async () => {
     assertStringIncludes(stdout, option);
   }
 });
+
+Deno.test("a stage's own option stands instead of the common one", async () => {
+  const [train, shard] = await Promise.all(
+    ["train", "shard"].map((stage) => runStageProcess([stage, "--help"])),
+  );
+  const workersOf = (help: string) => help.split("\n").filter((line) => line.includes("--workers"));
+  assertEquals(workersOf(train.stdout).length, 1);
+  assertStringIncludes(workersOf(train.stdout)[0], "batches ahead of training");
+  assertStringIncludes(workersOf(shard.stdout)[0], "worker threads at most");
+});

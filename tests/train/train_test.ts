@@ -66,10 +66,11 @@ async function signalAtStep(
   step: number,
   signal: Deno.Signal,
   delayMs = 0,
+  ...more: string[]
 ): Promise<ProcessResult> {
   const metrics = join(run, "metrics.jsonl");
   const hasStep = () => exists(metrics) && readMetrics(metrics).some((record) => record.step >= step);
-  const child = spawnStage(argumentsOf(run, { "train.logEverySteps": 1 }));
+  const child = spawnStage(argumentsOf(run, { "train.logEverySteps": 1 }, ...more));
   const output = outputOf(child);
   const hasEnded = output.then(() => true);
   while (!hasStep()) {
@@ -161,6 +162,18 @@ Deno.test("train killed at any moment and run again ends as if it had not been",
   const { code, stderr } = await trainInProcess(run);
   assertEquals(code, 0, stderr);
   assertEquals(metricsOf(run), metricsOf(reference), `killed up to step ${step}`);
+  assertEquals(finalFiles(run), finalFiles(reference));
+});
+
+Deno.test("train --workers, killed and gone on with another number, ends as without workers", async () => {
+  const { run: reference } = await undisturbedRun();
+  const run = join(folder, "workers");
+  await signalAtStep(run, 3, "SIGKILL", 0, "--workers", "2");
+  const interrupted = await signalAtStep(run, 12, "SIGTERM", 0, "--workers", "2");
+  assertEquals(interrupted.code, 75, interrupted.stderr);
+  const { code, stderr } = await trainInProcess(run, {}, "--workers", "1");
+  assertEquals(code, 0, stderr);
+  assertEquals(metricsOf(run), metricsOf(reference));
   assertEquals(finalFiles(run), finalFiles(reference));
 });
 
