@@ -107,25 +107,7 @@ export class DataBench {
    * @param kinds Which of the two.
    */
   async duckDb(kinds: readonly DuckDbJob["kind"][]): Promise<void> {
-    const { folder, rows, workers, memoryLimitGb, repeats, signal } = this.#options;
-    for (const kind of kinds) {
-      const name = `DuckDB ${kind}`;
-      const output = join(folder, `duckdb-${kind}.parquet`);
-      const job: DuckDbJob = { kind, input: this.parquet, output, numThreads: workers, memoryLimitGb };
-      this.#options.onStage(name);
-      const usages: Usage[] = [];
-      for (let i = 0; i < repeats; i++) {
-        const result = await runDuckDb(job, { signal });
-        if ("unavailable" in result) {
-          this.#options.log(`DuckDB is left out: ${result.unavailable}`);
-          return;
-        }
-        usages.push(result.usage);
-      }
-      const bytesWritten = sizeOf(output);
-      this.rows.push(throughputOf({ name, unit: "rows/s", work: rows, bytesWritten }, usages));
-      Deno.removeSync(output);
-    }
+    for (const kind of kinds) await this.#duckDbJob(kind);
   }
 
   /** How probe-rows compares with DuckDB, a line for each of its jobs. */
@@ -136,6 +118,26 @@ export class DataBench {
       `probe-rows has ${(ours.median / median).toFixed(2)} x the speed of ${name}, ` +
       `${(ours.perCore / perCore).toFixed(2)} x by processor time`
     );
+  }
+
+  async #duckDbJob(kind: DuckDbJob["kind"]): Promise<void> {
+    const { folder, rows, workers, memoryLimitGb, repeats, signal } = this.#options;
+    const name = `DuckDB ${kind}`;
+    const output = join(folder, `duckdb-${kind}.parquet`);
+    const job: DuckDbJob = { kind, input: this.parquet, output, numThreads: workers, memoryLimitGb };
+    this.#options.onStage(name);
+    const usages: Usage[] = [];
+    for (let i = 0; i < repeats; i++) {
+      const result = await runDuckDb(job, { signal });
+      if ("unavailable" in result) {
+        this.#options.log(`${name} is left out: ${result.unavailable}`);
+        return;
+      }
+      usages.push(result.usage);
+    }
+    const bytesWritten = sizeOf(output);
+    this.rows.push(throughputOf({ name, unit: "rows/s", work: rows, bytesWritten }, usages));
+    Deno.removeSync(output);
   }
 
   async #stage(

@@ -16,7 +16,7 @@ export type DuckDbResult = { usage: Usage } | { unavailable: string };
  *
  * @param job What is to be done.
  * @param options `signal` ends it.
- * @throws {UserError} If DuckDB failed on the job.
+ * @throws {UserError} If the process did not end as it should.
  */
 export async function runDuckDb(
   job: DuckDbJob,

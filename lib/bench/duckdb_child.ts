@@ -4,7 +4,8 @@
  *
  * The package is named by a text that is put together at run time, so that neither `deno install` nor `deno check`
  * fetches it; `duckdb.lock` beside this file fixes what is fetched when this program runs. Argument: a JSON object,
- * {@link DuckDbJob}. It prints `{usage}`, or `{unavailable}` with the reason where DuckDB cannot be had.
+ * {@link DuckDbJob}. It prints `{usage}`, or `{unavailable}` with the reason where DuckDB cannot be had or
+ * cannot do the job, for want of memory say.
  *
  * @module
  */
@@ -49,7 +50,7 @@ async function runJob(job: DuckDbJob): Promise<unknown> {
   try {
     api = await import(PACKAGE) as DuckDbApi;
   } catch (error) {
-    return { unavailable: String(error instanceof Error ? error.message : error).split("\n")[0] };
+    return { unavailable: reasonOf(error) };
   }
   const instance = await api.DuckDBInstance.create(":memory:", {
     threads: String(job.numThreads),
@@ -57,7 +58,15 @@ async function runJob(job: DuckDbJob): Promise<unknown> {
     temp_directory: `${job.output}.spill`,
   });
   const connection = await instance.connect();
-  return await measureUsage(() => connection.run(statementOf(job)).then(() => null));
+  try {
+    return await measureUsage(() => connection.run(statementOf(job)).then(() => null));
+  } catch (error) {
+    return { unavailable: reasonOf(error) };
+  }
+}
+
+function reasonOf(error: unknown): string {
+  return String(error instanceof Error ? error.message : error).split("\n")[0];
 }
 
 if (import.meta.main) {

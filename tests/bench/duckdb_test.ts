@@ -1,15 +1,33 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { statementOf } from "../../lib/bench/duckdb_child.ts";
+import { type DuckDbJob, statementOf } from "../../lib/bench/duckdb_child.ts";
 import { withFolder } from "../measurement/batches.ts";
 
-const JOB = {
+const JOB: DuckDbJob = {
   kind: "sort",
   input: "a'b.parquet",
   output: "o.parquet",
   numThreads: 2,
   memoryLimitGb: 1,
-} as const;
+};
+
+/** Runs the child with what is in a cache of packages already: a test fetches nothing. */
+async function runChildOffline(job: DuckDbJob, env: Record<string, string>): Promise<unknown> {
+  const path = (name: string) => fromFileUrl(new URL(`../../lib/bench/${name}`, import.meta.url));
+  const offline = [
+    "--no-prompt",
+    "--no-config",
+    `--lock=${path("duckdb.lock")}`,
+    "--frozen",
+    "--cached-only",
+  ];
+  const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", ...offline, "--allow-all", path("duckdb_child.ts"), JSON.stringify(job)],
+    env: { NO_COLOR: "1", ...env },
+  }).output();
+  assert(success, new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
 
 Deno.test("statementOf() sorts by source and time, or groups with lists in time order, and quotes paths", () => {
   assertEquals(
@@ -25,24 +43,15 @@ Deno.test("statementOf() sorts by source and time, or groups with lists in time 
 
 Deno.test("DuckDB's child says why DuckDB cannot be had", () =>
   withFolder(async (folder) => {
-    const child = (name: string) => fromFileUrl(new URL(`../../lib/bench/${name}`, import.meta.url));
-    const { stdout, stderr, success } = await new Deno.Command(Deno.execPath(), {
-      args: [
-        "run",
-        "--no-prompt",
-        "--no-config",
-        `--lock=${child("duckdb.lock")}`,
-        "--frozen",
-        "--cached-only",
-        "--allow-all",
-        child("duckdb_child.ts"),
-        JSON.stringify(JOB),
-      ],
-      env: { NO_COLOR: "1", DENO_DIR: folder },
-    }).output();
-    assert(success, new TextDecoder().decode(stderr));
-    const { unavailable } = JSON.parse(new TextDecoder().decode(stdout));
-    assert(typeof unavailable === "string" && unavailable.includes("duckdb"), unavailable);
+    const { unavailable } = await runChildOffline(JOB, { DENO_DIR: folder }) as { unavailable?: string };
+    assert(unavailable?.includes("duckdb"), unavailable);
+  }));
+
+Deno.test("DuckDB's child says why DuckDB cannot do a job, or cannot be had", () =>
+  withFolder(async (folder) => {
+    const job = { ...JOB, input: `${folder}/none.parquet`, output: `${folder}/o.parquet` };
+    const { unavailable } = await runChildOffline(job, {}) as { unavailable?: string };
+    assert(unavailable?.includes("none.parquet") || unavailable?.includes("duckdb"), unavailable);
   }));
 
 Deno.test("nothing but the bench's own child needs DuckDB", async () => {
