@@ -3,15 +3,19 @@
  *
  * @module
  */
-import type { OptionalColumn } from "../measurement/parquet_writer.ts";
-import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
+import { ensure } from "../errors.ts";
 import { readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
+import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_writer.ts";
 import type { RejectLog, RejectReason } from "../measurement/rejects.ts";
 import { parseAddress } from "../tokens/ip.ts";
 import { decodeRttCode, encodeRttCode } from "../tokens/rtt_code.ts";
-import { blockOrder, MAX_ERROR_COUNT, MAX_SIZE_BYTES, WholeMeasurementWriter } from "../tokens/vocab_v1.ts";
-import type { RttEncoding } from "../tokens/vocab_v1.ts";
-import { ensure } from "../errors.ts";
+import {
+  blockOrder,
+  MAX_ERROR_COUNT,
+  MAX_SIZE_BYTES,
+  type RttEncoding,
+  WholeMeasurementWriter,
+} from "../tokens/vocab_v1.ts";
 import type { TokenShards } from "./token_shards.ts";
 
 const US_PER_S = 1e6;
@@ -135,17 +139,18 @@ class RowEncoder {
   encode(batch: SourcedBatch, row: number): Uint16Array {
     const msmId = batch.msmId?.[row] ?? 0;
     const rttMs = batch.rttMs[row];
+    const eventTimeUs = batch.eventTimeUs[row];
     const measurement = {
       source: this.#address(batch.srcAddr[row]),
       destination: this.#address(batch.dstAddr[row]),
       rttMs: rttMs < 0 ? null : rttMs,
       sizeBytes: batch.sizeBytes?.[row] ?? 0,
       packetErrorCount: batch.packetErrorCount?.[row] ?? 0,
-      timeS: Math.floor(batch.eventTimeUs[row] / US_PER_S),
+      timeS: Math.floor(eventTimeUs / US_PER_S),
       msmId,
     };
     this.#writer.at = 0;
-    const length = this.#writer.write(measurement, blockOrder(msmId, batch.eventTimeUs[row]));
+    const length = this.#writer.write(measurement, blockOrder(msmId, eventTimeUs));
     return this.#writer.out.subarray(0, length);
   }
 

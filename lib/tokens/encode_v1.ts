@@ -33,7 +33,7 @@ const TWO_32 = 2 ** 32;
  * alone, so any part of the data can be made again by itself.
  *
  * @param msmId Measurement id, an integer of at most 53 bits.
- * @param eventTimeUs When, microseconds since 1970.
+ * @param eventTimeUs When, whole microseconds since 1970.
  */
 export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
   const timeHigh = Math.floor(eventTimeUs / TWO_32);
