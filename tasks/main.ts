@@ -25,6 +25,10 @@ const STAGES: Record<string, { purpose: string; load: () => Promise<Stage> }> = 
     purpose: "group measurements by source into ArrayRecord shards",
     load: async () => (await import("./probe_rows.ts")).probeRowsStage,
   },
+  "pretokenize": {
+    purpose: "write token sequences as Parquet, for other trainers",
+    load: async () => (await import("./pretokenize.ts")).pretokenizeStage,
+  },
   "inspect": {
     purpose: "summarise any file or folder of the chain",
     load: async () => (await import("./inspect.ts")).inspectStage,
