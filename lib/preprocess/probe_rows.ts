@@ -28,6 +28,13 @@ const SORT_MEMORY_SHARE = 1 / 4;
 const PARTITION_FILL = 0.6;
 /** Partitions are no more than this; larger ones are sorted on disk. */
 const MAX_PARTITIONS = 4096;
+/**
+ * Rows are taken from a partition in the order of the sort, which is faster while it is in the processor's cache:
+ * 10 M rows took 6.8 s of processor time in partitions of 0.5 M rows, 5.8 s in these (two cores of a shared server).
+ */
+const CACHED_ROWS = 32768;
+/** More partitions for the cache's sake would make their blocks small. */
+const MAX_CACHED_PARTITIONS = 1024;
 /** A record is held about five times while it is built, encoded twice and compressed. */
 const RECORD_MEMORY_SHARE = 1 / 8;
 
@@ -92,9 +99,17 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
       columns: [],
       fill,
       subdivisions: (numRows) => {
-        const wanted = Math.ceil(numRows / numShards[0] / rowsPerPartition);
+        const rowsPerShard = numRows / numShards[0];
         const numAllShards = numShards[0] + numShards[1] + numShards[2];
-        return Math.max(1, Math.min(wanted, Math.floor(MAX_PARTITIONS / numAllShards)));
+        const needed = Math.min(
+          Math.ceil(rowsPerShard / rowsPerPartition),
+          Math.floor(MAX_PARTITIONS / numAllShards),
+        );
+        const fast = Math.min(
+          Math.ceil(rowsPerShard / CACHED_ROWS),
+          Math.floor(MAX_CACHED_PARTITIONS / numAllShards),
+        );
+        return Math.max(1, needed, fast);
       },
     },
     shardName: (split, shard) => recordShardName(split, shard, numShards[SPLIT_NAMES.indexOf(split)]),

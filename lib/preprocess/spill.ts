@@ -43,7 +43,7 @@ const CONSTRUCTORS = { f64: Float64Array, f32: Float32Array, u32: Uint32Array, u
 const HEADER_BYTES = 16;
 /** A block is worth a disk access: at least this many rows are buffered per partition. */
 const MIN_BUFFER_ROWS = 64;
-const MAX_BUFFER_ROWS = 16_384;
+const MAX_BUFFER_ROWS = 4096;
 
 /** Makes an array for `numRows` rows of a column. */
 export function makeColumn(column: SpillColumn, numRows: number): ColumnData {
@@ -176,7 +176,20 @@ export class SpillWriter {
   }
 
   #bufferOf(partition: number): ColumnData[] {
-    return this.#buffers[partition] ??= this.schema.map((column) => makeColumn(column, this.#bufferRows));
+    return this.#buffers[partition] ??= this.#makeBuffer();
+  }
+
+  /** The columns of a full block, one after the other in one buffer as on disk, after room for its header. */
+  #makeBuffer(): ColumnData[] {
+    const numRows = this.#bufferRows;
+    const sizeBytes = this.schema.reduce((sum, column) => sum + paddedBytes(column, numRows), HEADER_BYTES);
+    const buffer = new ArrayBuffer(sizeBytes);
+    let at = HEADER_BYTES;
+    return this.schema.map((column) => {
+      const data = new CONSTRUCTORS[column.type](buffer, at, column.width * numRows);
+      at += paddedBytes(column, numRows);
+      return data;
+    });
   }
 
   #flush(partition: number): void {
@@ -184,11 +197,16 @@ export class SpillWriter {
     if (numRows === 0) return;
     const index = this.#index;
     const offset = index.sizeBytes;
-    this.#write(new Uint8Array(Float64Array.of(index.lastOffsets[partition], numRows).buffer));
-    const buffer = this.#bufferOf(partition);
-    this.schema.forEach((column, c) =>
-      this.#write(new Uint8Array(buffer[c].buffer, 0, paddedBytes(column, numRows)))
-    );
+    const columns = this.#bufferOf(partition);
+    const { buffer } = columns[0];
+    new Float64Array(buffer, 0, 2).set([index.lastOffsets[partition], numRows]);
+    if (numRows === this.#bufferRows) this.#write(new Uint8Array(buffer));
+    else {
+      this.#write(new Uint8Array(buffer, 0, HEADER_BYTES));
+      this.schema.forEach((column, c) =>
+        this.#write(new Uint8Array(buffer, columns[c].byteOffset, paddedBytes(column, numRows)))
+      );
+    }
     index.lastOffsets[partition] = offset;
     index.numRows[partition] += numRows;
     this.#fill[partition] = 0;
