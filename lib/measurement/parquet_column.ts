@@ -334,9 +334,9 @@ function readIndexes(bytes: Uint8Array, numValues: number, dictionarySize: numbe
   if (numValues === 0) return indexes;
   if (bytes.length === 0) throw new EncodingError("the values end too early");
   decodeHybrid(bytes.subarray(1), bytes[0], indexes);
-  for (const index of indexes) {
-    if (!(index >= 0 && index < dictionarySize)) {
-      throw new EncodingError(`index ${index} into a dictionary of ${dictionarySize}`);
+  for (let i = 0; i < numValues; i++) {
+    if (indexes[i] < 0 || indexes[i] >= dictionarySize) {
+      throw new EncodingError(`index ${indexes[i]} into a dictionary of ${dictionarySize}`);
     }
   }
   return indexes;

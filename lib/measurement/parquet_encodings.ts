@@ -49,25 +49,29 @@ export function decodeHybrid(bytes: Uint8Array, bitWidth: number, out: Int32Arra
 }
 
 function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: number, end: number): void {
-  const mask = bitWidth === 32 ? 0xffffffff : 2 ** bitWidth - 1;
-  let buffer = 0; // below 2^40: at most 32 wanted bits and 7 more
-  let numBits = 0;
-  let next = 0;
-  for (let at = from; at < end; at++) {
-    while (numBits < bitWidth) {
-      buffer += bytes[next++] * 2 ** numBits;
-      numBits += 8;
-    }
-    if (bitWidth <= 16) {
-      out[at] = buffer & mask;
-      buffer >>>= bitWidth;
-    } else {
-      const high = Math.floor(buffer / 2 ** bitWidth);
-      out[at] = buffer - high * 2 ** bitWidth;
-      buffer = high;
-    }
-    numBits -= bitWidth;
+  const numValues = end - from;
+  // With 7 bits before them, 17 bits lie in three bytes; bit numbers are to stay below 2^31.
+  const isFast = bitWidth <= 17 && bytes.length < 2 ** 28;
+  const numFast = isFast ? Math.min(numValues, Math.floor((bytes.length - 2) * 8 / bitWidth) - 1) : 0;
+  const mask = 2 ** bitWidth - 1;
+  let bit = 0;
+  for (let i = 0; i < numFast; i++, bit += bitWidth) {
+    const at = bit >>> 3;
+    const word = bytes[at] | bytes[at + 1] << 8 | bytes[at + 2] << 16;
+    out[from + i] = word >>> (bit & 7) & mask;
   }
+  for (let i = Math.max(0, numFast); i < numValues; i++) {
+    out[from + i] = wideBitsAt(bytes, i * bitWidth, bitWidth);
+  }
+}
+
+/** `width` bits from a bit on, 1 to 32. */
+function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number {
+  const first = Math.floor(firstBit / 8);
+  const last = Math.floor((firstBit + width - 1) / 8);
+  let value = 0; // below 2^40: at most 32 wanted bits and 7 more
+  for (let at = last; at >= first; at--) value = value * 256 + bytes[at];
+  return Math.floor(value / 2 ** (firstBit % 8)) % 2 ** width;
 }
 
 /**
