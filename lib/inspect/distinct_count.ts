@@ -14,9 +14,11 @@ export class DistinctCount {
   /** @param maxDistinct How many values are kept. */
   constructor(readonly maxDistinct: number = MAX_DISTINCT) {}
 
-  /** Adds a value. */
-  add(value: string | bigint): void {
+  /** Adds a value. @returns Whether it is known to have been there before. */
+  add(value: string | bigint): boolean {
+    if (this.#seen.has(value)) return true;
     if (this.#seen.size < this.maxDistinct) this.#seen.add(value);
+    return false;
   }
 
   /** How many distinct values there were, or the bound if it was reached. */

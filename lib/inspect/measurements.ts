@@ -10,6 +10,7 @@ import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
+import { DuplicateCount } from "./duplicate_count.ts";
 import { distributionAsJson, formatDistribution, formatShare, formatTime } from "./format.ts";
 import { logHistogram } from "./histogram_plot.ts";
 import type { InspectOptions, Report } from "./report.ts";
@@ -41,6 +42,7 @@ class MeasurementTally {
   readonly #sources = new DistinctCount();
   readonly #destinations = new DistinctCount();
   readonly #times = new TimeHistogram();
+  readonly #duplicates = new DuplicateCount();
   readonly #rttMs = new ValueHistogram();
   readonly #rowsBySplit: Record<string, number> = {};
   readonly #columns = new Set<string>();
@@ -71,10 +73,19 @@ class MeasurementTally {
       if (batch.rttMs[row] < 0) this.#numFailed++;
       else this.#rttMs.add(batch.rttMs[row]);
       if (batch.ipVersion[row] === 6) this.#numIpv6++;
+      this.#duplicates.add(
+        [timeUs, batch.rttMs[row], batch.msmId?.[row] ?? 0],
+        [batch.srcAddr[row], batch.dstAddr[row]],
+      );
       this.#sources.add(batch.srcAddr[row]);
       this.#destinations.add(batch.dstAddr[row]);
       if (this.#samples.length < this.#numSamples) this.#samples.push(describeRow(batch, row));
     }
+  }
+
+  #describeDuplicates(): string {
+    const { count, numRows, isComplete } = this.#duplicates;
+    return isComplete ? String(count) : `${count} among the first ${numRows}`;
   }
 
   report(
@@ -100,6 +111,7 @@ class MeasurementTally {
         ? [["time", `${formatTime(this.#firstUs)} to ${formatTime(this.#lastUs)}`] as [string, string]]
         : []),
       ["steps back in time", `${this.#numBackward}`],
+      ["duplicate rows", this.#describeDuplicates()],
       ["no reply", formatShare(share(this.#numFailed))],
       ["RTT", formatDistribution(this.#rttMs, "ms")],
       ["further columns", [...this.#columns].join(", ") || "none"],
@@ -126,6 +138,8 @@ class MeasurementTally {
         firstTime: n > 0 ? formatTime(this.#firstUs) : null,
         lastTime: n > 0 ? formatTime(this.#lastUs) : null,
         stepsBackInTime: this.#numBackward,
+        duplicateRows: this.#duplicates.count,
+        duplicatesAmong: this.#duplicates.numRows,
         failedShare: share(this.#numFailed),
         rttMs: distributionAsJson(this.#rttMs),
         columns: [...this.#columns],
@@ -145,7 +159,8 @@ function describeRow(batch: SourcedBatch, row: number): string {
 }
 
 /** A measurement as a line of text. */
-export function describeMeasurement(timeUs: number, src: string, dst: string, rttMs: number): string {
+export function describeMeasurement(timeUs: number | null, src: string, dst: string, rttMs: number): string {
   const result = rttMs < 0 ? "no reply" : `${Number(rttMs.toPrecision(6))} ms`;
-  return `${formatTime(timeUs)}  ${src} -> ${dst}  ${result}`;
+  const time = timeUs === null ? "no time" : formatTime(timeUs);
+  return `${time}  ${src} -> ${dst}  ${result}`;
 }

@@ -7,7 +7,16 @@ import { UserError } from "../errors.ts";
 import { BatchLoader } from "../loader/batches.ts";
 import { ArrayRecordRowSource } from "../loader/row_source.ts";
 import type { ArrayRecordReader } from "../records/array_record_reader.ts";
-import { MEASUREMENT_START, tokenName } from "../tokens/vocab_v2.ts";
+import { formatAddress } from "../tokens/ip.ts";
+import { decodeRttCode } from "../tokens/rtt_code.ts";
+import {
+  type DecodedMeasurement,
+  decodeTokens,
+  MEASUREMENT_START,
+  TokenError,
+  tokenName,
+} from "../tokens/vocab_v2.ts";
+import { describeMeasurement } from "./measurements.ts";
 import type { InspectOptions } from "./report.ts";
 
 /** How many sequences are packed at most; enough to know the padding within a tenth of a percent. */
@@ -20,6 +29,8 @@ export interface PackingTrial {
   paddingShare: number;
   /** The first measurements of the first sequence, token by token. */
   tokenSamples: string[];
+  /** What those tokens say, measurement by measurement, as far as they are whole. */
+  decodedSamples: string[];
 }
 
 /**
@@ -39,22 +50,50 @@ export function tryPacking(
     const loader = BatchLoader.open(source, { seed, batchSize: 1, sequenceLength });
     let numSequences = 0;
     let numPadding = 0;
-    let tokenSamples: string[] = [];
+    let sampled = new Uint16Array(0);
     while (numSequences < MAX_SEQUENCES && loader.position.epoch === 0) {
       signal?.throwIfAborted();
       const { tokens, numPaddingTokens } = loader.next();
       if (numSequences === 0) {
-        tokenSamples = describeTokens(tokens.subarray(0, sequenceLength - numPaddingTokens), samples);
+        sampled = tokens.slice(0, sequenceLength - numPaddingTokens);
       }
       numSequences++;
       numPadding += numPaddingTokens;
     }
-    return { numSequences, paddingShare: numPadding / (numSequences * sequenceLength), tokenSamples };
+    return {
+      numSequences,
+      paddingShare: numPadding / (numSequences * sequenceLength),
+      tokenSamples: describeTokens(sampled, samples),
+      decodedSamples: decodeWhole(sampled, samples),
+    };
   } catch (error) {
     // Rows that cannot be packed are a finding, not a failure of the inspection.
     if (error instanceof UserError && !signal?.aborted) return { problem: error.message };
     throw error;
   }
+}
+
+/** The first measurements in words; fewer if the tokens end inside one or another context begins. */
+function decodeWhole(tokens: Uint16Array, numSamples: number): string[] {
+  const starts = [...tokens.keys()].filter((at) => tokens[at] === MEASUREMENT_START);
+  const ends = [...starts.slice(1), tokens.length].slice(0, numSamples);
+  let decoded: DecodedMeasurement[] = [];
+  for (const end of ends) {
+    try {
+      decoded = decodeTokens(tokens.subarray(0, end));
+    } catch (error) {
+      if (!(error instanceof TokenError)) throw error;
+      break;
+    }
+  }
+  return decoded.map(({ source, destination, rttCode, timeS }) =>
+    describeMeasurement(
+      timeS === null ? null : timeS * 1e6,
+      formatAddress(source),
+      formatAddress(destination),
+      rttCode === null ? -1 : decodeRttCode(rttCode),
+    )
+  );
 }
 
 /** The first measurements as `MeasurementStart SrcIpv4 192 0 2 1 …`; bytes as plain numbers. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { createHash } from "node:crypto";
 import { FormatError } from "../errors.ts";
 import type { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
@@ -73,6 +74,12 @@ class ProbeRowTally {
   #numSmall = 0;
   #numOrderViolations = 0;
   #numDuplicates = 0;
+  readonly #contents = new DistinctCount();
+  #numDuplicateRows = 0;
+  /** The last time of each group in the file at hand. */
+  readonly #lastUsOfGroup = new Map<bigint, number>();
+  #file = "";
+  #numRowsOutOfOrder = 0;
   #numWrongHeaders = 0;
   #firstUs = Infinity;
   #lastUs = -Infinity;
@@ -97,9 +104,19 @@ class ProbeRowTally {
     row.dstAddrs.forEach((address) => this.#destinations.add(address));
     this.#addSplit(where.path, n);
     const [firstUs, lastUs] = this.#addMeasurements(row);
+    if (this.#contents.add(createHash("sha256").update(record).digest("base64"))) this.#numDuplicateRows++;
+    this.#addOrder(where.path, row.srcId, firstUs, lastUs);
     this.#spansS.add((lastUs - firstUs) / 1e6);
     if (header.firstTimeUs !== firstUs || header.lastTimeUs !== lastUs) this.#numWrongHeaders++;
     if (this.#samples.length === 0) this.#takeSamples(row);
+  }
+
+  /** Rows of one group stand in time order in a file: a long history is cut into several. */
+  #addOrder(path: string, srcId: bigint, firstUs: number, lastUs: number): void {
+    if (path !== this.#file) this.#lastUsOfGroup.clear();
+    this.#file = path;
+    if (firstUs < (this.#lastUsOfGroup.get(srcId) ?? -Infinity)) this.#numRowsOutOfOrder++;
+    this.#lastUsOfGroup.set(srcId, lastUs);
   }
 
   #addSplit(path: string, numMeasurements: number): void {
@@ -161,7 +178,8 @@ class ProbeRowTally {
       ["no reply", formatShare(this.#numFailed / n)],
       ["RTT", formatDistribution(this.#rttMs, "ms")],
       ["order violations", `${this.#numOrderViolations}`],
-      ["duplicates", `${this.#numDuplicates}`],
+      ["rows out of order", `${this.#numRowsOutOfOrder}`],
+      ["duplicates", `${this.#numDuplicates} measurements, ${this.#numDuplicateRows} rows`],
       ["wrong row times", `${this.#numWrongHeaders}`],
       [
         "padding",
@@ -178,7 +196,10 @@ class ProbeRowTally {
       facts,
       sections: [
         { heading: "first row", lines: this.#samples },
-        { heading: "first tokens", lines: isPacked ? packing.tokenSamples : [] },
+        {
+          heading: "first measurements of a sequence, and their tokens",
+          lines: isPacked ? sideBySide(packing) : [],
+        },
       ],
       histograms: [
         logHistogram("measurements in a row", "rows", this.#lengths),
@@ -204,16 +225,24 @@ class ProbeRowTally {
         failedShare: this.#numFailed / n,
         rttMs: distributionAsJson(this.#rttMs),
         orderViolations: this.#numOrderViolations,
+        rowsOutOfOrder: this.#numRowsOutOfOrder,
         duplicates: this.#numDuplicates,
+        duplicateRows: this.#numDuplicateRows,
         wrongRowTimes: this.#numWrongHeaders,
         sequenceLength: this.#sequenceLength,
         paddingShare: isPacked ? packing.paddingShare : null,
         packedSequences: isPacked ? packing.numSequences : 0,
         samples: this.#samples,
         tokenSamples: isPacked ? packing.tokenSamples : [],
+        decodedSamples: isPacked ? packing.decodedSamples : [],
       },
     };
   }
+}
+
+function sideBySide({ tokenSamples, decodedSamples }: PackingTrial): string[] {
+  const width = Math.max(0, ...decodedSamples.map(({ length }) => length));
+  return tokenSamples.map((tokens, i) => `${(decodedSamples[i] ?? "").padEnd(width)}  ${tokens}`);
 }
 
 /** Counts measurements that equal an earlier one of the same time in their row. */

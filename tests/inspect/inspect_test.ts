@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { newManifest, writeManifest } from "../../lib/files/manifest.ts";
@@ -84,6 +84,8 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
       firstTime: "2025-06-15T15:06:40Z",
       lastTime: "2025-06-15T15:06:43Z",
       stepsBackInTime: 2,
+      duplicateRows: 4,
+      duplicatesAmong: 8,
       failedShare: 0.25,
       columns: [],
     });
@@ -136,8 +138,40 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
       "2025-06-15T15:07:40Z  1.1.1.1 -> 9.9.9.9  no reply",
     ]);
     assert(Array.isArray(tokenSamples) && tokenSamples.length === 2);
+    const { decodedSamples } = train.json;
+    assert(Array.isArray(decodedSamples) && decodedSamples.length === 2);
+    for (const [i, decoded] of decodedSamples.entries()) {
+      assertMatch(
+        decoded,
+        /^(no time|2025-06-15T1[56]:\d\d:\d\dZ) {2}1\.1\.1\.[12] -> [89]\.\S+ {2}([\d.]+ ms|no reply)$/,
+      );
+      assertStringIncludes(train.text, `${decoded}`);
+      const bytesOf = (address: string) => address.replaceAll(".", " ");
+      const [, src, dst] = / {2}(\S+) -> (\S+) {2}/.exec(decoded) ?? [];
+      for (const words of [`SrcIpv4 ${bytesOf(src)}`, `DstIpv4 ${bytesOf(dst)}`]) {
+        assertStringIncludes(tokenSamples[i], words);
+      }
+    }
     assert(/^MeasurementStart .*SrcIpv4 1 1 1 [12]/.test(tokenSamples[0]), tokenSamples[0]);
     assertEquals((await look(join(folder, "train"))).json, train.json, "a second look");
+  });
+});
+
+Deno.test("inspect() finds rows that are there twice, and rows of a group out of order", async () => {
+  await inFolder(async (folder) => {
+    const row = (timesS: number[], src = "1.1.1.1") =>
+      encodeProbeRow(probeRow(src, timesS, timesS.map(() => 3)));
+    await writeRecords(join(folder, "a.arrayrecord"), [
+      row([0, 10]),
+      row([10, 20]),
+      row([15, 30]),
+      row([0, 10]),
+    ]);
+    await writeRecords(join(folder, "b.arrayrecord"), [row([0, 5]), row([0, 5], "1.1.1.2"), row([0, 10])]);
+    const { json, text } = await look(folder);
+    assertEquals([json.rowsOutOfOrder, json.orderViolations], [3, 0]);
+    assertEquals([json.duplicateRows, json.duplicates], [2, 0]);
+    assertStringIncludes(text, "0 measurements, 2 rows");
   });
 });
 
