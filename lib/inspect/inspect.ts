@@ -7,9 +7,9 @@ import { inspectArrayRecords } from "./array_records.ts";
 import { inspectCheckpoint, inspectSafetensors, inspectState } from "./checkpoint.ts";
 import { detectTargets, type Kind, type Target } from "./detect.ts";
 import { inspectManifest, inspectRejects, inspectTruth } from "./json_files.ts";
-import { inspectMeasurements } from "./measurements.ts";
 import type { InspectOptions, Report } from "./report.ts";
 import { inspectMetrics, inspectRun } from "./run.ts";
+import { inspectParquet } from "./token_files.ts";
 
 export { type HistogramGroup, plotHistograms } from "./histogram_plot.ts";
 export { describeReports, type InspectOptions, type Report, reportsAsJson } from "./report.ts";
@@ -17,7 +17,7 @@ export { describeReports, type InspectOptions, type Report, reportsAsJson } from
 type Inspector = (target: Target, options: InspectOptions) => Report | Promise<Report>;
 
 const INSPECTORS: Record<Kind, Inspector> = {
-  measurements: inspectMeasurements,
+  measurements: inspectParquet,
   arrayRecord: inspectArrayRecords,
   safetensors: inspectSafetensors,
   checkpoint: inspectCheckpoint,
