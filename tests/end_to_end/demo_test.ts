@@ -9,17 +9,16 @@ const demo = join(folder, "demo");
 
 Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
 
-Deno.test("demo runs the chain, beats the unigram entropy and reports the baselines", async () => {
-  const { code, stdout, stderr } = await runStageProcess([
-    "demo",
-    "--output",
-    demo,
-    "--minutes",
-    MINUTES,
-    "--json",
-  ]);
+/** Runs the demo in its folder; what it reports and prints. */
+async function runDemo() {
+  const args = ["--output", demo, "--minutes", MINUTES, "--json"];
+  const { code, stdout, stderr } = await runStageProcess(["demo", ...args]);
   assertEquals(code, 0, stderr);
-  const result = JSON.parse(stdout);
+  return { result: JSON.parse(stdout), stderr };
+}
+
+Deno.test("demo runs the chain, beats the unigram entropy and reports the baselines", async () => {
+  const { result } = await runDemo();
   assertLess(result.evalBitsPerToken, result.unigramBitsPerToken);
   assertLess(result.baselines.pairMedian.medianAbsoluteMs, result.baselines.globalMedian.medianAbsoluteMs);
   assertEquals(result.baselines.numMeasurements > 100, true);
@@ -34,16 +33,7 @@ Deno.test("demo runs the chain, beats the unigram entropy and reports the baseli
 
 Deno.test("demo run again does no work twice and gives the same result", async () => {
   const before = JSON.parse(Deno.readTextFileSync(join(demo, "report.json")));
-  const { code, stdout, stderr } = await runStageProcess([
-    "demo",
-    "--output",
-    demo,
-    "--minutes",
-    MINUTES,
-    "--json",
-  ]);
-  assertEquals(code, 0, stderr);
-  const result = JSON.parse(stdout);
+  const { result, stderr } = await runDemo();
   assertEquals({ ...result, seconds: 0 }, { ...before, seconds: 0 });
   assertStringIncludes(stderr, "complete");
   const other = await runStageProcess(["demo", "--output", demo, "--minutes", "0.2"]);
