@@ -6,15 +6,8 @@
 /// <reference no-default-lib="true" />
 /// <reference lib="deno.worker" />
 import { UserError } from "../errors.ts";
-import {
-  type BlockOrder,
-  type BlockReply,
-  type OpenMessage,
-  type OpenReply,
-  POSTED,
-  PROGRESS,
-  type WorkerFailure,
-} from "./block_protocol.ts";
+import { POSTED, PROGRESS } from "./block_protocol.ts";
+import type { BlockOrder, BlockReply, OpenMessage, OpenReply, WorkerFailure } from "./block_protocol.ts";
 import { BlockMaker } from "./blocks.ts";
 import { openRowFiles, type ProbeRowSource } from "./row_source.ts";
 
