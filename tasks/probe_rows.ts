@@ -10,6 +10,7 @@ import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
 import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
 import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
 import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
+import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
 import { describeSplitRun, splitStageFlags } from "./split_stage.ts";
 
 /** Val and test are an eighth of train by default, so they get an eighth of its files. */
@@ -54,6 +55,7 @@ export const probeRowsStage: Stage = defineStage({
       numShards: [options.shards, numHeldOut, numHeldOut],
       maxRowSizeBytes: Math.floor(options.maxRowSizeMb * 1e6),
       memoryLimitBytes: options.memoryLimitGb * 1e9,
+      workers: threadsWithin(options.workers, options.memoryLimitGb * 1e9, options.maxRowSizeMb * 1e6),
     }, { signal: context.signal, onProgress: progress.update });
     const lines = SPLIT_NAMES.map((split) => {
       const { records, measurements, sources, shards, bytes } = result.splits[split];

@@ -10,6 +10,7 @@ import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { shardMeasurements } from "../lib/preprocess/shard.ts";
 import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
+import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
 import { describeSplitRun, splitStageFlags } from "./split_stage.ts";
 
 /** The stage. */
@@ -40,6 +41,7 @@ export const shardStage: Stage = defineStage({
       ratios: parseRatios(options.ratios),
       numShards: [options.trainShards, options.valShards, options.testShards],
       memoryLimitBytes: options.memoryLimitGb * 1e9,
+      workers: threadsWithin(options.workers, options.memoryLimitGb * 1e9),
     }, { signal: context.signal, onProgress: progress.update });
     const lines = SPLIT_NAMES.map((split) => {
       const { rows, sources, shards, bytes } = result.splits[split];

@@ -8,6 +8,7 @@ import { UserError } from "../../lib/errors.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../lib/preprocess/probe_rows.ts";
 import { shardMeasurements, type ShardOptions } from "../../lib/preprocess/shard.ts";
+import { threadsWithin } from "../../lib/preprocess/stage_threads.ts";
 import { runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
@@ -146,4 +147,12 @@ Deno.test("probe-rows with workers ends with the same files when it was killed o
   const last = await runStageProcess(["probe-rows", ...args, "--output", output, "--workers", "2"]);
   assertEquals(last.code, 0, last.stderr);
   assertEquals(folderHashes(output), wanted);
+});
+
+Deno.test("threadsWithin() starts no more threads than there is memory for, and at least one", () => {
+  assertEquals(threadsWithin(2, 2e9, 8e6), 2);
+  assertEquals(threadsWithin(64, 2e9), 7);
+  assertEquals(threadsWithin(64, 2e9, 100e6), 2);
+  assertEquals(threadsWithin(64, 2e9, 250e6), 1);
+  assertEquals(threadsWithin(4, 1e5), 1);
 });
