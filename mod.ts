@@ -69,7 +69,13 @@ export { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "./
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/measurement/batch.ts";
 export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/measurement/atlas_import.ts";
 export type { RttChoice, SourceChoice } from "./lib/measurement/atlas_result.ts";
-export { readMeasurements, type ReadOptions, type SourcedBatch } from "./lib/measurement/parquet_reader.ts";
+export {
+  type CodedBatch,
+  readMeasurements,
+  type ReadOptions,
+  type SourcedBatch,
+} from "./lib/measurement/parquet_reader.ts";
+export type { TextPool } from "./lib/measurement/text_pool.ts";
 export { MeasurementParquetWriter, type OptionalColumn } from "./lib/measurement/parquet_writer.ts";
 export {
   type RejectedRow,
