@@ -43,10 +43,10 @@ export const importStage: Stage = defineStage({
     const { source, rtt, maxRejectRatio, output, overwrite } = options;
     const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
     const start = { stage: "import", inputs, options: { source, rtt, maxRejectRatio }, overwrite };
-    const run = await makeOutputFile(output, start, async () => {
+    const rejectsPath = rejectsPathBeside(output);
+    const run = await makeOutputFile(output, { ...start, mayWrite: [rejectsPath] }, async () => {
       const totalBytes = inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       using progress = context.progress("importing", { total: totalBytes, unit: "B" });
-      const rejectsPath = rejectsPathBeside(output);
       const { rejected, ...counts } = await importAtlas(paths, output, {
         source,
         rtt,

@@ -37,19 +37,20 @@ export interface FileRun {
  * Makes an output file and its manifest, unless the same run has made it before.
  *
  * @param output The file.
- * @param start What the run depends on, and whether another run's file may be replaced.
+ * @param start What the run depends on, whether another run's file may be replaced, and `mayWrite`: the files beside
+ *   the output that the stage may write.
  * @param make Writes the file.
  * @throws {UserError} If the file is another run's.
  */
 export async function makeOutputFile(
   output: string,
-  start: Pick<Manifest, "stage" | "inputs" | "options"> & { overwrite: boolean },
+  start: Pick<Manifest, "stage" | "inputs" | "options"> & { overwrite: boolean; mayWrite: readonly string[] },
   make: () => Promise<WrittenFile>,
 ): Promise<FileRun> {
   const startMs = performance.now();
-  const { overwrite, ...identity } = start;
+  const { overwrite, mayWrite, ...identity } = start;
   const manifest = newManifest(identity);
-  const earlier = openOutputFile(output, manifest, { overwrite });
+  const earlier = openOutputFile(output, manifest, { overwrite, besides: mayWrite });
   if (earlier) return { manifest: earlier, seconds: 0, isDone: true };
   const { counts, rows, rejected = {}, besides } = await make();
   const outputs = [await describeOutput(dirname(output), basename(output), { rows })];

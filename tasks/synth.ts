@@ -29,7 +29,7 @@ export const synthStage: Stage = defineStage({
     const { output, seed, rows, probes, destinations, days, ipv6Share, overwrite } = options;
     const made = { seed, rows, probes, destinations, days, ipv6Share };
     const start = { stage: "synth", inputs: [], options: made, overwrite };
-    const run = await makeOutputFile(output, start, async () => {
+    const run = await makeOutputFile(output, { ...start, mayWrite: [truthPathBeside(output)] }, async () => {
       using progress = context.progress("making", { total: rows, unit: "rows" });
       const counts = await synthesize(output, {
         ...made,

@@ -116,14 +116,15 @@ export function openOutputFolder(
  *
  * @param file The output file; its manifest lies beside it, see {@link manifestPathBeside}.
  * @param manifest The manifest this run starts with; it is written if the run has to work.
- * @param options `overwrite`: another run's file is replaced instead of refused.
+ * @param options `overwrite`: another run's file is replaced instead of refused; `besides`: further files that the
+ *   stage may write, of which a killed run may have left temporaries.
  * @returns The manifest of the same run that finished earlier, if all its outputs are still there.
  * @throws {UserError} If the file is another run's.
  */
 export function openOutputFile(
   file: string,
   manifest: Manifest,
-  options: { overwrite: boolean },
+  options: { overwrite: boolean; besides?: readonly string[] },
 ): Manifest | undefined {
   const path = manifestPathBeside(file);
   const earlier = readManifest(path);
@@ -137,7 +138,7 @@ export function openOutputFile(
     const found = earlier ? `${earlier.stage} with other inputs or options wrote it` : "it exists already";
     throw new UserError(`Cannot write ${file}: ${found}; choose another --output or add --overwrite`);
   }
-  removeStaleTemporaries(folder, { only: file });
+  for (const only of [file, path, ...options.besides ?? []]) removeStaleTemporaries(folder, { only });
   writeManifest(path, manifest);
   return undefined;
 }

@@ -5,6 +5,7 @@ import {
   describeOutput,
   manifestPathBeside,
   newManifest,
+  openOutputFile,
   openOutputFolder,
   readManifest,
   writeManifest,
@@ -39,6 +40,18 @@ Deno.test("openOutputFolder() never deletes a folder that is not its own", () =>
   assertThrows(() => openOutputFolder(folder, start(1), { overwrite: false }), UserError, "other files");
   assertThrows(() => openOutputFolder(folder, start(1), { overwrite: true }), UserError, "by hand");
   assert(Deno.statSync(join(folder, "precious")).isFile);
+});
+
+Deno.test("openOutputFile() deletes what a killed run left under temporary names, and nothing else", () => {
+  const folder = Deno.makeTempDirSync();
+  const file = join(folder, "data.parquet");
+  const besides = [join(folder, "data.truth.json")];
+  const left = ["data.parquet", "data.manifest.json", "data.truth.json"].map((name) => `${name}.77.tmp`);
+  const others = ["data.truth.json", "other.truth.json.78.tmp", "more-data.parquet.79.tmp"];
+  for (const name of [...left, ...others]) Deno.writeTextFileSync(join(folder, name), "");
+  assertEquals(openOutputFile(file, start(1), { overwrite: false, besides }), undefined);
+  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).sort();
+  assertEquals(names, [...others, "data.manifest.json"].sort());
 });
 
 Deno.test("readManifest() returns what writeManifest() wrote and refuses other JSON", () => {
