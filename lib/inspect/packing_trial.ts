@@ -43,10 +43,10 @@ export interface PackingTrial {
 export function tryPacking(
   path: string,
   readers: readonly ArrayRecordReader[],
-  { sequenceLength, seed, samples, signal }: InspectOptions,
+  { sequenceLength, seed, samples, onCorrupt, signal }: InspectOptions,
 ): PackingTrial | { problem: string } {
   try {
-    const source = new ArrayRecordRowSource(path, readers);
+    const source = new ArrayRecordRowSource(path, readers, { onCorrupt });
     const loader = BatchLoader.open(source, { seed, batchSize: 1, sequenceLength });
     let numSequences = 0;
     let numPadding = 0;

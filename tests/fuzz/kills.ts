@@ -13,7 +13,7 @@ import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
 
 /** The stages that are killed. */
-export const KILLED_STAGES = ["synth", "import", "shard", "probe-rows", "train"] as const;
+export const KILLED_STAGES = ["synth", "import", "shard", "probe-rows", "pretokenize", "train"] as const;
 /** One of {@link KILLED_STAGES}. */
 export type KilledStage = typeof KILLED_STAGES[number];
 
@@ -126,6 +126,16 @@ function stageArguments(stage: KilledStage, folder: string, output: string): str
       return ["shard", ...parquet, "--train-shards", "30", "--val-shards", "4", "--test-shards", "4"];
     case "probe-rows":
       return ["probe-rows", ...parquet, "--shards", "24", "--max-row-size-mb", "0.02"];
+    case "pretokenize":
+      return [
+        "pretokenize",
+        "--input",
+        join(folder, "rows", "train"),
+        "--output",
+        output,
+        "--sequences-per-file",
+        "60",
+      ];
     case "train":
       return [
         ...["train", "--data", join(folder, "rows"), "--run", output, "--steps", "30"],
