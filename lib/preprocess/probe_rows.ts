@@ -35,7 +35,7 @@ const MAX_PARTITIONS = 4096;
 const CACHED_ROWS = 32768;
 /** More partitions for the cache's sake would make their blocks small. */
 const MAX_CACHED_PARTITIONS = 1024;
-/** A record is held about five times while it is built, encoded twice and compressed. */
+/** A record is held about three times while it is built, encoded and compressed; the rest is room for others. */
 const RECORD_MEMORY_SHARE = 1 / 8;
 
 /** What {@link buildProbeRows} does. */
