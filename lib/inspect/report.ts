@@ -44,7 +44,7 @@ export function describeReports(reports: readonly Report[]): string {
   return reports.map(({ kind, path, facts, sections }) =>
     [
       `${kind}: ${path}`,
-      ...facts.map(([label, value]) => `  ${label.padEnd(LABEL_WIDTH)}${value}`),
+      ...facts.map(([label, value]) => `  ${label.padEnd(LABEL_WIDTH - 1)} ${value}`),
       ...sections.flatMap(({ heading, lines }) =>
         lines.length === 0 ? [] : ["", `  ${heading}`, ...lines.map((line) => `    ${line}`)]
       ),
