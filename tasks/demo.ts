@@ -9,12 +9,12 @@ import { flag } from "../lib/cli/flags.ts";
 import { formatMs } from "../lib/cli/histogram.ts";
 import { formatCount, formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
-import { ensure, UserError } from "../lib/errors.ts";
+import { ensure, FormatError, UserError } from "../lib/errors.ts";
 import { evaluateHeldOut, type HeldOutReport } from "../lib/evaluate/held_out_report.ts";
 import { answerExamples, type ExampleAnswer, type Truth } from "../lib/evaluate/example_queries.ts";
 import { unigramEntropyBits } from "../lib/evaluate/unigram.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
-import { exists, listInputs } from "../lib/files/inputs.ts";
+import { exists, listInputs, readText } from "../lib/files/inputs.ts";
 import { validationBatches } from "../lib/loader/batches.ts";
 import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/measurement/atlas_import.ts";
@@ -150,11 +150,20 @@ function statePath(output: string): string {
   return join(output, "demo.json");
 }
 
+function readState(path: string): DemoState {
+  try {
+    return JSON.parse(readText(path));
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new FormatError("it is no state of a demo; choose another --output", { path, cause });
+  }
+}
+
 /** Opens the folder: fresh, or that of the same demo, which then goes on. */
 function openDemo({ output, input, minutes, seed, overwrite }: DemoOptions): DemoState {
   const state: DemoState = { options: { input, minutes, seed } };
   if (exists(statePath(output))) {
-    const earlier: DemoState = JSON.parse(Deno.readTextFileSync(statePath(output)));
+    const earlier = readState(statePath(output));
     if (JSON.stringify(earlier.options) === JSON.stringify(state.options)) return earlier;
     if (!overwrite) {
       throw new UserError(

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { explainFileError, FormatError } from "../errors.ts";
+import { FormatError } from "../errors.ts";
+import { readText } from "../files/inputs.ts";
 
 /**
  * Reads the medians.
@@ -14,12 +15,7 @@ import { explainFileError, FormatError } from "../errors.ts";
  * @throws {FormatError} If it is no such output.
  */
 export function readEarlierRun(path: string): Map<string, number> {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
+  const text = readText(path);
   try {
     const { rows } = JSON.parse(text) as { rows: { name: string; median: number }[] };
     return new Map(rows.map(({ name, median }) => [name, median]));

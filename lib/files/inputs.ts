@@ -53,6 +53,15 @@ export function fingerprint(path: string): InputFingerprint {
   }
 }
 
+/** The text of a file. @throws {UserError} If it cannot be read. */
+export function readText(path: string): string {
+  try {
+    return Deno.readTextFileSync(path);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
 /** Whether the path exists. */
 export function exists(path: string): boolean {
   try {

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { TokenCursor } from "./token_cursor.ts";
 import { TokenError } from "./token_error.ts";
 import {
   type Block,
@@ -64,15 +65,16 @@ export function decodeWholeMeasurements(
   return measurements;
 }
 
-class WholeMeasurementReader {
-  at = 0;
+class WholeMeasurementReader extends TokenCursor {
   readonly #number = new DataView(new ArrayBuffer(RTT_BYTES));
 
-  constructor(readonly tokens: Uint16Array, readonly rttEncoding: RttEncoding) {}
+  constructor(tokens: Uint16Array, readonly rttEncoding: RttEncoding) {
+    super(tokens, { byteBase: BYTE_BASE, vocabSize: VOCAB_SIZE, tokenName });
+  }
 
   readMeasurement(): DecodedWholeMeasurement {
     const position = this.at;
-    if (this.tokens[this.at] !== MEASUREMENT_START) throw this.#unexpected(tokenName(MEASUREMENT_START));
+    if (this.tokens[this.at] !== MEASUREMENT_START) throw this.unexpected(tokenName(MEASUREMENT_START));
     this.at++;
     const order: Block[] = [];
     const nothing = new Uint8Array(0);
@@ -87,8 +89,8 @@ class WholeMeasurementReader {
     };
     while (order.length < BLOCKS.length) {
       const block = BLOCK_OF_ROLE[this.tokens[this.at]];
-      if (block === undefined) throw this.#unexpected(`a block (${missing(order)})`);
-      if (order.includes(block)) throw this.#unexpected(`no second ${block}`);
+      if (block === undefined) throw this.unexpected(`a block (${missing(order)})`);
+      if (order.includes(block)) throw this.unexpected(`no second ${block}`);
       order.push(block);
       this.at++;
       this.#readBlock(block, measurement);
@@ -124,11 +126,11 @@ class WholeMeasurementReader {
   #readAddress(): Uint8Array {
     const version = this.tokens[this.at];
     if (version !== IPV4_START && version !== IPV6_START) {
-      throw this.#unexpected(`${tokenName(IPV4_START)} or ${tokenName(IPV6_START)}`);
+      throw this.unexpected(`${tokenName(IPV4_START)} or ${tokenName(IPV6_START)}`);
     }
     this.at++;
     const bytes = new Uint8Array(version === IPV4_START ? 4 : 16);
-    for (let i = 0; i < bytes.length; i++) bytes[i] = this.#readByte();
+    for (let i = 0; i < bytes.length; i++) bytes[i] = this.readByte();
     return bytes;
   }
 
@@ -153,22 +155,8 @@ class WholeMeasurementReader {
 
   /** The next bytes, at the start of a view that the next call overwrites. */
   #readNumber(numBytes: number): DataView {
-    for (let i = 0; i < numBytes; i++) this.#number.setUint8(i, this.#readByte());
+    for (let i = 0; i < numBytes; i++) this.#number.setUint8(i, this.readByte());
     return this.#number;
-  }
-
-  #readByte(): number {
-    const token = this.tokens[this.at];
-    // An index past the end gives undefined, which fails the comparison too.
-    if (!(token >= BYTE_BASE && token < VOCAB_SIZE)) throw this.#unexpected("a byte");
-    this.at++;
-    return token - BYTE_BASE;
-  }
-
-  #unexpected(wanted: string): TokenError {
-    const atEnd = this.at >= this.tokens.length;
-    const found = atEnd ? "the end of the tokens" : tokenName(this.tokens[this.at]);
-    return new TokenError(this.at, `found ${found}, ${wanted} was wanted`);
   }
 }
 

@@ -8,6 +8,7 @@
  * @module
  */
 import { isCanonicalRttCode } from "./rtt_code.ts";
+import { TokenCursor } from "./token_cursor.ts";
 import { TokenError } from "./token_error.ts";
 import {
   BYTE_BASE,
@@ -49,11 +50,12 @@ export function decodeTokens(tokens: Uint16Array): DecodedMeasurement[] {
   return measurements;
 }
 
-class TokenReader {
-  at = 0;
+class TokenReader extends TokenCursor {
   #previousTimeS: number | null = null;
 
-  constructor(readonly tokens: Uint16Array) {}
+  constructor(tokens: Uint16Array) {
+    super(tokens, { byteBase: BYTE_BASE, vocabSize: VOCAB_SIZE, tokenName });
+  }
 
   readMeasurement(): DecodedMeasurement {
     const position = this.at;
@@ -65,29 +67,29 @@ class TokenReader {
     let timeS: number | null = null;
     while (this.at < this.tokens.length && this.tokens[this.at] !== MEASUREMENT_START) {
       const field = fieldOf(this.tokens[this.at]);
-      if (field === undefined) throw this.#unexpected("a block");
-      if (order.includes(field)) throw this.#unexpected(`no second ${field}`);
+      if (field === undefined) throw this.unexpected("a block");
+      if (order.includes(field)) throw this.unexpected(`no second ${field}`);
       order.push(field);
       if (field === "source") source = this.#readAddress();
       else if (field === "destination") destination = this.#readAddress();
       else if (field === "result") result = { rttCode: this.#readResult() };
       else timeS = this.#readTime();
     }
-    if (!source) throw this.#unexpected("a source");
-    if (!destination) throw this.#unexpected("a destination");
-    if (!result) throw this.#unexpected("a result");
+    if (!source) throw this.unexpected("a source");
+    if (!destination) throw this.unexpected("a destination");
+    if (!result) throw this.unexpected("a result");
     return { source, destination, rttCode: result.rttCode, timeS, order, position };
   }
 
   #expectStart(): void {
-    if (this.tokens[this.at] !== MEASUREMENT_START) throw this.#unexpected(tokenName(MEASUREMENT_START));
+    if (this.tokens[this.at] !== MEASUREMENT_START) throw this.unexpected(tokenName(MEASUREMENT_START));
     this.at++;
   }
 
   #readAddress(): Uint8Array {
     const role = this.tokens[this.at++];
     const bytes = new Uint8Array(role === SRC_IPV4 || role === DST_IPV4 ? 4 : 16);
-    for (let i = 0; i < bytes.length; i++) bytes[i] = this.#readByte();
+    for (let i = 0; i < bytes.length; i++) bytes[i] = this.readByte();
     return bytes;
   }
 
@@ -123,22 +125,8 @@ class TokenReader {
 
   #readNumber(numBytes: number): number {
     let value = 0;
-    for (let i = 0; i < numBytes; i++) value = value * 256 + this.#readByte();
+    for (let i = 0; i < numBytes; i++) value = value * 256 + this.readByte();
     return value;
-  }
-
-  #readByte(): number {
-    const token = this.tokens[this.at];
-    // An index past the end gives undefined, which fails the comparison too.
-    if (!(token >= BYTE_BASE && token < VOCAB_SIZE)) throw this.#unexpected("a byte");
-    this.at++;
-    return token - BYTE_BASE;
-  }
-
-  #unexpected(wanted: string): TokenError {
-    const atEnd = this.at >= this.tokens.length;
-    const found = atEnd ? "the end of the tokens" : tokenName(this.tokens[this.at]);
-    return new TokenError(this.at, `found ${found}, ${wanted} was wanted`);
   }
 }
 

@@ -7,7 +7,8 @@
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { z } from "zod";
-import { explainFileError, FormatError } from "../errors.ts";
+import { FormatError } from "../errors.ts";
+import { readText } from "../files/inputs.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import type { DataPosition } from "../loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./config.ts";
@@ -69,12 +70,7 @@ export function writeState(folder: string, state: CheckpointState): void {
  */
 export function readState(folder: string): CheckpointState {
   const path = join(folder, "state.json");
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
+  const text = readText(path);
   const { sha256, state } = parseState(text, path);
   if (sha256 !== stateSha256(state)) {
     throw new FormatError("its checksum does not match, it was damaged or edited", { path });

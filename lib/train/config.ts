@@ -8,7 +8,8 @@ import { z } from "zod";
 import { parseConfig } from "../cli/config.ts";
 import { didYouMean } from "../cli/nearest.ts";
 import { formatCount } from "../cli/progress.ts";
-import { ConfigError, explainFileError, FormatError, UsageError } from "../errors.ts";
+import { ConfigError, FormatError, UsageError } from "../errors.ts";
+import { readText } from "../files/inputs.ts";
 import { checkModelConfig, type ModelConfig, modelConfigSchema, numParameters } from "../model/config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
 import { type OptimConfig, optimConfigSchema } from "../optim/config.ts";
@@ -157,12 +158,7 @@ function loadRaw(nameOrFile: string): Record<string, unknown> {
     const hint = didYouMean(nameOrFile, [...PRESETS.keys()]);
     throw new UsageError(`Cannot use --config ${nameOrFile}: no preset has that name${hint}`);
   }
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(nameOrFile);
-  } catch (error) {
-    throw explainFileError(error, `read ${nameOrFile}`);
-  }
+  const text = readText(nameOrFile);
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;

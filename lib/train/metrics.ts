@@ -8,7 +8,7 @@
  */
 import { explainFileError, FormatError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
-import { exists } from "../files/inputs.ts";
+import { exists, readText } from "../files/inputs.ts";
 
 /** The scalars of one step; a number that is not finite is written as null. */
 export interface MetricsRecord {
@@ -74,13 +74,7 @@ export class MetricsLog {
  * @throws {FormatError} If another line is no metrics record.
  */
 export function readMetrics(path: string): MetricsRecord[] {
-  let text: string;
-  try {
-    text = Deno.readTextFileSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
-  return parseLines(text, path).map(({ record }) => record);
+  return parseLines(readText(path), path).map(({ record }) => record);
 }
 
 function truncateAfter(path: string, lastStep: number): void {

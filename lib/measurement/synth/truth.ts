@@ -8,7 +8,8 @@
  * @module
  */
 import { z } from "zod";
-import { explainFileError, FormatError } from "../../errors.ts";
+import { FormatError } from "../../errors.ts";
+import { readText } from "../../files/inputs.ts";
 import { writeFileAtomic } from "../../files/atomic.ts";
 import { LAW, PathLaw, type RouteLaw, type RttLaw } from "./law.ts";
 import type { World, WorldHost } from "./world.ts";
@@ -113,12 +114,7 @@ export class SyntheticTruth {
    * @throws {UserError} If it cannot be read.
    */
   static load(path: string): SyntheticTruth {
-    let text: string;
-    try {
-      text = Deno.readTextFileSync(path);
-    } catch (error) {
-      throw explainFileError(error, `read ${path}`);
-    }
+    const text = readText(path);
     try {
       const { hubs, systems, hosts, routes, options } = truthSchema.parse(JSON.parse(text));
       return new SyntheticTruth({ hubs, systems, hosts, routes: routes as World["routes"], options });
