@@ -110,13 +110,3 @@ export function numParameters(config: ModelConfig): number {
   for (const shape of parameterShapes(config).values()) sum += shape[0] * shape[1];
   return sum;
 }
-
-/**
- * Floating-point operations of one token's forward pass in the matrix products, 2 per multiply-add, with
- * attention over the whole causal half of the sequence; a training step takes three times as many.
- */
-export function forwardFlopsPerToken(config: ModelConfig): number {
-  const matrices = numParameters(config) - vocabSize(config) * config.width;
-  const attention = config.numLayers * config.numHeads * config.headDim * config.sequenceLength;
-  return 2 * (matrices + attention);
-}

@@ -9,7 +9,7 @@
 import { join } from "@std/path";
 import { UserError } from "../errors.ts";
 import { readManifest } from "../files/manifest.ts";
-import { ArrayRecordRowSource } from "../loader/row_source.ts";
+import { openRowFiles } from "../loader/row_source.ts";
 import { countRows } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { OutputRun } from "../preprocess/output_run.ts";
@@ -17,7 +17,6 @@ import { PeakMemory } from "../preprocess/peak_memory.ts";
 import { listSplitInputs, type SplitInputs } from "../preprocess/split_folders.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
-import { ArrayRecordReader } from "../records/array_record_reader.ts";
 import {
   clippedRtt,
   FIXED_RTT,
@@ -203,7 +202,7 @@ class Work {
     let inputRows = 0;
     let numCorruptChunks = 0;
     for (const [split, files] of this.#groups()) {
-      using source = await openRows(files, onCorrupt);
+      using source = await openRowFiles({ path: files[0], files, onCorrupt });
       using shards = this.#shards(options, { split, vocabSize: V2_VOCAB_SIZE, metadata });
       const onRows = this.#counter(split === undefined ? "writing" : `writing ${split}`, source.numRows);
       await writeContextSequences(source, shards, { ...options, onRow: () => onRows(1) });
@@ -260,20 +259,6 @@ class Work {
       return this.#breather.breathe();
     };
   }
-}
-
-async function openRows(
-  files: readonly string[],
-  onCorrupt: "error" | "skip",
-): Promise<ArrayRecordRowSource> {
-  const readers: ArrayRecordReader[] = [];
-  try {
-    for (const file of files) readers.push(await ArrayRecordReader.open(file, { onCorrupt }));
-  } catch (error) {
-    for (const reader of readers) reader.close();
-    throw error;
-  }
-  return new ArrayRecordRowSource(files[0], readers);
 }
 
 function sumBySplit(run: OutputRun): Record<string, Record<string, number>> {
