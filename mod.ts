@@ -121,6 +121,7 @@ export type { ModelExtent } from "./lib/model/buffers.ts";
 export { type ModelConfig, numParameters } from "./lib/model/config.ts";
 export { type ModelBatch, Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/config.ts";
+export type { ScheduleShape } from "./lib/optim/schedule.ts";
 export { Optimizer } from "./lib/optim/optimizer.ts";
 export { loadCheckpoint, type LoadedCheckpoint } from "./lib/train/checkpoint.ts";
 export type { CheckpointState } from "./lib/train/checkpoint_state.ts";

@@ -8,6 +8,7 @@
  */
 import { z } from "zod";
 import { parseConfig } from "../cli/config.ts";
+import type { ScheduleShape } from "./schedule.ts";
 
 const share = z.number().min(0).max(1);
 const momentum = z.number().min(0).lt(1);
@@ -69,13 +70,9 @@ const muonSchema = z.strictObject({
 export type GroupName = "embedding" | "head" | "matrices";
 
 /** The section `optim` of the run configuration. */
-export interface OptimConfig {
+export interface OptimConfig extends ScheduleShape {
   /** Gradients are scaled down to this global norm. */
   maxGradientNorm: number;
-  /** Share of the steps over which the learning rate rises from 0. */
-  warmupShare: number;
-  /** Share of the steps, at the end, over which the learning rate falls linearly to 0. */
-  decayShare: number;
   /** The rules of `wte.weight` (embedding), `lm_head.weight` (head) and every weight inside the blocks (matrices). */
   groups: { embedding: AdamWConfig; head: AdamWConfig; matrices: GroupConfig };
 }
@@ -83,8 +80,10 @@ export interface OptimConfig {
 /** Schema of the section `optim`, with its defaults. */
 export const optimConfigSchema: z.ZodType<OptimConfig> = z.strictObject({
   maxGradientNorm: z.number().positive().default(1),
+  schedule: z.enum(["wsd", "cosine"]).default("wsd"),
   warmupShare: share.default(0.01),
   decayShare: share.default(0.5),
+  finalRatio: share.default(0),
   groups: z.strictObject({
     embedding: adamWSchema,
     head: adamWSchema,

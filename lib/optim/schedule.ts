@@ -1,6 +1,7 @@
 /**
  * How learning rate and weight decay change over a run: WSD, warm-up, stable, decay (Hu et al., MiniCPM, 2024,
- * section 4), and the scaling of learning rates with the model's width.
+ * section 4), or warm-up and half a cosine (Loshchilov and Hutter, SGDR, 2017, equation 5, without restarts);
+ * and the scaling of learning rates with the model's width.
  *
  * @module
  */
@@ -8,28 +9,36 @@
 /** The width at which the learning rates of a configuration hold (design 04-model). */
 const REFERENCE_WIDTH = 768;
 
-/** The shares of a run that are warm-up and decay. */
-export interface WsdShares {
+/** The shape of the learning rate over a run. */
+export interface ScheduleShape {
+  /** What follows the warm-up: constant, then linear decay; or half a cosine from the first step to the last. */
+  readonly schedule: "wsd" | "cosine";
+  /** Share of the steps over which the learning rate rises linearly. */
   readonly warmupShare: number;
+  /** Share of the steps, at the end, of the decay of `wsd`; `cosine` decays over all that follow the warm-up. */
   readonly decayShare: number;
+  /** What the decay falls to, as a ratio to the highest learning rate. */
+  readonly finalRatio: number;
 }
 
 /**
- * The factor on every learning rate in a step: rises linearly over the warm-up, is 1, falls linearly to 0.
+ * The factor on every learning rate in a step.
  *
- * The first step of the warm-up has 1 / n, not 0, and the last step of the run has 1 / n of the decay's n
- * steps: no step is without effect.
+ * The first step of the warm-up has 1 / n, not 0, and the decay would reach its end in the step after the last:
+ * no step is without effect.
  *
  * @param stepIndex The step, from 0.
  * @param totalSteps The number of steps of the run.
- * @returns A factor in [0, 1]; 0 from `totalSteps` on when there is a decay.
+ * @returns A factor in [0, 1]; the final ratio from `totalSteps` on when there is a decay.
  */
-export function learningRateFactor(stepIndex: number, totalSteps: number, shares: WsdShares): number {
-  const warmupSteps = Math.round(totalSteps * shares.warmupShare);
-  const decaySteps = Math.round(totalSteps * shares.decayShare);
+export function learningRateFactor(stepIndex: number, totalSteps: number, shape: ScheduleShape): number {
+  const warmupSteps = Math.round(totalSteps * shape.warmupShare);
   const rise = warmupSteps > 0 ? (stepIndex + 1) / warmupSteps : 1;
-  const fall = decaySteps > 0 ? (totalSteps - stepIndex) / decaySteps : 1;
-  return Math.max(0, Math.min(1, rise, fall));
+  const isCosine = shape.schedule === "cosine";
+  const decaySteps = isCosine ? totalSteps - warmupSteps : Math.round(totalSteps * shape.decayShare);
+  const left = decaySteps > 0 ? Math.max(0, Math.min(1, (totalSteps - stepIndex) / decaySteps)) : 1;
+  const decayed = isCosine ? (1 - Math.cos(Math.PI * left)) / 2 : left;
+  return Math.min(1, rise, shape.finalRatio + (1 - shape.finalRatio) * decayed);
 }
 
 /**

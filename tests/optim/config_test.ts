@@ -9,6 +9,7 @@ const GROUPS = { embedding: GROUP, head: GROUP, matrices: GROUP };
 Deno.test("parseOptimConfig() fills in the design's defaults", () => {
   const config = parseOptimConfig({ groups: GROUPS });
   assertEquals(config.maxGradientNorm, 1);
+  assertEquals([config.schedule, config.finalRatio], ["wsd", 0]);
   assertEquals([config.warmupShare, config.decayShare], [0.01, 0.5]);
   assertEquals(config.groups.head, {
     kind: "adamw",
