@@ -5,11 +5,12 @@
  *
  * @module
  */
+import { AssertionError } from "@std/assert";
 import { flag } from "../../lib/cli/flags.ts";
-import { defineStage, runStage } from "../../lib/cli/stage.ts";
+import { defineStage, runStage, type StageContext } from "../../lib/cli/stage.ts";
 import { UsageError, UserError } from "../../lib/errors.ts";
 import { FORMATS } from "./formats.ts";
-import { KILLED_STAGES, killStage, prepareKills } from "./kills.ts";
+import { KILLED_STAGES, type KilledStage, killStage, type KillSummary, prepareKills } from "./kills.ts";
 import { BOUNDS, fuzzFormat, type Summary } from "./supervise.ts";
 
 const PARTS: readonly string[] = [...FORMATS, ...KILLED_STAGES];
@@ -32,11 +33,13 @@ const fuzzStage = defineStage({
     const isAsked = (part: string) => positionals.length === 0 || positionals.includes(part);
     const folder = Deno.makeTempDirSync({ prefix: "ping-llm-fuzz-" });
     const json: Record<string, unknown> = { stage: "fuzz", seed: options.seed };
-    let numFaults = 0;
+    let [numFaults, numFailedStages] = [0, 0];
     try {
       for (const format of FORMATS.filter(isAsked)) {
         const { files: count, seed, from } = options;
-        const summary = await fuzzFormat(format, { seed, from, count, folder });
+        using progress = context.progress(`damaging ${format}`, { total: count, unit: "files" });
+        const onCase = (done: number) => progress.update(done);
+        const summary = await fuzzFormat(format, { seed, from, count, folder, onCase });
         context.log(describe(summary, options.verbose));
         numFaults += summary.faults.length;
         json[format] = { ...summary.counts, peakBytes: summary.peakBytes };
@@ -44,31 +47,43 @@ const fuzzStage = defineStage({
       const stages = KILLED_STAGES.filter(isAsked);
       if (stages.length > 0) await prepareKills(folder);
       for (const stage of stages) {
-        using progress = context.progress(`killing ${stage}`, { total: options.kills, unit: "kills" });
-        const killed = await killStage(stage, {
-          folder,
-          count: options.kills,
-          seed: options.seed,
-          onTrial: (done) => progress.update(done),
-        });
-        const { numKilled, numKills, seconds } = killed;
-        context.log(
-          `${stage}: killed in ${numKilled} trials, ${numKills} times in all, within ` +
-            `${seconds.toFixed(1)} s; every rerun ended with the same files`,
-        );
-        json[stage] = killed;
+        try {
+          json[stage] = await killMany(stage, folder, options, context);
+        } catch (error) {
+          if (!(error instanceof AssertionError)) throw error;
+          context.log(`${stage}: ${error.message}`);
+          numFailedStages++;
+        }
       }
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }
-    if (numFaults > 0) {
+    if (numFaults + numFailedStages > 0) {
       throw new UserError(
-        `Cannot pass: ${numFaults} damaged files were neither refused nor counted; see above`,
+        `Cannot pass: ${numFaults} damaged files were neither refused nor counted, ` +
+          `${numFailedStages} stages failed after kill -9; see above`,
       );
     }
     return { text: "no fault was found", json };
   },
 });
+
+/** Kills a stage many times, and says how that went. */
+async function killMany(
+  stage: KilledStage,
+  folder: string,
+  { kills: count, seed }: { kills: number; seed: number },
+  context: StageContext,
+): Promise<KillSummary> {
+  using progress = context.progress(`killing ${stage}`, { total: count, unit: "kills" });
+  const killed = await killStage(stage, { folder, count, seed, onTrial: (done) => progress.update(done) });
+  const { numKilled, numKills, seconds } = killed;
+  context.log(
+    `${stage}: killed in ${numKilled} trials, ${numKills} times in all, within ` +
+      `${seconds.toFixed(1)} s; every rerun ended with the same files`,
+  );
+  return killed;
+}
 
 function describe(
   { format, numCases, counts, faults, messages, peakBytes }: Summary,

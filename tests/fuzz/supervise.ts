@@ -7,6 +7,23 @@ import { fromFileUrl } from "@std/path";
 import type { FormatName } from "./formats.ts";
 import type { Outcome } from "./worker.ts";
 
+/** What {@link fuzzFormat} reads, and how. */
+export interface FuzzOptions {
+  /** Chooses the damage. */
+  seed: number;
+  /** Number of the first case. */
+  from: number;
+  /** Number of cases. */
+  count: number;
+  /** For the files of the cases. */
+  folder: string;
+  bounds?: Bounds;
+  /** The script that reads the files; worker.ts by default. */
+  worker?: string;
+  /** Told how many cases have ended. */
+  onCase?: (done: number) => void;
+}
+
 /** Bounds on one case. */
 export interface Bounds {
   /** Time for one file, s. */
@@ -34,14 +51,8 @@ export interface Summary {
 
 /**
  * Reads `count` damaged files of a format.
- *
- * @param options `seed` and `from` choose the cases; `folder` is for their files;
- *   `worker` is the script that reads them (default: worker.ts).
  */
-export async function fuzzFormat(
-  format: FormatName,
-  options: { seed: number; from: number; count: number; folder: string; bounds?: Bounds; worker?: string },
-): Promise<Summary> {
+export async function fuzzFormat(format: FormatName, options: FuzzOptions): Promise<Summary> {
   const { seed, from, count, folder, bounds = BOUNDS, worker = WORKER } = options;
   const summary: Summary = {
     format,
@@ -54,7 +65,10 @@ export async function fuzzFormat(
   let next = from;
   while (next < from + count) {
     const args = [worker, format, String(seed), String(next), String(from + count), folder];
-    next = await runWorker(args, bounds, (outcome) => add(summary, outcome));
+    next = await runWorker(args, bounds, (outcome) => {
+      add(summary, outcome);
+      options.onCase?.(summary.numCases);
+    });
   }
   return summary;
 }
