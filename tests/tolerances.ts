@@ -134,3 +134,18 @@ export function logProbabilityTolerance(
     expressionTolerance(4, magnitude),
   ].reduce(addTolerances);
 }
+
+/**
+ * For values of the whole model against a float32 implementation in another framework: the agreement of 1e-4 that
+ * the design asks for; values near 0 may differ by a tenth of that of the largest.
+ *
+ * @param expected The tensor compared.
+ */
+export function parityTolerance(expected: ArrayLike<number>): Tolerance {
+  let largest = 0;
+  for (let i = 0; i < expected.length; i++) largest = Math.max(largest, Math.abs(expected[i]));
+  return { relative: 1e-4, absolute: 1e-5 * largest };
+}
+
+/** For the losses of 20 optimizer steps against another framework, as the design asks. */
+export const PARITY_LOSS: Tolerance = { relative: 1e-3, absolute: 0 };

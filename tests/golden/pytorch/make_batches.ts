@@ -1,0 +1,76 @@
+/**
+ * Writes the token batches that `make.py` and the parity test run on, as `batches.json`: sequences of both
+ * vocabularies with several contexts each, from made-up measurements. Run: `deno run -A make_batches.ts`.
+ *
+ * @module
+ */
+import { BatchLoader } from "../../../lib/loader/batches.ts";
+import { MemoryRowSource } from "../../../lib/loader/row_source.ts";
+import type { ModelBatch } from "../../../lib/model/transformer.ts";
+import { RandomStream } from "../../../lib/random/philox.ts";
+import { FLOAT64_RTT } from "../../../lib/tokens/rtt_encoding.ts";
+import { blockOrder, WholeMeasurementWriter } from "../../../lib/tokens/vocab_v1.ts";
+import { syntheticRows } from "../../loader/synthetic_rows.ts";
+
+const NUM_BATCHES = 4;
+const BATCH_SIZE = 2;
+const SEQUENCE_LENGTH = 64;
+
+/** Rows of few measurements, so that several contexts share a sequence. */
+function batchesOfV2(): ModelBatch[] {
+  const source = new MemoryRowSource(syntheticRows(1, 40, 1));
+  const options = { seed: 1, sequenceLength: SEQUENCE_LENGTH, batchSize: BATCH_SIZE };
+  using loader = BatchLoader.open(source, options);
+  return Array.from({ length: NUM_BATCHES }, () => loader.next());
+}
+
+/** One measurement a context; the last of a batch is cut at its end. */
+function batchOfV1(random: RandomStream): ModelBatch {
+  const length = BATCH_SIZE * SEQUENCE_LENGTH;
+  const stream = new Uint16Array(length + SEQUENCE_LENGTH + 1);
+  const starts = new Set<number>();
+  const writer = new WholeMeasurementWriter(stream, FLOAT64_RTT);
+  while (writer.at <= length) {
+    starts.add(writer.at);
+    const [timeS, msmId] = [1_750_000_000 + random.below(86400), 1000 + random.below(1000)];
+    writer.write({
+      source: Uint8Array.of(10, 0, 0, random.below(4)),
+      destination: Uint8Array.of(192, 0, 2, random.below(4)),
+      rttMs: 50 * Math.exp(random.normal()),
+      sizeBytes: 64,
+      packetErrorCount: random.below(2),
+      timeS,
+      msmId,
+    }, blockOrder(msmId, timeS * 1e6));
+  }
+  const lossMask = new Uint8Array(length).fill(1);
+  const segmentStart = new Uint16Array(length);
+  for (let i = 0; i < length; i++) {
+    const t = i % SEQUENCE_LENGTH;
+    segmentStart[i] = t === 0 || starts.has(i) ? t : segmentStart[i - 1];
+    if (starts.has(i + 1)) lossMask[i] = 0;
+  }
+  return { tokens: stream.slice(0, length), targets: stream.slice(1, length + 1), lossMask, segmentStart };
+}
+
+function batchesOfV1(): ModelBatch[] {
+  const random = new RandomStream(1, "golden/v1");
+  return Array.from({ length: NUM_BATCHES }, () => batchOfV1(random));
+}
+
+const asLists = ({ tokens, targets, lossMask, segmentStart }: ModelBatch) => ({
+  tokens: [...tokens],
+  targets: [...targets],
+  lossMask: [...lossMask],
+  segmentStart: [...segmentStart],
+});
+
+if (import.meta.main) {
+  const content = {
+    batchSize: BATCH_SIZE,
+    sequenceLength: SEQUENCE_LENGTH,
+    v1: batchesOfV1().map(asLists),
+    v2: batchesOfV2().map(asLists),
+  };
+  Deno.writeTextFileSync(new URL("batches.json", import.meta.url), JSON.stringify(content) + "\n");
+}

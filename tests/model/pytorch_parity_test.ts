@@ -1,0 +1,125 @@
+/**
+ * The model and its training against PyTorch 2.15 in float32: values in tests/golden/pytorch, see its PROVENANCE.md.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { type ModelConfig, parameterShapes, parseModelConfig, vocabSize } from "../../lib/model/config.ts";
+import { type ModelBatch, readParameterLike, Transformer } from "../../lib/model/transformer.ts";
+import { parseOptimConfig } from "../../lib/optim/config.ts";
+import { Optimizer } from "../../lib/optim/optimizer.ts";
+import { readSafetensors, type SafetensorsContent } from "../../lib/train/safetensors.ts";
+import { assertClose, testOnEachDevice } from "../gpu/support.ts";
+import { logProbabilities } from "../reference/cross_entropy.ts";
+import { PARITY_LOSS, parityTolerance } from "../tolerances.ts";
+
+/** The cases of make.py, which together have every option of the architecture. */
+const CASES = {
+  relu2: "with softcap and qkNorm, Muon",
+  gelu: "without softcap, Muon",
+  silu: "of v1 without qkNorm, AdamW alone",
+};
+
+interface Golden extends SafetensorsContent {
+  config: ModelConfig;
+  batches: ModelBatch[];
+  batchSize: number;
+}
+
+const GOLDEN_FOLDER = new URL("../golden/pytorch/", import.meta.url);
+
+function readGolden(name: string): Golden {
+  const content = readSafetensors(fromFileUrl(new URL(`${name}.safetensors`, GOLDEN_FOLDER)));
+  const config = parseModelConfig(JSON.parse(content.metadata.model));
+  const file = JSON.parse(Deno.readTextFileSync(new URL("batches.json", GOLDEN_FOLDER)));
+  const batches = (file[config.vocabulary] as Record<keyof ModelBatch, number[]>[]).map((lists) => ({
+    tokens: Uint16Array.from(lists.tokens),
+    targets: Uint16Array.from(lists.targets),
+    lossMask: Uint8Array.from(lists.lossMask),
+    segmentStart: Uint16Array.from(lists.segmentStart),
+  }));
+  return { ...content, config, batches, batchSize: file.batchSize };
+}
+
+/** The tensors `PREFIX.NAME` by NAME. */
+function withPrefix({ tensors }: Golden, prefix: string): Map<string, Float32Array> {
+  const chosen = [...tensors].filter(([name]) => name.startsWith(`${prefix}.`));
+  return new Map(chosen.map(([name, values]) => [name.slice(prefix.length + 1), values]));
+}
+
+function tensorOf({ tensors }: Golden, name: string): Float32Array {
+  const values = tensors.get(name);
+  assert(values, `the golden file has no ${name}`);
+  return values;
+}
+
+async function modelOf(registry: KernelRegistry, golden: Golden): Promise<Transformer> {
+  const { config, batchSize } = golden;
+  const model = await Transformer.create(registry, config, { batchSize, training: true });
+  model.load(withPrefix(golden, "weights"));
+  return model;
+}
+
+/** One over the number of targets: a mean loss. */
+function weightOf({ lossMask }: ModelBatch): number {
+  return 1 / lossMask.reduce((sum, bit) => sum + bit, 0);
+}
+
+async function compareLogits(model: Transformer, golden: Golden): Promise<void> {
+  const stride = Number(golden.metadata.logitStride);
+  const logits = Float64Array.from(tensorOf(golden, "logits"));
+  const V = vocabSize(golden.config);
+  // The golden logits are capped already.
+  const expected = logProbabilities({ vocabSize: V, stride: V, softcap: null }, logits);
+  const positions = Uint32Array.from({ length: logits.length / V }, (_, i) => i * stride);
+  const actual = await model.logProbabilities(golden.batches[0], positions);
+  assertClose(actual, expected, parityTolerance(expected), "log-probabilities");
+}
+
+async function compareLossesAndGradients(model: Transformer, golden: Golden): Promise<void> {
+  const [batch] = golden.batches;
+  const losses = tensorOf(golden, "losses");
+  assertClose(await model.evaluateLosses(batch), losses, parityTolerance(losses), "losses");
+  model.zeroGradients();
+  model.accumulate(batch, weightOf(batch));
+  const gradients = await readParameterLike(model.registry.gpu, golden.config, model.gradients);
+  const expected = withPrefix(golden, "gradients");
+  assertEquals([...expected.keys()].sort(), [...parameterShapes(golden.config).keys()].sort());
+  for (const [name, values] of expected) {
+    assertClose(gradients.get(name) ?? new Float32Array(), values, parityTolerance(values), name);
+  }
+}
+
+/** The loss before every step and after the last. */
+async function trainLosses(model: Transformer, golden: Golden): Promise<Float32Array> {
+  const totalSteps = Number(golden.metadata.numSteps);
+  const config = parseOptimConfig(JSON.parse(golden.metadata.optim));
+  const optimizer = Optimizer.create(model.registry, model, config, { totalSteps });
+  const losses = new Float32Array(totalSteps + 1);
+  for (let step = 0; step <= totalSteps; step++) {
+    const batch = golden.batches[step % golden.batches.length];
+    const weight = weightOf(batch);
+    model.zeroGradients();
+    model.accumulate(batch, weight);
+    const [[lossSum]] = await model.registry.gpu.read(model.lossSum);
+    losses[step] = lossSum * weight;
+    if (step < totalSteps) optimizer.step(step);
+  }
+  return losses;
+}
+
+for (const [name, what] of Object.entries(CASES)) {
+  testOnEachDevice(
+    `Transformer and Optimizer agree with PyTorch: ${name} ${what}`,
+    async ({ registry }) => {
+      const golden = readGolden(name);
+      const model = await modelOf(registry, golden);
+      await compareLogits(model, golden);
+      await compareLossesAndGradients(model, golden);
+      const expected = tensorOf(golden, "stepLosses");
+      assertClose(await trainLosses(model, golden), expected, PARITY_LOSS, "loss before a step");
+    },
+  );
+}
