@@ -6,9 +6,10 @@
  *
  * @module
  */
-import { explainFileError, FormatError } from "../errors.ts";
+import { FormatError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { exists, readText } from "../files/inputs.ts";
+import { AppendFile } from "./append_file.ts";
 
 /** The scalars of one step; a number that is not finite is written as null. */
 export interface MetricsRecord {
@@ -18,11 +19,19 @@ export interface MetricsRecord {
   [name: string]: number | null;
 }
 
-/** An open metrics file. */
-export class MetricsLog {
-  readonly #file: Deno.FsFile;
+/** Where the scalars of steps are written as training goes. */
+export interface ScalarLog extends Disposable {
+  /** Appends the scalars of a step. @throws {UserError} If the disk is full. */
+  append(record: MetricsRecord): void;
+  /** Makes what was appended durable; called before a checkpoint counts. */
+  flush(): void;
+}
 
-  private constructor(readonly path: string, file: Deno.FsFile) {
+/** An open metrics file. */
+export class MetricsLog implements ScalarLog {
+  readonly #file: AppendFile;
+
+  private constructor(file: AppendFile) {
     this.#file = file;
   }
 
@@ -36,34 +45,19 @@ export class MetricsLog {
    */
   static open(path: string, options: { lastStep: number }): MetricsLog {
     truncateAfter(path, options.lastStep);
-    try {
-      return new MetricsLog(path, Deno.openSync(path, { append: true, create: true }));
-    } catch (error) {
-      throw explainFileError(error, `write ${path}`);
-    }
+    return new MetricsLog(AppendFile.open(path));
   }
 
-  /** Appends a line. @throws {UserError} If the disk is full. */
   append(record: MetricsRecord): void {
-    const bytes = new TextEncoder().encode(JSON.stringify(record) + "\n");
-    try {
-      for (let done = 0; done < bytes.length;) done += this.#file.writeSync(bytes.subarray(done));
-    } catch (error) {
-      throw explainFileError(error, `write ${this.path}`);
-    }
+    this.#file.append(new TextEncoder().encode(JSON.stringify(record) + "\n"));
   }
 
-  /** Makes what was appended durable; called before a checkpoint counts. */
   flush(): void {
-    try {
-      this.#file.syncSync();
-    } catch (error) {
-      throw explainFileError(error, `write ${this.path}`);
-    }
+    this.#file.flush();
   }
 
   [Symbol.dispose](): void {
-    this.#file.close();
+    this.#file[Symbol.dispose]();
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * The folder of a run: `checkpoints/`, `metrics.jsonl`, `manifest.json`, and a lock that keeps a second trainer
- * out while the first runs.
+ * The folder of a run: `checkpoints/`, `metrics.jsonl`, `tensorboard/`, `manifest.json`, and a lock that keeps a
+ * second trainer out while the first runs.
  *
  * @module
  */
@@ -9,6 +9,7 @@ import { explainFileError, UserError } from "../errors.ts";
 import { removeStaleTemporaries } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../files/manifest.ts";
+import { EVENT_FILE } from "./event_log.ts";
 
 const STAGE = "train";
 const LOCK = "train.lock";
@@ -17,12 +18,17 @@ const LOCK = "train.lock";
 export class RunFolder {
   readonly checkpointsDir: string;
   readonly metricsPath: string;
+  /** What TensorBoard is pointed to; it holds {@link eventsPath}. */
+  readonly tensorboardDir: string;
+  readonly eventsPath: string;
   readonly manifestPath: string;
   readonly #lock: Deno.FsFile;
 
   private constructor(readonly path: string, lock: Deno.FsFile) {
     this.checkpointsDir = join(path, "checkpoints");
     this.metricsPath = join(path, "metrics.jsonl");
+    this.tensorboardDir = join(path, "tensorboard");
+    this.eventsPath = join(this.tensorboardDir, EVENT_FILE);
     this.manifestPath = join(path, "manifest.json");
     this.#lock = lock;
   }
@@ -59,7 +65,7 @@ export class RunFolder {
   }
 
   #clear(): void {
-    for (const path of [this.checkpointsDir, this.metricsPath, this.manifestPath]) {
+    for (const path of [this.checkpointsDir, this.metricsPath, this.tensorboardDir, this.manifestPath]) {
       try {
         if (exists(path)) Deno.removeSync(path, { recursive: true });
       } catch (error) {

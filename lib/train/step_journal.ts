@@ -9,7 +9,7 @@
 import { ensure } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import type { MetricsLog, MetricsRecord } from "./metrics.ts";
+import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { StepStats } from "./step_stats.ts";
 
 /** What the host knows of a step when it submits it. */
@@ -40,7 +40,7 @@ const MAX_PENDING_MS = 1000;
 /** Collects what happens in steps and writes it down. */
 export class StepJournal {
   readonly #stats: StepStats;
-  readonly #metrics: MetricsLog;
+  readonly #scalars: ScalarLog;
   readonly #logEverySteps: number;
   readonly #facts: StepFacts[] = [];
   /** Settled, not written yet. */
@@ -56,16 +56,16 @@ export class StepJournal {
    * @param gpu The device.
    * @param sources `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its gradient; of one
    *   element each.
-   * @param options `metrics`: where to write every `logEverySteps` steps; `state`: of the checkpoint resumed
+   * @param options `scalars`: where to write every `logEverySteps` steps; `state`: of the checkpoint resumed
    *   from.
    */
   constructor(
     gpu: Gpu,
     sources: { lossSum: Tensor; gradientNorm: Tensor },
-    options: { metrics: MetricsLog; logEverySteps: number; state?: JournalState | undefined },
+    options: { scalars: ScalarLog; logEverySteps: number; state?: JournalState | undefined },
   ) {
     this.#stats = new StepStats(gpu, [sources.lossSum, sources.gradientNorm], MAX_PENDING_STEPS);
-    this.#metrics = options.metrics;
+    this.#scalars = options.scalars;
     this.#logEverySteps = options.logEverySteps;
     const { losses = [], numSkippedSteps = 0, numSkippedInRow = 0 } = options.state ?? {};
     this.#state = { losses: [...losses], numSkippedSteps, numSkippedInRow };
@@ -128,11 +128,11 @@ export class StepJournal {
     record[name] = value;
   }
 
-  /** Appends the settled steps to the metrics file. */
+  /** Logs the settled steps. */
   write(): void {
     for (const record of this.#records) {
       const isAnnotated = Object.keys(record).some((name) => name.startsWith("eval/"));
-      if (record.step % this.#logEverySteps === 0 || isAnnotated) this.#metrics.append(record);
+      if (record.step % this.#logEverySteps === 0 || isAnnotated) this.#scalars.append(record);
     }
     this.#records = [];
   }

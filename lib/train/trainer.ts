@@ -24,8 +24,9 @@ import { Optimizer } from "../optim/optimizer.ts";
 import { loadForResume, type ResumableCheckpoint } from "./checkpoint.ts";
 import { describeConfig, firstDifference, type RunConfig } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
-import { MetricsLog } from "./metrics.ts";
+import type { ScalarLog } from "./metrics.ts";
 import { RunFolder } from "./run_folder.ts";
+import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
 import { type LoopStart, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
@@ -103,8 +104,10 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   const manifest = run.begin({ inputs: rows.train.files, options: { config, seed, data } });
   using gpu = await openGpu(onLog);
   const { model, optimizer } = await openModel(gpu, options, resumed);
-  using metrics = MetricsLog.open(run.metricsPath, { lastStep: resumed?.state.step ?? 0 });
-  const journal = openJournal(gpu, { model, optimizer, metrics }, { config, state: resumed?.state });
+  using scalars = openScalarLogs({ metrics: run.metricsPath, events: run.eventsPath }, {
+    lastStep: resumed?.state.step ?? 0,
+  });
+  const journal = openJournal(gpu, { model, optimizer, scalars }, { config, state: resumed?.state });
   const loop = new TrainingLoop({
     config,
     seed,
@@ -114,7 +117,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     loader,
     validation,
     journal,
-    metrics,
+    scalars,
     checkpointsDir: run.checkpointsDir,
     signal: options.signal ?? new AbortController().signal,
     deadlineMs,
@@ -263,11 +266,11 @@ async function openModel(
 
 function openJournal(
   gpu: Gpu,
-  { model, optimizer, metrics }: { model: Transformer; optimizer: Optimizer; metrics: MetricsLog },
+  { model, optimizer, scalars }: { model: Transformer; optimizer: Optimizer; scalars: ScalarLog },
   { config, state }: { config: RunConfig; state: JournalState | undefined },
 ): StepJournal {
   const sources = { lossSum: model.lossSum, gradientNorm: optimizer.gradNorm };
-  return new StepJournal(gpu, sources, { metrics, logEverySteps: config.train.logEverySteps, state });
+  return new StepJournal(gpu, sources, { scalars, logEverySteps: config.train.logEverySteps, state });
 }
 
 /** The counts and outputs of a finished run for its manifest. */

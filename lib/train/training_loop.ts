@@ -14,7 +14,7 @@ import type { Optimizer } from "../optim/optimizer.ts";
 import { VERSION } from "../version.ts";
 import { saveCheckpoint, stepName } from "./checkpoint.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
-import type { MetricsLog } from "./metrics.ts";
+import type { ScalarLog } from "./metrics.ts";
 import type { StepJournal } from "./step_journal.ts";
 import { validationLoss } from "./validation.ts";
 
@@ -48,7 +48,7 @@ export interface LoopParts {
   /** The fixed validation batches; none if there are no validation rows. */
   validation: readonly Batch[];
   journal: StepJournal;
-  metrics: MetricsLog;
+  scalars: ScalarLog;
   checkpointsDir: string;
   signal: AbortSignal;
   /** When to stop, by `performance.now()`. */
@@ -212,10 +212,10 @@ export class TrainingLoop {
   }
 
   async #save(): Promise<void> {
-    const { journal, metrics, model, optimizer, config, loader, onLog } = this.#parts;
+    const { journal, scalars, model, optimizer, config, loader, onLog } = this.#parts;
     if (this.#isSaved) return;
     await this.#settle();
-    metrics.flush();
+    scalars.flush();
     this.#checkpoint = saveCheckpoint(this.#parts.checkpointsDir, {
       state: {
         version: VERSION,

@@ -8,9 +8,11 @@ import { assert, assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { RandomStream } from "../../lib/random/philox.ts";
+import { readMetrics } from "../../lib/train/metrics.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
+import { readEventScalars } from "../train/event_scalars.ts";
 
 /** The stages that are killed. */
 export const KILLED_STAGES = ["synth", "import", "shard", "probe-rows", "pretokenize", "train"] as const;
@@ -178,16 +180,18 @@ function secondsSince(startMs: number): number {
   return (performance.now() - startMs) / 1000;
 }
 
-/** The hash of every file; of metrics only what is no matter of time. */
+/** The hash of every file; of metrics and events only what is no matter of time. */
 function comparableFiles(folder: string): Record<string, string> {
   const hashes = folderHashes(folder);
   for (const path of Object.keys(hashes)) {
-    if (!path.endsWith("metrics.jsonl")) continue;
-    const timeless = Deno.readTextFileSync(join(folder, path)).replace(
-      /"train\/tokens_per_second":[^,}]*/g,
-      "",
-    );
-    hashes[path] = createHash("sha256").update(timeless).digest("hex");
+    const records = path.endsWith("metrics.jsonl")
+      ? readMetrics(join(folder, path))
+      : path.includes("tfevents")
+      ? readEventScalars(join(folder, path))
+      : undefined;
+    if (!records) continue;
+    const timeless = records.map((record) => ({ ...record, "train/tokens_per_second": undefined }));
+    hashes[path] = createHash("sha256").update(JSON.stringify(timeless)).digest("hex");
   }
   return hashes;
 }

@@ -18,8 +18,8 @@ async function withJournal(
     const lossSum = gpu.tensor("loss sum", [1]);
     const gradientNorm = gpu.tensor("gradient norm", [1]);
     const path = join(folder, "metrics.jsonl");
-    using metrics = MetricsLog.open(path, { lastStep: 0 });
-    const journal = new StepJournal(gpu, { lossSum, gradientNorm }, { metrics, ...options });
+    using scalars = MetricsLog.open(path, { lastStep: 0 });
+    const journal = new StepJournal(gpu, { lossSum, gradientNorm }, { scalars, ...options });
     await work(journal, (step, loss, norm) => {
       gpu.write(lossSum, Float32Array.of(loss));
       gpu.write(gradientNorm, Float32Array.of(norm));

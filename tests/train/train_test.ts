@@ -13,9 +13,11 @@ import { RandomStream } from "../../lib/random/philox.ts";
 import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { encodeProbeRow } from "../../lib/records/probe_row.ts";
 import { listCheckpoints } from "../../lib/train/checkpoint.ts";
+import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
+import { readEventScalars } from "./event_scalars.ts";
 
 const STEPS = 40;
 const SETTINGS = {
@@ -85,10 +87,16 @@ async function signalAtStep(
 
 /** The metrics without the one scalar that is a matter of time. */
 function metricsOf(run: string): MetricsRecord[] {
-  return readMetrics(join(run, "metrics.jsonl")).map((record) => {
-    const { "train/tokens_per_second": _, ...rest } = record;
-    return rest as MetricsRecord;
-  });
+  return timeless(readMetrics(join(run, "metrics.jsonl")));
+}
+
+/** As {@link metricsOf}, from the event file. */
+function eventsOf(run: string): MetricsRecord[] {
+  return timeless(readEventScalars(join(run, "tensorboard", EVENT_FILE)));
+}
+
+function timeless(records: readonly MetricsRecord[]): MetricsRecord[] {
+  return records.map(({ "train/tokens_per_second": _, ...rest }) => rest as MetricsRecord);
 }
 
 function finalFiles(run: string): Uint8Array[] {
@@ -122,6 +130,18 @@ Deno.test("train trains, evaluates, saves and says so", async () => {
   assert(json.tokensPerSecond > 0);
   assertEquals(json.checkpoint, join(run, "checkpoints", "step-00000040"));
   assertEquals(listCheckpoints(join(run, "checkpoints")).map(({ step }) => step), [35, 40]);
+});
+
+Deno.test("train writes the scalars of metrics.jsonl to the event file too, in float32", async () => {
+  const { run } = await undisturbedRun();
+  const rounded = metricsOf(run).map((record) =>
+    Object.fromEntries(
+      Object.entries(record).map(([name, value]) => [name, value === null ? null : Math.fround(value)]),
+    )
+  );
+  const [version, ...events] = eventsOf(run);
+  assertEquals(version, { step: 0 });
+  assertEquals(events, rounded as MetricsRecord[]);
 });
 
 Deno.test("train has the same losses with other micro-batches of the same batch, up to rounding", async () => {
@@ -162,6 +182,7 @@ Deno.test("train killed at any moment and run again ends as if it had not been",
   const { code, stderr } = await trainInProcess(run);
   assertEquals(code, 0, stderr);
   assertEquals(metricsOf(run), metricsOf(reference), `killed up to step ${step}`);
+  assertEquals(eventsOf(run), eventsOf(reference));
   assertEquals(finalFiles(run), finalFiles(reference));
 });
 
