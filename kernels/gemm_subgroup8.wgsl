@@ -1,10 +1,12 @@
-// C = op(A) op(B), or C += op(A) op(B), or C = op(A) op(B) + D, where op transposes or not.
+// C = op(A) op(B), added to something or through an activation on its way out, where op transposes or not.
 // For adapters whose subgroups have exactly 8 lanes (lavapipe on AVX2): a load costs there 40 times a vector fma and a
 // subgroupBroadcast about as much as one, so each lane loads a 4 x 4 block of A and one of B per 4 steps of k, and the
 // blocks of A are spread by broadcast. Measured on 2 cores of lavapipe (Mesa 25.0): see lib/gpu/ops/gemm.ts.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used if epilogue == 2; c (m, n) write, also read if epilogue == 1. Of a batch, matrix z of each starts
-//   z times its stride (in vec4) after the first.
+//   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
+//   batch, matrix z of each starts z times its stride (in vec4) after the first.
+// Epilogues, of p = op(A) op(B), f of activation_functions.wgsl: STORE c = p; ACCUMULATE c += p; ADD c = d + p;
+//   ACTIVATE c = f(p); ACTIVATE_KEEP e = p too; SLOPE c = p f'(d).
 // Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes a tile, lane l owns the columns
 //   4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose column j is row 4 i + j.
 // Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into the matrix;
@@ -19,10 +21,14 @@ override TRANSPOSE_B: bool = false;
 @group(0) @binding(1) var<storage, read> b: array<vec4f>;
 @group(0) @binding(2) var<storage, read> d: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
-@group(0) @binding(4) var<uniform> params: Params;
+@group(0) @binding(4) var<storage, read_write> e: array<vec4f>;
+@group(0) @binding(5) var<uniform> params: Params;
 
 const ACCUMULATE = 1u;
 const ADD = 2u;
+const ACTIVATE = 3u;
+const ACTIVATE_KEEP = 4u;
+const SLOPE = 5u;
 
 // Column j: the 4 steps of k from k4 * 4 of row row0 + j of op(A), which starts at a[first].
 fn load_a(first: u32, row0: u32, k4: u32) -> mat4x4f {
@@ -53,13 +59,18 @@ fn load_b(first: u32, column4: u32, k4: u32) -> mat4x4f {
 fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   if (row >= params.m) { return; }
   let at = first + row * (params.n / 4u) + column4;
+  var result = value;
   if (params.epilogue == ACCUMULATE) {
-    c[at] += value;
-  } else if (params.epilogue == ADD) {
-    c[at] = d[at] + value;
-  } else {
-    c[at] = value;
+    result += c[at];
+  } else if (params.epilogue == ADD || params.epilogue == SLOPE) {
+    let other = d[at];
+    result = select(other + value, value * activation_slope(other), params.epilogue == SLOPE);
+  } else if (params.epilogue >= ACTIVATE) {
+    result = activation(value);
+    if (params.epilogue == ACTIVATE_KEEP) { e[at] = value; }
   }
+  // One store for all: each takes the compiler of lavapipe a tenth of a second.
+  c[at] = result;
 }
 
 fn store4(first: u32, row: u32, column4: u32, s: mat4x4f) {

@@ -1,9 +1,11 @@
-// C = op(A) op(B), or C += op(A) op(B), or C = op(A) op(B) + D, where op transposes or not; for any adapter.
+// C = op(A) op(B), added to something or through an activation on its way out, where op transposes or not; for any adapter.
 // A tile of C a workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of C.
 // Source: the register-blocked SGEMM of Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008.
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
-//   d (m, n) read, used if epilogue == 2; c (m, n) write, also read if epilogue == 1. Of a batch, matrix z of each starts
-//   z times its stride (in vec4) after the first.
+//   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
+//   batch, matrix z of each starts z times its stride (in vec4) after the first.
+// Epilogues, of p = op(A) op(B), f of activation_functions.wgsl: STORE c = p; ACCUMULATE c += p; ADD c = d + p;
+//   ACTIVATE c = f(p); ACTIVATE_KEEP e = p too; SLOPE c = p f'(d).
 // Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = matrices of the batch; (TILE / 8)^2 threads; thread (tx, ty) owns the
 //   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
 // Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; what lies
@@ -19,10 +21,14 @@ override TILE: u32 = 64;
 @group(0) @binding(1) var<storage, read> b: array<vec4f>;
 @group(0) @binding(2) var<storage, read> d: array<vec4f>;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
-@group(0) @binding(4) var<uniform> params: Params;
+@group(0) @binding(4) var<storage, read_write> e: array<vec4f>;
+@group(0) @binding(5) var<uniform> params: Params;
 
 const ACCUMULATE = 1u;
 const ADD = 2u;
+const ACTIVATE = 3u;
+const ACTIVATE_KEEP = 4u;
+const SLOPE = 5u;
 const TILE_K = 16u;
 override TILE4: u32 = TILE / 4u;
 override THREADS_X: u32 = TILE / 8u;
@@ -68,13 +74,18 @@ fn outer(sum: mat4x4f, x: vec4f, y: vec4f) -> mat4x4f {
 fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   if (row >= params.m || column4 >= params.n / 4u) { return; }
   let at = first + row * (params.n / 4u) + column4;
+  var result = value;
   if (params.epilogue == ACCUMULATE) {
-    c[at] += value;
-  } else if (params.epilogue == ADD) {
-    c[at] = d[at] + value;
-  } else {
-    c[at] = value;
+    result += c[at];
+  } else if (params.epilogue == ADD || params.epilogue == SLOPE) {
+    let other = d[at];
+    result = select(other + value, value * activation_slope(other), params.epilogue == SLOPE);
+  } else if (params.epilogue >= ACTIVATE) {
+    result = activation(value);
+    if (params.epilogue == ACTIVATE_KEEP) { e[at] = value; }
   }
+  // One store for all: each takes the compiler of lavapipe a tenth of a second.
+  c[at] = result;
 }
 
 fn store4(first: u32, row: u32, column4: u32, s: mat4x4f) {

@@ -4,12 +4,11 @@
  * @module
  */
 import type { BenchCase, BenchMemory } from "./bench.ts";
-import { addActivation, addActivationBackward } from "./ops/activation.ts";
 import { addAttention, addAttentionBackward, type AttentionShape } from "./ops/attention.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "./ops/adamw.ts";
 import { addCrossEntropy } from "./ops/cross_entropy.ts";
 import { addEmbedding, addEmbeddingBackward } from "./ops/embedding.ts";
-import { addGemm, type GemmKind } from "./ops/gemm.ts";
+import { addGemm, type GemmEpilogue, type GemmKind } from "./ops/gemm.ts";
 import { addQkNormRope, addQkNormRopeBackward } from "./ops/qk_norm_rope.ts";
 import { addSumOfSquares } from "./ops/reduce.ts";
 import { addRmsNorm, addRmsNormBackward } from "./ops/rms_norm.ts";
@@ -26,6 +25,7 @@ const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [5
 export function kernelCases(): BenchCase[] {
   return [
     ...LAYERS.flatMap(([width, outputs]) => layerCases(width, outputs)),
+    ...activationCases(ROWS, 512, 128),
     gemmCase("NT", 1, 640, 640),
     gemmCase("NT", 8, 640, 2560),
     ...attentionCases({ batchSize: 8, sequenceLength: 256, numHeads: 4, headDim: 32 }),
@@ -47,15 +47,37 @@ function layerCases(width: number, outputs: number): BenchCase[] {
   ];
 }
 
-function gemmCase(kind: GemmKind, m: number, n: number, k: number): BenchCase {
+/** The products around the MLP's activation. */
+function activationCases(rows: number, mlpWidth: number, width: number): BenchCase[] {
+  return [
+    gemmCase("NT", rows, mlpWidth, width, {
+      name: "relu2",
+      epilogue: (before) => ({ activation: "relu2", before }),
+    }),
+    gemmCase("NN", rows, mlpWidth, width, {
+      name: "relu2 slope",
+      epilogue: (slopeAt) => ({ activation: "relu2", slopeAt }),
+    }),
+  ];
+}
+
+/** @param ending What the epilogue is called, and what it is, given a matrix of the product's shape. */
+function gemmCase(
+  kind: GemmKind,
+  m: number,
+  n: number,
+  k: number,
+  ending?: { name: string; epilogue: (other: Tensor) => GemmEpilogue },
+): BenchCase {
   return {
-    name: `gemm ${kind} ${m} x ${n} x ${k}`,
+    name: `gemm ${kind} ${m} x ${n} x ${k}${ending ? ` ${ending.name}` : ""}`,
     unit: "GFLOP/s",
     work: 2 * m * n * k,
     prepare(memory) {
       const [a, b] = [memory.float32("a", [m, k]), memory.float32("b", [k, n])];
       const c = memory.float32("c", [m, n]);
-      return (program) => addGemm(program, { kind, m, n, k, a, b, c });
+      const epilogue = ending?.epilogue(memory.float32("other", [m, n])) ?? "store";
+      return (program) => addGemm(program, { kind, m, n, k, a, b, c, epilogue });
     },
   };
 }
@@ -186,18 +208,6 @@ function crossEntropyCase(): BenchCase {
 function elementwiseCases(length: number): BenchCase[] {
   const named = (name: string) => `${name} ${length}`;
   return [
-    elementCase(named("relu2"), length, (_, tensor) => {
-      const args = { u: tensor("u"), h: tensor("h") };
-      return (program) => addActivation(program, { ...args, kind: "relu2", length });
-    }),
-    elementCase(named("relu2 backward"), length, (_, tensor) => {
-      const args = { u: tensor("u"), dh: tensor("dh"), du: tensor("du") };
-      return (program) => addActivationBackward(program, { ...args, kind: "relu2", length });
-    }),
-    elementCase(named("gelu"), length, (_, tensor) => {
-      const args = { u: tensor("u"), h: tensor("h") };
-      return (program) => addActivation(program, { ...args, kind: "gelu", length });
-    }),
     elementCase(named("sum of squares"), length, (memory, tensor) => {
       const [x, out] = [tensor("x"), memory.float32("out", [1])];
       const partials = memory.float32("partials", [256]);

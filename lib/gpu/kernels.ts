@@ -6,8 +6,7 @@
 import LANES_SUBGROUP from "../../kernels/lanes_subgroup.wgsl" with { type: "text" };
 import LANES_WORKGROUP from "../../kernels/lanes_workgroup.wgsl" with { type: "text" };
 import rms_norm_forward from "../../kernels/rms_norm_forward.wgsl" with { type: "text" };
-import activation_backward from "../../kernels/activation_backward.wgsl" with { type: "text" };
-import activation_forward from "../../kernels/activation_forward.wgsl" with { type: "text" };
+import ACTIVATION_FUNCTIONS from "../../kernels/activation_functions.wgsl" with { type: "text" };
 import adamw from "../../kernels/adamw.wgsl" with { type: "text" };
 import clip_factor from "../../kernels/clip_factor.wgsl" with { type: "text" };
 import embedding_backward from "../../kernels/embedding_backward.wgsl" with { type: "text" };
@@ -52,14 +51,12 @@ export const KERNEL_SOURCES = {
   qk_norm_rope_backward,
   qk_norm_rope_forward,
   rms_norm_forward,
-  activation_backward,
-  activation_forward,
   adamw,
   clip_factor,
   embedding_backward,
   embedding_forward,
-  gemm_subgroup8,
-  gemm_tiled,
+  gemm_subgroup8: ACTIVATION_FUNCTIONS + gemm_subgroup8,
+  gemm_tiled: ACTIVATION_FUNCTIONS + gemm_tiled,
   muon_momentum,
   muon_normalize,
   muon_polynomial,

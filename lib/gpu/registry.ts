@@ -6,6 +6,7 @@
 import { KernelError } from "../errors.ts";
 import type { Gpu } from "./device.ts";
 import { type KernelInterface, parseKernel } from "./kernel_source.ts";
+import type { Tensor } from "./tensor.ts";
 import { KERNEL_SOURCES, type KernelName, LANES_SUBGROUP, LANES_WORKGROUP } from "./kernels.ts";
 
 /** Lanes of a row kernel's workgroup on an adapter without subgroups. */
@@ -27,7 +28,7 @@ export interface Kernel {
 export class KernelRegistry {
   readonly #kernels = new Map<string, Kernel>();
   readonly #pending: Promise<void>[] = [];
-
+  #unusedOutput: Tensor | undefined;
   readonly #sources: ReadonlyMap<string, string>;
 
   /**
@@ -43,6 +44,11 @@ export class KernelRegistry {
   /** The number of lanes of a row kernel's workgroup on this device. */
   get lanes(): number {
     return this.gpu.info.subgroupSize ?? FALLBACK_LANES;
+  }
+
+  /** A vec4 that stands in for an output which a kernel has a binding for but does not write in some use. */
+  get unusedOutput(): Tensor {
+    return this.#unusedOutput ??= this.gpu.tensor("unused output", [4]);
   }
 
   /** How many pipelines were compiled so far. */

@@ -5,17 +5,16 @@
  * @module
  */
 import { ensure } from "../errors.ts";
-import { addActivationBackward } from "../gpu/ops/activation.ts";
 import { addAttentionBackward } from "../gpu/ops/attention.ts";
 import { addEmbeddingBackward } from "../gpu/ops/embedding.ts";
-import { addGemm } from "../gpu/ops/gemm.ts";
+import { addGemm, type GemmEpilogue } from "../gpu/ops/gemm.ts";
 import { addQkNormRopeBackward } from "../gpu/ops/qk_norm_rope.ts";
 import { addRmsNormBackward } from "../gpu/ops/rms_norm.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { type BackwardTensors, paddedVocabSize } from "./buffers.ts";
 import { vocabSize } from "./config.ts";
-import { attentionShape, namedTensor, type Pass, ropeShape } from "./forward.ts";
+import { addBlockActivations, attentionShape, namedTensor, type Pass, ropeShape } from "./forward.ts";
 
 /** Adds everything from `dLogits` to the gradients of all parameters. */
 export function addBackward(program: Program, pass: Pass): void {
@@ -41,6 +40,9 @@ export function addBackward(program: Program, pass: Pass): void {
     accumulate: false,
   });
   for (let layer = config.numLayers - 1; layer >= 0; layer--) {
+    // The forward pass left the last block's activations in the tensors that all blocks share.
+    const isLost = extent.checkpointActivations && layer < config.numLayers - 1;
+    if (isLost) addBlockActivations(program, pass, layer);
     addMlpBackward(program, pass, { layer, backward });
     addAttentionBlockBackward(program, pass, { layer, backward });
   }
@@ -55,7 +57,7 @@ export function addBackward(program: Program, pass: Pass): void {
   });
 }
 
-/** dx (+)= dy W and dW += dy^T x, of y = x W^T. */
+/** dx = dy W, or what `epilogue` makes of it, and dW += dy^T x, of y = x W^T. */
 function addLinearBackward(
   program: Program,
   { extent, tensors }: Pass,
@@ -65,10 +67,10 @@ function addLinearBackward(
     dy: Tensor;
     x: Tensor;
     dx: Tensor;
-    accumulate?: boolean;
+    epilogue?: GemmEpilogue;
   },
 ): void {
-  const { name, extents, dy, x, dx, accumulate = false } = args;
+  const { name, extents, dy, x, dx, epilogue = "store" } = args;
   const rows = extent.batchSize * extent.sequenceLength;
   const part = name.replace(/^blocks\.\d+\.\w+\.|\.weight$/g, "");
   addGemm(program, {
@@ -79,7 +81,7 @@ function addLinearBackward(
     a: dy,
     b: namedTensor(tensors.parameters, name),
     c: dx,
-    epilogue: accumulate ? "accumulate" : "store",
+    epilogue,
     label: `${part} dx`,
   });
   addGemm(program, {
@@ -105,19 +107,15 @@ function addMlpBackward(program: Program, pass: Pass, { layer, backward }: Block
   const saved = tensors.layers[layer];
   const rows = extent.batchSize * extent.sequenceLength;
   const { width: C, mlpWidth: M } = config;
+  const { hidden, activated } = saved;
+  ensure(hidden, "a model without training keeps no argument of the activation");
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.down_proj.weight`,
     extents: { out: C, in: M },
     dy: backward.dx,
-    x: saved.activated,
-    dx: backward.dActivated,
-  });
-  addActivationBackward(program, {
-    kind: config.activation,
-    u: saved.hidden,
-    dh: backward.dActivated,
-    du: backward.dHidden,
-    length: rows * M,
+    x: activated,
+    dx: backward.dHidden,
+    epilogue: { activation: config.activation, slopeAt: hidden },
   });
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.up_proj.weight`,
@@ -175,7 +173,7 @@ function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backwa
       dy,
       x: saved.xNorm,
       dx: dNorm,
-      accumulate: part !== "q",
+      epilogue: part === "q" ? "store" : "accumulate",
     });
   }
   addRmsNormBackward(program, {

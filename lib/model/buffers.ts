@@ -19,6 +19,11 @@ export interface ModelExtent {
   readonly sequenceLength: number;
   /** Whether gradients and everything that the backward pass needs are kept. */
   readonly training: boolean;
+  /**
+   * Whether a training pass keeps only each block's input and computes the rest again on the way back: about a
+   * third more work, and activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
+   */
+  readonly checkpointActivations?: boolean;
 }
 
 /** What a batch is uploaded to. */
@@ -61,8 +66,8 @@ export interface LayerTensors {
   xMiddleNorm: Tensor;
   /** (rows). */
   xMiddleScale: Tensor;
-  /** (rows, M): before the activation. */
-  hidden: Tensor;
+  /** (rows, M): before the activation; only for training. */
+  hidden: Tensor | undefined;
   /** (rows, M). */
   activated: Tensor;
 }
@@ -89,9 +94,7 @@ export interface BackwardTensors {
   dx: Tensor;
   /** (rows, C): gradient of a normalised x. */
   dNorm: Tensor;
-  /** (rows, M). */
-  dActivated: Tensor;
-  /** (rows, M). */
+  /** (rows, M): gradient of the activation's argument. */
   dHidden: Tensor;
   /** (rows, H * D), as are all below but delta. */
   dAttention: Tensor;
@@ -111,7 +114,7 @@ export interface ModelTensors {
   /** Parameter name -> gradient, of the parameter's shape; empty unless training. */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;
-  /** One entry per block; without training all are the same tensors. */
+  /** One entry per block, which may share tensors. */
   layers: LayerTensors[];
   head: HeadTensors;
   backward: BackwardTensors | undefined;
@@ -187,14 +190,7 @@ function build(config: ModelConfig, extent: ModelExtent, makeOne: Make): ModelTe
   };
   const rows = extent.batchSize * extent.sequenceLength;
   const inputShape = [extent.batchSize, extent.sequenceLength];
-  const layers: LayerTensors[] = [];
-  for (let layer = 0; layer < config.numLayers; layer++) {
-    layers.push(
-      extent.training || layer === 0
-        ? layerTensors(config, rows, labelled(make, `layer ${layer} `))
-        : layers[0],
-    );
-  }
+  const layers = allLayerTensors(config, extent, make);
   return {
     parameters: parameterTensors(config, make),
     gradients: extent.training ? parameterTensors(config, labelled(make, "d ")) : new Map(),
@@ -233,7 +229,24 @@ function parameterTensors(config: ModelConfig, make: Make): Map<string, Tensor> 
   return tensors;
 }
 
-function layerTensors(config: ModelConfig, rows: number, make: Make): LayerTensors {
+/** The blocks' activations: one set each for a backward pass, else one for all, but for inputs to start again from. */
+function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: Make): LayerTensors[] {
+  const rows = extent.batchSize * extent.sequenceLength;
+  const first = layerTensors(config, { rows, training: extent.training }, labelled(make, "layer 0 "));
+  return Array.from({ length: config.numLayers }, (_, layer) => {
+    if (layer === 0 || !extent.training) return first;
+    const makeLayer = labelled(make, `layer ${layer} `);
+    return extent.checkpointActivations
+      ? { ...first, x: makeLayer("x", [rows, config.width]) }
+      : layerTensors(config, { rows, training: true }, makeLayer);
+  });
+}
+
+function layerTensors(
+  config: ModelConfig,
+  { rows, training }: { rows: number; training: boolean },
+  make: Make,
+): LayerTensors {
   const { width: C, mlpWidth: M, numHeads: H } = config;
   const HD = H * config.headDim;
   return {
@@ -252,7 +265,7 @@ function layerTensors(config: ModelConfig, rows: number, make: Make): LayerTenso
     xMiddle: make("xMiddle", [rows, C]),
     xMiddleNorm: make("xMiddleNorm", [rows, C]),
     xMiddleScale: make("xMiddleScale", [rows]),
-    hidden: make("hidden", [rows, M]),
+    hidden: training ? make("hidden", [rows, M]) : undefined,
     activated: make("activated", [rows, M]),
   };
 }
@@ -264,7 +277,6 @@ function backwardTensors(config: ModelConfig, rows: number, make: Make): Backwar
     dLogits: make("dLogits", [rows, paddedVocabSize(config)]),
     dx: make("dx", [rows, C]),
     dNorm: make("dNorm", [rows, C]),
-    dActivated: make("dActivated", [rows, M]),
     dHidden: make("dHidden", [rows, M]),
     dAttention: make("dAttention", [rows, HD]),
     dqRotated: make("dqRotated", [rows, HD]),

@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { addActivation } from "../gpu/ops/activation.ts";
 import { addAttention } from "../gpu/ops/attention.ts";
 import { addCrossEntropy } from "../gpu/ops/cross_entropy.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
@@ -43,8 +42,8 @@ export function addHiddenStates(program: Program, pass: Pass): void {
   const table = namedTensor(parameters, "wte.weight");
   addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows, width });
   for (let layer = 0; layer < config.numLayers; layer++) {
-    addAttentionBlock(program, pass, layer);
-    addMlpBlock(program, pass, { layer, out: layers[layer + 1]?.x ?? head.xLast });
+    addBlockActivations(program, pass, layer);
+    addMlpDown(program, pass, { layer, out: layers[layer + 1]?.x ?? head.xLast });
   }
   addRmsNorm(program, { x: head.xLast, y: head.xLastNorm, scale: head.xLastScale, rows, width });
 }
@@ -106,6 +105,12 @@ export function ropeShape(config: ModelConfig, extent: ModelExtent) {
   return { rows, numHeads, headDim, sequenceLength: extent.sequenceLength, norm };
 }
 
+/** Adds everything between a block's input and the input of its last matrix: what its backward pass reads. */
+export function addBlockActivations(program: Program, pass: Pass, layer: number): void {
+  addAttentionBlock(program, pass, layer);
+  addMlpUp(program, pass, layer);
+}
+
 /** xMiddle = x + o_proj(attention(rope(qkNorm(q)), rope(qkNorm(k)), v)). */
 function addAttentionBlock(program: Program, { config, extent, tensors }: Pass, layer: number): void {
   const saved: LayerTensors = tensors.layers[layer];
@@ -143,36 +148,39 @@ function addAttentionBlock(program: Program, { config, extent, tensors }: Pass, 
   });
 }
 
-/** out = xMiddle + down_proj(activation(up_proj(rmsNorm(xMiddle)))). */
-function addMlpBlock(
-  program: Program,
-  { config, extent, tensors }: Pass,
-  { layer, out }: { layer: number; out: Tensor },
-): void {
-  const saved = tensors.layers[layer];
-  const weight = (part: string) => blockWeight(tensors.parameters, layer, part);
+/** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, kept for training. */
+function addMlpUp(program: Program, { config, extent, tensors }: Pass, layer: number): void {
+  const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = tensors.layers[layer];
   const rows = extent.batchSize * extent.sequenceLength;
-  const { width: C, mlpWidth: M, activation: kind } = config;
-  const { xMiddle, xMiddleNorm, hidden, activated } = saved;
-  addRmsNorm(program, { x: xMiddle, y: xMiddleNorm, scale: saved.xMiddleScale, rows, width: C });
+  const { width: C, mlpWidth: M, activation } = config;
+  addRmsNorm(program, { x: xMiddle, y: xMiddleNorm, scale: xMiddleScale, rows, width: C });
   addGemm(program, {
     kind: "NT",
     m: rows,
     n: M,
     k: C,
     a: xMiddleNorm,
-    b: weight("mlp.up"),
-    c: hidden,
+    b: blockWeight(tensors.parameters, layer, "mlp.up"),
+    c: activated,
+    epilogue: { activation, ...(hidden ? { before: hidden } : {}) },
     label: "up_proj",
   });
-  addActivation(program, { kind, u: hidden, h: activated, length: rows * M });
+}
+
+/** out = xMiddle + down_proj(activated). */
+function addMlpDown(
+  program: Program,
+  { config, extent, tensors }: Pass,
+  { layer, out }: { layer: number; out: Tensor },
+): void {
+  const { xMiddle, activated } = tensors.layers[layer];
   addGemm(program, {
     kind: "NT",
-    m: rows,
-    n: C,
-    k: M,
+    m: extent.batchSize * extent.sequenceLength,
+    n: config.width,
+    k: config.mlpWidth,
     a: activated,
-    b: weight("mlp.down"),
+    b: blockWeight(tensors.parameters, layer, "mlp.down"),
     c: out,
     epilogue: { add: xMiddle },
     label: "down_proj",

@@ -74,17 +74,23 @@ export class Transformer {
    * Allocates a model with weights of zero and compiles its kernels.
    *
    * @param options `batchSize`: sequences of a batch; `training`: whether gradients can be computed, at several
-   *   times the memory; `sequenceLength`: tokens of a sequence (default and most: the configuration's).
+   *   times the memory; `sequenceLength`: tokens of a sequence (default and most: the configuration's);
+   *   `checkpointActivations`: as {@link ModelExtent} has it.
    * @throws {UserError} If the adapter cannot hold the model.
    */
   static async create(
     registry: KernelRegistry,
     config: ModelConfig,
-    options: { batchSize: number; training: boolean; sequenceLength?: number },
+    options: {
+      batchSize: number;
+      training: boolean;
+      sequenceLength?: number;
+      checkpointActivations?: boolean;
+    },
   ): Promise<Transformer> {
-    const { batchSize, training, sequenceLength = config.sequenceLength } = options;
+    const { sequenceLength = config.sequenceLength } = options;
     ensure(sequenceLength <= config.sequenceLength, `sequences of ${sequenceLength} tokens are too long`);
-    const extent = { batchSize, sequenceLength, training };
+    const extent = { ...options, sequenceLength };
     const model = new Transformer(registry, config, extent, await allocate(registry.gpu, config, extent));
     await registry.ready();
     return model;

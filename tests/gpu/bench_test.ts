@@ -2,7 +2,7 @@ import { assert, assertEquals, assertGreater } from "@std/assert";
 import { type BenchCase, BenchMemory, measureCase } from "../../lib/gpu/bench.ts";
 import { kernelCases } from "../../lib/gpu/bench_cases.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
-import { addActivation } from "../../lib/gpu/ops/activation.ts";
+import { addRmsNorm } from "../../lib/gpu/ops/rms_norm.ts";
 import { Program } from "../../lib/gpu/program.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 
@@ -28,12 +28,14 @@ Deno.test("measureCase() gives a median between the slowest and the fastest batc
   const length = 65_536;
   for (const unit of ["GFLOP/s", "ns/element"] as const) {
     const benchCase: BenchCase = {
-      name: "relu2",
+      name: "rmsNorm",
       unit,
       work: length,
       prepare(memory) {
-        const args = { u: memory.float32("u", [length]), h: memory.float32("h", [length]), length };
-        return (program) => addActivation(program, { ...args, kind: "relu2" });
+        const [x, y] = ["x", "y"].map((label) => memory.float32(label, [length]));
+        const shape = { rows: length / 128, width: 128 };
+        const scale = memory.float32("scale", [shape.rows]);
+        return (program) => addRmsNorm(program, { x, y, scale, ...shape });
       },
     };
     const row = await measureCase(registry, benchCase, { seconds: 0.05 });

@@ -172,7 +172,7 @@ testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) 
   assertThrows(
     () => addGemm(program, { kind: "NN", m: 8, n: 8, k: 8, a, b, c, epilogue: { add: c } }),
     KernelError,
-    'use epilogue "accumulate"',
+    'to add to c use "accumulate"',
   );
   return Promise.resolve();
 });

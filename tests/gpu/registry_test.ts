@@ -17,9 +17,8 @@ const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
   attention_backward_query_tiled: HEAD_DIMS,
   attention_forward_subgroup8: HEAD_DIMS,
   attention_forward_tiled: HEAD_DIMS,
-  activation_forward: [{ KIND: 1 }, { KIND: 2 }],
-  activation_backward: [{ KIND: 1 }, { KIND: 2 }],
-  gemm_tiled: [{ TILE: 128 }],
+  gemm_subgroup8: [{ ACTIVATION: 1 }, { ACTIVATION: 2 }],
+  gemm_tiled: [{ TILE: 128 }, { ACTIVATION: 1 }, { ACTIVATION: 2 }],
 };
 
 /** The default overrides, each bool by itself, and the table's. */

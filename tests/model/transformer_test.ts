@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "../../lib/model/config.ts";
@@ -86,6 +86,26 @@ testOnEachDevice("Transformer gives the same bits in two runs", async ({ registr
     runs.push((await readGradients(model)).set("lossSum", (await registry.gpu.read(model.lossSum))[0]));
   }
   for (const [name, values] of runs[0]) assertSameBits(values, runs[1].get(name) ?? values.slice(1), name);
+});
+
+testOnEachDevice("Transformer that computes activations twice gives the same bits", async ({ registry }) => {
+  const config = tinyConfig({ numLayers: 3 });
+  const batch = tinyBatch(config, BATCH_SIZE);
+  const gradients: Map<string, Float32Array>[] = [];
+  const sizesBytes: number[] = [];
+  for (const checkpointActivations of [false, true]) {
+    const options = { batchSize: BATCH_SIZE, training: true, checkpointActivations };
+    const model = await Transformer.create(registry, config, options);
+    model.load(toFloat32(tinyWeights(config)));
+    model.accumulate(batch, WEIGHT);
+    gradients.push(await readGradients(model));
+    sizesBytes.push(model.sizeBytes);
+  }
+  for (const [name, values] of gradients[0]) {
+    assertSameBits(values, gradients[1].get(name) ?? values.slice(1), name);
+  }
+  const rows = BATCH_SIZE * config.sequenceLength;
+  assertGreater(sizesBytes[0] - sizesBytes[1], 2 * 4 * rows * config.mlpWidth * 2, `${sizesBytes} bytes`);
 });
 
 function halves(batch: ModelBatch): ModelBatch[] {

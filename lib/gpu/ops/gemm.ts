@@ -16,8 +16,21 @@ import { requireLength, requireMultiple } from "./require.ts";
 /** Which operand is stored transposed: none, B, or A. */
 export type GemmKind = "NN" | "NT" | "TN";
 
-/** What happens to the product: C = AB, C += AB, or C = AB + `add`. */
-export type GemmEpilogue = "store" | "accumulate" | { add: Tensor };
+/** relu(x)^2; GELU in its tanh form (torch: `approximate="tanh"`); x sigmoid(x). */
+export type ActivationKind = "relu2" | "gelu" | "silu";
+
+/**
+ * What happens to the product: C = AB; C += AB; C = AB + `add`; C = f(AB), AB itself going to `before` if that is
+ * given; C = AB f'(`slopeAt`), the gradient before f of the one behind it.
+ */
+export type GemmEpilogue =
+  | "store"
+  | "accumulate"
+  | { add: Tensor }
+  | { activation: ActivationKind; before?: Tensor }
+  | { activation: ActivationKind; slopeAt: Tensor };
+
+const ACTIVATION: Record<ActivationKind, number> = { relu2: 0, gelu: 1, silu: 2 };
 
 /** A kernel with its overrides besides the transposes, and the rows and columns of its tile. */
 export interface GemmVariant {
@@ -87,22 +100,30 @@ export function addGemm(
   requireLength(kernel, batch * m * k, { a });
   requireLength(kernel, batch * k * n, { b });
   requireLength(kernel, batch * m * n, { c });
-  // The kernel has a binding for the addend in any case; A stands in where there is none.
-  const d = typeof epilogue === "object" ? epilogue.add : a;
-  if (typeof epilogue === "object") requireLength(kernel, batch * m * n, { add: d });
-  if (d.buffer === c.buffer) {
-    throw new KernelError(kernel, `add is the buffer of c (tensor ${c.label}); use epilogue "accumulate"`);
+  const { code, read, written, activation } = epilogueParts(epilogue);
+  for (const tensor of [read, written]) {
+    if (!tensor) continue;
+    requireLength(kernel, batch * m * n, { [tensor.label]: tensor });
+    if (tensor.buffer === c.buffer) {
+      throw new KernelError(kernel, `${tensor.label} is in the buffer of c; to add to c use "accumulate"`);
+    }
   }
   program.add({
     kernel,
     label: label ?? `gemm ${kind}`,
-    overrides: { ...overrides, TRANSPOSE_A: Number(kind === "TN"), TRANSPOSE_B: Number(kind === "NT") },
-    bindings: { a, b, d, c },
+    overrides: {
+      ...overrides,
+      TRANSPOSE_A: Number(kind === "TN"),
+      TRANSPOSE_B: Number(kind === "NT"),
+      ACTIVATION: activation,
+    },
+    // The kernel has a binding for everything in any case; something that it does not touch stands in.
+    bindings: { a, b, d: read ?? a, c, e: written ?? program.registry.unusedOutput },
     params: {
       m,
       n,
       k,
-      epilogue: epilogue === "store" ? 0 : epilogue === "accumulate" ? 1 : 2,
+      epilogue: code,
       stride_a: m * k / 4,
       stride_b: k * n / 4,
       stride_c: m * n / 4,
@@ -110,4 +131,16 @@ export function addGemm(
     grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch],
     flops: 2 * batch * m * n * k,
   });
+}
+
+/** An epilogue as the kernels have it: its number, what it reads (d) and writes (e) besides C, which activation. */
+function epilogueParts(
+  epilogue: GemmEpilogue,
+): { code: number; read?: Tensor; written?: Tensor; activation: number } {
+  if (epilogue === "store") return { code: 0, activation: 0 };
+  if (epilogue === "accumulate") return { code: 1, activation: 0 };
+  if ("add" in epilogue) return { code: 2, read: epilogue.add, activation: 0 };
+  const activation = ACTIVATION[epilogue.activation];
+  if ("slopeAt" in epilogue) return { code: 5, read: epilogue.slopeAt, activation };
+  return epilogue.before ? { code: 4, written: epilogue.before, activation } : { code: 3, activation };
 }
