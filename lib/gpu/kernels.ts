@@ -35,6 +35,10 @@ import attention_backward_query_subgroup8 from "../../kernels/attention_backward
 import attention_backward_query_tiled from "../../kernels/attention_backward_query_tiled.wgsl" with {
   type: "text",
 };
+import attention_decode_subgroup8 from "../../kernels/attention_decode_subgroup8.wgsl" with {
+  type: "text",
+};
+import attention_decode_tiled from "../../kernels/attention_decode_tiled.wgsl" with { type: "text" };
 import attention_forward_subgroup8 from "../../kernels/attention_forward_subgroup8.wgsl" with {
   type: "text",
 };
@@ -67,6 +71,8 @@ export const KERNEL_SOURCES = {
   attention_backward_key_tiled: attention_backward_key_tiled + ATTENTION_SLICES_TILED,
   attention_backward_query_subgroup8: attention_backward_query_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
   attention_backward_query_tiled: attention_backward_query_tiled + ATTENTION_SLICES_TILED,
+  attention_decode_subgroup8: attention_decode_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
+  attention_decode_tiled: attention_decode_tiled + ATTENTION_SLICES_TILED,
   attention_forward_subgroup8: attention_forward_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
   attention_forward_tiled: attention_forward_tiled + ATTENTION_SLICES_TILED,
 } as const;

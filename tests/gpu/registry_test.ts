@@ -15,6 +15,8 @@ const VARIANTS: Partial<Record<KernelName, Record<string, number>[]>> = {
   attention_backward_key_tiled: HEAD_DIMS,
   attention_backward_query_subgroup8: HEAD_DIMS,
   attention_backward_query_tiled: HEAD_DIMS,
+  attention_decode_subgroup8: HEAD_DIMS,
+  attention_decode_tiled: HEAD_DIMS,
   attention_forward_subgroup8: HEAD_DIMS,
   attention_forward_tiled: HEAD_DIMS,
   gemm_subgroup8: [{ ACTIVATION: 1 }, { ACTIVATION: 2 }],

@@ -18,6 +18,7 @@
  * @module
  */
 import { KernelError } from "../../errors.ts";
+import type { GpuInfo } from "../device.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength } from "./require.ts";
@@ -32,7 +33,7 @@ export interface AttentionShape {
 
 const HEAD_DIMS = [32, 64, 128];
 /** Dims (of one or more rows) that one workgroup of each kind owns: 8 lanes of 128, 64 threads of 32. */
-const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
+export const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
 
 /**
  * Adds out = attention(q, k, v) to a program.
@@ -54,7 +55,7 @@ export function addAttention(
   },
 ): void {
   const { q, k, v, segmentStart, out, logSumExp } = args;
-  const variant = variantFor(program);
+  const variant = attentionVariant(program.registry.gpu.info);
   requireShape(`attention_forward_${variant}`, args, { q, k, v, out }, { logSumExp }, segmentStart);
   program.add({
     kernel: `attention_forward_${variant}`,
@@ -88,7 +89,7 @@ export function addAttentionBackward(
   },
 ): void {
   const { q, k, v, out, dOut, logSumExp, segmentStart, dq, dk, dv, delta } = args;
-  const variant = variantFor(program);
+  const variant = attentionVariant(program.registry.gpu.info);
   requireShape(
     `attention_backward_query_${variant}`,
     args,
@@ -109,15 +110,24 @@ export function addAttentionBackward(
   });
 }
 
-type Variant = keyof typeof DIMS_PER_GROUP;
+/** Which of the two sets of kernels runs. */
+export type AttentionVariant = keyof typeof DIMS_PER_GROUP;
 
-function variantFor(program: Program): Variant {
-  return program.registry.gpu.info.subgroupSize === 8 ? "subgroup8" : "tiled";
+/** The set of kernels for an adapter. */
+export function attentionVariant(info: Pick<GpuInfo, "subgroupSize">): AttentionVariant {
+  return info.subgroupSize === 8 ? "subgroup8" : "tiled";
+}
+
+/** Checks that the kernels are written for the head. @throws {KernelError} If not. */
+export function requireHeadDim(kernel: string, headDim: number): void {
+  if (!HEAD_DIMS.includes(headDim)) {
+    throw new KernelError(kernel, `headDim is ${headDim}, one of ${HEAD_DIMS.join(", ")} was wanted`);
+  }
 }
 
 function launch(
   { batchSize, sequenceLength, numHeads, headDim }: AttentionShape,
-  variant: Variant,
+  variant: AttentionVariant,
 ): { overrides: Record<string, number>; params: Record<string, number>; grid: [number, number, number] } {
   const sizes = { sequence_length: sequenceLength, num_heads: numHeads };
   return {
@@ -137,9 +147,7 @@ function requireShape(
   perHead: Record<string, Tensor>,
   segmentStart: Tensor,
 ): void {
-  if (!HEAD_DIMS.includes(headDim)) {
-    throw new KernelError(kernel, `headDim is ${headDim}, one of ${HEAD_DIMS.join(", ")} was wanted`);
-  }
+  requireHeadDim(kernel, headDim);
   const rows = batchSize * sequenceLength;
   requireLength(kernel, rows, { segmentStart });
   requireLength(kernel, rows * numHeads, perHead);

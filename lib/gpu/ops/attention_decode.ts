@@ -1,0 +1,111 @@
+/**
+ * Attention of rows that continue prompts: each row attends to the keys of its prompt, which are stored once for
+ * all rows that continue it, and to those of its own suffix, the newest included.
+ *
+ * Two kernels, as for {@link addAttention}: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
+ *
+ * Source: Juravsky et al., Hydragen: High-Throughput LLM Inference with Shared Prefixes, 2024.
+ *
+ * @module
+ */
+import { KernelError } from "../../errors.ts";
+import type { GpuInfo } from "../device.ts";
+import type { Program } from "../program.ts";
+import type { Tensor } from "../tensor.ts";
+import { attentionVariant, DIMS_PER_GROUP, requireHeadDim } from "./attention.ts";
+import { requireLength } from "./require.ts";
+
+/** The sizes of a decoding step; `headDim` is 32, 64 or 128. */
+export interface DecodeShape {
+  /** N, the rows of this program; the suffixes' keys are stored (S, N, H, D). */
+  readonly numRows: number;
+  /** How many keys each row's own suffix has, at most S. */
+  readonly numSteps: number;
+  readonly numHeads: number;
+  readonly headDim: number;
+}
+
+/** Rows that continue one prompt. */
+export interface DecodeTile {
+  /** The prompt's first key. */
+  readonly firstKey: number;
+  /** One past its last key. */
+  readonly endKey: number;
+  readonly firstRow: number;
+  /** One past the last row; at most {@link decodeTileRows} rows after the first. */
+  readonly endRow: number;
+}
+
+/** The most rows that a tile may have on an adapter. */
+export function decodeTileRows(info: Pick<GpuInfo, "subgroupSize">, headDim: number): number {
+  return DIMS_PER_GROUP[attentionVariant(info)] / headDim;
+}
+
+/**
+ * Cuts the rows of prompts into tiles.
+ *
+ * @param prompts Each prompt's keys and rows, as one tile of any number of rows.
+ * @param tileRows What {@link decodeTileRows} says.
+ */
+export function decodeTiles(prompts: readonly DecodeTile[], tileRows: number): DecodeTile[] {
+  return prompts.flatMap((prompt) => {
+    const tiles: DecodeTile[] = [];
+    for (let firstRow = prompt.firstRow; firstRow < prompt.endRow; firstRow += tileRows) {
+      tiles.push({ ...prompt, firstRow, endRow: Math.min(firstRow + tileRows, prompt.endRow) });
+    }
+    return tiles;
+  });
+}
+
+/**
+ * Adds out = attention(q, keys of the row's prompt and suffix) to a program.
+ *
+ * @param args `q`, `out`: (N, H, D) f32; `promptK`, `promptV`: (P, H, D) f32, every prompt's keys one after the
+ *   other; `suffixK`, `suffixV`: (S, N, H, D) f32; `tiles`: (numTiles, 4) u32, the fields of {@link DecodeTile} in
+ *   order, with P and N as bounds, at least one key each; tiles without rows (zeros) are skipped. `out` shares no
+ *   buffer with the others; rows in no tile are left as they are.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
+ */
+export function addAttentionDecode(
+  program: Program,
+  args: DecodeShape & {
+    q: Tensor;
+    promptK: Tensor;
+    promptV: Tensor;
+    suffixK: Tensor;
+    suffixV: Tensor;
+    tiles: Tensor;
+    numTiles: number;
+    out: Tensor;
+  },
+): void {
+  const { q, promptK, promptV, suffixK, suffixV, tiles, out } = args;
+  const { numRows, numSteps, numHeads, headDim, numTiles } = args;
+  const variant = attentionVariant(program.registry.gpu.info);
+  const kernel = `attention_decode_${variant}` as const;
+  requireHeadDim(kernel, headDim);
+  const rowLength = numHeads * headDim;
+  requireLength(kernel, rowLength, { promptK, promptV });
+  requireLength(kernel, numRows * rowLength, { q, out });
+  requireLength(kernel, numSteps * numRows * rowLength, { suffixK, suffixV });
+  requireLength(kernel, numTiles * 4, { tiles });
+  if (numSteps < 1) throw new KernelError(kernel, `numSteps is ${numSteps}, at least 1 was wanted`);
+  const sizes = { num_rows: numRows, num_heads: numHeads, num_steps: numSteps };
+  program.add({
+    kernel,
+    overrides: { HEAD_DIM: headDim },
+    bindings: {
+      q,
+      prompt_k: promptK,
+      prompt_v: promptV,
+      suffix_k: suffixK,
+      suffix_v: suffixV,
+      tiles,
+      out,
+    },
+    params: variant === "subgroup8"
+      ? { ...sizes, slot_parts: 32 }
+      : { ...sizes, slice_parts: 8, tile_rows: 512 / headDim },
+    grid: [numTiles, numHeads],
+  });
+}
