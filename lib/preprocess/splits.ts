@@ -11,7 +11,8 @@
  */
 import { UsageError, UserError } from "../errors.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
-import { hashKey, integerToWords, type KeyedValues, KeyKind } from "./source_key.ts";
+import { fillPhiloxBlock } from "../random/philox.ts";
+import { integerToWords, type KeyedValues, KeyKind } from "./source_key.ts";
 
 /** The splits, in the order in which all arrays and files have them. */
 export const SPLIT_NAMES = ["train", "val", "test"] as const;
@@ -150,10 +151,12 @@ function timeFractions(
 function rowFractions({ numRows, msmId, eventTimeUs }: MeasurementBatch, seed: number): Float64Array {
   const fractions = new Float64Array(numRows);
   const words = new Uint32Array(4);
+  const hash = new Uint32Array(4);
   for (let row = 0; row < numRows; row++) {
     integerToWords(msmId ? msmId[row] : 0, words, 0);
     integerToWords(eventTimeUs[row], words, 2);
-    const hash = hashKey([words[0], words[1], words[2], words[3]], KeyKind.ROW, seed);
+    // As hashKey() does, without its arrays.
+    fillPhiloxBlock(hash, words[0], words[1], words[2], words[3], seed, KeyKind.ROW);
     fractions[row] = splitFraction(hash, 0);
   }
   return fractions;
@@ -163,18 +166,18 @@ function rowFractions({ numRows, msmId, eventTimeUs }: MeasurementBatch, seed: n
 function pairFractions({ batch, addresses, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
   const fractions = new Float64Array(batch.numRows);
   const { hashes } = addresses;
+  const hash = new Uint32Array(4);
   for (let row = 0; row < fractions.length; row++) {
     const a = 4 * srcId[row];
     const b = 4 * dstId[row];
-    const hash = hashKey(
-      [
-        (hashes[a] + hashes[b]) >>> 0,
-        (hashes[a + 1] + hashes[b + 1]) >>> 0,
-        (hashes[a + 2] + hashes[b + 2]) >>> 0,
-        (hashes[a + 3] + hashes[b + 3]) >>> 0,
-      ],
-      KeyKind.PAIR,
+    fillPhiloxBlock(
+      hash,
+      hashes[a] + hashes[b],
+      hashes[a + 1] + hashes[b + 1],
+      hashes[a + 2] + hashes[b + 2],
+      hashes[a + 3] + hashes[b + 3],
       seed,
+      KeyKind.PAIR,
     );
     fractions[row] = splitFraction(hash, 0);
   }

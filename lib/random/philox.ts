@@ -31,7 +31,7 @@ export function philox4x32(
   key: readonly [number, number],
 ): Uint32Array {
   const out = new Uint32Array(4);
-  fillBlock(out, counter[0], counter[1], counter[2], counter[3], key[0], key[1]);
+  fillPhiloxBlock(out, counter[0], counter[1], counter[2], counter[3], key[0], key[1]);
   return out;
 }
 
@@ -62,7 +62,7 @@ export class RandomStream {
       throw new RangeError(`Cannot index a random stream: found [${index}], up to three u32 were wanted`);
     }
     const [nameLow, nameHigh] = hashName(stream);
-    fillBlock(this.#words, nameLow, nameHigh, 0, 0, seed >>> 0, Math.floor(seed / TWO_32));
+    fillPhiloxBlock(this.#words, nameLow, nameHigh, 0, 0, seed >>> 0, Math.floor(seed / TWO_32));
     this.#key0 = this.#words[0];
     this.#key1 = this.#words[1];
     this.#index0 = index[0] ?? 0;
@@ -142,7 +142,7 @@ export class RandomStream {
 
   #refill(): void {
     ensure(this.#numBlocks < TWO_32, "a random stream gave all of its 2^34 numbers");
-    fillBlock(
+    fillPhiloxBlock(
       this.#words,
       this.#numBlocks++,
       this.#index0,
@@ -155,7 +155,8 @@ export class RandomStream {
   }
 }
 
-function fillBlock(
+/** As {@link philox4x32}, into an array that is there already: for one block per row of a file. */
+export function fillPhiloxBlock(
   out: Uint32Array,
   counter0: number,
   counter1: number,
