@@ -2,7 +2,8 @@
  * Measurements written back as the RIPE Atlas results that they could come from, a JSON object a line, so that the
  * import of files of any size can be timed.
  *
- * Fields are those of a ping result of firmware 5 (https://atlas.ripe.net/docs/apis/result-format/), three packets each.
+ * Fields and their order are those of a ping result of firmware 5 (https://atlas.ripe.net/docs/apis/result-format/),
+ * three packets each; values differ from result to result as real ones do.
  *
  * @module
  */
@@ -14,6 +15,9 @@ const PACKETS = 3;
 const NO_REPLY = { x: "*" };
 /** Real replies have as many decimals at most. */
 const RTT_DECIMALS = 6;
+const MEAN_DECIMALS = 10;
+/** RTTs of a result differ by up to a tenth. */
+const MOST_APART = 1000;
 
 /**
  * Writes results.
@@ -43,38 +47,58 @@ export async function writeAtlasLines(
   return { numRows, numBytes };
 }
 
-/** The result that a row could come from. */
+/** The result that a row could come from: RTTs around its RTT, and a probe behind NAT where that is IPv4. */
 function atlasResult(batch: MeasurementBatch, row: number): Record<string, unknown> {
-  const rttMs = batch.rttMs[row];
   const timestamp = Math.floor(batch.eventTimeUs[row] / 1e6);
-  const rcvd = rttMs === FAILED_RTT_MS ? 0 : PACKETS - (batch.packetErrorCount?.[row] ?? 0);
-  const rtt = rcvd > 0 ? Number(rttMs.toFixed(RTT_DECIMALS)) : -1;
+  const [srcAddr, dstAddr, ipVersion] = [batch.srcAddr[row], batch.dstAddr[row], batch.ipVersion[row]];
+  const [msmId, prbId] = [batch.msmId?.[row] ?? 1, batch.prbId?.[row] ?? 1];
+  const rttsMs = packetRttsMs(batch, row);
+  const rcvd = rttsMs.length;
   return {
-    fw: 5080,
+    fw: 5020 + 20 * (prbId % 4),
     mver: "2.6.2",
-    lts: 13,
-    dst_name: batch.dstAddr[row],
-    af: batch.ipVersion[row],
-    dst_addr: batch.dstAddr[row],
-    src_addr: batch.srcAddr[row],
+    lts: 7 + row % 60,
+    dst_name: dstAddr,
+    af: ipVersion,
+    dst_addr: dstAddr,
+    src_addr: ipVersion === 4 ? `192.168.${prbId >> 8 & 255}.${prbId & 255}` : srcAddr,
     proto: "ICMP",
-    ttl: 55,
+    ttl: 36 + msmId % 24,
     size: batch.sizeBytes?.[row] ?? 64,
-    result: Array.from({ length: PACKETS }, (_, packet) => packet < rcvd ? { rtt } : NO_REPLY),
+    result: Array.from(
+      { length: PACKETS },
+      (_, packet) => packet < rcvd ? { rtt: rttsMs[packet] } : NO_REPLY,
+    ),
     dup: 0,
     rcvd,
     sent: PACKETS,
-    min: rtt,
-    max: rtt,
-    avg: rtt,
-    msm_id: batch.msmId?.[row] ?? 1,
-    prb_id: batch.prbId?.[row] ?? 1,
+    min: rcvd > 0 ? Math.min(...rttsMs) : -1,
+    max: rcvd > 0 ? Math.max(...rttsMs) : -1,
+    avg: rcvd > 0 ? rounded(rttsMs.reduce((sum, rttMs) => sum + rttMs, 0) / rcvd, MEAN_DECIMALS) : -1,
+    msm_id: msmId,
+    prb_id: prbId,
     timestamp,
     msm_name: "Ping",
-    from: batch.srcAddr[row],
+    from: srcAddr,
     type: "ping",
-    group_id: batch.msmId?.[row] ?? 1,
+    group_id: msmId,
     step: 240,
-    stored_timestamp: timestamp + 42,
+    stored_timestamp: timestamp + 20 + row % 200,
   };
+}
+
+/** RTTs whose mean is that of the row. */
+function packetRttsMs({ rttMs, packetErrorCount }: MeasurementBatch, row: number): number[] {
+  if (rttMs[row] === FAILED_RTT_MS) return [];
+  const numReplies = PACKETS - (packetErrorCount?.[row] ?? 0);
+  const middleMs = rounded(rttMs[row], RTT_DECIMALS);
+  const apartMs = middleMs * (1 + row % 97) / MOST_APART;
+  return Array.from(
+    { length: numReplies },
+    (_, packet) => rounded(middleMs + (packet - (numReplies - 1) / 2) * apartMs, RTT_DECIMALS),
+  );
+}
+
+function rounded(value: number, numDecimals: number): number {
+  return Number(value.toFixed(numDecimals));
 }

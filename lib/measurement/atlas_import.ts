@@ -8,9 +8,10 @@
  */
 import type { InputFingerprint } from "../files/inputs.ts";
 import {
-  type AtlasObject,
+  convertFields,
   convertPing,
   type PingRow,
+  type Rejection,
   resultType,
   type RttChoice,
   type SourceChoice,
@@ -18,8 +19,10 @@ import {
 import { FAILED_RTT_MS, type MeasurementBatch } from "./batch.ts";
 import { openInput, STANDARD_INPUT } from "./decompress.ts";
 import { DuplicateSet } from "./duplicate_set.ts";
-import { JsonObjectScanner } from "./json_stream.ts";
+import { JsonObjectScanner, type ObjectTaker } from "./json_stream.ts";
 import { MeasurementParquetWriter } from "./parquet_writer.ts";
+import type { AtlasObject } from "./ping_fields.ts";
+import { PingReader } from "./ping_reader.ts";
 import { RejectLog } from "./rejects.ts";
 
 /** Which files of a directory are read. */
@@ -94,10 +97,17 @@ export async function importAtlas(
     optionalColumns: ["msmId", "prbId", "sizeBytes", "packetErrorCount"],
   });
   const importer = new Importer(writer, options);
+  const reader = new PingReader();
+  const take: ObjectTaker = (bytes, start) => {
+    const fields = reader.read(bytes, start);
+    if (!fields) return 0;
+    importer.addPing(convertFields(fields, options));
+    return reader.end;
+  };
   let numBytes = 0;
   for (const path of paths) {
     const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
-    const scanner = new JsonObjectScanner(path, { isCompressed: compression !== "none" });
+    const scanner = new JsonObjectScanner(path, { isCompressed: compression !== "none", take });
     importer.startFile(path);
     for await (const chunk of chunks) {
       options.signal?.throwIfAborted();
@@ -149,7 +159,7 @@ class Importer {
     let numResults = 0;
     for (const { result, type } of findResults(object)) {
       numResults++;
-      if (type === "ping") this.#addPing(result);
+      if (type === "ping") this.addPing(convertPing(result, this.options));
       else this.#skip(type);
     }
     if (numResults === 0) this.#skip("notAResult");
@@ -181,10 +191,10 @@ class Importer {
     this.#skipped.set(type, (this.#skipped.get(type) ?? 0) + 1);
   }
 
-  #addPing(result: AtlasObject): void {
+  /** Takes a ping result, or what is wrong with it. */
+  addPing(row: PingRow | Rejection): void {
     this.#numPings++;
     const index = this.#index++;
-    const row = convertPing(result, this.options);
     if ("reason" in row) {
       this.#rejects.add(row.reason, this.#path, index, row.detail);
       return;

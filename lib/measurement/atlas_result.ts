@@ -6,10 +6,10 @@
  *
  * @module
  */
-import { formatAddress, parseAddress } from "../tokens/ip.ts";
-import { isPublicAddress } from "./address_scope.ts";
+import type { Address } from "./address_book.ts";
 import { FAILED_RTT_MS } from "./batch.ts";
 import { END_TIME_US, MIN_TIME_US } from "./parquet_reader.ts";
+import { type AtlasObject, fieldsOfObject, isReply, isRtt, type PingFields } from "./ping_fields.ts";
 import type { RejectReason } from "./rejects.ts";
 
 /** Which address stands for the source: `auto` is `from` where that is public, else `src_addr`. */
@@ -21,9 +21,6 @@ export const SOURCE_CHOICES: readonly SourceChoice[] = ["auto", "from", "src_add
 export type RttChoice = "mean" | "min" | "median" | "each";
 /** Every {@link RttChoice}. */
 export const RTT_CHOICES: readonly RttChoice[] = ["mean", "min", "median", "each"];
-
-/** A JSON object that may be a result. */
-export type AtlasObject = Record<string, unknown>;
 
 /** A ping result as one row, or several of the same probe and time (`each`). */
 export interface PingRow {
@@ -66,95 +63,110 @@ export function resultType(object: AtlasObject): string | undefined {
   return isPing ? "ping" : "unknown";
 }
 
+/** How a result becomes rows: which source address and which RTT is taken. */
+export interface ConvertOptions {
+  source: SourceChoice;
+  rtt: RttChoice;
+}
+
 /**
- * Converts a ping result.
+ * Converts a parsed ping result.
  *
  * @param result An object for which {@link resultType} is `ping`.
  * @param options Which source address and which RTT to take.
  */
-export function convertPing(
-  result: AtlasObject,
-  options: { source: SourceChoice; rtt: RttChoice },
-): PingRow | Rejection {
-  const timestampS = toNumber(result.timestamp);
+export function convertPing(result: AtlasObject, options: ConvertOptions): PingRow | Rejection {
+  return convertFields(fieldsOfObject(result), options);
+}
+
+/** Converts the fields of a ping result. */
+export function convertFields(fields: PingFields, options: ConvertOptions): PingRow | Rejection {
+  const { timestampS } = fields;
   if (Number.isNaN(timestampS)) return { reason: "nullValue", detail: "timestamp" };
   const eventTimeUs = Math.round(timestampS * 1e6);
   if (!(eventTimeUs >= MIN_TIME_US && eventTimeUs < END_TIME_US)) {
     return { reason: "timeOutOfRange", detail: `timestamp ${timestampS}` };
   }
-  const addresses = chooseAddresses(result, options.source);
+  const addresses = chooseAddresses(fields, options.source);
   if ("reason" in addresses) return addresses;
-  const replies = readReplies(result, options.rtt);
+  const replies = summariseReplies(fields, options.rtt);
   if ("reason" in replies) return replies;
   return {
-    msmId: toId(result.msm_id),
-    prbId: toId(result.prb_id),
+    msmId: toId(fields.msmId),
+    prbId: toId(fields.prbId),
     eventTimeUs,
-    ...addresses,
-    ...replies,
-    sizeBytes: toId(result.size),
+    srcAddr: addresses.src.canonical,
+    dstAddr: addresses.dst.canonical,
+    ipVersion: addresses.ipVersion,
+    rttsMs: replies.rttsMs,
+    numLost: replies.numLost,
+    sizeBytes: toId(fields.sizeBytes),
   };
 }
 
-function isReply(entry: unknown): boolean {
-  if (typeof entry !== "object" || entry === null || "hop" in entry) return false;
-  return "rtt" in entry || "x" in entry || "error" in entry || "dup" in entry;
-}
-
 function chooseAddresses(
-  { from, src_addr: local, dst_addr, addr, af }: AtlasObject,
+  { from, srcAddr, dstAddr, af }: PingFields,
   choice: SourceChoice,
-): { srcAddr: string; dstAddr: string; ipVersion: 4 | 6 } | Rejection {
-  const target = isText(dst_addr) ? dst_addr : addr;
-  const dst = parseText(target);
-  if (!dst) return missingAddress("dst_addr", target);
-  const candidates = (choice === "from" ? [from] : choice === "src_addr" ? [local] : [from, local]).filter(
-    isText,
-  );
-  const parsed = candidates.map(parseText).filter((bytes) => bytes !== undefined);
-  const sameVersion = parsed.filter((bytes) => bytes.length === dst.length);
-  const src = sameVersion.find(isPublicAddress) ?? sameVersion.at(-1);
-  if (!src && parsed.length > 0) {
-    return { reason: "versionMismatch", detail: `from ${from}, src_addr ${local}, dst_addr ${target}` };
+): { src: Address; dst: Address; ipVersion: 4 | 6 } | Rejection {
+  if (!dstAddr?.bytes) return missingAddress("dst_addr", dstAddr);
+  const numBytes = dstAddr.bytes.length;
+  const first = choice === "src_addr" ? srcAddr : from;
+  const second = choice === "auto" ? srcAddr : undefined;
+  const src = chooseSource(first, second, numBytes);
+  if (!src && (first?.bytes || second?.bytes)) {
+    return {
+      reason: "versionMismatch",
+      detail: `from ${from?.text}, src_addr ${srcAddr?.text}, dst_addr ${dstAddr.text}`,
+    };
   }
-  if (!src) return missingAddress(choice === "src_addr" ? "src_addr" : "from", candidates[0]);
-  const ipVersion = dst.length === 4 ? 4 : 6;
-  const stated = toNumber(af);
-  if (!Number.isNaN(stated) && stated !== ipVersion) {
-    return { reason: "versionMismatch", detail: `af is ${stated}, dst_addr ${target}` };
+  if (!src) return missingAddress(choice === "src_addr" ? "src_addr" : "from", first ?? second);
+  const ipVersion = numBytes === 4 ? 4 : 6;
+  if (!Number.isNaN(af) && af !== ipVersion) {
+    return { reason: "versionMismatch", detail: `af is ${af}, dst_addr ${dstAddr.text}` };
   }
-  return { srcAddr: formatAddress(src), dstAddr: formatAddress(dst), ipVersion };
+  return { src, dst: dstAddr, ipVersion };
 }
 
-function missingAddress(name: string, found: unknown): Rejection {
-  if (!isText(found)) return { reason: "nullValue", detail: name };
-  return { reason: "unparseableAddress", detail: `${name} ${found.slice(0, 60)}` };
+/** The first of two addresses of a version that is public, else the last of that version. */
+function chooseSource(
+  first: Address | undefined,
+  second: Address | undefined,
+  numBytes: number,
+): Address | undefined {
+  const a = first?.bytes?.length === numBytes ? first : undefined;
+  const b = second?.bytes?.length === numBytes ? second : undefined;
+  if (a?.isPublic) return a;
+  return b ?? a;
+}
+
+function missingAddress(name: string, found: Address | undefined): Rejection {
+  if (!found) return { reason: "nullValue", detail: name };
+  return { reason: "unparseableAddress", detail: `${name} ${found.text.slice(0, 60)}` };
 }
 
 /** The RTTs and losses of the rows that the result makes. */
-function readReplies(
-  result: AtlasObject,
+function summariseReplies(
+  fields: PingFields,
   choice: RttChoice,
 ): { rttsMs: number[]; numLost: number[] } | Rejection {
-  const entries = Array.isArray(result.result) ? result.result.filter(isReply) as AtlasObject[] : [];
-  const inTime = entries.filter(({ dup, late }) => dup === undefined && late === undefined);
-  const replies = inTime.filter(({ rtt }) => rtt !== undefined).map(({ rtt }) => toNumber(rtt));
-  const wrong = replies.find((rttMs) => !(rttMs >= 0 && rttMs < Infinity));
-  if (wrong !== undefined) return { reason: "invalidRtt", detail: `rtt ${wrong}` };
-  if (entries.length === 0 && (result.rcvd ?? null) === null) {
+  const { rttsMs: inTimeMs, numEntries, wrongRttMs, rcvd, sent } = fields;
+  if (wrongRttMs !== undefined) return { reason: "invalidRtt", detail: `rtt ${wrongRttMs}` };
+  if (numEntries === 0 && Number.isNaN(rcvd)) {
     return { reason: "incompleteResult", detail: "neither replies nor rcvd are there" };
   }
-  const numReceived = toNumber(result.rcvd ?? replies.length);
-  if (choice === "each" && inTime.length > 0) {
-    const rttsMs = inTime.map(({ rtt }) => rtt === undefined ? FAILED_RTT_MS : toNumber(rtt));
+  if (choice === "each" && inTimeMs.length > 0) {
+    const rttsMs = inTimeMs.map((rttMs) => Number.isNaN(rttMs) ? FAILED_RTT_MS : rttMs);
     return { rttsMs, numLost: rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0) };
   }
-  const numSent = toNumber(result.sent ?? (entries.length > 0 ? inTime.length : NaN));
+  const replies = inTimeMs.filter((rttMs) => !Number.isNaN(rttMs));
+  const numReceived = Number.isNaN(rcvd) ? replies.length : rcvd;
+  const numSent = Number.isNaN(sent) && numEntries > 0 ? inTimeMs.length : sent;
   const numLost = [Math.max(0, numSent - numReceived)];
   if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
-  const rttMs = replies.length > 0 ? summarise(replies, choice) : statedRttMs(result, choice);
-  if (rttMs >= 0 && rttMs < Infinity) return { rttsMs: [rttMs], numLost };
-  return { reason: "incompleteResult", detail: `rcvd is ${result.rcvd} and there is no RTT` };
+  const statedMs = choice === "min" ? fields.minMs : fields.avgMs;
+  const rttMs = replies.length > 0 ? summarise(replies, choice) : statedMs;
+  if (isRtt(rttMs)) return { rttsMs: [rttMs], numLost };
+  return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and there is no RTT` };
 }
 
 function summarise(rttsMs: number[], choice: RttChoice): number {
@@ -167,27 +179,7 @@ function summarise(rttsMs: number[], choice: RttChoice): number {
   return rttsMs.reduce((sum, rttMs) => sum + rttMs, 0) / rttsMs.length;
 }
 
-/** What the oldest firmware says in place of the list of replies: only min, avg and max. */
-function statedRttMs({ min, avg }: AtlasObject, choice: RttChoice): number {
-  return toNumber(choice === "min" ? min : avg);
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === "string" && value !== "";
-}
-
-function parseText(value: unknown): Uint8Array | undefined {
-  return isText(value) ? parseAddress(value) : undefined;
-}
-
-/** A number, or a number as text; NaN for anything else. */
-function toNumber(value: unknown): number {
-  if (typeof value === "number") return value;
-  return isText(value) && value.trim() !== "" ? Number(value) : NaN;
-}
-
 /** A non-negative integer; NaN for anything else. */
-function toId(value: unknown): number {
-  const id = toNumber(value);
-  return Number.isSafeInteger(id) && id >= 0 ? id : NaN;
+function toId(value: number): number {
+  return Number.isSafeInteger(value) && value >= 0 ? value : NaN;
 }

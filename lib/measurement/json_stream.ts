@@ -36,12 +36,23 @@ export interface CutObject {
   value: Record<string, unknown> | undefined;
 }
 
+/**
+ * May read an object by itself, straight from the bytes, which end in a byte 0 (that cannot stand in JSON).
+ *
+ * @param start Index of the object's opening brace.
+ * @returns Index behind the object, which is then done with; or 0 to have it cut out and parsed.
+ */
+export type ObjectTaker = (bytes: Uint8Array<ArrayBuffer>, start: number) => number;
+
 /** Cuts objects out of a stream of JSON bytes. */
 export class JsonObjectScanner {
   readonly #where: (offsetBytes: number) => { path: string; place: string };
+  readonly #take: ObjectTaker;
   readonly #decoder = new TextDecoder();
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
-  #buffer = new Uint8Array(0);
+  /** Its first {@link #length} bytes are text, the next is 0. */
+  #buffer = new Uint8Array(1);
+  #length = 0;
   /** Offset in the text of the buffer's first byte. */
   #baseBytes = 0;
   #at = 0;
@@ -57,8 +68,10 @@ export class JsonObjectScanner {
   /**
    * @param path The file, for errors.
    * @param options `isCompressed`: offsets in errors are then said to be those of the decompressed text.
+   *   `take`: is offered each object that is not inside another.
    */
-  constructor(path: string, options: { isCompressed?: boolean } = {}) {
+  constructor(path: string, options: { isCompressed?: boolean; take?: ObjectTaker } = {}) {
+    this.#take = options.take ?? (() => 0);
     const suffix = options.isCompressed ? " of the decompressed text" : "";
     this.#where = (offsetBytes) => ({ path, place: `byte ${offsetBytes}${suffix}` });
   }
@@ -71,7 +84,7 @@ export class JsonObjectScanner {
    */
   *push(chunk: Uint8Array): Generator<CutObject> {
     this.#append(chunk);
-    while (this.#at < this.#buffer.length) {
+    while (this.#at < this.#length) {
       if (this.#start < 0) {
         const damaged = this.#scanBetween();
         if (damaged) yield damaged;
@@ -84,7 +97,7 @@ export class JsonObjectScanner {
 
   /** Checks that the text ended where it may. @throws {FormatError} If it ended inside an object or a list. */
   end(): void {
-    const endBytes = this.#baseBytes + this.#buffer.length;
+    const endBytes = this.#baseBytes + this.#length;
     const open = this.#containers.at(-1);
     if (this.#start < 0 && !open && !this.#inString) return;
     const inside = this.#start >= 0
@@ -100,10 +113,13 @@ export class JsonObjectScanner {
 
   #append(chunk: Uint8Array): void {
     const keepFrom = this.#start >= 0 ? this.#start : this.#at;
-    const joined = new Uint8Array(this.#buffer.length - keepFrom + chunk.length);
-    joined.set(this.#buffer.subarray(keepFrom));
-    joined.set(chunk, this.#buffer.length - keepFrom);
-    this.#buffer = joined;
+    const length = this.#length - keepFrom + chunk.length;
+    const kept = this.#buffer.subarray(keepFrom, this.#length);
+    if (length >= this.#buffer.length) this.#buffer = new Uint8Array(2 * length);
+    this.#buffer.set(kept);
+    this.#buffer.set(chunk, kept.length);
+    this.#buffer[length] = 0;
+    this.#length = length;
     this.#baseBytes += keepFrom;
     this.#at -= keepFrom;
     if (this.#start >= 0) this.#start = 0;
@@ -111,14 +127,15 @@ export class JsonObjectScanner {
 
   /** Moves to the next object; returns a line of JSON lines that is no JSON, if one was met. */
   #scanBetween(): CutObject | undefined {
-    while (this.#at < this.#buffer.length) {
+    while (this.#at < this.#length) {
       const byte = this.#buffer[this.#at];
       if (this.#isSkipping) {
         this.#isSkipping = byte !== NEWLINE;
         this.#at++;
       } else if (this.#inString) {
-        if (!this.#scanString(this.#buffer.length)) return this.#skipLine();
+        if (!this.#scanString(this.#length)) return this.#skipLine();
       } else if (byte === OPEN_BRACE) {
+        if (this.#takeObject()) continue;
         this.#start = this.#at++;
         this.#depth = 1;
         return undefined;
@@ -135,10 +152,19 @@ export class JsonObjectScanner {
     return undefined;
   }
 
+  /** Offers the object to the taker. */
+  #takeObject(): boolean {
+    const end = this.#take(this.#buffer, this.#at);
+    if (end === 0) return false;
+    this.#at = end;
+    this.#numObjects++;
+    return true;
+  }
+
   /** Moves through the object; returns it when it ends. */
   #scanObject(): CutObject | undefined {
     const buffer = this.#buffer;
-    const end = Math.min(buffer.length, this.#start + MAX_OBJECT_BYTES);
+    const end = Math.min(this.#length, this.#start + MAX_OBJECT_BYTES);
     while (this.#at < end) {
       if (this.#inString) {
         if (!this.#scanString(end)) return this.#skipLine();
@@ -218,7 +244,9 @@ export class JsonObjectScanner {
     const offsetBytes = this.#baseBytes + this.#at;
     const isLines = this.#containers.length === 0 && (this.#numObjects > 0 || this.#start >= 0);
     if (!isLines) {
-      const found = JSON.stringify(this.#decoder.decode(this.#buffer.subarray(this.#at, this.#at + 12)));
+      const found = JSON.stringify(
+        this.#decoder.decode(this.#buffer.subarray(this.#at, Math.min(this.#length, this.#at + 12))),
+      );
       throw new FormatError(
         `it is no JSON (found ${found}), RIPE Atlas results were wanted; check the file`,
         this.#where(offsetBytes),

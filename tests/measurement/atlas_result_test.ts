@@ -1,10 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import {
-  type AtlasObject,
-  convertPing,
-  type PingRow,
-  resultType,
-} from "../../lib/measurement/atlas_result.ts";
+import { convertPing, type PingRow, resultType } from "../../lib/measurement/atlas_result.ts";
+import type { AtlasObject } from "../../lib/measurement/ping_fields.ts";
 
 const RESULT: AtlasObject = {
   type: "ping",
