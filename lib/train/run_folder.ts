@@ -60,6 +60,18 @@ export class RunFolder {
     writeManifest(this.manifestPath, { ...manifest, ...done, complete: true });
   }
 
+  /**
+   * Finishes the manifest of a run that was killed between its last checkpoint and its end.
+   *
+   * @param describe What the run left; called only where it is needed.
+   */
+  async finishEarlier(describe: () => Promise<Pick<Manifest, "counts" | "outputs">>): Promise<void> {
+    const earlier = readManifest(this.manifestPath);
+    if (!earlier || earlier.complete) return;
+    const { inputs, options } = earlier;
+    this.finish(newManifest({ stage: STAGE, inputs, options }), await describe());
+  }
+
   [Symbol.dispose](): void {
     this.#lock.close();
   }

@@ -95,7 +95,11 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   const data = dataFingerprint(options.dataDir);
   const resumed = loadForResume(run.checkpointsDir, { onNote: onLog });
   if (resumed) checkSameRun(resumed, { config, seed, data });
-  if (resumed && resumed.state.step >= config.train.steps) return alreadyDone(resumed);
+  if (resumed && resumed.state.step >= config.train.steps) {
+    const { state, directory } = resumed;
+    await run.finishEarlier(() => describeRun(run, { step: state.step, checkpoint: directory }));
+    return alreadyDone(resumed);
+  }
   if (resumed) onLog(`resuming after step ${resumed.state.step} of ${config.train.steps}`);
   describeConfig(config).forEach(onLog);
   using rows = await openRows(options);
@@ -276,7 +280,7 @@ function openJournal(
 /** The counts and outputs of a finished run for its manifest. */
 async function describeRun(
   run: RunFolder,
-  loop: TrainingLoop,
+  loop: Pick<TrainingLoop, "step" | "checkpoint">,
 ): Promise<Pick<Manifest, "counts" | "outputs">> {
   const names = ["model.safetensors", "optimizer.safetensors", "state.json"];
   const folder = loop.checkpoint === null ? [] : [relative(run.path, loop.checkpoint)];

@@ -8,6 +8,7 @@ import {
   assertStringIncludes,
 } from "@std/assert";
 import { join } from "@std/path";
+import { writeJsonAtomic } from "../../lib/files/atomic.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
@@ -165,6 +166,16 @@ Deno.test("train run again after the end says that it is done", async () => {
   assertEquals(code, 0);
   assertStringIncludes(stdout, "the run is complete");
   assertEquals(finalFiles(run), before);
+});
+
+Deno.test("train killed between its last checkpoint and its manifest finishes the manifest", async () => {
+  const { run } = await undisturbedRun();
+  const path = join(run, "manifest.json");
+  const whole = Deno.readTextFileSync(path);
+  writeJsonAtomic(path, { ...JSON.parse(whole), counts: {}, outputs: [], complete: false });
+  const { code, stderr } = await trainInProcess(run);
+  assertEquals(code, 0, stderr);
+  assertEquals(Deno.readTextFileSync(path), whole);
 });
 
 Deno.test("train killed at any moment and run again ends as if it had not been", async () => {
