@@ -9,7 +9,7 @@
  * @module
  */
 import type { ColumnChunk, Statistics } from "hyparquet";
-import { type DictionaryColumn, NULL_INDEX } from "./column_dictionary.ts";
+import { NULL_INDEX } from "./column_dictionary.ts";
 import { encodeHybrid, maxHybridBytes } from "./parquet_hybrid_writer.ts";
 import { type PageSink, writeDataPage, writeDictionaryPage } from "./parquet_page_writer.ts";
 
@@ -19,6 +19,14 @@ const LENGTH_BYTES = 4;
 /** Bytes of UTF-8 for one UTF-16 unit, at most. */
 const MAX_BYTES_PER_UNIT = 3;
 
+/** Texts or integers by their dictionary. */
+export interface IndexedValues {
+  /** The different values. */
+  values: readonly string[] | readonly number[];
+  /** Per row: place in `values`, or {@link NULL_INDEX}. */
+  indexes: Int32Array;
+}
+
 /** A column of a row group. */
 export interface ChunkSource {
   name: string;
@@ -26,7 +34,7 @@ export interface ChunkSource {
   /** Whether rows may have no value. */
   isOptional: boolean;
   /** Numbers as they are, or texts or integers by their dictionary. */
-  data: Float64Array | DictionaryColumn<string> | DictionaryColumn<number>;
+  data: Float64Array | IndexedValues;
 }
 
 /**
@@ -99,11 +107,6 @@ function doubleStatistics(min: number, max: number): Statistics {
 function integerStatistics(min: number, max: number, numNulls: number): Statistics {
   const range = min <= max ? { min_value: BigInt(min), max_value: BigInt(max) } : {};
   return { ...range, null_count: BigInt(numNulls) };
-}
-
-interface IndexedValues {
-  values: readonly string[] | readonly number[];
-  indexes: Int32Array;
 }
 
 function writeIndexed(

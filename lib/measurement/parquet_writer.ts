@@ -6,13 +6,13 @@
  *
  * @module
  */
-import type { SchemaElement } from "hyparquet";
+import type { ColumnChunk, SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import { AtomicFile } from "../files/atomic.ts";
 import { VERSION } from "../version.ts";
 import type { MeasurementBatch } from "./batch.ts";
 import { DictionaryColumn, NULL_INDEX } from "./column_dictionary.ts";
-import { type ChunkSource, writeColumnChunk } from "./parquet_chunk_writer.ts";
+import { type ChunkSource, type IndexedValues, writeColumnChunk } from "./parquet_chunk_writer.ts";
 
 /** Rows of a row group: 2^17, about 3 MB compressed; a reader holds one group's needed columns at a time. */
 export const ROW_GROUP_ROWS = 131_072;
@@ -45,6 +45,59 @@ const COLUMN_ORDER = [
 
 function inFileOrder(a: { name: string }, b: { name: string }): number {
   return COLUMN_ORDER.indexOf(a.name) - COLUMN_ORDER.indexOf(b.name);
+}
+
+/** The rows of a row group; only the first `numRows` of each column count. */
+export interface MeasurementColumns extends Partial<Record<OptionalColumn, IndexedValues>> {
+  numRows: number;
+  /** Microseconds since 1970. */
+  eventTimeUs: Float64Array;
+  srcAddr: IndexedValues;
+  dstAddr: IndexedValues;
+  ipVersion: IndexedValues;
+  /** Milliseconds, or {@link FAILED_RTT_MS}. */
+  rttMs: Float64Array;
+}
+
+/** A row group as it lies in a file; plain data, so that a worker can make it. */
+export interface EncodedRowGroup {
+  numRows: number;
+  bytes: Uint8Array<ArrayBuffer>;
+  /** The chunks' entries for the footer, with offsets from the beginning of `bytes`. */
+  chunks: ColumnChunk[];
+}
+
+/**
+ * Encodes a row group; {@link MeasurementParquetWriter.appendRowGroup} writes it.
+ *
+ * @param columns Its rows, at most {@link ROW_GROUP_ROWS}.
+ * @param optional Which optional columns the file has.
+ */
+export function encodeRowGroup(
+  columns: MeasurementColumns,
+  optional: readonly OptionalColumn[],
+): EncodedRowGroup {
+  const { numRows } = columns;
+  const sink = new ByteWriter(FLUSH_BYTES);
+  const chunks = chunkSources(columns, optional).map((source) => writeColumnChunk(sink, source, numRows));
+  return { numRows, bytes: new Uint8Array(sink.buffer, 0, sink.offset), chunks };
+}
+
+function chunkSources(columns: MeasurementColumns, optional: readonly OptionalColumn[]): ChunkSource[] {
+  const integers = { type: "INT64", isOptional: false } as const;
+  const texts = { type: "BYTE_ARRAY", isOptional: false } as const;
+  const optionalSources = OPTIONAL_COLUMNS.flatMap(({ key, name }) => {
+    const data = columns[key];
+    return data && optional.includes(key) ? [{ name, data, ...integers, isOptional: true }] : [];
+  });
+  return [
+    { name: "event_time", data: columns.eventTimeUs, ...integers },
+    { name: "src_addr", data: columns.srcAddr, ...texts },
+    { name: "dst_addr", data: columns.dstAddr, ...texts },
+    { name: "ip_version", data: columns.ipVersion, ...integers },
+    { name: "rtt", data: columns.rttMs, type: "DOUBLE" as const, isOptional: false },
+    ...optionalSources,
+  ].sort(inFileOrder);
 }
 
 /** Writes batches of measurements to one Parquet file. */
@@ -96,6 +149,17 @@ export class MeasurementParquetWriter {
   }
 
   /**
+   * Appends a row group after all rows so far, as its own; it has the file's optional columns.
+   *
+   * @throws {UserError} If the disk is full.
+   */
+  appendRowGroup(group: EncodedRowGroup): void {
+    this.#flush();
+    this.#write(group);
+    this.#numRows += group.numRows;
+  }
+
+  /**
    * Writes what is left and the footer, flushes to the disk and gives the file its name.
    *
    * @returns The number of rows and the size of the file in bytes.
@@ -121,13 +185,16 @@ export class MeasurementParquetWriter {
   }
 
   #flush(): void {
-    const { numRows } = this.#group;
-    if (numRows === 0) return;
+    if (this.#group.numRows === 0) return;
+    const optional = this.#optional ?? [];
+    this.#write(encodeRowGroup(this.#group.columns(optional), optional));
+    this.#group.clear();
+  }
+
+  #write({ numRows, bytes, chunks }: EncodedRowGroup): void {
     const parquet = this.#open();
-    const offsetBytes = this.#bytes.offset;
-    const columns = this.#group.columns(this.#optional ?? []).map((column) =>
-      writeColumnChunk(this.#bytes, column, numRows)
-    );
+    const columns = chunks.map((chunk) => movedBy(this.#bytes.offset, chunk));
+    this.#bytes.appendBytes(bytes);
     parquet.row_groups.push({
       columns,
       num_rows: BigInt(numRows),
@@ -135,10 +202,9 @@ export class MeasurementParquetWriter {
         (sum, chunk) => sum + (chunk.meta_data?.total_uncompressed_size ?? 0n),
         0n,
       ),
-      total_compressed_size: BigInt(this.#bytes.offset - offsetBytes),
+      total_compressed_size: BigInt(bytes.length),
     });
     parquet.num_rows += BigInt(numRows);
-    this.#group.clear();
   }
 
   #open(): ParquetWriter {
@@ -149,6 +215,24 @@ export class MeasurementParquetWriter {
     });
     return this.#parquet;
   }
+}
+
+/** The entry of a chunk that begins so many bytes later. */
+function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
+  const { file_offset, meta_data } = chunk;
+  if (!meta_data) return chunk;
+  const by = BigInt(numBytes);
+  const { data_page_offset, dictionary_page_offset } = meta_data;
+  return {
+    file_offset: file_offset + by,
+    meta_data: {
+      ...meta_data,
+      data_page_offset: data_page_offset + by,
+      ...(dictionary_page_offset === undefined
+        ? {}
+        : { dictionary_page_offset: dictionary_page_offset + by }),
+    },
+  };
 }
 
 function schemaOf(optional: readonly OptionalColumn[]): SchemaElement[] {
@@ -208,22 +292,16 @@ class RowGroup {
     for (const column of columns) column.clear();
   }
 
-  columns(optional: readonly OptionalColumn[]): ChunkSource[] {
-    const integers = { type: "INT64", isOptional: false } as const;
-    const texts = { type: "BYTE_ARRAY", isOptional: false } as const;
-    return [
-      { name: "event_time", data: this.#eventTimeUs, ...integers },
-      { name: "src_addr", data: this.#srcAddr, ...texts },
-      { name: "dst_addr", data: this.#dstAddr, ...texts },
-      { name: "ip_version", data: this.#ipVersion, ...integers },
-      { name: "rtt", data: this.#rttMs, type: "DOUBLE" as const, isOptional: false },
-      ...OPTIONAL_COLUMNS.filter(({ key }) => optional.includes(key)).map(({ key, name }) => ({
-        name,
-        data: this.#optionalColumn(key),
-        ...integers,
-        isOptional: true,
-      })),
-    ].sort(inFileOrder);
+  columns(optional: readonly OptionalColumn[]): MeasurementColumns {
+    return {
+      numRows: this.numRows,
+      eventTimeUs: this.#eventTimeUs,
+      srcAddr: this.#srcAddr,
+      dstAddr: this.#dstAddr,
+      ipVersion: this.#ipVersion,
+      rttMs: this.#rttMs,
+      ...Object.fromEntries(optional.map((key) => [key, this.#optionalColumn(key)])),
+    };
   }
 
   #optionalColumn(key: OptionalColumn): DictionaryColumn<number> {
