@@ -6,9 +6,9 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
-import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { allocateTensors, labelled, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
 
 /** How a model is to run. */
@@ -135,12 +135,7 @@ export function paddedVocabSize(config: ModelConfig): number {
  * @returns Bytes of all its tensors.
  */
 export function planSizeBytes(config: ModelConfig, extent: ModelExtent): number {
-  let sum = 0;
-  build(config, extent, (_label, shape) => {
-    sum += tensorSizeBytes({ shape });
-    return UNALLOCATED;
-  });
-  return sum;
+  return plannedSizeBytes((make) => build(config, extent, make));
 }
 
 /**
@@ -149,41 +144,15 @@ export function planSizeBytes(config: ModelConfig, extent: ModelExtent): number 
  * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
  */
 export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExtent): Promise<ModelTensors> {
-  const { maxBufferSize, maxStorageBufferBindingSize } = gpu.device.limits;
-  const limitBytes = Math.min(maxBufferSize, maxStorageBufferBindingSize);
-  build(config, extent, (label, shape) => {
-    const sizeBytes = tensorSizeBytes({ shape });
-    if (sizeBytes > limitBytes) {
-      throw tooLarge(`${label} takes ${mib(sizeBytes)}`, `${mib(limitBytes)} a buffer`);
-    }
-    return UNALLOCATED;
+  return await allocateTensors(gpu, (make) => build(config, extent, make), {
+    what: "the model",
+    remedy: "lower train.microBatchSize or the model's extents",
   });
-  gpu.device.pushErrorScope("out-of-memory");
-  const tensors = build(config, extent, (label, shape) => gpu.tensor(label, shape));
-  if (await gpu.device.popErrorScope()) {
-    throw tooLarge(`the model takes ${mib(planSizeBytes(config, extent))}`, "what the GPU has free");
-  }
-  return tensors;
 }
 
-/** Stands for a tensor while sizes are only counted. */
-const UNALLOCATED = {} as Tensor;
-
-function tooLarge(found: string, wanted: string): UserError {
-  return new UserError(
-    `Cannot allocate the model: ${found}, at most ${wanted} was wanted; lower train.microBatchSize or the model's extents`,
-  );
-}
-
-function mib(sizeBytes: number): string {
-  return `${Math.ceil(sizeBytes / 2 ** 20).toLocaleString("en")} MiB`;
-}
-
-type Make = (label: string, shape: readonly number[]) => Tensor;
-
-function build(config: ModelConfig, extent: ModelExtent, makeOne: Make): ModelTensors {
+function build(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): ModelTensors {
   const all: Tensor[] = [];
-  const make: Make = (label, shape) => {
+  const make: MakeTensor = (label, shape) => {
     const tensor = makeOne(label, shape);
     all.push(tensor);
     return tensor;
@@ -216,11 +185,8 @@ function build(config: ModelConfig, extent: ModelExtent, makeOne: Make): ModelTe
   };
 }
 
-function labelled(make: Make, prefix: string): Make {
-  return (label, shape) => make(prefix + label, shape);
-}
-
-function parameterTensors(config: ModelConfig, make: Make): Map<string, Tensor> {
+/** One tensor per parameter, in the order of the forward pass. */
+export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<string, Tensor> {
   const tensors = new Map<string, Tensor>();
   for (const [name, [rows, columns]] of parameterShapes(config)) {
     const paddedRows = name === "lm_head.weight" ? paddedVocabSize(config) : rows;
@@ -230,7 +196,7 @@ function parameterTensors(config: ModelConfig, make: Make): Map<string, Tensor> 
 }
 
 /** The blocks' activations: one set each for a backward pass, else one for all, but for inputs to start again from. */
-function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: Make): LayerTensors[] {
+function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): LayerTensors[] {
   const rows = extent.batchSize * extent.sequenceLength;
   const first = layerTensors(config, { rows, training: extent.training }, labelled(make, "layer 0 "));
   return Array.from({ length: config.numLayers }, (_, layer) => {
@@ -244,9 +210,23 @@ function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: Make): 
 
 function layerTensors(
   config: ModelConfig,
-  { rows, training }: { rows: number; training: boolean },
-  make: Make,
+  shape: { rows: number; training: boolean },
+  make: MakeTensor,
 ): LayerTensors {
+  const keyShape = [shape.rows, config.numHeads * config.headDim];
+  return {
+    ...blockTensors(config, shape, make),
+    kRotated: make("kRotated", keyShape),
+    v: make("v", keyShape),
+  };
+}
+
+/** A block's activations but for what its keys' readers need, which decoding keeps elsewhere. */
+export function blockTensors(
+  config: ModelConfig,
+  { rows, training }: { rows: number; training: boolean },
+  make: MakeTensor,
+): Omit<LayerTensors, "kRotated" | "v"> {
   const { width: C, mlpWidth: M, numHeads: H } = config;
   const HD = H * config.headDim;
   return {
@@ -255,11 +235,9 @@ function layerTensors(
     xScale: make("xScale", [rows]),
     q: make("q", [rows, HD]),
     k: make("k", [rows, HD]),
-    v: make("v", [rows, HD]),
     qScale: make("qScale", [rows, H]),
     kScale: make("kScale", [rows, H]),
     qRotated: make("qRotated", [rows, HD]),
-    kRotated: make("kRotated", [rows, HD]),
     attention: make("attention", [rows, HD]),
     logSumExp: make("logSumExp", [rows, H]),
     xMiddle: make("xMiddle", [rows, C]),
@@ -270,7 +248,7 @@ function layerTensors(
   };
 }
 
-function backwardTensors(config: ModelConfig, rows: number, make: Make): BackwardTensors {
+function backwardTensors(config: ModelConfig, rows: number, make: MakeTensor): BackwardTensors {
   const { width: C, mlpWidth: M, numHeads: H } = config;
   const HD = H * config.headDim;
   return {

@@ -4,20 +4,42 @@
  * @module
  */
 import { addAttention } from "../gpu/ops/attention.ts";
-import { addCrossEntropy } from "../gpu/ops/cross_entropy.ts";
+import { addCrossEntropy, addLogProbabilities } from "../gpu/ops/cross_entropy.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { addGemm } from "../gpu/ops/gemm.ts";
 import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { type LayerTensors, type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
+import {
+  type HeadTensors,
+  type InputTensors,
+  type LayerTensors,
+  type ModelExtent,
+  type ModelTensors,
+  paddedVocabSize,
+} from "./buffers.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
 
-/** What the passes work on. */
-export interface Pass {
+/** What {@link addHiddenStates} works on. */
+export interface HiddenPass {
   readonly config: ModelConfig;
   readonly extent: ModelExtent;
+  readonly tensors: HiddenTensors;
+  /** (rows, D): the rotation of each row where it does not follow from its place in the batch, as in decoding. */
+  readonly rotation?: Tensor;
+  /** Adds a block's attention where it is not over the batch's own keys: `attention` from `qRotated`. */
+  readonly addAttention?: (program: Program, layer: number) => void;
+}
+
+/** The tensors of {@link HiddenPass}. */
+export interface HiddenTensors extends Pick<ModelTensors, "parameters" | "layers"> {
+  readonly inputs: Pick<InputTensors, "tokens" | "segmentStart">;
+  readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
+}
+
+/** What the passes with a loss work on. */
+export interface Pass extends HiddenPass {
   readonly tensors: ModelTensors;
 }
 
@@ -34,7 +56,7 @@ export function namedTensor(weights: Map<string, Tensor>, name: string): Tensor 
 }
 
 /** Adds everything from the tokens to the normalised output of the last block, `head.xLastNorm`. */
-export function addHiddenStates(program: Program, pass: Pass): void {
+export function addHiddenStates(program: Program, pass: HiddenPass): void {
   const { config, extent, tensors } = pass;
   const { layers, head, inputs, parameters } = tensors;
   const rows = extent.batchSize * extent.sequenceLength;
@@ -92,6 +114,38 @@ export function addLogits(
   });
 }
 
+/** What {@link addChosenLogProbabilities} reads and writes besides the hidden states; larger tensors will do. */
+export interface ChosenRowTensors {
+  /** (n) u32: indices of rows of the hidden states. */
+  readonly positions: Tensor;
+  /** (n, C). */
+  readonly picked: Tensor;
+  /** (n, padded V). */
+  readonly logits: Tensor;
+  /** (n) u32: 0, 1, …, n - 1. */
+  readonly rowIndex: Tensor;
+  /** (n, V), nats. */
+  readonly logProbabilities: Tensor;
+}
+
+/**
+ * Adds the log-probabilities of every next token at chosen rows.
+ *
+ * @param args `hiddenStates`: (any, C), normalised; `head`: (padded V, C); `rows`: n.
+ */
+export function addChosenLogProbabilities(
+  program: Program,
+  args: { config: ModelConfig; hiddenStates: Tensor; head: Tensor; tensors: ChosenRowTensors; rows: number },
+): void {
+  const { config, hiddenStates, head, tensors, rows } = args;
+  const { positions, picked, logits, rowIndex, logProbabilities } = tensors;
+  // Picking rows of a matrix is what an embedding does; the others need no logits.
+  addEmbedding(program, { tokens: positions, table: hiddenStates, x: picked, rows, width: config.width });
+  addLogits(program, { config, x: picked, head, logits, rows });
+  const layout = { vocabSize: vocabSize(config), stride: paddedVocabSize(config), softcap: config.softcap };
+  addLogProbabilities(program, { logits, rowIndex, out: logProbabilities, numRows: rows, ...layout });
+}
+
 /** The shape arguments of the attention kernels. */
 export function attentionShape(config: ModelConfig, extent: ModelExtent) {
   const { numHeads, headDim } = config;
@@ -106,13 +160,14 @@ export function ropeShape(config: ModelConfig, extent: ModelExtent) {
 }
 
 /** Adds everything between a block's input and the input of its last matrix: what its backward pass reads. */
-export function addBlockActivations(program: Program, pass: Pass, layer: number): void {
+export function addBlockActivations(program: Program, pass: HiddenPass, layer: number): void {
   addAttentionBlock(program, pass, layer);
   addMlpUp(program, pass, layer);
 }
 
 /** xMiddle = x + o_proj(attention(rope(qkNorm(q)), rope(qkNorm(k)), v)). */
-function addAttentionBlock(program: Program, { config, extent, tensors }: Pass, layer: number): void {
+function addAttentionBlock(program: Program, pass: HiddenPass, layer: number): void {
+  const { config, extent, tensors, rotation } = pass;
   const saved: LayerTensors = tensors.layers[layer];
   const weight = (part: string) => blockWeight(tensors.parameters, layer, part);
   const rows = extent.batchSize * extent.sequenceLength;
@@ -123,18 +178,11 @@ function addAttentionBlock(program: Program, { config, extent, tensors }: Pass, 
     const shape = { kind: "NT", m: rows, n: HD, k: C, label: "qkv_proj" } as const;
     addGemm(program, { ...shape, a: saved.xNorm, b: weight(`attn.${part}`), c: saved[part] });
   }
-  const shape = ropeShape(config, extent);
+  const shape = { ...ropeShape(config, extent), ...(rotation ? { rotation } : {}) };
   addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
   addQkNormRope(program, { x: saved.k, y: saved.kRotated, scale: saved.kScale, ...shape });
-  addAttention(program, {
-    q: saved.qRotated,
-    k: saved.kRotated,
-    v: saved.v,
-    segmentStart: tensors.inputs.segmentStart,
-    out: saved.attention,
-    logSumExp: saved.logSumExp,
-    ...attentionShape(config, extent),
-  });
+  if (pass.addAttention) pass.addAttention(program, layer);
+  else addAttentionOfBatch(program, pass, layer);
   addGemm(program, {
     kind: "NT",
     m: rows,
@@ -149,7 +197,7 @@ function addAttentionBlock(program: Program, { config, extent, tensors }: Pass, 
 }
 
 /** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, kept for training. */
-function addMlpUp(program: Program, { config, extent, tensors }: Pass, layer: number): void {
+function addMlpUp(program: Program, { config, extent, tensors }: HiddenPass, layer: number): void {
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = tensors.layers[layer];
   const rows = extent.batchSize * extent.sequenceLength;
   const { width: C, mlpWidth: M, activation } = config;
@@ -170,7 +218,7 @@ function addMlpUp(program: Program, { config, extent, tensors }: Pass, layer: nu
 /** out = xMiddle + down_proj(activated). */
 function addMlpDown(
   program: Program,
-  { config, extent, tensors }: Pass,
+  { config, extent, tensors }: HiddenPass,
   { layer, out }: { layer: number; out: Tensor },
 ): void {
   const { xMiddle, activated } = tensors.layers[layer];
@@ -184,5 +232,19 @@ function addMlpDown(
     c: out,
     epilogue: { add: xMiddle },
     label: "down_proj",
+  });
+}
+
+/** attention = attention(rope(qkNorm(q)), rope(qkNorm(k)), v) within the batch's segments. */
+function addAttentionOfBatch(program: Program, { config, extent, tensors }: HiddenPass, layer: number): void {
+  const { qRotated, kRotated, v, attention, logSumExp } = tensors.layers[layer];
+  addAttention(program, {
+    q: qRotated,
+    k: kRotated,
+    v,
+    segmentStart: tensors.inputs.segmentStart,
+    out: attention,
+    logSumExp,
+    ...attentionShape(config, extent),
   });
 }

@@ -7,8 +7,6 @@
  */
 import { ensure, UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
-import { addLogProbabilities } from "../gpu/ops/cross_entropy.ts";
-import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
@@ -16,7 +14,7 @@ import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import { addBackward } from "./backward.ts";
 import { allocate, type ModelExtent, type ModelTensors, paddedVocabSize, planSizeBytes } from "./buffers.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
-import { addHiddenStates, addLogits, addLosses, namedTensor, type Pass } from "./forward.ts";
+import { addChosenLogProbabilities, addHiddenStates, addLosses, namedTensor, type Pass } from "./forward.ts";
 
 /** Sequences as the loader packs them, (B, T) each. */
 export interface ModelBatch {
@@ -123,18 +121,7 @@ export class Transformer {
    * @throws {UserError} If a weight is missing, unknown or of another size.
    */
   load(weights: Map<string, Float32Array>): void {
-    const shapes = parameterShapes(this.config);
-    for (const name of weights.keys()) {
-      if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
-    }
-    for (const [name, [rows, columns]] of shapes) {
-      const values = weights.get(name);
-      if (!values) throw wrongWeights(`no weight ${name}`, `one of shape [${rows}, ${columns}]`);
-      if (values.length !== rows * columns) {
-        throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
-      }
-      this.#gpu.write(namedTensor(this.parameters, name), values);
-    }
+    writeParameters(this.#gpu, this.config, { parameters: this.parameters, weights });
   }
 
   /** Reads all weights back, of the shapes of `parameterShapes`. */
@@ -231,24 +218,13 @@ export class Transformer {
     const rowIndex = this.#gpu.tensorFrom("rows", [rows], Uint32Array.from({ length: rows }, (_, i) => i));
     const out = this.#gpu.tensor("log-probabilities", [rows, V]);
     const program = new Program(this.registry, "head");
-    // Picking rows of a matrix is what an embedding does; the others need no logits.
-    const picking = {
-      tokens: positions,
-      table: tensors.head.xLastNorm,
-      x: hidden,
-      rows,
-      width: config.width,
-    };
-    addEmbedding(program, picking);
-    addLogits(program, {
+    addChosenLogProbabilities(program, {
       config,
-      x: hidden,
+      hiddenStates: tensors.head.xLastNorm,
       head: namedTensor(this.parameters, "lm_head.weight"),
-      logits,
+      tensors: { positions, picked: hidden, logits, rowIndex, logProbabilities: out },
       rows,
     });
-    const layout = { vocabSize: V, stride, softcap: config.softcap };
-    addLogProbabilities(program, { logits, rowIndex, out, numRows: rows, ...layout });
     const made = { program, positions, logProbabilities: out, scratch: [hidden, logits, rowIndex] };
     this.#heads.set(rows, made);
     return made;
@@ -270,6 +246,31 @@ export class Transformer {
       this.#gpu.write(inputs[name], this.#upload);
     }
     this.#gpu.write(inputs.weight, Float32Array.of(weight));
+  }
+}
+
+/**
+ * Sets all parameters.
+ *
+ * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `parameterShapes`.
+ * @throws {UserError} If a weight is missing, unknown or of another size.
+ */
+export function writeParameters(
+  gpu: Gpu,
+  config: ModelConfig,
+  { parameters, weights }: { parameters: Map<string, Tensor>; weights: Map<string, Float32Array> },
+): void {
+  const shapes = parameterShapes(config);
+  for (const name of weights.keys()) {
+    if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
+  }
+  for (const [name, [rows, columns]] of shapes) {
+    const values = weights.get(name);
+    if (!values) throw wrongWeights(`no weight ${name}`, `one of shape [${rows}, ${columns}]`);
+    if (values.length !== rows * columns) {
+      throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
+    }
+    gpu.write(namedTensor(parameters, name), values);
   }
 }
 

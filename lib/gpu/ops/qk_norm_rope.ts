@@ -34,17 +34,19 @@ const tables = new WeakMap<KernelRegistry, Map<string, Tensor>>();
  * Adds y = rope(norm(x)) to a program.
  *
  * @param args `x`, `y`: (rows, H, D) f32, different buffers; `scale`: (rows, H) f32, written for
- *   {@link addQkNormRopeBackward} if `norm`.
+ *   {@link addQkNormRopeBackward} if `norm`; `rotation`: (T, D) f32 in the place of {@link rotationTable}, read at
+ *   row % T.
  * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8.
  */
 export function addQkNormRope(
   program: Program,
-  args: HeadsShape & { x: Tensor; y: Tensor; scale: Tensor },
+  args: HeadsShape & { x: Tensor; y: Tensor; scale: Tensor; rotation?: Tensor },
 ): void {
-  const { x, y, scale } = args;
+  const { x, y, scale, rotation = rotationTable(program, args) } = args;
   const kernel = "qk_norm_rope_forward";
   requireShape(kernel, args, { x, y }, scale);
-  program.add({ kernel, bindings: { x, rotation: rotationTable(program, args), y, scale }, ...launch(args) });
+  requireLength(kernel, args.sequenceLength * args.headDim, { rotation });
+  program.add({ kernel, bindings: { x, rotation, y, scale }, ...launch(args) });
 }
 
 /**
@@ -89,8 +91,11 @@ function launch({ rows, numHeads, headDim, sequenceLength, norm }: HeadsShape) {
   };
 }
 
-/** The table of a registry's device, (T, D / 8, 2, 4) f32: of 4 pairs of dims the cosines, then the sines. */
-function rotationTable(program: Program, { headDim, sequenceLength }: HeadsShape): Tensor {
+/** The rotations of all positions, (T, D / 8, 2, 4) f32: of 4 pairs of dims the cosines, then the sines. */
+export function rotationTable(
+  program: Program,
+  { headDim, sequenceLength }: Pick<HeadsShape, "headDim" | "sequenceLength">,
+): Tensor {
   const { registry } = program;
   const known = tables.get(registry) ?? new Map<string, Tensor>();
   tables.set(registry, known);

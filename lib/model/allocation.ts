@@ -1,0 +1,72 @@
+/**
+ * GPU memory that is planned before it is allocated: a set of tensors is described once, by a function that makes
+ * them, and is counted, checked against the adapter's limits and allocated by running that function.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
+import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
+
+/** Makes one tensor of a set. */
+export type MakeTensor = (label: string, shape: readonly number[]) => Tensor;
+
+/** Stands for a tensor while sizes are only counted. */
+const UNALLOCATED = {} as Tensor;
+
+/** As `make`, with `prefix` before every label. */
+export function labelled(make: MakeTensor, prefix: string): MakeTensor {
+  return (label, shape) => make(prefix + label, shape);
+}
+
+/** The bytes of all tensors that `build` makes, none of which is allocated. */
+export function plannedSizeBytes(build: (make: MakeTensor) => unknown): number {
+  let sum = 0;
+  build((_label, shape) => {
+    sum += tensorSizeBytes({ shape });
+    return UNALLOCATED;
+  });
+  return sum;
+}
+
+/**
+ * Allocates the tensors that `build` makes, zero-filled.
+ *
+ * @param options `what` they are for and what to do (`remedy`) where they do not fit, for the error.
+ * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
+ */
+export async function allocateTensors<T>(
+  gpu: Gpu,
+  build: (make: MakeTensor) => T,
+  options: { what: string; remedy: string },
+): Promise<T> {
+  const { maxBufferSize, maxStorageBufferBindingSize } = gpu.device.limits;
+  const limitBytes = Math.min(maxBufferSize, maxStorageBufferBindingSize);
+  build((label, shape) => {
+    const sizeBytes = tensorSizeBytes({ shape });
+    if (sizeBytes > limitBytes) {
+      throw tooLarge(`${label} takes ${mib(sizeBytes)}`, `${mib(limitBytes)} a buffer`, options);
+    }
+    return UNALLOCATED;
+  });
+  gpu.device.pushErrorScope("out-of-memory");
+  const tensors = build((label, shape) => gpu.tensor(label, shape));
+  if (await gpu.device.popErrorScope()) {
+    const found = `${options.what} takes ${mib(plannedSizeBytes(build))}`;
+    throw tooLarge(found, "what the GPU has free", options);
+  }
+  return tensors;
+}
+
+/** A number of bytes as `1,234 MiB`, rounded up. */
+export function mib(sizeBytes: number): string {
+  return `${Math.ceil(sizeBytes / 2 ** 20).toLocaleString("en")} MiB`;
+}
+
+function tooLarge(
+  found: string,
+  wanted: string,
+  { what, remedy }: { what: string; remedy: string },
+): UserError {
+  return new UserError(`Cannot allocate ${what}: ${found}, at most ${wanted} was wanted; ${remedy}`);
+}
