@@ -4,6 +4,7 @@
  * @module
  */
 import { flag } from "../lib/cli/flags.ts";
+import { parseArrayTask } from "../lib/files/array_task.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { formatBytes, formatCount } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
@@ -44,14 +45,15 @@ export const probeRowsStage: Stage = defineStage({
     ...splitStageFlags,
   },
   async run(options, context) {
-    const { files, splitOfFile } = listSplitInputs(options.input);
+    const { files, splitOfFile, sourcesOfFile } = listSplitInputs(options.input);
     const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
     const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));
     using progress = new PhaseProgress(context, "rows");
     const result = await buildProbeRows({
       ...options,
+      task: parseArrayTask(options.task),
       inputs: files,
-      splits: splitOfFile ? { splitOfFile } : { plan },
+      splits: splitOfFile ? { splitOfFile, sourcesOfFile } : { plan },
       numShards: [options.shards, numHeldOut, numHeldOut],
       maxRowSizeBytes: Math.floor(options.maxRowSizeMb * 1e6),
       memoryLimitBytes: options.memoryLimitGb * 1e9,
@@ -65,7 +67,7 @@ export const probeRowsStage: Stage = defineStage({
         `${formatCount(records)} records, ${shards} shards, ${formatBytes(bytes)}`;
     });
     const text = describeSplitRun(options.output, result, lines);
-    return { text, json: { stage: "probe-rows", output: options.output, ...result } };
+    return { text, json: { stage: "probe-rows", output: options.output, task: options.task, ...result } };
   },
 });
 

@@ -5,6 +5,7 @@
  */
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { flag } from "../lib/cli/flags.ts";
+import { parseArrayTask } from "../lib/files/array_task.ts";
 import { formatBytes, formatCount } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/files/inputs.ts";
@@ -37,6 +38,7 @@ export const shardStage: Stage = defineStage({
     using progress = new PhaseProgress(context, "rows");
     const result = await shardMeasurements({
       ...options,
+      task: parseArrayTask(options.task),
       inputs: listInputs(options.input, { extensions: [".parquet"], wanted: "a Parquet file" }),
       ratios: parseRatios(options.ratios),
       numShards: [options.trainShards, options.valShards, options.testShards],
@@ -49,7 +51,7 @@ export const shardStage: Stage = defineStage({
         `${shards} shards, ${formatBytes(bytes)}`;
     });
     const text = describeSplitRun(options.output, result, lines);
-    return { text, json: { stage: "shard", output: options.output, ...result } };
+    return { text, json: { stage: "shard", output: options.output, task: options.task, ...result } };
   },
 });
 

@@ -16,6 +16,10 @@ export const splitStageFlags = {
     min: 0,
     max: 1,
   }),
+  task: flag.text("which of how many tasks this is that share the work and the output folder, such as 2/4", {
+    default: "1/1",
+    placeholder: "I/N",
+  }),
   overwrite: flag.boolean("delete another run's files in the output folder"),
   // The runtime and one row group of the input take 0.3 GB already.
   memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),

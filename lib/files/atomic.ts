@@ -132,13 +132,17 @@ export function syncDirectory(path: string): void {
  * Deletes what an interrupted run left under temporary names: files and folders `*.PID.tmp`.
  *
  * @param folder The output folder; it may not exist.
- * @param options `only`: look only at temporaries of this final name.
+ * @param options `only`: look only at temporaries of this final name, or of these names without folders.
  */
-export function removeStaleTemporaries(folder: string, options: { only?: string } = {}): void {
+export function removeStaleTemporaries(
+  folder: string,
+  options: { only?: string | ReadonlySet<string> } = {},
+): void {
+  const only = typeof options.only === "string" ? new Set([basename(options.only)]) : options.only;
   try {
     for (const entry of Deno.readDirSync(folder)) {
       if (!TEMPORARY.test(entry.name)) continue;
-      if (options.only && entry.name.replace(TEMPORARY, "") !== basename(options.only)) continue;
+      if (only && !only.has(entry.name.replace(TEMPORARY, ""))) continue;
       Deno.removeSync(join(folder, entry.name), { recursive: true });
     }
   } catch (error) {

@@ -6,6 +6,8 @@
 import { basename, join } from "@std/path";
 import { explainFileError, FormatError, UserError } from "../errors.ts";
 import { exists, listInputs } from "../files/inputs.ts";
+import { requireFinished } from "../files/task_manifests.ts";
+import { SPLIT_NAMES } from "../preprocess/splits.ts";
 
 /** Kinds of file and folder that can be inspected. */
 export type Kind =
@@ -44,7 +46,8 @@ const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or an
  *
  * @param path A file or folder.
  * @returns One target, or several if a folder holds data of several kinds.
- * @throws {UserError} If it does not exist, or is nothing that is known.
+ * @throws {UserError} If it does not exist, is nothing that is known, or is a folder of splits that a run or a task
+ *   has not finished.
  */
 export function detectTargets(path: string): Target[] {
   let isDirectory: boolean;
@@ -83,6 +86,7 @@ function detectFolder(path: string): Kind | undefined {
 
 /** The data files of a folder, by kind; a folder of one other file is that file. */
 function detectData(path: string): Target[] {
+  if (SPLIT_NAMES.some((split) => exists(join(path, split)))) requireFinished(path);
   const files = listInputs([path], { extensions: [""], wanted: KNOWN }).filter((file) =>
     !TEMPORARY.test(file)
   );

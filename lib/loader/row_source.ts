@@ -4,9 +4,8 @@
  * @module
  */
 import { join } from "@std/path";
-import { UserError } from "../errors.ts";
 import { fingerprint, type InputFingerprint, listInputs } from "../files/inputs.ts";
-import { readManifest } from "../files/manifest.ts";
+import { requireFinished } from "../files/task_manifests.ts";
 import { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
 
@@ -152,11 +151,7 @@ export async function openProbeRows(
   split: string,
   options: { onCorrupt?: "error" | "skip" } = {},
 ): Promise<ArrayRecordRowSource> {
-  if (readManifest(join(folder, "manifest.json"))?.complete === false) {
-    throw new UserError(
-      `Cannot read ${folder}: the run that wrote it did not finish; run \`probe-rows\` again with the same options`,
-    );
-  }
+  requireFinished(folder);
   const path = join(folder, split);
   const files = listInputs([path], { extensions: [".arrayrecord"], wanted: "probe rows" });
   return await openRowFiles({ path, files, onCorrupt: options.onCorrupt ?? "error" });

@@ -8,6 +8,7 @@
  */
 import {
   type AsyncBuffer,
+  type ColumnChunk,
   type ColumnMetaData,
   type FileMetaData,
   parquetMetadataAsync,
@@ -18,6 +19,12 @@ import type { ByteSource, ColumnChunkRange } from "./parquet_column.ts";
 
 const MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"
 const SMALLEST_FILE_BYTES = 12;
+/** Statistics of times as they are stored: a Date has no microseconds. */
+const STORED_TIMES = {
+  timestampFromMilliseconds: (value: bigint) => value,
+  timestampFromMicroseconds: (value: bigint) => value,
+  timestampFromNanoseconds: (value: bigint) => value,
+};
 
 /** One row group: which rows of the file it holds. */
 export interface RowGroupRange {
@@ -65,7 +72,7 @@ export class ParquetFile {
     const file = FileBuffer.open(path);
     try {
       checkMagic(file);
-      const metadata = await parquetMetadataAsync(file, { geoparquet: false });
+      const metadata = await parquetMetadataAsync(file, { geoparquet: false, parsers: STORED_TIMES });
       return new ParquetFile(path, file, metadata);
     } catch (error) {
       file[Symbol.dispose]();
@@ -95,9 +102,7 @@ export class ParquetFile {
    */
   chunk(name: string, { index, numRows }: RowGroupRange): ColumnChunkRange {
     const element = this.#columns.get(name);
-    const found = this.metadata.row_groups[index].columns.find(({ meta_data }) =>
-      meta_data?.path_in_schema.length === 1 && meta_data.path_in_schema[0] === name
-    );
+    const found = this.#columnOf(name, index);
     const metaData = found?.file_path ? undefined : found?.meta_data;
     const range = metaData && chunkBytes(metaData);
     if (!element || !metaData || !range || range.startBytes < 4 || range.endBytes > this.source.byteLength) {
@@ -108,8 +113,22 @@ export class ParquetFile {
     return { name, element, ...range, codec: metaData.codec, numRows };
   }
 
+  /** The least and the greatest value of an integer column of a row group, if the footer says them. */
+  integerRange(name: string, { index }: RowGroupRange): [least: bigint, greatest: bigint] | undefined {
+    const { min_value, max_value } = this.#columnOf(name, index)?.meta_data?.statistics ?? {};
+    const isInteger = (value: unknown) => typeof value === "bigint" || Number.isSafeInteger(value);
+    if (!isInteger(min_value) || !isInteger(max_value)) return undefined;
+    return [BigInt(min_value as bigint), BigInt(max_value as bigint)];
+  }
+
   [Symbol.dispose](): void {
     this.source[Symbol.dispose]();
+  }
+
+  #columnOf(name: string, rowGroup: number): ColumnChunk | undefined {
+    return this.metadata.row_groups[rowGroup].columns.find(({ meta_data }) =>
+      meta_data?.path_in_schema.length === 1 && meta_data.path_in_schema[0] === name
+    );
   }
 }
 

@@ -107,23 +107,48 @@ export async function* readMeasurements(
   }
 }
 
+/** What the footers of Parquet files say. */
+export interface InputSurvey {
+  numRows: number;
+  /** Optional columns that at least one file has. */
+  columns: OptionalColumn[];
+}
+
 /**
- * Counts the rows of Parquet files by their footers alone.
+ * Counts the rows of Parquet files and looks which columns they have, by their footers alone.
  *
  * @throws {FormatError} If a file is no Parquet or its footer is damaged.
  */
-export async function countRows(paths: readonly string[]): Promise<number> {
+export async function surveyInputs(paths: readonly string[]): Promise<InputSurvey> {
   let numRows = 0;
+  const columns = new Set<OptionalColumn>();
   for (const path of paths) {
     using file = await ParquetFile.open(path);
     numRows += file.numRows;
+    for (const { key, name } of OPTIONAL_COLUMNS) if (file.column(name)) columns.add(key);
   }
-  return numRows;
+  return { numRows, columns: [...columns] };
+}
+
+/** As {@link surveyInputs}, the number of rows alone. */
+export async function countRows(paths: readonly string[]): Promise<number> {
+  return (await surveyInputs(paths)).numRows;
+}
+
+/**
+ * The column of times and what its numbers are.
+ *
+ * @throws {FormatError} If there is none.
+ */
+export function timeColumn(file: ParquetFile): { name: string; kind: NumberKind } {
+  const name = needColumn(file, ["event_time"], isTime, "a timestamp or integer epoch seconds");
+  const element = file.column(name);
+  return { name, kind: (element && timeKind(element)) ?? "seconds" };
 }
 
 /** The columns of a file that are read, by their names in the file. */
 interface ColumnPlan {
-  eventTime: string;
+  eventTime: { name: string; kind: NumberKind };
   rtt: string;
   ipVersion: string | undefined;
   optional: { key: OptionalColumn; name: string }[];
@@ -140,7 +165,7 @@ interface RowPieces {
 }
 
 function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
-  const eventTime = needColumn(file, ["event_time"], isTime, "a timestamp or integer epoch seconds");
+  const eventTime = timeColumn(file);
   needColumn(file, ["src_addr"], isText, "a string");
   needColumn(file, ["dst_addr"], isText, "a string");
   const rtt = needColumn(file, ["rtt", "rtt_avg"], isNumber, "a number");
@@ -202,8 +227,7 @@ function openGroup(
   const numbers = (name: string, kind: NumberKind = "number") =>
     new NumberCursor(file.source, file.chunk(name, group), kind);
   const texts = (name: string) => new TextCursor(file.source, file.chunk(name, group), pool);
-  const timeElement = file.column(plan.eventTime);
-  const eventTime = numbers(plan.eventTime, (timeElement && timeKind(timeElement)) ?? "seconds");
+  const eventTime = numbers(plan.eventTime.name, plan.eventTime.kind);
   const [src, dst, rtt] = [texts("src_addr"), texts("dst_addr"), numbers(plan.rtt)];
   const ipVersion = plan.ipVersion ? numbers(plan.ipVersion) : undefined;
   const optional = plan.optional.map(({ key, name }) => ({ key, cursor: numbers(name) }));

@@ -5,12 +5,11 @@
  */
 import { type CodedBatch, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_writer.ts";
-import { RejectLog } from "../measurement/rejects.ts";
+import type { RejectLog } from "../measurement/rejects.ts";
 import { PerText } from "../measurement/text_pool.ts";
 import type { GroupKey } from "./probe_columns.ts";
 import { AddressInterner, ProbeInterner } from "./source_key.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";
-import type { Breather } from "./stage_hooks.ts";
 
 /** Keys remembered between batches, about 100 bytes each. */
 const MAX_KNOWN_KEYS = 500_000;
@@ -64,31 +63,6 @@ export async function* readKeyed(
       yield { ...keyed, groups: addresses, groupId: srcId };
     }
   }
-}
-
-/**
- * The first and last event_time of all usable rows: the first pass of a split by time.
- *
- * @returns µs since 1970, or undefined if there are no rows.
- */
-export async function readTimeRangeUs(
-  paths: readonly string[],
-  options: KeyedReadOptions,
-  breather: Breather,
-): Promise<[firstUs: number, lastUs: number] | undefined> {
-  let range: [number, number] | undefined;
-  const required = requiredColumns(options);
-  const rejects = new RejectLog();
-  for await (const read of readMeasurements(paths, { rejects, columns: required, required })) {
-    const { eventTimeUs, numRows } = rejectNulls(read, required, rejects);
-    for (let row = 0; row < numRows; row++) {
-      range ??= [eventTimeUs[row], eventTimeUs[row]];
-      if (eventTimeUs[row] < range[0]) range[0] = eventTimeUs[row];
-      if (eventTimeUs[row] > range[1]) range[1] = eventTimeUs[row];
-    }
-    await breather.breathe();
-  }
-  return range;
 }
 
 function requiredColumns({ groupBy, splitMode }: KeyedReadOptions): OptionalColumn[] {

@@ -8,8 +8,9 @@
  *
  * @module
  */
-import { join } from "@std/path";
+import { basename, join } from "@std/path";
 import { explainFileError, UserError } from "../errors.ts";
+import { type ArrayTask, ONLY_TASK, taskSuffix } from "../files/array_task.ts";
 import { removeStaleTemporaries, writeJsonAtomic } from "../files/atomic.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import {
@@ -20,10 +21,9 @@ import {
   openOutputFolder,
   writeManifest,
 } from "../files/manifest.ts";
+import { manifestName, openTaskFolder, refuseOtherDivision } from "../files/task_manifests.ts";
 import type { SpillIndex } from "./spill.ts";
 
-const MANIFEST = "manifest.json";
-const SPILL = "spill";
 /** Rewriting the manifest after each shard may take at most this share of the time, whatever its size. */
 const MANIFEST_TIME_SHARE = 0.05;
 
@@ -46,13 +46,27 @@ export interface OutputRunStart {
   options: Record<string, unknown>;
   /** Whether another run's files are deleted instead of refused. */
   overwrite: boolean;
+  /** Which of several runs that write to the folder this is; the only one by default. */
+  task?: ArrayTask;
+  /** The outputs of a task among several: other tasks may be writing everything else. */
+  outputNames?: readonly string[];
 }
 
 /** The state of one run's output folder. */
 export class OutputRun {
   #nextWriteMs = 0;
+  readonly #task: ArrayTask;
+  readonly #manifestName: string;
+  readonly #spill: string;
+  /** Where the task lists rejected rows. */
+  readonly rejectsName: string;
 
-  private constructor(readonly folder: string, readonly manifest: Manifest) {}
+  private constructor(readonly folder: string, readonly manifest: Manifest, task: ArrayTask) {
+    this.#task = task;
+    this.#manifestName = manifestName(task);
+    this.#spill = `spill${taskSuffix(task)}`;
+    this.rejectsName = `rejects${taskSuffix(task)}.jsonl`;
+  }
 
   /**
    * Opens the folder: fresh, or with what an earlier run of the same work left.
@@ -65,11 +79,15 @@ export class OutputRun {
       inputs: start.inputs.map((path) => fingerprint(path)),
       options: start.options,
     });
+    const { task = ONLY_TASK, overwrite, outputNames = [] } = start;
     makeFolder(folder);
-    removeStaleTemporaries(folder, { only: MANIFEST });
-    const earlier = openOutputFolder(folder, manifest, { overwrite: start.overwrite });
-    const run = new OutputRun(folder, earlier ?? manifest);
-    if (earlier) run.#dropMissing();
+    removeStaleTemporaries(folder, { only: manifestName(task) });
+    if (task.count === 1) refuseOtherDivision(folder, task);
+    const earlier = task.count === 1
+      ? openOutputFolder(folder, manifest, { overwrite })
+      : openTaskFolder(folder, manifest, { task, overwrite });
+    const run = new OutputRun(folder, earlier ?? manifest, task);
+    if (earlier) run.#dropMissing(outputNames);
     return run;
   }
 
@@ -80,12 +98,12 @@ export class OutputRun {
 
   /** The path of a thread's spill file. */
   spillPath(thread: number): string {
-    return join(this.folder, SPILL, thread === 0 ? "rows.bin" : `rows-${thread}.bin`);
+    return join(this.folder, this.#spill, thread === 0 ? "rows.bin" : `rows-${thread}.bin`);
   }
 
   /** The path for a thread's sorted runs of a partition larger than memory. */
   runsPath(thread: number): string {
-    return join(this.folder, SPILL, `runs-${thread}.bin`);
+    return join(this.folder, this.#spill, `runs-${thread}.bin`);
   }
 
   /** What is recorded of an output, if it is finished. */
@@ -95,7 +113,7 @@ export class OutputRun {
 
   /** The spill files of an earlier run of the same work, if they are whole. */
   earlierSpill(): SpillState | undefined {
-    const path = join(this.folder, SPILL, "index.json");
+    const path = join(this.folder, this.#spill, "index.json");
     if (!exists(path)) return undefined;
     try {
       const state: SpillState = JSON.parse(Deno.readTextFileSync(path));
@@ -112,7 +130,7 @@ export class OutputRun {
   /** Makes the spill folder anew. */
   beginSpill(): void {
     this.removeSpill();
-    makeFolder(join(this.folder, SPILL));
+    makeFolder(join(this.folder, this.#spill));
   }
 
   /** Records that all rows are divided: from now on a rerun does not read the input again. */
@@ -123,19 +141,19 @@ export class OutputRun {
     this.manifest.counts = found.counts;
     this.manifest.rejected = found.rejected;
     this.#write();
-    writeJsonAtomic(join(this.folder, SPILL, "index.json"), state);
+    writeJsonAtomic(join(this.folder, this.#spill, "index.json"), state);
   }
 
   /** Empties the folder if the run failed before there was anything worth keeping. */
   discardIfUseless(): void {
     if (this.manifest.outputs.length > 0 || this.earlierSpill()) return;
     this.removeSpill();
-    Deno.removeSync(join(this.folder, MANIFEST));
+    Deno.removeSync(join(this.folder, this.#manifestName));
   }
 
   /** Deletes the spill folder, its index first. */
   removeSpill(): void {
-    for (const name of [join(SPILL, "index.json"), SPILL]) {
+    for (const name of [join(this.#spill, "index.json"), this.#spill]) {
       const path = join(this.folder, name);
       if (exists(path)) Deno.removeSync(path, { recursive: true });
     }
@@ -167,7 +185,10 @@ export class OutputRun {
       if (now.sizeBytes === sizeBytes && now.mtimeMs === mtimeMs) continue;
       throw new UserError(
         `Cannot use ${path}: it changed while it was read (${sizeBytes} bytes at the start, ${now.sizeBytes} now), ` +
-          `an unchanging file was wanted; run again with --overwrite when it is complete`,
+          `an unchanging file was wanted; when it is complete, ` +
+          (this.#task.count === 1
+            ? "run again with --overwrite"
+            : "delete the output and run all tasks again"),
       );
     }
   }
@@ -191,11 +212,11 @@ export class OutputRun {
   #write(): void {
     const { stage, version, inputs, options, counts, rejected, outputs, complete } = this.manifest;
     const manifest = { stage, version, inputs, options, counts, rejected, outputs, complete };
-    writeManifest(join(this.folder, MANIFEST), manifest);
+    writeManifest(join(this.folder, this.#manifestName), manifest);
   }
 
   /** Forgets recorded outputs that are no longer there, and what was left under temporary names. */
-  #dropMissing(): void {
+  #dropMissing(outputNames: readonly string[]): void {
     const isThere = ({ path, sizeBytes }: ManifestOutput) => {
       const full = join(this.folder, path);
       return exists(full) && Deno.statSync(full).size === sizeBytes;
@@ -205,10 +226,12 @@ export class OutputRun {
       this.manifest.outputs = kept;
       this.manifest.complete = false;
     }
+    const own = new Set([this.rejectsName, ...outputNames.map((name) => basename(name))]);
+    const which = this.#task.count === 1 ? {} : { only: own };
     for (const entry of Deno.readDirSync(this.folder)) {
-      if (entry.isDirectory) removeStaleTemporaries(join(this.folder, entry.name));
+      if (entry.isDirectory) removeStaleTemporaries(join(this.folder, entry.name), which);
     }
-    removeStaleTemporaries(this.folder);
+    removeStaleTemporaries(this.folder, which);
   }
 }
 

@@ -4,28 +4,43 @@
  *
  * @module
  */
+import type { ArrayTask } from "../files/array_task.ts";
 import type { OptionalColumn } from "../measurement/parquet_writer.ts";
 import { RejectLog, type RejectSnapshot } from "../measurement/rejects.ts";
 import { type KeyedReadOptions, readKeyed } from "./keyed_reader.ts";
 import type { GroupKey } from "./probe_columns.ts";
-import { ShardLayout } from "./shard_layout.ts";
+import { type HashRange, ShardLayout, type ShardRange } from "./shard_layout.ts";
 import { type ColumnData, makeColumn, type SpillColumn, type SpillIndex, SpillWriter } from "./spill.ts";
 import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName, type SplitPlan } from "./splits.ts";
 import { Breather, type StageHooks } from "./stage_hooks.ts";
 
+/** The sources of a file: those whose hash with this seed, made of this key, lies in the range. */
+export interface FileSources extends HashRange {
+  groupBy: string;
+  seed: number;
+}
+
 /** Where the split of a row comes from: a plan, or the folder of its file. */
 export type SplitSource =
   | { plan: Omit<SplitPlan, "timeRangeUs"> }
-  | { splitOfFile: ReadonlyMap<string, SplitName> };
+  | {
+    splitOfFile: ReadonlyMap<string, SplitName>;
+    /** What is known of the files' sources, so that a task reads only files that it needs. */
+    sourcesOfFile?: ReadonlyMap<string, FileSources> | undefined;
+  };
 
 /** What is read, and where its rows go. */
 export interface PartitionTask {
   inputs: readonly string[];
+  /** Which share of their rows. */
+  rowShare: ArrayTask;
   splits: SplitSource;
   groupBy: GroupKey;
   /** Of the hash that places sources, u32. */
   seed: number;
   numShards: readonly number[];
+  /** Rows of other shards are left out. */
+  ownShards: ShardRange;
   /** The spill file's columns. */
   schema: readonly SpillColumn[];
   /** Optional columns to read where a file has them. */
@@ -55,8 +70,6 @@ export interface ShareResult {
   index: SpillIndex;
   /** Rows by split. */
   rows: Record<SplitName, number>;
-  /** Optional columns that were found. */
-  columns: OptionalColumn[];
   numRowsRead: number;
   rejects: RejectSnapshot;
 }
@@ -82,13 +95,12 @@ export async function partitionShare(
   const breather = new Breather(hooks);
   const rejects = new RejectLog();
   const splitOf = makeSplitter(task, share.timeRangeUs);
-  const layout = new ShardLayout(task.numShards, share.subdivisions);
+  const layout = new ShardLayout(task.numShards, share.subdivisions, task.ownShards);
   using spill = SpillWriter.create(share.spillPath, task.schema, {
     numPartitions: layout.numPartitions,
     bufferBytes: share.bufferBytes,
   });
   const rows: Record<SplitName, number> = { train: 0, val: 0, test: 0 };
-  const found = new Set<OptionalColumn>();
   let numRowsRead = 0;
   const read = { ...readOptionsOf(task, rejects), rowRange: share.rowRange };
   for await (const keyed of readKeyed(task.inputs, read)) {
@@ -96,10 +108,10 @@ export async function partitionShare(
     const split = splitOf(keyed, batch.path);
     const partitionOf = new Uint32Array(batch.numRows);
     for (let row = 0; row < batch.numRows; row++) {
-      partitionOf[row] = layout.partitionOf(split[row], groups.hashes[4 * groupId[row]]);
-      rows[SPLIT_NAMES[split[row]]]++;
+      const partition = layout.partitionOf(split[row], groups.hashes[4 * groupId[row]]);
+      partitionOf[row] = partition;
+      if (partition < layout.numPartitions) rows[SPLIT_NAMES[split[row]]]++;
     }
-    for (const column of task.columns) if (batch[column]) found.add(column);
     const columns = task.schema.map((column) => makeColumn(column, batch.numRows));
     task.fill(keyed, columns);
     spill.append({ numRows: batch.numRows, columns }, partitionOf);
@@ -107,7 +119,7 @@ export async function partitionShare(
     hooks.onProgress?.("reading", numRowsRead, share.rowRange[1] - share.rowRange[0]);
     await breather.breathe();
   }
-  return { index: spill.finish(), rows, columns: [...found], numRowsRead, rejects: rejects.snapshot() };
+  return { index: spill.finish(), rows, numRowsRead, rejects: rejects.snapshot() };
 }
 
 function makeSplitter(

@@ -5,10 +5,12 @@
  * @module
  */
 import { join } from "@std/path";
+import type { InputSurvey } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
-import { readTimeRangeUs } from "./keyed_reader.ts";
+import { readTimeRangeUs } from "../measurement/time_range.ts";
+import { shareOf } from "../files/array_task.ts";
 import type { OutputRun, SpillState } from "./output_run.ts";
-import { partitionShare, type PartitionTask, readOptionsOf } from "./partition_share.ts";
+import { partitionShare, type PartitionTask } from "./partition_share.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 import { Breather, type StageHooks } from "./stage_hooks.ts";
 import type { StageThreads } from "./stage_threads.ts";
@@ -17,23 +19,24 @@ import type { StageThreads } from "./stage_threads.ts";
 const SPILL_BUFFER_SHARE = 1 / 8;
 
 /**
- * Divides all rows over the spill files of the run.
+ * Divides the task's rows over the spill files of the run.
  *
  * @param task What to divide, and how.
  * @param run The output folder; gets `rejects.jsonl`, the counts and the spill files.
- * @param options `numRows`: rows of the inputs; `threads`: who helps.
+ * @param options `survey`: of the inputs; `threads`: who helps.
  * @throws {UserError} If the input cannot be used, too many rows are rejected, or the disk is full.
  */
 export async function partitionRows(
   task: PartitionTask,
   run: OutputRun,
-  { numRows, threads, hooks }: { numRows: number; threads: StageThreads; hooks: StageHooks },
+  { survey, threads, hooks }: { survey: InputSurvey; threads: StageThreads; hooks: StageHooks },
 ): Promise<SpillState> {
   run.beginSpill();
   const timeRangeUs = await timeRangeOf(task, hooks);
-  const subdivisions = task.subdivisions(numRows);
+  const [first, end] = shareOf(task.rowShare, survey.numRows);
+  const subdivisions = task.subdivisions(end - first);
   const numShares = threads.numThreads;
-  const boundary = (i: number) => Math.floor(numRows * i / numShares);
+  const boundary = (i: number) => first + Math.floor((end - first) * i / numShares);
   const shares = Array.from({ length: numShares }, (_, i) => ({
     rowRange: [boundary(i), boundary(i + 1)] as const,
     spillPath: run.spillPath(i),
@@ -45,15 +48,15 @@ export async function partitionRows(
     own: (own) => partitionShare(task, shares[0], own),
     requests: shares.slice(1).map((share) => ({ kind: "partition", share })),
     phase: "reading",
-    total: numRows,
+    total: end - first,
   }, hooks);
   const rejects = new RejectLog();
   for (const result of results) rejects.merge(result.rejects);
   const numRowsRead = results.reduce((sum, result) => sum + result.numRowsRead, 0);
-  if (rejects.write(join(run.folder, "rejects.jsonl"))) await run.record("rejects.jsonl");
+  if (rejects.write(join(run.folder, run.rejectsName))) await run.record(run.rejectsName);
   rejects.check(numRowsRead, task.maxRejectRatio);
   run.checkInputs();
-  const columns = [...new Set(results.flatMap((result) => result.columns))].sort();
+  const columns = task.columns.filter((column) => survey.columns.includes(column)).sort();
   const state = { indexes: results.map(({ index }) => index), subdivisions, columns };
   const rows = Object.fromEntries(
     SPLIT_NAMES.map((split) => [split, results.reduce((sum, result) => sum + result.rows[split], 0)]),
@@ -65,5 +68,6 @@ export async function partitionRows(
 
 async function timeRangeOf(task: PartitionTask, hooks: StageHooks): Promise<[number, number] | undefined> {
   if (!("plan" in task.splits) || task.splits.plan.mode !== "time") return undefined;
-  return await readTimeRangeUs(task.inputs, readOptionsOf(task, new RejectLog()), new Breather(hooks));
+  const breather = new Breather(hooks);
+  return await readTimeRangeUs(task.inputs, () => breather.breathe());
 }

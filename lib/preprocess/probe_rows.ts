@@ -6,15 +6,19 @@
  * hash; rows of equal time in the order of the input. Neither the memory limit nor the number of partitions shows
  * in the output.
  *
+ * Several tasks may divide the work: each makes a run of consecutive shards and reads of a folder that `shard` wrote
+ * only files that can hold rows of these.
+ *
  * @module
  */
 import { UsageError } from "../errors.ts";
+import { type ArrayTask, ONLY_TASK, shareOf } from "../files/array_task.ts";
 import { ArrayRecordWriter } from "../records/array_record_writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../records/probe_row.ts";
 import { fillWords, type SplitSource } from "./partition_share.ts";
 import { type GroupKey, probeSchema } from "./probe_columns.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "./row_cutter.ts";
-import { recordShardName } from "./shard_layout.ts";
+import { overlaps, recordShardName, type Shard, shardsWithin } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
 import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "./sorted_rows.ts";
@@ -59,6 +63,8 @@ export interface ProbeRowsOptions {
   overwrite: boolean;
   /** Threads at most (default 1); the output does not depend on it. */
   workers?: number;
+  /** Which share of the output's shards is made; all of them by default. */
+  task?: ArrayTask;
 }
 
 /**
@@ -78,7 +84,11 @@ export async function buildProbeRows(
 /** What the stage does, for whichever thread does it. */
 export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
   const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, output, overwrite } = options;
-  const workers = options.workers ?? 1;
+  const { workers = 1, task: arrayTask = ONLY_TASK } = options;
+  const numAllShards = numShards[0] + numShards[1] + numShards[2];
+  const ownShards = shareOf(arrayTask, numAllShards);
+  const own = shardsWithin(numShards, ownShards);
+  const inputs = inputsOf(own, options);
   const sortMemoryBytes = options.memoryLimitBytes * SORT_MEMORY_SHARE / workers;
   const schema = probeSchema(groupBy);
   const rowsPerPartition = PARTITION_FILL * rowsWithin(sortMemoryBytes, rowBytes(schema));
@@ -88,6 +98,8 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
   let sorter: PartitionSorter | undefined;
   return {
     stage: "probe-rows",
+    arrayTask,
+    inputs: options.inputs,
     output,
     overwrite,
     workers,
@@ -95,24 +107,26 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
     identity: { ...identity, groupBy, numShards, maxRowSizeBytes, compression, seed },
     task: {
       ...options,
+      inputs,
+      rowShare: ONLY_TASK,
+      ownShards,
       schema,
       columns: [],
       fill,
       subdivisions: (numRows) => {
-        const rowsPerShard = numRows / numShards[0];
-        const numAllShards = numShards[0] + numShards[1] + numShards[2];
+        const rowsPerShard = numRows / (inputs.length < options.inputs.length ? own.length : numShards[0]);
         const needed = Math.min(
           Math.ceil(rowsPerShard / rowsPerPartition),
-          Math.floor(MAX_PARTITIONS / numAllShards),
+          Math.floor(MAX_PARTITIONS / own.length),
         );
         const fast = Math.min(
           Math.ceil(rowsPerShard / CACHED_ROWS),
-          Math.floor(MAX_CACHED_PARTITIONS / numAllShards),
+          Math.floor(MAX_CACHED_PARTITIONS / own.length),
         );
         return Math.max(1, needed, fast);
       },
     },
-    shardName: (split, shard) => recordShardName(split, shard, numShards[SPLIT_NAMES.indexOf(split)]),
+    shardName: (shard) => recordShardName(shard, numShards[SPLIT_NAMES.indexOf(shard.split)]),
     writeShard: (job) => {
       // One for all shards, because its arrays are large.
       sorter ??= new PartitionSorter(job.spill, {
@@ -123,6 +137,21 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
       return writeShard(job, options, sorter);
     },
   };
+}
+
+/** The files that can hold rows of the shards: all but those of which it is known that they hold none. */
+function inputsOf(own: readonly Shard[], options: ProbeRowsOptions): string[] {
+  const { inputs, splits, numShards, groupBy, seed } = options;
+  if ("plan" in splits) return [...inputs];
+  const { splitOfFile, sourcesOfFile } = splits;
+  return inputs.filter((path) => {
+    const sources = sourcesOfFile?.get(path);
+    if (!sources || sources.groupBy !== groupBy || sources.seed !== seed) return true;
+    return own.some(({ split, shard }) =>
+      split === splitOfFile.get(path) &&
+      overlaps(sources, { shard, numShards: numShards[SPLIT_NAMES.indexOf(split)] })
+    );
+  });
 }
 
 function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): void {

@@ -5,8 +5,12 @@
  * from its partition: one Parquet writer at a time, whatever the number of shards. Rows keep the order of the
  * input. Addresses are written as RFC 5952 does, so that a source has one spelling.
  *
+ * Several tasks may divide the work: each reads a run of consecutive row groups and writes its part of every
+ * shard. The names of a shard's parts sort in the order of the input.
+ *
  * @module
  */
+import { type ArrayTask, ONLY_TASK } from "../files/array_task.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { KeyTable } from "./key_table.ts";
@@ -52,6 +56,8 @@ export interface ShardOptions {
   overwrite: boolean;
   /** Threads at most (default 1); the output does not depend on it. */
   workers?: number;
+  /** Which share of the input is read and makes a part of each shard; all of it by default. */
+  task?: ArrayTask;
 }
 
 /**
@@ -69,8 +75,11 @@ export async function shardMeasurements(
 
 /** What the stage does, for whichever thread does it. */
 export function shardStage(options: ShardOptions): ShardedStage {
-  const { splitBy, ratios, groupBy, numShards, seed, output, overwrite } = options;
+  const { splitBy, ratios, groupBy, numShards, seed, inputs, output, overwrite } = options;
+  const arrayTask = options.task ?? ONLY_TASK;
   return {
+    arrayTask,
+    inputs,
     workers: options.workers ?? 1,
     options,
     stage: "shard",
@@ -79,13 +88,15 @@ export function shardStage(options: ShardOptions): ShardedStage {
     identity: { splitBy, ratios, groupBy, numShards, seed },
     task: {
       ...options,
+      rowShare: arrayTask,
+      ownShards: [0, numShards[0] + numShards[1] + numShards[2]],
       splits: { plan: { mode: splitBy, ratios, seed } },
       schema: SCHEMA,
       columns: OPTIONAL_COLUMNS.map(({ key }) => key),
       fill,
       subdivisions: () => 1,
     },
-    shardName: parquetShardName,
+    shardName: (shard) => parquetShardName(shard, arrayTask),
     writeShard: (job) => writeShard(job, groupBy),
   };
 }

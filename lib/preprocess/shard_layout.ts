@@ -6,34 +6,42 @@
  *
  * @module
  */
+import { type ArrayTask, taskSuffix } from "../files/array_task.ts";
 import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 
 const TWO_32 = 2 ** 32;
 
-/** Ranges of the hash: splits, their shards, and partitions within a shard. */
+/** Which shards a run makes: those of train, then of val, then of test are counted through. */
+export type ShardRange = readonly [first: number, end: number];
+
+/** A shard and its place among those of its split. */
+export interface Shard {
+  split: SplitName;
+  shard: number;
+}
+
+/** Ranges of the hash: splits, their shards, and partitions within a shard; a run may make some of the shards. */
 export class ShardLayout {
-  /** Shards of train, val and test. */
-  readonly numShards: readonly number[];
-  /** Partitions of a shard. */
-  readonly subdivisions: number;
+  /** Partitions of the run's shards. */
+  readonly numPartitions: number;
   readonly #firstPartition: number[];
 
   /**
    * @param numShards Shards of train, val and test.
    * @param subdivisions Partitions of a shard.
+   * @param own Which of the shards the run makes.
    */
-  constructor(numShards: readonly number[], subdivisions: number) {
-    this.numShards = numShards;
-    this.subdivisions = subdivisions;
-    this.#firstPartition = [0];
+  constructor(
+    readonly numShards: readonly number[],
+    readonly subdivisions: number,
+    readonly own: ShardRange,
+  ) {
+    const [first, end] = own;
+    this.numPartitions = (end - first) * subdivisions;
+    this.#firstPartition = [-first * subdivisions];
     for (const shards of numShards) {
       this.#firstPartition.push((this.#firstPartition.at(-1) ?? 0) + shards * subdivisions);
     }
-  }
-
-  /** Number of partitions in all. */
-  get numPartitions(): number {
-    return this.#firstPartition[SPLIT_NAMES.length];
   }
 
   /**
@@ -41,30 +49,57 @@ export class ShardLayout {
    *
    * @param split Index into {@link SPLIT_NAMES}.
    * @param hash The first word of its hash, u32.
+   * @returns 0..numPartitions - 1, or numPartitions if its shard is none of the run's.
    */
   partitionOf(split: number, hash: number): number {
     const count = this.#firstPartition[split + 1] - this.#firstPartition[split];
-    return this.#firstPartition[split] + Math.floor(hash * count / TWO_32);
+    const partition = this.#firstPartition[split] + Math.floor(hash * count / TWO_32);
+    return partition >= 0 && partition < this.numPartitions ? partition : this.numPartitions;
   }
 
-  /** The shards in order, each with its partitions in order. */
-  *shards(): Generator<{ split: SplitName; shard: number; partitions: number[] }> {
-    for (const [s, split] of SPLIT_NAMES.entries()) {
-      for (let shard = 0; shard < this.numShards[s]; shard++) {
-        const first = this.#firstPartition[s] + shard * this.subdivisions;
-        yield { split, shard, partitions: Array.from({ length: this.subdivisions }, (_, i) => first + i) };
-      }
-    }
+  /** The run's shards in order, each with its partitions in order. */
+  shards(): (Shard & { partitions: number[] })[] {
+    return shardsWithin(this.numShards, this.own).map((shard, i) => ({
+      ...shard,
+      partitions: Array.from({ length: this.subdivisions }, (_, p) => i * this.subdivisions + p),
+    }));
   }
 }
 
-/** `train/shard-00000.parquet`: a shard of measurements. */
-export function parquetShardName(split: SplitName, shard: number): string {
-  return `${split}/shard-${padded(shard)}.parquet`;
+/** The shards of a range. */
+export function shardsWithin(numShards: readonly number[], [first, end]: ShardRange): Shard[] {
+  const all = SPLIT_NAMES.flatMap((split, s) =>
+    Array.from({ length: numShards[s] }, (_, shard) => ({ split, shard }))
+  );
+  return all.slice(first, end);
+}
+
+/** A part of all values of a source's hash: the `shard`-th of `numShards` equal ones. */
+export interface HashRange {
+  shard: number;
+  numShards: number;
+}
+
+/** Whether some hash lies in both ranges. */
+export function overlaps(a: HashRange, b: HashRange): boolean {
+  return a.shard * b.numShards < (b.shard + 1) * a.numShards &&
+    b.shard * a.numShards < (a.shard + 1) * b.numShards;
+}
+
+/** `train/shard-00000.parquet`: a shard of measurements, or a task's part of it (`…-part-00002-of-00004.parquet`). */
+export function parquetShardName({ split, shard }: Shard, task: ArrayTask): string {
+  const part = task.count === 1 ? "" : `-part${taskSuffix(task)}`;
+  return `${split}/shard-${padded(shard)}${part}.parquet`;
+}
+
+/** The number of the shard in a name of {@link parquetShardName}, or undefined if it is no such name. */
+export function shardOfParquetName(path: string): number | undefined {
+  const match = /(?:^|[\\/])shard-(\d{5})(?:-part-\d{5}-of-\d{5})?\.parquet$/.exec(path);
+  return match ? Number(match[1]) : undefined;
 }
 
 /** `train/train-00000-of-00016.arrayrecord`: a shard of probe rows. */
-export function recordShardName(split: SplitName, shard: number, numShards: number): string {
+export function recordShardName({ split, shard }: Shard, numShards: number): string {
   return `${split}/${split}-${padded(shard)}-of-${padded(numShards)}.arrayrecord`;
 }
 

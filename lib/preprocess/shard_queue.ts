@@ -7,8 +7,8 @@
 import { join } from "@std/path";
 import { describeOutput, type ManifestOutput } from "../files/manifest.ts";
 import { JoinedSpill, type SpillPart } from "./joined_spill.ts";
+import type { Shard } from "./shard_layout.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
-import type { SplitName } from "./splits.ts";
 import { Breather, type StageHooks } from "./stage_hooks.ts";
 
 /** The shards that are not finished: plain data, the same for all threads. */
@@ -18,7 +18,7 @@ export interface ShardQueue {
   spill: SpillPart[];
   /** Optional columns that the input had. */
   columns: string[];
-  shards: { split: SplitName; shard: number; partitions: number[] }[];
+  shards: (Shard & { partitions: number[] })[];
   /** One i32: the number of shards that were taken. */
   numTaken: SharedArrayBuffer;
 }
@@ -48,8 +48,8 @@ export async function writeFromQueue(
   const taken = new Int32Array(queue.numTaken);
   let numRowsDone = 0;
   for (let at; (at = Atomics.add(taken, 0, 1)) < queue.shards.length;) {
-    const { split, shard, partitions } = queue.shards[at];
-    const name = definition.shardName(split, shard);
+    const { partitions, ...shard } = queue.shards[at];
+    const name = definition.shardName(shard);
     const path = join(queue.folder, name);
     const job = { spill, columns: queue.columns, partitions, path, breather, runsPath };
     const counts = await definition.writeShard(job);

@@ -4,12 +4,13 @@
  *
  * @module
  */
+import { shareOf } from "../files/array_task.ts";
 import type { ManifestOutput } from "../files/manifest.ts";
-import { countRows } from "../measurement/parquet_reader.ts";
+import { surveyInputs } from "../measurement/parquet_reader.ts";
 import { OutputRun } from "./output_run.ts";
 import { partitionRows } from "./partitioner.ts";
 import { PeakMemory } from "./peak_memory.ts";
-import { ShardLayout } from "./shard_layout.ts";
+import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
 import { type ShardQueue, writeFromQueue } from "./shard_queue.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { SPLIT_NAMES, type SplitName } from "./splits.ts";
@@ -39,8 +40,18 @@ export interface StageSummary {
 export async function runShardedStage(definition: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
-  const { task, stage, identity, overwrite } = definition;
-  const run = OutputRun.open(definition.output, { stage, inputs: task.inputs, options: identity, overwrite });
+  const { task, stage, inputs, identity, overwrite, arrayTask } = definition;
+  const outputNames = shardsWithin(task.numShards, task.ownShards).map((shard) =>
+    definition.shardName(shard)
+  );
+  const run = OutputRun.open(definition.output, {
+    stage,
+    inputs,
+    options: identity,
+    overwrite,
+    task: arrayTask,
+    outputNames,
+  });
   const wasComplete = run.isComplete;
   if (!wasComplete) {
     const watched: StageHooks = {
@@ -59,7 +70,7 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
     run.finish(sumBySplit(run));
   }
   const seconds = (performance.now() - startMs) / 1000;
-  const inputRows = Number(run.manifest.counts.inputRows);
+  const inputRows = Number(run.manifest.counts.inputRows ?? 0);
   return {
     splits: sumBySplit(run),
     rejected: run.manifest.rejected,
@@ -73,19 +84,19 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
 
 async function writeShards(definition: ShardedStage, run: OutputRun, hooks: StageHooks): Promise<void> {
   const { task, shardName, stage, options, workers } = definition;
-  const isFinished = ({ split, shard }: { split: SplitName; shard: number }) =>
-    run.finished(shardName(split, shard)) !== undefined;
-  if (new ShardLayout(task.numShards, 1).shards().every(isFinished)) return;
-  const numRows = await countRows(task.inputs);
-  const numThreads = Math.max(1, Math.min(workers, Math.floor(numRows / MIN_ROWS_PER_THREAD)));
+  const isFinished = (shard: Shard) => run.finished(shardName(shard)) !== undefined;
+  if (shardsWithin(task.numShards, task.ownShards).every(isFinished)) return;
+  const survey = await surveyInputs(task.inputs);
+  const [first, end] = shareOf(task.rowShare, survey.numRows);
+  const numThreads = Math.max(1, Math.min(workers, Math.floor((end - first) / MIN_ROWS_PER_THREAD)));
   using threads = new StageThreads(numThreads, { stage, options });
-  const state = run.earlierSpill() ?? await partitionRows(task, run, { numRows, threads, hooks });
-  const layout = new ShardLayout(task.numShards, state.subdivisions);
+  const state = run.earlierSpill() ?? await partitionRows(task, run, { survey, threads, hooks });
+  const layout = new ShardLayout(task.numShards, state.subdivisions, task.ownShards);
   const queue: ShardQueue = {
     folder: run.folder,
     spill: state.indexes.map((index, i) => ({ path: run.spillPath(i), index })),
     columns: state.columns,
-    shards: [...layout.shards()].filter((shard) => !isFinished(shard)),
+    shards: layout.shards().filter((shard) => !isFinished(shard)),
     numTaken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
   };
   const onShard = (output: ManifestOutput) => run.add(output);

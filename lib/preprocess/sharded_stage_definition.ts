@@ -3,9 +3,10 @@
  *
  * @module
  */
+import type { ArrayTask } from "../files/array_task.ts";
 import type { PartitionTask } from "./partition_share.ts";
+import type { Shard } from "./shard_layout.ts";
 import type { SpilledRows } from "./spill.ts";
-import type { SplitName } from "./splits.ts";
 import type { Breather } from "./stage_hooks.ts";
 
 /** Where a shard's rows are and where the shard goes. */
@@ -25,6 +26,10 @@ export interface ShardJob {
 /** A stage that writes one file per shard. */
 export interface ShardedStage {
   stage: "shard" | "probe-rows";
+  /** Which of several runs that write to the output folder this is. */
+  arrayTask: ArrayTask;
+  /** All input files, the same for all tasks; `task.inputs` are those that this one reads. */
+  inputs: readonly string[];
   output: string;
   overwrite: boolean;
   /** The options that decide the output's bytes. */
@@ -35,7 +40,7 @@ export interface ShardedStage {
   /** What another thread makes the same definition from: plain data. */
   options: unknown;
   /** The shard's file within the output folder. */
-  shardName(split: SplitName, shard: number): string;
+  shardName(shard: Shard): string;
   /** Writes a shard's file and returns its counts. */
   writeShard(job: ShardJob): Promise<Record<string, number>>;
 }

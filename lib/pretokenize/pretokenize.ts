@@ -7,8 +7,6 @@
  * @module
  */
 import { join } from "@std/path";
-import { UserError } from "../errors.ts";
-import { readManifest } from "../files/manifest.ts";
 import { openRowFiles } from "../loader/row_source.ts";
 import { countRows } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
@@ -101,7 +99,6 @@ export async function pretokenize(
   const startMs = performance.now();
   using memory = new PeakMemory();
   const inputs = listSplitInputs(options.inputs, options.vocabulary === "v2" ? PROBE_ROWS : undefined);
-  if (options.vocabulary === "v2") checkComplete(options.inputs);
   const run = OutputRun.open(options.output, {
     stage: "pretokenize",
     inputs: inputs.files,
@@ -147,16 +144,6 @@ function identityOf(options: V1Options | V2Options): Record<string, unknown> {
   }
   const { rttEncoding, rttClip } = options;
   return { vocabulary, sequencesPerFile, rttEncoding, ...(rttEncoding === "clipped" ? { rttClip } : {}) };
-}
-
-/** Refuses probe rows that are still being written. */
-function checkComplete(folders: readonly string[]): void {
-  for (const folder of folders) {
-    if (readManifest(join(folder, "manifest.json"))?.complete !== false) continue;
-    throw new UserError(
-      `Cannot read ${folder}: the run that wrote it did not finish; run \`probe-rows\` again with the same options`,
-    );
-  }
 }
 
 /** The work of one run: its input, its output, and whom to tell. */

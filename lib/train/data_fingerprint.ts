@@ -4,22 +4,21 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { join, relative } from "@std/path";
+import { relative } from "@std/path";
 import { fingerprint, listInputs } from "../files/inputs.ts";
-import { exists } from "../files/inputs.ts";
-import { readManifest } from "../files/manifest.ts";
+import { readManifests } from "../files/task_manifests.ts";
 
 /**
  * Fingerprints the probe rows of a folder: names and sizes of its files, and their checksums where the folder's
- * manifest has them. Times of change do not count, so a copied folder is the same data.
+ * manifests have them. Times of change do not count, so a copied folder is the same data; nor does the number of
+ * tasks that wrote it.
  *
  * @param folder A folder as `probe-rows` writes it.
  * @returns 16 hexadecimal digits.
  * @throws {UserError} If it holds no probe rows.
  */
 export function dataFingerprint(folder: string): string {
-  const manifestPath = join(folder, "manifest.json");
-  const outputs = exists(manifestPath) ? readManifest(manifestPath)?.outputs ?? [] : [];
+  const outputs = readManifests(folder).flatMap(({ manifest }) => manifest.outputs);
   const checksums = new Map(outputs.map(({ path, sha256 }) => [path, sha256]));
   const files = listInputs([folder], { extensions: [".arrayrecord"], wanted: "probe rows" });
   const hash = createHash("sha256");

@@ -4,6 +4,9 @@
  *
  * @module
  */
+import { dirname } from "@std/path";
+import type { SchemaElement } from "hyparquet";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
 import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
@@ -65,4 +68,24 @@ export function writeParquet(path: string, batch: MeasurementBatch): void {
   const writer = MeasurementParquetWriter.create(path);
   writer.append(batch);
   writer.close();
+}
+
+/** Writes a batch with row groups as small as other programs can make them. */
+export function writeRowGroups(path: string, batch: MeasurementBatch, rowGroupSize: number): void {
+  const toIntegers = (values: ArrayLike<number> = []) => Array.from(values, (value) => BigInt(value));
+  const columns: [name: string, data: unknown[], type: Partial<SchemaElement>][] = [
+    ["event_time", toIntegers(batch.eventTimeUs), { type: "INT64", converted_type: "TIMESTAMP_MICROS" }],
+    ["src_addr", batch.srcAddr, { type: "BYTE_ARRAY", converted_type: "UTF8" }],
+    ["dst_addr", batch.dstAddr, { type: "BYTE_ARRAY", converted_type: "UTF8" }],
+    ["rtt", Array.from(batch.rttMs), { type: "DOUBLE" }],
+    ["msm_id", toIntegers(batch.msmId), { type: "INT64" }],
+    ["prb_id", toIntegers(batch.prbId), { type: "INT64" }],
+  ];
+  const schema: SchemaElement[] = [
+    { name: "root", num_children: columns.length },
+    ...columns.map(([name, , type]): SchemaElement => ({ name, repetition_type: "REQUIRED", ...type })),
+  ];
+  const columnData = columns.map(([name, data]) => ({ name, data }));
+  Deno.mkdirSync(dirname(path), { recursive: true });
+  Deno.writeFileSync(path, new Uint8Array(parquetWriteBuffer({ columnData, schema, rowGroupSize })));
 }
