@@ -127,6 +127,7 @@ export { loadCheckpoint, type LoadedCheckpoint } from "./lib/train/checkpoint.ts
 export type { CheckpointState } from "./lib/train/checkpoint_state.ts";
 export { loadConfig, type RunConfig } from "./lib/train/config.ts";
 export type { SafetensorsFile } from "./lib/train/safetensors.ts";
+export type { StartOptions } from "./lib/train/run_start.ts";
 export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 

@@ -9,6 +9,7 @@ import { formatCount, type Progress } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type StageContext } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/config.ts";
+import type { StartOptions } from "../lib/train/run_start.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
 
 /** The stage `train`. */
@@ -26,6 +27,13 @@ export const trainStage = defineStage({
     tokens: flag.optionalInteger("as many steps as see so many tokens, padding included", { min: 1 }),
     maxTime: flag.optionalText("stop after this long with everything saved, such as 90s, 30m, 1h30m", {
       placeholder: "TIME",
+    }),
+    resumeFrom: flag.optionalText(
+      "go on from this checkpoint, of this or another run, with all its state; later settings of train and optim may differ",
+      { placeholder: "DIR" },
+    ),
+    initFrom: flag.optionalText("start a new run with the weights of this checkpoint or run", {
+      placeholder: "DIR",
     }),
     onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
       default: "error",
@@ -48,6 +56,7 @@ export const trainStage = defineStage({
       onCorrupt: options.onCorrupt,
       numLoaderWorkers: options.workers,
       fresh: options.fresh,
+      ...startOf(options),
       ...(options.maxTime === undefined ? {} : { maxTimeS: parseDurationS(options.maxTime, "max-time") }),
       signal: context.signal,
       onProgress: (state) => progress.update(state),
@@ -72,6 +81,20 @@ function configOf(options: {
   const steps = options.steps === undefined ? [] : [`train.steps=${options.steps}`];
   const config = loadConfig(options.config, [...options.set, ...steps]);
   return options.tokens === undefined ? config : withTotalTokens(config, options.tokens);
+}
+
+function startOf(
+  { resumeFrom, initFrom }: { resumeFrom: string | undefined; initFrom: string | undefined },
+): StartOptions {
+  if (resumeFrom !== undefined && initFrom !== undefined) {
+    throw new UsageError(
+      "Cannot use --resume-from and --init-from together: either sets the start; leave one out",
+    );
+  }
+  return {
+    ...(resumeFrom === undefined ? {} : { resumeFrom }),
+    ...(initFrom === undefined ? {} : { initFrom }),
+  };
 }
 
 /** Shows the progress of training, and lines of text above it. */

@@ -9,7 +9,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { basename, join } from "@std/path";
+import { basename, dirname, join } from "@std/path";
 import { ensure, explainFileError, FormatError, UserError } from "../errors.ts";
 import { removeStaleTemporaries, syncDirectory, writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
@@ -82,7 +82,7 @@ export function saveCheckpoint(
     removeWhole(directory);
     Deno.renameSync(temporary, directory);
     syncDirectory(checkpointsDir);
-    writeFileAtomic(join(checkpointsDir, LATEST), `${name}\n`);
+    makeLatest(directory);
   } catch (error) {
     removeWhole(temporary);
     throw explainFileError(error, `write checkpoint ${directory}`);
@@ -121,15 +121,22 @@ export function loadCheckpoint(
   path: string,
   options: { which?: "latest" | "best"; onNote?: (line: string) => void } = {},
 ): LoadedCheckpoint {
-  const { folders, isSingle } = candidates(path, options.which ?? "latest");
-  if (folders.length === 0) {
-    throw new UserError(
-      `Cannot read a checkpoint from ${path}: there is none, a run directory was wanted; ` +
-        `make one with deno task train --data DIR --run ${path}`,
-    );
-  }
-  if (isSingle) return readCheckpoint(folders[0]);
-  return firstWhole(folders, readCheckpoint, options.onNote);
+  return loadFrom(path, readCheckpoint, options);
+}
+
+/**
+ * Reads a checkpoint with its optimizer state.
+ *
+ * @param path As for {@link loadCheckpoint}.
+ * @param options `onNote`: as for {@link loadCheckpoint}.
+ * @throws {UserError} If there is no checkpoint.
+ * @throws {FormatError} If it is damaged and there is no earlier one.
+ */
+export function loadResumable(
+  path: string,
+  options: { onNote?: (line: string) => void } = {},
+): ResumableCheckpoint {
+  return loadFrom(path, readResumable, options);
 }
 
 /**
@@ -144,17 +151,18 @@ export function loadForResume(
   checkpointsDir: string,
   options: { onNote?: (line: string) => void } = {},
 ): ResumableCheckpoint | undefined {
-  if (!exists(checkpointsDir)) return undefined;
-  const folders = newestFirst(checkpointsDir);
-  if (folders.length === 0) return undefined;
-  return firstWhole(folders, (folder) => {
-    const checkpoint = readCheckpoint(folder);
-    const { optimizer } = checkpoint.state.files;
-    return {
-      ...checkpoint,
-      optimizer: readVerified(join(folder, "optimizer.safetensors"), optimizer).tensors,
-    };
-  }, options.onNote);
+  if (!hasCheckpoints(checkpointsDir)) return undefined;
+  return firstWhole(newestFirst(checkpointsDir), readResumable, options.onNote);
+}
+
+/** Makes a checkpoint the one that its run goes on from; later ones are deleted when the next is saved. */
+export function makeLatest(directory: string): void {
+  writeFileAtomic(join(dirname(directory), LATEST), `${basename(directory)}\n`);
+}
+
+/** Whether a folder holds checkpoints, damaged ones included. @param checkpointsDir It may not exist. */
+export function hasCheckpoints(checkpointsDir: string): boolean {
+  return exists(checkpointsDir) && stepsIn(checkpointsDir).length > 0;
 }
 
 /** The states of the checkpoints of a folder, by step; damaged ones are left out. */
@@ -168,6 +176,21 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
     }
   });
   return states;
+}
+
+function loadFrom<T>(
+  path: string,
+  read: (folder: string) => T,
+  options: { which?: "latest" | "best"; onNote?: (line: string) => void },
+): T {
+  const { folders, isSingle } = candidates(path, options.which ?? "latest");
+  if (folders.length === 0) {
+    throw new UserError(
+      `Cannot read a checkpoint from ${path}: there is none, a run directory was wanted; ` +
+        `make one with deno task train --data DIR --run ${path}`,
+    );
+  }
+  return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);
 }
 
 function candidates(path: string, which: "latest" | "best"): { folders: string[]; isSingle: boolean } {
@@ -229,6 +252,13 @@ function readCheckpoint(directory: string): LoadedCheckpoint {
     }
   }
   return { directory, config: state.config, state, weights };
+}
+
+function readResumable(directory: string): ResumableCheckpoint {
+  const checkpoint = readCheckpoint(directory);
+  const path = join(directory, "optimizer.safetensors");
+  const { tensors: optimizer } = readVerified(path, checkpoint.state.files.optimizer);
+  return { ...checkpoint, optimizer };
 }
 
 function readVerified(path: string, wanted: SafetensorsFile): SafetensorsContent {

@@ -125,20 +125,30 @@ const OBSERVING_KEYS: readonly string[] = [
   "train.maxSkippedSteps",
 ];
 
+/** A key that two configurations have different values of. */
+export interface ConfigDifference {
+  /** The dotted path. */
+  keyPath: string;
+  /** The value in the first, as JSON. */
+  a: string;
+  /** The value in the second, as JSON. */
+  b: string;
+}
+
 /**
- * The first key in which two configurations would train differently.
+ * The keys in which two configurations would train differently.
  *
- * @returns The dotted path and both values as JSON, or undefined if runs of both have the same losses.
+ * @returns One entry per key; none if runs of both have the same losses.
  */
-export function firstDifference(
-  a: RunConfig,
-  b: RunConfig,
-): { keyPath: string; a: string; b: string } | undefined {
+export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
   const [flatA, flatB] = [flatten(a), flatten(b)];
   const keys = [...new Set([...flatA.keys(), ...flatB.keys()])];
-  const keyPath = keys.find((key) => !OBSERVING_KEYS.includes(key) && flatA.get(key) !== flatB.get(key));
-  if (keyPath === undefined) return undefined;
-  return { keyPath, a: flatA.get(keyPath) ?? "nothing", b: flatB.get(keyPath) ?? "nothing" };
+  const different = keys.filter((key) => !OBSERVING_KEYS.includes(key) && flatA.get(key) !== flatB.get(key));
+  return different.map((keyPath) => ({
+    keyPath,
+    a: flatA.get(keyPath) ?? "nothing",
+    b: flatB.get(keyPath) ?? "nothing",
+  }));
 }
 
 /** Dotted path of every leaf -> its JSON. */

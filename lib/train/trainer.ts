@@ -5,7 +5,6 @@
  */
 import { join, relative } from "@std/path";
 import { formatSeconds } from "../cli/progress.ts";
-import { ConfigError } from "../errors.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { Gpu } from "../gpu/device.ts";
@@ -21,11 +20,12 @@ import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.t
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
-import { loadForResume, type ResumableCheckpoint } from "./checkpoint.ts";
-import { describeConfig, firstDifference, type RunConfig } from "./config.ts";
+import type { ResumableCheckpoint } from "./checkpoint.ts";
+import { describeConfig, type RunConfig } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
 import type { ScalarLog } from "./metrics.ts";
 import { RunFolder } from "./run_folder.ts";
+import { checkNotWithin, chooseStart, type RunStart, type StartOptions } from "./run_start.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
 import { type LoopStart, TrainingLoop, type TrainProgress } from "./training_loop.ts";
@@ -33,7 +33,7 @@ import { type LoopStart, TrainingLoop, type TrainProgress } from "./training_loo
 export type { TrainProgress } from "./training_loop.ts";
 
 /** What to train, on what, where to. */
-export interface TrainOptions {
+export interface TrainOptions extends StartOptions {
   /** The whole run's configuration. */
   config: RunConfig;
   /** Seed of the initial weights and of the data's order and sampling. */
@@ -84,32 +84,38 @@ export interface TrainResult {
  * Trains, from the run's latest checkpoint if there is one.
  *
  * @throws {InterruptedError} The signal's reason, with everything saved.
- * @throws {ConfigError} If the run in the folder has another configuration or seed.
+ * @throws {ConfigError} If the run in the folder, or that to go on from, has another configuration or seed.
  * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is not
  *   finite for too long.
  */
 export async function train(options: TrainOptions): Promise<TrainResult> {
   const deadlineMs = performance.now() + 1000 * (options.maxTimeS ?? Infinity);
+  const { resumeFrom, initFrom } = options;
+  const given = resumeFrom ?? initFrom;
+  if (options.fresh && given !== undefined) checkNotWithin(given, options.runDir);
   using run = RunFolder.open(options.runDir, { fresh: options.fresh ?? false });
   const { config, seed, onLog = () => {} } = options;
   const data = dataFingerprint(options.dataDir);
-  const resumed = loadForResume(run.checkpointsDir, { onNote: onLog });
-  if (resumed) checkSameRun(resumed, { config, seed, data });
+  const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
+  const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {
     const { state, directory } = resumed;
     await run.finishEarlier(() => describeRun(run, { step: state.step, checkpoint: directory }));
     return alreadyDone(resumed);
   }
-  if (resumed) onLog(`resuming after step ${resumed.state.step} of ${config.train.steps}`);
+  describeStart(start, config).forEach(onLog);
   describeConfig(config).forEach(onLog);
   using rows = await openRows(options);
   const validation = openValidation(rows, options);
   using loader = await openLoader(rows, options, resumed);
-  const manifest = run.begin({ inputs: rows.train.files, options: { config, seed, data } });
+  const manifest = run.begin({
+    inputs: rows.train.files,
+    options: { config, seed, data, resumeFrom, initFrom },
+  });
   using gpu = await openGpu(onLog);
-  const { model, optimizer } = await openModel(gpu, options, resumed);
+  const { model, optimizer } = await openModel(gpu, options, start);
   using scalars = openScalarLogs({ metrics: run.metricsPath, events: run.eventsPath }, {
-    lastStep: resumed?.state.step ?? 0,
+    lastStep: start.isOwn ? resumed?.state.step ?? 0 : 0,
   });
   const journal = openJournal(gpu, { model, optimizer, scalars }, { config, state: resumed?.state });
   const loop = new TrainingLoop({
@@ -127,7 +133,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     deadlineMs,
     onProgress: options.onProgress ?? (() => {}),
     onLog,
-  }, startOf(resumed));
+  }, loopStart(start));
   const isDone = await loop.run();
   if (isDone) run.finish(manifest, await describeRun(run, loop));
   return {
@@ -141,27 +147,6 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     numSkippedSteps: journal.state.numSkippedSteps,
     checkpoint: loop.checkpoint,
   };
-}
-
-/** Refuses to go on with a run that was started differently. */
-function checkSameRun(
-  { state, directory }: ResumableCheckpoint,
-  wanted: { config: RunConfig; seed: number; data: string },
-): void {
-  const differences = [
-    firstDifference(state.config, wanted.config),
-    state.seed === wanted.seed ? undefined : { keyPath: "seed", a: state.seed, b: wanted.seed },
-    state.dataFingerprint === wanted.data
-      ? undefined
-      : { keyPath: "data", a: state.dataFingerprint, b: wanted.data },
-  ];
-  const difference = differences.find((found) => found !== undefined);
-  if (!difference) return;
-  throw new ConfigError(
-    difference.keyPath,
-    `the run's checkpoint ${directory} was made with ${difference.a}, ${difference.b} was wanted now; ` +
-      `repeat the run's own options, choose another --run, or start over with --fresh`,
-  );
 }
 
 function alreadyDone({ state, directory }: ResumableCheckpoint): TrainResult {
@@ -178,9 +163,17 @@ function alreadyDone({ state, directory }: ResumableCheckpoint): TrainResult {
   };
 }
 
-function startOf(resumed: ResumableCheckpoint | undefined): LoopStart {
+function describeStart({ resumed, isOwn, initial }: RunStart, { train }: RunConfig): string[] {
+  if (initial) return [`starting with the weights of ${initial.directory}, all else is new`];
+  if (!resumed) return [];
+  const from = isOwn ? "" : ` from ${resumed.directory}`;
+  return [`resuming after step ${resumed.state.step} of ${train.steps}${from}`];
+}
+
+function loopStart({ resumed, isOwn }: RunStart): LoopStart {
   if (!resumed) return { step: 0, evalLoss: null, checkpoint: null };
-  return { step: resumed.state.step, evalLoss: resumed.state.evalLoss, checkpoint: resumed.directory };
+  const { directory, state: { step, evalLoss } } = resumed;
+  return { step, evalLoss, checkpoint: isOwn ? directory : null };
 }
 
 /** The rows of both splits; `val` may be missing or empty. */
@@ -253,7 +246,7 @@ async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
 async function openModel(
   gpu: Gpu,
   { config, seed, onLog = () => {} }: TrainOptions,
-  resumed: ResumableCheckpoint | undefined,
+  { resumed, initial }: RunStart,
 ): Promise<{ model: Transformer; optimizer: Optimizer }> {
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
@@ -263,7 +256,7 @@ async function openModel(
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
   onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
-  model.load(resumed?.weights ?? initialParameters(config.model, seed));
+  model.load((resumed ?? initial)?.weights ?? initialParameters(config.model, seed));
   if (resumed) optimizer.loadState(resumed.optimizer);
   return { model, optimizer };
 }

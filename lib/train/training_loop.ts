@@ -121,7 +121,7 @@ export class TrainingLoop {
         signal.throwIfAborted();
         return false;
       }
-      this.#submitStep();
+      await this.#submitStep();
       const isLast = this.#step === train.steps;
       const isEval = isLast || this.#step % train.evalEverySteps === 0;
       const isCheckpoint = isLast || this.#step % train.checkpointEverySteps === 0;
@@ -134,12 +134,15 @@ export class TrainingLoop {
     return true;
   }
 
-  #submitStep(): void {
+  async #submitStep(): Promise<void> {
     const { model, optimizer, journal } = this.#parts;
-    const batches = this.#next.length > 0 ? this.#next : this.#takeBatches();
+    const batches = this.#next.length > 0 ? this.#next : await this.#takeBatches();
     const numTargets = sum(batches, (batch) => batch.numTargets);
     model.zeroGradients();
-    for (const batch of batches) model.accumulate(batch, 1 / numTargets);
+    for (const batch of batches) {
+      model.accumulate(batch, 1 / numTargets);
+      await this.#yieldToSignals();
+    }
     optimizer.step(this.#step);
     this.#position = this.#parts.loader.position;
     journal.submitted({
@@ -152,12 +155,18 @@ export class TrainingLoop {
     this.#step++;
     this.#isEvaluated = false;
     this.#isSaved = false;
-    this.#next = this.#step < this.#parts.config.train.steps ? this.#takeBatches() : [];
+    this.#next = this.#step < this.#parts.config.train.steps ? await this.#takeBatches() : [];
   }
 
-  #takeBatches(): Batch[] {
+  async #takeBatches(): Promise<Batch[]> {
     const { loader, config } = this.#parts;
-    return Array.from({ length: deriveConfig(config).microBatchesPerStep }, () => loader.next());
+    const { microBatchesPerStep } = deriveConfig(config);
+    const batches: Batch[] = [];
+    while (batches.length < microBatchesPerStep) {
+      batches.push(loader.next());
+      await this.#yieldToSignals();
+    }
+    return batches;
   }
 
   async #settle(): Promise<void> {
@@ -235,7 +244,7 @@ export class TrainingLoop {
     journal.restartClock();
   }
 
-  /** Signals arrive when the event loop turns, which a submitted step alone does not make it do. */
+  /** Signals arrive when the event loop turns, which submitting and making batches do not make it do. */
   async #yieldToSignals(): Promise<void> {
     if (performance.now() - this.#lastYieldMs < YIELD_MS) return;
     await new Promise((resolve) => setTimeout(resolve, 0));

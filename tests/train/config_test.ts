@@ -4,7 +4,7 @@ import { ConfigError, FormatError, UsageError, UserError } from "../../lib/error
 import {
   deriveConfig,
   describeConfig,
-  firstDifference,
+  differences,
   loadConfig,
   parseRunConfig,
   withTotalTokens,
@@ -91,25 +91,18 @@ Deno.test("deriveConfig() and withTotalTokens() count positions", () => {
   assertEquals(withTotalTokens(config, 3 * 32 * 256 + 1).train.steps, 4);
 });
 
-Deno.test("firstDifference() finds what changes the losses and passes over what does not", () => {
+Deno.test("differences() finds what changes the losses and passes over what does not", () => {
   const config = loadConfig("demo");
-  const with_ = (...sets: string[]) => loadConfig("demo", sets);
-  assertEquals(firstDifference(config, with_()), undefined);
-  assertEquals(
-    firstDifference(config, with_("train.logEverySteps=7", "train.keepCheckpoints=9")),
-    undefined,
-  );
-  assertEquals(firstDifference(config, with_("model.softcap=null")), {
-    keyPath: "model.softcap",
-    a: "15",
-    b: "null",
-  });
-  assertEquals(
-    firstDifference(config, with_("train.microBatchSize=4"))?.keyPath,
-    "train.microBatchSize",
-  );
-  assertEquals(
-    firstDifference(config, with_("optim.groups.head.beta1=0.5"))?.keyPath,
+  const keysOf = (...sets: string[]) =>
+    differences(config, loadConfig("demo", sets)).map(({ keyPath }) => keyPath);
+  assertEquals(keysOf(), []);
+  assertEquals(keysOf("train.logEverySteps=7", "train.keepCheckpoints=9"), []);
+  assertEquals(differences(config, loadConfig("demo", ["model.softcap=null"])), [
+    { keyPath: "model.softcap", a: "15", b: "null" },
+  ]);
+  assertEquals(keysOf("train.microBatchSize=4", "optim.groups.head.beta1=0.5", "optim.schedule=cosine"), [
+    "optim.schedule",
     "optim.groups.head.beta1",
-  );
+    "train.microBatchSize",
+  ]);
 });

@@ -1,0 +1,179 @@
+/** Where a run starts, how long it is and how it is stopped, in real processes. */
+import {
+  assert,
+  assertEquals,
+  assertLess,
+  assertMatch,
+  assertNotEquals,
+  assertStringIncludes,
+} from "@std/assert";
+import { join } from "@std/path";
+import { exists } from "../../lib/files/inputs.ts";
+import { listCheckpoints, loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import {
+  checkpointOf,
+  eventsOf,
+  metricsOf,
+  tensorHashes,
+  TrainingRuns,
+  writeTrainingRows,
+} from "./training_runs.ts";
+
+const folder = new TemporaryFolder();
+const runs = new TrainingRuns(folder.path);
+/** A run whose checkpoints of steps 7, 14, 21, 28, 30 are all kept. */
+const reference = folder.at("reference");
+const KEEP_ALL = { "train.keepCheckpoints": 10 };
+const LENGTH = ["--steps", "30"];
+
+Deno.test.beforeAll(async () => {
+  await writeTrainingRows(runs.data);
+  const { code, stderr } = await runs.train(reference, KEEP_ALL, ...LENGTH);
+  assertEquals(code, 0, stderr);
+});
+
+Deno.test.afterAll(() => folder[Symbol.dispose]());
+
+function afterStep<T extends { step: number }>(records: T[], step: number): T[] {
+  return records.filter((record) => record.step > step);
+}
+
+Deno.test("train --resume-from goes on from another run's checkpoint, in a folder of its own, bit by bit", async () => {
+  const run = folder.at("branch");
+  const { code, stderr } = await runs.train(
+    run,
+    KEEP_ALL,
+    ...LENGTH,
+    "--resume-from",
+    checkpointOf(reference, 14),
+  );
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(stderr, "resuming after step 14 of 30 from");
+  assertEquals(metricsOf(run), afterStep(metricsOf(reference), 14));
+  assertEquals(eventsOf(run).slice(1), afterStep(eventsOf(reference), 14));
+  assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
+});
+
+Deno.test("train --resume-from, killed and repeated, goes on from its own checkpoints", async () => {
+  const run = folder.at("killed branch");
+  const more = [...LENGTH, "--resume-from", checkpointOf(reference, 7)];
+  await runs.signalAtStep(run, 16, { signals: ["SIGKILL"], settings: KEEP_ALL, more });
+  const { code, stderr } = await runs.train(run, KEEP_ALL, ...more);
+  assertEquals(code, 0, stderr);
+  assertMatch(stderr, /resuming after step (14|21|28) of 30\n/);
+  assertEquals(metricsOf(run), afterStep(metricsOf(reference), 7));
+  assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
+});
+
+Deno.test("train --resume-from goes back to a checkpoint of the same run, also with other rates", async () => {
+  const run = folder.at("back");
+  assertEquals((await runs.train(run, KEEP_ALL, ...LENGTH)).code, 0);
+  const more = [...LENGTH, "--resume-from", checkpointOf(run, 14)];
+  const back = await runs.train(run, { ...KEEP_ALL, "optim.finalRatio": 0.5 }, ...more);
+  assertEquals(back.code, 0, back.stderr);
+  assertStringIncludes(back.stderr, "optim.finalRatio is 0.5 from here on, it was 0\n");
+  assertEquals(metricsOf(run).map(({ step }) => step), Array.from({ length: 30 }, (_, i) => i + 1));
+  assertEquals(metricsOf(run).slice(0, 14), metricsOf(reference).slice(0, 14));
+  assertNotEquals(metricsOf(run)[29]["train/lr"], metricsOf(reference)[29]["train/lr"]);
+  const repeated = await runs.train(run, { ...KEEP_ALL, "optim.finalRatio": 0.5 }, ...more);
+  assertStringIncludes(repeated.stdout, "the run is complete");
+});
+
+Deno.test("train --init-from starts a new run with the weights, and with nothing else", async () => {
+  const run = folder.at("init");
+  const more = [...LENGTH, "--init-from", reference];
+  const { code, stderr } = await runs.train(run, KEEP_ALL, ...more);
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(
+    stderr,
+    `starting with the weights of ${checkpointOf(reference, 30)}, all else is new\n`,
+  );
+  const [first] = metricsOf(run);
+  assertEquals([first.step, first["train/lr"]], [1, metricsOf(reference)[0]["train/lr"]]);
+  assertLess(first["train/loss"] ?? Infinity, 0.8 * (metricsOf(reference)[0]["train/loss"] ?? 0));
+  const repeated = await runs.train(run, KEEP_ALL, ...more);
+  assertStringIncludes(repeated.stdout, "the run is complete");
+});
+
+Deno.test("train refuses starts that do not fit, in one line", async () => {
+  const step14 = checkpointOf(reference, 14);
+  const fresh = folder.at("never made");
+  const narrow = { "model.mlpWidth": 128 };
+  const cases: [string, Record<string, number>, string[], RegExp][] = [
+    [fresh, {}, ["--resume-from", folder.at("nowhere")], /Cannot read a checkpoint from .*no such file/],
+    [fresh, {}, ["--resume-from", step14, "--init-from", step14], /--resume-from and --init-from together/],
+    [
+      fresh,
+      {},
+      ["--resume-from", step14, "--seed", "3"],
+      /config key seed: .* made with 0, 3 was wanted.*--init-from/,
+    ],
+    [fresh, narrow, ["--resume-from", step14], /config key model\.mlpWidth: .* made with 64, 128 was wanted/],
+    [
+      fresh,
+      {},
+      ["--resume-from", step14, "--steps", "14"],
+      /it is after step 14, the run is to have 14 steps/,
+    ],
+    [folder.at("init"), {}, ["--resume-from", step14], /it has checkpoints of its own.*--fresh/],
+    [reference, {}, ["--resume-from", step14, "--fresh"], /which --fresh deletes/],
+    [reference, {}, ["--init-from", reference, "--fresh"], /which --fresh deletes/],
+    [
+      fresh,
+      narrow,
+      ["--init-from", reference],
+      /blocks\.0\.mlp\.up_proj\.weight is \[64, 32\] there, \[128, 32\] was wanted/,
+    ],
+    [
+      fresh,
+      { "model.numLayers": 3 },
+      ["--init-from", reference],
+      /blocks\.2\.attn\.q_proj\.weight is missing there, \[32, 32\] was wanted/,
+    ],
+  ];
+  for (const [run, settings, more, message] of cases) {
+    const length = more.includes("--steps") ? [] : LENGTH;
+    const { code, stderr } = await runs.train(run, settings, ...length, ...more);
+    assertNotEquals(code, 0);
+    assertMatch(stderr, new RegExp(`^error: [^\\n]*${message.source}[^\\n]*\\n$`));
+  }
+  assertEquals(listCheckpoints(join(reference, "checkpoints")).at(-1)?.step, 30);
+});
+
+Deno.test("train --tokens runs as many steps as see so many tokens", async () => {
+  const run = folder.at("tokens");
+  const { code, stderr, stdout } = await runs.train(run, {}, "--tokens", String(2 * 4 * 64 + 1), "--json");
+  assertEquals(code, 0, stderr);
+  assertEquals([JSON.parse(stdout).step, metricsOf(run).length], [3, 3]);
+  assertEquals(loadCheckpoint(run).config.train.steps, 3);
+});
+
+Deno.test("train --max-time, repeated until it is done, has the losses of one run", async () => {
+  const run = folder.at("in turns");
+  for (const maxTime of ["0.01", "0.5", "0.6"]) {
+    const { code, stderr } = await runs.train(run, KEEP_ALL, ...LENGTH, "--max-time", maxTime);
+    assertEquals(code, 0, stderr);
+  }
+  assertEquals((await runs.train(run, KEEP_ALL, ...LENGTH)).code, 0);
+  assertEquals(metricsOf(run), metricsOf(reference));
+  assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
+});
+
+Deno.test("train saves at SIGUSR2 and exits with 75", async () => {
+  const run = folder.at("requeued");
+  const { code, stderr } = await runs.signalAtStep(run, 3, { signals: ["SIGUSR2"], more: LENGTH });
+  assertEquals(code, 75, stderr);
+  assertMatch(stderr, /^error: stopped by SIGUSR2; run the same command again to go on$/m);
+  assert(exists(join(run, "checkpoints", "latest")));
+});
+
+Deno.test("train ends at once at the second signal, without saving", async () => {
+  const run = folder.at("impatient");
+  // Micro-batches enough that a step outlasts both signals.
+  const settings = { "train.batchSize": 400, "train.checkpointEverySteps": 100 };
+  const options = { signals: ["SIGINT", "SIGINT"] as Deno.Signal[], delayMs: 100, settings, more: LENGTH };
+  const { code } = await runs.signalAtStep(run, 1, options);
+  assertEquals(code, 130);
+  assert(!exists(join(run, "checkpoints")), "it waited for the step and saved");
+});

@@ -1,0 +1,122 @@
+/** Tiny training runs in real processes. @module */
+import { createHash } from "node:crypto";
+import { join } from "@std/path";
+import { exists } from "../../lib/files/inputs.ts";
+import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
+import { encodeProbeRow } from "../../lib/records/probe_row.ts";
+import { EVENT_FILE } from "../../lib/train/event_log.ts";
+import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
+import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
+import { syntheticRows } from "../loader/synthetic_rows.ts";
+import { readEventScalars } from "./event_scalars.ts";
+
+/** Steps of the runs unless their arguments say otherwise. */
+export const STEPS = 40;
+
+const SETTINGS = {
+  "model.numLayers": 2,
+  "model.width": 32,
+  "model.numHeads": 1,
+  "model.headDim": 32,
+  "model.mlpWidth": 64,
+  "model.sequenceLength": 64,
+  "train.batchSize": 4,
+  "train.microBatchSize": 2,
+  "train.evalEverySteps": 10,
+  "train.evalSequences": 4,
+  "train.checkpointEverySteps": 7,
+  "train.keepCheckpoints": 2,
+};
+
+/** Settings of the configuration by key path. */
+export type Settings = Record<string, number | string>;
+
+/** Writes probe rows for the runs; without workers they are the same every time. */
+export async function writeTrainingRows(folder: string): Promise<void> {
+  for (const [split, numRows] of [["train", 60], ["val", 12]] as const) {
+    const path = join(folder, split, `${split}-00000-of-00001.arrayrecord`);
+    const writer = await ArrayRecordWriter.create(path);
+    for (const row of syntheticRows(split === "train" ? 1 : 2, numRows, 20)) {
+      writer.write(encodeProbeRow(row));
+    }
+    writer.close();
+  }
+}
+
+/** The runs in one folder, on one set of rows. */
+export class TrainingRuns {
+  readonly data: string;
+
+  /** @param folder Where the rows are (`rows`) and the runs go. */
+  constructor(readonly folder: string) {
+    this.data = join(folder, "rows");
+  }
+
+  /** The arguments of a run's process. @param more Options; `--steps` or `--tokens` stands instead of the default. */
+  arguments(run: string, settings: Settings = {}, ...more: string[]): string[] {
+    const sets = Object.entries({ ...SETTINGS, ...settings }).flatMap((
+      [key, value],
+    ) => ["--set", `${key}=${value}`]);
+    const hasLength = more.includes("--steps") || more.includes("--tokens");
+    const steps = hasLength ? [] : ["--steps", String(STEPS)];
+    return ["train", "--data", this.data, "--run", run, ...steps, ...sets, ...more];
+  }
+
+  /** Trains to the end. */
+  async train(run: string, settings: Settings = {}, ...more: string[]): Promise<ProcessResult> {
+    return await runStageProcess(this.arguments(run, settings, ...more));
+  }
+
+  /** Starts training and sends signals, one by one, once the metrics have a line of a step. */
+  async signalAtStep(
+    run: string,
+    step: number,
+    options: { signals: Deno.Signal[]; delayMs?: number; settings?: Settings; more?: string[] },
+  ): Promise<ProcessResult> {
+    const { signals, delayMs = 0, settings = {}, more = [] } = options;
+    const metrics = join(run, "metrics.jsonl");
+    const hasStep = () => exists(metrics) && readMetrics(metrics).some((record) => record.step >= step);
+    const child = spawnStage(this.arguments(run, { "train.logEverySteps": 1, ...settings }, ...more));
+    const output = outputOf(child);
+    const hasEnded = output.then(() => true);
+    while (!hasStep()) {
+      if (await Promise.race([hasEnded, new Promise((resolve) => setTimeout(() => resolve(false), 2))])) {
+        break;
+      }
+    }
+    for (const signal of signals) {
+      await new Promise((resolve) => setTimeout(resolve, delayMs));
+      try {
+        child.kill(signal);
+      } catch { /* it ended before the signal */ }
+    }
+    return await output;
+  }
+}
+
+/** The metrics of a run without the one scalar that is a matter of time. */
+export function metricsOf(run: string): MetricsRecord[] {
+  return timeless(readMetrics(join(run, "metrics.jsonl")));
+}
+
+/** As {@link metricsOf}, from the event file. */
+export function eventsOf(run: string): MetricsRecord[] {
+  return timeless(readEventScalars(join(run, "tensorboard", EVENT_FILE)));
+}
+
+function timeless(records: readonly MetricsRecord[]): MetricsRecord[] {
+  return records.map(({ "train/tokens_per_second": _, ...rest }) => rest as MetricsRecord);
+}
+
+/** The folder of a run's checkpoint. */
+export function checkpointOf(run: string, step: number): string {
+  return join(run, "checkpoints", `step-${String(step).padStart(8, "0")}`);
+}
+
+/** Hashes of the files with weights and optimizer state of a run's checkpoint. */
+export function tensorHashes(run: string, step = STEPS): string[] {
+  return ["model", "optimizer"].map((file) => {
+    const bytes = Deno.readFileSync(join(checkpointOf(run, step), `${file}.safetensors`));
+    return createHash("sha256").update(bytes).digest("hex");
+  });
+}
