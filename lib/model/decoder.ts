@@ -1,0 +1,279 @@
+/**
+ * Decoding with a cache of keys and values: prompts are read once, then many rows continue them token by token.
+ *
+ * A prefill packs prompts of any lengths one after the other; a fork gives each of them any number of rows, which
+ * share its keys; a step appends one token to every row. The passes are those of the model itself
+ * ({@link addHiddenStates}), with positions and attention of their own.
+ *
+ * @module
+ */
+import { ensure, UserError } from "../errors.ts";
+import {
+  addAttentionDecode,
+  type DecodeTile,
+  decodeTileRows,
+  decodeTiles,
+} from "../gpu/ops/attention_decode.ts";
+import { addEmbedding } from "../gpu/ops/embedding.ts";
+import { rotationTable } from "../gpu/ops/qk_norm_rope.ts";
+import { Program } from "../gpu/program.ts";
+import type { KernelRegistry } from "../gpu/registry.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { allocateTensors, mib } from "./allocation.ts";
+import { type ModelConfig, vocabSize } from "./config.ts";
+import {
+  buildDecoder,
+  type DecoderExtent,
+  decoderSizeBytes,
+  type DecoderTensors,
+  programRows,
+} from "./decoder_buffers.ts";
+import { addChosenLogProbabilities, addHiddenStates, type HiddenPass, namedTensor } from "./forward.ts";
+import { writeParameters } from "./transformer.ts";
+
+const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
+
+/** A model that continues prompts. */
+export class Decoder {
+  readonly #tensors: DecoderTensors;
+  readonly #programs = new Map<string, Program>();
+  #prompts: { firstKey: number; endKey: number }[] = [];
+  #children: DecodeTile[] = [];
+  #numTiles = 0;
+  #numRows = 0;
+  #numSteps = 0;
+
+  private constructor(
+    readonly registry: KernelRegistry,
+    readonly config: ModelConfig,
+    readonly extent: DecoderExtent,
+    tensors: DecoderTensors,
+  ) {
+    this.#tensors = tensors;
+    const { rowIndex } = tensors.chosen;
+    registry.gpu.write(rowIndex, Uint32Array.from({ length: rowIndex.shape[0] }, (_, i) => i));
+  }
+
+  /**
+   * Allocates a decoder.
+   *
+   * @param weights name -> values of the shapes of `parameterShapes`.
+   * @param options The extent, and `memoryLimitBytes`: what it may take besides the weights.
+   * @throws {UserError} If the weights are another model's, or memory or its limit does not suffice.
+   */
+  static async create(
+    registry: KernelRegistry,
+    { config, weights }: { config: ModelConfig; weights: Map<string, Float32Array> },
+    options: DecoderExtent & { memoryLimitBytes: number },
+  ): Promise<Decoder> {
+    const { memoryLimitBytes, ...extent } = options;
+    const sizeBytes = decoderSizeBytes(config, extent);
+    if (sizeBytes > memoryLimitBytes) {
+      throw new UserError(
+        `Cannot allocate the decoder: it takes ${mib(sizeBytes)} besides the weights, at most ${
+          mib(memoryLimitBytes)
+        } was wanted; ${REMEDY}, or raise its memory limit`,
+      );
+    }
+    const { gpu } = registry;
+    const tensors = await allocateTensors(gpu, (make) => buildDecoder(config, extent, make), {
+      what: "the decoder",
+      remedy: REMEDY,
+    });
+    writeParameters(gpu, config, { parameters: tensors.parameters, weights });
+    return new Decoder(registry, config, extent, tensors);
+  }
+
+  /**
+   * Reads prompts, which replace those before; they have no rows until {@link fork}.
+   *
+   * The work is submitted before the call returns, so that a step may be asked for before the promise is awaited.
+   *
+   * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
+   * @param options `numLast`: of how many of each prompt's last positions the result is (1).
+   * @returns log P(next token), nats, (prompts * numLast, V): a prompt's rows in order of position.
+   * @throws {UserError} If a prompt has more tokens than the model's sequence.
+   */
+  async prefill(prompts: readonly Uint16Array[], options: { numLast?: number } = {}): Promise<Float32Array> {
+    const { numLast = 1 } = options;
+    const { gpu } = this.registry;
+    const numTokens = prompts.reduce((sum, { length }) => sum + length, 0);
+    this.#requireRoom("prompt tokens", numTokens, this.extent.maxPromptTokens);
+    const rows = programRows(numTokens);
+    const [tokens, positions, starts] = [new Uint32Array(rows), new Uint32Array(rows), new Uint32Array(rows)];
+    const chosen: number[] = [];
+    this.#prompts = [];
+    this.#numRows = 0;
+    let firstKey = 0;
+    for (const prompt of prompts) {
+      ensure(prompt.length >= numLast, `a prompt of ${prompt.length} tokens has no ${numLast} last ones`);
+      this.#requirePosition(prompt.length - 1);
+      const endKey = firstKey + prompt.length;
+      tokens.set(prompt, firstKey);
+      for (let row = firstKey; row < endKey; row++) positions[row] = row - firstKey;
+      starts.fill(firstKey, firstKey, endKey);
+      for (let row = endKey - numLast; row < endKey; row++) chosen.push(row);
+      this.#prompts.push({ firstKey, endKey });
+      firstKey = endKey;
+    }
+    // The rows after the last prompt are a segment of their own, which nobody reads.
+    starts.fill(firstKey, firstKey);
+    this.#writeTokens(tokens, positions);
+    gpu.write(this.#tensors.inputs.segmentStart, starts);
+    this.#program(`prefill ${rows}`, (program) => this.#addPrefill(program, rows)).run();
+    return await this.#logProbabilities(Uint32Array.from(chosen));
+  }
+
+  /**
+   * Gives every prompt new rows, with nothing appended yet.
+   *
+   * @param numChildren How many rows each prompt gets, 0 or more; at most `maxRows` together.
+   */
+  fork(numChildren: readonly number[]): void {
+    ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
+    const numRows = numChildren.reduce((sum, count) => sum + count, 0);
+    this.#requireRoom("rows", numRows, this.extent.maxRows);
+    let firstRow = 0;
+    this.#children = this.#prompts.map((prompt, i) => {
+      const endRow = firstRow + numChildren[i];
+      const tile = { ...prompt, firstRow, endRow };
+      firstRow = endRow;
+      return tile;
+    });
+    const { gpu } = this.registry;
+    const tiles = decodeTiles(this.#children, decodeTileRows(gpu.info, this.config.headDim));
+    this.#numTiles = Math.min(programRows(tiles.length), this.#tensors.tiles.shape[0]);
+    const words = new Uint32Array(this.#numTiles * 4);
+    tiles.forEach((tile, i) => words.set([tile.firstKey, tile.endKey, tile.firstRow, tile.endRow], i * 4));
+    gpu.write(this.#tensors.tiles, words);
+    this.#numRows = numRows;
+    this.#numSteps = 0;
+  }
+
+  /**
+   * Appends a token to every row. Submitted before the call returns, as {@link prefill}.
+   *
+   * @param tokens One per row, the first prompt's rows first.
+   * @returns log P(next token), nats, (rows, V).
+   * @throws {UserError} If a row would be longer than the model's sequence.
+   */
+  async step(tokens: ArrayLike<number>): Promise<Float32Array> {
+    ensure(this.#numRows > 0, "a step needs rows: call fork() before");
+    ensure(tokens.length === this.#numRows, `${tokens.length} tokens for ${this.#numRows} rows`);
+    this.#requireRoom("steps", this.#numSteps + 1, this.extent.maxSteps);
+    const rows = programRows(this.#numRows);
+    const upload = new Uint32Array(rows);
+    upload.set(tokens);
+    const positions = new Uint32Array(rows);
+    for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
+      const position = endKey - firstKey + this.#numSteps;
+      if (endRow > firstRow) this.#requirePosition(position);
+      positions.fill(position, firstRow, endRow);
+    }
+    this.#writeTokens(upload, positions);
+    const [step, numTiles] = [this.#numSteps++, this.#numTiles];
+    const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
+    this.#program(name, (program) => this.#addStep(program, { rows, step, numTiles })).run();
+    return await this.#logProbabilities(Uint32Array.from({ length: this.#numRows }, (_, row) => row));
+  }
+
+  #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {
+    const { gpu } = this.registry;
+    const limit = vocabSize(this.config);
+    ensure(tokens.every((token) => token < limit), `there is a token that is not below ${limit}`);
+    gpu.write(this.#tensors.inputs.tokens, tokens);
+    gpu.write(this.#tensors.positions, positions);
+  }
+
+  async #logProbabilities(chosen: Uint32Array): Promise<Float32Array> {
+    const { gpu } = this.registry;
+    const { config } = this;
+    const rows = programRows(chosen.length);
+    const upload = new Uint32Array(rows);
+    upload.set(chosen);
+    const tensors = this.#tensors.chosen;
+    gpu.write(tensors.positions, upload);
+    this.#program(`head of ${rows}`, (program) =>
+      addChosenLogProbabilities(program, {
+        config,
+        hiddenStates: this.#tensors.head.xLastNorm,
+        head: namedTensor(this.#tensors.parameters, "lm_head.weight"),
+        tensors,
+        rows,
+      })).run();
+    const written = { ...tensors.logProbabilities, shape: [chosen.length, vocabSize(config)] };
+    const [values] = await gpu.read(written);
+    await this.registry.ready();
+    return values;
+  }
+
+  #addPrefill(program: Program, rows: number): void {
+    const { promptLayers } = this.#tensors;
+    addHiddenStates(program, this.#pass(program, promptLayers, rows));
+  }
+
+  #addStep(
+    program: Program,
+    { rows, step, numTiles }: { rows: number; step: number; numTiles: number },
+  ): void {
+    const { promptLayers, suffixes, tiles } = this.#tensors;
+    const { numHeads, headDim } = this.config;
+    const offsetBytes = step * rows * numHeads * headDim * 4;
+    const part = (cache: Tensor): Tensor => ({ ...cache, shape: [rows, numHeads, headDim], offsetBytes });
+    const layers = promptLayers.map((layer, i) => ({
+      ...layer,
+      kRotated: part(suffixes[i].k),
+      v: part(suffixes[i].v),
+    }));
+    addHiddenStates(program, {
+      ...this.#pass(program, layers, rows),
+      addAttention: (program, layer) =>
+        addAttentionDecode(program, {
+          q: layers[layer].qRotated,
+          promptK: promptLayers[layer].kRotated,
+          promptV: promptLayers[layer].v,
+          suffixK: suffixes[layer].k,
+          suffixV: suffixes[layer].v,
+          out: layers[layer].attention,
+          ...{ tiles, numTiles, numRows: rows, numSteps: step + 1, numHeads, headDim },
+        }),
+    });
+  }
+
+  /** Adds the rotations of the rows' positions; returns what {@link addHiddenStates} needs. */
+  #pass(program: Program, layers: DecoderTensors["promptLayers"], rows: number): HiddenPass {
+    const { config } = this;
+    const { parameters, inputs, head, positions, rotation } = this.#tensors;
+    const table = rotationTable(program, config);
+    addEmbedding(program, { tokens: positions, table, x: rotation, rows, width: config.headDim });
+    const extent = { batchSize: 1, sequenceLength: rows, training: false };
+    return { config, extent, tensors: { parameters, inputs, head, layers }, rotation };
+  }
+
+  #program(name: string, add: (program: Program) => void): Program {
+    let program = this.#programs.get(name);
+    if (!program) {
+      program = new Program(this.registry, name);
+      add(program);
+      this.#programs.set(name, program);
+    }
+    return program;
+  }
+
+  #requirePosition(position: number): void {
+    const { sequenceLength } = this.config;
+    if (position < sequenceLength) return;
+    throw new UserError(
+      `Cannot decode: position ${position} was asked for, at most ${
+        sequenceLength - 1
+      } was wanted; shorten the prompt or use a model with longer sequences`,
+    );
+  }
+
+  #requireRoom(what: string, found: number, limit: number): void {
+    if (found <= limit) return;
+    throw new RangeError(
+      `Cannot decode: ${found} ${what} were asked for, at most ${limit} was planned; create a larger decoder`,
+    );
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * The GPU memory of a decoder, planned before anything is allocated: caches of keys and values, and what one
+ * prefill or step works on.
+ *
+ * Two caches: of the prompts' tokens, one after the other, (P, H, D) per block, each prompt once however many rows
+ * continue it; and of what each row appended since, (S, N, H, D) per block.
+ *
+ * @module
+ */
+import type { Tensor } from "../gpu/tensor.ts";
+import { labelled, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
+import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
+import { type ModelConfig, vocabSize } from "./config.ts";
+import type { ChosenRowTensors, HiddenTensors } from "./forward.ts";
+
+/** Rows of a program are a multiple of this, the tile of matrix products; it keeps parts of caches aligned. */
+const ROW_STEP = 32;
+
+/** How much one prefill and the steps after it may hold; rounded up to multiples of 32 tokens and rows. */
+export interface DecoderExtent {
+  /** P: tokens of all prompts of one prefill. */
+  readonly maxPromptTokens: number;
+  /** N: rows of one step, of all prompts. */
+  readonly maxRows: number;
+  /** S: steps after a fork. */
+  readonly maxSteps: number;
+}
+
+/** Every tensor of a decoder. */
+export interface DecoderTensors {
+  parameters: Map<string, Tensor>;
+  inputs: HiddenTensors["inputs"];
+  /** (rows) u32: the position of each row in its sequence. */
+  positions: Tensor;
+  /** (rows, D): the rotation of each row. */
+  rotation: Tensor;
+  /** (N, 4) u32: see `addAttentionDecode`. */
+  tiles: Tensor;
+  /** One entry per block: what all blocks write, and the block's cache of the prompts, (P, H, D). */
+  promptLayers: LayerTensors[];
+  /** One entry per block: the caches of what rows appended, (S, N, H, D). */
+  suffixes: { k: Tensor; v: Tensor }[];
+  head: HiddenTensors["head"];
+  chosen: ChosenRowTensors;
+}
+
+/**
+ * The rows that a program is made for: at least `numRows` and at most an eighth more, so that few programs serve
+ * all numbers.
+ */
+export function programRows(numRows: number): number {
+  const step = Math.max(ROW_STEP, 2 ** (Math.floor(Math.log2(Math.max(1, numRows))) - 3));
+  return Math.ceil(numRows / step) * step;
+}
+
+/** The GPU memory that decoding takes besides the weights, in bytes, without allocating any. */
+export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): number {
+  return plannedSizeBytes((make) => buildDecoder(config, extent, make)) -
+    plannedSizeBytes((make) => parameterTensors(config, make));
+}
+
+/** Makes all tensors of a decoder. */
+export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: MakeTensor): DecoderTensors {
+  const { width, numHeads, headDim } = config;
+  const maxRows = programRows(extent.maxRows);
+  const maxPromptTokens = programRows(extent.maxPromptTokens);
+  const rows = Math.max(maxRows, maxPromptTokens);
+  const shared = blockTensors(config, { rows, training: false }, make);
+  const layers = Array.from({ length: config.numLayers }, (_, layer) => labelled(make, `layer ${layer} `));
+  return {
+    parameters: parameterTensors(config, make),
+    inputs: { tokens: make("tokens", [rows]), segmentStart: make("segmentStart", [maxPromptTokens]) },
+    positions: make("positions", [rows]),
+    rotation: make("rotation", [rows, headDim]),
+    tiles: make("tiles", [maxRows, 4]),
+    promptLayers: layers.map((makeLayer) => ({
+      ...shared,
+      kRotated: makeLayer("prompt k", [maxPromptTokens, numHeads, headDim]),
+      v: makeLayer("prompt v", [maxPromptTokens, numHeads, headDim]),
+    })),
+    suffixes: layers.map((makeLayer) => ({
+      k: makeLayer("suffix k", [extent.maxSteps, maxRows, numHeads, headDim]),
+      v: makeLayer("suffix v", [extent.maxSteps, maxRows, numHeads, headDim]),
+    })),
+    head: {
+      xLast: shared.x,
+      xLastNorm: make("xLastNorm", [rows, width]),
+      xLastScale: make("xLastScale", [rows]),
+    },
+    chosen: {
+      positions: make("chosen positions", [rows]),
+      picked: make("chosen hidden states", [rows, width]),
+      logits: make("chosen logits", [rows, paddedVocabSize(config)]),
+      rowIndex: make("rows", [rows]),
+      logProbabilities: make("log-probabilities", [rows, vocabSize(config)]),
+    },
+  };
+}

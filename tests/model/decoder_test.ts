@@ -1,0 +1,238 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { UserError } from "../../lib/errors.ts";
+import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
+import { Decoder } from "../../lib/model/decoder.ts";
+import { type DecoderExtent, decoderSizeBytes, programRows } from "../../lib/model/decoder_buffers.ts";
+import { Transformer } from "../../lib/model/transformer.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
+import { parseAddress } from "../../lib/tokens/ip.ts";
+import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import { type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
+import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { logProbabilities } from "../reference/cross_entropy.ts";
+import { logitsProblem, referenceForward } from "../reference/model.ts";
+import { modelTolerance, type Tolerance } from "../tolerances.ts";
+import { tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+
+/** What the cache may differ from the full pass by, in nats: what a user may rely on. */
+const SAME: Tolerance = { relative: 0, absolute: 1e-5 };
+
+const CONFIG = tinyConfig({ sequenceLength: 96, headDim: 32, numHeads: 2 });
+const EXTENT: DecoderExtent = { maxPromptTokens: 256, maxRows: 96, maxSteps: 95 };
+
+async function decoderOf(
+  registry: KernelRegistry,
+  config: ModelConfig,
+  changes: Partial<DecoderExtent & { memoryLimitBytes: number }> = {},
+): Promise<Decoder> {
+  const weights = toFloat32(tinyWeights(config));
+  return await Decoder.create(registry, { config, weights }, {
+    ...EXTENT,
+    memoryLimitBytes: 2 ** 26,
+    ...changes,
+  });
+}
+
+/** Log-probabilities of every position by the full forward pass, (T, V). */
+async function fullForward(
+  registry: KernelRegistry,
+  config: ModelConfig,
+  tokens: Uint16Array,
+): Promise<Float32Array> {
+  const sequenceLength = tokens.length;
+  const model = await Transformer.create(registry, config, { batchSize: 1, training: false, sequenceLength });
+  model.load(toFloat32(tinyWeights(config)));
+  const zeros = new Uint16Array(sequenceLength);
+  const lossMask = new Uint8Array(sequenceLength);
+  const rows = await model.logProbabilities(
+    { tokens, targets: zeros, lossMask, segmentStart: zeros },
+    Uint32Array.from(tokens, (_, t) => t),
+  );
+  model.destroy();
+  return rows;
+}
+
+function randomTokens(label: string, length: number): Uint16Array {
+  const random = new RandomStream(0, label);
+  return Uint16Array.from({ length }, () => random.below(vocabSize(CONFIG)));
+}
+
+/** Measurements between documentation addresses, the newest last, as tokens without the last one's end. */
+function measurementTokens(version: 4 | 6, numMeasurements: number): Uint16Array {
+  const bytesOf = (text: string) => {
+    const bytes = parseAddress(text);
+    assert(bytes, text);
+    return bytes;
+  };
+  const tokens = new Uint16Array(256);
+  const writer = new TokenWriter(tokens);
+  for (let i = 0; i < numMeasurements; i++) {
+    const measurement: TokenMeasurement = {
+      source: bytesOf(version === 4 ? "192.0.2.1" : "2001:db8::1"),
+      destination: bytesOf(version === 4 ? `198.51.100.${i}` : `2001:db8:1::${i + 1}`),
+      rttCode: i % 3 === 1 ? null : encodeRttCode(10 * i + 1),
+      timeS: 1_700_000_000 + 60 * i,
+    };
+    writer.write(measurement, ["source", "destination", "time", "result"]);
+  }
+  return tokens.slice(0, writer.at);
+}
+
+testOnEachDevice(
+  "a prefill and steps give the full pass's log-probabilities at every position, IPv4 and IPv6, with and without context",
+  async ({ registry }) => {
+    const decoder = await decoderOf(registry, CONFIG);
+    const V = vocabSize(CONFIG);
+    for (const [version, numMeasurements] of [[4, 1], [4, 5], [6, 1], [6, 2]] as const) {
+      const tokens = measurementTokens(version, numMeasurements);
+      const expected = await fullForward(registry, CONFIG, tokens);
+      for (const numPrompt of [1, tokens.length - 9]) {
+        const parts = [decoder.prefill([tokens.subarray(0, numPrompt)], { numLast: numPrompt })];
+        decoder.fork([1]);
+        for (let t = numPrompt; t < tokens.length; t++) parts.push(decoder.step([tokens[t]]));
+        const actual = Float32Array.from((await Promise.all(parts)).flatMap((part) => [...part]));
+        assertEquals(actual.length, tokens.length * V);
+        assertClose(actual, expected, SAME, `IPv${version}, ${numPrompt} of ${tokens.length} in the prompt`);
+      }
+    }
+  },
+);
+
+/** Children that each continue one of several prompts by tokens of their own. */
+const PROMPT_LENGTHS = [1, 40, 17, 95];
+const NUM_CHILDREN = [33, 0, 60, 1];
+
+testOnEachDevice("rows that share a prompt see it and their own tokens only", async ({ registry }) => {
+  const decoder = await decoderOf(registry, CONFIG);
+  const V = vocabSize(CONFIG);
+  const prompts = PROMPT_LENGTHS.map((length) => randomTokens(`prompt of ${length}`, length));
+  const prefilled = await decoder.prefill(prompts);
+  decoder.fork(NUM_CHILDREN);
+  const numRows = NUM_CHILDREN.reduce((sum, count) => sum + count, 0);
+  const appended = randomTokens("appended", numRows);
+  const stepped = await decoder.step(appended);
+  let row = 0;
+  for (const [i, prompt] of prompts.entries()) {
+    const alone = await fullForward(registry, CONFIG, prompt);
+    assertClose(
+      prefilled.slice(i * V, (i + 1) * V),
+      alone.slice(-V),
+      SAME,
+      `the end of prompt ${i}`,
+    );
+    for (let child = 0; child < NUM_CHILDREN[i]; child++, row++) {
+      if (child % 16 !== 0 && child !== NUM_CHILDREN[i] - 1) continue;
+      const whole = Uint16Array.from([...prompt, appended[row]]);
+      const expected = await fullForward(registry, CONFIG, whole);
+      assertClose(stepped.slice(row * V, (row + 1) * V), expected.slice(-V), SAME, `child ${child} of ${i}`);
+    }
+  }
+});
+
+testOnEachDevice(
+  "a prompt can be forked again, and a decoder used again, with the same bits",
+  async ({ registry }) => {
+    const decoder = await decoderOf(registry, CONFIG);
+    const prompts = [randomTokens("first", 20), randomTokens("second", 9)];
+    const tokens = [randomTokens("a", 40), randomTokens("b", 40)];
+    const continueBoth = async () => {
+      decoder.fork([25, 15]);
+      return [await decoder.step(tokens[0]), await decoder.step(tokens[1])];
+    };
+    const first = await decoder.prefill(prompts);
+    const once = await continueBoth();
+    const again = await continueBoth();
+    await decoder.prefill([randomTokens("other", 95)]);
+    decoder.fork([96]);
+    await decoder.step(randomTokens("c", 96));
+    assertSameBits(await decoder.prefill(prompts), first, "prefill");
+    const later = await continueBoth();
+    for (const step of [0, 1]) {
+      assertSameBits(once[step], again[step], `step ${step} of a second fork`);
+      assertSameBits(once[step], later[step], `step ${step} after other prompts`);
+    }
+  },
+);
+
+testOnEachDevice("prefill() gives the log-probabilities of the float64 model", async ({ registry }) => {
+  for (const changes of [{}, { numHeads: 1, headDim: 64 as const, softcap: null, qkNorm: false }]) {
+    const config = tinyConfig({ sequenceLength: 12, ...changes });
+    const decoder = await decoderOf(registry, config, { maxSteps: 4 });
+    const tokens = randomTokens("tokens", 12);
+    const { logits } = referenceForward(config, tinyWeights(config), {
+      tokens,
+      targets: tokens,
+      lossMask: tokens,
+      segmentStart: new Uint16Array(12),
+    });
+    const expected = logProbabilities(logitsProblem(config), logits);
+    const largest = expected.reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+    const actual = await decoder.prefill([tokens.subarray(0, 9)], { numLast: 9 });
+    decoder.fork([1]);
+    const steps = [await decoder.step([tokens[9]]), await decoder.step([tokens[10]])];
+    const all = Float32Array.from([...actual, ...steps[0], ...steps[1]]);
+    assertClose(all, expected.slice(0, all.length), modelTolerance(config, largest), "log-probabilities");
+  }
+});
+
+testOnEachDevice(
+  "a decoder refuses positions after the model's sequence, and more than was planned",
+  async ({ registry }) => {
+    const decoder = await decoderOf(registry, CONFIG, { maxSteps: 3 });
+    await assertRejects(
+      () => decoder.prefill([randomTokens("long", 97)]),
+      UserError,
+      "Cannot decode: position 96 was asked for, at most 95 was wanted; shorten the prompt",
+    );
+    await decoder.prefill([randomTokens("full", 95)]);
+    await assertRejects(() => decoder.step([1]), Error, "call fork() before");
+    decoder.fork([1]);
+    await decoder.step([1]);
+    await assertRejects(() => decoder.step([1]), UserError, "position 96 was asked for, at most 95");
+    assertThrows(() => decoder.fork([97]), RangeError, "97 rows were asked for, at most 96 was planned");
+    const prompts = [90, 90, 90].map((length) => randomTokens("many", length));
+    await assertRejects(
+      () => decoder.prefill(prompts),
+      RangeError,
+      "270 prompt tokens were asked for, at most 256",
+    );
+    await decoder.prefill([randomTokens("short", 5)]);
+    decoder.fork([2]);
+    for (let step = 0; step < 3; step++) await decoder.step([1, 2]);
+    await assertRejects(() => decoder.step([1, 2]), RangeError, "4 steps were asked for, at most 3");
+    await assertRejects(() => decoder.step([1]), Error, "1 tokens for 2 rows");
+  },
+);
+
+testOnEachDevice(
+  "create() refuses what is over the memory limit, and weights of another model",
+  async ({ registry }) => {
+    const sizeBytes = decoderSizeBytes(CONFIG, EXTENT);
+    await decoderOf(registry, CONFIG, { memoryLimitBytes: sizeBytes });
+    const error = await assertRejects(
+      () => decoderOf(registry, CONFIG, { memoryLimitBytes: sizeBytes - 1 }),
+      UserError,
+    );
+    assert(
+      /Cannot allocate the decoder: it takes \d+ MiB besides the weights/.test(error.message),
+      error.message,
+    );
+    const weights = toFloat32(tinyWeights(tinyConfig({ numLayers: 1 })));
+    const options = { ...EXTENT, memoryLimitBytes: 2 ** 26 };
+    await assertRejects(
+      () => Decoder.create(registry, { config: CONFIG, weights }, options),
+      UserError,
+      "no weight",
+    );
+  },
+);
+
+Deno.test("programRows() rounds up by at most an eighth, or to 32, and never past a rounded bound", () => {
+  for (let numRows = 1; numRows < 9000; numRows++) {
+    const rows = programRows(numRows);
+    assert(rows >= numRows && rows % 32 === 0);
+    assert(rows < numRows + 32 || rows <= numRows * 1.125, `${numRows} -> ${rows}`);
+    assert(rows <= programRows(numRows + 1));
+  }
+});
