@@ -26,13 +26,14 @@ export const synthStage: Stage = defineStage({
     overwrite: flag.boolean("replace an output file of another run"),
   },
   async run(options, context): Promise<StageResult> {
-    const { output, seed, rows, probes, destinations, days, ipv6Share, overwrite } = options;
+    const { output, seed, rows, probes, destinations, days, ipv6Share, workers, overwrite } = options;
     const made = { seed, rows, probes, destinations, days, ipv6Share };
     const start = { stage: "synth", inputs: [], options: made, overwrite };
     const run = await makeOutputFile(output, { ...start, mayWrite: [truthPathBeside(output)] }, async () => {
       using progress = context.progress("making", { total: rows, unit: "rows" });
       const counts = await synthesize(output, {
         ...made,
+        workers,
         signal: context.signal,
         onProgress: (done) => progress.update(done),
       });

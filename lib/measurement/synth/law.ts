@@ -136,35 +136,65 @@ export class RttLaw {
   }
 }
 
-/** The law of a pair of hosts without its clock: what does not change with the hour. */
-export class PathLaw {
-  readonly #baseMs: number;
-  readonly #jitterMs: number;
-  readonly #loss: number;
+/** What of a path does not change with the hour. */
+export interface PathNumbers {
+  /** Propagation and access, there and back. */
+  baseMs: number;
+  /** Median of the common jitter at the quietest hour. */
+  jitterMs: number;
+  /** Probability of no reply at the quietest hour. */
+  loss: number;
+}
+
+/** The law of a pair of hosts without its clock. */
+export class PathLaw implements PathNumbers {
+  readonly baseMs: number;
+  readonly jitterMs: number;
+  readonly loss: number;
 
   constructor(readonly src: HostLaw, readonly dst: HostLaw, route: RouteLaw) {
     const km = route.hub
       ? greatCircleKm(src, route.hub) + greatCircleKm(route.hub, dst)
       : greatCircleKm(src, dst);
     const propagationMs = 2 * km * route.stretch / FIBRE_KM_PER_MS;
-    this.#baseMs = propagationMs + src.accessMs + dst.accessMs;
-    this.#jitterMs = src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagationMs;
-    this.#loss = route.loss + src.loss + dst.loss;
+    this.baseMs = propagationMs + src.accessMs + dst.accessMs;
+    this.jitterMs = src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagationMs;
+    this.loss = route.loss + src.loss + dst.loss;
   }
 
   /** The distribution at a time, in seconds since 1970. */
   at(timeS: number): RttLaw {
-    const busySrc = busyness(timeS, this.src);
-    const queueMs = this.src.diurnalMs * busySrc + this.dst.diurnalMs * busyness(timeS, this.dst);
-    const pFailed = Math.min(LAW.maxFailure, this.#loss * (1 + busySrc));
-    return new RttLaw(pFailed, this.#baseMs + queueMs, this.#jitterMs * (1 + LAW.jitterBusyFactor * busySrc));
+    const busySrc = busyness(timeS, this.src.longitude);
+    const queueMs = this.src.diurnalMs * busySrc +
+      this.dst.diurnalMs * busyness(timeS, this.dst.longitude);
+    return lawUnderLoad(this, { busySrc, queueMs });
   }
 }
 
-/** How busy a place is at a time, 0 to 1. */
-export function busyness(timeS: number, { longitude }: Place): number {
+/**
+ * The distribution of a path at some hour.
+ *
+ * @param path What does not change with the hour.
+ * @param load How busy the source's place is, 0 to 1, and how long both hosts queue.
+ */
+export function lawUnderLoad(
+  { baseMs, jitterMs, loss }: PathNumbers,
+  { busySrc, queueMs }: { busySrc: number; queueMs: number },
+): RttLaw {
+  const pFailed = Math.min(LAW.maxFailure, loss * (1 + busySrc));
+  return new RttLaw(pFailed, baseMs + queueMs, jitterMs * (1 + LAW.jitterBusyFactor * busySrc));
+}
+
+/**
+ * How busy a place is at a time, 0 to 1.
+ *
+ * @param timeS Seconds since 1970.
+ * @param longitude Degrees east.
+ */
+export function busyness(timeS: number, longitude: number): number {
   const localHour = timeS / 3600 + longitude / 15;
-  return ((1 + Math.cos(2 * Math.PI * (localHour - LAW.busiestHour) / 24)) / 2) ** 2;
+  const share = (1 + Math.cos(2 * Math.PI * (localHour - LAW.busiestHour) / 24)) / 2;
+  return share * share;
 }
 
 /** The distance on the globe in kilometres (haversine formula). */

@@ -4,16 +4,14 @@
  * @module
  */
 import { UserError } from "../../errors.ts";
-import { FAILED_RTT_MS } from "../batch.ts";
 import { MeasurementParquetWriter } from "../parquet_writer.ts";
-import { RowGenerator } from "./rows.ts";
+import { makeCampaign } from "./campaign.ts";
+import { makeRowGroups } from "./row_group_threads.ts";
+import { SYNTH_COLUMNS } from "./row_groups.ts";
 import { SyntheticTruth, truthPathBeside } from "./truth.ts";
 import { makeWorld } from "./world.ts";
 
-const BATCH_ROWS = 16_384;
 const DAY_S = 86_400;
-/** How long signals may wait; a timer of 0 ms takes 1 to 4 ms, which is a tenth of the time of a batch. */
-const MAX_BUSY_MS = 50;
 
 /** Start of the synthetic measurements: 2025-06-24T00:00:00Z, that of the reference data set, in s since 1970. */
 export const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
@@ -32,6 +30,8 @@ export interface SynthOptions {
   days: number;
   /** Share of the probes (and so of the rows) with IPv6, 0 to 1. */
   ipv6Share: number;
+  /** Threads, 1 by default; they change no byte. */
+  workers?: number;
   /** Ends the work when it is aborted. */
   signal?: AbortSignal;
   /** Told now and then how many rows are written. */
@@ -58,20 +58,16 @@ export async function synthesize(
   const endTimeS = SYNTH_START_S + Math.round(days * DAY_S);
   const world = makeWorld({ seed, probes, destinations, ipv6Share, startTimeS: SYNTH_START_S, endTimeS });
   const truth = new SyntheticTruth(world);
-  const generator = new RowGenerator(truth, rows);
-  using writer = MeasurementParquetWriter.create(output);
+  using writer = MeasurementParquetWriter.create(output, { optionalColumns: SYNTH_COLUMNS });
   let failed = 0;
-  let idleMs = performance.now();
-  for (let from = 0; from < rows; from += BATCH_ROWS) {
-    options.signal?.throwIfAborted();
-    const batch = generator.batch(from, Math.min(from + BATCH_ROWS, rows));
-    for (const rttMs of batch.rttMs) if (rttMs === FAILED_RTT_MS) failed++;
-    writer.append(batch);
+  const groups = makeRowGroups(makeCampaign(world, rows), {
+    numThreads: options.workers ?? 1,
+    ...(options.signal ? { signal: options.signal } : {}),
+  });
+  for await (const { group, numFailed } of groups) {
+    writer.appendRowGroup(group);
+    failed += numFailed;
     options.onProgress?.(writer.numRows);
-    if (performance.now() - idleMs > MAX_BUSY_MS) {
-      await new Promise((resolve) => setTimeout(resolve, 0)); // so that signals are heard
-      idleMs = performance.now();
-    }
   }
   truth.save(truthPathBeside(output));
   writer.close();

@@ -1,7 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { FormatError } from "../../../lib/errors.ts";
 import { isPublicAddress } from "../../../lib/measurement/address_scope.ts";
-import { makeSchedule, RowGenerator } from "../../../lib/measurement/synth/rows.ts";
+import { makeCampaign } from "../../../lib/measurement/synth/campaign.ts";
+import { RowGenerator, type SynthRows } from "../../../lib/measurement/synth/rows.ts";
+import { makeSchedule } from "../../../lib/measurement/synth/schedule.ts";
 import { synthesize } from "../../../lib/measurement/synth/synthesize.ts";
 import { SyntheticTruth } from "../../../lib/measurement/synth/truth.ts";
 import { makeWorld, type WorldOptions } from "../../../lib/measurement/synth/world.ts";
@@ -56,16 +58,19 @@ Deno.test("makeWorld() has hosts of the wanted versions only", () => {
   }
 });
 
-Deno.test("RowGenerator.batch() makes a row of its number alone, in order of time", () => {
-  const truth = new SyntheticTruth(makeWorld(OPTIONS));
-  const generator = new RowGenerator(truth, 5000);
-  const whole = generator.batch(0, 5000);
-  const pieces = [[0, 1], [1, 1700], [1700, 5000]].map(([from, end]) => generator.batch(from, end));
-  assertEquals(joinBatches(pieces), { ...whole, srcAddr: [...whole.srcAddr], dstAddr: [...whole.dstAddr] });
-  for (let row = 1; row < 5000; row++) assert(whole.eventTimeUs[row] >= whole.eventTimeUs[row - 1]);
-  assert(
-    whole.eventTimeUs[0] >= OPTIONS.startTimeS * 1e6 && whole.eventTimeUs[4999] < OPTIONS.endTimeS * 1e6,
-  );
+Deno.test("RowGenerator.rows() makes a row of its number alone, in order of time", () => {
+  const generator = new RowGenerator(makeCampaign(makeWorld(OPTIONS), 5000), 5000);
+  const columnsOf = ({ numRows, ...columns }: SynthRows) =>
+    Object.entries(columns).map(([name, values]) => [name, values.slice(0, numRows)] as const);
+  const whole = generator.rows(0, 5000);
+  const eventTimeUs = whole.eventTimeUs.slice();
+  const wanted = columnsOf(whole);
+  for (const [from, end] of [[0, 1], [1, 1700], [1700, 5000]]) {
+    const found = columnsOf(generator.rows(from, end));
+    assertEquals(found, wanted.map(([name, values]) => [name, values.slice(from, end)]));
+  }
+  for (let row = 1; row < 5000; row++) assert(eventTimeUs[row] >= eventTimeUs[row - 1]);
+  assert(eventTimeUs[0] >= OPTIONS.startTimeS * 1e6 && eventTimeUs[4999] < OPTIONS.endTimeS * 1e6);
 });
 
 Deno.test("makeSchedule() has each probe measure several destinations of its version, each once a round", () => {

@@ -1,0 +1,99 @@
+/**
+ * Row groups of a campaign, ready for the Parquet file. They come out of this thread or, with several, of workers,
+ * in the order of the file and with the same bytes for any number of them.
+ *
+ * @module
+ */
+import { FAILED_RTT_MS } from "../batch.ts";
+import { NULL_INDEX } from "../column_dictionary.ts";
+import {
+  type EncodedRowGroup,
+  encodeRowGroup,
+  type OptionalColumn,
+  ROW_GROUP_ROWS,
+} from "../parquet_writer.ts";
+import type { Campaign } from "./campaign.ts";
+import { RowGenerator, type SynthRows } from "./rows.ts";
+
+const PACKET_BYTES = 64;
+/** Above IP versions and packets of a measurement. */
+const SMALL_INTEGERS_END = 8;
+/** The optional columns of the file. */
+export const SYNTH_COLUMNS: readonly OptionalColumn[] = ["msmId", "prbId", "sizeBytes", "packetErrorCount"];
+
+/** A row group, and how many of its rows have no reply. */
+export interface MadeRowGroup {
+  group: EncodedRowGroup;
+  numFailed: number;
+}
+
+/** Makes row groups of a campaign. */
+export class RowGroupMaker {
+  readonly #campaign: Campaign;
+  readonly #generator: RowGenerator;
+  readonly #src: IntegerDictionary;
+  readonly #dst: IntegerDictionary;
+  readonly #ipVersion = new IntegerDictionary(SMALL_INTEGERS_END);
+  readonly #packetErrorCount = new IntegerDictionary(SMALL_INTEGERS_END);
+  readonly #sizeBytes = { values: [PACKET_BYTES], indexes: new Int32Array(ROW_GROUP_ROWS) };
+
+  constructor(campaign: Campaign) {
+    this.#campaign = campaign;
+    this.#generator = new RowGenerator(campaign, ROW_GROUP_ROWS);
+    this.#src = new IntegerDictionary(campaign.addresses.length);
+    this.#dst = new IntegerDictionary(campaign.addresses.length);
+  }
+
+  /** Makes a row group by its place in the file. */
+  make(index: number): MadeRowGroup {
+    const from = index * ROW_GROUP_ROWS;
+    const rows = this.#generator.rows(from, Math.min(from + ROW_GROUP_ROWS, this.#campaign.numRows));
+    let numFailed = 0;
+    for (let i = 0; i < rows.numRows; i++) if (rows.rttMs[i] === FAILED_RTT_MS) numFailed++;
+    return { group: this.#encode(rows), numFailed };
+  }
+
+  #encode(rows: SynthRows): EncodedRowGroup {
+    const { numRows, eventTimeUs, rttMs } = rows;
+    const { addresses, hosts } = this.#campaign;
+    // Addresses and ids number the same hosts, so both columns have the same indexes.
+    const src = this.#src.index(rows.src, numRows);
+    const dst = this.#dst.index(rows.dst, numRows);
+    return encodeRowGroup({
+      numRows,
+      eventTimeUs,
+      srcAddr: { values: src.values.map((host) => addresses[host]), indexes: src.indexes },
+      dstAddr: { values: dst.values.map((host) => addresses[host]), indexes: dst.indexes },
+      ipVersion: this.#ipVersion.index(rows.ipVersion, numRows),
+      rttMs,
+      msmId: { values: dst.values.map((host) => hosts.id[host]), indexes: dst.indexes },
+      prbId: { values: src.values.map((host) => hosts.id[host]), indexes: src.indexes },
+      sizeBytes: this.#sizeBytes,
+      packetErrorCount: this.#packetErrorCount.index(rows.packetErrorCount, numRows),
+    }, SYNTH_COLUMNS);
+  }
+}
+
+/** Numbers the different values of a column of small integers in the order in which they come. */
+class IntegerDictionary {
+  readonly #indexOf: Int32Array;
+  readonly #indexes = new Int32Array(ROW_GROUP_ROWS);
+
+  /** @param end All values are below it, and none below 0. */
+  constructor(end: number) {
+    this.#indexOf = new Int32Array(end);
+  }
+
+  /** The dictionary of the first `numRows` values; its indexes are overwritten by the next call. */
+  index(column: Int32Array, numRows: number): { values: number[]; indexes: Int32Array } {
+    const indexOf = this.#indexOf.fill(NULL_INDEX);
+    const indexes = this.#indexes;
+    const values: number[] = [];
+    for (let row = 0; row < numRows; row++) {
+      const value = column[row];
+      if (indexOf[value] === NULL_INDEX) indexOf[value] = values.push(value) - 1;
+      indexes[row] = indexOf[value];
+    }
+    return { values, indexes };
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * Who measures whom in a synthetic Internet: each probe has its destinations, and each (probe, destination) pair its
+ * place in a round, as Atlas' built-in measurements repeat.
+ *
+ * @module
+ */
+import { RandomStream } from "../../random/philox.ts";
+import type { World } from "./world.ts";
+
+/** How much likelier a destination of the probe's own region is; set so that the median RTT is about 50 ms. */
+const SAME_REGION_WEIGHT = 6;
+
+/** Which pair is measured at which place of a round, in shared memory. */
+export interface Schedule {
+  /** Index of the probe's host, per place of the round. */
+  src: Int32Array;
+  /** Index of the destination's host, likewise. */
+  dst: Int32Array;
+}
+
+/**
+ * Chooses the destinations of every probe.
+ *
+ * @param world The world.
+ * @param numRows How many rows there will be: the more of them, the more destinations a probe has.
+ */
+export function makeSchedule(world: World, numRows: number): Schedule {
+  const { hosts, options } = world;
+  const probes = hosts.flatMap(({ role }, index) => role === "probe" ? [index] : []);
+  const numWanted = Math.max(1, Math.round(Math.sqrt(numRows / probes.length) / 2));
+  const candidates = { 4: candidatesOf(world, 4), 6: candidatesOf(world, 6) };
+  const chosen = probes.map((probe) =>
+    chooseDestinations(world, probe, { numWanted, from: candidates[hosts[probe].ipVersion] })
+  );
+  const numPairs = chosen.reduce((sum, destinations) => sum + destinations.length, 0);
+  const indexes = () => new Int32Array(new SharedArrayBuffer(4 * numPairs));
+  const schedule = { src: indexes(), dst: indexes() };
+  const places = Int32Array.from({ length: numPairs }, (_, i) => i);
+  new RandomStream(options.seed, "synth/round").shuffle(places);
+  const placeOf = new Int32Array(numPairs);
+  places.forEach((pair, place) => placeOf[pair] = place);
+  let pair = 0;
+  chosen.forEach((destinations, i) => {
+    for (const destination of destinations) {
+      const place = placeOf[pair++];
+      schedule.src[place] = probes[i];
+      schedule.dst[place] = destination;
+    }
+  });
+  return schedule;
+}
+
+/** The destinations of an IP version. */
+interface Candidates {
+  /** Indexes of their hosts, ascending. */
+  hosts: number[];
+  /** Their regions. */
+  regions: string[];
+}
+
+function candidatesOf({ hosts, systems }: World, ipVersion: 4 | 6): Candidates {
+  const indexes = hosts.flatMap((host, index) =>
+    host.role === "destination" && host.ipVersion === ipVersion ? [index] : []
+  );
+  return { hosts: indexes, regions: indexes.map((index) => systems[hosts[index].system].region) };
+}
+
+/** Draws the destinations of a probe, those of its own region the more likely. */
+function chooseDestinations(
+  { hosts, systems, options }: World,
+  probe: number,
+  { numWanted, from }: { numWanted: number; from: Candidates },
+): number[] {
+  const random = new RandomStream(options.seed, "synth/schedule", probe);
+  const { region } = systems[hosts[probe].system];
+  // Sampling without replacement in proportion to weights: Efraimidis and Spirakis, Inf. Process. Lett. 97, 2006.
+  const keys = new Float64Array(from.hosts.length);
+  for (let i = 0; i < keys.length; i++) {
+    keys[i] = random.exponential() / (from.regions[i] === region ? SAME_REGION_WEIGHT : 1);
+  }
+  const largest = keys.toSorted()[Math.min(numWanted, keys.length) - 1];
+  const chosen: number[] = [];
+  for (let i = 0; i < keys.length; i++) if (keys[i] <= largest) chosen.push(i);
+  return chosen.sort((a, b) => keys[a] - keys[b]).slice(0, numWanted).map((i) => from.hosts[i]);
+}
