@@ -4,14 +4,8 @@
  *
  * @module
  */
-import {
-  type ColumnData,
-  type SpillBlock,
-  type SpillColumn,
-  type SpilledRows,
-  SpillReader,
-} from "./spill.ts";
-import type { SpillIndex } from "./spill.ts";
+import { type SpilledRows, type SpillIndex, SpillReader, type StoredBlock } from "./spill.ts";
+import type { SpillColumn } from "./spill_block.ts";
 
 /** A finished spill file. */
 export interface SpillPart {
@@ -47,15 +41,8 @@ export class JoinedSpill implements SpilledRows {
   }
 
   /** The partition's blocks, file after file. */
-  *blocks(partition: number): Generator<SpillBlock> {
-    for (const reader of this.#readers) yield* reader.blocks(partition);
-  }
-
-  /** Reads a whole partition; see {@link SpillReader.readPartition}. */
-  readPartition(partition: number, into: ColumnData[]): number {
-    let numRows = 0;
-    for (const reader of this.#readers) numRows += reader.readPartition(partition, into, numRows);
-    return numRows;
+  blocks(partition: number): StoredBlock[] {
+    return this.#readers.flatMap((reader) => reader.blocks(partition));
   }
 
   /** Closes the files. */

@@ -7,7 +7,7 @@
  */
 import { grown } from "./source_key.ts";
 
-const FIRST_CAPACITY = 1024;
+const FIRST_CAPACITY = 64;
 /** Odd constants of xxHash32's rounds (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */
 const PRIME_1 = 0x9e3779b1;
 const PRIME_2 = 0x85ebca77;
@@ -22,6 +22,8 @@ export class KeyTable {
   words: Uint32Array = new Uint32Array(4 * FIRST_CAPACITY);
   /** The kind of key per id. */
   kinds: Uint8Array = new Uint8Array(FIRST_CAPACITY);
+  /** Another number after each {@link clear}. */
+  generation = 0;
   /** Id + 1, or 0 for a free slot. */
   #slots: Uint32Array = new Uint32Array(2 * FIRST_CAPACITY);
 
@@ -52,17 +54,10 @@ export class KeyTable {
     return this.#add(w0, w1, w2, w3, kind, slot);
   }
 
-  /** Whether the id is that of the key. */
-  isKey(id: number, words: Uint32Array, at: number, kind: number): boolean {
-    const mine = 4 * id;
-    const known = this.words;
-    return id < this.size && known[mine + 3] === words[at + 3] && known[mine + 2] === words[at + 2] &&
-      known[mine + 1] === words[at + 1] && known[mine] === words[at] && this.kinds[id] === kind;
-  }
-
   /** Forgets all keys; the memory is kept. */
   clear(): void {
     this.size = 0;
+    this.generation++;
     this.#slots.fill(0);
   }
 
@@ -99,6 +94,48 @@ export class KeyTable {
       const [w0, w1, w2, w3] = this.words.subarray(4 * id, 4 * id + 4);
       this.#slots[this.#freeSlot(mix(w0, w1, w2, w3, kinds[id]))] = id + 1;
     }
+  }
+}
+
+/** The ids in one table of the keys of another, each looked up once. */
+export class KeyTranslation {
+  #from: KeyTable | undefined;
+  #fromGeneration = -1;
+  #toGeneration = -1;
+  readonly #to: KeyTable;
+  /** By id in `#from`: the id in `#to` if `#stamps` says that it is known. */
+  #ids: Uint32Array = new Uint32Array(0);
+  #stamps: Uint32Array = new Uint32Array(0);
+  #stamp = 0;
+
+  /** @param to The table whose ids are given. */
+  constructor(to: KeyTable) {
+    this.#to = to;
+  }
+
+  /** The id of a key of `from`, of which it is forgotten what was known when tables change. */
+  idOf(from: KeyTable, id: number): number {
+    if (
+      from !== this.#from || from.generation !== this.#fromGeneration ||
+      this.#to.generation !== this.#toGeneration
+    ) this.#begin(from);
+    if (id >= this.#stamps.length) this.#grow(id);
+    if (this.#stamps[id] === this.#stamp) return this.#ids[id];
+    this.#stamps[id] = this.#stamp;
+    return this.#ids[id] = this.#to.idOf(from.words, 4 * id, from.kinds[id]);
+  }
+
+  #begin(from: KeyTable): void {
+    this.#from = from;
+    this.#fromGeneration = from.generation;
+    this.#toGeneration = this.#to.generation;
+    this.#stamp++;
+  }
+
+  #grow(id: number): void {
+    const length = Math.max(1024, 2 * id);
+    this.#ids = grown(this.#ids, length);
+    this.#stamps = grown(this.#stamps, length);
   }
 }
 

@@ -10,7 +10,8 @@ import { RejectLog, type RejectSnapshot } from "../measurement/rejects.ts";
 import { type KeyedReadOptions, readKeyed } from "./keyed_reader.ts";
 import type { GroupKey } from "./probe_columns.ts";
 import { type HashRange, ShardLayout, type ShardRange } from "./shard_layout.ts";
-import { type ColumnData, makeColumn, type SpillColumn, type SpillIndex, SpillWriter } from "./spill.ts";
+import { type SpillIndex, SpillWriter } from "./spill.ts";
+import { type ColumnData, makeColumn, type SpillColumn } from "./spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName, type SplitPlan } from "./splits.ts";
 import { Breather, type StageHooks } from "./stage_hooks.ts";
 
@@ -114,7 +115,8 @@ export async function partitionShare(
     }
     const columns = task.schema.map((column) => makeColumn(column, batch.numRows));
     task.fill(keyed, columns);
-    spill.append({ numRows: batch.numRows, columns }, partitionOf);
+    const keys = { address: keyed.addresses, group: groups };
+    spill.append({ numRows: batch.numRows, columns, keys }, partitionOf);
     numRowsRead += batch.numRowsRead;
     hooks.onProgress?.("reading", numRowsRead, share.rowRange[1] - share.rowRange[0]);
     await breather.breathe();
@@ -133,16 +135,4 @@ function makeSplitter(
   }
   const assigner = new SplitAssigner({ ...splits.plan, ...(timeRangeUs ? { timeRangeUs } : {}) });
   return (keyed) => assigner.assign(keyed);
-}
-
-/** Copies the words of each row's address. @param ids The address id of each row. */
-export function fillWords(into: ColumnData, words: Uint32Array, ids: Uint32Array): void {
-  for (let row = 0; row < ids.length; row++) {
-    const from = 4 * ids[row];
-    const to = 4 * row;
-    into[to] = words[from];
-    into[to + 1] = words[from + 1];
-    into[to + 2] = words[from + 2];
-    into[to + 3] = words[from + 3];
-  }
 }

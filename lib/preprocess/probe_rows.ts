@@ -15,14 +15,14 @@ import { UsageError } from "../errors.ts";
 import { type ArrayTask, ONLY_TASK, shareOf } from "../files/array_task.ts";
 import { ArrayRecordWriter } from "../records/array_record_writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../records/probe_row.ts";
-import { fillWords, type SplitSource } from "./partition_share.ts";
+import type { SplitSource } from "./partition_share.ts";
 import { type GroupKey, probeSchema } from "./probe_columns.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "./row_cutter.ts";
 import { overlaps, recordShardName, type Shard, shardsWithin } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
 import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "./sorted_rows.ts";
-import { type ColumnData, rowBytes } from "./spill.ts";
+import { type ColumnData, rowBytes } from "./spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES } from "./splits.ts";
 import type { StageHooks } from "./stage_hooks.ts";
 
@@ -166,14 +166,13 @@ function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): 
   );
 }
 
-function fill({ batch, addresses, srcId, dstId, groups, groupId }: KeyedBatch, into: ColumnData[]): void {
-  const [timeUs, rttMs, src, dst, version, group] = into;
+function fill({ batch, srcId, dstId, groupId }: KeyedBatch, into: ColumnData[]): void {
+  const [timeUs, rttMs, src, dst, group] = into;
   timeUs.set(batch.eventTimeUs);
   rttMs.set(batch.rttMs);
-  fillWords(src, addresses.words, srcId);
-  fillWords(dst, addresses.words, dstId);
-  version.set(batch.ipVersion);
-  if (group) fillWords(group, groups.words, groupId);
+  src.set(srcId);
+  dst.set(dstId);
+  group?.set(groupId);
 }
 
 async function writeShard(

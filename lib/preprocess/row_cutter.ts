@@ -9,7 +9,7 @@
  */
 import { ensure } from "../errors.ts";
 import { type ProbeRow, probeRowSrcId } from "../records/probe_row.ts";
-import { KeyTable } from "./key_table.ts";
+import { KeyTable, KeyTranslation } from "./key_table.ts";
 import type { Group, ProbeColumns } from "./probe_columns.ts";
 import type { RowSink } from "./sorted_rows.ts";
 import { KeyKind, wordsToAddress } from "./source_key.ts";
@@ -65,11 +65,10 @@ export class RowCutter implements RowSink {
   readonly #emit: (row: ProbeRow) => void;
   readonly #maxMeasurements: number;
   readonly #addresses = new KeyTable();
+  readonly #translation = new KeyTranslation(this.#addresses);
   readonly #texts: string[] = [];
   readonly #sources = new RowDictionary();
   readonly #destinations = new RowDictionary();
-  /** The source address of the last measurement. */
-  #lastSrc = 0;
   #group: Group | undefined;
   #numRows = 0;
   #sizeBytes = RECORD_OVERHEAD_BYTES;
@@ -98,13 +97,9 @@ export class RowCutter implements RowSink {
 
   /** Takes the group's next measurement. */
   push(columns: ProbeColumns, row: number): void {
-    const version = columns.version[row];
-    // Measurements of one source address follow each other.
-    if (!this.#addresses.isKey(this.#lastSrc, columns.src, 4 * row, version)) {
-      this.#lastSrc = this.#addresses.idOf(columns.src, 4 * row, version);
-    }
-    const src = this.#lastSrc;
-    const dst = this.#addresses.idOf(columns.dst, 4 * row, version);
+    const { keys } = columns;
+    const src = this.#translation.idOf(keys, columns.src[row]);
+    const dst = this.#translation.idOf(keys, columns.dst[row]);
     const added = BYTES_PER_MEASUREMENT + this.#entryBytes(this.#sources, src) +
       this.#entryBytes(this.#destinations, dst);
     if (this.#sizeBytes + added > this.#maxRecordBytes && this.#numRows > 0) {
@@ -117,7 +112,7 @@ export class RowCutter implements RowSink {
     this.#timeUs[at] = columns.timeUs[row];
     this.#srcIndex[at] = this.#indexIn(this.#sources, src);
     this.#dstIndex[at] = this.#indexIn(this.#destinations, dst);
-    this.#version[at] = version;
+    this.#version[at] = this.#addresses.kinds[dst];
     this.#rttMs[at] = columns.rttMs[row];
   }
 

@@ -13,26 +13,23 @@
 import { type ArrayTask, ONLY_TASK } from "../files/array_task.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
-import { KeyTable } from "./key_table.ts";
-import { fillWords } from "./partition_share.ts";
+import { KeyTable, KeyTranslation } from "./key_table.ts";
 import type { GroupKey } from "./probe_columns.ts";
 import { parquetShardName } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
 import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
 import { integerToWords, KeyKind, wordsToAddress } from "./source_key.ts";
-import type { ColumnData, SpillBlock, SpillColumn } from "./spill.ts";
+import { type ColumnData, makeColumn, type SpillColumn } from "./spill_block.ts";
 import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
 import type { StageHooks } from "./stage_hooks.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
   { name: "timeUs", type: "f64", width: 1 },
   { name: "rttMs", type: "f64", width: 1 },
-  { name: "src", type: "u32", width: 4 },
-  { name: "dst", type: "u32", width: 4 },
-  { name: "version", type: "u8", width: 1 },
+  { name: "src", type: "address", width: 1 },
+  { name: "dst", type: "address", width: 1 },
   ...OPTIONAL_COLUMNS.map(({ name }): SpillColumn => ({ name, type: "f64", width: 1 })),
 ];
-const FIRST_OPTIONAL = 5;
 /** The address texts kept from block to block. */
 const MAX_TEXTS = 1 << 18;
 
@@ -101,13 +98,12 @@ export function shardStage(options: ShardOptions): ShardedStage {
   };
 }
 
-function fill({ batch, addresses, srcId, dstId }: KeyedBatch, into: ColumnData[]): void {
-  const [timeUs, rttMs, src, dst, version, ...optional] = into;
+function fill({ batch, srcId, dstId }: KeyedBatch, into: ColumnData[]): void {
+  const [timeUs, rttMs, src, dst, ...optional] = into;
   timeUs.set(batch.eventTimeUs);
   rttMs.set(batch.rttMs);
-  fillWords(src, addresses.words, srcId);
-  fillWords(dst, addresses.words, dstId);
-  version.set(batch.ipVersion);
+  src.set(srcId);
+  dst.set(dstId);
   OPTIONAL_COLUMNS.forEach(({ key }, i) => {
     const values = batch[key];
     if (values) optional[i].set(values);
@@ -118,31 +114,41 @@ function fill({ batch, addresses, srcId, dstId }: KeyedBatch, into: ColumnData[]
 async function writeShard(job: ShardJob, groupBy: GroupKey): Promise<Record<string, number>> {
   const optional = OPTIONAL_COLUMNS.map(({ key }) => key).filter((key) => job.columns.includes(key));
   using writer = MeasurementParquetWriter.create(job.path, { optionalColumns: optional });
-  const sources = new KeyTable();
-  const texts = new AddressTexts();
+  const sources = new SourceCounter(groupBy);
+  const keys = new KeyTable();
+  let texts: string[] = [];
   for (const partition of job.partitions) {
     for (const block of job.spill.blocks(partition)) {
-      countSources(block, groupBy, sources);
-      writer.append(toBatch(block, job.columns, texts));
+      if (keys.size > MAX_TEXTS) {
+        keys.clear();
+        texts = [];
+      }
+      const columns = SCHEMA.map((column) => makeColumn(column, block.numRows));
+      block.read({ into: columns, at: 0, keys });
+      for (let id = texts.length; id < keys.size; id++) {
+        texts.push(wordsToAddress(keys.words, 4 * id, keys.kinds[id]));
+      }
+      sources.add(columns, keys);
+      writer.append(toBatch(columns, job.columns, { kinds: keys.kinds, texts }));
       await job.breather.breathe();
     }
   }
   const { rows } = writer.close();
-  return { rows, sources: sources.size };
+  return { rows, sources: sources.count };
 }
 
 function toBatch(
-  { numRows, columns }: SpillBlock,
+  columns: readonly ColumnData[],
   found: readonly string[],
-  texts: AddressTexts,
+  { kinds, texts }: { kinds: Uint8Array; texts: readonly string[] },
 ): MeasurementBatch {
-  const [timeUs, rttMs, src, dst, version, ...optional] = columns;
+  const [timeUs, rttMs, src, dst, ...optional] = columns;
   const batch: MeasurementBatch = {
-    numRows,
+    numRows: timeUs.length,
     eventTimeUs: timeUs as Float64Array,
-    srcAddr: texts.ofAll(src as Uint32Array, version as Uint8Array),
-    dstAddr: texts.ofAll(dst as Uint32Array, version as Uint8Array),
-    ipVersion: version as Uint8Array,
+    srcAddr: Array.from(src, (id) => texts[id]),
+    dstAddr: Array.from(dst, (id) => texts[id]),
+    ipVersion: Uint8Array.from(dst, (id) => kinds[id]),
     rttMs: rttMs as Float64Array,
   };
   OPTIONAL_COLUMNS.forEach(({ key }, i) => {
@@ -151,31 +157,26 @@ function toBatch(
   return batch;
 }
 
-function countSources({ numRows, columns }: SpillBlock, groupBy: GroupKey, sources: KeyTable): void {
-  const [, , src, , version] = columns;
-  const prbId = columns[FIRST_OPTIONAL + OPTIONAL_COLUMNS.findIndex(({ key }) => key === "prbId")];
-  const words = new Uint32Array(4);
-  for (let row = 0; row < numRows; row++) {
-    if (groupBy === "prb_id") {
-      integerToWords(prbId[row], words, 2);
-      sources.idOf(words, 0, KeyKind.PROBE);
-    } else sources.idOf(src as Uint32Array, 4 * row, version[row]);
+/** Counts the distinct sources of a shard. */
+class SourceCounter {
+  readonly #sources = new KeyTable();
+  readonly #translation = new KeyTranslation(this.#sources);
+
+  constructor(readonly groupBy: GroupKey) {}
+
+  get count(): number {
+    return this.#sources.size;
   }
-}
 
-/** The texts of addresses, each made once. */
-class AddressTexts {
-  readonly #table = new KeyTable();
-  #texts: string[] = [];
-
-  ofAll(words: Uint32Array, versions: Uint8Array): string[] {
-    if (this.#table.size > MAX_TEXTS) {
-      this.#table.clear();
-      this.#texts = [];
+  add([, , src, , ...optional]: readonly ColumnData[], keys: KeyTable): void {
+    if (this.groupBy === "src_addr") {
+      for (const id of src) this.#translation.idOf(keys, id);
+      return;
     }
-    return Array.from(versions, (version, row) => {
-      const id = this.#table.idOf(words, 4 * row, version);
-      return this.#texts[id] ??= wordsToAddress(words, 4 * row, version);
-    });
+    const words = new Uint32Array(4);
+    for (const prbId of optional[OPTIONAL_COLUMNS.findIndex(({ key }) => key === "prbId")]) {
+      integerToWords(prbId, words, 2);
+      this.#sources.idOf(words, 0, KeyKind.PROBE);
+    }
   }
 }

@@ -9,29 +9,13 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
 import { KeyTable } from "./key_table.ts";
-import {
-  compareGroups,
-  type Group,
-  groupKind,
-  isOfGroup,
-  makeGroup,
-  nameColumns,
-  type ProbeColumns,
-} from "./probe_columns.ts";
-import {
-  bucketRows,
-  type ColumnData,
-  makeColumn,
-  rowBytes,
-  type SpilledRows,
-  SpillReader,
-  SpillWriter,
-} from "./spill.ts";
+import { compareGroups, type Group, makeGroup, nameColumns, type ProbeColumns } from "./probe_columns.ts";
+import { bucketRows, type SpilledRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.ts";
+import { type ColumnData, makeColumn, rowBytes } from "./spill_block.ts";
 import { TimeSorter } from "./time_sort.ts";
 
-/** Bytes per row beside its columns: row order, group, and the time sort's scratch. */
+/** Bytes per row beside its columns: row order, a slot of its keys, and the time sort's scratch. */
 const SORT_BYTES_PER_ROW = 4 + 4 + 4 + 8 + 8 + 4;
 
 /** What receives the rows in order. */
@@ -54,7 +38,7 @@ export class PartitionSorter {
   readonly #maxRows: number;
   readonly #memoryBytes: number;
   readonly #runsPath: string;
-  readonly #groups = new KeyTable();
+  readonly #keys = new KeyTable();
   readonly #timeSorter = new TimeSorter();
   #columns: ColumnData[] = [];
   #capacity = 0;
@@ -82,9 +66,7 @@ export class PartitionSorter {
     const numRows = this.#spill.index.numRows[partition];
     if (numRows === 0) return;
     if (numRows > this.#maxRows) return await this.#sortOnDisk(partition, sink, onStep);
-    this.#reserve(numRows);
-    this.#spill.readPartition(partition, this.#columns);
-    const columns = nameColumns(this.#columns);
+    const columns = this.#read(this.#spill.blocks(partition));
     for (const { group, rows } of this.#sortInMemory(columns, numRows)) {
       sink.beginGroup(group);
       for (let i = 0; i < rows.length; i++) sink.push(columns, rows[i]);
@@ -92,26 +74,31 @@ export class PartitionSorter {
     await onStep();
   }
 
-  #reserve(numRows: number): void {
-    if (numRows <= this.#capacity) return;
-    this.#capacity = Math.min(this.#maxRows, Math.ceil(numRows * 1.25));
-    this.#columns = this.#spill.schema.map((column) => makeColumn(column, this.#capacity));
+  /** The rows of some blocks, with keys of their own. */
+  #read(blocks: readonly StoredBlock[]): ProbeColumns {
+    const numRows = sumRows(blocks);
+    if (numRows > this.#capacity) {
+      this.#capacity = Math.max(numRows, Math.min(this.#maxRows, Math.ceil(numRows * 1.25)));
+      this.#columns = this.#spill.schema.map((column) => makeColumn(column, this.#capacity));
+    }
+    this.#keys.clear();
+    let at = 0;
+    for (const block of blocks) {
+      block.read({ into: this.#columns, at, keys: this.#keys });
+      at += block.numRows;
+    }
+    return nameColumns(this.#columns, this.#keys);
   }
 
   /** The groups in order, each with its rows in order. */
   *#sortInMemory(columns: ProbeColumns, numRows: number): Generator<{ group: Group; rows: Uint32Array }> {
-    const table = this.#groups;
-    table.clear();
-    const groupOf = new Uint32Array(numRows);
-    for (let row = 0; row < numRows; row++) {
-      groupOf[row] = table.idOf(columns.group, 4 * row, groupKind(columns, row));
+    const { keys } = columns;
+    const { starts, order } = bucketRows(columns.group, numRows, keys.size);
+    const groups: { id: number; group: Group }[] = [];
+    for (let id = 0; id < keys.size; id++) {
+      if (starts[id] < starts[id + 1]) groups.push({ id, group: makeGroup(keys, id, this.#seed) });
     }
-    const groups = Array.from(
-      { length: table.size },
-      (_, id) => ({ id, group: makeGroup(table.words, 4 * id, table.kinds[id], this.#seed) }),
-    );
     groups.sort((a, b) => compareGroups(a.group, b.group));
-    const { starts, order } = bucketRows(groupOf, numRows, table.size);
     for (const { id, group } of groups) {
       const rows = order.subarray(starts[id], starts[id + 1]);
       this.#timeSorter.sort(rows, columns.timeUs);
@@ -128,37 +115,22 @@ export class PartitionSorter {
   }
 
   async #writeRuns(partition: number, onStep: () => Promise<void>): Promise<SpillReader> {
-    const { schema, index } = this.#spill;
-    this.#reserve(this.#maxRows);
-    const numRuns = Math.ceil(index.numRows[partition] / this.#maxRows) + 1;
-    using runs = SpillWriter.create(this.#runsPath, schema, {
-      numPartitions: numRuns,
+    const planned = divideBlocks(this.#spill.blocks(partition), this.#maxRows);
+    using runs = SpillWriter.create(this.#runsPath, this.#spill.schema, {
+      numPartitions: planned.length,
       bufferBytes: this.#memoryBytes / 4,
     });
-    let run = 0;
-    let at = 0;
-    const writeRun = () => {
-      ensure(run < numRuns, "more sorted runs than were planned");
-      for (const { rows } of this.#sortInMemory(nameColumns(this.#columns), at)) {
-        runs.appendTo(run, this.#columns, rows);
+    for (const [run, blocks] of planned.entries()) {
+      const columns = this.#read(blocks);
+      const keys = { address: columns.keys, group: columns.keys };
+      for (const { rows } of this.#sortInMemory(columns, sumRows(blocks))) {
+        runs.appendTo(run, { columns: this.#columns, keys }, rows);
       }
-      run++;
-      at = 0;
-    };
-    for (const block of this.#spill.blocks(partition)) {
-      for (let from = 0; from < block.numRows;) {
-        const count = Math.min(block.numRows - from, this.#maxRows - at);
-        schema.forEach(({ width }, c) =>
-          this.#columns[c].set(block.columns[c].subarray(from * width, (from + count) * width), at * width)
-        );
-        at += count;
-        from += count;
-        if (at === this.#maxRows) writeRun();
-      }
+      // The next run has other keys.
+      runs.flush(run);
       await onStep();
     }
-    writeRun();
-    return SpillReader.open(this.#runsPath, schema, runs.finish());
+    return SpillReader.open(this.#runsPath, this.#spill.schema, runs.finish());
   }
 
   async #mergeRuns(runs: SpillReader, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
@@ -181,36 +153,64 @@ export class PartitionSorter {
   }
 }
 
+/** Divides blocks into runs of no more rows than that, or of one block. */
+function divideBlocks(blocks: readonly StoredBlock[], maxRows: number): StoredBlock[][] {
+  const runs: StoredBlock[][] = [];
+  let numRows = Infinity;
+  for (const block of blocks) {
+    if (numRows + block.numRows > maxRows) {
+      runs.push([]);
+      numRows = 0;
+    }
+    runs[runs.length - 1].push(block);
+    numRows += block.numRows;
+  }
+  return runs;
+}
+
+function sumRows(blocks: readonly StoredBlock[]): number {
+  return blocks.reduce((sum, { numRows }) => sum + numRows, 0);
+}
+
 /** A place in a sorted run. */
 class RunCursor {
   columns: ProbeColumns;
   row = -1;
   group: Group;
   timeUs = 0;
-  readonly #blocks: ReturnType<SpillReader["blocks"]>;
+  readonly #keys = new KeyTable();
+  readonly #blocks: StoredBlock[];
+  #groupId = -1;
   #numRows = 0;
 
-  constructor(readonly run: number, runs: SpillReader, readonly seed: number) {
-    this.#blocks = runs.blocks(run);
-    this.columns = nameColumns(runs.schema.map((column) => makeColumn(column, 0)));
+  constructor(readonly run: number, readonly runs: SpillReader, readonly seed: number) {
+    // The first at the end.
+    this.#blocks = runs.blocks(run).reverse();
+    this.columns = nameColumns(runs.schema.map((column) => makeColumn(column, 0)), this.#keys);
     this.group = { words: [0, 0, 0, 0], kind: -1, hash: new Uint32Array(4) };
   }
 
   /** Goes to the next row; returns whether there is one. */
   next(): boolean {
-    if (++this.row === this.#numRows) {
-      const block = this.#blocks.next();
-      if (block.done) return false;
-      this.columns = nameColumns(block.value.columns);
-      this.#numRows = block.value.numRows;
-      this.row = 0;
-    }
+    if (++this.row === this.#numRows && !this.#readNext()) return false;
     const { columns, row } = this;
-    const kind = groupKind(columns, row);
-    if (!isOfGroup(this.group, columns.group, 4 * row, kind)) {
-      this.group = makeGroup(columns.group, 4 * row, kind, this.seed);
-    }
+    const groupId = columns.group[row];
+    if (groupId !== this.#groupId) this.group = makeGroup(this.#keys, groupId, this.seed);
+    this.#groupId = groupId;
     this.timeUs = columns.timeUs[row];
+    return true;
+  }
+
+  #readNext(): boolean {
+    const block = this.#blocks.pop();
+    if (!block) return false;
+    const into = this.runs.schema.map((column) => makeColumn(column, block.numRows));
+    this.#keys.clear();
+    block.read({ into, at: 0, keys: this.#keys });
+    this.columns = nameColumns(into, this.#keys);
+    this.#numRows = block.numRows;
+    this.#groupId = -1;
+    this.row = 0;
     return true;
   }
 

@@ -74,6 +74,8 @@ export interface KeyedValues {
   readonly hashes: Uint32Array;
   /** {@link KeyKind} per id. */
   readonly kinds: Uint8Array;
+  /** Another number once ids mean something else. */
+  readonly generation: number;
 }
 
 /** Gives each distinct text or number a dense id with its words and hash. Memory is bounded by {@link trim}. */
@@ -81,6 +83,7 @@ abstract class Interner<T> implements KeyedValues {
   words: Uint32Array = new Uint32Array(4 * FIRST_CAPACITY);
   hashes: Uint32Array = new Uint32Array(4 * FIRST_CAPACITY);
   kinds: Uint8Array = new Uint8Array(FIRST_CAPACITY);
+  generation = 0;
   readonly #ids = new Map<T, number>();
   readonly #seed: number;
 
@@ -107,10 +110,16 @@ abstract class Interner<T> implements KeyedValues {
     return id;
   }
 
-  /** Forgets everything when more than `maxEntries` are known; says whether it did. */
+  /**
+   * Forgets everything when more than `maxEntries` are known; says whether it did. Who holds `words` and `kinds`
+   * of before keeps what the ids meant.
+   */
   trim(maxEntries: number): boolean {
     if (this.#ids.size <= maxEntries) return false;
     this.#ids.clear();
+    this.words = new Uint32Array(this.words.length);
+    this.kinds = new Uint8Array(this.kinds.length);
+    this.generation++;
     return true;
   }
 

@@ -1,32 +1,38 @@
 /**
  * Rows divided over partitions on disk: the map side of the group-by (design 08-cluster).
  *
- * One file of blocks; a block holds rows of one partition in columns, in the order in which they came. A block
- * begins with the offset of its partition's previous block, so the index is one offset and one count per
- * partition, whatever the number of rows. Reads and writes are those of this machine (native byte order):
- * spill files are temporary.
- *
- * Block: f64 offset of the partition's previous block (-1: none), f64 number of rows, then the columns, each
- * padded to 8 bytes.
+ * One file of blocks (spill_block.ts); a block holds rows of one partition, in the order in which they came. A
+ * block begins with the offset of its partition's previous block, so the index is one offset and one count per
+ * partition, whatever the number of rows. Spill files are temporary: they are read by the machine that wrote them.
  *
  * @module
  */
 import { ensure, explainFileError, FormatError } from "../errors.ts";
-
-/** A column: its element type, and how many elements a row has (4 words of an address). */
-export interface SpillColumn {
-  readonly name: string;
-  readonly type: "f64" | "f32" | "u32" | "u8";
-  readonly width: number;
-}
-
-/** The values of a column. */
-export type ColumnData = Float64Array | Float32Array | Uint32Array | Uint8Array;
+import {
+  BlockFormat,
+  type BlockHeader,
+  type BlockTarget,
+  columnBytes,
+  type ColumnData,
+  type KeysByType,
+  type KeyType,
+  makeColumn,
+  type SpillColumn,
+} from "./spill_block.ts";
 
 /** Rows in columns, in the order of the schema. */
-export interface SpillBlock {
+export interface SpillRows {
   numRows: number;
-  columns: ColumnData[];
+  columns: readonly ColumnData[];
+  /** What the ids of key columns mean; not needed without key columns. */
+  keys?: KeysByType;
+}
+
+/** A block on disk. */
+export interface StoredBlock {
+  readonly numRows: number;
+  /** Reads its rows. */
+  read(to: BlockTarget): void;
 }
 
 /** What a reader needs beside the file: plain data, kept as JSON. */
@@ -39,25 +45,9 @@ export interface SpillIndex {
   sizeBytes: number;
 }
 
-const CONSTRUCTORS = { f64: Float64Array, f32: Float32Array, u32: Uint32Array, u8: Uint8Array } as const;
-const HEADER_BYTES = 16;
 /** A block is worth a disk access: at least this many rows are buffered per partition. */
 const MIN_BUFFER_ROWS = 64;
 const MAX_BUFFER_ROWS = 4096;
-
-/** Makes an array for `numRows` rows of a column. */
-export function makeColumn(column: SpillColumn, numRows: number): ColumnData {
-  return new CONSTRUCTORS[column.type](column.width * numRows);
-}
-
-/** Bytes of a row in memory and (but for padding) on disk. */
-export function rowBytes(schema: readonly SpillColumn[]): number {
-  return schema.reduce((sum, { type, width }) => sum + CONSTRUCTORS[type].BYTES_PER_ELEMENT * width, 0);
-}
-
-function paddedBytes(column: SpillColumn, numRows: number): number {
-  return Math.ceil(CONSTRUCTORS[column.type].BYTES_PER_ELEMENT * column.width * numRows / 8) * 8;
-}
 
 /** Divides rows over the partitions of one new file. */
 export class SpillWriter {
@@ -66,6 +56,9 @@ export class SpillWriter {
   readonly #fill: Uint32Array;
   readonly #index: SpillIndex;
   readonly #bufferRows: number;
+  readonly #format: BlockFormat;
+  /** Of the buffered rows. */
+  #keys: KeysByType | undefined;
   #isOpen = true;
 
   private constructor(
@@ -81,9 +74,9 @@ export class SpillWriter {
       numRows: new Array(numPartitions).fill(0),
       sizeBytes: 0,
     };
-    const rows = Math.floor(bufferBytes / (numPartitions * rowBytes(schema)));
-    // A multiple of 8, so that the padding of a column lies within its buffer.
-    this.#bufferRows = Math.max(MIN_BUFFER_ROWS, Math.min(MAX_BUFFER_ROWS, rows & ~7));
+    this.#format = new BlockFormat(schema);
+    const rows = Math.floor(bufferBytes / (numPartitions * columnBytes(schema)));
+    this.#bufferRows = Math.max(MIN_BUFFER_ROWS, Math.min(MAX_BUFFER_ROWS, rows));
     try {
       this.#file = Deno.openSync(path, { write: true, create: true, truncate: true });
     } catch (error) {
@@ -110,15 +103,15 @@ export class SpillWriter {
   /**
    * Appends rows.
    *
-   * @param block The rows.
+   * @param rows The rows. Once the generation of their keys changed, `words` and `kinds` must be other arrays.
    * @param partitionOf The partition of each row, or the number of partitions for a row to leave out.
    * @throws {UserError} If the disk is full.
    */
-  append(block: SpillBlock, partitionOf: Uint32Array): void {
+  append(rows: SpillRows, partitionOf: Uint32Array): void {
     const numPartitions = this.#fill.length;
-    const { starts, order } = bucketRows(partitionOf, block.numRows, numPartitions + 1);
+    const { starts, order } = bucketRows(partitionOf, rows.numRows, numPartitions + 1);
     for (let partition = 0; partition < numPartitions; partition++) {
-      this.appendTo(partition, block.columns, order.subarray(starts[partition], starts[partition + 1]));
+      this.appendTo(partition, rows, order.subarray(starts[partition], starts[partition + 1]));
     }
   }
 
@@ -126,11 +119,12 @@ export class SpillWriter {
    * Appends rows to one partition.
    *
    * @param partition Which one.
-   * @param columns Where the rows are.
+   * @param rows Where the rows are; see {@link append}.
    * @param order Which rows, in the order in which they are to be written.
    * @throws {UserError} If the disk is full.
    */
-  appendTo(partition: number, columns: readonly ColumnData[], order: Uint32Array): void {
+  appendTo(partition: number, { columns, keys }: Omit<SpillRows, "numRows">, order: Uint32Array): void {
+    if (keys) this.#useKeys(keys);
     for (let from = 0; from < order.length;) {
       const at = this.#fill[partition];
       const rows = order.subarray(from, from + this.#bufferRows - at);
@@ -138,7 +132,7 @@ export class SpillWriter {
       this.schema.forEach(({ width }, c) => gather(columns[c], rows, width, buffer[c], at));
       from += rows.length;
       this.#fill[partition] += rows.length;
-      if (this.#fill[partition] === this.#bufferRows) this.#flush(partition);
+      if (this.#fill[partition] === this.#bufferRows) this.flush(partition);
     }
   }
 
@@ -148,7 +142,7 @@ export class SpillWriter {
    * @throws {UserError} If the disk is full.
    */
   finish(): SpillIndex {
-    for (let partition = 0; partition < this.#fill.length; partition++) this.#flush(partition);
+    this.#flushAll();
     try {
       this.#file.syncSync();
     } catch (error) {
@@ -176,37 +170,36 @@ export class SpillWriter {
   }
 
   #bufferOf(partition: number): ColumnData[] {
-    return this.#buffers[partition] ??= this.#makeBuffer();
+    return this.#buffers[partition] ??= this.schema.map((column) => makeColumn(column, this.#bufferRows));
   }
 
-  /** The columns of a full block, one after the other in one buffer as on disk, after room for its header. */
-  #makeBuffer(): ColumnData[] {
-    const numRows = this.#bufferRows;
-    const sizeBytes = this.schema.reduce((sum, column) => sum + paddedBytes(column, numRows), HEADER_BYTES);
-    const buffer = new ArrayBuffer(sizeBytes);
-    let at = HEADER_BYTES;
-    return this.schema.map((column) => {
-      const data = new CONSTRUCTORS[column.type](buffer, at, column.width * numRows);
-      at += paddedBytes(column, numRows);
-      return data;
-    });
+  #useKeys(keys: KeysByType): void {
+    const isStale = (type: KeyType) => this.#keys && this.#keys[type].generation !== keys[type].generation;
+    if (isStale("address") || isStale("group")) this.#flushAll();
+    // Their arrays as they are now: the owner may begin others.
+    const { address, group } = keys;
+    this.#keys = {
+      address: { words: address.words, kinds: address.kinds, generation: address.generation },
+      group: { words: group.words, kinds: group.kinds, generation: group.generation },
+    };
   }
 
-  #flush(partition: number): void {
+  #flushAll(): void {
+    for (let partition = 0; partition < this.#fill.length; partition++) this.flush(partition);
+  }
+
+  /**
+   * Writes what is buffered of a partition.
+   *
+   * @throws {UserError} If the disk is full.
+   */
+  flush(partition: number): void {
     const numRows = this.#fill[partition];
     if (numRows === 0) return;
     const index = this.#index;
     const offset = index.sizeBytes;
-    const columns = this.#bufferOf(partition);
-    const { buffer } = columns[0];
-    new Float64Array(buffer, 0, 2).set([index.lastOffsets[partition], numRows]);
-    if (numRows === this.#bufferRows) this.#write(new Uint8Array(buffer));
-    else {
-      this.#write(new Uint8Array(buffer, 0, HEADER_BYTES));
-      this.schema.forEach((column, c) =>
-        this.#write(new Uint8Array(buffer, columns[c].byteOffset, paddedBytes(column, numRows)))
-      );
-    }
+    const header = { previousOffset: index.lastOffsets[partition], numRows };
+    this.#write(this.#format.encode(this.#bufferOf(partition), header, this.#keys));
     index.lastOffsets[partition] = offset;
     index.numRows[partition] += numRows;
     this.#fill[partition] = 0;
@@ -227,20 +220,20 @@ export interface SpilledRows {
   readonly schema: readonly SpillColumn[];
   readonly index: { readonly numRows: readonly number[] };
   /** The partition's blocks in the order in which they were written. */
-  blocks(partition: number): Generator<SpillBlock>;
-  /** Reads a whole partition; see {@link SpillReader.readPartition}. */
-  readPartition(partition: number, into: ColumnData[]): number;
+  blocks(partition: number): StoredBlock[];
 }
 
 /** Reads the partitions of a spill file. */
 export class SpillReader implements SpilledRows {
   readonly #file: Deno.FsFile;
+  readonly #format: BlockFormat;
 
   private constructor(
     readonly path: string,
     readonly schema: readonly SpillColumn[],
     readonly index: SpillIndex,
   ) {
+    this.#format = new BlockFormat(schema);
     try {
       this.#file = Deno.openSync(path);
     } catch (error) {
@@ -265,29 +258,23 @@ export class SpillReader implements SpilledRows {
   }
 
   /** The partition's blocks in the order in which they were written. */
-  *blocks(partition: number): Generator<SpillBlock> {
-    for (const { offset, numRows } of this.#chain(partition)) {
-      const columns = this.schema.map((column) => makeColumn(column, numRows));
-      this.#readColumns(offset, numRows, columns, 0);
-      yield { numRows, columns };
+  blocks(partition: number): StoredBlock[] {
+    const blocks: StoredBlock[] = [];
+    const bytes = new Uint8Array(this.#format.headerBytes);
+    let numRows = 0;
+    for (let offset = this.index.lastOffsets[partition]; offset >= 0;) {
+      this.#read(offset, bytes);
+      const header = this.#format.decodeHeader(bytes);
+      const bodyOffset = offset + bytes.length;
+      blocks.push({
+        numRows: header.numRows,
+        read: (to) => this.#readBody(bodyOffset, header, to),
+      });
+      numRows += header.numRows;
+      offset = header.previousOffset;
     }
-  }
-
-  /**
-   * Reads a whole partition.
-   *
-   * @param partition Which one.
-   * @param into Columns with room for all its rows.
-   * @param first The row of `into` where they begin.
-   * @returns The number of rows.
-   */
-  readPartition(partition: number, into: ColumnData[], first = 0): number {
-    let at = first;
-    for (const { offset, numRows } of this.#chain(partition)) {
-      this.#readColumns(offset, numRows, into, at);
-      at += numRows;
-    }
-    return at - first;
+    ensure(numRows === this.index.numRows[partition], `${this.path} lacks rows of partition ${partition}`);
+    return blocks.reverse();
   }
 
   /** Closes the file. */
@@ -299,30 +286,10 @@ export class SpillReader implements SpilledRows {
     this.close();
   }
 
-  #chain(partition: number): { offset: number; numRows: number }[] {
-    const chain: { offset: number; numRows: number }[] = [];
-    const header = new Float64Array(HEADER_BYTES / 8);
-    let numRows = 0;
-    for (let offset = this.index.lastOffsets[partition]; offset >= 0; offset = header[0]) {
-      this.#read(offset, new Uint8Array(header.buffer));
-      chain.push({ offset, numRows: header[1] });
-      numRows += header[1];
-    }
-    ensure(numRows === this.index.numRows[partition], `${this.path} lacks rows of partition ${partition}`);
-    return chain.reverse();
-  }
-
-  #readColumns(offset: number, numRows: number, into: ColumnData[], at: number): void {
-    let position = offset + HEADER_BYTES;
-    this.schema.forEach((column, c) => {
-      const data = into[c];
-      const elementBytes = data.BYTES_PER_ELEMENT * column.width;
-      this.#read(
-        position,
-        new Uint8Array(data.buffer, data.byteOffset + at * elementBytes, numRows * elementBytes),
-      );
-      position += paddedBytes(column, numRows);
-    });
+  #readBody(offset: number, header: BlockHeader, to: BlockTarget): void {
+    const body = this.#format.reserveBody(header);
+    this.#read(offset, body);
+    this.#format.decode(body, header, to);
   }
 
   #read(offset: number, into: Uint8Array): void {

@@ -5,9 +5,10 @@ import {
   type ProbeColumns,
   probeSchema,
 } from "../../lib/preprocess/probe_columns.ts";
+import { KeyTable } from "../../lib/preprocess/key_table.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "../../lib/preprocess/row_cutter.ts";
 import { addressToWords, KeyKind } from "../../lib/preprocess/source_key.ts";
-import { makeColumn } from "../../lib/preprocess/spill.ts";
+import { makeColumn } from "../../lib/preprocess/spill_block.ts";
 import { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
 
@@ -15,14 +16,14 @@ const WHERE = { path: "test" };
 
 /** `numRows` measurements from 10.0.0.1 to `numDestinations` addresses in turn, a second apart. */
 function columnsOf(numRows: number, numDestinations: number): ProbeColumns {
-  const columns = nameColumns(probeSchema("src_addr").map((column) => makeColumn(column, numRows)));
+  const keys = new KeyTable();
+  const columns = nameColumns(probeSchema("src_addr").map((column) => makeColumn(column, numRows)), keys);
   for (let row = 0; row < numRows; row++) {
     const destination = row % numDestinations;
     columns.timeUs[row] = 1e15 + row * 1e6;
     columns.rttMs[row] = row % 7 === 0 ? -1 : row / 8;
-    columns.version[row] = 4;
-    columns.src.set([0, 0, 0, 0x0a000001], 4 * row);
-    columns.dst.set([0, 0, 0, 0xc0000000 + destination], 4 * row);
+    columns.src[row] = keys.idOf(Uint32Array.of(0, 0, 0, 0x0a000001), 0, KeyKind.IPV4);
+    columns.dst[row] = keys.idOf(Uint32Array.of(0, 0, 0, 0xc0000000 + destination), 0, KeyKind.IPV4);
   }
   return columns;
 }
@@ -34,7 +35,7 @@ function cut(
 ): { records: Uint8Array[]; rows: ProbeRow[] } {
   const records: Uint8Array[] = [];
   const cutter = new RowCutter(maxBytes, (row) => records.push(encodeProbeRow(row)));
-  cutter.beginGroup(makeGroup(columns.group, 0, KeyKind.IPV4, 0));
+  cutter.beginGroup(makeGroup(columns.keys, columns.group[0], 0));
   for (let row = 0; row < numRows; row++) cutter.push(columns, row);
   cutter.flush();
   return { records, rows: records.map((record) => decodeProbeRow(record, WHERE)) };
@@ -73,14 +74,17 @@ Deno.test("RowCutter starts a new record with each group, with dictionaries of i
   const columns = columnsOf(6, 3);
   const bytes = parseAddress("2001:db8::5");
   assert(bytes);
+  const { keys } = columns;
+  const words = new Uint32Array(4);
   for (let row = 3; row < 6; row++) {
-    addressToWords(bytes, columns.src, 4 * row);
-    columns.version[row] = 6;
+    addressToWords(bytes, words, 0);
+    columns.src[row] = keys.idOf(words, 0, KeyKind.IPV6);
+    columns.dst[row] = keys.idOf(Uint32Array.of(0, 0, 0, 0xc0000000 + row - 3), 0, KeyKind.IPV6);
   }
   const rows: ProbeRow[] = [];
   const cutter = new RowCutter(8e6, (row) => rows.push(decodeProbeRow(encodeProbeRow(row), WHERE)));
   for (let row = 0; row < 6; row++) {
-    if (row % 3 === 0) cutter.beginGroup(makeGroup(columns.group, 4 * row, columns.version[row], 0));
+    if (row % 3 === 0) cutter.beginGroup(makeGroup(keys, columns.group[row], 0));
     cutter.push(columns, row);
   }
   cutter.flush();
@@ -93,10 +97,11 @@ Deno.test("RowCutter starts a new record with each group, with dictionaries of i
 
 Deno.test("RowCutter names a group of prb_id by the probe id and lists all its addresses", () => {
   const columns = columnsOf(3, 3);
-  columns.src.set([0, 0, 0, 0x0a000002], 8);
+  const { keys } = columns;
+  columns.src[2] = keys.idOf(Uint32Array.of(0, 0, 0, 0x0a000002), 0, KeyKind.IPV4);
   const rows: ProbeRow[] = [];
   const cutter = new RowCutter(8e6, (row) => rows.push(decodeProbeRow(encodeProbeRow(row), WHERE)));
-  cutter.beginGroup(makeGroup(Uint32Array.of(0, 0, 2, 6042), 0, KeyKind.PROBE, 0));
+  cutter.beginGroup(makeGroup(keys, keys.idOf(Uint32Array.of(0, 0, 2, 6042), 0, KeyKind.PROBE), 0));
   for (let row = 0; row < 3; row++) cutter.push(columns, row);
   cutter.flush();
   assertEquals(rows[0].srcId, (2n << 32n) + 6042n);

@@ -1,6 +1,6 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { KeyTable } from "../../lib/preprocess/key_table.ts";
+import { KeyTable, KeyTranslation } from "../../lib/preprocess/key_table.ts";
 import { addressToWords, hashKey, KeyKind, wordsToAddress } from "../../lib/preprocess/source_key.ts";
 import { TimeSorter } from "../../lib/preprocess/time_sort.ts";
 import { philox4x32 } from "../../lib/random/philox.ts";
@@ -52,17 +52,24 @@ Deno.test("KeyTable.idOf() numbers distinct keys as they come, past several grow
   assertEquals(table.idOf(words, 0, 4), 0);
 });
 
-Deno.test("KeyTable.isKey() tells whether an id is that of a key", () => {
-  const table = new KeyTable();
-  const words = Uint32Array.of(1, 2, 3, 4, 1, 2, 3, 5);
-  assertEquals(table.isKey(0, words, 0, 4), false);
-  const id = table.idOf(words, 0, 4);
-  assertEquals(table.isKey(id, words, 0, 4), true);
-  assertEquals(table.isKey(id, words, 0, 6), false);
-  assertEquals(table.isKey(id, words, 4, 4), false);
-  assertEquals(table.isKey(id + 1, words, 0, 4), false);
-  table.clear();
-  assertEquals(table.isKey(id, words, 0, 4), false);
+Deno.test("KeyTranslation.idOf() gives the ids of the same keys when either table changes", () => {
+  const to = new KeyTable();
+  const translation = new KeyTranslation(to);
+  const tables = [new KeyTable(), new KeyTable()];
+  const operations = fc.array(fc.tuple(fc.nat(1), fc.nat(3000), fc.nat(20)), { maxLength: 200, size: "max" });
+  fc.assert(
+    fc.property(operations, (steps) => {
+      for (const [which, word, cleared] of steps) {
+        const from = tables[which];
+        if (cleared === 0) from.clear();
+        if (cleared === 1) to.clear();
+        const key = Uint32Array.of(word, 1, 2, 3);
+        const id = translation.idOf(from, from.idOf(key, 0, 4));
+        assertEquals(id, to.idOf(key, 0, 4));
+      }
+    }),
+    { numRuns: 100 },
+  );
 });
 
 Deno.test("KeyTable.idOf() agrees with a Map", () => {
