@@ -64,6 +64,8 @@ export class BlockMaker implements BlockSource {
   /** Blocks of an epoch; the last can have fewer rows. */
   readonly numBlocks: number;
   readonly #cache: PreparedRowCache;
+  /** Restarted for each context. */
+  readonly #contextRandom: RandomStream;
 
   /**
    * @param source The rows.
@@ -84,6 +86,7 @@ export class BlockMaker implements BlockSource {
     this.blockRows = options.blockRows ?? guessBlockRows(source, options);
     this.numBlocks = Math.ceil(source.numRows / this.blockRows);
     this.#cache = new PreparedRowCache(source, options.cacheBytes);
+    this.#contextRandom = new RandomStream(options.seed, "loader/context");
   }
 
   get path(): string {
@@ -101,7 +104,8 @@ export class BlockMaker implements BlockSource {
    */
   make(epoch: number, block: number): SequenceBlock {
     const rows = this.#rowsOf(epoch, block);
-    const contexts = rows.flatMap((row) => this.#contextsOf(epoch, row));
+    const contexts: Context[] = [];
+    for (const row of rows) this.#addContextsOf(epoch, row, contexts);
     const choice = new RandomStream(this.options.seed, "loader/extra", epoch, block);
     const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
     const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
@@ -122,16 +126,14 @@ export class BlockMaker implements BlockSource {
     return Array.from({ length }, (_, i) => order.at(first + i));
   }
 
-  #contextsOf(epoch: number, row: number): Context[] {
-    const { seed, sampling } = this.options;
-    const maxTokens = this.#maxTokens;
+  #addContextsOf(epoch: number, row: number, contexts: Context[]): void {
+    const { sampling } = this.options;
     const prepared = this.#cache.get(row);
-    const length = numContextsOfRow(prepared.timeS.length, sampling);
-    return Array.from(
-      { length },
-      (_, i) =>
-        sampleContext(prepared, maxTokens, new RandomStream(seed, "loader/context", epoch, row, i), sampling),
-    );
+    const numContexts = numContextsOfRow(prepared.timeS.length, sampling);
+    for (let i = 0; i < numContexts; i++) {
+      this.#contextRandom.restart(epoch, row, i);
+      contexts.push(sampleContext(prepared, this.#maxTokens, this.#contextRandom, sampling));
+    }
   }
 
   #draw(row: number, random: RandomStream): Context | undefined {

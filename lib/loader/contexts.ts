@@ -81,10 +81,10 @@ export function sampleContext(
 export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32Array {
   const lengths = new Uint32Array(measurements.length + 1);
   let previousTimeS: number | null = null;
-  measurements.forEach((measurement, i) => {
-    lengths[i + 1] = lengths[i] + measurementLength(measurement, previousTimeS);
-    previousTimeS = measurement.timeS ?? previousTimeS;
-  });
+  for (let i = 0; i < measurements.length; i++) {
+    lengths[i + 1] = lengths[i] + measurementLength(measurements[i], previousTimeS);
+    previousTimeS = measurements[i].timeS ?? previousTimeS;
+  }
   return lengths;
 }
 
@@ -205,15 +205,25 @@ function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
 
 /** The order of writing: timed measurements in time order, the others shuffled, every interleaving as likely. */
 function arrange(keys: Int32Array, random: RandomStream): Int32Array {
-  const timed = keys.filter(isTimedKey);
-  const untimed = keys.filter((key) => !isTimedKey(key));
+  let numTimed = 0;
+  for (let i = 0; i < keys.length; i++) if (isTimedKey(keys[i])) numTimed++;
+  if (numTimed === keys.length) return keys;
+  const untimed = new Int32Array(keys.length - numTimed);
+  for (let i = 0, at = 0; i < keys.length; i++) if (!isTimedKey(keys[i])) untimed[at++] = keys[i];
   random.shuffle(untimed);
-  if (timed.length === 0) return untimed;
-  if (untimed.length === 0) return timed;
-  const pattern = new Uint8Array(keys.length).fill(1, 0, timed.length);
+  if (numTimed === 0) return untimed;
+  const pattern = new Uint8Array(keys.length).fill(1, 0, numTimed);
   random.shuffle(pattern);
-  let [numTimed, numUntimed] = [0, 0];
-  return keys.map((_, i) => pattern[i] === 1 ? timed[numTimed++] : untimed[numUntimed++]);
+  const arranged = new Int32Array(keys.length);
+  for (let i = 0, nextTimed = 0, nextUntimed = 0; i < keys.length; i++) {
+    if (pattern[i] === 0) {
+      arranged[i] = untimed[nextUntimed++];
+      continue;
+    }
+    while (!isTimedKey(keys[nextTimed])) nextTimed++;
+    arranged[i] = keys[nextTimed++];
+  }
+  return arranged;
 }
 
 function toMeasurement(row: PreparedRow, key: number, random: RandomStream): ContextMeasurement {

@@ -113,7 +113,7 @@ class SequenceFiller {
     const lengths = prefixLengths(last);
     const candidates = pool.someLongerThan(gap, MAX_CANDIDATES).map((context) => ({
       context,
-      lengths: prefixLengths(context.measurements),
+      lengths: pool.prefixLengthsOf(context),
     }));
     let best: Cut = { gap, givenUp: 0, context: undefined, numFirst: 0 };
     for (let givenUp = 0; givenUp <= Math.min(MAX_GIVEN_UP, last.length - 1); givenUp++) {
@@ -185,6 +185,8 @@ function numThatFit(lengths: Uint32Array, room: number): number {
 /** Waiting contexts by their length in tokens; of one length, the last added comes first. */
 class ContextPool {
   readonly #byLength: Context[][];
+  /** Prefix lengths of waiting contexts that were asked for: a context is a candidate many times. */
+  readonly #prefixLengths = new Map<Context, Uint32Array>();
   #size = 0;
 
   constructor(maxTokens: number) {
@@ -219,10 +221,21 @@ class ContextPool {
     return found;
   }
 
+  /** As {@link prefixLengths} of a waiting context. */
+  prefixLengthsOf(context: Context): Uint32Array {
+    let lengths = this.#prefixLengths.get(context);
+    if (!lengths) {
+      lengths = prefixLengths(context.measurements);
+      this.#prefixLengths.set(context, lengths);
+    }
+    return lengths;
+  }
+
   /** Takes out a context that {@link largest} or {@link someLongerThan} gave. */
   take(context: Context): void {
     const taken = this.#byLength[context.numTokens].pop();
     ensure(taken === context, "the pool changed between the choice of a context and its taking");
+    this.#prefixLengths.delete(context);
     this.#size--;
   }
 }

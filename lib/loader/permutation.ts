@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { philox4x32, RandomStream } from "../random/philox.ts";
+import { fillPhiloxBlock, RandomStream } from "../random/philox.ts";
 
 /** Luby and Rackoff need 4 rounds; small domains need more to look uniform (tests/loader/permutation_test.ts). */
 const NUM_ROUNDS = 8;
@@ -18,6 +18,8 @@ const NUM_ROUNDS = 8;
 export class Permutation {
   readonly #halfBits: number;
   readonly #key: [number, number];
+  /** What the round function gave last. */
+  readonly #words = new Uint32Array(4);
 
   /**
    * @param length How many values, 0..2^32.
@@ -51,7 +53,8 @@ export class Permutation {
     let left = value >>> this.#halfBits;
     let right = value & mask;
     for (let round = 0; round < NUM_ROUNDS; round++) {
-      const mixed = left ^ (philox4x32([right, round, 0, 0], this.#key)[0] & mask);
+      fillPhiloxBlock(this.#words, right, round, 0, 0, this.#key[0], this.#key[1]);
+      const mixed = left ^ (this.#words[0] & mask);
       left = right;
       right = mixed;
     }
