@@ -63,7 +63,7 @@ Deno.test("makeRowGroups() ends with the failure of a worker that dies, at its s
     Error,
     "a worker thread of synth died",
   );
-  const atWork = `let left = 2;
+  const atWork = `let left = 1;
     self.onmessage = ({ data }) => {
       if (typeof data !== "number") return;
       if (left-- === 0) throw new Error("worn out");
