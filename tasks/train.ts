@@ -35,6 +35,7 @@ export const trainStage = defineStage({
     initFrom: flag.optionalText("start a new run with the weights of this checkpoint or run", {
       placeholder: "DIR",
     }),
+    checkpointActivations: flag.boolean("keep less on the GPU and compute it again, a third more work"),
     onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
       default: "error",
     }),
@@ -74,12 +75,14 @@ function configOf(options: {
   set: string[];
   steps: number | undefined;
   tokens: number | undefined;
+  checkpointActivations: boolean;
 }): RunConfig {
   if (options.steps !== undefined && options.tokens !== undefined) {
     throw new UsageError("Cannot use --steps and --tokens together: either sets the length; leave one out");
   }
   const steps = options.steps === undefined ? [] : [`train.steps=${options.steps}`];
-  const config = loadConfig(options.config, [...options.set, ...steps]);
+  const checkpoint = options.checkpointActivations ? ["train.checkpointActivations=true"] : [];
+  const config = loadConfig(options.config, [...options.set, ...steps, ...checkpoint]);
   return options.tokens === undefined ? config : withTotalTokens(config, options.tokens);
 }
 

@@ -7,7 +7,7 @@
  * @module
  */
 import { ensure, UserError } from "../errors.ts";
-import { type Tensor, tensorSizeBytes } from "./tensor.ts";
+import { allocationSizeBytes, type Tensor, tensorSizeBytes } from "./tensor.ts";
 
 /** What an adapter is and can do, as far as kernels choose by it. */
 export interface GpuInfo {
@@ -36,6 +36,7 @@ const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
 export class Gpu {
   #lost: string | undefined;
   #error: string | undefined;
+  #allocatedBytes = 0;
 
   private constructor(readonly device: GPUDevice, readonly info: GpuInfo) {
     device.lost.then((reason) => this.#lost = reason.message || "device lost");
@@ -95,14 +96,19 @@ export class Gpu {
    * @param shape Its extents, outermost first; at least one element is allocated.
    */
   tensor(label: string, shape: readonly number[]): Tensor {
-    const tensor = { label, shape: [...shape], offsetBytes: 0 };
-    const size = Math.max(16, Math.ceil(tensorSizeBytes(tensor) / 16) * 16);
+    const size = allocationSizeBytes(shape);
     const buffer = this.device.createBuffer({
       label,
       size,
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
     });
-    return { ...tensor, buffer };
+    this.#allocatedBytes += size;
+    return { label, shape: [...shape], offsetBytes: 0, buffer };
+  }
+
+  /** The bytes of all tensors made so far, also of those destroyed since. */
+  get allocatedBytes(): number {
+    return this.#allocatedBytes;
   }
 
   /** Makes a tensor with the given 4-byte elements in it. */

@@ -21,3 +21,8 @@ export function tensorLength(tensor: Pick<Tensor, "shape">): number {
 export function tensorSizeBytes(tensor: Pick<Tensor, "shape">): number {
   return tensorLength(tensor) * 4;
 }
+
+/** The bytes that a tensor of this shape takes in a buffer of its own. */
+export function allocationSizeBytes(shape: readonly number[]): number {
+  return Math.max(16, Math.ceil(tensorSizeBytes({ shape }) / 16) * 16);
+}

@@ -6,7 +6,7 @@
  */
 import { UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
-import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
+import { allocationSizeBytes, type Tensor } from "../gpu/tensor.ts";
 
 /** Makes one tensor of a set. */
 export type MakeTensor = (label: string, shape: readonly number[]) => Tensor;
@@ -23,10 +23,25 @@ export function labelled(make: MakeTensor, prefix: string): MakeTensor {
 export function plannedSizeBytes(build: (make: MakeTensor) => unknown): number {
   let sum = 0;
   build((_label, shape) => {
-    sum += tensorSizeBytes({ shape });
+    sum += allocationSizeBytes(shape);
     return UNALLOCATED;
   });
   return sum;
+}
+
+/** The bytes of the largest tensor that `build` makes, none of which is allocated. */
+export function largestTensorBytes(build: (make: MakeTensor) => unknown): number {
+  let largest = 0;
+  build((_label, shape) => {
+    largest = Math.max(largest, allocationSizeBytes(shape));
+    return UNALLOCATED;
+  });
+  return largest;
+}
+
+/** The largest tensor that the adapter can bind, in bytes. */
+export function bufferLimitBytes({ device }: Gpu): number {
+  return Math.min(device.limits.maxBufferSize, device.limits.maxStorageBufferBindingSize);
 }
 
 /**
@@ -40,10 +55,9 @@ export async function allocateTensors<T>(
   build: (make: MakeTensor) => T,
   options: { what: string; remedy: string },
 ): Promise<T> {
-  const { maxBufferSize, maxStorageBufferBindingSize } = gpu.device.limits;
-  const limitBytes = Math.min(maxBufferSize, maxStorageBufferBindingSize);
+  const limitBytes = bufferLimitBytes(gpu);
   build((label, shape) => {
-    const sizeBytes = tensorSizeBytes({ shape });
+    const sizeBytes = allocationSizeBytes(shape);
     if (sizeBytes > limitBytes) {
       throw tooLarge(`${label} takes ${mib(sizeBytes)}`, `${mib(limitBytes)} a buffer`, options);
     }

@@ -7,8 +7,16 @@
  * @module
  */
 import type { Gpu } from "../gpu/device.ts";
-import type { Tensor } from "../gpu/tensor.ts";
-import { allocateTensors, labelled, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
+import { numPartialSums } from "../gpu/ops/reduce.ts";
+import { allocationSizeBytes, type Tensor } from "../gpu/tensor.ts";
+import {
+  allocateTensors,
+  bufferLimitBytes,
+  labelled,
+  largestTensorBytes,
+  type MakeTensor,
+  plannedSizeBytes,
+} from "./allocation.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
 
 /** How a model is to run. */
@@ -129,13 +137,43 @@ export function paddedVocabSize(config: ModelConfig): number {
   return Math.ceil(vocabSize(config) / 4) * 4;
 }
 
+/** Bytes of a model's GPU memory, by what they are for. */
+export interface ModelMemory {
+  parametersBytes: number;
+  gradientsBytes: number;
+  /** Everything whose size goes with the batch: inputs, activations, their gradients. */
+  activationsBytes: number;
+}
+
+/** The GPU memory that a model takes, without allocating any. */
+export function planModelMemory(config: ModelConfig, extent: ModelExtent): ModelMemory {
+  const parametersBytes = sum([...gpuParameterShapes(config).values()].map(allocationSizeBytes));
+  const gradientsBytes = extent.training ? parametersBytes : 0;
+  const totalBytes = plannedSizeBytes((make) => build(config, extent, make)) +
+    sum(operationShapes(config, extent).map(allocationSizeBytes));
+  return { parametersBytes, gradientsBytes, activationsBytes: totalBytes - parametersBytes - gradientsBytes };
+}
+
 /**
- * The GPU memory that a model takes, without allocating any.
+ * Finds the largest batch that fits.
  *
- * @returns Bytes of all its tensors.
+ * @param batchSize The batch that did not.
+ * @param fits Whether a batch of so many sequences does; if it does, so do smaller ones.
+ * @returns 0 if not even one sequence fits.
  */
-export function planSizeBytes(config: ModelConfig, extent: ModelExtent): number {
-  return plannedSizeBytes((make) => build(config, extent, make));
+export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
+  let [fitting, tooLarge] = [0, batchSize];
+  while (tooLarge - fitting > 1) {
+    const middle = Math.floor((fitting + tooLarge) / 2);
+    if (fits(middle)) fitting = middle;
+    else tooLarge = middle;
+  }
+  return fitting;
+}
+
+/** What to do about a batch that does not fit. @param fitting As {@link largestBatchSize} found it. */
+export function smallerBatchAdvice(fitting: number): string {
+  return fitting > 0 ? `set train.microBatchSize to ${fitting} or less` : "choose a smaller model";
 }
 
 /**
@@ -144,10 +182,26 @@ export function planSizeBytes(config: ModelConfig, extent: ModelExtent): number 
  * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
  */
 export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExtent): Promise<ModelTensors> {
+  const limitBytes = bufferLimitBytes(gpu);
+  const fits = (batchSize: number) =>
+    largestTensorBytes((make) => build(config, { ...extent, batchSize }, make)) <= limitBytes;
   return await allocateTensors(gpu, (make) => build(config, extent, make), {
     what: "the model",
-    remedy: "lower train.microBatchSize or the model's extents",
+    remedy: fits(extent.batchSize)
+      ? "lower train.microBatchSize or set train.checkpointActivations"
+      : smallerBatchAdvice(largestBatchSize(extent.batchSize, fits)),
   });
+}
+
+/** Tensors that operations make for themselves: rotations, the partial sums of the loss, an unused output. */
+function operationShapes({ headDim }: ModelConfig, extent: ModelExtent): (readonly number[])[] {
+  const rotations = [extent.sequenceLength, headDim];
+  const numPartials = numPartialSums(extent.batchSize * extent.sequenceLength);
+  return [rotations, [4], ...(extent.training && numPartials > 1 ? [[numPartials]] : [])];
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
 }
 
 function build(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): ModelTensors {
@@ -185,14 +239,16 @@ function build(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): M
   };
 }
 
+/** Parameter name -> (rows, columns) on the GPU, where the head's rows are padded. */
+export function gpuParameterShapes(config: ModelConfig): Map<string, number[]> {
+  return new Map([...parameterShapes(config)].map(([name, [rows, columns]]) => {
+    return [name, [name === "lm_head.weight" ? paddedVocabSize(config) : rows, columns]];
+  }));
+}
+
 /** One tensor per parameter, in the order of the forward pass. */
 export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<string, Tensor> {
-  const tensors = new Map<string, Tensor>();
-  for (const [name, [rows, columns]] of parameterShapes(config)) {
-    const paddedRows = name === "lm_head.weight" ? paddedVocabSize(config) : rows;
-    tensors.set(name, make(name, [paddedRows, columns]));
-  }
-  return tensors;
+  return new Map([...gpuParameterShapes(config)].map(([name, shape]) => [name, make(name, shape)]));
 }
 
 /** The blocks' activations: one set each for a backward pass, else one for all, but for inputs to start again from. */

@@ -12,7 +12,7 @@ import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import { addBackward } from "./backward.ts";
-import { allocate, type ModelExtent, type ModelTensors, paddedVocabSize, planSizeBytes } from "./buffers.ts";
+import { allocate, type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
 import { addChosenLogProbabilities, addHiddenStates, addLosses, namedTensor, type Pass } from "./forward.ts";
 
@@ -107,11 +107,6 @@ export class Transformer {
   /** (1): sum of the unmasked losses (nats, not weighted) since {@link zeroGradients}. */
   get lossSum(): Tensor {
     return this.#pass.tensors.lossSum;
-  }
-
-  /** Bytes of GPU memory. */
-  get sizeBytes(): number {
-    return planSizeBytes(this.config, this.extent);
   }
 
   /**

@@ -6,7 +6,14 @@
  */
 import { ensure } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
-import { addMuon, makeMuonScratch, muonHyper, type MuonMatrix, NUM_MUON_HYPER } from "../gpu/ops/muon.ts";
+import {
+  addMuon,
+  makeMuonScratch,
+  muonHyper,
+  type MuonMatrix,
+  NUM_MUON_HYPER,
+  type StackShape,
+} from "../gpu/ops/muon.ts";
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
 import type { MuonConfig } from "./config.ts";
@@ -20,6 +27,13 @@ export function momentumAt(stepIndex: number, config: MuonConfig): number {
   const { momentumWarmupSteps } = config;
   const share = stepIndex < momentumWarmupSteps ? stepIndex / momentumWarmupSteps : 1;
   return (1 - share) * config.initialMomentum + share * config.momentum;
+}
+
+/** The stack in which matrices of one shape are updated. @param shapes One (rows, columns) for each matrix. */
+export function stackOf(shapes: readonly (readonly number[])[], maxStackBytes = MAX_STACK_BYTES): StackShape {
+  const [rows, columns] = shapes[0];
+  const fitting = Math.max(1, Math.floor(maxStackBytes / tensorSizeBytes({ shape: shapes[0] })));
+  return { count: Math.min(shapes.length, fitting), rows, columns };
 }
 
 /** The rule `muon`. */
@@ -47,11 +61,9 @@ export class MuonRule implements UpdateRule {
   add(program: Program, clip: Tensor): void {
     const shapes = Map.groupBy(this.members, ({ parameter }) => parameter.shape.join());
     for (const members of shapes.values()) {
-      const { parameter } = members[0];
-      const [rows, columns] = parameter.shape;
-      const fitting = Math.max(1, Math.floor(this.maxStackBytes / tensorSizeBytes(parameter)));
-      const count = Math.min(members.length, fitting);
-      const scratch = makeMuonScratch(program, { count, rows, columns });
+      const stack = stackOf(members.map(({ parameter }) => parameter.shape), this.maxStackBytes);
+      const scratch = makeMuonScratch(program, stack);
+      const { count } = stack;
       for (let first = 0; first < members.length; first += count) {
         const matrices = members.slice(first, first + count).map((member) => this.#matrixOf(member));
         addMuon(program, { matrices, hyper: this.#hyper, clip, scratch });

@@ -115,8 +115,9 @@ export function describeConfig(config: RunConfig): string[] {
   ];
 }
 
-/** Keys of `train` that decide when a run is looked at, not what its losses are. */
+/** Keys of `train` that decide when a run is looked at or what memory it takes, not what its losses are. */
 const OBSERVING_KEYS: readonly string[] = [
+  "train.checkpointActivations",
   "train.logEverySteps",
   "train.evalEverySteps",
   "train.evalSequences",

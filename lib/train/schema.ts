@@ -16,6 +16,8 @@ export interface TrainConfig {
   batchSize: number;
   /** Sequences that pass through the model at a time; divides `batchSize`. */
   microBatchSize: number;
+  /** Keep one block's activations and compute the others again on the way back: less memory, a third more work. */
+  checkpointActivations: boolean;
   /** Steps between two logged lines of metrics.jsonl. */
   logEverySteps: number;
   /** Steps between two evaluations on the validation batches. */
@@ -37,6 +39,7 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   steps: count,
   batchSize: count.default(256),
   microBatchSize: count.default(8),
+  checkpointActivations: z.boolean().default(false),
   logEverySteps: count.default(1),
   evalEverySteps: count.default(200),
   evalSequences: count.default(64),

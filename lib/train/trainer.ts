@@ -23,6 +23,7 @@ import { Optimizer } from "../optim/optimizer.ts";
 import type { ResumableCheckpoint } from "./checkpoint.ts";
 import { describeConfig, type RunConfig } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
+import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import type { ScalarLog } from "./metrics.ts";
 import { RunFolder } from "./run_folder.ts";
 import { checkNotWithin, chooseStart, type RunStart, type StartOptions } from "./run_start.ts";
@@ -248,11 +249,14 @@ async function openModel(
   { config, seed, onLog = () => {} }: TrainOptions,
   { resumed, initial }: RunStart,
 ): Promise<{ model: Transformer; optimizer: Optimizer }> {
+  onLog(describeMemoryPlan(planMemory(config)));
+  checkMemory(config, gpu.info);
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
-  const batchSize = config.train.microBatchSize;
-  const model = await Transformer.create(registry, config.model, { batchSize, training: true });
+  const { microBatchSize: batchSize, checkpointActivations } = config.train;
+  const options = { batchSize, training: true, checkpointActivations };
+  const model = await Transformer.create(registry, config.model, options);
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
   onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);

@@ -10,7 +10,6 @@
  */
 import { KernelError } from "../../errors.ts";
 import { gridOf, type Program } from "../program.ts";
-import type { KernelRegistry } from "../registry.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
@@ -23,8 +22,6 @@ export interface LogitsShape {
   /** s of z = s tanh(logit / s), above 0; null for z = logit. */
   readonly softcap: number | null;
 }
-
-const unusedTensors = new WeakMap<KernelRegistry, Tensor>();
 
 /**
  * Adds losses[r] = -log softmax(z[r, :])[targets[r]] to a program, and the gradient of the logits.
@@ -62,7 +59,7 @@ export function addCrossEntropy(
       loss_mask: lossMask,
       weight,
       losses,
-      d_logits: dLogits ?? unusedTensor(program),
+      d_logits: dLogits ?? program.registry.unusedOutput,
     },
     params: { rows, vocab_size: vocabSize, stride, softcap: softcap ?? 0 },
     grid: gridOf(rows),
@@ -103,11 +100,4 @@ function requireLayout(kernel: string, { vocabSize, stride, softcap }: LogitsSha
   if (softcap !== null && !(softcap > 0)) {
     throw new KernelError(kernel, `softcap is ${softcap}, a positive number or null was wanted`);
   }
-}
-
-/** What is bound where a kernel writes nothing. */
-function unusedTensor({ registry }: Program): Tensor {
-  const tensor = unusedTensors.get(registry) ?? registry.gpu.tensor("unused", [4]);
-  unusedTensors.set(registry, tensor);
-  return tensor;
 }

@@ -63,17 +63,31 @@ export interface MuonScratch {
 }
 
 /** Allocates the scratch memory for stacks of at most `count` matrices of one shape. */
-export function makeMuonScratch(program: Program, { count, rows, columns }: StackShape): MuonScratch {
-  const size = Math.min(rows, columns);
-  const make = (label: string, extents: readonly number[]) =>
-    program.registry.gpu.tensor(`Muon ${label}`, extents);
+export function makeMuonScratch(program: Program, stack: StackShape): MuonScratch {
+  const shapes = muonScratchShapes(stack);
+  const make = (label: keyof typeof shapes) => program.registry.gpu.tensor(`Muon ${label}`, shapes[label]);
   return {
-    x: [make("x", [count, rows, columns]), make("next x", [count, rows, columns])],
-    gram: make("Gram matrix", [count, size, size]),
-    gramSquared: make("squared Gram matrix", [count, size, size]),
-    polynomial: make("polynomial", [count, size, size]),
-    partials: make("partial sums", [count * numRowPartialSums(rows * columns)]),
-    sumOfSquares: make("sum of squares", [count]),
+    x: [make("x"), make("next x")],
+    gram: make("Gram matrix"),
+    gramSquared: make("squared Gram matrix"),
+    polynomial: make("polynomial"),
+    partials: make("partial sums"),
+    sumOfSquares: make("sum of squares"),
+  };
+}
+
+/** Label -> shape of every tensor that {@link makeMuonScratch} makes. */
+export function muonScratchShapes({ count, rows, columns }: StackShape) {
+  const size = Math.min(rows, columns);
+  const square = [count, size, size];
+  return {
+    "x": [count, rows, columns],
+    "next x": [count, rows, columns],
+    "Gram matrix": square,
+    "squared Gram matrix": square,
+    "polynomial": square,
+    "partial sums": [count * numRowPartialSums(rows * columns)],
+    "sum of squares": [count],
   };
 }
 
