@@ -5,10 +5,10 @@
  * @module
  */
 import { join } from "@std/path";
+import { shareOf } from "../files/array_task.ts";
 import type { InputSurvey } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { readTimeRangeUs } from "../measurement/time_range.ts";
-import { shareOf } from "../files/array_task.ts";
 import type { OutputRun, SpillState } from "./output_run.ts";
 import { partitionShare, type PartitionTask } from "./partition_share.ts";
 import { SPLIT_NAMES } from "./splits.ts";

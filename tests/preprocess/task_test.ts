@@ -4,12 +4,18 @@
  *
  * @module
  */
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { UsageError, UserError } from "../../lib/errors.ts";
 import type { ArrayTask } from "../../lib/files/array_task.ts";
+import { manifestName } from "../../lib/files/task_manifests.ts";
+import { readManifest } from "../../lib/files/manifest.ts";
+import { detectTargets } from "../../lib/inspect/detect.ts";
+import { openProbeRows } from "../../lib/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../lib/preprocess/probe_rows.ts";
 import { shardMeasurements, type ShardOptions } from "../../lib/preprocess/shard.ts";
 import { listSplitInputs } from "../../lib/preprocess/split_folders.ts";
 import { SPLIT_MODES, type SplitMode } from "../../lib/preprocess/splits.ts";
+import { pretokenize } from "../../lib/pretokenize/pretokenize.ts";
 import { dataFingerprint } from "../../lib/train/data_fingerprint.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
@@ -110,4 +116,116 @@ Deno.test("shard and probe-rows in tasks make the bytes of one run, for any numb
       }
     }
   }
+});
+
+Deno.test("probe-rows in tasks makes the bytes of one run of a file that is not sharded", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const plan = { mode: "time", ratios: RATIOS, seed: 3 } as const;
+  const options = { ...PROBE_ROWS, inputs, splits: { plan } };
+  const whole = await buildProbeRows({ ...options, output: folder.at("whole") });
+  let measurements = 0;
+  for (const task of tasksOf(8)) {
+    const { rejected, splits } = await buildProbeRows({ ...options, output: folder.at("tasks"), task });
+    // The last of eight tasks for six shards reads as the others; those without shards read nothing.
+    const { counts } = readManifest(folder.at(`tasks/${manifestName(task)}`)) ?? {};
+    assertEquals(rejected, counts?.inputRows === undefined ? {} : whole.rejected);
+    measurements += splits.train.measurements ?? 0;
+  }
+  assertEquals(records(folder.at("tasks")), records(folder.at("whole")));
+  assertEquals(measurements, whole.splits.train.measurements);
+});
+
+Deno.test("probe-rows reads only the parts that its task needs, and all when shard placed sources otherwise", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const numShards = [12, 3, 3] as const;
+  for (const task of tasksOf(2)) {
+    const options = {
+      ...SHARD,
+      splitBy: "probe",
+      numShards,
+      inputs,
+      output: folder.at("shards"),
+      task,
+    } as const;
+    await shardMeasurements(options);
+  }
+  const [numRows] = await makeRows(folder.at("shards"), folder.at("whole"), { count: 1 });
+  const pruned = await makeRows(folder.at("shards"), folder.at("pruned"), { count: 6 });
+  // 12 shards feed 4, so no shard feeds two.
+  assertEquals(pruned.reduce((sum, rows) => sum + rows, 0), numRows);
+  assertEquals(records(folder.at("pruned")), records(folder.at("whole")));
+  await makeRows(folder.at("shards"), folder.at("other"), { count: 1, seed: 4 });
+  const all = await makeRows(folder.at("shards"), folder.at("other-tasks"), { count: 3, seed: 4 });
+  assertEquals(all, [numRows, numRows, numRows]);
+  assertEquals(records(folder.at("other-tasks")), records(folder.at("other")));
+});
+
+Deno.test("a task resumes by itself and leaves other tasks' files alone", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const output = folder.at("out");
+  await shardInTasks(inputs, output, { splitBy: "probe", count: 2 });
+  const wanted = folderHashes(output);
+  const partOf = (index: number) => folder.at(`out/train/shard-00001-part-0000${index}-of-00002.parquet`);
+  Deno.removeSync(partOf(2));
+  for (const index of [1, 2]) {
+    Deno.writeTextFileSync(`${partOf(index)}.17.tmp`, "being written, or left by a kill");
+  }
+  const inode = Deno.statSync(partOf(1)).ino;
+  const [first, second] = await shardInTasks(inputs, output, { splitBy: "probe", count: 2 });
+  assertEquals([first.wasComplete, second.wasComplete], [true, false]);
+  assertEquals(folderHashes(output), wanted);
+  assertEquals(Deno.statSync(partOf(1)).ino, inode);
+
+  Deno.writeTextFileSync(`${partOf(1)}.17.tmp`, "being written");
+  const options = { ...SHARD, splitBy: "probe", inputs, output } as const;
+  await shardMeasurements({ ...options, task: { index: 2, count: 2 } });
+  assert(Deno.statSync(`${partOf(1)}.17.tmp`).isFile, "task 2 deleted what task 1 was writing");
+  const task = { index: 1, count: 3 };
+  await assertRejects(() => shardMeasurements({ ...options, task }), UserError, "go on with --task I/2");
+  await assertRejects(
+    () => shardMeasurements({ ...options, overwrite: true }),
+    UserError,
+    "delete the folder",
+  );
+  await assertRejects(
+    () => shardMeasurements({ ...options, overwrite: true, task: { index: 1, count: 2 } }),
+    UsageError,
+    "--overwrite",
+  );
+});
+
+Deno.test("a folder in which a task is missing is refused by whatever reads it", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = writeInputs(folder);
+  const shards = folder.at("shards");
+  await shardInTasks(inputs, shards, { splitBy: "probe", count: 3 });
+  await makeRows(shards, folder.at("rows"), { count: 3 });
+  const common = { inputs: [folder.at("rows")], sequencesPerFile: 1000, overwrite: false };
+  const tokens = {
+    ...common,
+    vocabulary: "v2",
+    seed: 0,
+    epoch: 0,
+    sequenceLength: 128,
+    onCorrupt: "error",
+  } as const;
+  (await openProbeRows(folder.at("rows"), "train")).close();
+  const whole = await pretokenize({ ...tokens, output: folder.at("tokens") });
+  assert(whole.sequences > 0);
+  assertEquals(detectTargets(folder.at("rows")).map(({ kind }) => kind), ["arrayRecord"]);
+
+  Deno.removeSync(folder.at("shards/manifest-00002-of-00003.json"));
+  assertThrows(
+    () => listSplitInputs([shards]),
+    UserError,
+    "task 2/3 of shard is missing; run `shard --task 2/3`",
+  );
+  const message = "task 3/3 of probe-rows is missing";
+  Deno.removeSync(folder.at("rows/manifest-00003-of-00003.json"));
+  await assertRejects(() => openProbeRows(folder.at("rows"), "train"), UserError, message);
+  await assertRejects(() => pretokenize({ ...tokens, output: folder.at("again") }), UserError, message);
+  assertThrows(() => detectTargets(folder.at("rows")), UserError, message);
 });
