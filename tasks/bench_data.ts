@@ -9,13 +9,20 @@ import { DataBench, type DataBenchOptions, type StageRunner } from "../lib/bench
 import { readEarlierRun } from "../lib/bench/earlier_run.ts";
 import type { LoaderPass, LoaderPassOptions } from "../lib/bench/loader_pass.ts";
 import { describeThroughputs, type Throughput, throughputOf } from "../lib/bench/throughput.ts";
+import { describeScaling, scalingOf } from "../lib/bench/scaling.ts";
 import type { Usage } from "../lib/bench/usage.ts";
 import { commonFlags, dataFlags, flag, type Values } from "../lib/cli/flags.ts";
+import { formatCount } from "../lib/cli/progress.ts";
 import { defineStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { UsageError } from "../lib/errors.ts";
 import { VERSION } from "../lib/version.ts";
 
+const MIN_ROWS = 1000;
+const MAX_ROWS = 2 ** 40;
+/** Of the rows, how many are imported: results as text are large and take longer to make than to import. */
+const IMPORT_SHARE = 0.1;
+
 const sharedFlags = {
-  rows: flag.integer("measurements to make and pass over", { default: 1_000_000, min: 1000, max: 2 ** 40 }),
   probes: flag.integer("sources", { default: 500, min: 2, max: 100_000 }),
   destinations: flag.integer("destinations", { default: 200, min: 2, max: 100_000 }),
   folder: flag.optionalText(
@@ -30,30 +37,41 @@ const sharedFlags = {
   memoryLimitGb: dataFlags.memoryLimitGb,
   compare: flag.optionalText("an earlier --json output; adds the ratios to it", { placeholder: "FILE" }),
 };
-type SharedOptions = Values<typeof sharedFlags> & Values<typeof commonFlags>;
+type SharedOptions = Values<typeof sharedFlags> & Values<typeof commonFlags> & { rows: number };
 
 /** The stage `bench preprocess`. */
 export const preprocessBench: Stage = defineStage({
   name: "bench preprocess",
-  purpose: "the speed and memory of synth, import, shard and probe-rows, beside DuckDB's sort and group",
-  example: "--rows 1_000_000",
+  purpose:
+    "the speed and memory of synth, import, shard and probe-rows at several sizes, beside DuckDB's sort and group",
+  example: "--rows 1_000_000,10_000_000,100_000_000",
   flags: {
-    ...sharedFlags,
-    importRows: flag.integer("results to import, at most; a result has some 500 bytes", {
-      default: 200_000,
-      min: 1,
+    rows: flag.text("measurements to make and pass over, one number or several", {
+      default: "1_000_000,10_000_000",
+      placeholder: "N,N",
     }),
+    ...sharedFlags,
+    importRows: flag.optionalInteger(
+      "results to import, at most (default: a tenth of the rows); a result has some 500 bytes",
+      { min: 1 },
+    ),
     repeats: flag.integer("how often each stage is run; the median counts", { default: 1, min: 1, max: 100 }),
   },
   async run(options, context): Promise<StageResult> {
-    return await inFolder(options, context, async (bench) => {
-      await bench.synth();
-      await bench.import(options.importRows);
-      await bench.shard();
-      await bench.probeRows();
-      if (options.duckdb === "auto") await bench.duckDb(["sort", "group"]);
-      return describe("bench preprocess", options, bench, bench.rows);
-    });
+    const sizes = parseRowCounts(options.rows);
+    const benches: DataBench[] = [];
+    for (const rows of sizes) {
+      const bench = await inFolder({ ...options, rows }, context, async (bench) => {
+        await bench.synth();
+        await bench.import(options.importRows ?? Math.ceil(IMPORT_SHARE * rows));
+        await bench.shard();
+        await bench.probeRows();
+        if (options.duckdb === "auto") await bench.duckDb(["sort", "group"]);
+        return bench;
+      });
+      benches.push(bench);
+    }
+    return describe("bench preprocess", { ...options, rows: sizes }, benches);
   },
 });
 
@@ -64,6 +82,11 @@ export const loaderBench: Stage = defineStage({
     "the speed, padding and memory of the loader on one thread, beside DuckDB's grouping of the same file",
   example: "--rows 1_000_000 --sequence-length 1024",
   flags: {
+    rows: flag.integer("measurements to make and pass over", {
+      default: 1_000_000,
+      min: MIN_ROWS,
+      max: MAX_ROWS,
+    }),
     ...sharedFlags,
     sequenceLength: flag.integer("tokens of a sequence", { default: 1024, min: 47, max: 65_535 }),
     batchSize: flag.integer("sequences of a batch", { default: 32, min: 1, max: 65_536 }),
@@ -79,10 +102,9 @@ export const loaderBench: Stage = defineStage({
       const { result } = await childOf(context)(["loader", JSON.stringify(pass)]);
       const { first, later } = result as unknown as { first: LoaderPass; later: LoaderPass };
       if (options.duckdb === "auto") await bench.duckDb(["group"]);
-      return describe("bench loader", options, bench, [
+      return describe("bench loader", options, [bench], [
         loaderRow("loader, first epoch", first),
         loaderRow("loader, later", later),
-        ...bench.rows,
       ]);
     });
   },
@@ -109,11 +131,26 @@ function childOf({ signal }: StageContext): StageRunner {
     }) as { usage: Usage; result: Record<string, unknown> };
 }
 
-async function inFolder(
+/**
+ * The sizes of `--rows`, ascending.
+ *
+ * @throws {UsageError} If one is no number of rows.
+ */
+function parseRowCounts(text: string): number[] {
+  const counts = text.split(",").map((part) => Number(part.replaceAll("_", "")));
+  if (counts.some((count) => !Number.isInteger(count) || count < MIN_ROWS || count > MAX_ROWS)) {
+    throw new UsageError(
+      `Cannot use --rows ${text}: numbers from ${MIN_ROWS} on were wanted, such as 1_000_000,10_000_000`,
+    );
+  }
+  return [...new Set(counts)].sort((a, b) => a - b);
+}
+
+async function inFolder<T>(
   options: SharedOptions & { repeats: number },
   context: StageContext,
-  use: (bench: DataBench) => Promise<StageResult>,
-): Promise<StageResult> {
+  use: (bench: DataBench) => Promise<T>,
+): Promise<T> {
   if (options.folder !== undefined) Deno.mkdirSync(options.folder, { recursive: true });
   const folder = Deno.makeTempDirSync({
     prefix: "ping-llm-bench-",
@@ -124,7 +161,7 @@ async function inFolder(
     ...options,
     folder,
     runStage: childOf(context),
-    onStage: (name) => log(`timing ${name}`),
+    onStage: (name) => log(`timing ${name} with ${formatCount(options.rows)} rows`),
     log,
     signal,
   };
@@ -137,15 +174,24 @@ async function inFolder(
 
 function describe(
   stage: string,
-  { rows, probes, destinations, seed, workers, memoryLimitGb, compare }: SharedOptions,
-  bench: DataBench,
-  measures: readonly Throughput[],
+  { rows, probes, destinations, seed, workers, memoryLimitGb, compare }:
+    & Omit<SharedOptions, "rows">
+    & { rows: number | number[] },
+  benches: readonly DataBench[],
+  further: readonly Throughput[] = [],
 ): StageResult {
   const earlier = compare === undefined ? undefined : readEarlierRun(compare);
-  const comparisons = bench.comparisons();
+  const comparisons = benches.flatMap((bench) => bench.comparisons());
+  const measures = [...further, ...benches.flatMap((bench) => bench.rows)];
+  const failed = benches.flatMap((bench) => bench.failed);
+  const table = describeThroughputs(
+    [...further, ...benches.flatMap((bench) => [...bench.rows, ...bench.failed])],
+    earlier,
+  );
+  const scaling = scalingOf(measures);
+  const parts = [table, comparisons.join("\n"), scaling.length > 0 ? describeScaling(scaling) : ""];
   return {
-    text: [describeThroughputs(measures, earlier), ...(comparisons.length > 0 ? ["", ...comparisons] : [])]
-      .join("\n"),
+    text: parts.filter((part) => part !== "").join("\n\n"),
     json: {
       stage,
       version: VERSION,
@@ -153,7 +199,9 @@ function describe(
       workers,
       memoryLimitGb,
       rows: measures,
+      failed,
       comparisons,
+      scaling,
     },
   };
 }

@@ -7,7 +7,8 @@ import { join } from "@std/path";
 import { writeAtlasLines } from "./atlas_lines.ts";
 import { runDuckDb } from "./duckdb.ts";
 import type { DuckDbJob } from "./duckdb_child.ts";
-import { type Throughput, throughputOf } from "./throughput.ts";
+import { formatCount } from "../cli/progress.ts";
+import { type FailedMeasure, type Throughput, throughputOf } from "./throughput.ts";
 import type { Usage } from "./usage.ts";
 
 /** Runs a stage in a process of its own: its arguments in, what it took and its `--json` object out. */
@@ -39,6 +40,8 @@ export interface DataBenchOptions {
 export class DataBench {
   /** What was measured so far. */
   readonly rows: Throughput[] = [];
+  /** What could not be measured. */
+  readonly failed: FailedMeasure[] = [];
   /** Measurements that all stages read. */
   readonly parquet: string;
   /** Probe rows made of them, once {@link probeRows} ran. */
@@ -116,7 +119,7 @@ export class DataBench {
     if (!ours) return [];
     return this.rows.filter(({ name }) => name.startsWith("DuckDB")).map(({ name, median, perCore }) =>
       `probe-rows has ${(ours.median / median).toFixed(2)} x the speed of ${name}, ` +
-      `${(ours.perCore / perCore).toFixed(2)} x by processor time`
+      `${(ours.perCore / perCore).toFixed(2)} x by processor time, for ${formatCount(ours.work)} rows`
     );
   }
 
@@ -130,13 +133,13 @@ export class DataBench {
     for (let i = 0; i < repeats; i++) {
       const result = await runDuckDb(job, { signal });
       if ("unavailable" in result) {
-        this.#options.log(`${name} is left out: ${result.unavailable}`);
+        this.failed.push({ name, dataRows: rows, reason: result.unavailable });
         return;
       }
       usages.push(result.usage);
     }
     const bytesWritten = sizeOf(output);
-    this.rows.push(throughputOf({ name, unit: "rows/s", work: rows, bytesWritten }, usages));
+    this.rows.push(throughputOf({ name, dataRows: rows, unit: "rows/s", work: rows, bytesWritten }, usages));
     Deno.removeSync(output);
   }
 
@@ -146,7 +149,7 @@ export class DataBench {
     work: number,
     args: readonly string[],
   ): Promise<Throughput> {
-    const { repeats, seed, workers, runStage, onStage } = this.#options;
+    const { rows: dataRows, repeats, seed, workers, runStage, onStage } = this.#options;
     onStage(stage);
     const usages: Usage[] = [];
     for (let i = 0; i < repeats; i++) {
@@ -155,7 +158,8 @@ export class DataBench {
       const { usage } = await runStage([stage, ...args, ...common]);
       usages.push(usage);
     }
-    const row = throughputOf({ name: stage, unit: "rows/s", work, bytesWritten: sizeOf(output) }, usages);
+    const bytesWritten = sizeOf(output);
+    const row = throughputOf({ name: stage, dataRows, unit: "rows/s", work, bytesWritten }, usages);
     this.rows.push(row);
     return row;
   }

@@ -10,6 +10,8 @@ import type { Usage } from "./usage.ts";
 /** A measure of a stage. */
 export interface Throughput {
   readonly name: string;
+  /** Measurements of the data set, where a stage is measured with several; a stage may pass over some of them only. */
+  readonly dataRows?: number;
   readonly unit: "rows/s" | "tokens/s";
   /** The speed by time: median, least and largest of the repetitions. */
   readonly median: number;
@@ -31,6 +33,17 @@ export interface Throughput {
   readonly padding?: number;
 }
 
+/** A measure that could not be taken. */
+export interface FailedMeasure extends Pick<Throughput, "name" | "dataRows"> {
+  /** Why, in a line. */
+  readonly reason: string;
+}
+
+/** What tells a measure from others of the same run. */
+export function measureKey({ name, dataRows }: Pick<Throughput, "name" | "dataRows">): string {
+  return dataRows === undefined ? name : `${name} of ${dataRows} rows`;
+}
+
 /**
  * Makes the row of a measure.
  *
@@ -38,7 +51,7 @@ export interface Throughput {
  * @param usages What each repetition took, one or more.
  */
 export function throughputOf(
-  what: Pick<Throughput, "name" | "unit" | "work" | "bytesWritten" | "padding">,
+  what: Pick<Throughput, "name" | "dataRows" | "unit" | "work" | "bytesWritten" | "padding">,
   usages: readonly Usage[],
 ): Throughput {
   const seconds = medianOf(usages.map((usage) => usage.seconds));
@@ -59,12 +72,16 @@ export function throughputOf(
 /**
  * The measures as a table.
  *
- * @param rows The measures.
- * @param earlier Medians of an earlier run by name, for a column with the ratios to them.
+ * @param rows The measures; one that failed has its reason in a column of notes.
+ * @param earlier Medians of an earlier run by {@link measureKey}, for a column with the ratios to them.
  */
-export function describeThroughputs(rows: readonly Throughput[], earlier?: Map<string, number>): string {
+export function describeThroughputs(
+  rows: readonly (Throughput | FailedMeasure)[],
+  earlier?: Map<string, number>,
+): string {
   const head = [
     "stage",
+    "work",
     "speed",
     "unit",
     "per core",
@@ -75,10 +92,17 @@ export function describeThroughputs(rows: readonly Throughput[], earlier?: Map<s
     "padding",
   ];
   if (earlier) head.push("speed-up");
+  const numColumns = head.length;
+  if (rows.some((row) => "reason" in row)) head.push("note");
   const lines = rows.map((row) => {
-    const before = earlier?.get(row.name);
+    if ("reason" in row) {
+      const known = [row.name, row.dataRows === undefined ? "" : formatCount(row.dataRows)];
+      return [...known, ...Array<string>(numColumns - known.length).fill(""), row.reason];
+    }
+    const before = earlier?.get(measureKey(row)) ?? earlier?.get(row.name);
     return [
       row.name,
+      formatCount(row.work),
       formatCount(row.median),
       row.unit,
       formatCount(row.perCore),
@@ -90,7 +114,7 @@ export function describeThroughputs(rows: readonly Throughput[], earlier?: Map<s
       ...(before === undefined ? [] : [`${(row.median / before).toFixed(2)} x`]),
     ];
   });
-  return formatTable([head, ...lines], { left: [0, 2] });
+  return formatTable([head, ...lines], { left: [0, 3, numColumns] });
 }
 
 function medianOf(values: readonly number[]): number {

@@ -1,11 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
+import type { Scaling } from "../../lib/bench/scaling.ts";
 import type { Throughput } from "../../lib/bench/throughput.ts";
 import { fromFileUrl } from "@std/path";
 import { withFolder } from "../measurement/batches.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
-async function runBench(args: string[]): Promise<{ rows: Throughput[]; stderr: string }> {
+async function runBench(args: string[]): Promise<{ rows: Throughput[]; scaling: Scaling[]; stderr: string }> {
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--allow-read", "--allow-write", "--allow-run", MAIN, "bench", ...args],
     env: { NO_COLOR: "1" },
@@ -42,6 +43,23 @@ Deno.test("bench preprocess times every stage in a process of its own and remove
     assert(stderr.includes("MB/s per core"), stderr);
     assertEquals([...Deno.readDirSync(folder)], []);
   }));
+
+Deno.test("bench preprocess compares the sizes of --rows, small to large", async () => {
+  const { rows, scaling } = await runBench([
+    "preprocess",
+    ...COMMON.with(COMMON.indexOf("--rows") + 1, "4_000,2000"),
+  ]);
+  assertEquals(rows.map(({ name, dataRows, work }) => [name, dataRows, work]), [
+    ...[["synth", 2000, 2000], ["import", 2000, 200], ["shard", 2000, 2000], ["probe-rows", 2000, 2000]],
+    ...[["synth", 4000, 4000], ["import", 4000, 400], ["shard", 4000, 4000], ["probe-rows", 4000, 4000]],
+  ]);
+  assertEquals(scaling.map(({ name, fromRows, toRows }) => [name, fromRows, toRows]), [
+    ["synth", 2000, 4000],
+    ["import", 200, 400],
+    ["shard", 2000, 4000],
+    ["probe-rows", 2000, 4000],
+  ]);
+});
 
 Deno.test("bench loader gives the speed and padding of the first epoch and of the time after it", async () => {
   const { rows } = await runBench(["loader", ...COMMON, "--seconds", "0.1", "--sequence-length", "256"]);

@@ -1,5 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { readEarlierRun } from "../../lib/bench/earlier_run.ts";
+import { describeScaling, scalingOf } from "../../lib/bench/scaling.ts";
 import { describeThroughputs, throughputOf } from "../../lib/bench/throughput.ts";
 import { measureUsage } from "../../lib/bench/usage.ts";
 import { FormatError, UserError } from "../../lib/errors.ts";
@@ -57,4 +58,47 @@ Deno.test("measureUsage() counts processor time apart from waiting, and hands on
   });
   assert(busy.usage.cpuSeconds > 0.02 && busy.usage.peakMemoryBytes > 10e6, JSON.stringify(busy.usage));
   assertAlmostEquals(busy.usage.seconds, 0.2, 0.15);
+});
+
+Deno.test("describeThroughputs() compares each size with its own, and has a row for what could not be measured", () =>
+  withFolder((folder) => {
+    const measure = (dataRows: number, seconds: number) =>
+      throughputOf({ name: "shard", dataRows, unit: "rows/s", work: dataRows }, [
+        usage(seconds, seconds, 1e8),
+      ]);
+    const path = `${folder}/earlier.json`;
+    Deno.writeTextFileSync(path, JSON.stringify({ rows: [measure(1000, 1), measure(10_000, 20)] }));
+    const failed = { name: "DuckDB group", dataRows: 10_000, reason: "Out of Memory Error" };
+    const table = describeThroughputs([measure(1000, 2), measure(10_000, 5), failed], readEarlierRun(path));
+    const [head, small, large, last] = table.split("\n");
+    assert(small.includes("0.50 x") && large.includes("4.00 x"), table);
+    assertEquals(head.indexOf("note"), last.indexOf("Out of Memory Error"));
+    assert(last.startsWith("DuckDB group") && last.includes("10.0 k"), last);
+  }));
+
+Deno.test("scalingOf() compares each stage with its next smaller size", () => {
+  const measure = (name: string, work: number, seconds: number, memory: number) =>
+    throughputOf({ name, unit: "rows/s", work }, [usage(seconds, 2 * seconds, memory)]);
+  const rows = [
+    measure("a", 100, 1, 10),
+    measure("b", 100, 1, 10),
+    measure("a", 1000, 20, 15),
+    measure("a", 2000, 20, 15),
+  ];
+  const scaling = scalingOf(rows);
+  assertEquals(scaling.map(({ name, fromRows, toRows }) => [name, fromRows, toRows]), [
+    ["a", 100, 1000],
+    ["a", 1000, 2000],
+  ]);
+  assertEquals(
+    scaling.map(({ speedRatio, perCoreRatio, memoryRatio }) => [speedRatio, perCoreRatio, memoryRatio]),
+    [
+      [0.5, 0.5, 1.5],
+      [2, 2, 1],
+    ],
+  );
+  assertEquals(
+    describeScaling(scaling).split("\n")[1],
+    "a       100 to 1000  0.50 x    0.50 x       1.50 x",
+  );
 });
