@@ -1,15 +1,18 @@
 // losses[r] = -log softmax(z[r, :])[targets[r]] where loss_mask[r] != 0, else 0, with z = s tanh(logits / s) if SOFTCAP,
 // else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r]. Columns from vocab_size on are
 // padding: they are not read into the softmax and their gradient is 0. Probabilities are not stored.
+// Where loss_mask[r] is 2 or 3 and ordinal_2 or ordinal_3 is not 0, d_logits also has ordinal_i times the gradient of
+// sum_j q_j |j - target| / 255, q the softmax over the 256 columns from first_byte on: the Wasserstein-1 distance between
+// q and the target's point mass. The loss that is written stays the cross-entropy.
 // Source: Gemma Team, Gemma 2, 2024, section 2 (softcap); Milakov and Gimelshein, Online normalizer calculation for
-// softmax, 2018.
+// softmax, 2018; Hou, Yu and Samaras, Squared earth mover's distance-based loss, 2016, section 3 (distance of ordered classes).
 // Bindings: logits (rows, stride) read; targets, loss_mask (rows) read; weight (1) read; losses (rows) write;
 //   d_logits (rows, stride) write if GRADIENT.
 // Grid: one workgroup of LANES lanes per row.
 // Numerics: f32, exponentials of base 2, each lane's running maximum subtracted; tanh(x) = 1 - 2 / (e^(2 x) + 1), which is
 //   exact to 2^-23 absolutely and does not overflow.
 // Limits: stride % 4 == 0; targets < vocab_size <= stride; rows <= 65535 * 65535 through a two-dimensional grid.
-struct Params { rows: u32, vocab_size: u32, stride: u32, softcap: f32 }
+struct Params { rows: u32, vocab_size: u32, stride: u32, softcap: f32, first_byte: u32, ordinal_2: f32, ordinal_3: f32 }
 
 override SOFTCAP: bool = true;
 override GRADIENT: bool = true;
@@ -31,6 +34,15 @@ const PADDING = -1e30f;
 fn squash(x: vec4f) -> vec4f {
   if (!SOFTCAP) { return x; }
   return 1f - 2f / (exp2(x * (2f * LOG2_E / params.softcap)) + 1f);
+}
+
+// |column - target| / 255 of the columns that are bytes.
+fn distance(columns: vec4u, target_column: u32) -> vec4f {
+  return abs(vec4f(columns) - f32(target_column)) / 255f;
+}
+
+fn is_byte(columns: vec4u) -> vec4<bool> {
+  return columns - params.first_byte < vec4u(256u);
 }
 
 @compute @workgroup_size(LANES)
@@ -67,10 +79,32 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     losses[row] = (log2_sum - score) * LN_2;
   }
   if (!GRADIENT) { return; }
+  let kind = loss_mask[row];
+  let ordinal = select(0f, params.ordinal_2, kind == 2u) + select(0f, params.ordinal_3, kind == 3u);
+  // Of the probability p of all bytes and the mean distance under it: ordinal / p, and ordinal * mean / p.
+  var scale = 0f;
+  var offset = 0f;
+  if (ordinal > 0f) {
+    var mass = 0f;
+    var moment = 0f;
+    for (var i = lane; i < (params.vocab_size + 3u) / 4u; i += LANES) {
+      let columns = 4u * i + vec4u(0u, 1u, 2u, 3u);
+      let p = exp2(squash(logits[base + i]) * unit - log2_sum);
+      let kept = select(vec4f(0f), p, is_byte(columns) & (columns < vec4u(params.vocab_size)));
+      mass += dot(kept, vec4f(1f));
+      moment += dot(kept, distance(columns, target_column));
+    }
+    // All bytes together can be less than a float32 knows; the term is 0 then.
+    mass = max(lane_sum(mass, lane), 1e-30f);
+    scale = ordinal / mass;
+    offset = scale * lane_sum(moment, lane) / mass;
+  }
   for (var i = lane; i < width4; i += LANES) {
     let columns = 4u * i + vec4u(0u, 1u, 2u, 3u);
     let squashed = squash(logits[base + i]);
-    var d = exp2(squashed * unit - log2_sum) - vec4f(columns == vec4u(target_column));
+    let p = exp2(squashed * unit - log2_sum);
+    var d = p - vec4f(columns == vec4u(target_column));
+    d += select(vec4f(0f), p * (scale * distance(columns, target_column) - offset), is_byte(columns));
     if (SOFTCAP) { d *= 1f - squashed * squashed; }
     d_logits[base + i] = select(vec4f(0f), d * weight[0], columns < vec4u(params.vocab_size));
   }

@@ -32,6 +32,11 @@ export interface ModelExtent {
    * third more work, and activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
    */
   readonly checkpointActivations?: boolean;
+  /**
+   * Weights of the distance between predicted and true RTT in the gradient, at the first and the second byte of its
+   * code (design 04-model, "Loss"); none if absent.
+   */
+  readonly rttDistanceWeights?: readonly [number, number];
 }
 
 /** What a batch is uploaded to. */

@@ -20,6 +20,7 @@ import {
   paddedVocabSize,
 } from "./buffers.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
+import { rttDistanceTerm } from "./rtt_rows.ts";
 
 /** What {@link addHiddenStates} works on. */
 export interface HiddenPass {
@@ -73,6 +74,7 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
 /** Adds the logits and losses of every position; with `training`, the gradient of the logits too. */
 export function addLosses(program: Program, { config, extent, tensors }: Pass): void {
   const { head, inputs, parameters, backward } = tensors;
+  const { rttDistanceWeights } = extent;
   const rows = extent.batchSize * extent.sequenceLength;
   const stride = paddedVocabSize(config);
   addLogits(program, {
@@ -93,6 +95,7 @@ export function addLosses(program: Program, { config, extent, tensors }: Pass): 
     vocabSize: vocabSize(config),
     stride,
     ...(backward ? { dLogits: backward.dLogits } : {}),
+    ...(rttDistanceWeights ? { ordinal: rttDistanceTerm(rttDistanceWeights) } : {}),
   });
 }
 

@@ -15,6 +15,7 @@ import { addBackward } from "./backward.ts";
 import { allocate, type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
 import { addChosenLogProbabilities, addHiddenStates, addLosses, namedTensor, type Pass } from "./forward.ts";
+import { markRttBytes } from "./rtt_rows.ts";
 
 /** Sequences as the loader packs them, (B, T) each. */
 export interface ModelBatch {
@@ -73,18 +74,13 @@ export class Transformer {
    *
    * @param options `batchSize`: sequences of a batch; `training`: whether gradients can be computed, at several
    *   times the memory; `sequenceLength`: tokens of a sequence (default and most: the configuration's);
-   *   `checkpointActivations`: as {@link ModelExtent} has it.
+   *   `checkpointActivations`, `rttDistanceWeights`: as {@link ModelExtent} has them.
    * @throws {UserError} If the adapter cannot hold the model.
    */
   static async create(
     registry: KernelRegistry,
     config: ModelConfig,
-    options: {
-      batchSize: number;
-      training: boolean;
-      sequenceLength?: number;
-      checkpointActivations?: boolean;
-    },
+    options: Omit<ModelExtent, "sequenceLength"> & { sequenceLength?: number },
   ): Promise<Transformer> {
     const { sequenceLength = config.sequenceLength } = options;
     ensure(sequenceLength <= config.sequenceLength, `sequences of ${sequenceLength} tokens are too long`);
@@ -228,8 +224,10 @@ export class Transformer {
   #write(batch: ModelBatch, weight: number): void {
     const { inputs } = this.#pass.tensors;
     const limit = vocabSize(this.config);
+    const { sequenceLength, rttDistanceWeights } = this.extent;
+    const marked = rttDistanceWeights ? { ...batch, lossMask: markRttBytes(batch, sequenceLength) } : batch;
     for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
-      const values = batch[name];
+      const values = marked[name];
       ensure(values.length === this.#upload.length, `${name} has ${values.length} elements`);
       this.#upload.set(values);
       if (name === "tokens" || name === "targets") {

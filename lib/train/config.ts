@@ -77,6 +77,12 @@ export function parseRunConfig(value: unknown): RunConfig {
       throw new ConfigError(`train.${key}`, `found ${train[key]}, ${wanted}`);
     }
   }
+  if (train.rttDistanceWeights && config.model.vocabulary !== "v2") {
+    throw new ConfigError(
+      "train.rttDistanceWeights",
+      "found weights with vocabulary v1, v2 was wanted or null",
+    );
+  }
   return config;
 }
 

@@ -18,6 +18,11 @@ export interface TrainConfig {
   microBatchSize: number;
   /** Keep one block's activations and compute the others again on the way back: less memory, a third more work. */
   checkpointActivations: boolean;
+  /**
+   * Weights of the distance (Wasserstein-1, in units of 255 bytes) between predicted and true RTT at the first and the
+   * second byte of its code, such as [0.5, 0.1]; null for none. Losses that are shown never contain it.
+   */
+  rttDistanceWeights: [number, number] | null;
   /** Steps between two logged lines of metrics.jsonl. */
   logEverySteps: number;
   /** Steps between two evaluations on the validation batches. */
@@ -40,6 +45,7 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   batchSize: count.default(256),
   microBatchSize: count.default(8),
   checkpointActivations: z.boolean().default(false),
+  rttDistanceWeights: z.tuple([z.number().min(0), z.number().min(0)]).nullable().default(null),
   logEverySteps: count.default(1),
   evalEverySteps: count.default(200),
   evalSequences: count.default(64),

@@ -254,8 +254,13 @@ async function openModel(
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
-  const { microBatchSize: batchSize, checkpointActivations } = config.train;
-  const options = { batchSize, training: true, checkpointActivations };
+  const { microBatchSize: batchSize, checkpointActivations, rttDistanceWeights } = config.train;
+  const options = {
+    batchSize,
+    training: true,
+    checkpointActivations,
+    ...(rttDistanceWeights ? { rttDistanceWeights } : {}),
+  };
   const model = await Transformer.create(registry, config.model, options);
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();

@@ -3,7 +3,13 @@ import { KernelError } from "../../lib/errors.ts";
 import { addCrossEntropy, addLogProbabilities, type LogitsShape } from "../../lib/gpu/ops/cross_entropy.ts";
 import { Program } from "../../lib/gpu/program.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
-import { crossEntropy, crossEntropyBackward, logProbabilities } from "../reference/cross_entropy.ts";
+import {
+  crossEntropy,
+  crossEntropyBackward,
+  logProbabilities,
+  ordinalTerm,
+  ordinalTermBackward,
+} from "../reference/cross_entropy.ts";
 import { addTolerances, logProbabilityTolerance, type Tolerance } from "../tolerances.ts";
 import {
   assertClose,
@@ -81,6 +87,36 @@ testOnEachDevice("addCrossEntropy() equals the float64 reference, the same at ea
   }
 });
 
+testOnEachDevice("addCrossEntropy() adds the distance of bytes to the gradient alone", async (bench) => {
+  for (const [size, firstByte] of [[[9, 267, 268], 11], [[6, 266, 268], 10], [[5, 20, 20], 3]] as const) {
+    const problem = problemOf([...size], firstByte === 10 ? null : 15);
+    const { rows, stride, vocabSize, logits, targets } = problem;
+    const lossMask = Uint32Array.from({ length: rows }, (_, row) => row % 4);
+    const byteTargets = targets.map((target) => firstByte + target % Math.min(256, vocabSize - firstByte));
+    const inputs = inputsOf(bench, { ...problem, lossMask, targets: byteTargets });
+    const [losses, plain] = ["losses", "plain"].map((label) => bench.output(label, [rows]));
+    const [dLogits, again] = ["dLogits", "again"].map((label) => bench.output(label, [rows, stride]));
+    const ordinal = { firstByte, weights: [0.5, 7] } as const;
+    await bench.run((program) => {
+      addCrossEntropy(program, { ...inputs, losses, dLogits, ordinal });
+      addCrossEntropy(program, { ...inputs, losses, dLogits: again, ordinal });
+      addCrossEntropy(program, { ...inputs, losses: plain });
+    });
+    const [actualLosses, plainLosses, gradient, repeated] = await bench.read(losses, plain, dLogits, again);
+    assertSameBits(actualLosses, plainLosses, "losses");
+    assertSameBits(gradient, repeated, "dLogits");
+    const weights = Float64Array.from(lossMask, (kind) => [0, 0, 0.25 * 0.5, 0.25 * 7][kind]);
+    const plainWeights = new Float64Array(rows).fill(0.25);
+    const entropy = crossEntropyBackward(problem, logits, byteTargets, lossMask, plainWeights);
+    const term = ordinalTermBackward(problem, { logits, targets: byteTargets, weights, firstByte });
+    const tolerance = toleranceOf(problem);
+    const expected = entropy.map((value, i) => value + term[i]);
+    const allowed = [tolerance, tolerance, tolerance, tolerance].reduce(addTolerances);
+    assertClose(gradient, expected, allowed, `dLogits of ${nameOf(problem)}`);
+    bench.clear();
+  }
+});
+
 testOnEachDevice(
   "addCrossEntropy() stays finite and right where logits are in the thousands",
   async (bench) => {
@@ -154,6 +190,27 @@ Deno.test("crossEntropyBackward() of the reference is the derivative of crossEnt
       forward: ({ logits }) => crossEntropy(problem, logits, targets, lossMask),
       backward: ({ logits }, dLosses) => ({
         logits: crossEntropyBackward(problem, logits, targets, lossMask, dLosses),
+      }),
+    });
+  }
+});
+
+Deno.test("ordinalTermBackward() of the reference is the derivative of ordinalTerm()", () => {
+  for (const softcap of [2, null]) {
+    const problem = problemOf([3, 9, 12], softcap, 1);
+    const weights = Float64Array.of(0.5, 0, 2);
+    const targets = Uint32Array.of(3, 4, 8);
+    const padded = (logits: Float64Array) => logits.map((x) => Number.isNaN(x) ? 0 : x);
+    checkGradient({
+      inputs: { logits: padded(problem.logits) },
+      forward: ({ logits }) => ordinalTerm(problem, { logits, targets, weights, firstByte: 3 }),
+      backward: ({ logits }, dLosses) => ({
+        logits: ordinalTermBackward(problem, {
+          logits,
+          targets,
+          weights: weights.map((weight, row) => weight * dLosses[row]),
+          firstByte: 3,
+        }),
       }),
     });
   }

@@ -62,6 +62,58 @@ export function crossEntropyBackward(
   return dLogits;
 }
 
+/** sum_j q_j |j - target| / 255 of each row, q the softmax over the bytes, times the row's weight. */
+export function ordinalTerm(
+  problem: LogitsProblem,
+  { logits, targets, weights, firstByte }: OrdinalProblem,
+): Float64Array {
+  return weights.map((weight, row) =>
+    weight && weight * byteDistances(problem, logits, row, firstByte, targets).mean
+  );
+}
+
+/** d(sum(ordinalTerm)) by the logits. */
+export function ordinalTermBackward(
+  problem: LogitsProblem,
+  { logits, targets, weights, firstByte }: OrdinalProblem,
+): Float64Array {
+  const dLogits = new Float64Array(logits.length);
+  weights.forEach((weight, row) => {
+    if (!weight) return;
+    const { q, distances, mean } = byteDistances(problem, logits, row, firstByte, targets);
+    q.forEach((probability, byte) => {
+      const at = row * problem.stride + firstByte + byte;
+      const slope = problem.softcap === null ? 1 : 1 - Math.tanh(logits[at] / problem.softcap) ** 2;
+      dLogits[at] = weight * probability * (distances[byte] - mean) * slope;
+    });
+  });
+  return dLogits;
+}
+
+/** What {@link ordinalTerm} is computed from; a weight for each row. */
+export interface OrdinalProblem {
+  logits: Float64Array;
+  targets: Uint32Array;
+  weights: Float64Array;
+  firstByte: number;
+}
+
+function byteDistances(
+  problem: LogitsProblem,
+  logits: Float64Array,
+  row: number,
+  firstByte: number,
+  targets: Uint32Array,
+) {
+  const z = capped(problem, logits, row).slice(firstByte, firstByte + 256);
+  const largest = Math.max(...z);
+  const powers = z.map((value) => Math.exp(value - largest));
+  const sum = powers.reduce((a, b) => a + b);
+  const q = powers.map((power) => power / sum);
+  const distances = q.map((_, byte) => Math.abs(byte + firstByte - targets[row]) / 255);
+  return { q, distances, mean: q.reduce((total, p, byte) => total + p * distances[byte], 0) };
+}
+
 function capped(
   { vocabSize, stride, softcap }: LogitsProblem,
   logits: Float64Array,

@@ -23,13 +23,22 @@ export interface LogitsShape {
   readonly softcap: number | null;
 }
 
+/** An extra term in the gradient for targets that are ordered, as the bytes of a number are. */
+export interface OrdinalTerm {
+  /** The column of byte 0; the 255 others follow. */
+  readonly firstByte: number;
+  /** The term's weights in rows whose `lossMask` is 2 and 3. */
+  readonly weights: readonly [number, number];
+}
+
 /**
  * Adds losses[r] = -log softmax(z[r, :])[targets[r]] to a program, and the gradient of the logits.
  *
  * @param args `logits`: (rows, stride) f32; `targets`: (rows) u32 below V; `lossMask`: (rows) u32, 0 for rows
- *   whose loss and gradient are 0; `losses`: (rows) f32, nats; `dLogits`: (rows, stride) f32, written if given:
+ *   whose loss and gradient are 0, 2 and 3 for those with the `ordinal` term; `losses`: (rows) f32, nats; `dLogits`: (rows, stride) f32, written if given:
  *   `weight[0]` times the gradient of the row's loss, 0 in the padding; it shares no buffer with `logits`;
- *   `weight`: (1) f32.
+ *   `weight`: (1) f32; `ordinal`: adds to the gradient, not to the loss, that of the Wasserstein-1 distance
+ *   between the distribution over bytes and the target byte, in units of 255 bytes.
  * @throws {KernelError} If a tensor is too small or the shape is not as said.
  */
 export function addCrossEntropy(
@@ -42,9 +51,11 @@ export function addCrossEntropy(
     dLogits?: Tensor;
     weight: Tensor;
     rows: number;
+    ordinal?: OrdinalTerm;
   },
 ): void {
-  const { logits, targets, lossMask, losses, weight, dLogits, rows, vocabSize, stride, softcap } = args;
+  const { logits, targets, lossMask, losses, weight, dLogits, rows, vocabSize, stride, softcap, ordinal } =
+    args;
   const kernel = "cross_entropy";
   requireLayout(kernel, args);
   requireLength(kernel, rows, { targets, lossMask, losses });
@@ -61,7 +72,15 @@ export function addCrossEntropy(
       losses,
       d_logits: dLogits ?? program.registry.unusedOutput,
     },
-    params: { rows, vocab_size: vocabSize, stride, softcap: softcap ?? 0 },
+    params: {
+      rows,
+      vocab_size: vocabSize,
+      stride,
+      softcap: softcap ?? 0,
+      first_byte: ordinal?.firstByte ?? 0,
+      ordinal_2: ordinal?.weights[0] ?? 0,
+      ordinal_3: ordinal?.weights[1] ?? 0,
+    },
     grid: gridOf(rows),
   });
 }

@@ -1,0 +1,73 @@
+import { assert, assertEquals } from "@std/assert";
+import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { markRttBytes } from "../../lib/model/rtt_rows.ts";
+import { readParameterLike, Transformer } from "../../lib/model/transformer.ts";
+import { decodeTokens, type Field, RTT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
+import { assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+
+const ORDERS: Field[][] = [["result", "source", "destination"], ["source", "destination", "result"]];
+
+Deno.test("markRttBytes() marks the targets that are the bytes of an RTT code", () => {
+  const tokens = new Uint16Array(30);
+  const writer = new TokenWriter(tokens);
+  const addresses = { source: Uint8Array.of(8, 8, 8, 8), destination: Uint8Array.of(9, 9, 9, 9) };
+  for (const [i, order] of ORDERS.entries()) {
+    writer.write({ ...addresses, rttCode: 1000 + i, timeS: null }, order);
+  }
+  assertEquals(decodeTokens(tokens.subarray(0, writer.at)).length, 2);
+  const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
+  const segmentStart = tokens.map(() => 0);
+  const lossMask = Uint8Array.from(tokens, (_, i) => Number(i < writer.at));
+  const marked = markRttBytes({ tokens, targets, lossMask, segmentStart }, 30);
+  const starts = [...tokens.keys()].filter((i) => tokens[i] === RTT_START && i < writer.at);
+  assertEquals(starts, [1, 25]);
+  const expected = lossMask.slice();
+  for (const start of starts) expected.set([2, 3], start);
+  assertEquals(marked, expected);
+});
+
+Deno.test("markRttBytes() sees neither over a segment's start nor over a sequence's", () => {
+  const batch = {
+    tokens: Uint16Array.of(20, RTT_START, 30, RTT_START, 40, RTT_START),
+    targets: new Uint16Array(6),
+    lossMask: Uint8Array.of(1, 1, 1, 0, 1, 1),
+    segmentStart: Uint16Array.of(0, 0, 2, 0, 0, 0),
+  };
+  assertEquals([...markRttBytes(batch, 3)], [1, 2, 1, 0, 3, 2]);
+  assertEquals([...markRttBytes({ ...batch, segmentStart: Uint16Array.of(0, 0, 2, 0, 1, 1) }, 3)], [
+    1,
+    2,
+    1,
+    0,
+    1,
+    2,
+  ]);
+});
+
+async function gradientsOf(registry: KernelRegistry, rttDistanceWeights?: [number, number]) {
+  const config = tinyConfig();
+  const batch = tinyBatch(config, 2);
+  batch.tokens.fill(RTT_START, 4, 6);
+  const options = { batchSize: 2, training: true, ...(rttDistanceWeights ? { rttDistanceWeights } : {}) };
+  const model = await Transformer.create(registry, config, options);
+  model.load(toFloat32(tinyWeights(config)));
+  model.accumulate(batch, 0.25);
+  const gradients = await readParameterLike(registry.gpu, config, model.gradients);
+  return gradients.set("lossSum", (await registry.gpu.read(model.lossSum))[0]);
+}
+
+testOnEachDevice("rttDistanceWeights change the gradient, not the loss", async ({ registry }) => {
+  const [plain, zero, weighted] = [
+    await gradientsOf(registry),
+    await gradientsOf(registry, [0, 0]),
+    await gradientsOf(registry, [0.5, 0.1]),
+  ];
+  const values = (gradients: Map<string, Float32Array>, name: string) =>
+    gradients.get(name) ?? new Float32Array();
+  const name = "lm_head.weight";
+  assertSameBits(values(plain, name), values(zero, name), name);
+  assertSameBits(values(plain, "lossSum"), values(weighted, "lossSum"), "lossSum");
+  const changed = values(weighted, name);
+  assert(values(plain, name).some((value, i) => value !== changed[i]), "nothing changed");
+});
