@@ -11,7 +11,7 @@ import { crc32 } from "node:zlib";
 import type { CompressionCodec, ParquetType, SchemaElement } from "hyparquet";
 import { ensure, FormatError, UserError } from "../errors.ts";
 import { decompressPage } from "./parquet_codecs.ts";
-import { decodeHybrid, EncodingError } from "./parquet_encodings.ts";
+import { decodeHybrid, EncodingError, findPlainByteArrays } from "./parquet_encodings.ts";
 import { type PageHeader, PageHeaderError, readPageHeader } from "./parquet_page_header.ts";
 import { decodeNumbers, decodeTexts, ENCODING, type NumberKind } from "./parquet_values.ts";
 import { TextPool } from "./text_pool.ts";
@@ -262,7 +262,11 @@ export class NumberCursor extends ColumnCursor<number> {
 /** Reads a column of texts; equal values are one string. Pages with a dictionary are kept as its indexes. */
 export class TextCursor extends ColumnCursor<string> {
   readonly #pool: TextPool;
-  #dictionary: string[] = [];
+  /** The dictionary page, and where its texts begin and end. */
+  #dictionary: { bytes: Uint8Array; bounds: Uint32Array } = {
+    bytes: new Uint8Array(0),
+    bounds: new Uint32Array(0),
+  };
   /** The dictionary's numbers in the pool, and which of its generations they are from. */
   #codes = new Int32Array(0);
   #generation = -1;
@@ -290,21 +294,19 @@ export class TextCursor extends ColumnCursor<string> {
   }
 
   protected override setDictionary(bytes: Uint8Array, { numValues }: PageHeader): void {
-    // One more text, for null.
-    this.#dictionary = [...decodeTexts(bytes, numValues, ENCODING.plain), ""];
+    this.#dictionary = { bytes, bounds: findPlainByteArrays(bytes, numValues) };
     this.#generation = -1;
   }
 
   protected override decode(bytes: Uint8Array, numValues: number, encoding: number): string[] | Int32Array {
     if (!isDictionary(encoding)) return decodeTexts(bytes, numValues, encoding);
-    return readIndexes(bytes, numValues, Math.max(0, this.#dictionary.length - 1));
+    return readIndexes(bytes, numValues, this.#dictionary.bounds.length / 2);
   }
 
   protected override spread(values: string[] | Int32Array, isNull: Uint8Array): string[] | Int32Array {
     let next = 0;
     if (!(values instanceof Int32Array)) return Array.from(isNull, (flag) => flag ? "" : values[next++]);
-    if (this.#dictionary.length === 0) this.#dictionary = [""];
-    const nullIndex = this.#dictionary.length - 1;
+    const nullIndex = this.#dictionary.bounds.length / 2;
     const indexes = new Int32Array(isNull.length);
     for (let row = 0; row < indexes.length; row++) indexes[row] = isNull[row] ? nullIndex : values[next++];
     return indexes;
@@ -312,7 +314,12 @@ export class TextCursor extends ColumnCursor<string> {
 
   #dictionaryCodes(): Int32Array {
     if (this.#generation !== this.#pool.generation) {
-      this.#codes = Int32Array.from(this.#dictionary, (text) => this.#pool.codeOf(text));
+      const { bytes, bounds } = this.#dictionary;
+      // One more text, for null.
+      this.#codes = new Int32Array(bounds.length / 2 + 1).fill(this.#pool.codeOf(""), bounds.length / 2);
+      for (let i = 0; i < bounds.length; i += 2) {
+        this.#codes[i / 2] = this.#pool.codeOfUtf8(bytes, bounds[i], bounds[i + 1]);
+      }
       this.#generation = this.#pool.generation;
     }
     return this.#codes;

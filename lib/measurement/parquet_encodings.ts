@@ -140,6 +140,26 @@ export function decodePlainByteArrays(bytes: Uint8Array, numValues: number): Uin
   return Array.from({ length: checkCount(numValues, bytes.length / 4) }, () => cursor.take(cursor.uint32()));
 }
 
+/**
+ * Where PLAIN byte arrays lie.
+ *
+ * @returns Where each of `numValues` begins and ends, in turn.
+ * @throws {EncodingError} If they pass the end of the bytes.
+ */
+export function findPlainByteArrays(bytes: Uint8Array, numValues: number): Uint32Array {
+  const bounds = new Uint32Array(2 * checkCount(numValues, bytes.length / 4));
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  let at = 0;
+  for (let i = 0; i < bounds.length; i += 2) {
+    const begin = at + 4;
+    at = begin <= bytes.length ? begin + view.getUint32(at, true) : Infinity;
+    if (at > bytes.length) throw new EncodingError("the values end too early");
+    bounds[i] = begin;
+    bounds[i + 1] = at;
+  }
+  return bounds;
+}
+
 /** Splits DELTA_LENGTH_BYTE_ARRAY values; see {@link decodePlainByteArrays}. */
 export function decodeDeltaLengthByteArrays(bytes: Uint8Array, numValues: number): Uint8Array[] {
   const { values: lengths, numBytes } = decodeDelta(bytes, numValues);

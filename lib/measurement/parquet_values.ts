@@ -90,7 +90,7 @@ export function decodeTexts(bytes: Uint8Array, numValues: number, encoding: numb
     ? decodeDeltaByteArrays
     : undefined;
   if (!decode) throw new EncodingError(`encoding ${encoding} of texts`);
-  return decode(bytes, numValues).map(toText);
+  return decode(bytes, numValues).map(decodeUtf8);
 }
 
 function toPlain(
@@ -122,7 +122,7 @@ function int96Us(view: DataView, at: number): number {
 const decoder = new TextDecoder();
 
 /** UTF-8 to text; short ASCII, which addresses are, without the cost of a call into the decoder. */
-function toText(bytes: Uint8Array): string {
+export function decodeUtf8(bytes: Uint8Array): string {
   if (bytes.length > 64) return decoder.decode(bytes);
   for (let i = 0; i < bytes.length; i++) if (bytes[i] > 127) return decoder.decode(bytes);
   return String.fromCharCode.apply(null, bytes as unknown as number[]);

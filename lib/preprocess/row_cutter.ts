@@ -122,7 +122,7 @@ export class RowCutter implements RowSink {
     if (n === 0) return;
     ensure(this.#group, "rows came before their group");
     this.#emit({
-      srcId: srcIdOf(this.#group),
+      srcId: srcIdOf(this.#group, this.#sources.texts[0]),
       eventTimeUs: this.#timeUs.subarray(0, n),
       srcAddrs: this.#sources.texts,
       srcIndex: this.#srcIndex.subarray(0, n),
@@ -172,8 +172,8 @@ export class RowCutter implements RowSink {
   }
 }
 
-/** The record's src_id: of the address's text, or the probe id itself. */
-function srcIdOf({ words, kind }: Group): bigint {
+/** The record's src_id: of the address's text, or the probe id itself. @param text The first source address. */
+function srcIdOf({ words, kind }: Group, text: string): bigint {
   if (kind === KeyKind.PROBE) return (BigInt(words[2]) << 32n) | BigInt(words[3]);
-  return probeRowSrcId(wordsToAddress(Uint32Array.from(words), 0, kind));
+  return probeRowSrcId(text);
 }

@@ -1,4 +1,5 @@
 import { assertEquals } from "@std/assert";
+import fc from "fast-check";
 import { TextCursor } from "../../lib/measurement/parquet_column.ts";
 import { ParquetFile } from "../../lib/measurement/parquet_file.ts";
 import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
@@ -11,6 +12,29 @@ Deno.test("TextPool.codeOf() numbers texts as they come, from the start again af
   assertEquals([pool.generation, pool.texts], [0, ["a", "b", "", "c"]]);
   pool.trim(3);
   assertEquals([pool.generation, pool.codeOf("c"), pool.texts], [1, 0, ["c"]]);
+});
+
+Deno.test("TextPool.codeOfUtf8() gives the codes of codeOf()", () => {
+  const texts = fc.array(fc.oneof(fc.nat(5000).map(String), fc.string({ unit: "binary", maxLength: 90 })), {
+    maxLength: 4000,
+    size: "max",
+  });
+  fc.assert(
+    fc.property(texts, fc.nat(9), (values, seed) => {
+      const pool = new TextPool();
+      for (const [i, value] of values.entries()) {
+        const bytes = new TextEncoder().encode(`x${value}y`);
+        // A lone surrogate is no UTF-8.
+        const text = value.toWellFormed();
+        const before = (i + seed) % 3 === 0 ? pool.codeOf(text) : undefined;
+        const code = pool.codeOfUtf8(bytes, 1, bytes.length - 1);
+        assertEquals(code, before ?? pool.codeOf(text));
+        assertEquals(pool.texts[code], text);
+        if (i % 1500 === 1499) pool.trim(0);
+      }
+    }),
+    { numRuns: 20 },
+  );
 });
 
 Deno.test("PerText.of() finds each value once, again after a trim or clear", () => {
