@@ -15,7 +15,8 @@ import { train, type TrainProgress, type TrainResult } from "../lib/train/traine
 /** The stage `train`. */
 export const trainStage = defineStage({
   name: "train",
-  purpose: "trains a model on probe rows; reads DIR/train and DIR/val, writes checkpoints and metrics",
+  purpose:
+    "trains a model on probe rows; reads DIR/train and DIR/val, writes checkpoints, metrics and a report",
   example: "--data data/rows --run runs/first --config demo --set train.batchSize=16",
   flags: {
     data: flag.requiredText("folder of probe rows", { placeholder: "DIR" }),
@@ -147,6 +148,7 @@ function describe(result: TrainResult): string {
     ...(result.padding === null ? [] : [`  padding          ${(100 * result.padding).toFixed(2)} %`]),
     ...(result.numSkippedSteps === 0 ? [] : [`  skipped updates  ${result.numSkippedSteps}`]),
     `  checkpoint       ${result.checkpoint ?? "none"}`,
+    `  report           ${result.report}`,
   ].join("\n");
 }
 

@@ -1,13 +1,12 @@
 /**
- * Histograms as one SVG picture, drawn by Vega-Lite (https://vega.github.io/vega-lite/docs/).
- *
- * Vega is loaded when a picture is asked for and not before: nothing else of the program needs it.
+ * Histograms as one SVG picture.
  *
  * @module
  */
 import type { TopLevelSpec } from "vega-lite";
 import { UserError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
+import { renderSvg, VEGA_LITE_SCHEMA } from "../plot/svg.ts";
 import type { Bin, ValueHistogram } from "./value_histogram.ts";
 
 /** A histogram to be drawn. */
@@ -62,7 +61,7 @@ export async function plotHistograms(path: string, groups: readonly HistogramGro
 
 function specOf(groups: readonly HistogramGroup[]): TopLevelSpec {
   return {
-    $schema: "https://vega.github.io/schema/vega-lite/v6.json",
+    $schema: VEGA_LITE_SCHEMA,
     background: "white",
     padding: 12,
     vconcat: groups.map(({ title, histograms }) => ({
@@ -101,16 +100,4 @@ function plotOf({ label, countLabel, scale, bins }: Histogram) {
 function timeFormat(bins: readonly Bin[]): string {
   const spanMs = bins[bins.length - 1].high - bins[0].low;
   return spanMs > 3 * DAY_MS ? "%Y-%m-%d" : "%b %d %H:%M";
-}
-
-async function renderSvg(spec: TopLevelSpec): Promise<string> {
-  const [vega, { compile }] = await Promise.all([import("vega"), import("vega-lite")]);
-  // Ids count on from picture to picture otherwise.
-  vega.resetSVGDefIds();
-  const view = new vega.View(vega.parse(compile(spec).spec), { renderer: "none" });
-  try {
-    return await view.toSVG() + "\n";
-  } finally {
-    view.finalize();
-  }
 }

@@ -148,7 +148,7 @@ export interface ConfigDifference {
  * @returns One entry per key; none if runs of both have the same losses.
  */
 export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
-  const [flatA, flatB] = [flatten(a), flatten(b)];
+  const [flatA, flatB] = [flattenConfig(a), flattenConfig(b)];
   const keys = [...new Set([...flatA.keys(), ...flatB.keys()])];
   const different = keys.filter((key) => !OBSERVING_KEYS.includes(key) && flatA.get(key) !== flatB.get(key));
   return different.map((keyPath) => ({
@@ -158,8 +158,12 @@ export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
   }));
 }
 
-/** Dotted path of every leaf -> its JSON. */
-function flatten(value: unknown, path = "", into = new Map<string, string>()): Map<string, string> {
+/** Dotted path of every leaf of a configuration -> its JSON. */
+export function flattenConfig(config: RunConfig): Map<string, string> {
+  return flatten(config, "", new Map());
+}
+
+function flatten(value: unknown, path: string, into: Map<string, string>): Map<string, string> {
   if (typeof value === "object" && value !== null && !Array.isArray(value)) {
     for (const [key, inner] of Object.entries(value)) flatten(inner, path ? `${path}.${key}` : key, into);
   } else if (value !== undefined) {

@@ -1,6 +1,6 @@
 /**
- * The folder of a run: `checkpoints/`, `metrics.jsonl`, `tensorboard/`, `manifest.json`, and a lock that keeps a
- * second trainer out while the first runs.
+ * The folder of a run: `checkpoints/`, `metrics.jsonl`, `tensorboard/`, `report.html`, `manifest.json`, and
+ * a lock that keeps a second trainer out while the first runs.
  *
  * @module
  */
@@ -21,6 +21,7 @@ export class RunFolder {
   /** What TensorBoard is pointed to; it holds {@link eventsPath}. */
   readonly tensorboardDir: string;
   readonly eventsPath: string;
+  readonly reportPath: string;
   readonly manifestPath: string;
   readonly #lock: Deno.FsFile;
 
@@ -29,6 +30,7 @@ export class RunFolder {
     this.metricsPath = join(path, "metrics.jsonl");
     this.tensorboardDir = join(path, "tensorboard");
     this.eventsPath = join(this.tensorboardDir, EVENT_FILE);
+    this.reportPath = join(path, "report.html");
     this.manifestPath = join(path, "manifest.json");
     this.#lock = lock;
   }
@@ -77,7 +79,15 @@ export class RunFolder {
   }
 
   #clear(): void {
-    for (const path of [this.checkpointsDir, this.metricsPath, this.tensorboardDir, this.manifestPath]) {
+    for (
+      const path of [
+        this.checkpointsDir,
+        this.metricsPath,
+        this.tensorboardDir,
+        this.reportPath,
+        this.manifestPath,
+      ]
+    ) {
       try {
         if (exists(path)) Deno.removeSync(path, { recursive: true });
       } catch (error) {

@@ -24,7 +24,8 @@ import type { ResumableCheckpoint } from "./checkpoint.ts";
 import { describeConfig, type RunConfig } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
-import type { ScalarLog } from "./metrics.ts";
+import { readMetrics, type ScalarLog } from "./metrics.ts";
+import { writeRunReport } from "./report.ts";
 import { RunFolder } from "./run_folder.ts";
 import { checkNotWithin, chooseStart, type RunStart, type StartOptions } from "./run_start.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
@@ -79,6 +80,8 @@ export interface TrainResult {
   numSkippedSteps: number;
   /** The folder of the last checkpoint. */
   checkpoint: string | null;
+  /** The file with the curves of the run. */
+  report: string;
 }
 
 /**
@@ -100,9 +103,10 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
   const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {
-    const { state, directory } = resumed;
-    await run.finishEarlier(() => describeRun(run, { step: state.step, checkpoint: directory }));
-    return alreadyDone(resumed);
+    const last = { step: resumed.state.step, checkpoint: resumed.directory };
+    if (!exists(run.reportPath)) await report(run, options, { data, ...last });
+    await run.finishEarlier(() => describeRun(run, last));
+    return alreadyDone(resumed, run.reportPath);
   }
   describeStart(start, config).forEach(onLog);
   describeConfig(config).forEach(onLog);
@@ -135,7 +139,12 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     onProgress: options.onProgress ?? (() => {}),
     onLog,
   }, loopStart(start));
-  const isDone = await loop.run();
+  let isDone: boolean;
+  try {
+    isDone = await loop.run();
+  } finally {
+    await report(run, options, { data, checkpoint: loop.checkpoint });
+  }
   if (isDone) run.finish(manifest, await describeRun(run, loop));
   return {
     status: isDone ? "done" : "out of time",
@@ -147,10 +156,11 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     padding: journal.padding,
     numSkippedSteps: journal.state.numSkippedSteps,
     checkpoint: loop.checkpoint,
+    report: run.reportPath,
   };
 }
 
-function alreadyDone({ state, directory }: ResumableCheckpoint): TrainResult {
+function alreadyDone({ state, directory }: ResumableCheckpoint, reportPath: string): TrainResult {
   return {
     status: "already done",
     step: state.step,
@@ -161,7 +171,25 @@ function alreadyDone({ state, directory }: ResumableCheckpoint): TrainResult {
     padding: null,
     numSkippedSteps: state.numSkippedSteps,
     checkpoint: directory,
+    report: reportPath,
   };
+}
+
+/** Writes the report, of a run that was stopped too: it takes less than a second. */
+async function report(
+  run: RunFolder,
+  { config, seed, dataDir }: TrainOptions,
+  { data, checkpoint }: { data: string; checkpoint: string | null },
+): Promise<void> {
+  await writeRunReport(run.reportPath, {
+    runDir: run.path,
+    dataDir,
+    dataFingerprint: data,
+    seed,
+    config,
+    records: exists(run.metricsPath) ? readMetrics(run.metricsPath) : [],
+    checkpoint,
+  });
 }
 
 function describeStart({ resumed, isOwn, initial }: RunStart, { train }: RunConfig): string[] {

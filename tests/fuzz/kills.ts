@@ -180,10 +180,11 @@ function secondsSince(startMs: number): number {
   return (performance.now() - startMs) / 1000;
 }
 
-/** The hash of every file; of metrics and events only what is no matter of time. */
+/** The hash of every file; of metrics and events only what is no matter of time, of reports only that there are. */
 function comparableFiles(folder: string): Record<string, string> {
   const hashes = folderHashes(folder);
   for (const path of Object.keys(hashes)) {
+    if (path.endsWith("report.html")) hashes[path] = "";
     const records = path.endsWith("metrics.jsonl")
       ? readMetrics(join(folder, path))
       : path.includes("tfevents")

@@ -53,6 +53,8 @@ Deno.test("train trains, evaluates, saves and says so", async () => {
   assertLess(json.padding, 0.3);
   assert(json.tokensPerSecond > 0);
   assertEquals(json.checkpoint, join(run, "checkpoints", "step-00000040"));
+  assertEquals(json.report, join(run, "report.html"));
+  assertStringIncludes(Deno.readTextFileSync(json.report), "<td>40 of 40</td>");
   assertEquals(listCheckpoints(join(run, "checkpoints")).map(({ step }) => step), [35, 40]);
 });
 
@@ -91,14 +93,17 @@ Deno.test("train run again after the end says that it is done", async () => {
   assertEquals(tensorHashes(run), before);
 });
 
-Deno.test("train killed between its last checkpoint and its manifest finishes the manifest", async () => {
+Deno.test("train killed between its last checkpoint and its manifest finishes report and manifest", async () => {
   const { run } = await undisturbedRun();
   const path = join(run, "manifest.json");
   const whole = Deno.readTextFileSync(path);
   writeJsonAtomic(path, { ...JSON.parse(whole), counts: {}, outputs: [], complete: false });
+  const report = Deno.readTextFileSync(join(run, "report.html"));
+  Deno.removeSync(join(run, "report.html"));
   const { code, stderr } = await runs.train(run);
   assertEquals(code, 0, stderr);
   assertEquals(Deno.readTextFileSync(path), whole);
+  assertEquals(Deno.readTextFileSync(join(run, "report.html")), report);
 });
 
 Deno.test("train killed at any moment and run again ends as if it had not been", async () => {
@@ -140,6 +145,7 @@ Deno.test("train saves at SIGINT and SIGTERM, exits with 130 and 75, and goes on
   assertMatch(interrupted.stderr, /^error: stopped by SIGINT; run the same command again to go on$/m);
   const [first] = listCheckpoints(join(run, "checkpoints")).slice(-1);
   assert(first.step >= 5 && first.step < STEPS, `saved step ${first.step}`);
+  assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), `<td>${first.step} of ${STEPS}</td>`);
   const terminated = await runs.signalAtStep(run, first.step + 3, { signals: ["SIGTERM"] });
   assertEquals(terminated.code, 75, terminated.stderr);
   const { code, stderr } = await runs.train(run);

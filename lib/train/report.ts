@@ -1,0 +1,157 @@
+/**
+ * `report.html` of a run: what was trained on what, how the losses went, in one file that needs nothing else.
+ *
+ * @module
+ */
+import { formatCount } from "../cli/progress.ts";
+import { writeFileAtomic } from "../files/atomic.ts";
+import { renderSvg } from "../plot/svg.ts";
+import { VERSION } from "../version.ts";
+import { describeConfig, flattenConfig, type RunConfig } from "./config.ts";
+import type { MetricsRecord } from "./metrics.ts";
+import { specOfCurves } from "./report_plots.ts";
+
+/** What a report tells of. */
+export interface RunDescription {
+  /** The run's folder, as the user named it. */
+  runDir: string;
+  dataDir: string;
+  dataFingerprint: string;
+  seed: number;
+  config: RunConfig;
+  /** What was logged, in order. */
+  records: readonly MetricsRecord[];
+  /** The folder of the last checkpoint. */
+  checkpoint: string | null;
+}
+
+/** Rows of the table of steps at most, beside the first and the last step. */
+const MAX_ROWS = 24;
+/** The columns of the table of steps: heading, scalar, text of a value. */
+const COLUMNS: [string, string, (value: number) => string][] = [
+  ["training loss", "train/loss", (value) => value.toFixed(4)],
+  ["validation loss", "eval/loss", (value) => value.toFixed(4)],
+  ["learning rate", "train/lr", (value) => value.toExponential(2)],
+  ["gradient norm", "train/grad_norm", (value) => value.toPrecision(3)],
+  ["tokens/s", "train/tokens_per_second", (value) => formatCount(Math.round(value))],
+  ["padding", "train/padding", (value) => `${(100 * value).toFixed(1)} %`],
+];
+
+/**
+ * Writes the report of a run.
+ *
+ * @param path The file to write.
+ * @throws {UserError} If it cannot be written.
+ */
+export async function writeRunReport(path: string, run: RunDescription): Promise<void> {
+  const { records } = run;
+  const picture = records.length > 0 ? await renderSvg(specOfCurves(records)) : "<p>No step was logged.</p>";
+  writeFileAtomic(
+    path,
+    pageOf(`Training of ${run.runDir}`, [
+      tableOf(["", ""], factsOf(run)),
+      `<figure>${picture}</figure>`,
+      "<h2>Steps</h2>",
+      tableOf(["step", ...COLUMNS.map(([heading]) => heading)], shownSteps(records).map(rowOf), "numbers"),
+      "<h2>Configuration</h2>",
+      tableOf(["key", "value"], [...flattenConfig(run.config)]),
+    ]),
+  );
+}
+
+function factsOf({ config, records, ...run }: RunDescription): [string, string][] {
+  const last = records.at(-1);
+  const evaluated = records.filter((record) => typeof record["eval/loss"] === "number");
+  const lossOf = (record: MetricsRecord | undefined, name: string) =>
+    typeof record?.[name] === "number"
+      ? `${record[name].toFixed(4)} nats per token (${
+        (record[name] / Math.LN2).toFixed(4)
+      } bits) after step ${record.step}`
+      : "none";
+  const best = evaluated.reduce<MetricsRecord | undefined>(
+    (least, record) =>
+      Number(record["eval/loss"]) < Number(least?.["eval/loss"] ?? Infinity) ? record : least,
+    undefined,
+  );
+  const numSkipped = last?.["train/skipped_steps"] ?? 0;
+  return [
+    ...describeConfig(config).map((line): [string, string] => {
+      const colon = line.indexOf(": ");
+      return [line.slice(0, colon), line.slice(colon + 2)];
+    }),
+    ["steps done", `${last?.step ?? 0} of ${config.train.steps}`],
+    ["training loss", lossOf(last, "train/loss")],
+    ["validation loss", lossOf(evaluated.at(-1), "eval/loss")],
+    ["best validation loss", lossOf(best, "eval/loss")],
+    ["skipped updates", String(numSkipped)],
+    ["data", `${run.dataDir} (fingerprint ${run.dataFingerprint})`],
+    ["seed", String(run.seed)],
+    ["checkpoint", run.checkpoint ?? "none"],
+    ["software", `ping-llm ${VERSION}`],
+  ];
+}
+
+/** The steps with an evaluation, or all where there is none; the last and others evenly before it. */
+function shownSteps(records: readonly MetricsRecord[]): MetricsRecord[] {
+  if (records.length === 0) return [];
+  const evaluated = records.filter((record) => "eval/loss" in record);
+  const candidates = evaluated.length > 1 ? evaluated : records;
+  const stride = Math.ceil(candidates.length / MAX_ROWS);
+  const rows = candidates.filter((_, i) => (candidates.length - 1 - i) % stride === 0);
+  const ends = [records[0], ...rows, records[records.length - 1]];
+  return [...new Set(ends)];
+}
+
+function rowOf(record: MetricsRecord): string[] {
+  const cells = COLUMNS.map(([, name, format]) => {
+    const value = record[name];
+    if (value === undefined) return "";
+    return value === null ? "not finite" : format(value);
+  });
+  return [String(record.step), ...cells];
+}
+
+function tableOf(headings: readonly string[], rows: readonly (readonly string[])[], kind = "texts"): string {
+  const row = (cells: readonly string[], tag: string) =>
+    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
+  const head = headings.some((heading) => heading !== "") ? `<thead>${row(headings, "th")}</thead>\n` : "";
+  return `<table class="${kind}">\n${head}<tbody>\n${
+    rows.map((cells) => row(cells, "td")).join("\n")
+  }\n</tbody>\n</table>`;
+}
+
+function pageOf(title: string, parts: readonly string[]): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${escapeHtml(title)}</h1>
+${parts.join("\n")}
+</body>
+</html>
+`;
+}
+
+const STYLE = `
+body { font: 14px/1.45 system-ui, sans-serif; color: #222; background: white; max-width: 880px; margin: 24px auto; padding: 0 16px; }
+h1 { font-size: 22px; overflow-wrap: anywhere; }
+h2 { font-size: 17px; margin-top: 28px; }
+figure { margin: 20px 0; }
+figure svg { max-width: 100%; height: auto; }
+table { border-collapse: collapse; }
+th, td { text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid #e4e4e4; vertical-align: top; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+th { font-weight: 600; }
+.numbers th, .numbers td { text-align: right; }
+`;
+
+function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
+    '"',
+    "&quot;",
+  );
+}

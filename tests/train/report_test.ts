@@ -1,0 +1,95 @@
+import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { loadConfig } from "../../lib/train/config.ts";
+import type { MetricsRecord } from "../../lib/train/metrics.ts";
+import { writeRunReport } from "../../lib/train/report.ts";
+import { curveOf } from "../../lib/train/report_plots.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+
+/** Steps whose training loss is 1 / step, not finite in every tenth, and an evaluation every `evalEvery`. */
+function recordsOf(numSteps: number, evalEvery = 20): MetricsRecord[] {
+  return Array.from({ length: numSteps }, (_, i) => ({
+    step: i + 1,
+    "train/loss": i % 10 === 9 ? null : 1 / (i + 1),
+    "train/lr": 0.01,
+    "train/grad_norm": 1,
+    "train/tokens_per_second": 5000,
+    "train/padding": 0.125,
+    "train/skipped_steps": Math.floor((i + 1) / 10),
+    ...((i + 1) % evalEvery === 0 ? { "eval/loss": 2 + Math.abs(i - 40) } : {}),
+  }));
+}
+
+async function reportOf(records: readonly MetricsRecord[], runDir = "runs/first"): Promise<string> {
+  using folder = new TemporaryFolder();
+  const path = folder.at("report.html");
+  await writeRunReport(path, {
+    runDir,
+    dataDir: "data/rows",
+    dataFingerprint: "0123456789abcdef",
+    seed: 7,
+    config: loadConfig("demo", ["train.steps=200"]),
+    records,
+    checkpoint: "runs/first/checkpoints/step-00000100",
+  });
+  return Deno.readTextFileSync(path);
+}
+
+/** The texts of a table's rows, cell by cell. */
+function rowsOf(html: string): string[][] {
+  return [...html.matchAll(/<tr>(.*?)<\/tr>/g)].map(([, row]) =>
+    [...row.matchAll(/<t[dh]>(.*?)<\/t[dh]>/g)].map(([, cell]) => cell)
+  );
+}
+
+Deno.test("writeRunReport() shows the curves, the facts, the steps and the configuration", async () => {
+  const html = await reportOf(recordsOf(100));
+  assertEquals([...html.matchAll(/<svg/g)].length, 1);
+  for (
+    const title of ["loss, nats per token", "learning rate", "gradient norm", "tokens per second", "padding"]
+  ) {
+    assertStringIncludes(html, `>${title}</text>`);
+  }
+  const rows = rowsOf(html);
+  const valueOf = (name: string) => rows.find(([first]) => first === name)?.[1];
+  assertEquals(valueOf("steps done"), "100 of 200");
+  assertEquals(valueOf("skipped updates"), "10");
+  assertEquals(valueOf("training loss"), "none");
+  assertEquals(valueOf("best validation loss"), "3.0000 nats per token (4.3281 bits) after step 40");
+  assertEquals(valueOf("seed"), "7");
+  assertEquals(valueOf("train.steps"), "200");
+  assertEquals(valueOf("optim.groups.head.kind"), "&quot;adamw&quot;");
+  const steps = rows.filter((row) => row.length === 7).slice(1);
+  assertEquals(steps.map(([step]) => step), ["1", "20", "40", "60", "80", "100"]);
+  assertEquals(steps[0], ["1", "1.0000", "", "1.00e-2", "1.00", "5000", "12.5 %"]);
+  assertEquals(steps[2].slice(0, 3), ["40", "not finite", "3.0000"]);
+});
+
+Deno.test("writeRunReport() makes one file that refers to no other and runs nothing", async () => {
+  const html = await reportOf(recordsOf(50), `runs/<script>"&`);
+  assertNotMatch(html, /<script|<link|<img|\s(src|href)=|url\((?!#)|@import/);
+  assertStringIncludes(html, "<h1>Training of runs/&lt;script&gt;&quot;&amp;</h1>");
+});
+
+Deno.test("writeRunReport() stays small for long runs and takes runs without steps or evaluations", async () => {
+  const long = await reportOf(recordsOf(30_000));
+  assert(long.length < 400_000, `${long.length} bytes`);
+  assert(rowsOf(long).filter((row) => row.length === 7).length <= 28);
+  assertStringIncludes(await reportOf([]), "No step was logged");
+  const unevaluated = await reportOf(recordsOf(3));
+  assertMatch(unevaluated, /<td>validation loss<\/td><td>none<\/td>/);
+  assertNotMatch(unevaluated, />validation<\/text>/);
+});
+
+Deno.test("curveOf() averages neighbours, without those that are not finite", () => {
+  const values = [1, 3, null, 5, null, null, 7];
+  const records = values.map((value, i) => ({ step: i + 1, x: value }));
+  assertEquals(curveOf(records, "x").map(({ value }) => value), values);
+  assertEquals(curveOf(records, "x", 4), [
+    { step: 2, value: 2 },
+    { step: 4, value: 5 },
+    { step: 6, value: null },
+    { step: 7, value: 7 },
+  ]);
+  assertEquals(curveOf(records, "y"), []);
+  assertEquals(curveOf(recordsOf(1401), "train/lr").length, 467);
+});
