@@ -20,6 +20,9 @@ const FIXED_WIDTH = new Set([2, 3, 6, 7, 8, 9, 10, 11]);
 const MESSAGE = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as const;
 /** Bits per value of FloatingPoint.precision HALF, SINGLE, DOUBLE. */
 const FLOAT_BITS = [16, 32, 64];
+/** A FieldNode is (length, null_count), a Buffer (offset, length): two 64-bit integers each. */
+const PAIR_BYTES = 16;
+const NONE = new Uint8Array(0);
 // ASSUMPTION: no honest stream has more; a forged one must not make us work without bound.
 const MAX_COLUMNS = 1000;
 
@@ -65,6 +68,7 @@ export interface ArrowStream {
 
 interface Message {
   type: number;
+  metadata: Uint8Array;
   header: FlatTable;
   body: Uint8Array;
 }
@@ -89,9 +93,9 @@ export function readArrowStream(bytes: Uint8Array): ArrowStream {
   const stream: ArrowStream = { numRows: 0, columns: [], fields: [], dictionaries: new Map() };
   let numBatches = 0;
   let hasSchema = false;
-  for (const { type, header, body } of readMessages(bytes)) {
+  for (const { type, metadata, header, body } of readMessages(bytes)) {
     if (type === MESSAGE.schema) {
-      stream.fields = readSchema(header);
+      stream.fields = knownSchema(metadata) ?? remember(metadata, readSchema(header));
       hasSchema = true;
     } else if (!hasSchema) {
       throw new ArrowError("its first Arrow message is no schema");
@@ -124,9 +128,35 @@ function* readMessages(bytes: Uint8Array): Generator<Message> {
     if (!header || bodyEnd < bodyAt || bodyEnd > bytes.length) {
       throw new ArrowError("an Arrow message passes the end of its stream");
     }
-    yield { type: message.uint8(1), header, body: bytes.subarray(bodyAt, bodyEnd) };
+    yield {
+      type: message.uint8(1),
+      metadata: bytes.subarray(at, bodyAt),
+      header,
+      body: bytes.subarray(bodyAt, bodyEnd),
+    };
     at = bodyEnd;
   }
+}
+
+/** The fields of schemas read last, by the bytes of their messages: a file of records repeats two of them. */
+const knownSchemas: { metadata: Uint8Array; fields: ArrowField[] }[] = [];
+const MAX_KNOWN_SCHEMAS = 4;
+
+function knownSchema(metadata: Uint8Array): ArrowField[] | undefined {
+  return knownSchemas.find((known) => isSame(known.metadata, metadata))?.fields;
+}
+
+function remember(metadata: Uint8Array, fields: ArrowField[]): ArrowField[] {
+  if (knownSchemas.length === MAX_KNOWN_SCHEMAS) knownSchemas.shift();
+  // A copy: the bytes are a view of a whole record.
+  knownSchemas.push({ metadata: metadata.slice(), fields });
+  return fields;
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 function readSchema(schema: FlatTable): ArrowField[] {
@@ -164,26 +194,30 @@ function readDictionary(stream: ArrowStream, header: FlatTable, body: Uint8Array
 
 function readBatch(batch: FlatTable, body: Uint8Array, fields: readonly ArrowField[]): ArrowColumn[] {
   if (batch.table(3)) throw new ArrowError("its Arrow buffers are compressed, which is not read");
-  const nodes = batch.int64Pairs(1);
-  const buffers = batch.int64Pairs(2);
+  const nodes = batch.vectorPosition(1, PAIR_BYTES);
+  const buffers = batch.vectorPosition(2, PAIR_BYTES);
+  const numRows = batch.int64(0);
   let nextBuffer = 0;
   const takeBuffer = () => {
-    const [offset, length] = buffers[nextBuffer++] ?? [-1, 0];
+    const at = buffers.at + PAIR_BYTES * nextBuffer;
+    const offset = nextBuffer++ < buffers.length ? batch.int64At(at) : -1;
+    const length = offset < 0 ? 0 : batch.int64At(at + 8);
     if (!(offset >= 0 && length >= 0 && offset + length <= body.length)) {
       throw new ArrowError("an Arrow buffer passes the end of its message");
     }
     return body.subarray(offset, offset + length);
   };
-  const none = new Uint8Array(0);
   return fields.map((field, i) => {
-    const [length, numNulls] = nodes[i] ?? [-1, 0];
-    if (length !== batch.int64(0)) throw new ArrowError(`its column ${field.name} has ${length} rows`);
+    const at = nodes.at + PAIR_BYTES * i;
+    const length = i < nodes.length ? batch.int64At(at) : -1;
+    if (length !== numRows) throw new ArrowError(`its column ${field.name} has ${length} rows`);
+    const numNulls = batch.int64At(at + 8);
     const isFixed = field.dictionaryId !== undefined || FIXED_WIDTH.has(field.type);
     if (!isFixed && field.type !== ARROW_TYPES.utf8 && field.type !== ARROW_TYPES.binary) {
       throw new ArrowError(`its column ${field.name} is ${arrowTypeName(field)}, which is not read`);
     }
     takeBuffer(); // validity: columns with nulls are refused by whoever asks for them
-    const offsets = isFixed ? none : takeBuffer();
+    const offsets = isFixed ? NONE : takeBuffer();
     return { field, length, numNulls, offsets, values: takeBuffer() };
   });
 }

@@ -71,13 +71,9 @@ export class FlatTable {
     return Array.from({ length }, (_, i) => new FlatTable(this.#view, this.#follow(at + 4 * i)));
   }
 
-  /** A vector of structs of two 64-bit integers. @throws {RangeError} If it passes the end. */
-  int64Pairs(field: number): [number, number][] {
-    const { at, length } = this.#vector(field, 16);
-    return Array.from(
-      { length },
-      (_, i) => [readInt64(this.#view, at + 16 * i), readInt64(this.#view, at + 16 * i + 8)],
-    );
+  /** A 64-bit integer at a place in the buffer that {@link vectorPosition} gave, rounded above 2^53. */
+  int64At(at: number): number {
+    return readInt64(this.#view, at);
   }
 
   /** Where a field's value stands in the buffer, for writing there; 0 if the field is absent. */
@@ -85,7 +81,7 @@ export class FlatTable {
     return this.#slot(field);
   }
 
-  /** Where the elements of a vector begin in the buffer, for writing there. @throws {RangeError} If it passes the end. */
+  /** Where the elements of a vector begin in the buffer, which holds all of them. @throws {RangeError} If it passes the end. */
   vectorPosition(field: number, elementBytes: number): { at: number; length: number } {
     return this.#vector(field, elementBytes);
   }

@@ -7,17 +7,12 @@
  *
  * @module
  */
-import {
-  brotliCompressSync,
-  brotliDecompressSync,
-  constants,
-  zstdCompressSync,
-  zstdDecompressSync,
-} from "node:zlib";
+import { brotliCompressSync, brotliDecompressSync, constants, zstdCompressSync } from "node:zlib";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { decompressSnappy } from "hyparquet-compressors";
 import { CHUNK_HEADER_SIZE_BYTES, readU64, writeU64 } from "./riegeli_blocks.ts";
 import { isSameHash, type RiegeliHash } from "./riegeli_hash.ts";
+import { decompressZstdFrame } from "./zstd_decoder.ts";
 
 /** How a writer can compress. */
 export type Compression = "zstd" | "brotli" | "none";
@@ -240,9 +235,9 @@ function decompress(bytes: Uint8Array, letter: number, maxBytes: number): Uint8A
 }
 
 function decompressBody(body: Uint8Array, letter: number, length: number): Uint8Array {
+  if (letter === LETTER.zstd) return decompressZstdFrame(body, length);
   // One output buffer of the right size; node:zlib wants at least 64 bytes of it.
   const options = { maxOutputLength: Math.max(1, length), chunkSize: Math.max(64, length) };
-  if (letter === LETTER.zstd) return plainBytes(zstdDecompressSync(body, options));
   if (letter === LETTER.brotli) return plainBytes(brotliDecompressSync(body, options));
   if (letter !== SNAPPY) {
     throw new ChunkError(
