@@ -3,8 +3,10 @@ import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { parseModelConfig } from "../../lib/model/config.ts";
+import { Transformer } from "../../lib/model/transformer.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { PingModel, type RttQuery } from "../../lib/query/ping_model.ts";
+import { PingModel } from "../../lib/query/ping_model.ts";
+import type { RttQuery } from "../../lib/query/query_tokens.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import {
@@ -30,7 +32,7 @@ async function withModel(test: (model: PingModel) => Promise<void>): Promise<voi
   using gpu = await Gpu.open();
   const weights = initialParameters(CONFIG, 7);
   for (const values of weights.values()) values.forEach((value, i) => values[i] = value * 12);
-  await test(PingModel.of(CONFIG, new KernelRegistry(gpu), weights));
+  await test(PingModel.of(CONFIG, new KernelRegistry(gpu), { weights }));
 }
 
 function bytesOf(text: string): Uint8Array {
@@ -68,32 +70,114 @@ function extended(prefix: Uint16Array, ...tokens: number[]): Uint16Array {
   return Uint16Array.from([...prefix, ...tokens]);
 }
 
-Deno.test("rttDistribution() equals the product of the model's own steps on codes one by one", () =>
+/** log P(next token | sequence) by the full forward pass, which knows nothing of caches. */
+async function fullForward(model: PingModel, sequences: readonly Uint16Array[]): Promise<Float32Array[]> {
+  const sequenceLength = Math.max(...sequences.map(({ length }) => length));
+  const batchSize = sequences.length;
+  const size = { batchSize, training: false, sequenceLength };
+  const transformer = await Transformer.create(model.registry, model.config, size);
+  transformer.load(model.weights);
+  const batch = {
+    tokens: new Uint16Array(batchSize * sequenceLength),
+    targets: new Uint16Array(batchSize * sequenceLength),
+    lossMask: new Uint8Array(batchSize * sequenceLength),
+    segmentStart: new Uint16Array(batchSize * sequenceLength),
+  };
+  sequences.forEach((sequence, b) => batch.tokens.set(sequence, b * sequenceLength));
+  const lasts = Uint32Array.from(sequences, ({ length }, b) => b * sequenceLength + length - 1);
+  const rows = await transformer.logProbabilities(batch, lasts);
+  transformer.destroy();
+  const V = rows.length / batchSize;
+  return sequences.map((_, b) => rows.subarray(b * V, (b + 1) * V));
+}
+
+/** P(code) of every canonical code, from the full forward pass of every first byte. */
+async function bruteForce(model: PingModel, query: RttQuery): Promise<{ codes: number[]; pFailed: number }> {
+  const prefix = model.encodeQuery(query);
+  const firstBytes = [...new Set([...CANONICAL_RTT_CODES].map((code) => code >> 8))];
+  const [outcome, first, ...seconds] = await fullForward(model, [
+    prefix,
+    extended(prefix, RTT_START),
+    ...firstBytes.map((byte) => extended(prefix, RTT_START, BYTE_BASE + byte)),
+  ]);
+  const massOf = (logP: Float32Array, bytes: number[]) =>
+    bytes.reduce((sum, byte) => sum + Math.exp(logP[BYTE_BASE + byte]), 0);
+  const massOfFirst = massOf(first, firstBytes);
+  const codes = firstBytes.flatMap((byte1, i) => {
+    const siblings = [...CANONICAL_RTT_CODES].filter((code) => code >> 8 === byte1).map((code) => code & 255);
+    const massOfSecond = massOf(seconds[i], siblings);
+    return siblings.map((byte2) =>
+      Math.exp(first[BYTE_BASE + byte1] + seconds[i][BYTE_BASE + byte2]) / massOfFirst / massOfSecond
+    );
+  });
+  const [failed, replied] = [Math.exp(outcome[FAILED]), Math.exp(outcome[RTT_START])];
+  return { codes, pFailed: failed / (failed + replied) };
+}
+
+Deno.test("rttDistribution() equals the enumeration of all codes by the full forward pass", () =>
   withModel(async (model) => {
     for (const query of QUERIES) {
-      const distribution = await model.rttDistribution(query);
-      const total = distribution.probabilities.reduce((sum, p) => sum + p, 0);
-      assertAlmostEquals(total, 1, 1e-9);
-      const prefix = model.encodeQuery(query);
-      const [outcome, first] = await model.nextLogProbabilities([prefix, extended(prefix, RTT_START)]);
-      const [failed, replied] = [Math.exp(outcome[FAILED]), Math.exp(outcome[RTT_START])];
-      assertAlmostEquals(distribution.pFailed, failed / (failed + replied), 1e-6);
-      const firstBytes = new Set([...CANONICAL_RTT_CODES].map((code) => code >> 8));
-      const massOfFirst = [...firstBytes].reduce((sum, byte) => sum + Math.exp(first[BYTE_BASE + byte]), 0);
-      for (const code of [1, 300, 2047, encodeRttCode(12.5), encodeRttCode(250), 65_535]) {
-        const [byte1, byte2] = [code >> 8, code & 255];
-        const [second] = await model.nextLogProbabilities([extended(prefix, RTT_START, BYTE_BASE + byte1)]);
-        const siblings = [...CANONICAL_RTT_CODES].filter((other) => other >> 8 === byte1);
-        const massOfSecond = siblings.reduce(
-          (sum, other) => sum + Math.exp(second[BYTE_BASE + (other & 255)]),
-          0,
-        );
-        const expected = Math.exp(first[BYTE_BASE + byte1]) / massOfFirst *
-          Math.exp(second[BYTE_BASE + byte2]) / massOfSecond;
-        const actual = distribution.probabilities[CANONICAL_RTT_CODES.indexOf(code)];
-        assertAlmostEquals(actual / expected, 1, 1e-4, `code ${code}`);
-      }
+      const { probabilities, pFailed } = await model.rttDistribution(query);
+      const expected = await bruteForce(model, query);
+      assertEquals(probabilities.length, expected.codes.length);
+      assertAlmostEquals(probabilities.reduce((sum, p) => sum + p, 0), 1, 1e-9);
+      assertAlmostEquals(pFailed, expected.pFailed, 1e-6);
+      const distance = probabilities.reduce((sum, p, i) => sum + Math.abs(p - expected.codes[i]), 0);
+      assert(distance < 1e-5, `the distributions are ${distance} apart`);
+      probabilities.forEach((p, i) => assertAlmostEquals(p / expected.codes[i], 1, 1e-4, `code ${i}`));
     }
+  }));
+
+Deno.test("rttDistributions() of many queries equals each by itself, in groups of any size", () =>
+  withModel(async (model) => {
+    const queries = Array.from({ length: 7 }, (_, i) => QUERIES[i % QUERIES.length]);
+    const alone = await Promise.all(QUERIES.map((query) => model.rttDistribution(query)));
+    const small = PingModel.of(CONFIG, model.registry, { weights: model.weights, memoryLimitBytes: 1.5e6 });
+    for (const [each, numParts] of [[model, 1], [small, 7]] as const) {
+      const done: number[] = [];
+      const together = await each.rttDistributions(queries, (count) => done.push(count));
+      assertEquals(done.length, numParts);
+      assertEquals(done.at(-1), queries.length);
+      together.forEach((distribution, i) => {
+        const expected = alone[i % QUERIES.length];
+        assertAlmostEquals(distribution.pFailed, expected.pFailed, 1e-6);
+        distribution.probabilities.forEach((p, code) =>
+          assertAlmostEquals(p, expected.probabilities[code], 1e-6)
+        );
+      });
+    }
+    assertEquals(await model.rttDistributions([]), []);
+  }));
+
+Deno.test("questions asked at the same time get the answers they get one after the other", () =>
+  withModel(async (model) => {
+    const expected = await model.medianRttsMs(QUERIES);
+    const [medians, distributions, reversed] = await Promise.all([
+      model.medianRttsMs(QUERIES),
+      model.rttDistributions(QUERIES),
+      model.medianRttsMs(QUERIES.toReversed()),
+    ]);
+    assertEquals(medians, expected);
+    assertEquals(reversed, expected.toReversed());
+    assertEquals(distributions.map((distribution) => distribution.quantileMs(0.5)), expected);
+  }));
+
+Deno.test("nextLogProbabilities() equals the full forward pass for sequences of any length", () =>
+  withModel(async (model) => {
+    const whole = model.encodeQuery(QUERIES[1]);
+    const sequences = [1, whole.length, 12, 40].map((length) => whole.subarray(0, length));
+    const expected = await fullForward(model, sequences);
+    const actual = await model.nextLogProbabilities(sequences);
+    actual.forEach((row, i) =>
+      row.forEach((logP, token) => assertAlmostEquals(logP, expected[i][token], 1e-5))
+    );
+  }));
+
+Deno.test("a memory limit that one query does not fit is said so", () =>
+  withModel(async (model) => {
+    const small = PingModel.of(CONFIG, model.registry, { weights: model.weights, memoryLimitBytes: 1e5 });
+    const error = await assertRejects(() => small.rttDistribution(QUERIES[0]), UserError);
+    assert(/Cannot allocate the decoder: .* at most 1 MiB was wanted/.test(error.message), error.message);
   }));
 
 Deno.test("medianRttsMs() of many queries equals the median of each whole distribution", () =>

@@ -1,0 +1,72 @@
+/**
+ * A query as the tokens that the model reads: its context, then the asked measurement up to its result.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import { type Field, measurementLength, type TokenMeasurement, TokenWriter } from "../tokens/vocab_v2.ts";
+
+/** What an RTT distribution is asked for. */
+export interface RttQuery {
+  /** Source address, 4 or 16 bytes. */
+  source: Uint8Array;
+  /** Destination address, as long as the source. */
+  destination: Uint8Array;
+  /** When, Unix seconds, or null for any time. */
+  timeS: number | null;
+  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
+  context: readonly TokenMeasurement[];
+}
+
+/** The order in which queries and their context are written; one of those the model is trained on. */
+const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"];
+
+/**
+ * The tokens up to where the result of the asked measurement begins.
+ *
+ * @param sequenceLength Tokens of the model's sequence.
+ * @throws {UserError} If the addresses are of different versions or the measurement does not fit.
+ */
+export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Array {
+  const { source, destination, timeS } = query;
+  if (source.length !== destination.length) {
+    throw new UserError(
+      `Cannot ask for an RTT from IPv${source.length === 4 ? 4 : 6} to IPv${
+        destination.length === 4 ? 4 : 6
+      }: two addresses of one version were wanted`,
+    );
+  }
+  const out = new Uint16Array(sequenceLength);
+  const writer = new TokenWriter(out);
+  for (const measurement of contextThatFits(query, sequenceLength)) writer.write(measurement, QUERY_ORDER);
+  writer.write({ source, destination, rttCode: null, timeS }, QUERY_ORDER);
+  // The asked measurement was written as failed, whose result is the one token `Failed`, last.
+  return out.slice(0, writer.at - 1);
+}
+
+/**
+ * The newest measurements of a query's context that fit the model's sequence beside the asked one.
+ *
+ * @param sequenceLength Tokens of the model's sequence.
+ * @throws {UserError} If the asked measurement alone does not fit.
+ */
+export function contextThatFits(query: RttQuery, sequenceLength: number): readonly TokenMeasurement[] {
+  const { source, destination, timeS, context } = query;
+  // The asked measurement counts as failed here; RttStart and byte 1 in place of Failed take one token more.
+  const asked: TokenMeasurement = { source, destination, rttCode: null, timeS };
+  const room = sequenceLength - 1;
+  // No measurement is shorter than 11 tokens, so more than this many cannot fit.
+  const oldest = Math.max(0, context.length - Math.ceil(room / 11));
+  for (let start = oldest; start <= context.length; start++) {
+    let previousTimeS: number | null = null;
+    let length = 0;
+    for (const measurement of [...context.slice(start), asked]) {
+      length += measurementLength(measurement, previousTimeS);
+      previousTimeS = measurement.timeS ?? previousTimeS;
+    }
+    if (length <= room) return context.slice(start);
+  }
+  throw new UserError(
+    `Cannot ask: a measurement does not fit the model's sequence of ${sequenceLength} tokens; use a model with longer sequences`,
+  );
+}

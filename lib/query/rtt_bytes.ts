@@ -1,0 +1,89 @@
+/**
+ * The canonical RTT codes as the model writes them, byte 1 and then byte 2: their probabilities from those of the
+ * bytes.
+ *
+ * The model may give mass to bytes that make no canonical code; it is left out and the rest is renormalised, byte
+ * by byte.
+ *
+ * @module
+ */
+import { CANONICAL_RTT_CODES, decodeRttCode } from "../tokens/rtt_code.ts";
+import { BYTE_BASE, FAILED, RTT_START } from "../tokens/vocab_v2.ts";
+import { RttDistribution } from "./rtt_distribution.ts";
+
+/** The first bytes of canonical RTT codes, ascending: 132 of them. */
+export const FIRST_BYTES: readonly number[] = [
+  ...new Set([...CANONICAL_RTT_CODES].map((code) => code >> 8)),
+];
+
+/** For each of the first bytes, the second bytes that complete it to a canonical code, ascending. */
+const SECOND_BYTES: readonly (readonly number[])[] = FIRST_BYTES.map((byte1) =>
+  [...CANONICAL_RTT_CODES].filter((code) => code >> 8 === byte1).map((code) => code & 255)
+);
+
+/** Log-probabilities of next tokens, nats, (V) each. */
+export interface RttLogProbabilities {
+  /** Where a result begins: `Failed` or `RttStart`. */
+  readonly outcome: Float32Array;
+  /** After `RttStart`: byte 1. */
+  readonly first: Float32Array;
+  /** After each of {@link FIRST_BYTES}: byte 2, (132, V). */
+  readonly seconds: Float32Array;
+}
+
+/** The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. */
+export function distributionOf({ outcome, first, seconds }: RttLogProbabilities): RttDistribution {
+  const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  const byte1 = restricted(first, FIRST_BYTES);
+  const stride = seconds.length / FIRST_BYTES.length;
+  let canonicalMass = 0;
+  let at = 0;
+  FIRST_BYTES.forEach((_, i) => {
+    const byte2 = restricted(seconds.subarray(i * stride, (i + 1) * stride), SECOND_BYTES[i]);
+    canonicalMass += byte1.probabilities[i] * byte1.mass * byte2.mass;
+    for (const p of byte2.probabilities) probabilities[at++] = byte1.probabilities[i] * p;
+  });
+  const pFailed = 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
+  return new RttDistribution(pFailed, probabilities, canonicalMass);
+}
+
+/** The byte 1 in which a quantile lies: its place among {@link FIRST_BYTES}, and how far inside its mass. */
+export interface FirstByteQuantile {
+  readonly index: number;
+  /** The quantile within the byte's own distribution, 0 to 1. */
+  readonly rest: number;
+}
+
+/** Where the q-quantile lies. @param first Log-probabilities after `RttStart`. */
+export function firstByteQuantile(first: Float32Array, q: number): FirstByteQuantile {
+  return quantileOf(restricted(first, FIRST_BYTES).probabilities, q);
+}
+
+/** The RTT of the quantile, ms. @param second Log-probabilities after the quantile's byte 1. */
+export function secondByteQuantileMs(second: Float32Array, { index, rest }: FirstByteQuantile): number {
+  const bytes = SECOND_BYTES[index];
+  const chosen = quantileOf(restricted(second, bytes).probabilities, rest);
+  return decodeRttCode(FIRST_BYTES[index] << 8 | bytes[chosen.index]);
+}
+
+/** P over the given bytes only, renormalised, and the mass the model gave to them. */
+function restricted(
+  logP: Float32Array,
+  bytes: readonly number[],
+): { probabilities: Float64Array; mass: number } {
+  const probabilities = new Float64Array(bytes.length);
+  let mass = 0;
+  for (let i = 0; i < bytes.length; i++) mass += probabilities[i] = Math.exp(logP[BYTE_BASE + bytes[i]]);
+  for (let i = 0; i < bytes.length; i++) probabilities[i] /= mass;
+  return { mass, probabilities };
+}
+
+/** The first index at which the cumulative sum reaches q, and the share of that entry which is still needed. */
+function quantileOf(probabilities: Float64Array, q: number): FirstByteQuantile {
+  let below = 0;
+  for (let index = 0; index < probabilities.length; index++) {
+    if (below + probabilities[index] >= q) return { index, rest: (q - below) / probabilities[index] };
+    below += probabilities[index];
+  }
+  return { index: probabilities.length - 1, rest: 1 };
+}
