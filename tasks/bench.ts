@@ -1,6 +1,6 @@
 /**
- * `bench`: how fast this machine runs the program: `bench kernels` and `bench train` on its adapter, `bench preprocess`
- * and `bench loader` on its processor.
+ * `bench`: how fast this machine runs the program: `bench kernels`, `bench train` and `bench peers` on its adapter,
+ * `bench preprocess` and `bench loader` on its processor.
  *
  * @module
  */
@@ -19,6 +19,7 @@ import { deriveConfig, describeConfig, loadConfig } from "../lib/train/config.ts
 import { VERSION } from "../lib/version.ts";
 import { childStage } from "./bench_child.ts";
 import { loaderBench, preprocessBench } from "./bench_data.ts";
+import { peersBench } from "./bench_peers.ts";
 
 const kernelsStage = defineStage({
   name: "bench kernels",
@@ -132,6 +133,7 @@ export const benchStage: Stage = defineStageGroup("bench", "how fast this machin
   trainStage,
   preprocessBench,
   loaderBench,
+  peersBench,
   childStage,
 ]);
 

@@ -65,7 +65,7 @@ export async function timeSteps(
 }
 
 /** One context per sequence and no padding: attention at its most expensive. */
-function denseBatch(batchSize: number, sequenceLength: number): ModelBatch {
+export function denseBatch(batchSize: number, sequenceLength: number): ModelBatch {
   const length = batchSize * sequenceLength;
   const tokens = Uint16Array.from({ length }, (_, i) => (i * 31) % 256);
   return {

@@ -1,0 +1,88 @@
+import { assert, assertRejects } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { type Peer, PeerProcess } from "../../lib/bench/peer_process.ts";
+import { compareProduct, compareTraining, type PeerRow } from "../../lib/bench/peers.ts";
+import { UserError } from "../../lib/errors.ts";
+import { Gpu } from "../../lib/gpu/device.ts";
+import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { parseRunConfig, type RunConfig } from "../../lib/train/config.ts";
+import { withFolder } from "../measurement/batches.ts";
+
+const ADAMW = { kind: "adamw", learningRate: 0.01 };
+
+function tinyRun(model: Record<string, unknown> = {}, matrices: unknown = ADAMW): RunConfig {
+  return parseRunConfig({
+    model: { numLayers: 1, width: 20, numHeads: 2, headDim: 32, mlpWidth: 44, sequenceLength: 64, ...model },
+    data: {},
+    optim: { groups: { embedding: ADAMW, head: ADAMW, matrices } },
+    train: { steps: 20, batchSize: 2, microBatchSize: 2 },
+  });
+}
+
+/** jax-js as it was fetched before: a test fetches nothing. */
+async function startedPeer(): Promise<PeerProcess | undefined> {
+  try {
+    return await PeerProcess.start({ cachedOnly: true });
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    console.log(`skipped: ${error.message}`);
+    return undefined;
+  }
+}
+
+function assertTimes(row: PeerRow): void {
+  for (const key of ["median", "jaxMedian", "perCore", "jaxPerCore"] as const) {
+    assert(row[key] > 0 && row[key] < Infinity, `${key} of ${row.name} is ${row[key]}`);
+  }
+}
+
+Deno.test("compareTraining() and compareProduct() find that jax-js does the same, and time both", async () => {
+  using peer = await startedPeer();
+  if (!peer) return;
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  const muon = { kind: "muon", learningRate: 0.02 };
+  const others = { activation: "silu", softcap: null, qkNorm: false, vocabulary: "v1" };
+  for (const config of [tinyRun({}, muon), tinyRun(others)]) {
+    const { row, numSteps, lossDifference } = await compareTraining(registry, peer, { config, seconds: 0.1 });
+    assert(lossDifference < 1e-5, `the losses differ by ${lossDifference}`);
+    assert(numSteps >= 1);
+    assertTimes(row);
+  }
+  const product = { kind: "NT", m: 1, n: 640, k: 640 } as const;
+  assertTimes(await compareProduct(registry, peer, { product, seconds: 0.1 }));
+});
+
+Deno.test("compareTraining() refuses a peer whose losses differ or are missing", async () => {
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  for (const loss of [{ loss: 1 }, {}]) {
+    const peer: Peer = { ask: () => Promise.resolve({ seconds: 1, cpuSeconds: 1, ...loss }) };
+    const compare = () => compareTraining(registry, peer, { config: tinyRun(), seconds: 0.1 });
+    await assertRejects(compare, UserError, "it does other work");
+  }
+});
+
+Deno.test("PeerProcess.start() says why jax-js cannot be had", () =>
+  withFolder(async (folder) => {
+    const before = Deno.env.get("DENO_DIR");
+    Deno.env.set("DENO_DIR", folder);
+    try {
+      await assertRejects(() => PeerProcess.start({ cachedOnly: true }), UserError, "@jax-js/jax");
+    } finally {
+      if (before === undefined) Deno.env.delete("DENO_DIR");
+      else Deno.env.set("DENO_DIR", before);
+    }
+  }));
+
+Deno.test("nothing but the bench's own child needs jax-js", async () => {
+  const root = new URL("../../", import.meta.url);
+  for (const name of ["deno.json", "deno.lock", "setup.sh"]) {
+    assert(!Deno.readTextFileSync(new URL(name, root)).includes("jax"), name);
+  }
+  const { stdout } = await new Deno.Command(Deno.execPath(), {
+    args: ["info", "--json", fromFileUrl(new URL("tasks/main.ts", root))],
+  }).output();
+  const graph = new TextDecoder().decode(stdout);
+  assert(graph.includes("lib/bench/peers.ts") && !graph.includes("@jax-js"), "the graph of tasks/main.ts");
+});
