@@ -5,6 +5,7 @@
  */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runStageProcess, spawnStage } from "../cli/process.ts";
+import { SmallDisk } from "../files/small_disk.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
@@ -79,46 +80,49 @@ Deno.test("shard and probe-rows end with exit code 2 when the command line is wr
   assertEquals([...Deno.readDirSync(folder.path)].map(({ name }) => name), ["good.parquet"]);
 });
 
-Deno.test("shard says what a full disk means and goes on when there is room", async () => {
-  const isRoot = Deno.build.os === "linux" && Deno.uid() === 0;
+Deno.test("shard and probe-rows say what a full disk means and go on when there is room", async () => {
   using folder = new TemporaryFolder();
-  const mountPoint = folder.at("small");
-  Deno.mkdirSync(mountPoint);
-  const mount = (options: string) =>
-    new Deno.Command("mount", { args: ["-t", "tmpfs", "-o", options, "tmpfs", mountPoint], stderr: "null" })
-      .output();
-  if (!isRoot || !(await mount("size=300k")).success) {
-    console.log("not run: a full disk needs a small tmpfs, which only root on Linux can mount");
-    return;
-  }
-  try {
-    writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000 }));
-    for (const stage of STAGES) {
-      const shards = stage === "shard"
-        ? ["--train-shards", "20", "--val-shards", "2", "--test-shards", "2"]
-        : ["--shards", "16"];
-      const args = ["--input", folder.at("in.parquet"), ...shards];
-      assertEquals((await runStageProcess([stage, ...args, "--output", folder.at(stage)])).code, 0);
-      const output = `${mountPoint}/${stage}`;
-      // First too small for the spill file, then for the shards beside it.
-      const tooSmall = stage === "shard" ? "700k" : "300k";
-      for (const size of [tooSmall, stage === "shard" ? "1300k" : "2000k"]) {
-        await mount(`remount,size=${size}`);
-        await assertFails([...args, "--output", output], { code: 1, message: "no space left", stage });
-        const finished = Object.entries(folderHashes(output)).filter(([name]) =>
-          /^(train|val|test)/.test(name)
-        );
-        const wanted = folderHashes(folder.at(stage));
-        for (const [name, hash] of finished) assertEquals(hash, wanted[name]);
-        if (size === tooSmall) assertEquals(finished.length, 0);
-      }
-      await mount("remount,size=64m");
-      assertEquals((await runStageProcess([stage, ...args, "--output", output])).code, 0);
-      assertEquals(folderHashes(output), folderHashes(folder.at(stage)));
-      Deno.removeSync(output, { recursive: true });
+  await using disk = await SmallDisk.mount(folder.at("small"), "300k");
+  if (!disk) return;
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000 }));
+  for (const stage of STAGES) {
+    const shards = stage === "shard"
+      ? ["--train-shards", "20", "--val-shards", "2", "--test-shards", "2"]
+      : ["--shards", "16"];
+    const args = ["--input", folder.at("in.parquet"), ...shards];
+    assertEquals((await runStageProcess([stage, ...args, "--output", folder.at(stage)])).code, 0);
+    const output = `${disk.path}/${stage}`;
+    // First too small for the spill file, then for the shards beside it.
+    const tooSmall = stage === "shard" ? "700k" : "300k";
+    for (const size of [tooSmall, stage === "shard" ? "1300k" : "2000k"]) {
+      await disk.resize(size);
+      await assertFails([...args, "--output", output], { code: 1, message: "no space left", stage });
+      const finished = Object.entries(folderHashes(output)).filter(([name]) =>
+        /^(train|val|test)/.test(name)
+      );
+      const wanted = folderHashes(folder.at(stage));
+      for (const [name, hash] of finished) assertEquals(hash, wanted[name]);
+      if (size === tooSmall) assertEquals(finished.length, 0);
     }
-  } finally {
-    await new Deno.Command("umount", { args: [mountPoint] }).output();
+    await disk.resize("64m");
+    assertEquals((await runStageProcess([stage, ...args, "--output", output])).code, 0);
+    assertEquals(folderHashes(output), folderHashes(folder.at(stage)));
+    Deno.removeSync(output, { recursive: true });
+  }
+});
+
+Deno.test("shard and probe-rows end with one line when a worker thread meets a damaged file", async () => {
+  using folder = new TemporaryFolder();
+  const inputs = [0, 1, 2].map((i) => folder.at(`${i}.parquet`));
+  inputs.forEach((path, seed) => writeParquet(path, sampleBatch({ numRows: 3000, seed })));
+  const damaged = Deno.readFileSync(inputs[2]);
+  for (let at = 4; at < damaged.length - 4000; at += 997) damaged[at] ^= 0x40;
+  Deno.writeFileSync(inputs[2], damaged);
+  for (const stage of STAGES) {
+    const output = folder.at(stage);
+    const args = ["--input", ...inputs, "--output", output, "--workers", "3"];
+    await assertFails(args, { code: 1, message: "2.parquet", stage });
+    assertEquals([...Deno.readDirSync(output)], []);
   }
 });
 
