@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { fromFileUrl } from "@std/path";
+import { fromFileUrl, join } from "@std/path";
 import { runChild } from "../lib/bench/child_process.ts";
 import { DataBench, type DataBenchOptions, type StageRunner } from "../lib/bench/data_stages.ts";
 import { readEarlierRun } from "../lib/bench/earlier_run.ts";
 import type { LoaderPass, LoaderPassOptions } from "../lib/bench/loader_pass.ts";
+import { writeRowMix } from "../lib/bench/row_mixes.ts";
 import { describeThroughputs, type Throughput, throughputOf } from "../lib/bench/throughput.ts";
 import { describeScaling, scalingOf } from "../lib/bench/scaling.ts";
 import type { Usage } from "../lib/bench/usage.ts";
@@ -19,6 +20,7 @@ import { VERSION } from "../lib/version.ts";
 
 const MIN_ROWS = 1000;
 const MAX_ROWS = 2 ** 40;
+const MAX_LOADER_WORKERS = 64;
 /** Of the rows, how many are imported: results as text are large and take longer to make than to import. */
 const IMPORT_SHARE = 0.1;
 
@@ -79,7 +81,7 @@ export const preprocessBench: Stage = defineStage({
 export const loaderBench: Stage = defineStage({
   name: "bench loader",
   purpose:
-    "the speed, padding and memory of the loader on one thread, beside DuckDB's grouping of the same file",
+    "the speed, padding and memory of the loader by worker threads and sizes of rows, beside DuckDB's grouping",
   example: "--rows 1_000_000 --sequence-length 1024",
   flags: {
     rows: flag.integer("measurements to make and pass over", {
@@ -90,22 +92,44 @@ export const loaderBench: Stage = defineStage({
     ...sharedFlags,
     sequenceLength: flag.integer("tokens of a sequence", { default: 1024, min: 47, max: 65_535 }),
     batchSize: flag.integer("sequences of a batch", { default: 32, min: 1, max: 65_536 }),
-    seconds: flag.number("how long to load after the first epoch", { default: 5, min: 0.1, max: 3600 }),
+    loaderWorkers: flag.text("threads of the loader, one number or several; 0 for none", {
+      default: "0,1,2,4",
+      placeholder: "N,N",
+    }),
+    seconds: flag.number("how long to load after the first epoch", { default: 1, min: 0.1, max: 3600 }),
   },
   async run(options, context): Promise<StageResult> {
-    const { sequenceLength, batchSize, seconds, seed } = options;
-    return await inFolder({ ...options, repeats: 1 }, context, async (bench) => {
+    const { sequenceLength, batchSize, seconds, seed, rows } = options;
+    const workerCounts = parseWorkerCounts(options.loaderWorkers);
+    return await inFolder({ ...options, repeats: 1 }, context, async (bench, folder) => {
       await bench.synth();
       await bench.probeRows();
-      const data = bench.probeRowsFolder;
-      const pass: LoaderPassOptions = { data, split: "train", seed, sequenceLength, batchSize, seconds };
-      const { result } = await childOf(context)(["loader", JSON.stringify(pass)]);
-      const { first, later } = result as unknown as { first: LoaderPass; later: LoaderPass };
+      const folders = new Map([["synth", bench.probeRowsFolder]]);
+      for (const mix of ["short rows", "mixed rows"] as const) {
+        folders.set(mix, join(folder, mix));
+        await writeRowMix(join(folder, mix), mix, { numMeasurements: rows, seed });
+      }
+      const loaderRows: Throughput[] = [];
+      for (const [name, data] of folders) {
+        for (const numWorkers of workerCounts) {
+          const what = `loader, ${name}, ${numWorkers} ${numWorkers === 1 ? "worker" : "workers"}`;
+          context.log(`timing ${what}`);
+          const pass: LoaderPassOptions = {
+            data,
+            split: "train",
+            seed,
+            sequenceLength,
+            batchSize,
+            numWorkers,
+            seconds,
+          };
+          const { result } = await childOf(context)(["loader", JSON.stringify(pass)]);
+          const { first, later } = result as unknown as { first: LoaderPass; later: LoaderPass };
+          loaderRows.push(loaderRow(`${what}, first epoch`, first), loaderRow(`${what}, later`, later));
+        }
+      }
       if (options.duckdb === "auto") await bench.duckDb(["group"]);
-      return describe("bench loader", options, [bench], [
-        loaderRow("loader, first epoch", first),
-        loaderRow("loader, later", later),
-      ]);
+      return describe("bench loader", options, [bench], loaderRows);
     });
   },
 });
@@ -146,10 +170,25 @@ function parseRowCounts(text: string): number[] {
   return [...new Set(counts)].sort((a, b) => a - b);
 }
 
+/**
+ * The numbers of `--loader-workers`, in their order.
+ *
+ * @throws {UsageError} If one is no number of threads.
+ */
+function parseWorkerCounts(text: string): number[] {
+  const counts = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
+  if (counts.some((count) => !Number.isInteger(count) || count < 0 || count > MAX_LOADER_WORKERS)) {
+    throw new UsageError(
+      `Cannot use --loader-workers ${text}: numbers in 0..${MAX_LOADER_WORKERS} were wanted, such as 0,1,2,4`,
+    );
+  }
+  return [...new Set(counts)];
+}
+
 async function inFolder<T>(
   options: SharedOptions & { repeats: number },
   context: StageContext,
-  use: (bench: DataBench) => Promise<T>,
+  use: (bench: DataBench, folder: string) => Promise<T>,
 ): Promise<T> {
   if (options.folder !== undefined) Deno.mkdirSync(options.folder, { recursive: true });
   const folder = Deno.makeTempDirSync({
@@ -166,7 +205,7 @@ async function inFolder<T>(
     signal,
   };
   try {
-    return await use(new DataBench(benchOptions));
+    return await use(new DataBench(benchOptions), folder);
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }

@@ -15,6 +15,8 @@ export interface LoaderPassOptions {
   seed: number;
   sequenceLength: number;
   batchSize: number;
+  /** Threads that make batches, 0 for none. */
+  numWorkers: number;
   /** How long the passes after the first take at least; the first ends with its epoch. */
   seconds: number;
 }
@@ -36,7 +38,7 @@ export interface LoaderPass {
 export async function passLoader(
   options: LoaderPassOptions,
 ): Promise<{ numRows: number; first: LoaderPass; later: LoaderPass }> {
-  const { data, split, seed, sequenceLength, batchSize, seconds } = options;
+  const { data, split, seed, sequenceLength, batchSize, numWorkers, seconds } = options;
   const counts = { numTokens: 0, numPaddingTokens: 0 };
   const load = (loader: BatchLoader, isDone: () => boolean) => {
     Object.assign(counts, { numTokens: 0, numPaddingTokens: 0 });
@@ -48,15 +50,16 @@ export async function passLoader(
   };
   const opened = await measureUsage(async () => {
     const source = await openProbeRows(data, split);
-    const loader = BatchLoader.open(source, { seed, sequenceLength, batchSize });
+    const loader = await BatchLoader.openWithWorkers(source, { seed, sequenceLength, batchSize, numWorkers });
     load(loader, () => loader.position.epoch > 0);
     return { source, loader };
   });
   using source = opened.result.source;
+  using loader = opened.result.loader;
   const first = { usage: opened.usage, ...counts };
   const { usage } = await measureUsage(() => {
     const endMs = performance.now() + seconds * 1000;
-    load(opened.result.loader, () => performance.now() > endMs);
+    load(loader, () => performance.now() > endMs);
     return Promise.resolve();
   });
   return { numRows: source.numRows, first, later: { usage, ...counts } };

@@ -61,14 +61,33 @@ Deno.test("bench preprocess compares the sizes of --rows, small to large", async
   ]);
 });
 
-Deno.test("bench loader gives the speed and padding of the first epoch and of the time after it", async () => {
-  const { rows } = await runBench(["loader", ...COMMON, "--seconds", "0.1", "--sequence-length", "256"]);
+Deno.test("bench loader gives speed and padding of first and later epochs by workers and sizes of rows", async () => {
+  const { rows } = await runBench([
+    "loader",
+    ...COMMON,
+    "--seconds",
+    "0.1",
+    "--sequence-length",
+    "256",
+    "--loader-workers",
+    "0,2",
+  ]);
+  const loaders = ["synth", "short rows", "mixed rows"].flatMap((mix) =>
+    [0, 2].flatMap((workers) =>
+      ["first epoch", "later"].map((time) => `loader, ${mix}, ${workers} workers, ${time}: tokens/s`)
+    )
+  );
   assertEquals(rows.map(({ name, unit }) => `${name}: ${unit}`), [
-    "loader, first epoch: tokens/s",
-    "loader, later: tokens/s",
+    ...loaders,
     "synth: rows/s",
     "probe-rows: rows/s",
   ]);
-  assert(rows[0].work >= 32 * 256 && rows[1].work >= 32 * 256);
-  assert(rows.slice(0, 2).every(({ padding }) => padding !== undefined && padding < 0.2));
+  const measured = rows.slice(0, loaders.length);
+  assert(measured.every(({ work, padding = 1 }) => work >= 32 * 256 && padding < 0.2));
+  // What is loaded does not depend on the number of workers.
+  const firstEpochs = measured.filter(({ name }) => name.endsWith("first epoch"));
+  for (let i = 0; i < firstEpochs.length; i += 2) {
+    assertEquals(firstEpochs[i].work, firstEpochs[i + 1].work);
+    assertEquals(firstEpochs[i].padding, firstEpochs[i + 1].padding);
+  }
 });
