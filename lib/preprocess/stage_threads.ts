@@ -15,6 +15,7 @@ import { fromPlainError, type StageReply, type StageRequest, type StageWork } fr
 const THREAD_BYTES = 270e6;
 /** Records that a thread's memory must hold beside what it is made of: its columns, bytes, compressed bytes. */
 const RECORDS_PER_THREAD = 8;
+const WORKER = new URL("./stage_worker.ts", import.meta.url);
 
 /**
  * How many threads fit in memory.
@@ -50,10 +51,15 @@ export class StageThreads {
   /**
    * @param numThreads This thread included.
    * @param stage What workers make their definition of the stage from.
+   * @param module The workers' module.
    */
-  constructor(readonly numThreads: number, stage: Omit<StageRequest & { kind: "begin" }, "kind">) {
+  constructor(
+    readonly numThreads: number,
+    stage: Omit<StageRequest & { kind: "begin" }, "kind">,
+    module: URL = WORKER,
+  ) {
     this.#workers = Array.from({ length: numThreads - 1 }, () => {
-      const worker = new Worker(new URL("./stage_worker.ts", import.meta.url), { type: "module" });
+      const worker = new Worker(module, { type: "module" });
       post(worker, { kind: "begin", ...stage });
       return worker;
     });
