@@ -21,7 +21,11 @@ export interface SamplingConfig {
 export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   measurementsPerContext: z.number().int().min(1).default(30),
   maxContextsPerRow: z.number().int().min(1).max(1024).default(16),
-  timestampModes: z.strictObject({ full: share, partial: share, none: share })
+  timestampModes: z.strictObject({
+    full: share.default(0.4),
+    partial: share.default(0.3),
+    none: share.default(0.3),
+  })
     .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "the shares must add up to 1")
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
 });

@@ -11,6 +11,7 @@ import {
   saveCheckpoint,
   stepName,
 } from "../../lib/train/checkpoint.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
 import { loadConfig } from "../../lib/train/config.ts";
 import { readSafetensorsHeader } from "../../lib/train/safetensors.ts";
 
@@ -142,15 +143,29 @@ Deno.test("saveCheckpoint() replaces a damaged one and drops later ones", () => 
   });
 });
 
-Deno.test("loadForResume() passes over a damaged checkpoint and says so in one line", () => {
-  for (const name of ["model.safetensors", "optimizer.safetensors", "state.json"]) {
-    for (const damage of ["flip", "cut", "delete"]) {
-      inRun((checkpointsDir) => {
-        saveSteps(checkpointsDir, [100, 200]);
-        const path = join(checkpointsDir, stepName(200), name);
-        if (damage === "flip") flipByte(path, -40);
-        else if (damage === "cut") Deno.truncateSync(path, 50);
-        else Deno.removeSync(path);
+/** What can be done to a file: a bit flipped, the end cut off (not a last newline alone), the whole deleted. */
+function damagesOf(sizeBytes: number): [string, (path: string) => void][] {
+  const random = new RandomStream(1, "test/damage", sizeBytes);
+  const anywhere = Array.from({ length: 6 }, () => random.below(sizeBytes));
+  const flips = [0, 7, 8, sizeBytes - 40, sizeBytes - 2, ...anywhere];
+  const cuts = [0, 1, 50, sizeBytes - 2, random.below(sizeBytes - 1)];
+  return [
+    ...flips.map((at): [string, (path: string) => void] => [`flip ${at}`, (path) => flipByte(path, at)]),
+    ...cuts.map((
+      at,
+    ): [string, (path: string) => void] => [`cut ${at}`, (path) => Deno.truncateSync(path, at)]),
+    ["delete", (path) => Deno.removeSync(path)],
+  ];
+}
+
+Deno.test("loadForResume() passes over a checkpoint damaged anywhere and says so in one line", () => {
+  inRun((checkpointsDir) => {
+    saveSteps(checkpointsDir, [100, 200]);
+    for (const name of ["model.safetensors", "optimizer.safetensors", "state.json"]) {
+      const path = join(checkpointsDir, stepName(200), name);
+      const whole = Deno.readFileSync(path);
+      for (const [damage, apply] of damagesOf(whole.length)) {
+        apply(path);
         const notes: string[] = [];
         const loaded = loadForResume(checkpointsDir, { onNote: (line) => notes.push(line) });
         assertEquals(loaded?.state.step, 100, `${name} ${damage}`);
@@ -158,9 +173,11 @@ Deno.test("loadForResume() passes over a damaged checkpoint and says so in one l
         assertStringIncludes(notes[0], name);
         assertStringIncludes(notes[0], `using ${join(checkpointsDir, stepName(100))} instead`);
         assert(!notes[0].includes("\n"));
-      });
+        Deno.writeFileSync(path, whole);
+      }
     }
-  }
+    assertEquals(loadForResume(checkpointsDir)?.state.step, 200);
+  });
 });
 
 Deno.test("loadForResume() throws when every checkpoint is damaged", () => {

@@ -5,6 +5,7 @@ import {
   deriveConfig,
   describeConfig,
   differences,
+  flattenConfig,
   loadConfig,
   parseRunConfig,
   withTotalTokens,
@@ -35,6 +36,47 @@ Deno.test("loadConfig() applies --set in order, with the type that the key has",
   assertEquals(config.optim.groups.head.learningRate, 0.001);
 });
 
+/** A value that the key of a value may have too, another where one is known. */
+function otherValue(json: string): string {
+  const value: unknown = JSON.parse(json);
+  if (Array.isArray(value)) return `[${value.map((item) => otherValue(JSON.stringify(item)))}]`;
+  if (typeof value === "string" || value === null) return OTHER_VALUES[json] ?? json;
+  if (typeof value === "boolean") return String(!value);
+  if (value === 0) return "0.5";
+  return String(Number.isInteger(value) ? 2 * Number(value) : Number(value) / 2);
+}
+
+const OTHER_VALUES: Record<string, string> = {
+  '"v2"': '"v1"',
+  '"relu2"': '"gelu"',
+  '"wsd"': '"cosine"',
+  "null": "[0.5,0.25]",
+};
+
+/** What else has to change with a key, to half or twice its value. */
+const RELATED: Record<string, string[]> = {
+  "train.microBatchSize": ["train.batchSize=32"],
+  "data.timestampModes.full": ["data.timestampModes.none=0.5"],
+  "data.timestampModes.partial": ["data.timestampModes.none=0.45"],
+  "data.timestampModes.none": ["data.timestampModes.full=0.55"],
+};
+
+Deno.test("loadConfig() takes --set for every key, and names the right one for each mistyped", () => {
+  const config = loadConfig("demo");
+  const keys = [...flattenConfig(config)].filter(([keyPath]) => !keyPath.endsWith(".kind"));
+  assert(keys.length > 40, `only ${keys.length} keys`);
+  for (const [keyPath, json] of keys) {
+    const value = otherValue(json);
+    const set = loadConfig("demo", [...RELATED[keyPath] ?? [], `${keyPath}=${value}`]);
+    assertEquals(flattenConfig(set).get(keyPath), value, keyPath);
+    const name = keyPath.split(".").at(-1) ?? "";
+    const mistyped = `${keyPath}s=${value}`;
+    const error = assertThrows(() => loadConfig("demo", [mistyped]), ConfigError, `did you mean ${name}?`);
+    assertEquals(error.keyPath, `${keyPath}s`);
+    assertThrows(() => loadConfig("demo", [`${keyPath}=[]`]), ConfigError, keyPath);
+  }
+});
+
 Deno.test("loadConfig() leaves the preset itself unchanged", () => {
   loadConfig("demo", ["train.steps=7"]);
   assert(loadConfig("demo").train.steps !== 7);
@@ -52,6 +94,9 @@ Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key pa
     ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],
     ["model.width=130", "model.width", "a multiple of 4"],
     ["__proto__.x=1", "__proto__", "unknown"],
+    ["data.timestampModes.full=0.9", "data.timestampModes", "the shares must add up to 1"],
+    ["optim.schedule=cosin", "optim.schedule", "wsd or cosine was wanted"],
+    ["optim.groups.matrices.momentun=0.9", "optim.groups.matrices.momentun", "did you mean momentum?"],
   ];
   for (const [set, keyPath, message] of cases) {
     const error = assertThrows(() => loadConfig("demo", [set]), ConfigError, message);
