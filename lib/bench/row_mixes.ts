@@ -8,10 +8,10 @@ import { RandomStream } from "../random/philox.ts";
 import { ArrayRecordWriter } from "../records/array_record_writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../records/probe_row.ts";
 
-/** Sizes: short ones as in a day of RIPE Atlas; or half of 1 to 5, half short, and four that hold most of the data. */
+/** Sizes: short ones, exponential; or half of 1 to 5, half short, and four that hold most of the data. */
 export type RowMix = "short rows" | "mixed rows";
 
-/** Mean measurements of a short row: 62 a row in the train split of menog-2019-05. */
+/** Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288. */
 const MEAN_SHORT = 60;
 /** Measurements of a huge row; less where there are few in all. */
 const MAX_HUGE = 200_000;
