@@ -6,12 +6,13 @@
 //   batch, matrix z of each starts z times its stride (in vec4) after the first.
 // Epilogues, of p = op(A) op(B), f of activation_functions.wgsl: STORE c = p; ACCUMULATE c += p; ADD c = d + p;
 //   ACTIVATE c = f(p); ACTIVATE_KEEP e = p too; SLOPE c = p f'(d).
-// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = matrices of the batch; (TILE / 8)^2 threads; thread (tx, ty) owns the
+// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where split s
+//   of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; (TILE / 8)^2 threads; thread (tx, ty) owns the
 //   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
 // Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; what lies
 //   beyond m and n is not stored. The next 16 steps of k are fetched while the present ones are multiplied.
-// Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128.
-struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32 }
+// Limits: split_k % 16 == 0; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128.
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32, split_k: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -105,15 +106,17 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let carries = thread < TILE4 * 4u;
   let a_at = vec2u(thread / 4u, thread % 4u);
   let b_at = vec2u(thread % TILE4, min(thread / TILE4, 3u));
-  let first_a = group.z * params.stride_a;
-  let first_b = group.z * params.stride_b;
-  var next_a = load_a(first_a, row + a_at.x * 4u, a_at.y * 4u);
-  var next_b = load_b(first_b, column + b_at.x * 4u, b_at.y * 4u);
+  let first_a = group.z / params.splits * params.stride_a;
+  let first_b = group.z / params.splits * params.stride_b;
+  let k_begin = group.z % params.splits * params.split_k;
+  let k_end = min(k_begin + params.split_k, params.k);
+  var next_a = load_a(first_a, row + a_at.x * 4u, k_begin + a_at.y * 4u);
+  var next_b = load_b(first_b, column + b_at.x * 4u, k_begin + b_at.y * 4u);
   var s00 = mat4x4f();
   var s01 = mat4x4f();
   var s10 = mat4x4f();
   var s11 = mat4x4f();
-  for (var k = 0u; k < params.k; k += TILE_K) {
+  for (var k = k_begin; k < k_end; k += TILE_K) {
     workgroupBarrier();
     if (carries) {
       let to_a = a_at.y * 4u * TILE4 + a_at.x;

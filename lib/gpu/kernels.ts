@@ -21,6 +21,7 @@ import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text"
 import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
 import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
 import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
+import sum_splits from "../../kernels/sum_splits.wgsl" with { type: "text" };
 import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
 import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
 import attention_backward_key_subgroup8 from "../../kernels/attention_backward_key_subgroup8.wgsl" with {
@@ -66,6 +67,7 @@ export const KERNEL_SOURCES = {
   muon_polynomial,
   muon_update,
   reduce_partials,
+  sum_splits,
   rms_norm_backward,
   attention_backward_key_subgroup8: attention_backward_key_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
   attention_backward_key_tiled: attention_backward_key_tiled + ATTENTION_SLICES_TILED,

@@ -58,6 +58,8 @@ export class Program {
   readonly #steps: Step[] = [];
   readonly #gpu: Gpu;
   #paramsSizeBytes = 0;
+  #scratchLength = 0;
+  #scratchBuffer: GPUBuffer | undefined;
   #built: { bindGroups: GPUBindGroup[]; uniforms: GPUBuffer } | undefined;
 
   constructor(readonly registry: KernelRegistry, readonly label: string) {
@@ -79,6 +81,28 @@ export class Program {
       this.#paramsSizeBytes += Math.ceil(sizeBytes / UNIFORM_ALIGNMENT_BYTES) * UNIFORM_ALIGNMENT_BYTES;
     }
     return this;
+  }
+
+  /**
+   * Memory of this program for what one dispatch hands to the next; every caller gets the same memory, which is
+   * allocated when the program is first run.
+   *
+   * @param length f32 elements.
+   */
+  scratch(length: number): Tensor {
+    ensure(!this.#built, `program ${this.label} is built already`);
+    this.#scratchLength = Math.max(this.#scratchLength, length);
+    const bufferOf = () => this.#scratchBuffer;
+    return {
+      label: "scratch",
+      shape: [length],
+      offsetBytes: 0,
+      get buffer() {
+        const buffer = bufferOf();
+        ensure(buffer, "scratch memory is allocated when its program is run");
+        return buffer;
+      },
+    };
   }
 
   /** The number of dispatches. */
@@ -141,6 +165,9 @@ export class Program {
       usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
     });
     device.queue.writeBuffer(uniforms, 0, bytes);
+    if (this.#scratchLength > 0) {
+      this.#scratchBuffer = this.#gpu.tensor(`${this.label} scratch`, [this.#scratchLength]).buffer;
+    }
     this.#built = { uniforms, bindGroups: this.#steps.map((step) => bindGroup(device, step, uniforms)) };
     return this.#built;
   }

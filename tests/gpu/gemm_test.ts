@@ -4,6 +4,7 @@ import {
   addGemm,
   type GemmEpilogue,
   type GemmKind,
+  gemmSplits,
   gemmVariant,
   gemmVariants,
 } from "../../lib/gpu/ops/gemm.ts";
@@ -130,6 +131,48 @@ testOnEachDevice("addGemm() multiplies the matrices of a batch one by one", asyn
   }
 });
 
+testOnEachDevice("addGemm() sums the splits of k in order, stored or accumulated", async (bench) => {
+  const tiled = gemmVariants(bench.gpu.info).filter(({ kernel }) => kernel === "gemm_tiled");
+  for (const [[m, n, k], splits] of [[[64, 68, 33], 2], [[36, 44, 200], 5], [[8, 4, 1000], 16]] as const) {
+    const shape: GemmShape = { kind: "TN", m, n, k };
+    const { a, b, tensorA, tensorB } = operands(bench, shape);
+    const before = randomNormal("before", m * n);
+    const outputs = tiled.map(({ tile }) => ({
+      stored: bench.output(`stored ${tile}`, [m, n]),
+      accumulated: bench.output(`accumulated ${tile}`, [m, n], before),
+      again: bench.output(`again ${tile}`, [m, n]),
+    }));
+    await bench.run((program) =>
+      tiled.forEach((variant, i) => {
+        const args = { ...shape, a: tensorA, b: tensorB, variant, splits };
+        addGemm(program, { ...args, c: outputs[i].stored });
+        addGemm(program, { ...args, c: outputs[i].accumulated, epilogue: "accumulate" });
+        addGemm(program, { ...args, c: outputs[i].again });
+      })
+    );
+    const expected = gemm(shape, a, b);
+    const tolerance = sumTolerance(k + splits + 1, magnitude(k) + 5);
+    for (const { stored, accumulated, again } of outputs) {
+      const [first, sum, second] = await bench.read(stored, accumulated, again);
+      assertClose(first, expected, tolerance, `${stored.label}, ${splits} splits`);
+      assertClose(sum, expected.map((value, i) => value + before[i]), tolerance, accumulated.label);
+      assertSameBits(first, second, again.label);
+    }
+    bench.clear();
+  }
+});
+
+Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by their shape alone", () => {
+  const gpu = { subgroupSize: 32, isSoftware: false };
+  const gradient = { kind: "TN", m: 640, n: 640, k: 16384 } as const;
+  assertEquals(gemmSplits(gpu, gradient), 2);
+  assertEquals(gemmSplits(gpu, { ...gradient, m: 128, n: 128 }), 16);
+  assertEquals(gemmSplits(gpu, { ...gradient, m: 128, n: 128, k: 1024 }), 2);
+  assertEquals(gemmSplits(gpu, { ...gradient, m: 6144, n: 1536 }), 1);
+  assertEquals(gemmSplits(gpu, { ...gradient, kind: "NT" }), 1);
+  assertEquals(gemmSplits({ ...gpu, isSoftware: true }, gradient), 1);
+});
+
 testOnEachDevice("addGemm() gives the same bits at every run", async (bench) => {
   for (const kind of KINDS) {
     const shape = shapeOf(kind, [96, 64, 256]);
@@ -169,6 +212,14 @@ testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) 
   refuse("TN", 6, 8, 8, "m is 6");
   refuse("NN", 0, 8, 8, "0 elements");
   refuse("NN", 12, 8, 8, "a (tensor a) has the shape [8,8], 96 elements were wanted");
+  for (const splits of [2, 9]) {
+    const variant = gemmVariants(bench.gpu.info)[splits === 2 ? 0 : 1];
+    assertThrows(
+      () => addGemm(program, { kind: "TN", m: 8, n: 8, k: 8, a, b, c, variant, splits }),
+      KernelError,
+      `cannot divide k into ${splits} splits`,
+    );
+  }
   assertThrows(
     () => addGemm(program, { kind: "NN", m: 8, n: 8, k: 8, a, b, c, epilogue: { add: c } }),
     KernelError,

@@ -11,6 +11,7 @@ import type { GpuInfo } from "../device.ts";
 import type { KernelName } from "../kernels.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
+import { elementwiseGrid } from "./elementwise.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
 /** Which operand is stored transposed: none, B, or A. */
@@ -46,6 +47,11 @@ const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 },
 /** Tiles of 128 x 128 that are enough to fill a GPU; ASSUMPTION, not yet measured (an H200 has 132 processors). */
 const ENOUGH_TILES = 256;
 
+/** Steps of k that gemm_tiled takes at a time. */
+const TILE_K = 16;
+/** The kernels' number of the epilogue C = AB. */
+const STORE = 0;
+
 /** Every variant that runs on an adapter, for tests and measurements. */
 export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[] {
   return [...(info.subgroupSize === 8 ? [SUBGROUP8] : []), TILED_64, TILED_128];
@@ -69,14 +75,40 @@ export function gemmVariant(
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
 
+/** Workgroups that are enough to fill a GPU; ASSUMPTION, not yet measured. */
+const ENOUGH_WORKGROUPS = 256;
+/** Steps of k that a split has at least, and splits at most: each is another C to write and to read. */
+const [MIN_SPLIT_K, MAX_SPLITS] = [512, 16];
+
+/**
+ * Into how many parts the steps of k are divided, each summed by workgroups of its own: for the gradients of small
+ * weights, which have few tiles and a long k. It depends on the shape alone, never on a measurement, since another
+ * number of splits gives other roundings.
+ *
+ * @param info The adapter.
+ * @param shape The product's extents.
+ */
+export function gemmSplits(
+  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
+  shape: { kind: GemmKind; m: number; n: number; k: number },
+): number {
+  const { kernel, tile } = gemmVariant(info, shape);
+  if (info.isSoftware || kernel !== "gemm_tiled" || shape.kind !== "TN") return 1;
+  const numTiles = Math.ceil(shape.m / tile) * Math.ceil(shape.n / tile);
+  const wanted = Math.floor(ENOUGH_WORKGROUPS / numTiles);
+  return Math.max(1, Math.min(wanted, Math.floor(shape.k / MIN_SPLIT_K), MAX_SPLITS));
+}
+
 /**
  * Adds C = op(A) op(B) to a program.
  *
  * @param args `batch`: how many products of one shape (1), their matrices stacked in A, B, C and the addend.
  *   `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all f32 row-major.
  *   C (m, n) shares no buffer with A, B and the addend. `n` is a multiple of 4, so is `k` for NN and NT, and
- *   `m` for TN. `label` names the dispatch in profiles; `variant` is {@link gemmVariant}'s choice unless given.
- * @throws {KernelError} If a size is not such a multiple or a tensor is too small.
+ *   `m` for TN. `label` names the dispatch in profiles; `variant` is {@link gemmVariant}'s choice unless given; `splits`
+ *   is {@link gemmSplits}'s, or 1 with a given variant. More than 1 is for gemm_tiled, one product and "store" or
+ *   "accumulate"; a split that would have no step of k is refused.
+ * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
 export function addGemm(
   program: Program,
@@ -92,10 +124,12 @@ export function addGemm(
     epilogue?: GemmEpilogue;
     label?: string;
     variant?: GemmVariant;
+    splits?: number;
   },
 ): void {
-  const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store", label } = args;
-  const { kernel, overrides, tile } = args.variant ?? gemmVariant(program.registry.gpu.info, args);
+  const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store" } = args;
+  const { info } = program.registry.gpu;
+  const { kernel, overrides, tile } = args.variant ?? gemmVariant(info, args);
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   requireLength(kernel, batch * m * k, { a });
   requireLength(kernel, batch * k * n, { b });
@@ -108,9 +142,17 @@ export function addGemm(
       throw new KernelError(kernel, `${tensor.label} is in the buffer of c; to add to c use "accumulate"`);
     }
   }
+  const canSplit = typeof epilogue === "string" && batch === 1;
+  const splits = args.splits ?? (canSplit && !args.variant ? gemmSplits(info, args) : 1);
+  const splitK = Math.ceil(k / splits / TILE_K) * TILE_K;
+  if (splits > 1 && !(canSplit && kernel === "gemm_tiled" && splitK * (splits - 1) < k)) {
+    throw new KernelError(kernel, `it cannot divide k into ${splits} splits here`);
+  }
+  const product = splits > 1 ? program.scratch(splits * m * n) : c;
+  const label = args.label ?? `gemm ${kind}`;
   program.add({
     kernel,
-    label: label ?? `gemm ${kind}`,
+    label,
     overrides: {
       ...overrides,
       TRANSPOSE_A: Number(kind === "TN"),
@@ -118,18 +160,27 @@ export function addGemm(
       ACTIVATION: activation,
     },
     // The kernel has a binding for everything in any case; something that it does not touch stands in.
-    bindings: { a, b, d: read ?? a, c, e: written ?? program.registry.unusedOutput },
+    bindings: { a, b, d: read ?? a, c: product, e: written ?? program.registry.unusedOutput },
     params: {
       m,
       n,
       k,
-      epilogue: code,
+      epilogue: splits > 1 ? STORE : code,
       stride_a: m * k / 4,
       stride_b: k * n / 4,
       stride_c: m * n / 4,
+      ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
     },
-    grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch],
+    grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
     flops: 2 * batch * m * n * k,
+  });
+  if (splits === 1) return;
+  program.add({
+    kernel: "sum_splits",
+    label: `${label}, sum of splits`,
+    bindings: { partials: product, c },
+    params: { length: m * n, splits, accumulate: Number(epilogue === "accumulate") },
+    grid: elementwiseGrid(m * n),
   });
 }
 
@@ -137,7 +188,7 @@ export function addGemm(
 function epilogueParts(
   epilogue: GemmEpilogue,
 ): { code: number; read?: Tensor; written?: Tensor; activation: number } {
-  if (epilogue === "store") return { code: 0, activation: 0 };
+  if (epilogue === "store") return { code: STORE, activation: 0 };
   if (epilogue === "accumulate") return { code: 1, activation: 0 };
   if ("add" in epilogue) return { code: 2, read: epilogue.add, activation: 0 };
   const activation = ACTIVATION[epilogue.activation];
