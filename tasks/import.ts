@@ -7,7 +7,12 @@ import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs } from "../lib/files/inputs.ts";
-import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/measurement/atlas_import.ts";
+import {
+  ATLAS_EXTENSIONS,
+  importAtlas,
+  inputFingerprint,
+  workFiles,
+} from "../lib/measurement/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/measurement/atlas_result.ts";
 import { STANDARD_INPUT } from "../lib/measurement/decompress.ts";
 import { rejectsPathBeside } from "../lib/measurement/rejects.ts";
@@ -44,7 +49,10 @@ export const importStage: Stage = defineStage({
     const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
     const start = { stage: "import", inputs, options: { source, rtt, maxRejectRatio }, overwrite };
     const rejectsPath = rejectsPathBeside(output);
-    const run = await makeOutputFile(output, { ...start, mayWrite: [rejectsPath] }, async () => {
+    const run = await makeOutputFile(output, {
+      ...start,
+      mayWrite: [rejectsPath, ...Object.values(workFiles(output))],
+    }, async () => {
       const totalBytes = inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       using progress = context.progress("importing", { total: totalBytes, unit: "B" });
       const { rejected, ...counts } = await importAtlas(paths, output, {

@@ -1,8 +1,9 @@
 /**
  * RIPE Atlas ping results read from JSON files and written as one Parquet file (design 02-formats, 2.2).
  *
- * Files are read one after another as streams; memory holds one row group, the set that finds duplicates and the
- * distinct addresses, whatever the size of the files.
+ * Files are read one after another as streams; memory holds one row group, the distinct addresses and as many keys of
+ * results as it has room for, whatever the size of the files. Rows go to a file of their own first: where memory did not
+ * suffice to find all duplicates on the way, they are copied without the rest of these.
  *
  * @module
  */
@@ -16,7 +17,6 @@ import {
   type RttChoice,
   type SourceChoice,
 } from "./atlas_result.ts";
-import { FAILED_RTT_MS, type MeasurementBatch } from "./batch.ts";
 import { openInput, STANDARD_INPUT } from "./decompress.ts";
 import { DuplicateSet } from "./duplicate_set.ts";
 import { JsonObjectScanner, type ObjectTaker } from "./json_stream.ts";
@@ -24,16 +24,15 @@ import { MeasurementParquetWriter } from "./parquet_writer.ts";
 import type { AtlasObject } from "./ping_fields.ts";
 import { PingReader } from "./ping_reader.ts";
 import { RejectLog } from "./rejects.ts";
+import { type RowCounts, RowSink } from "./row_sink.ts";
+import { moveUniqueRows } from "./unique_rows.ts";
 
 /** Which files of a directory are read. */
 export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
   .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
 
-/** Distinct addresses are counted exactly up to this many, about 150 MB. */
-export const MAX_COUNTED_ADDRESSES = 1_000_000;
-
-const BATCH_ROWS = 8192;
 const DUPLICATE_SHARE = 0.5; // of the memory limit; the rest is for the runtime, a row group and the addresses
+const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** How {@link importAtlas} reads. */
 export interface ImportOptions {
@@ -54,25 +53,18 @@ export interface ImportOptions {
 }
 
 /** What was read and written. */
-export interface ImportSummary {
-  /** Rows written. */
-  rows: number;
-  /** Rows without a reply. */
-  failed: number;
+export interface ImportSummary extends RowCounts {
   /** Results that were there before (same measurement, probe and time). */
   duplicates: number;
   /** Objects that are no ping results, by their type. */
   skippedByType: Record<string, number>;
   /** Ping results that could not be used, by reason. */
   rejected: Record<string, number>;
-  /** Distinct source addresses; {@link MAX_COUNTED_ADDRESSES} stands for that many or more. */
-  sources: number;
-  /** Distinct destination addresses, likewise. */
-  destinations: number;
-  /** Earliest time of a row, seconds since 1970; absent if there is no row. */
-  firstTimeS?: number;
-  /** Latest time of a row, likewise. */
-  lastTimeS?: number;
+}
+
+/** The files that an import needs beside its output; only a killed one leaves them. */
+export function workFiles(outputPath: string): { rows: string; keys: string } {
+  return { rows: `${outputPath}.rows`, keys: `${outputPath}.keys` };
 }
 
 /** The fingerprint of an input, standard input included (which is never the same twice). */
@@ -93,10 +85,12 @@ export async function importAtlas(
   outputPath: string,
   options: ImportOptions,
 ): Promise<ImportSummary> {
-  using writer = MeasurementParquetWriter.create(outputPath, {
-    optionalColumns: ["msmId", "prbId", "sizeBytes", "packetErrorCount"],
+  const { rows: rowsPath, keys: keysPath } = workFiles(outputPath);
+  using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
+  using duplicates = new DuplicateSet(keysPath, {
+    maxBytes: options.memoryLimitBytes * DUPLICATE_SHARE,
   });
-  const importer = new Importer(writer, options);
+  const importer = new Importer(new RowSink(writer), duplicates, options);
   const reader = new PingReader();
   const take: ObjectTaker = (bytes, start) => {
     const fields = reader.read(bytes, start);
@@ -116,32 +110,34 @@ export async function importAtlas(
     }
     scanner.end();
   }
-  return importer.finish();
+  const summary = importer.finish();
+  writer.close();
+  try {
+    const { numLeftOut, counts } = await moveUniqueRows(rowsPath, outputPath, {
+      repeated: duplicates.repeatedRows(summary.rows),
+      optionalColumns: OPTIONAL_COLUMNS,
+    });
+    return { ...summary, ...counts, duplicates: summary.duplicates + numLeftOut };
+  } catch (error) {
+    Deno.removeSync(rowsPath);
+    throw error;
+  }
 }
 
-/** Takes objects, hands rows to the writer and counts. */
+/** Takes objects, hands rows to the sink and counts the rest. */
 class Importer {
   readonly #rejects = new RejectLog();
-  readonly #duplicates: DuplicateSet;
   readonly #skipped = new Map<string, number>();
-  readonly #sources = new Set<string>();
-  readonly #destinations = new Set<string>();
-  #batch = emptyBatch();
   #path = "";
   /** Number of the next ping result in the file, from 0. */
   #index = 0;
   #numPings = 0;
-  #numFailed = 0;
   #numDuplicates = 0;
-  #firstTimeUs = Infinity;
-  #lastTimeUs = -Infinity;
 
-  constructor(readonly writer: MeasurementParquetWriter, readonly options: ImportOptions) {
-    this.#duplicates = new DuplicateSet({ maxBytes: options.memoryLimitBytes * DUPLICATE_SHARE });
-  }
+  constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
 
   get numRows(): number {
-    return this.writer.numRows + this.#batch.numRows;
+    return this.sink.numRows;
   }
 
   startFile(path: string): void {
@@ -165,25 +161,16 @@ class Importer {
     if (numResults === 0) this.#skip("notAResult");
   }
 
-  /** Writes what is left; see {@link ImportSummary}. */
+  /** What was taken; the rows are then with the writer. */
   finish(): ImportSummary {
     const { maxRejectRatio, rejectsPath } = this.options;
     this.#rejects.write(rejectsPath);
     this.#rejects.check(this.#numPings, maxRejectRatio);
-    this.#flush();
-    const { rows } = this.writer.close();
-    const toSeconds = (timeUs: number) => Math.floor(timeUs / 1e6);
     return {
-      rows,
-      failed: this.#numFailed,
+      ...this.sink.finish(),
       duplicates: this.#numDuplicates,
       skippedByType: Object.fromEntries([...this.#skipped].sort(([a], [b]) => (a < b ? -1 : 1))),
       rejected: this.#rejects.counts,
-      sources: this.#sources.size,
-      destinations: this.#destinations.size,
-      ...(rows > 0
-        ? { firstTimeS: toSeconds(this.#firstTimeUs), lastTimeS: toSeconds(this.#lastTimeUs) }
-        : {}),
     };
   }
 
@@ -200,40 +187,23 @@ class Importer {
       return;
     }
     const hasKey = !Number.isNaN(row.msmId) && !Number.isNaN(row.prbId);
-    if (hasKey && !this.#duplicates.add(row.msmId, row.prbId, row.eventTimeUs / 1e6)) {
+    if (hasKey && !this.duplicates.add(row, this.sink.numRows)) {
       this.#numDuplicates++;
       return;
     }
-    this.#count(row);
-    for (let i = 0; i < row.rttsMs.length; i++) this.#append(row, row.rttsMs[i], row.numLost[i]);
-  }
-
-  #count({ srcAddr, dstAddr, eventTimeUs }: PingRow): void {
-    if (this.#sources.size < MAX_COUNTED_ADDRESSES) this.#sources.add(srcAddr);
-    if (this.#destinations.size < MAX_COUNTED_ADDRESSES) this.#destinations.add(dstAddr);
-    this.#firstTimeUs = Math.min(this.#firstTimeUs, eventTimeUs);
-    this.#lastTimeUs = Math.max(this.#lastTimeUs, eventTimeUs);
-  }
-
-  #append(row: PingRow, rttMs: number, numLost: number): void {
-    const batch = this.#batch;
-    const at = batch.numRows++;
-    batch.eventTimeUs[at] = row.eventTimeUs;
-    batch.srcAddr.push(row.srcAddr);
-    batch.dstAddr.push(row.dstAddr);
-    batch.ipVersion[at] = row.ipVersion;
-    batch.rttMs[at] = rttMs;
-    batch.msmId[at] = row.msmId;
-    batch.prbId[at] = row.prbId;
-    batch.sizeBytes[at] = row.sizeBytes;
-    batch.packetErrorCount[at] = numLost;
-    if (rttMs === FAILED_RTT_MS) this.#numFailed++;
-    if (batch.numRows === BATCH_ROWS) this.#flush();
-  }
-
-  #flush(): void {
-    this.writer.append(this.#batch);
-    this.#batch = emptyBatch();
+    for (let i = 0; i < row.rttsMs.length; i++) {
+      this.sink.add({
+        eventTimeUs: row.eventTimeUs,
+        srcAddr: row.srcAddr,
+        dstAddr: row.dstAddr,
+        ipVersion: row.ipVersion,
+        rttMs: row.rttsMs[i],
+        msmId: row.msmId,
+        prbId: row.prbId,
+        sizeBytes: row.sizeBytes,
+        packetErrorCount: row.numLost[i],
+      });
+    }
   }
 }
 
@@ -248,19 +218,4 @@ function* findResults(object: AtlasObject): Generator<{ result: AtlasObject; typ
     if (type === undefined) pending.push(...Object.values(value).reverse());
     else yield { result, type };
   }
-}
-
-function emptyBatch(): Required<MeasurementBatch> {
-  return {
-    numRows: 0,
-    eventTimeUs: new Float64Array(BATCH_ROWS),
-    srcAddr: [],
-    dstAddr: [],
-    ipVersion: new Uint8Array(BATCH_ROWS),
-    rttMs: new Float64Array(BATCH_ROWS),
-    msmId: new Float64Array(BATCH_ROWS),
-    prbId: new Float64Array(BATCH_ROWS),
-    sizeBytes: new Float64Array(BATCH_ROWS),
-    packetErrorCount: new Float64Array(BATCH_ROWS),
-  };
 }

@@ -1,128 +1,209 @@
 /**
- * An exact set of (measurement, probe, time), in bounded memory.
+ * Finds results that were there before (same measurement, probe and time), exactly and in bounded memory.
  *
- * A key takes 12 bytes in open-addressed tables of 32-bit integers. Keys spread over {@link NUM_TABLES} tables,
- * each grown by itself, so that growing never needs the whole twice. There are no false hits: keys are compared,
- * not hashes. When the bound is reached the set says so instead of forgetting.
+ * Keys are kept in hash tables. When these are full they are written to a temporary file and emptied, so a result that
+ * was there before such a spill is found only at the end: the file's keys are then compared partition by partition,
+ * spill by spill, which tells the rows that are to be left out. Whatever the memory, the first result of a key stays.
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { ensure, explainFileError } from "../errors.ts";
+import { AtomicFile } from "../files/atomic.ts";
+import {
+  BYTES_PER_KEY,
+  hashSlot,
+  ResultKeyTable,
+  ROW_WORD,
+  SLOT_WORDS,
+  writeSlot,
+} from "./result_key_table.ts";
 
-/** Memory of one key at the highest load, in bytes. */
-export const BYTES_PER_KEY = 16;
+/** Keys of a spill are divided by their hash, so that those of one partition can be compared in memory. */
+const NUM_PARTITIONS = 256;
+const MAX_ROWS_PER_SPILL = 2 ** 32;
+const MARKS_SHARE = 0.25; // of the memory, for a bit per row while keys are compared
 
-const NUM_TABLES = 256;
-const FIRST_CAPACITY = 64;
-const GROWTH = 1.5;
-const MAX_LOAD = 0.8;
-const BYTES_PER_ODD_KEY = 120; // ASSUMPTION: a 40-character string and its slot in a Set
+/** What tells a result from others. */
+export interface ResultKey {
+  /** A non-negative safe integer, as is {@link prbId}. */
+  msmId: number;
+  prbId: number;
+  /** Microseconds since 1970; in 1990..2100. */
+  eventTimeUs: number;
+}
 
-/** A set of (msmId, prbId, timeS). */
+/** Keys that were written to the file at one time. */
+interface Spill {
+  /** The rows of its keys count from this one. */
+  firstRow: number;
+  /** Keys of each partition; they stand in this order. */
+  numKeys: Uint32Array;
+  offsetBytes: number;
+}
+
+/** The set of the keys of all results. */
 export class DuplicateSet {
   readonly #maxBytes: number;
-  readonly #tables = Array.from({ length: NUM_TABLES }, () => new Table(FIRST_CAPACITY));
-  /** Keys with a part that is no unsigned 32-bit integer; real ids and times all are. */
-  readonly #odd = new Set<string>();
-  #numBytes = NUM_TABLES * FIRST_CAPACITY * Table.SLOT_BYTES;
+  readonly #filePath: string;
+  readonly #slot = new Uint32Array(SLOT_WORDS);
+  readonly #spills: Spill[] = [];
+  #tables = makeTables();
+  #numBytes = sizeOf(this.#tables);
+  #firstRow = 0;
+  #file: AtomicFile | undefined;
 
-  /** @param options `maxBytes`: how much memory the set may take. */
-  constructor(options: { maxBytes: number }) {
+  /**
+   * @param filePath Keys are written to a temporary file of this name where memory does not suffice.
+   * @param options `maxBytes`: how much memory the set may take.
+   */
+  constructor(filePath: string, options: { maxBytes: number }) {
+    this.#filePath = filePath;
     this.#maxBytes = options.maxBytes;
   }
 
+  /** How often keys were written to the file; where it is 0, {@link add} has found all there is to find. */
+  get numSpills(): number {
+    return this.#spills.length;
+  }
+
   /**
-   * Adds a key.
+   * Adds the key of a result.
    *
-   * @param timeS Seconds since 1970.
-   * @returns Whether it was new.
-   * @throws {UserError} If the memory for the set is full.
+   * @param row The row that it makes if it is new, its first one if it makes several; never less than before.
+   * @returns Whether it is new since the last spill.
+   * @throws {UserError} If the disk is full.
    */
-  add(msmId: number, prbId: number, timeS: number): boolean {
-    if (msmId >>> 0 !== msmId || prbId >>> 0 !== prbId || timeS >>> 0 !== timeS || timeS === 0) {
-      return this.#addOdd(`${msmId} ${prbId} ${timeS}`);
+  add(key: ResultKey, row: number): boolean {
+    if (this.#numBytes > this.#maxBytes || row - this.#firstRow >= MAX_ROWS_PER_SPILL) this.#spill(row);
+    const slot = this.#slot;
+    writeSlot(slot, key, row - this.#firstRow);
+    const hash = hashSlot(slot, 0);
+    const table = this.#tables[hash % NUM_PARTITIONS];
+    const bytesBefore = table.numBytes;
+    const isNew = table.add(slot, 0, hash);
+    this.#numBytes += table.numBytes - bytesBefore;
+    return isNew;
+  }
+
+  /**
+   * The rows that {@link add} took for new although their key had been there before the last spill.
+   *
+   * @param numRows Number of all rows.
+   * @returns Rows and which of them are repeated, in stretches that memory has room for, those without left out.
+   */
+  *repeatedRows(numRows: number): Generator<MarkedRows> {
+    if (this.#spills.length === 0) return;
+    this.#spill(numRows);
+    const stretch = Math.floor(8 * MARKS_SHARE * this.#maxBytes);
+    for (let from = 0; from < numRows; from += stretch) {
+      const marked = new MarkedRows(from, Math.min(numRows, from + stretch));
+      this.#mark(marked);
+      if (marked.count > 0) yield marked;
     }
-    const hash = hashKey(msmId, prbId, timeS);
-    const index = hash % NUM_TABLES;
-    let table = this.#tables[index];
-    if (table.size >= table.capacity * MAX_LOAD) {
-      const capacity = Math.ceil(table.capacity * GROWTH);
-      this.#reserve((capacity - table.capacity) * Table.SLOT_BYTES);
-      table = this.#tables[index] = table.grown(capacity);
-    }
-    return table.add(msmId, prbId, timeS, hash);
   }
 
-  #addOdd(key: string): boolean {
-    if (this.#odd.has(key)) return false;
-    this.#reserve(BYTES_PER_ODD_KEY);
-    this.#odd.add(key);
-    return true;
+  /** Deletes the temporary file. */
+  [Symbol.dispose](): void {
+    this.#file?.abort();
   }
 
-  #reserve(numBytes: number): void {
-    this.#numBytes += numBytes;
-    if (this.#numBytes <= this.#maxBytes) return;
-    throw new UserError(
-      `Cannot import so many results at once: looking for duplicates takes ${BYTES_PER_KEY} bytes a result and ` +
-        `its share of the memory is full; raise --memory-limit-gb or import the files in several runs`,
-    );
-  }
-}
-
-class Table {
-  static readonly SLOT_BYTES = 12;
-  readonly #slots: Uint32Array; // msmId, prbId, timeS per slot; timeS 0 is an empty slot
-  size = 0;
-
-  constructor(readonly capacity: number) {
-    this.#slots = new Uint32Array(3 * capacity);
+  /** @param nextRow The rows of later keys count from here. */
+  #spill(nextRow: number): void {
+    this.#file ??= AtomicFile.create(this.#filePath);
+    const spill: Spill = {
+      firstRow: this.#firstRow,
+      numKeys: Uint32Array.from(this.#tables, ({ size }) => size),
+      offsetBytes: this.#file.offsetBytes,
+    };
+    for (const table of this.#tables) this.#file.writeSync(new Uint8Array(table.filledSlots().buffer));
+    this.#spills.push(spill);
+    this.#tables = makeTables();
+    this.#numBytes = sizeOf(this.#tables);
+    this.#firstRow = nextRow;
   }
 
-  add(msmId: number, prbId: number, timeS: number, hash: number): boolean {
-    const slots = this.#slots;
-    for (
-      let slot = Math.floor(hash / 2 ** 32 * this.capacity);;
-      slot = slot + 1 === this.capacity ? 0 : slot + 1
-    ) {
-      const at = 3 * slot;
-      if (slots[at + 2] === 0) {
-        slots[at] = msmId;
-        slots[at + 1] = prbId;
-        slots[at + 2] = timeS;
-        this.size++;
-        return true;
+  #mark(marked: MarkedRows): void {
+    ensure(this.#file, "keys were spilled");
+    const { temporaryPath } = this.#file;
+    try {
+      using file = Deno.openSync(temporaryPath);
+      for (let partition = 0; partition < NUM_PARTITIONS; partition++) {
+        const numKeys = this.#spills.reduce((sum, spill) => sum + spill.numKeys[partition], 0);
+        const numPasses = Math.ceil(numKeys * BYTES_PER_KEY / ((1 - MARKS_SHARE) * this.#maxBytes));
+        for (let pass = 0; pass < numPasses; pass++) {
+          this.#markPartition(file, partition, { marked, pass, numPasses });
+        }
       }
-      if (slots[at + 2] === timeS && slots[at + 1] === prbId && slots[at] === msmId) return false;
+    } catch (error) {
+      throw explainFileError(error, `read ${temporaryPath}`);
     }
   }
 
-  grown(capacity: number): Table {
-    const table = new Table(capacity);
-    for (let at = 0; at < this.#slots.length; at += 3) {
-      const [msmId, prbId, timeS] = this.#slots.subarray(at, at + 3);
-      if (timeS !== 0) table.add(msmId, prbId, timeS, hashKey(msmId, prbId, timeS));
+  /** Compares those keys of a partition that belong to a pass, in the order of the spills. */
+  #markPartition(
+    file: Deno.FsFile,
+    partition: number,
+    { marked, pass, numPasses }: { marked: MarkedRows; pass: number; numPasses: number },
+  ): void {
+    const table = new ResultKeyTable();
+    for (const { firstRow, numKeys, offsetBytes } of this.#spills) {
+      if (numKeys[partition] === 0) continue;
+      const numBefore = numKeys.subarray(0, partition).reduce((sum, count) => sum + count, 0);
+      const slots = new Uint32Array(SLOT_WORDS * numKeys[partition]);
+      readAt(file, new Uint8Array(slots.buffer), offsetBytes + 4 * SLOT_WORDS * numBefore);
+      for (let at = 0; at < slots.length; at += SLOT_WORDS) {
+        const hash = hashSlot(slots, at);
+        if (Math.floor(hash / NUM_PARTITIONS) % numPasses !== pass) continue;
+        if (!table.add(slots, at, hash)) marked.mark(firstRow + slots[at + ROW_WORD]);
+      }
     }
-    return table;
   }
 }
 
-/** MurmurHash3's mixing of three 32-bit words (Appleby, 2011). */
-function hashKey(a: number, b: number, c: number): number {
-  let hash = 0;
-  hash = mixWord(hash, a);
-  hash = mixWord(hash, b);
-  hash = mixWord(hash, c);
-  hash ^= hash >>> 16;
-  hash = Math.imul(hash, 0x85ebca6b);
-  hash ^= hash >>> 13;
-  hash = Math.imul(hash, 0xc2b2ae35);
-  return (hash ^ hash >>> 16) >>> 0;
+/** Some of the rows from {@link from} to {@link end} - 1, a bit per row. */
+export class MarkedRows {
+  readonly #bits: Uint8Array;
+  #count = 0;
+
+  /** Marks none. */
+  constructor(readonly from: number, readonly end: number) {
+    this.#bits = new Uint8Array(Math.ceil((end - from) / 8));
+  }
+
+  /** How many are marked. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Marks a row; those of other stretches are left alone. */
+  mark(row: number): void {
+    if (row < this.from || row >= this.end) return;
+    const index = row - this.from;
+    this.#bits[Math.floor(index / 8)] |= 1 << index % 8;
+    this.#count++;
+  }
+
+  /** Whether the row is marked. */
+  has(row: number): boolean {
+    if (row < this.from || row >= this.end) return false;
+    const index = row - this.from;
+    return (this.#bits[Math.floor(index / 8)] >> index % 8 & 1) === 1;
+  }
 }
 
-function mixWord(hash: number, word: number): number {
-  let mixed = Math.imul(word, 0xcc9e2d51);
-  mixed = Math.imul(mixed << 15 | mixed >>> 17, 0x1b873593);
-  mixed ^= hash;
-  return Math.imul(mixed << 13 | mixed >>> 19, 5) + 0xe6546b64 | 0;
+function sizeOf(tables: readonly ResultKeyTable[]): number {
+  return tables.reduce((sum, { numBytes }) => sum + numBytes, 0);
+}
+
+function makeTables(): ResultKeyTable[] {
+  return Array.from({ length: NUM_PARTITIONS }, () => new ResultKeyTable());
+}
+
+function readAt(file: Deno.FsFile, bytes: Uint8Array, offsetBytes: number): void {
+  file.seekSync(offsetBytes, Deno.SeekMode.Start);
+  for (let done = 0; done < bytes.length;) {
+    const numBytes = file.readSync(bytes.subarray(done));
+    ensure(numBytes, "the temporary file of keys is shorter than what was written");
+    done += numBytes;
+  }
 }

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { explainFileError, UserError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 
 /** How many rows of each reason are listed in `rejects.jsonl`. */
@@ -111,14 +111,17 @@ export class RejectLog {
   }
 
   /**
-   * Writes the listed rows as JSON lines, atomically; writes nothing when no row was rejected.
+   * Writes the listed rows as JSON lines, atomically; deletes the list of an earlier run when no row was rejected.
    *
    * @param path Where to, such as `DIR/rejects.jsonl`.
    * @returns Whether the file was written.
-   * @throws {UserError} If the file cannot be written.
+   * @throws {UserError} If the file cannot be written or deleted.
    */
   write(path: string): boolean {
-    if (this.total === 0) return false;
+    if (this.total === 0) {
+      removeFile(path);
+      return false;
+    }
     const rows = [...this.#rows].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, listed]) => listed);
     writeFileAtomic(path, rows.map((row) => JSON.stringify(row) + "\n").join(""));
     return true;
@@ -128,6 +131,14 @@ export class RejectLog {
     const listed = this.#rows.get(row.reason);
     if (!listed) this.#rows.set(row.reason, [row]);
     else if (listed.length < MAX_LISTED_PER_REASON) listed.push(row);
+  }
+}
+
+function removeFile(path: string): void {
+  try {
+    Deno.removeSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, `delete ${path}`);
   }
 }
 

@@ -125,6 +125,32 @@ Deno.test("importAtlas() counts duplicates, other results and rejects, and lists
     ]);
   }));
 
+for (const rtt of ["mean", "each"] as const) {
+  Deno.test(`importAtlas() writes the same whatever memory it has to find duplicates, with rtt ${rtt}`, () =>
+    withFolder(async (folder) => {
+      // Each third result is there again later, from another address and with another RTT.
+      const lines = Array.from({ length: 300 }, (_, i) => {
+        const isAgain = i % 3 === 2;
+        const key = { msm_id: 2 ** 32 + i % 2, prb_id: isAgain ? i - 2 : i, timestamp: 1_600_000_000.5 };
+        const result = [{ rtt: i + 1 }, { rtt: i + 2 }];
+        return JSON.stringify(ping({ ...key, from: `193.0.${i >> 8}.${i & 255}`, rcvd: 2, sent: 2, result }));
+      });
+      lines.push(...lines.slice(0, 2), lines[0], JSON.stringify(ping({ msm_id: undefined })));
+      Deno.writeTextFileSync(`${folder}/in.jsonl`, lines.join("\n"));
+      const made: [ImportSummary, Uint8Array][] = [];
+      for (const memoryLimitBytes of [1e9, 400_000]) {
+        const summary = await importInto(folder, [`${folder}/in.jsonl`], { rtt, memoryLimitBytes });
+        made.push([summary, Deno.readFileSync(`${folder}/out.parquet`)]);
+      }
+      assertEquals([made[0][0].duplicates, made[0][0].sources], [103, 201]);
+      for (const [summary, bytes] of made) {
+        assertEquals(summary, made[0][0]);
+        assertEquals(bytes, made[0][1]);
+      }
+      assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), ["in.jsonl", "out.parquet"]);
+    }));
+}
+
 Deno.test("importAtlas() fails above the reject ratio and leaves no output", () =>
   withFolder(async (folder) => {
     const path = `${folder}/in.json`;
