@@ -217,7 +217,8 @@ function textStatistics(bytes: Uint8Array, ends: Int32Array, numNulls: number): 
     if (compareBytes(text, min) < 0) min = text;
     else if (compareBytes(text, max) > 0) max = text;
   }
-  return { min_value: min, max_value: max, null_count: BigInt(numNulls) };
+  // Copies: the footer's entries live as long as the file is open, and would hold the whole dictionary.
+  return { min_value: min.slice(), max_value: max.slice(), null_count: BigInt(numNulls) };
 }
 
 function compareBytes(a: Uint8Array, b: Uint8Array): number {

@@ -2,7 +2,11 @@ import { assert, assertEquals } from "@std/assert";
 import { asyncBufferFromFile, parquetMetadata, parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
-import { MeasurementParquetWriter, ROW_GROUP_ROWS } from "../../lib/measurement/parquet_writer.ts";
+import {
+  encodeRowGroup,
+  MeasurementParquetWriter,
+  ROW_GROUP_ROWS,
+} from "../../lib/measurement/parquet_writer.ts";
 import { makeBatch, withFolder, writeParquet } from "./batches.ts";
 
 type Row = Record<string, unknown>;
@@ -119,3 +123,21 @@ Deno.test("MeasurementParquetWriter says the range of each column in the footer"
     assertEquals(Number(row_groups[0].total_compressed_size), offset - 4);
     assert(Deno.statSync(path).size > offset);
   }));
+
+Deno.test("encodeRowGroup() keeps of a dictionary the least and the largest text only for the footer", () => {
+  const numRows = 1000;
+  const texts = Array.from({ length: numRows }, (_, row) => `10.0.${row >> 8}.${row & 255}`);
+  const addresses = { values: texts, indexes: Int32Array.from(texts, (_, row) => row) };
+  const { chunks } = encodeRowGroup({
+    numRows,
+    eventTimeUs: new Float64Array(numRows),
+    rttMs: new Float64Array(numRows),
+    srcAddr: addresses,
+    dstAddr: addresses,
+    ipVersion: { values: [4], indexes: new Int32Array(numRows) },
+  }, []);
+  const [least] = chunks.flatMap(({ meta_data }) => meta_data?.statistics?.min_value ?? [])
+    .filter((value) => value instanceof Uint8Array);
+  assertEquals(new TextDecoder().decode(least), "10.0.0.0");
+  assertEquals(least.buffer.byteLength, "10.0.0.0".length);
+});
