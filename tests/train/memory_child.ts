@@ -1,0 +1,50 @@
+/**
+ * Trains a tiny model and prints the process's resident memory after collections of garbage; run by
+ * memory_test.ts, and by hand for longer runs:
+ *
+ *     deno run --allow-read --allow-write --v8-flags=--expose-gc tests/train/memory_child.ts DATA RUN 2000
+ *
+ * @module
+ */
+import { loadConfig } from "../../lib/train/config.ts";
+import { train } from "../../lib/train/trainer.ts";
+
+/** Resident memory once so many steps are done. */
+export interface MemoryAtStep {
+  step: number;
+  rssBytes: number;
+}
+
+const SETTINGS = [
+  "model.numLayers=1",
+  "model.width=32",
+  "model.numHeads=1",
+  "model.headDim=32",
+  "model.mlpWidth=32",
+  "model.sequenceLength=64",
+  "train.batchSize=1",
+  "train.microBatchSize=1",
+  "train.evalEverySteps=100",
+  "train.evalSequences=1",
+  "train.checkpointEverySteps=100",
+];
+
+/** V8 offers it with `--expose-gc`. */
+declare const gc: () => void;
+
+if (import.meta.main) {
+  const [dataDir, runDir, steps] = Deno.args;
+  const memory: MemoryAtStep[] = [];
+  await train({
+    config: loadConfig("demo", [...SETTINGS, `train.steps=${steps}`]),
+    seed: 0,
+    dataDir,
+    runDir,
+    onProgress({ step }) {
+      if (step % 100 !== 0 || step === memory.at(-1)?.step) return;
+      gc();
+      memory.push({ step, rssBytes: Deno.memoryUsage().rss });
+    },
+  });
+  console.log(JSON.stringify(memory));
+}
