@@ -26,6 +26,9 @@ export const inspectStage = defineStage({
       min: 64,
       max: 0xffff,
     }),
+    vocab: flag.choice(["v1", "v2"], "vocabulary of the token samples of measurements; probe rows have v2", {
+      default: "v2",
+    }),
     plot: flag.optionalText("draw histograms of measurements or probe rows to this file", {
       placeholder: "F.svg",
     }),
@@ -41,6 +44,7 @@ export const inspectStage = defineStage({
     using progress = context.progress("inspecting", { unit: "rows" });
     const reports = await inspect(paths, {
       ...options,
+      vocabulary: options.vocab,
       signal: context.signal,
       onProgress: (done, path) => progress.update(done, path),
     });

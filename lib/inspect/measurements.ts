@@ -13,6 +13,8 @@ import { DistinctCount } from "./distinct_count.ts";
 import { DuplicateCount } from "./duplicate_count.ts";
 import { distributionAsJson, formatDistribution, formatShare, formatTime } from "./format.ts";
 import { logHistogram } from "./histogram_plot.ts";
+import { describeMeasurement, sideBySide } from "./measurement_text.ts";
+import { sampleTokens, type TokenSample } from "./measurement_tokens.ts";
 import type { InspectOptions, Report } from "./report.ts";
 import { splitOf } from "./split_of.ts";
 import { TimeHistogram } from "./time_histogram.ts";
@@ -25,7 +27,7 @@ import { ValueHistogram } from "./value_histogram.ts";
  */
 export async function inspectMeasurements(target: Target, options: InspectOptions): Promise<Report> {
   const rejects = new RejectLog();
-  const tally = new MeasurementTally(options.samples);
+  const tally = new MeasurementTally(options);
   const numRows = await countRows(target.files);
   for await (const batch of readMeasurements(target.files, { rejects })) {
     options.signal?.throwIfAborted();
@@ -39,6 +41,7 @@ export async function inspectMeasurements(target: Target, options: InspectOption
 class MeasurementTally {
   numRowsRead = 0;
   readonly #numSamples: number;
+  readonly #vocabulary: "v1" | "v2" | undefined;
   readonly #sources = new DistinctCount();
   readonly #destinations = new DistinctCount();
   readonly #times = new TimeHistogram();
@@ -47,6 +50,7 @@ class MeasurementTally {
   readonly #rowsBySplit: Record<string, number> = {};
   readonly #columns = new Set<string>();
   readonly #samples: string[] = [];
+  readonly #tokenSamples: TokenSample[] = [];
   #numRows = 0;
   #numFailed = 0;
   #numIpv6 = 0;
@@ -54,8 +58,9 @@ class MeasurementTally {
   #firstUs = Infinity;
   #lastUs = -Infinity;
 
-  constructor(numSamples: number) {
-    this.#numSamples = numSamples;
+  constructor({ samples, vocabulary }: InspectOptions) {
+    this.#numSamples = samples;
+    this.#vocabulary = vocabulary;
   }
 
   add(batch: SourcedBatch): void {
@@ -79,8 +84,26 @@ class MeasurementTally {
       );
       this.#sources.add(batch.srcAddr[row]);
       this.#destinations.add(batch.dstAddr[row]);
-      if (this.#samples.length < this.#numSamples) this.#samples.push(describeRow(batch, row));
+      if (this.#samples.length < this.#numSamples) this.#addSample(batch, row);
     }
+  }
+
+  #addSample(batch: SourcedBatch, row: number): void {
+    this.#samples.push(describeRow(batch, row));
+    const sample = this.#vocabulary && sampleTokens(batch, row, this.#vocabulary);
+    if (sample) this.#tokenSamples.push(sample);
+  }
+
+  /** Samples as tokens of the vocabulary that was asked for. */
+  #tokenSection(): Report["sections"][number] {
+    const decoded = this.#tokenSamples.map((sample) => sample.decoded);
+    const isLacking = this.#vocabulary === "v1" && this.#samples.length > 0 && decoded.length === 0;
+    return {
+      heading: `the same in vocabulary ${this.#vocabulary}, decoded and as tokens`,
+      lines: isLacking
+        ? ["none of these rows has tokens of v1, which needs msm_id, size and packet_error_count"]
+        : sideBySide(decoded, this.#tokenSamples.map(({ tokens }) => tokens)),
+    };
   }
 
   #describeDuplicates(): string {
@@ -120,7 +143,7 @@ class MeasurementTally {
       kind: "measurements",
       path,
       facts,
-      sections: [{ heading: "first rows", lines: this.#samples }],
+      sections: [{ heading: "first rows", lines: this.#samples }, this.#tokenSection()],
       histograms: [
         logHistogram("RTT, ms", "measurements", this.#rttMs),
         { label: "time, UTC", countLabel: "measurements", scale: "time", bins: this.#times.bins() },
@@ -144,6 +167,11 @@ class MeasurementTally {
         rttMs: distributionAsJson(this.#rttMs),
         columns: [...this.#columns],
         samples: this.#samples,
+        ...(this.#vocabulary && {
+          vocabulary: this.#vocabulary,
+          tokenSamples: this.#tokenSamples.map(({ tokens }) => tokens),
+          decodedSamples: this.#tokenSamples.map(({ decoded }) => decoded),
+        }),
       },
     };
   }
@@ -156,11 +184,4 @@ function describeRow(batch: SourcedBatch, row: number): string {
     batch.dstAddr[row],
     batch.rttMs[row],
   );
-}
-
-/** A measurement as a line of text. */
-export function describeMeasurement(timeUs: number | null, src: string, dst: string, rttMs: number): string {
-  const result = rttMs < 0 ? "no reply" : `${Number(rttMs.toPrecision(6))} ms`;
-  const time = timeUs === null ? "no time" : formatTime(timeUs);
-  return `${time}  ${src} -> ${dst}  ${result}`;
 }

@@ -16,7 +16,7 @@ import {
   TokenError,
   tokenName,
 } from "../tokens/vocab_v2.ts";
-import { describeMeasurement } from "./measurements.ts";
+import { describeMeasurement } from "./measurement_text.ts";
 import type { InspectOptions } from "./report.ts";
 
 /** How many sequences are packed at most; enough to know the padding within a tenth of a percent. */

@@ -9,7 +9,7 @@ import type { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
-import { describeMeasurement } from "./measurements.ts";
+import { describeMeasurement, sideBySide } from "./measurement_text.ts";
 import { type PackingTrial, tryPacking } from "./packing_trial.ts";
 import { distributionAsJson, formatDistribution, formatShare, formatTime } from "./format.ts";
 import { logHistogram } from "./histogram_plot.ts";
@@ -198,7 +198,7 @@ class ProbeRowTally {
         { heading: "first row", lines: this.#samples },
         {
           heading: "first measurements of a sequence, and their tokens",
-          lines: isPacked ? sideBySide(packing) : [],
+          lines: isPacked ? sideBySide(packing.decodedSamples, packing.tokenSamples) : [],
         },
       ],
       histograms: [
@@ -238,11 +238,6 @@ class ProbeRowTally {
       },
     };
   }
-}
-
-function sideBySide({ tokenSamples, decodedSamples }: PackingTrial): string[] {
-  const width = Math.max(0, ...decodedSamples.map(({ length }) => length));
-  return tokenSamples.map((tokens, i) => `${(decodedSamples[i] ?? "").padEnd(width)}  ${tokens}`);
 }
 
 /** Counts measurements that equal an earlier one of the same time in their row. */

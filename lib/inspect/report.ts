@@ -11,6 +11,8 @@ export interface InspectOptions {
   samples: number;
   /** T: the length of sequences for which packing is tried, tokens. */
   sequenceLength: number;
+  /** Vocabulary of the token samples of measurements; none by default. Probe rows are shown in v2. */
+  vocabulary?: "v1" | "v2";
   /** Seed of the packing. */
   seed: number;
   /** What a damaged ArrayRecord chunk means: an error, or records to leave out and count. */

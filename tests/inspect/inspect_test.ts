@@ -99,6 +99,50 @@ Deno.test("inspect() counts measurements, failures and ranges of Parquet files",
   });
 });
 
+Deno.test("inspect() shows measurements in the vocabulary that is asked for, decoded beside the tokens", async () => {
+  await inFolder(async (folder) => {
+    const path = join(folder, "a.parquet");
+    const batch = {
+      numRows: 2,
+      eventTimeUs: Float64Array.of(START_US, START_US + 2e6),
+      srcAddr: ["1.1.1.1", "2001:db8::1"],
+      dstAddr: ["8.8.8.8", "2001:db8::2"],
+      ipVersion: Uint8Array.of(4, 6),
+      rttMs: Float64Array.of(10, -1),
+    };
+    const write = (change: Partial<Parameters<MeasurementParquetWriter["append"]>[0]> = {}) => {
+      const writer = MeasurementParquetWriter.create(path);
+      writer.append({ ...batch, ...change });
+      writer.close();
+    };
+    const words = (line: string) => line.split(" ");
+    write();
+    const v2 = (await look(path, { vocabulary: "v2" })).json as Record<string, string[]>;
+    assertEquals(v2.tokenSamples.map((line) => words(line).length), [23, 45]);
+    assertEquals(v2.decodedSamples, [
+      "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10.004 ms",
+      "2025-06-15T15:06:42Z  2001:db8::1 -> 2001:db8::2  no reply",
+    ]);
+    const lacking = await look(path, { vocabulary: "v1" });
+    assertEquals(lacking.json.tokenSamples, []);
+    assertStringIncludes(lacking.text, "which needs msm_id");
+
+    write({
+      msmId: Float64Array.of(7, 8),
+      sizeBytes: Float64Array.of(64, 65_536),
+      packetErrorCount: Float64Array.of(1, 3),
+    });
+    const { json, text } = await look(path, { vocabulary: "v1" });
+    const { tokenSamples, decodedSamples } = json as Record<string, string[]>;
+    // The second row's size has no tokens.
+    assertEquals(tokenSamples.map((line) => words(line).length), [45]);
+    assertEquals(decodedSamples, [
+      "2025-06-15T15:06:40Z  1.1.1.1 -> 8.8.8.8  10 ms  msm_id 7, size 64, lost 1",
+    ]);
+    assertStringIncludes(text, `${decodedSamples[0]}  ${tokenSamples[0]}`);
+  });
+});
+
 Deno.test("inspect() finds order violations, duplicates and small rows of probe rows", async () => {
   await inFolder(async (folder) => {
     const good = probeRow("1.1.1.1", [0, 60, 120, 600], [10, -1, 30, 20]);
