@@ -80,6 +80,24 @@ Deno.test("train --resume-from goes back to a checkpoint of the same run, also w
   assertStringIncludes(repeated.stdout, "the run is complete");
 });
 
+Deno.test("train passes over a damaged checkpoint, says so in one line and ends as if it had not been", async () => {
+  const run = folder.at("damaged");
+  const more = [...LENGTH, "--resume-from", checkpointOf(reference, 14)];
+  assertEquals((await runs.train(run, KEEP_ALL, ...more)).code, 0);
+  const path = join(checkpointOf(run, 30), "optimizer.safetensors");
+  const bytes = Deno.readFileSync(path);
+  bytes[bytes.length >> 1] ^= 1;
+  Deno.writeFileSync(path, bytes);
+  const { code, stderr } = await runs.train(run, KEEP_ALL, ...more);
+  assertEquals(code, 0, stderr);
+  assertMatch(
+    stderr,
+    /^[^\n]*step-00000030\/optimizer.safetensors[^\n]*checksum[^\n]*using [^\n]*step-00000028 instead$/m,
+  );
+  assertEquals(metricsOf(run), afterStep(metricsOf(reference), 14));
+  assertEquals(tensorHashes(run, 30), tensorHashes(reference, 30));
+});
+
 Deno.test("train --init-from starts a new run with the weights, and with nothing else", async () => {
   const run = folder.at("init");
   const more = [...LENGTH, "--init-from", reference];
