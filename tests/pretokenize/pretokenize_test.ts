@@ -239,6 +239,31 @@ Deno.test("pretokenize() writes the contexts of vocabulary v2 that the loader dr
   assert(other.tokens !== summary.tokens, "another epoch has the same contexts");
 });
 
+Deno.test("pretokenize() fails at a damaged chunk of probe rows, or leaves its rows out", async () => {
+  using folder = new TemporaryFolder();
+  const rows = syntheticRows(1, 6, 40);
+  const path = folder.at("rows/train/a.arrayrecord");
+  await writeRows(path, rows);
+  const whole = await pretokenize(v2([folder.at("rows")], folder.at("whole")));
+  const bytes = Deno.readFileSync(path);
+  // The first data chunk begins after the signature's 64 bytes; byte 200 is in its data.
+  bytes[200] ^= 1;
+  Deno.writeFileSync(path, bytes);
+  const run = (onCorrupt: "error" | "skip") =>
+    pretokenize(v2([folder.at("rows")], folder.at(onCorrupt), { onCorrupt }));
+  await assertRejects(() => run("error"), FormatError, "--on-corrupt skip");
+  const { splits } = await run("skip");
+  const lost = numContextsOfRow(rows[0].rttMs.length, DEFAULT_SAMPLING);
+  assertEquals(splits.train.sequences, whole.splits.train.sequences - lost);
+  // The other rows have the contexts that they had.
+  const sequences = async (name: string) =>
+    await readSequences(
+      [...Deno.readDirSync(folder.at(name + "/train"))]
+        .map((entry) => folder.at(name + "/train/" + entry.name)).sort(),
+    );
+  assertEquals(await sequences("skip"), (await sequences("whole")).slice(lost));
+});
+
 Deno.test("pretokenize() goes on where it was stopped, and ends with the same files", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 3000, numBad: 7 }));
