@@ -76,14 +76,7 @@ export {
   type SourcedBatch,
 } from "./lib/measurement/parquet_reader.ts";
 export type { TextPool } from "./lib/measurement/text_pool.ts";
-export {
-  type EncodedRowGroup,
-  encodeRowGroup,
-  type MeasurementColumns,
-  MeasurementParquetWriter,
-  type OptionalColumn,
-} from "./lib/measurement/parquet_writer.ts";
-export type { IndexedValues } from "./lib/measurement/parquet_chunk_writer.ts";
+export { MeasurementParquetWriter, type OptionalColumn } from "./lib/measurement/parquet_writer.ts";
 export {
   type RejectedRow,
   RejectLog,

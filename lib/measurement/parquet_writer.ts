@@ -151,6 +151,7 @@ export class MeasurementParquetWriter {
   /**
    * Appends a row group after all rows so far, as its own; it has the file's optional columns.
    *
+   * @internal
    * @throws {UserError} If the disk is full.
    */
   appendRowGroup(group: EncodedRowGroup): void {
