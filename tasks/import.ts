@@ -28,7 +28,9 @@ export const importStage: Stage = defineStage({
       placeholder: "P",
       required: true,
     }),
-    output: flag.requiredText("the Parquet file to write", { placeholder: "F.parquet" }),
+    output: flag.requiredText("the Parquet file to write; an import that was stopped begins anew", {
+      placeholder: "F.parquet",
+    }),
     source: flag.choice(SOURCE_CHOICES, "source address: auto is `from` where it is public, else src_addr", {
       default: "auto",
     }),

@@ -31,7 +31,10 @@ import { moveUniqueRows } from "./unique_rows.ts";
 export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
   .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
 
-const DUPLICATE_SHARE = 0.5; // of the memory limit; the rest is for the runtime, a row group and the addresses
+/** Resident memory without keys, measured with some GB of results. */
+const RUNTIME_BYTES = 200e6;
+/** Shares for keys: of what is left of the memory limit, and of the limit itself at least. */
+const [KEYS_SHARE, LEAST_KEYS_SHARE] = [0.7, 0.1];
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** How {@link importAtlas} reads. */
@@ -88,7 +91,7 @@ export async function importAtlas(
   const { rows: rowsPath, keys: keysPath } = workFiles(outputPath);
   using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
   using duplicates = new DuplicateSet(keysPath, {
-    maxBytes: options.memoryLimitBytes * DUPLICATE_SHARE,
+    maxBytes: memoryForKeys(options.memoryLimitBytes),
   });
   const importer = new Importer(new RowSink(writer), duplicates, options);
   const reader = new PingReader();
@@ -122,6 +125,10 @@ export async function importAtlas(
     Deno.removeSync(rowsPath);
     throw error;
   }
+}
+
+function memoryForKeys(limitBytes: number): number {
+  return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
 }
 
 /** Takes objects, hands rows to the sink and counts the rest. */

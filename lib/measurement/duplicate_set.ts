@@ -47,8 +47,8 @@ export class DuplicateSet {
   readonly #filePath: string;
   readonly #slot = new Uint32Array(SLOT_WORDS);
   readonly #spills: Spill[] = [];
-  #tables = makeTables();
-  #numBytes = sizeOf(this.#tables);
+  readonly #tables = Array.from({ length: NUM_PARTITIONS }, () => new ResultKeyTable());
+  #numKeys = 0;
   #firstRow = 0;
   #file: AtomicFile | undefined;
 
@@ -74,14 +74,13 @@ export class DuplicateSet {
    * @throws {UserError} If the disk is full.
    */
   add(key: ResultKey, row: number): boolean {
-    if (this.#numBytes > this.#maxBytes || row - this.#firstRow >= MAX_ROWS_PER_SPILL) this.#spill(row);
+    const isFull = this.#numKeys > 0 && (this.#numKeys + 1) * BYTES_PER_KEY > this.#maxBytes;
+    if (isFull || row - this.#firstRow >= MAX_ROWS_PER_SPILL) this.#spill(row);
     const slot = this.#slot;
     writeSlot(slot, key, row - this.#firstRow);
     const hash = hashSlot(slot, 0);
-    const table = this.#tables[hash % NUM_PARTITIONS];
-    const bytesBefore = table.numBytes;
-    const isNew = table.add(slot, 0, hash);
-    this.#numBytes += table.numBytes - bytesBefore;
+    const isNew = this.#tables[hash % NUM_PARTITIONS].add(slot, 0, hash);
+    if (isNew) this.#numKeys++;
     return isNew;
   }
 
@@ -115,10 +114,12 @@ export class DuplicateSet {
       numKeys: Uint32Array.from(this.#tables, ({ size }) => size),
       offsetBytes: this.#file.offsetBytes,
     };
-    for (const table of this.#tables) this.#file.writeSync(new Uint8Array(table.filledSlots().buffer));
+    for (const table of this.#tables) {
+      this.#file.writeSync(table.filledSlots());
+      table.clear();
+    }
     this.#spills.push(spill);
-    this.#tables = makeTables();
-    this.#numBytes = sizeOf(this.#tables);
+    this.#numKeys = 0;
     this.#firstRow = nextRow;
   }
 
@@ -189,14 +190,6 @@ export class MarkedRows {
     const index = row - this.from;
     return (this.#bits[Math.floor(index / 8)] >> index % 8 & 1) === 1;
   }
-}
-
-function sizeOf(tables: readonly ResultKeyTable[]): number {
-  return tables.reduce((sum, { numBytes }) => sum + numBytes, 0);
-}
-
-function makeTables(): ResultKeyTable[] {
-  return Array.from({ length: NUM_PARTITIONS }, () => new ResultKeyTable());
 }
 
 function readAt(file: Deno.FsFile, bytes: Uint8Array, offsetBytes: number): void {

@@ -20,7 +20,7 @@ const FIRST_CAPACITY = 64;
 const GROWTH = 1.5;
 const MAX_LOAD = 0.8;
 
-/** Memory of one key right after the table has grown, in bytes. */
+/** Memory of one key at most: right after the table has grown, in bytes. */
 export const BYTES_PER_KEY: number = 4 * SLOT_WORDS * GROWTH / MAX_LOAD;
 
 /**
@@ -73,11 +73,6 @@ export class ResultKeyTable {
     return this.#size;
   }
 
-  /** Memory of the slots. */
-  get numBytes(): number {
-    return this.#slots.byteLength;
-  }
-
   /**
    * Adds a key unless it is there.
    *
@@ -102,15 +97,21 @@ export class ResultKeyTable {
     }
   }
 
-  /** The slots of all keys, without the empty ones. */
-  filledSlots(): Uint32Array<ArrayBuffer> {
-    const filled = new Uint32Array(SLOT_WORDS * this.#size);
+  /** The bytes of all keys' slots, without the empty ones; the table must be cleared next. */
+  filledSlots(): Uint8Array {
+    const slots = this.#slots;
     let to = 0;
-    for (let at = 0; at < this.#slots.length; at += SLOT_WORDS) {
-      if (this.#slots[at + TIME_WORD] === 0) continue;
-      for (let i = 0; i < SLOT_WORDS; i++) filled[to++] = this.#slots[at + i];
+    for (let at = 0; at < slots.length; at += SLOT_WORDS) {
+      if (slots[at + TIME_WORD] === 0) continue;
+      for (let i = 0; i < SLOT_WORDS; i++) slots[to++] = slots[at + i];
     }
-    return filled;
+    return new Uint8Array(slots.buffer, 0, 4 * to);
+  }
+
+  /** Forgets all keys; keeps the memory. */
+  clear(): void {
+    this.#slots.fill(0);
+    this.#size = 0;
   }
 
   #grow(): void {
