@@ -69,6 +69,7 @@ export { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "./
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/measurement/batch.ts";
 export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/measurement/atlas_import.ts";
 export type { RttChoice, SourceChoice } from "./lib/measurement/atlas_result.ts";
+export type { RowCounts } from "./lib/measurement/row_sink.ts";
 export {
   type CodedBatch,
   readMeasurements,
@@ -127,6 +128,7 @@ export { loadCheckpoint, type LoadedCheckpoint } from "./lib/train/checkpoint.ts
 export type { CheckpointState } from "./lib/train/checkpoint_state.ts";
 export { loadConfig, type RunConfig } from "./lib/train/config.ts";
 export type { SafetensorsFile } from "./lib/train/safetensors.ts";
+export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
