@@ -21,7 +21,8 @@ import type { TokenShards } from "./token_shards.ts";
 const US_PER_S = 1e6;
 const US_PER_MS = 1000;
 const MAX_TOKENS = 69;
-const MAX_CACHED_ADDRESSES = 1_000_000;
+/** Some 300 bytes each, so 60 MB. */
+const MAX_CACHED_ADDRESSES = 200_000;
 const NEEDED: readonly OptionalColumn[] = ["msmId", "sizeBytes", "packetErrorCount"];
 const NUM_RTT_CODES = 0x10000;
 
