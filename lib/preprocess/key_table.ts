@@ -113,7 +113,7 @@ export class KeyTranslation {
     this.#to = to;
   }
 
-  /** The id of a key of `from`, of which it is forgotten what was known when tables change. */
+  /** The id of the key that has this id in `from`. What is remembered is of one table, until it is cleared. */
   idOf(from: KeyTable, id: number): number {
     if (
       from !== this.#from || from.generation !== this.#fromGeneration ||
