@@ -9,14 +9,6 @@ import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
-import {
-  type Batch,
-  BatchLoader,
-  type DataPosition,
-  type LoaderOptions,
-  validationBatches,
-} from "../loader/batches.ts";
-import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
@@ -27,6 +19,7 @@ import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
 import { writeRunReport } from "./report.ts";
 import { RunFolder } from "./run_folder.ts";
+import { type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkNotWithin, chooseStart, type RunStart, type StartOptions } from "./run_start.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
@@ -35,19 +28,9 @@ import { type LoopStart, TrainingLoop, type TrainProgress } from "./training_loo
 export type { TrainProgress } from "./training_loop.ts";
 
 /** What to train, on what, where to. */
-export interface TrainOptions extends StartOptions {
-  /** The whole run's configuration. */
-  config: RunConfig;
-  /** Seed of the initial weights and of the data's order and sampling. */
-  seed: number;
-  /** A folder of probe rows with `train` and `val`. */
-  dataDir: string;
+export interface TrainOptions extends DataOptions, StartOptions {
   /** The run's folder; a run that is there is resumed. */
   runDir: string;
-  /** What a damaged chunk of probe rows means: an error (the default) or rows to leave out. */
-  onCorrupt?: "error" | "skip";
-  /** Threads that make batches ahead of training, which no result depends on; 0 by default: between steps. */
-  numLoaderWorkers?: number;
   /** Delete an earlier run in the folder instead of resuming it. */
   fresh?: boolean;
   /** Stop after so many seconds, with everything saved. */
@@ -56,8 +39,6 @@ export interface TrainOptions extends StartOptions {
   signal?: AbortSignal;
   /** Called about once a second, and before evaluations and checkpoints. */
   onProgress?: (progress: TrainProgress) => void;
-  /** Called with lines for the user: what was opened, resumed, evaluated, saved. */
-  onLog?: (line: string) => void;
 }
 
 /** What became of a run. */
@@ -203,66 +184,6 @@ function loopStart({ resumed, isOwn }: RunStart): LoopStart {
   if (!resumed) return { step: 0, evalLoss: null, checkpoint: null };
   const { directory, state: { step, evalLoss } } = resumed;
   return { step, evalLoss, checkpoint: isOwn ? directory : null };
-}
-
-/** The rows of both splits; `val` may be missing or empty. */
-interface OpenRows extends Disposable {
-  train: ArrayRecordRowSource;
-  val: ArrayRecordRowSource | undefined;
-}
-
-async function openRows({ dataDir, onCorrupt = "error", onLog }: TrainOptions): Promise<OpenRows> {
-  const train = await openProbeRows(dataDir, "train", { onCorrupt });
-  let val: ArrayRecordRowSource | undefined;
-  try {
-    if (exists(join(dataDir, "val"))) val = await openProbeRows(dataDir, "val", { onCorrupt });
-  } catch (error) {
-    train.close();
-    throw error;
-  }
-  if (!val?.numRows) {
-    onLog?.(`no validation rows in ${join(dataDir, "val")}: the validation loss is left out`);
-  }
-  return {
-    train,
-    val,
-    [Symbol.dispose]() {
-      train.close();
-      val?.close();
-    },
-  };
-}
-
-function batchOptions(
-  { config }: TrainOptions,
-): Pick<LoaderOptions, "sequenceLength" | "batchSize" | "sampling"> {
-  return {
-    sequenceLength: config.model.sequenceLength,
-    batchSize: config.train.microBatchSize,
-    sampling: config.data,
-  };
-}
-
-async function openLoader(
-  rows: OpenRows,
-  options: TrainOptions,
-  resumed: ResumableCheckpoint | undefined,
-): Promise<BatchLoader> {
-  const { blockRows, ...position } = resumed?.state.position ?? {};
-  return await BatchLoader.openWithWorkers(rows.train, {
-    ...batchOptions(options),
-    seed: options.seed,
-    numWorkers: options.numLoaderWorkers ?? 0,
-    ...(blockRows === undefined ? {} : { blockRows, position: position as DataPosition }),
-  });
-}
-
-function openValidation({ val }: OpenRows, options: TrainOptions): Batch[] {
-  if (!val?.numRows) return [];
-  return validationBatches(val, {
-    ...batchOptions(options),
-    numSequences: options.config.train.evalSequences,
-  });
 }
 
 async function openGpu(onLog: (line: string) => void): Promise<Gpu> {

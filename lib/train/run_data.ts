@@ -1,0 +1,97 @@
+/**
+ * The probe rows of a run as batches: those to train on from where a checkpoint left off, and the fixed ones of the
+ * validation loss.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { exists } from "../files/inputs.ts";
+import {
+  type Batch,
+  BatchLoader,
+  type DataPosition,
+  type LoaderOptions,
+  validationBatches,
+} from "../loader/batches.ts";
+import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
+import type { ResumableCheckpoint } from "./checkpoint.ts";
+import type { RunConfig } from "./config.ts";
+
+/** What to train on. */
+export interface DataOptions {
+  /** The whole run's configuration. */
+  config: RunConfig;
+  /** Seed of the initial weights and of the data's order and sampling. */
+  seed: number;
+  /** A folder of probe rows with `train` and `val`. */
+  dataDir: string;
+  /** What a damaged chunk of probe rows means: an error (the default) or rows to leave out. */
+  onCorrupt?: "error" | "skip";
+  /** Threads that make batches ahead of training, which no result depends on; 0 by default: between steps. */
+  numLoaderWorkers?: number;
+  /** Called with lines for the user: what was opened, resumed, evaluated, saved. */
+  onLog?: (line: string) => void;
+}
+
+/** The rows of both splits; `val` may be missing or empty. */
+export interface OpenRows extends Disposable {
+  train: ArrayRecordRowSource;
+  val: ArrayRecordRowSource | undefined;
+}
+
+/** Opens the rows of both splits. @throws {UserError} If there are none to train on, or they cannot be read. */
+export async function openRows({ dataDir, onCorrupt = "error", onLog }: DataOptions): Promise<OpenRows> {
+  const train = await openProbeRows(dataDir, "train", { onCorrupt });
+  let val: ArrayRecordRowSource | undefined;
+  try {
+    if (exists(join(dataDir, "val"))) val = await openProbeRows(dataDir, "val", { onCorrupt });
+  } catch (error) {
+    train.close();
+    throw error;
+  }
+  if (!val?.numRows) {
+    onLog?.(`no validation rows in ${join(dataDir, "val")}: the validation loss is left out`);
+  }
+  return {
+    train,
+    val,
+    [Symbol.dispose]() {
+      train.close();
+      val?.close();
+    },
+  };
+}
+
+function batchOptions(
+  { config }: DataOptions,
+): Pick<LoaderOptions, "sequenceLength" | "batchSize" | "sampling"> {
+  return {
+    sequenceLength: config.model.sequenceLength,
+    batchSize: config.train.microBatchSize,
+    sampling: config.data,
+  };
+}
+
+/** Opens the batches to train on. @param resumed Where to go on; undefined: at the first. */
+export async function openLoader(
+  rows: OpenRows,
+  options: DataOptions,
+  resumed: ResumableCheckpoint | undefined,
+): Promise<BatchLoader> {
+  const { blockRows, ...position } = resumed?.state.position ?? {};
+  return await BatchLoader.openWithWorkers(rows.train, {
+    ...batchOptions(options),
+    seed: options.seed,
+    numWorkers: options.numLoaderWorkers ?? 0,
+    ...(blockRows === undefined ? {} : { blockRows, position: position as DataPosition }),
+  });
+}
+
+/** Makes the batches of the validation loss; none if there are no rows for it. */
+export function openValidation({ val }: OpenRows, options: DataOptions): Batch[] {
+  if (!val?.numRows) return [];
+  return validationBatches(val, {
+    ...batchOptions(options),
+    numSequences: options.config.train.evalSequences,
+  });
+}
