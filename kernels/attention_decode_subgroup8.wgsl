@@ -2,8 +2,9 @@
 // its prompt (shared by all rows that continue the prompt, stored once) and to those of its own suffix so far.
 // Source: as attention_forward_subgroup8.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole
-// rows; the prompt's keys come in tiles of 4 (attention_slots_subgroup8.wgsl), a row's own keys one by one.
-// Bindings: q (N, H, D) read; prompt_k, prompt_v (P, H, D) read; suffix_k, suffix_v (S, N, H, D) read: the rows' keys of
+// rows; the prompt's keys come in tiles of 4 (attention_slots_subgroup8.wgsl, attention_softmax_subgroup8.wgsl), a row's
+// own keys one by one.
+// Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (S, N, H, D) read: the rows' keys of
 //   each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys, first row, end of the
 //   rows), the ends outside; out (N, H, D) write.
 // Grid: x = tiles, y = H; one subgroup a tile; row n of lane l is 8 n + l of the tile; a tile without rows is skipped.
@@ -12,61 +13,13 @@
 struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slot_parts: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
-@group(0) @binding(1) var<storage, read> prompt_k: array<vec4f>;
-@group(0) @binding(2) var<storage, read> prompt_v: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<storage, read> suffix_k: array<vec4f>;
 @group(0) @binding(4) var<storage, read> suffix_v: array<vec4f>;
 @group(0) @binding(5) var<storage, read> tiles: array<vec4u>;
 @group(0) @binding(6) var<storage, read_write> out: array<vec4f>;
 @group(0) @binding(7) var<uniform> params: Params;
-
-const LOG2_E = 1.4426950408889634f;
-// Below every score, and finite, so that the difference of two is not NaN.
-const MASKED = -1e30f;
-
-// Of each of the lane's rows: the largest score so far, the sum of 2^(score - largest).
-struct Softmax { largest: array<f32, 4>, sum: array<f32, 4> }
-
-fn load_k(at: u32) -> mat4x4f { return mat4x4f(prompt_k[at], prompt_k[at + 1u], prompt_k[at + 2u], prompt_k[at + 3u]); }
-fn load_v(at: u32) -> mat4x4f { return mat4x4f(prompt_v[at], prompt_v[at + 1u], prompt_v[at + 2u], prompt_v[at + 3u]); }
-
-fn load_key(slice: u32, at: u32, tile: ptr<function, Tile>) {
-  if (slice < SLICES) { (*tile).slice[slice] = load_k(at + slice * 8u); }
-}
-
-fn load_value(slice: u32, at: u32, tile: ptr<function, Tile>) {
-  if (slice < SLICES) { (*tile).slice[slice] = load_v(at + slice * 8u); }
-}
-
-fn scale_slot(slot: u32, factor: f32, sum: ptr<function, Slots>) {
-  (*sum).part[slot * 8u] *= factor;
-  (*sum).part[slot * 8u + 1u] *= factor;
-  (*sum).part[slot * 8u + 2u] *= factor;
-  (*sum).part[slot * 8u + 3u] *= factor;
-  (*sum).part[slot * 8u + 4u] *= factor;
-  (*sum).part[slot * 8u + 5u] *= factor;
-  (*sum).part[slot * 8u + 6u] *= factor;
-  (*sum).part[slot * 8u + 7u] *= factor;
-}
-
-// Turns the scores of the lane's row n into weights, and the sums so far to the new largest score.
-fn weights(n: u32, visible: vec4<bool>, s: ptr<function, Scores>, softmax: ptr<function, Softmax>,
-           sum: ptr<function, Slots>) {
-  if (n * SLICES >= 4u) { return; }
-  let scores = select(vec4f(MASKED), (*s).row[n], visible);
-  let largest = max((*softmax).largest[n], max(max(scores.x, scores.y), max(scores.z, scores.w)));
-  let shrink = exp2((*softmax).largest[n] - largest);
-  let weight = select(vec4f(0f), exp2(scores - largest), visible);
-  (*softmax).largest[n] = largest;
-  (*softmax).sum[n] = fma((*softmax).sum[n], shrink, (weight.x + weight.y) + (weight.z + weight.w));
-  (*s).row[n] = weight;
-  scale_slot(n * SLICES, shrink, sum);
-  if (SLICES >= 2u) { scale_slot(n * SLICES + 1u, shrink, sum); }
-  if (SLICES >= 4u) {
-    scale_slot(n * SLICES + 2u, shrink, sum);
-    scale_slot(n * SLICES + 3u, shrink, sum);
-  }
-}
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {

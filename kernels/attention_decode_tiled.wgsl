@@ -3,7 +3,7 @@
 // Source: as attention_forward_tiled.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For any adapter; slices and tiles of the prompt's keys are in
 // attention_slices_tiled.wgsl, a row's own keys come one by one.
-// Bindings: q (N, H, D) read; prompt_k, prompt_v (P, H, D) read; suffix_k, suffix_v (S, N, H, D) read: the rows' keys of
+// Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (S, N, H, D) read: the rows' keys of
 //   each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys, first row, end of the
 //   rows), the ends outside; out (N, H, D) write.
 // Grid: x = tiles, y = H; 64 threads a tile; a tile without rows is skipped.
@@ -12,8 +12,8 @@
 struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slice_parts: u32, tile_rows: u32 }
 
 @group(0) @binding(0) var<storage, read> q: array<vec4f>;
-@group(0) @binding(1) var<storage, read> prompt_k: array<vec4f>;
-@group(0) @binding(2) var<storage, read> prompt_v: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<storage, read> suffix_k: array<vec4f>;
 @group(0) @binding(4) var<storage, read> suffix_v: array<vec4f>;
 @group(0) @binding(5) var<storage, read> tiles: array<vec4u>;
@@ -28,8 +28,8 @@ fn load_tile(first_key: u32, end_key: u32, head0: u32, thread: u32) {
   for (var i = thread; i < TILE_PARTS; i += THREADS) {
     let key = min(first_key + i / (HEAD_DIM / 4u), end_key - 1u);
     let at = head0 + key * params.num_heads * (HEAD_DIM / 4u) + i % (HEAD_DIM / 4u);
-    tile[i] = prompt_k[at];
-    tile[TILE_PARTS + i] = prompt_v[at];
+    tile[i] = k[at];
+    tile[TILE_PARTS + i] = v[at];
   }
 }
 

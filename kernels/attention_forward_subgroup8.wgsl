@@ -2,7 +2,8 @@
 // log_sum_exp[t] = log of the softmax's denominator, for the backward pass. Nothing of size T x T is stored.
 // Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 1; Milakov and Gimelshein, Online normalizer calculation
 // for softmax, 2018. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole queries, so the
-// softmax needs no exchange between lanes; slots, tiles and their products are in attention_slots_subgroup8.wgsl.
+// softmax needs no exchange between lanes; slots, tiles and their products are in attention_slots_subgroup8.wgsl, the
+// softmax in attention_softmax_subgroup8.wgsl.
 // Bindings: q, k, v (B, T, H, D) read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
 // Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l
 //   of the tile.
@@ -20,55 +21,12 @@ override QUERIES: u32 = 32u / SLICES;
 @group(0) @binding(5) var<storage, read_write> log_sum_exp: array<f32>;
 @group(0) @binding(6) var<uniform> params: Params;
 
-const LOG2_E = 1.4426950408889634f;
 const LN_2 = 0.6931471805599453f;
-// Below every score, and finite, so that the difference of two is not NaN.
-const MASKED = -1e30f;
 
-// Of each of the lane's queries: the largest score so far, the sum of 2^(score - largest).
-struct Softmax { largest: array<f32, 4>, sum: array<f32, 4> }
-
-fn load_k(at: u32) -> mat4x4f { return mat4x4f(k[at], k[at + 1u], k[at + 2u], k[at + 3u]); }
-fn load_v(at: u32) -> mat4x4f { return mat4x4f(v[at], v[at + 1u], v[at + 2u], v[at + 3u]); }
-
-fn load_key(slice: u32, at: u32, tile: ptr<function, Tile>) {
-  if (slice < SLICES) { (*tile).slice[slice] = load_k(at + slice * 8u); }
-}
-
-fn load_value(slice: u32, at: u32, tile: ptr<function, Tile>) {
-  if (slice < SLICES) { (*tile).slice[slice] = load_v(at + slice * 8u); }
-}
-
-fn scale_slot(slot: u32, factor: f32, sum: ptr<function, Slots>) {
-  (*sum).part[slot * 8u] *= factor;
-  (*sum).part[slot * 8u + 1u] *= factor;
-  (*sum).part[slot * 8u + 2u] *= factor;
-  (*sum).part[slot * 8u + 3u] *= factor;
-  (*sum).part[slot * 8u + 4u] *= factor;
-  (*sum).part[slot * 8u + 5u] *= factor;
-  (*sum).part[slot * 8u + 6u] *= factor;
-  (*sum).part[slot * 8u + 7u] *= factor;
-}
-
-// Turns the scores of the lane's query n into weights, and the sums so far to the new largest score.
-fn weights(n: u32, t: u32, start: u32, first_key: u32, s: ptr<function, Scores>, softmax: ptr<function, Softmax>,
-           sum: ptr<function, Slots>) {
-  if (n * SLICES >= 4u) { return; }
+// Which of the 4 keys from first_key on the query at t of a segment sees.
+fn visible(first_key: u32, start: u32, t: u32) -> vec4<bool> {
   let keys = first_key + vec4u(0u, 1u, 2u, 3u);
-  let visible = (keys >= vec4u(start)) & (keys <= vec4u(t));
-  let scores = select(vec4f(MASKED), (*s).row[n], visible);
-  let largest = max((*softmax).largest[n], max(max(scores.x, scores.y), max(scores.z, scores.w)));
-  let shrink = exp2((*softmax).largest[n] - largest);
-  let weight = select(vec4f(0f), exp2(scores - largest), visible);
-  (*softmax).largest[n] = largest;
-  (*softmax).sum[n] = fma((*softmax).sum[n], shrink, (weight.x + weight.y) + (weight.z + weight.w));
-  (*s).row[n] = weight;
-  scale_slot(n * SLICES, shrink, sum);
-  if (SLICES >= 2u) { scale_slot(n * SLICES + 1u, shrink, sum); }
-  if (SLICES >= 4u) {
-    scale_slot(n * SLICES + 2u, shrink, sum);
-    scale_slot(n * SLICES + 3u, shrink, sum);
-  }
+  return (keys >= vec4u(start)) & (keys <= vec4u(t));
 }
 
 @compute @workgroup_size(8)
@@ -100,10 +58,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
     load_key(2u, source, &tile);
     load_key(3u, source, &tile);
     var s = score(&own, &tile);
-    weights(0u, t.x, starts.x, key, &s, &softmax, &sum);
-    weights(1u, t[SLICES % 4u], starts[SLICES % 4u], key, &s, &softmax, &sum);
-    weights(2u, t[2u * SLICES % 4u], starts[2u * SLICES % 4u], key, &s, &softmax, &sum);
-    weights(3u, t[3u * SLICES % 4u], starts[3u * SLICES % 4u], key, &s, &softmax, &sum);
+    weights(0u, visible(key, starts.x, t.x), &s, &softmax, &sum);
+    weights(1u, visible(key, starts[SLICES % 4u], t[SLICES % 4u]), &s, &softmax, &sum);
+    weights(2u, visible(key, starts[2u * SLICES % 4u], t[2u * SLICES % 4u]), &s, &softmax, &sum);
+    weights(3u, visible(key, starts[3u * SLICES % 4u], t[3u * SLICES % 4u]), &s, &softmax, &sum);
     load_value(0u, source, &tile);
     load_value(1u, source, &tile);
     load_value(2u, source, &tile);

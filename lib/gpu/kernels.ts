@@ -46,6 +46,9 @@ import attention_forward_subgroup8 from "../../kernels/attention_forward_subgrou
 import attention_forward_tiled from "../../kernels/attention_forward_tiled.wgsl" with { type: "text" };
 import ATTENTION_SLICES_TILED from "../../kernels/attention_slices_tiled.wgsl" with { type: "text" };
 import ATTENTION_SLOTS_SUBGROUP8 from "../../kernels/attention_slots_subgroup8.wgsl" with { type: "text" };
+import ATTENTION_SOFTMAX_SUBGROUP8 from "../../kernels/attention_softmax_subgroup8.wgsl" with {
+  type: "text",
+};
 
 export { LANES_SUBGROUP, LANES_WORKGROUP };
 
@@ -73,9 +76,11 @@ export const KERNEL_SOURCES = {
   attention_backward_key_tiled: attention_backward_key_tiled + ATTENTION_SLICES_TILED,
   attention_backward_query_subgroup8: attention_backward_query_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
   attention_backward_query_tiled: attention_backward_query_tiled + ATTENTION_SLICES_TILED,
-  attention_decode_subgroup8: attention_decode_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
+  attention_decode_subgroup8: attention_decode_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
+    ATTENTION_SOFTMAX_SUBGROUP8,
   attention_decode_tiled: attention_decode_tiled + ATTENTION_SLICES_TILED,
-  attention_forward_subgroup8: attention_forward_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,
+  attention_forward_subgroup8: attention_forward_subgroup8 + ATTENTION_SLOTS_SUBGROUP8 +
+    ATTENTION_SOFTMAX_SUBGROUP8,
   attention_forward_tiled: attention_forward_tiled + ATTENTION_SLICES_TILED,
 } as const;
 

@@ -10,7 +10,14 @@ import {
 import { Program } from "../../lib/gpu/program.ts";
 import { attentionDecode, type DecodeInputs } from "../reference/attention_decode.ts";
 import { attentionTolerance } from "../tolerances.ts";
-import { assertClose, assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
+import {
+  assertClose,
+  assertSameBits,
+  type KernelBench,
+  largestNorm,
+  randomNormal,
+  testOnEachDevice,
+} from "./support.ts";
 
 /** A case: heads, head dim, steps, and for each prompt its number of keys and of rows. */
 interface Case {
@@ -84,14 +91,6 @@ function addProblem(
 function maxScore({ headDim }: DecodeShape, { q, promptK, suffixK }: DecodeInputs): number {
   return largestNorm(q, headDim) * Math.max(largestNorm(promptK, headDim), largestNorm(suffixK, headDim)) /
     Math.sqrt(headDim);
-}
-
-function largestNorm(x: Float64Array, width: number): number {
-  let largest = 0;
-  for (let at = 0; at < x.length; at += width) {
-    largest = Math.max(largest, Math.hypot(...x.subarray(at, at + width)));
-  }
-  return largest;
 }
 
 const largestOf = (x: Float64Array) => x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);

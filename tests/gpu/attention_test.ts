@@ -12,7 +12,14 @@ import {
 } from "../reference/attention.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { attentionTolerance } from "../tolerances.ts";
-import { assertClose, assertSameBits, type KernelBench, randomNormal, testOnEachDevice } from "./support.ts";
+import {
+  assertClose,
+  assertSameBits,
+  type KernelBench,
+  largestNorm,
+  randomNormal,
+  testOnEachDevice,
+} from "./support.ts";
 
 /**
  * B, T, H, D. A workgroup owns 32, 16 or 8 rows of D = 32, 64 or 128 (8 lanes), or 64, 32 or 16 (64 threads); tiles
@@ -71,14 +78,6 @@ function tensorsOf(bench: KernelBench, problem: AttentionProblem, inputs: Attent
 /** A bound on |q . k| / sqrt(D). */
 function maxScore({ headDim }: AttentionProblem, { q, k }: AttentionInputs): number {
   return largestNorm(q, headDim) * largestNorm(k, headDim) / Math.sqrt(headDim);
-}
-
-function largestNorm(x: Float64Array, width: number): number {
-  let largest = 0;
-  for (let at = 0; at < x.length; at += width) {
-    largest = Math.max(largest, Math.hypot(...x.subarray(at, at + width)));
-  }
-  return largest;
 }
 
 const largestOf = (x: Float64Array) => x.reduce((largest, value) => Math.max(largest, Math.abs(value)), 0);

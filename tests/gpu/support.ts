@@ -116,6 +116,15 @@ export function randomNormal(label: string, length: number, scale = 1): Float64A
   return Float64Array.from({ length }, () => Math.fround(random.normal() * scale));
 }
 
+/** The largest Euclidean norm of the rows of a matrix of `width` columns. */
+export function largestNorm(x: Float64Array, width: number): number {
+  let largest = 0;
+  for (let at = 0; at < x.length; at += width) {
+    largest = Math.max(largest, Math.hypot(...x.subarray(at, at + width)));
+  }
+  return largest;
+}
+
 /** Random integers in [0, below). */
 export function randomIntegers(label: string, length: number, below: number): Uint32Array {
   const random = new RandomStream(0, label);

@@ -99,8 +99,8 @@ export function addAttentionDecode(
     overrides: { HEAD_DIM: headDim },
     bindings: {
       q,
-      prompt_k: promptK,
-      prompt_v: promptV,
+      k: promptK,
+      v: promptV,
       suffix_k: suffixK,
       suffix_v: suffixV,
       tiles,
