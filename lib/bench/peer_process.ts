@@ -27,7 +27,13 @@ export class PeerProcess implements Peer, Disposable {
   readonly #replies: ReadableStreamDefaultReader<string>;
   readonly #errors: Promise<string>;
   readonly #signal: AbortSignal | undefined;
-  readonly #stop = () => this.#child.kill("SIGTERM");
+  readonly #stop = () => {
+    try {
+      this.#child.kill("SIGTERM");
+    } catch {
+      // It has ended already.
+    }
+  };
   #received = "";
 
   private constructor({ signal, cachedOnly }: PeerOptions) {
@@ -78,17 +84,21 @@ export class PeerProcess implements Peer, Disposable {
   /**
    * Asks one thing; the next may be asked when it is answered.
    *
-   * @throws {UserError} If the process ended; the message has the last line of its standard error.
+   * @throws {UserError} If the process ended; the message says why.
    */
   async ask(request: PeerRequest): Promise<PeerReply> {
-    await this.#requests.write(new TextEncoder().encode(JSON.stringify(request) + "\n"));
+    // Of a process that ended the missing reply tells.
+    await this.#requests.write(new TextEncoder().encode(JSON.stringify(request) + "\n")).catch(() => {});
     let end: number;
     while ((end = this.#received.indexOf("\n")) < 0) {
       const { value, done } = await this.#replies.read();
       this.#signal?.throwIfAborted();
       if (done) {
-        const [reason] = (await this.#errors).split("\n");
-        throw new UserError(`Cannot compare with jax-js: its process ended: ${reason}`);
+        const lines = (await this.#errors).trimEnd().split("\n");
+        const reason = lines.find((line) => line.startsWith("error: ")) ?? lines.at(-1) ?? "";
+        throw new UserError(
+          `Cannot compare with jax-js: its process ended: ${reason.replace(/^error: /, "")}`,
+        );
       }
       this.#received += value;
     }
@@ -99,10 +109,6 @@ export class PeerProcess implements Peer, Disposable {
 
   [Symbol.dispose](): void {
     this.#signal?.removeEventListener("abort", this.#stop);
-    try {
-      this.#child.kill("SIGTERM");
-    } catch {
-      // It has ended already.
-    }
+    this.#stop();
   }
 }
