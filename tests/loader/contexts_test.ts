@@ -158,6 +158,12 @@ Deno.test("sampleContext() draws log-uniform windows at uniform places", () => {
     5 * Math.sqrt(1 / 12 / numDraws) + 0.01,
   );
   assertAlmostEquals(mean(places), 0.5, 5 * Math.sqrt(1 / 12 / places.length) + 0.01);
+  // The whole distribution, by Kolmogorov and Smirnov: the bound is passed in one of 10^6 draws.
+  logSpans.sort((a, b) => a - b);
+  const distance = Math.max(
+    ...logSpans.map((logSpan, i) => Math.abs((i + 0.5) / numDraws - logSpan / Math.log(numMeasurements))),
+  );
+  assert(distance < Math.sqrt(Math.log(2e6) / 2 / numDraws) + 0.01, `${distance}`);
 });
 
 function lowerBound(values: Float64Array, value: number): number {
