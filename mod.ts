@@ -117,7 +117,7 @@ export { Gpu, type GpuInfo } from "./lib/gpu/device.ts";
 export type { Binding, KernelInterface, ParamField } from "./lib/gpu/kernel_source.ts";
 export type { ProfileRow } from "./lib/gpu/program.ts";
 export { type Kernel, KernelRegistry } from "./lib/gpu/registry.ts";
-export type { Tensor } from "./lib/gpu/tensor.ts";
+export type { DType, Tensor } from "./lib/gpu/tensor.ts";
 export type { ModelExtent } from "./lib/model/buffers.ts";
 export { type ModelConfig, numParameters } from "./lib/model/config.ts";
 export { type ModelBatch, Transformer } from "./lib/model/transformer.ts";

@@ -17,8 +17,8 @@ fn activation(x: vec4f) -> vec4f {
     let t = clamp(SQRT_2_OVER_PI * (x + GELU_CUBIC * x * x * x), vec4f(-10f), vec4f(10f));
     return 0.5f * x * (1f + tanh(t));
   }
-  let e = exp(-abs(x));
-  return x * select(e, vec4f(1f), x >= vec4f(0f)) / (1f + e);
+  let power = exp(-abs(x));
+  return x * select(power, vec4f(1f), x >= vec4f(0f)) / (1f + power);
 }
 
 fn activation_slope(x: vec4f) -> vec4f {
@@ -30,7 +30,7 @@ fn activation_slope(x: vec4f) -> vec4f {
     let inner = SQRT_2_OVER_PI * (1f + 3f * GELU_CUBIC * x * x);
     return 0.5f * (1f + t) + 0.5f * x * (1f - t * t) * inner;
   }
-  let e = exp(-abs(x));
-  let sigmoid = select(e, vec4f(1f), x >= vec4f(0f)) / (1f + e);
+  let power = exp(-abs(x));
+  let sigmoid = select(power, vec4f(1f), x >= vec4f(0f)) / (1f + power);
   return sigmoid * (1f + x * (1f - sigmoid));
 }

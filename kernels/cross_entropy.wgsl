@@ -1,13 +1,14 @@
 // losses[r] = -log softmax(z[r, :])[targets[r]] where loss_mask[r] != 0, else 0, with z = s tanh(logits / s) if SOFTCAP,
-// else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r]. Columns from vocab_size on are
-// padding: they are not read into the softmax and their gradient is 0. Probabilities are not stored.
+// else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r], times loss_scale[0] if SCALED.
+// Columns from vocab_size on are padding: they are not read into the softmax and their gradient is 0. Probabilities are
+// not stored.
 // Where loss_mask[r] is 2 or 3 and ordinal_2 or ordinal_3 is not 0, d_logits also has ordinal_i times the gradient of
 // sum_j q_j |j - target| / 255, q the softmax over the 256 columns from first_byte on: the Wasserstein-1 distance between
 // q and the target's point mass. The loss that is written stays the cross-entropy.
 // Source: Gemma Team, Gemma 2, 2024, section 2 (softcap); Milakov and Gimelshein, Online normalizer calculation for
 // softmax, 2018; Hou, Yu and Samaras, Squared earth mover's distance-based loss, 2016, section 3 (distance of ordered classes).
 // Bindings: logits (rows, stride) read; targets, loss_mask (rows) read; weight (1) read; losses (rows) write;
-//   d_logits (rows, stride) write if GRADIENT.
+//   d_logits (rows, stride) write if GRADIENT; loss_scale (1) read if SCALED.
 // Grid: one workgroup of LANES lanes per row.
 // Numerics: f32, exponentials of base 2, each lane's running maximum subtracted; tanh(x) = 1 - 2 / (e^(2 x) + 1), which is
 //   exact to 2^-23 absolutely and does not overflow.
@@ -16,6 +17,7 @@ struct Params { rows: u32, vocab_size: u32, stride: u32, softcap: f32, first_byt
 
 override SOFTCAP: bool = true;
 override GRADIENT: bool = true;
+override SCALED: bool = false;
 
 @group(0) @binding(0) var<storage, read> logits: array<vec4f>;
 @group(0) @binding(1) var<storage, read> targets: array<u32>;
@@ -23,7 +25,8 @@ override GRADIENT: bool = true;
 @group(0) @binding(3) var<storage, read> weight: array<f32>;
 @group(0) @binding(4) var<storage, read_write> losses: array<f32>;
 @group(0) @binding(5) var<storage, read_write> d_logits: array<vec4f>;
-@group(0) @binding(6) var<uniform> params: Params;
+@group(0) @binding(6) var<storage, read> loss_scale: array<f32>;
+@group(0) @binding(7) var<uniform> params: Params;
 
 const LOG2_E = 1.4426950408889634f;
 const LN_2 = 0.6931471805599453f;
@@ -99,6 +102,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     scale = ordinal / mass;
     offset = scale * lane_sum(moment, lane) / mass;
   }
+  var factor = weight[0];
+  if (SCALED) { factor *= loss_scale[0]; }
   for (var i = lane; i < width4; i += LANES) {
     let columns = 4u * i + vec4u(0u, 1u, 2u, 3u);
     let squashed = squash(logits[base + i]);
@@ -106,6 +111,6 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     var d = p - vec4f(columns == vec4u(target_column));
     d += select(vec4f(0f), p * (scale * distance(columns, target_column) - offset), is_byte(columns));
     if (SOFTCAP) { d *= 1f - squashed * squashed; }
-    d_logits[base + i] = select(vec4f(0f), d * weight[0], columns < vec4u(params.vocab_size));
+    d_logits[base + i] = select(vec4f(0f), d * factor, columns < vec4u(params.vocab_size));
   }
 }

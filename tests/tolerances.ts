@@ -60,6 +60,29 @@ export function expressionTolerance(numUlps: number, magnitude = 0): Tolerance {
   };
 }
 
+/**
+ * For a result that is stored as f16: WGSL lets the conversion take either neighbour (15.7.6), which is one unit in the
+ * last place, and lets an implementation flush what is below the smallest normal f16 to zero (15.7.2).
+ */
+export const HALF_STORAGE: Tolerance = { relative: 2 ** -10, absolute: 2 ** -14 };
+
+/**
+ * For attention's gradients by q and k where the output is stored as f16: its error is one of delta = dOut . out, which
+ * is taken from every gradient of a probability before that is multiplied with a key or query and summed.
+ *
+ * @param shape The extents.
+ * @param inner A bound on |dOut| |out| of a row.
+ * @param largest The largest absolute value of the keys, or of the queries.
+ */
+export function halfDeltaTolerance(
+  { headDim, sequenceLength }: { headDim: number; sequenceLength: number },
+  inner: number,
+  largest: number,
+): Tolerance {
+  const deltaError = inner * HALF_STORAGE.relative;
+  return { relative: 0, absolute: sequenceLength * deltaError * largest / Math.sqrt(headDim) };
+}
+
 /** The tolerance of two errors on top of each other. */
 export function addTolerances(a: Tolerance, b: Tolerance): Tolerance {
   return { relative: a.relative + b.relative, absolute: a.absolute + b.absolute };
@@ -79,6 +102,20 @@ export function modelTolerance(
   const { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength } = config;
   const block = 4 * width + numHeads * headDim + mlpWidth + headDim + sequenceLength;
   return sumTolerance(2 * (numLayers * block + width), magnitude);
+}
+
+/**
+ * For losses and gradients of a model whose activations, their gradients and weights are f16: about twelve of them are
+ * rounded in each block on the longest path, forward and backward, by half a unit in the last place of f16.
+ *
+ * @param config The model's extents.
+ * @param magnitude The largest absolute value of the tensor compared.
+ */
+export function halfModelTolerance(
+  { numLayers }: Pick<ModelConfig, "numLayers">,
+  magnitude: number,
+): Tolerance {
+  return { relative: 0, absolute: 6 * Math.sqrt(2 * 12 * numLayers + 4) * 2 ** -11 * magnitude };
 }
 
 /**

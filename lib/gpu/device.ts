@@ -7,7 +7,7 @@
  * @module
  */
 import { ensure, UserError } from "../errors.ts";
-import { allocationSizeBytes, type Tensor, tensorSizeBytes } from "./tensor.ts";
+import { allocationSizeBytes, type DType, type Tensor, tensorSizeBytes } from "./tensor.ts";
 
 /** What an adapter is and can do, as far as kernels choose by it. */
 export interface GpuInfo {
@@ -94,16 +94,17 @@ export class Gpu {
    *
    * @param label Its name in errors and profiles.
    * @param shape Its extents, outermost first; at least one element is allocated.
+   * @param dtype How its elements are stored.
    */
-  tensor(label: string, shape: readonly number[]): Tensor {
-    const size = allocationSizeBytes(shape);
+  tensor(label: string, shape: readonly number[], dtype: DType = "f32"): Tensor {
+    const size = allocationSizeBytes(shape, dtype);
     const buffer = this.device.createBuffer({
       label,
       size,
       usage: GPUBufferUsage.STORAGE | GPUBufferUsage.COPY_SRC | GPUBufferUsage.COPY_DST,
     });
     this.#allocatedBytes += size;
-    return { label, shape: [...shape], offsetBytes: 0, buffer };
+    return { label, shape: [...shape], dtype, offsetBytes: 0, buffer };
   }
 
   /** The bytes of all tensors made so far, also of those destroyed since. */
@@ -118,19 +119,21 @@ export class Gpu {
     return tensor;
   }
 
-  /** Copies elements into a tensor from its start. */
+  /** Copies 4-byte elements into a tensor from its start; two f16 are one of them. */
   write(tensor: Tensor, data: Float32Array | Uint32Array | Int32Array): void {
     ensure(data.byteLength <= tensorSizeBytes(tensor), `${data.byteLength} bytes do not fit ${tensor.label}`);
     this.device.queue.writeBuffer(tensor.buffer, tensor.offsetBytes, data as Float32Array<ArrayBuffer>);
   }
 
   /**
-   * Reads tensors back as float32, after everything submitted before; one wait for all of them.
+   * Reads tensors back as float32, f16 ones too, after everything submitted before; one wait for all of them.
    *
    * @throws {Error} If a command since the last read failed on the device.
    */
   async read(...tensors: Tensor[]): Promise<Float32Array[]> {
-    return (await this.#readBytes(tensors)).map((bytes) => new Float32Array(bytes));
+    return (await this.#readBytes(tensors)).map((bytes, i) =>
+      tensors[i].dtype === "f16" ? Float32Array.from(new Float16Array(bytes)) : new Float32Array(bytes)
+    );
   }
 
   /** Reads one tensor back as unsigned 32-bit integers. */

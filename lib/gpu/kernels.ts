@@ -9,6 +9,7 @@ import rms_norm_forward from "../../kernels/rms_norm_forward.wgsl" with { type: 
 import ACTIVATION_FUNCTIONS from "../../kernels/activation_functions.wgsl" with { type: "text" };
 import adamw from "../../kernels/adamw.wgsl" with { type: "text" };
 import clip_factor from "../../kernels/clip_factor.wgsl" with { type: "text" };
+import copy from "../../kernels/copy.wgsl" with { type: "text" };
 import embedding_backward from "../../kernels/embedding_backward.wgsl" with { type: "text" };
 import embedding_forward from "../../kernels/embedding_forward.wgsl" with { type: "text" };
 import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "text" };
@@ -61,6 +62,7 @@ export const KERNEL_SOURCES = {
   rms_norm_forward,
   adamw,
   clip_factor,
+  copy,
   embedding_backward,
   embedding_forward,
   gemm_subgroup8: ACTIVATION_FUNCTIONS + gemm_subgroup8,

@@ -16,7 +16,7 @@ export interface Dispatch {
   /** What it does here, for profiles; the kernel's name if absent. */
   readonly label?: string;
   readonly overrides?: Record<string, number>;
-  /** A tensor for every binding but `params`, by the WGSL variable's name. */
+  /** A tensor for every binding but `params`, by the WGSL variable's name; f16 ones for arrays of vec4f only. */
   readonly bindings: Record<string, Tensor>;
   /** A value for every field of `Params`. */
   readonly params?: Record<string, number>;
@@ -69,11 +69,12 @@ export class Program {
   /**
    * Appends a dispatch.
    *
-   * @throws {KernelError} If a binding or parameter is missing or unknown, or the grid is empty or too large.
+   * @throws {KernelError} If a binding or parameter is missing or unknown, a tensor's dtype is not for its binding,
+   *   or the grid is empty or too large.
    */
   add(dispatch: Dispatch): this {
     ensure(!this.#built, `program ${this.label} is built already`);
-    const kernel = this.registry.get(dispatch.kernel, dispatch.overrides);
+    const kernel = this.registry.get(dispatch.kernel, dispatch.overrides, halfBindings(dispatch));
     checkDispatch(kernel, dispatch);
     this.#steps.push({ dispatch, kernel, paramsOffsetBytes: this.#paramsSizeBytes });
     if (kernel.interface.params.length > 0) {
@@ -203,6 +204,10 @@ function writeParams(view: DataView, { kernel, dispatch }: Step): void {
     else if (type === "u32") view.setUint32(i * 4, value, true);
     else view.setInt32(i * 4, value, true);
   });
+}
+
+function halfBindings({ bindings }: Dispatch): string[] {
+  return Object.entries(bindings).flatMap(([name, { dtype }]) => dtype === "f16" ? [name] : []);
 }
 
 function checkDispatch(kernel: Kernel, dispatch: Dispatch): void {

@@ -1,10 +1,12 @@
 /**
- * The kernel registry: name -> WGSL, compiled lazily per set of overrides; the only importer of kernels/.
+ * The kernel registry: name -> WGSL, compiled lazily per set of overrides and of f16
+ * bindings; the only importer of kernels/.
  *
  * @module
  */
 import { KernelError } from "../errors.ts";
 import type { Gpu } from "./device.ts";
+import { withHalfStorage } from "./half_storage.ts";
 import { type KernelInterface, parseKernel } from "./kernel_source.ts";
 import type { Tensor } from "./tensor.ts";
 import { KERNEL_SOURCES, type KernelName, LANES_SUBGROUP, LANES_WORKGROUP } from "./kernels.ts";
@@ -61,13 +63,15 @@ export class KernelRegistry {
    *
    * @param name A registered name: that of a file of kernels/, without its ending.
    * @param overrides A value for each override constant that has no default.
-   * @throws {KernelError} If the kernel or an override is unknown or it needs subgroups and the device has none.
+   * @param halfBindings Names of the bindings whose tensors are f16.
+   * @throws {KernelError} If the kernel or an override is unknown, it needs subgroups and the device has none, or
+   *   such a binding cannot be f16.
    */
-  get(name: string, overrides: Record<string, number> = {}): Kernel {
-    const key = `${name} ${JSON.stringify(Object.entries(overrides).sort())}`;
+  get(name: string, overrides: Record<string, number> = {}, halfBindings: readonly string[] = []): Kernel {
+    const key = `${name} ${JSON.stringify([Object.entries(overrides).sort(), [...halfBindings].sort()])}`;
     let kernel = this.#kernels.get(key);
     if (!kernel) {
-      kernel = this.#compile(name, overrides);
+      kernel = this.#compile(name, overrides, halfBindings);
       this.#kernels.set(key, kernel);
     }
     return kernel;
@@ -79,7 +83,7 @@ export class KernelRegistry {
     this.gpu.check();
   }
 
-  #compile(name: string, overrides: Record<string, number>): Kernel {
+  #compile(name: string, overrides: Record<string, number>, halfBindings: readonly string[]): Kernel {
     const source = this.#sources.get(name);
     if (source === undefined) throw new KernelError(name, "it is unknown; register it in lib/gpu/kernels.ts");
     const parsed = parseKernel(name, source);
@@ -93,8 +97,9 @@ export class KernelRegistry {
     }
     const { device } = this.gpu;
     const prelude = this.#prelude(parsed);
+    const code = prelude + withHalfStorage(name, source, halfBindings);
     device.pushErrorScope("validation");
-    const module = device.createShaderModule({ label: name, code: prelude + source });
+    const module = device.createShaderModule({ label: name, code });
     const layout = device.createBindGroupLayout({
       label: name,
       entries: parsed.bindings.map(({ index, access }) => ({

@@ -1,11 +1,16 @@
 /** A named, shaped range of a GPU buffer. @module */
 
-/** 4-byte elements in a GPU buffer, row-major. */
+/** How elements are stored: 4 bytes each (f32, or u32 and i32 as the kernel has it), or f16. */
+export type DType = "f32" | "f16";
+
+/** Elements in a GPU buffer, row-major. */
 export interface Tensor {
   /** Its name in errors and profiles. */
   readonly label: string;
   /** Extents, outermost first. */
   readonly shape: readonly number[];
+  /** f32 if absent. Kernels compute in f32 with either; see half_storage.ts. */
+  readonly dtype?: DType | undefined;
   /** Where its elements are; several tensors may share one. */
   readonly buffer: GPUBuffer;
   /** Where it starts in the buffer; a multiple of 256. */
@@ -17,12 +22,12 @@ export function tensorLength(tensor: Pick<Tensor, "shape">): number {
   return tensor.shape.reduce((product, extent) => product * extent, 1);
 }
 
-/** The size of a tensor in bytes; all elements have 4. */
-export function tensorSizeBytes(tensor: Pick<Tensor, "shape">): number {
-  return tensorLength(tensor) * 4;
+/** The size of a tensor in bytes. */
+export function tensorSizeBytes(tensor: Pick<Tensor, "shape" | "dtype">): number {
+  return tensorLength(tensor) * (tensor.dtype === "f16" ? 2 : 4);
 }
 
 /** The bytes that a tensor of this shape takes in a buffer of its own. */
-export function allocationSizeBytes(shape: readonly number[]): number {
-  return Math.max(16, Math.ceil(tensorSizeBytes({ shape }) / 16) * 16);
+export function allocationSizeBytes(shape: readonly number[], dtype: DType = "f32"): number {
+  return Math.max(16, Math.ceil(tensorSizeBytes({ shape, dtype }) / 16) * 16);
 }

@@ -6,24 +6,24 @@
  */
 import { UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
-import { allocationSizeBytes, type Tensor } from "../gpu/tensor.ts";
+import { allocationSizeBytes, type DType, type Tensor } from "../gpu/tensor.ts";
 
-/** Makes one tensor of a set. */
-export type MakeTensor = (label: string, shape: readonly number[]) => Tensor;
+/** Makes one tensor of a set; f32 if not said otherwise. */
+export type MakeTensor = (label: string, shape: readonly number[], dtype?: DType) => Tensor;
 
 /** Stands for a tensor while sizes are only counted. */
 const UNALLOCATED = {} as Tensor;
 
 /** As `make`, with `prefix` before every label. */
 export function labelled(make: MakeTensor, prefix: string): MakeTensor {
-  return (label, shape) => make(prefix + label, shape);
+  return (label, shape, dtype) => make(prefix + label, shape, dtype);
 }
 
 /** The bytes of all tensors that `build` makes, none of which is allocated. */
 export function plannedSizeBytes(build: (make: MakeTensor) => unknown): number {
   let sum = 0;
-  build((_label, shape) => {
-    sum += allocationSizeBytes(shape);
+  build((_label, shape, dtype) => {
+    sum += allocationSizeBytes(shape, dtype);
     return UNALLOCATED;
   });
   return sum;
@@ -32,8 +32,8 @@ export function plannedSizeBytes(build: (make: MakeTensor) => unknown): number {
 /** The bytes of the largest tensor that `build` makes, none of which is allocated. */
 export function largestTensorBytes(build: (make: MakeTensor) => unknown): number {
   let largest = 0;
-  build((_label, shape) => {
-    largest = Math.max(largest, allocationSizeBytes(shape));
+  build((_label, shape, dtype) => {
+    largest = Math.max(largest, allocationSizeBytes(shape, dtype));
     return UNALLOCATED;
   });
   return largest;
@@ -56,15 +56,15 @@ export async function allocateTensors<T>(
   options: { what: string; remedy: string },
 ): Promise<T> {
   const limitBytes = bufferLimitBytes(gpu);
-  build((label, shape) => {
-    const sizeBytes = allocationSizeBytes(shape);
+  build((label, shape, dtype) => {
+    const sizeBytes = allocationSizeBytes(shape, dtype);
     if (sizeBytes > limitBytes) {
       throw tooLarge(`${label} takes ${mib(sizeBytes)}`, `${mib(limitBytes)} a buffer`, options);
     }
     return UNALLOCATED;
   });
   gpu.device.pushErrorScope("out-of-memory");
-  const tensors = build((label, shape) => gpu.tensor(label, shape));
+  const tensors = build((label, shape, dtype) => gpu.tensor(label, shape, dtype));
   if (await gpu.device.popErrorScope()) {
     const found = `${options.what} takes ${mib(plannedSizeBytes(build))}`;
     throw tooLarge(found, "what the GPU has free", options);

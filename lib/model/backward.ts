@@ -79,7 +79,7 @@ function addLinearBackward(
     n: extents.in,
     k: extents.out,
     a: dy,
-    b: namedTensor(tensors.parameters, name),
+    b: namedTensor(tensors.weights, name),
     c: dx,
     epilogue,
     label: `${part} dx`,

@@ -2,13 +2,16 @@
  * The GPU memory of a model, planned before anything is allocated: which tensors a forward or backward pass
  * needs, how many bytes they take, and whether the adapter can have them.
  *
- * All tensors are f32 (u32 for tokens, targets, mask and segment starts), row-major; rows = B * T.
+ * All tensors are f32 (u32 for tokens, targets, mask and segment starts), row-major; rows = B * T. With dtype f16,
+ * those that are as large as the batch or the weights of a matrix are f16, but for the residual stream and its
+ * gradient, to which every block adds (a 16-bit sum of many terms loses the small ones), and the logits, whose error
+ * would be that of the loss.
  *
  * @module
  */
 import type { Gpu } from "../gpu/device.ts";
 import { numPartialSums } from "../gpu/ops/reduce.ts";
-import { allocationSizeBytes, type Tensor } from "../gpu/tensor.ts";
+import { allocationSizeBytes, type DType, type Tensor } from "../gpu/tensor.ts";
 import {
   allocateTensors,
   bufferLimitBytes,
@@ -32,6 +35,8 @@ export interface ModelExtent {
    * third more work, and activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
    */
   readonly checkpointActivations?: boolean;
+  /** How activations, their gradients and the weights of matrix products are stored (default: f32). */
+  readonly dtype?: DType;
   /**
    * Weights of the distance between predicted and true RTT in the gradient, at the first and the second byte of its
    * code (design 04-model, "Loss"); none if absent.
@@ -51,9 +56,11 @@ export interface InputTensors {
   segmentStart: Tensor;
   /** (1): the weight of the loss in the gradient. */
   weight: Tensor;
+  /** (2): what the gradients are multiplied with besides, see `addClipFactor`; only for training with dtype f16. */
+  lossScale: Tensor | undefined;
 }
 
-/** Activations of one block. */
+/** Activations of one block; f16 with that dtype, but for x, xMiddle and what has no columns of C, D or M. */
 export interface LayerTensors {
   /** (rows, C): the block's input; the residual stream. */
   x: Tensor;
@@ -89,7 +96,7 @@ export interface LayerTensors {
 export interface HeadTensors {
   /** (rows, C). */
   xLast: Tensor;
-  /** (rows, C). */
+  /** (rows, C); f16 with that dtype. */
   xLastNorm: Tensor;
   /** (rows). */
   xLastScale: Tensor;
@@ -99,7 +106,10 @@ export interface HeadTensors {
   losses: Tensor;
 }
 
-/** What the backward pass writes besides the parameters' gradients; one set serves all blocks. */
+/**
+ * What the backward pass writes besides the parameters' gradients; one set serves all blocks. With dtype f16 all but
+ * dx and delta are that.
+ */
 export interface BackwardTensors {
   /** (rows, padded V). */
   dLogits: Tensor;
@@ -124,7 +134,12 @@ export interface BackwardTensors {
 export interface ModelTensors {
   /** Parameter name -> weights; the head's rows are padded, see {@link paddedVocabSize}. */
   parameters: Map<string, Tensor>;
-  /** Parameter name -> gradient, of the parameter's shape; empty unless training. */
+  /**
+   * Parameter name -> what operations read: the parameter itself, or with dtype f16 a copy of it, see
+   * `addWeightCopies`.
+   */
+  weights: Map<string, Tensor>;
+  /** Parameter name -> gradient, of the parameter's shape, times the loss scale; empty unless training. */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;
   /** One entry per block, which may share tensors. */
@@ -144,6 +159,7 @@ export function paddedVocabSize(config: ModelConfig): number {
 
 /** Bytes of a model's GPU memory, by what they are for. */
 export interface ModelMemory {
+  /** With the f16 copies. */
   parametersBytes: number;
   gradientsBytes: number;
   /** Everything whose size goes with the batch: inputs, activations, their gradients. */
@@ -152,10 +168,12 @@ export interface ModelMemory {
 
 /** The GPU memory that a model takes, without allocating any. */
 export function planModelMemory(config: ModelConfig, extent: ModelExtent): ModelMemory {
-  const parametersBytes = sum([...gpuParameterShapes(config).values()].map(allocationSizeBytes));
-  const gradientsBytes = extent.training ? parametersBytes : 0;
+  const parametersBytes = plannedSizeBytes((make) => {
+    weightTensors(config, { parameters: parameterTensors(config, make), dtype: extent.dtype }, make);
+  });
+  const gradientsBytes = extent.training ? plannedSizeBytes((make) => parameterTensors(config, make)) : 0;
   const totalBytes = plannedSizeBytes((make) => build(config, extent, make)) +
-    sum(operationShapes(config, extent).map(allocationSizeBytes));
+    sum(operationShapes(config, extent).map((shape) => allocationSizeBytes(shape)));
   return { parametersBytes, gradientsBytes, activationsBytes: totalBytes - parametersBytes - gradientsBytes };
 }
 
@@ -211,16 +229,19 @@ function sum(values: readonly number[]): number {
 
 function build(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): ModelTensors {
   const all: Tensor[] = [];
-  const make: MakeTensor = (label, shape) => {
-    const tensor = makeOne(label, shape);
+  const make: MakeTensor = (label, shape, dtype) => {
+    const tensor = makeOne(label, shape, dtype);
     all.push(tensor);
     return tensor;
   };
   const rows = extent.batchSize * extent.sequenceLength;
   const inputShape = [extent.batchSize, extent.sequenceLength];
   const layers = allLayerTensors(config, extent, make);
+  const parameters = parameterTensors(config, make);
+  const { dtype } = extent;
   return {
-    parameters: parameterTensors(config, make),
+    parameters,
+    weights: weightTensors(config, { parameters, dtype }, make),
     gradients: extent.training ? parameterTensors(config, labelled(make, "d ")) : new Map(),
     inputs: {
       tokens: make("tokens", inputShape),
@@ -228,17 +249,18 @@ function build(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): M
       lossMask: make("lossMask", inputShape),
       segmentStart: make("segmentStart", inputShape),
       weight: make("weight", [1]),
+      lossScale: extent.training && dtype === "f16" ? make("loss scale", [2]) : undefined,
     },
     layers,
     head: {
       // Without training, the last block writes into the one residual stream.
       xLast: extent.training ? make("xLast", [rows, config.width]) : layers[0].x,
-      xLastNorm: make("xLastNorm", [rows, config.width]),
+      xLastNorm: make("xLastNorm", [rows, config.width], dtype),
       xLastScale: make("xLastScale", [rows]),
       logits: make("logits", [rows, paddedVocabSize(config)]),
       losses: make("losses", [rows]),
     },
-    backward: extent.training ? backwardTensors(config, rows, make) : undefined,
+    backward: extent.training ? backwardTensors(config, { rows, dtype }, make) : undefined,
     lossSum: make("lossSum", [1]),
     all,
   };
@@ -256,73 +278,99 @@ export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<str
   return new Map([...gpuParameterShapes(config)].map(([name, shape]) => [name, make(name, shape)]));
 }
 
+/** What {@link ModelTensors.weights} are: the embedding is no matrix of a product, its rows are read as they are. */
+function weightTensors(
+  config: ModelConfig,
+  { parameters, dtype }: { parameters: Map<string, Tensor>; dtype: DType | undefined },
+  make: MakeTensor,
+): Map<string, Tensor> {
+  if (dtype !== "f16") return parameters;
+  const weights = new Map(parameters);
+  for (const [name, shape] of gpuParameterShapes(config)) {
+    if (name !== "wte.weight") weights.set(name, make(`${name} in f16`, shape, dtype));
+  }
+  return weights;
+}
+
 /** The blocks' activations: one set each for a backward pass, else one for all, but for inputs to start again from. */
 function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): LayerTensors[] {
   const rows = extent.batchSize * extent.sequenceLength;
-  const first = layerTensors(config, { rows, training: extent.training }, labelled(make, "layer 0 "));
+  const { training, dtype } = extent;
+  const first = layerTensors(config, { rows, training, dtype }, labelled(make, "layer 0 "));
   return Array.from({ length: config.numLayers }, (_, layer) => {
-    if (layer === 0 || !extent.training) return first;
+    if (layer === 0 || !training) return first;
     const makeLayer = labelled(make, `layer ${layer} `);
     return extent.checkpointActivations
       ? { ...first, x: makeLayer("x", [rows, config.width]) }
-      : layerTensors(config, { rows, training: true }, makeLayer);
+      : layerTensors(config, { rows, training, dtype }, makeLayer);
   });
 }
 
 function layerTensors(
   config: ModelConfig,
-  shape: { rows: number; training: boolean },
+  layout: BlockLayout,
   make: MakeTensor,
 ): LayerTensors {
-  const keyShape = [shape.rows, config.numHeads * config.headDim];
+  const keyShape = [layout.rows, config.numHeads * config.headDim];
   return {
-    ...blockTensors(config, shape, make),
-    kRotated: make("kRotated", keyShape),
-    v: make("v", keyShape),
+    ...blockTensors(config, layout, make),
+    kRotated: make("kRotated", keyShape, layout.dtype),
+    v: make("v", keyShape, layout.dtype),
   };
+}
+
+/** How a block's activations are laid out. */
+interface BlockLayout {
+  readonly rows: number;
+  readonly training: boolean;
+  readonly dtype?: DType | undefined;
 }
 
 /** A block's activations but for what its keys' readers need, which decoding keeps elsewhere. */
 export function blockTensors(
   config: ModelConfig,
-  { rows, training }: { rows: number; training: boolean },
+  { rows, training, dtype }: BlockLayout,
   make: MakeTensor,
 ): Omit<LayerTensors, "kRotated" | "v"> {
   const { width: C, mlpWidth: M, numHeads: H } = config;
   const HD = H * config.headDim;
   return {
     x: make("x", [rows, C]),
-    xNorm: make("xNorm", [rows, C]),
+    xNorm: make("xNorm", [rows, C], dtype),
     xScale: make("xScale", [rows]),
-    q: make("q", [rows, HD]),
-    k: make("k", [rows, HD]),
+    q: make("q", [rows, HD], dtype),
+    k: make("k", [rows, HD], dtype),
     qScale: make("qScale", [rows, H]),
     kScale: make("kScale", [rows, H]),
-    qRotated: make("qRotated", [rows, HD]),
-    attention: make("attention", [rows, HD]),
+    qRotated: make("qRotated", [rows, HD], dtype),
+    attention: make("attention", [rows, HD], dtype),
     logSumExp: make("logSumExp", [rows, H]),
     xMiddle: make("xMiddle", [rows, C]),
-    xMiddleNorm: make("xMiddleNorm", [rows, C]),
+    xMiddleNorm: make("xMiddleNorm", [rows, C], dtype),
     xMiddleScale: make("xMiddleScale", [rows]),
-    hidden: training ? make("hidden", [rows, M]) : undefined,
-    activated: make("activated", [rows, M]),
+    hidden: training ? make("hidden", [rows, M], dtype) : undefined,
+    activated: make("activated", [rows, M], dtype),
   };
 }
 
-function backwardTensors(config: ModelConfig, rows: number, make: MakeTensor): BackwardTensors {
+function backwardTensors(
+  config: ModelConfig,
+  { rows, dtype }: { rows: number; dtype: DType | undefined },
+  make: MakeTensor,
+): BackwardTensors {
   const { width: C, mlpWidth: M, numHeads: H } = config;
   const HD = H * config.headDim;
   return {
-    dLogits: make("dLogits", [rows, paddedVocabSize(config)]),
+    dLogits: make("dLogits", [rows, paddedVocabSize(config)], dtype),
     dx: make("dx", [rows, C]),
-    dNorm: make("dNorm", [rows, C]),
-    dHidden: make("dHidden", [rows, M]),
-    dAttention: make("dAttention", [rows, HD]),
-    dqRotated: make("dqRotated", [rows, HD]),
-    dkRotated: make("dkRotated", [rows, HD]),
-    dq: make("dq", [rows, HD]),
-    dk: make("dk", [rows, HD]),
-    dv: make("dv", [rows, HD]),
+    dNorm: make("dNorm", [rows, C], dtype),
+    dHidden: make("dHidden", [rows, M], dtype),
+    dAttention: make("dAttention", [rows, HD], dtype),
+    dqRotated: make("dqRotated", [rows, HD], dtype),
+    dkRotated: make("dkRotated", [rows, HD], dtype),
+    dq: make("dq", [rows, HD], dtype),
+    dk: make("dk", [rows, HD], dtype),
+    dv: make("dv", [rows, HD], dtype),
     delta: make("delta", [rows, H]),
   };
 }

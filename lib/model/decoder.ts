@@ -247,7 +247,7 @@ export class Decoder {
     const table = rotationTable(program, config);
     addEmbedding(program, { tokens: positions, table, x: rotation, rows, width: config.headDim });
     const extent = { batchSize: 1, sequenceLength: rows, training: false };
-    return { config, extent, tensors: { parameters, inputs, head, layers }, rotation };
+    return { config, extent, tensors: { weights: parameters, inputs, head, layers }, rotation };
   }
 
   #program(name: string, add: (program: Program) => void): Program {

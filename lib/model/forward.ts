@@ -4,13 +4,14 @@
  * @module
  */
 import { addAttention } from "../gpu/ops/attention.ts";
+import { addCopy } from "../gpu/ops/copy.ts";
 import { addCrossEntropy, addLogProbabilities } from "../gpu/ops/cross_entropy.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { addGemm } from "../gpu/ops/gemm.ts";
 import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
 import type { Program } from "../gpu/program.ts";
-import type { Tensor } from "../gpu/tensor.ts";
+import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import {
   type HeadTensors,
   type InputTensors,
@@ -34,7 +35,7 @@ export interface HiddenPass {
 }
 
 /** The tensors of {@link HiddenPass}. */
-export interface HiddenTensors extends Pick<ModelTensors, "parameters" | "layers"> {
+export interface HiddenTensors extends Pick<ModelTensors, "weights" | "layers"> {
   readonly inputs: Pick<InputTensors, "tokens" | "segmentStart">;
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
@@ -56,13 +57,24 @@ export function namedTensor(weights: Map<string, Tensor>, name: string): Tensor 
   return tensor;
 }
 
+/** Adds what has to follow every change of parameters: their f16 copies, if there are any. */
+export function addWeightCopies(
+  program: Program,
+  { parameters, weights }: Pick<ModelTensors, "parameters" | "weights">,
+): void {
+  for (const [name, x] of parameters) {
+    const y = namedTensor(weights, name);
+    if (y !== x) addCopy(program, { x, y, length: tensorLength(x) });
+  }
+}
+
 /** Adds everything from the tokens to the normalised output of the last block, `head.xLastNorm`. */
 export function addHiddenStates(program: Program, pass: HiddenPass): void {
   const { config, extent, tensors } = pass;
-  const { layers, head, inputs, parameters } = tensors;
+  const { layers, head, inputs, weights } = tensors;
   const rows = extent.batchSize * extent.sequenceLength;
   const width = config.width;
-  const table = namedTensor(parameters, "wte.weight");
+  const table = namedTensor(weights, "wte.weight");
   addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows, width });
   for (let layer = 0; layer < config.numLayers; layer++) {
     addBlockActivations(program, pass, layer);
@@ -73,14 +85,14 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
 
 /** Adds the logits and losses of every position; with `training`, the gradient of the logits too. */
 export function addLosses(program: Program, { config, extent, tensors }: Pass): void {
-  const { head, inputs, parameters, backward } = tensors;
+  const { head, inputs, weights, backward } = tensors;
   const { rttDistanceWeights } = extent;
   const rows = extent.batchSize * extent.sequenceLength;
   const stride = paddedVocabSize(config);
   addLogits(program, {
     config,
     x: head.xLastNorm,
-    head: namedTensor(parameters, "lm_head.weight"),
+    head: namedTensor(weights, "lm_head.weight"),
     logits: head.logits,
     rows,
   });
@@ -90,6 +102,7 @@ export function addLosses(program: Program, { config, extent, tensors }: Pass): 
     lossMask: inputs.lossMask,
     losses: head.losses,
     weight: inputs.weight,
+    lossScale: inputs.lossScale,
     softcap: config.softcap,
     rows,
     vocabSize: vocabSize(config),
@@ -172,7 +185,7 @@ export function addBlockActivations(program: Program, pass: HiddenPass, layer: n
 function addAttentionBlock(program: Program, pass: HiddenPass, layer: number): void {
   const { config, extent, tensors, rotation } = pass;
   const saved: LayerTensors = tensors.layers[layer];
-  const weight = (part: string) => blockWeight(tensors.parameters, layer, part);
+  const weight = (part: string) => blockWeight(tensors.weights, layer, part);
   const rows = extent.batchSize * extent.sequenceLength;
   const { width: C } = config;
   const HD = config.numHeads * config.headDim;
@@ -211,7 +224,7 @@ function addMlpUp(program: Program, { config, extent, tensors }: HiddenPass, lay
     n: M,
     k: C,
     a: xMiddleNorm,
-    b: blockWeight(tensors.parameters, layer, "mlp.up"),
+    b: blockWeight(tensors.weights, layer, "mlp.up"),
     c: activated,
     epilogue: { activation, ...(hidden ? { before: hidden } : {}) },
     label: "up_proj",
@@ -231,7 +244,7 @@ function addMlpDown(
     n: config.width,
     k: config.mlpWidth,
     a: activated,
-    b: blockWeight(tensors.parameters, layer, "mlp.down"),
+    b: blockWeight(tensors.weights, layer, "mlp.down"),
     c: out,
     epilogue: { add: xMiddle },
     label: "down_proj",

@@ -7,6 +7,7 @@
  */
 import { ensure, UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
+import { initialLossScale } from "../gpu/ops/clip.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
@@ -14,7 +15,14 @@ import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import { addBackward } from "./backward.ts";
 import { allocate, type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
-import { addChosenLogProbabilities, addHiddenStates, addLosses, namedTensor, type Pass } from "./forward.ts";
+import {
+  addChosenLogProbabilities,
+  addHiddenStates,
+  addLosses,
+  addWeightCopies,
+  namedTensor,
+  type Pass,
+} from "./forward.ts";
 import { markRttBytes } from "./rtt_rows.ts";
 
 /** Sequences as the loader packs them, (B, T) each. */
@@ -47,6 +55,7 @@ export class Transformer {
   readonly #gpu: Gpu;
   readonly #pass: Pass;
   readonly #upload: Uint32Array;
+  readonly #copies: Program;
   readonly #hidden: Program;
   readonly #evaluation: Program;
   readonly #training: Program | undefined;
@@ -61,6 +70,10 @@ export class Transformer {
     this.#gpu = registry.gpu;
     this.#pass = { config, extent, tensors };
     this.#upload = new Uint32Array(extent.batchSize * extent.sequenceLength);
+    const { lossScale } = tensors.inputs;
+    if (lossScale) this.#gpu.write(lossScale, initialLossScale());
+    this.#copies = new Program(registry, "weight copies");
+    addWeightCopies(this.#copies, tensors);
     this.#hidden = new Program(registry, "hidden states");
     addHiddenStates(this.#hidden, this.#pass);
     this.#evaluation = new Program(registry, "evaluation");
@@ -74,7 +87,7 @@ export class Transformer {
    *
    * @param options `batchSize`: sequences of a batch; `training`: whether gradients can be computed, at several
    *   times the memory; `sequenceLength`: tokens of a sequence (default and most: the configuration's);
-   *   `checkpointActivations`, `rttDistanceWeights`: as {@link ModelExtent} has them.
+   *   `checkpointActivations`, `dtype`, `rttDistanceWeights`: as {@link ModelExtent} has them.
    * @throws {UserError} If the adapter cannot hold the model.
    */
   static async create(
@@ -95,7 +108,7 @@ export class Transformer {
     return this.#pass.tensors.parameters;
   }
 
-  /** Parameter name -> gradient, of the parameter's shape; empty without training. */
+  /** Parameter name -> gradient, of the parameter's shape, times the {@link lossScale}; empty without training. */
   get gradients(): Map<string, Tensor> {
     return this.#pass.tensors.gradients;
   }
@@ -103,6 +116,16 @@ export class Transformer {
   /** (1): sum of the unmasked losses (nats, not weighted) since {@link zeroGradients}. */
   get lossSum(): Tensor {
     return this.#pass.tensors.lossSum;
+  }
+
+  /** (2): the factor of all gradients, which `addClipFactor` updates; undefined where gradients are not f16. */
+  get lossScale(): Tensor | undefined {
+    return this.#pass.tensors.inputs.lossScale;
+  }
+
+  /** Renews what is derived from {@link parameters}, after every change of them on the GPU; returns at once. */
+  parametersChanged(): void {
+    if (this.#copies.length > 0) this.#copies.run();
   }
 
   /**
@@ -113,6 +136,7 @@ export class Transformer {
    */
   load(weights: Map<string, Float32Array>): void {
     writeParameters(this.#gpu, this.config, { parameters: this.parameters, weights });
+    this.parametersChanged();
   }
 
   /** Reads all weights back, of the shapes of `parameterShapes`. */
@@ -129,8 +153,8 @@ export class Transformer {
   }
 
   /**
-   * Forward and backward pass of one micro-batch; returns at once. Adds `weight` times the gradient of the sum
-   * of its unmasked losses to the gradients, and that sum to {@link lossSum}.
+   * Forward and backward pass of one micro-batch; returns at once. Adds `weight` times (and {@link lossScale} times)
+   * the gradient of the sum of its unmasked losses to the gradients, and that sum to {@link lossSum}.
    *
    * @param weight One over the number of unmasked targets of all micro-batches of the step, for a mean loss.
    */
@@ -212,7 +236,7 @@ export class Transformer {
     addChosenLogProbabilities(program, {
       config,
       hiddenStates: tensors.head.xLastNorm,
-      head: namedTensor(this.parameters, "lm_head.weight"),
+      head: namedTensor(tensors.weights, "lm_head.weight"),
       tensors: { positions, picked: hidden, logits, rowIndex, logProbabilities: out },
       rows,
     });

@@ -26,7 +26,7 @@ export function optimizerSizeBytes(
     const members = [...shapes].filter(([name]) => groupOf(name) === group).map(([, shape]) => shape);
     return config.groups[group].kind === "muon" ? muonShapes(members) : adamWShapes(members);
   });
-  return sum([...norm, ...groups.flat()].map(allocationSizeBytes));
+  return sum([...norm, ...groups.flat()].map((shape) => allocationSizeBytes(shape)));
 }
 
 function adamWShapes(members: readonly (readonly number[])[]): (readonly number[])[] {

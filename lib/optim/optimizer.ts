@@ -14,7 +14,7 @@ import { addSumOfSquares } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import { type ModelConfig, parameterShapes } from "../model/config.ts";
+import { parameterShapes } from "../model/config.ts";
 import { readParameterLike, type Transformer } from "../model/transformer.ts";
 import { AdamWRule } from "./adamw.ts";
 import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./config.ts";
@@ -22,18 +22,23 @@ import { MuonRule } from "./muon.ts";
 import type { TrainedParameter, UpdateRule } from "./rule.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
 
+/** The entry of the state with the loss scale, the only one that is of no parameter. */
+export const LOSS_SCALE_STATE = "loss_scale";
+
 /** Updates the parameters of one model. */
 export class Optimizer {
   /** (1) f32: global norm of the gradient before clipping; not finite if the step was skipped. To be read only. */
   readonly gradNorm: Tensor;
   /** (1) f32: steps skipped since the optimizer was made. */
   readonly numSkipped: Tensor;
-  /** (1) f32: steps skipped in a row up to the last one. */
+  /** (1) f32: steps skipped in a row up to the last one, but for those that the loss scale was to blame for. */
   readonly numSkippedInARow: Tensor;
+  /** (1) f32: the loss scale of the next step; undefined without one. To be read only. */
+  readonly lossScale: Tensor | undefined;
   /** Everything that is kept between steps, on the GPU: checkpoint name -> tensor. */
   readonly state = new Map<string, Tensor>();
   readonly #gpu: Gpu;
-  readonly #modelConfig: ModelConfig;
+  readonly #model: Transformer;
   readonly #rules: UpdateRule[] = [];
   readonly #program: Program;
   readonly #sumOfSquares: Tensor;
@@ -45,11 +50,14 @@ export class Optimizer {
     readonly totalSteps: number,
   ) {
     this.#gpu = registry.gpu;
-    this.#modelConfig = model.config;
+    this.#model = model;
     const clip = this.#gpu.tensor("clip factor", [4]);
     this.gradNorm = elementOf(clip, CLIP.norm);
     this.numSkipped = elementOf(clip, CLIP.numSkipped);
     this.numSkippedInARow = elementOf(clip, CLIP.numSkippedInARow);
+    const { lossScale } = model;
+    if (lossScale) this.state.set(LOSS_SCALE_STATE, lossScale);
+    this.lossScale = lossScale && elementOf(lossScale, 0);
     this.#sumOfSquares = this.#gpu.tensor("sum of squared gradients", [1]);
     this.#program = new Program(registry, "optimizer");
     addSumOfSquares(this.#program, { inputs: [...model.gradients.values()], out: this.#sumOfSquares });
@@ -57,6 +65,7 @@ export class Optimizer {
       sumOfSquares: this.#sumOfSquares,
       out: clip,
       maxNorm: config.maxGradientNorm,
+      lossScale,
     });
     const members = trainedParameters(model);
     for (const group of Object.keys(config.groups) as GroupName[]) {
@@ -105,17 +114,20 @@ export class Optimizer {
   step(stepIndex: number): void {
     this.#prepare(stepIndex);
     this.#program.run();
+    this.#model.parametersChanged();
   }
 
   /** As {@link step}, each dispatch timed by itself. */
   async profile(stepIndex: number): Promise<ProfileRow[]> {
     this.#prepare(stepIndex);
-    return await this.#program.profile();
+    const rows = await this.#program.profile();
+    this.#model.parametersChanged();
+    return rows;
   }
 
   /** Checkpoint name -> shape of every entry of the state, without the head's added rows. */
   get stateShapes(): Map<string, number[]> {
-    const shapes = parameterShapes(this.#modelConfig);
+    const shapes = parameterShapes(this.#model.config);
     return new Map([...this.state].map(([name, tensor]) => {
       const parameter = name.slice(0, name.lastIndexOf("."));
       return [name, shapes.get(parameter) ?? [...tensor.shape]];
@@ -124,22 +136,26 @@ export class Optimizer {
 
   /** Reads the whole state, in the shapes of the checkpoint. */
   async readState(): Promise<Map<string, Float32Array>> {
-    return await readParameterLike(this.#gpu, this.#modelConfig, this.state);
+    return await readParameterLike(this.#gpu, this.#model.config, this.state);
   }
 
   /**
-   * Sets the whole state.
+   * Sets the whole state. A loss scale is left out where gradients are f32, and stays as it is where the state is of
+   * a run whose gradients were.
    *
    * @throws {UserError} If an entry is missing, unknown or of another size.
    */
   loadState(values: Map<string, Float32Array>): void {
     for (const name of values.keys()) {
-      if (!this.state.has(name)) throw wrongState(`an entry ${name}`, "none of that name");
+      if (name !== LOSS_SCALE_STATE && !this.state.has(name)) {
+        throw wrongState(`an entry ${name}`, "none of that name");
+      }
     }
     const shapes = this.stateShapes;
     for (const [name, tensor] of this.state) {
       const shape = shapes.get(name) ?? tensor.shape;
       const entry = values.get(name);
+      if (name === LOSS_SCALE_STATE && !entry) continue;
       if (entry?.length !== tensorLength({ shape })) {
         throw wrongState(`${entry?.length ?? 0} values of ${name}`, `a shape of [${shape.join(", ")}]`);
       }
@@ -156,7 +172,7 @@ export class Optimizer {
   }
 
   #scaledFactor(stepIndex: number): number {
-    return this.learningRateFactor(stepIndex) * widthFactor(this.#modelConfig.width);
+    return this.learningRateFactor(stepIndex) * widthFactor(this.#model.config.width);
   }
 }
 

@@ -14,6 +14,7 @@ import { ensure, explainFileError, FormatError, UserError } from "../errors.ts";
 import { removeStaleTemporaries, syncDirectory, writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { parameterShapes } from "../model/config.ts";
+import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
 import { type CheckpointState, readState, writeState } from "./checkpoint_state.ts";
 import type { RunConfig } from "./config.ts";
 import {
@@ -28,7 +29,7 @@ export interface CheckpointContent {
   state: Omit<CheckpointState, "files">;
   /** Parameters by the names of the configuration's shapes. */
   weights: Map<string, Float32Array>;
-  /** Optimizer tensors, each of a parameter's shape: the parameter's name, a dot, what it is. */
+  /** Optimizer tensors, each of a parameter's shape: the parameter's name, a dot, what it is; and the loss scale. */
   optimizer: Map<string, Float32Array>;
 }
 
@@ -96,7 +97,8 @@ function writeFiles(folder: string, { state, weights, optimizer }: CheckpointCon
   const shapes = parameterShapes(state.config.model);
   const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
     writeSafetensors(join(folder, name), content);
-  const optimizerShapes = new Map([...optimizer.keys()].map((name): [string, number[]] => {
+  const optimizerShapes = new Map([...optimizer].map(([name, { length }]): [string, number[]] => {
+    if (name === LOSS_SCALE_STATE) return [name, [length]];
     const shape = shapes.get(name.slice(0, name.lastIndexOf(".")));
     ensure(shape, `optimizer tensor ${name} belongs to no parameter`);
     return [name, shape];

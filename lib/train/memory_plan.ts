@@ -29,6 +29,7 @@ export function planMemory({ model, optim, train }: RunConfig): MemoryPlan {
     sequenceLength: model.sequenceLength,
     training: true,
     checkpointActivations: train.checkpointActivations,
+    dtype: train.dtype,
   });
   const optimizerBytes = optimizerSizeBytes(gpuParameterShapes(model), optim);
   const { parametersBytes, gradientsBytes, activationsBytes } = memory;

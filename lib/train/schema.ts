@@ -19,6 +19,11 @@ export interface TrainConfig {
   /** Keep one block's activations and compute the others again on the way back: less memory, a third more work. */
   checkpointActivations: boolean;
   /**
+   * How activations, their gradients and the copies of weights that matrices are multiplied with are stored; sums are
+   * f32 with either, so are the weights themselves and the optimizer's state.
+   */
+  dtype: "f32" | "f16";
+  /**
    * Weights of the distance (Wasserstein-1, in units of 255 bytes) between predicted and true RTT at the first and the
    * second byte of its code, such as [0.5, 0.1]; null for none. Losses that are shown never contain it.
    */
@@ -45,6 +50,7 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   batchSize: count.default(256),
   microBatchSize: count.default(8),
   checkpointActivations: z.boolean().default(false),
+  dtype: z.enum(["f32", "f16"]).default("f32"),
   rttDistanceWeights: z.tuple([z.number().min(0), z.number().min(0)]).nullable().default(null),
   logEverySteps: count.default(1),
   evalEverySteps: count.default(200),

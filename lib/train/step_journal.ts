@@ -8,6 +8,7 @@
  */
 import { ensure } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
+import { LOSS_SCALE } from "../gpu/ops/clip.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { StepStats } from "./step_stats.ts";
@@ -28,6 +29,7 @@ export interface StepFacts {
 export interface JournalState {
   losses: { step: number; loss: number | null }[];
   numSkippedSteps: number;
+  /** But for those that the loss scale was to blame for, see `addClipFactor`. */
   numSkippedInRow: number;
 }
 
@@ -54,17 +56,19 @@ export class StepJournal {
 
   /**
    * @param gpu The device.
-   * @param sources `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its gradient; of one
-   *   element each.
+   * @param sources `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its gradient; `lossScale`:
+   *   the optimizer's after the step, if it has one; of one element each.
    * @param options `scalars`: where to write every `logEverySteps` steps; `state`: of the checkpoint resumed
    *   from.
    */
   constructor(
     gpu: Gpu,
-    sources: { lossSum: Tensor; gradientNorm: Tensor },
+    sources: { lossSum: Tensor; gradientNorm: Tensor; lossScale?: Tensor | undefined },
     options: { scalars: ScalarLog; logEverySteps: number; state?: JournalState | undefined },
   ) {
-    this.#stats = new StepStats(gpu, [sources.lossSum, sources.gradientNorm], MAX_PENDING_STEPS);
+    const { lossSum, gradientNorm, lossScale } = sources;
+    const tensors = [lossSum, gradientNorm, ...(lossScale ? [lossScale] : [])];
+    this.#stats = new StepStats(gpu, tensors, MAX_PENDING_STEPS);
     this.#scalars = options.scalars;
     this.#logEverySteps = options.logEverySteps;
     const { losses = [], numSkippedSteps = 0, numSkippedInRow = 0 } = options.state ?? {};
@@ -137,14 +141,16 @@ export class StepJournal {
     this.#records = [];
   }
 
-  #take(fact: StepFacts, [lossSum, gradientNorm]: Float32Array, tokensPerSecond: number): void {
+  #take(fact: StepFacts, [lossSum, gradientNorm, lossScale]: Float32Array, tokensPerSecond: number): void {
     const loss = lossSum / fact.numTargets;
     const isSkipped = !Number.isFinite(loss) || !Number.isFinite(gradientNorm);
     this.#numPaddingTokens += fact.numPaddingTokens;
     this.#state.losses.push({ step: fact.step, loss: Number.isFinite(loss) ? loss : null });
     if (this.#state.losses.length > LOSS_TAIL) this.#state.losses.shift();
     this.#state.numSkippedSteps += isSkipped ? 1 : 0;
-    this.#state.numSkippedInRow = isSkipped ? this.#state.numSkippedInRow + 1 : 0;
+    // A gradient that was too large for f16 is no sign of a bad run while there is a smaller scale to try.
+    const triesAgain = Number.isFinite(loss) && lossScale > LOSS_SCALE.min;
+    this.#state.numSkippedInRow = isSkipped ? this.#state.numSkippedInRow + (triesAgain ? 0 : 1) : 0;
     this.#records.push({
       step: fact.step,
       "train/loss": loss,
@@ -153,6 +159,7 @@ export class StepJournal {
       "train/tokens_per_second": tokensPerSecond,
       "train/padding": fact.numPaddingTokens / fact.numTokens,
       "train/skipped_steps": this.#state.numSkippedSteps,
+      ...(lossScale === undefined ? {} : { "train/loss_scale": lossScale }),
     });
   }
 }

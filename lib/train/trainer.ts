@@ -203,11 +203,12 @@ async function openModel(
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
-  const { microBatchSize: batchSize, checkpointActivations, rttDistanceWeights } = config.train;
+  const { microBatchSize: batchSize, checkpointActivations, dtype, rttDistanceWeights } = config.train;
   const options = {
     batchSize,
     training: true,
     checkpointActivations,
+    dtype,
     ...(rttDistanceWeights ? { rttDistanceWeights } : {}),
   };
   const model = await Transformer.create(registry, config.model, options);
@@ -224,7 +225,8 @@ function openJournal(
   { model, optimizer, scalars }: { model: Transformer; optimizer: Optimizer; scalars: ScalarLog },
   { config, state }: { config: RunConfig; state: JournalState | undefined },
 ): StepJournal {
-  const sources = { lossSum: model.lossSum, gradientNorm: optimizer.gradNorm };
+  const { lossScale, gradNorm: gradientNorm } = optimizer;
+  const sources = { lossSum: model.lossSum, gradientNorm, lossScale };
   return new StepJournal(gpu, sources, { scalars, logEverySteps: config.train.logEverySteps, state });
 }
 

@@ -1,4 +1,4 @@
-import { assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/errors.ts";
 import { addClipFactor, CLIP } from "../../lib/gpu/ops/clip.ts";
 import { addSum, addSumOfSquares, numPartialSums } from "../../lib/gpu/ops/reduce.ts";
@@ -102,6 +102,37 @@ testOnEachDevice("addClipFactor() counts the steps whose norm is not finite", as
     seen.push([actual[CLIP.factor], actual[CLIP.numSkipped], actual[CLIP.numSkippedInARow]]);
   }
   assertEquals(seen, [[0, 1, 1], [0, 2, 2], [1, 2, 0], [0, 3, 1]]);
+});
+
+testOnEachDevice("addClipFactor() divides by the loss scale, halves and doubles it", async (bench) => {
+  const out = bench.output("clip", [4], [0, 0, 0, 0]);
+  const lossScale = bench.output("lossScale", [2], [8, 0]);
+  const lossScaleRange = { initial: 8, min: 2, max: 8, growthSteps: 2 };
+  // Norm without the scale; the next scale, the steps since it was set; the skipped steps in all and in a row.
+  const steps = [
+    [2, 8, 1, 0, 0],
+    [1, 8, 0, 0, 0],
+    [NaN, 4, 0, 1, 0],
+    [8, 4, 1, 1, 0],
+    [Infinity, 2, 0, 2, 1],
+    [NaN, 2, 0, 3, 2],
+    [1, 2, 1, 3, 0],
+    [16, 4, 0, 3, 0],
+  ];
+  for (const [norm, scale, numGoodSteps, numSkipped, numInARow] of steps) {
+    const [[before]] = await bench.read(lossScale);
+    const sumOfSquares = bench.input("sum", [1], [(norm * before) ** 2]);
+    await bench.run((program) =>
+      addClipFactor(program, { sumOfSquares, out, maxNorm: 4, lossScale, lossScaleRange })
+    );
+    const [actual, state] = await bench.read(out, lossScale);
+    const factor = Number.isFinite(norm) ? Math.min(1, 4 / norm) / before : 0;
+    assertAlmostEquals(actual[CLIP.factor], factor, 16 * UNIT_ROUNDOFF);
+    if (Number.isFinite(norm)) assertAlmostEquals(actual[CLIP.norm], norm, 16 * UNIT_ROUNDOFF * norm);
+    else assert(!Number.isFinite(actual[CLIP.norm]));
+    assertEquals([...state], [scale, numGoodSteps]);
+    assertEquals([actual[CLIP.numSkipped], actual[CLIP.numSkippedInARow]], [numSkipped, numInARow]);
+  }
 });
 
 testOnEachDevice("addClipFactor() refuses a norm that is not positive and finite", (bench) => {

@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { Program } from "../../lib/gpu/program.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { type Tensor, tensorLength } from "../../lib/gpu/tensor.ts";
+import { type DType, type Tensor, tensorLength, tensorSizeBytes } from "../../lib/gpu/tensor.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import type { Tolerance } from "../tolerances.ts";
 
@@ -37,20 +37,20 @@ export class KernelBench {
     this.registry = new KernelRegistry(gpu);
   }
 
-  /** A tensor that the kernel only reads: {@link check} finds it unchanged. */
-  input(label: string, shape: readonly number[], data: ArrayLike<number>): Tensor {
-    return this.#place(label, shape, Float32Array.from(data), true);
+  /** A tensor that the kernel only reads: {@link check} finds it unchanged; f16 data is rounded to that. */
+  input(label: string, shape: readonly number[], data: ArrayLike<number>, dtype?: DType): Tensor {
+    return this.#place(label, { shape, dtype }, stored(data, dtype), true);
   }
 
   /** As {@link input}, of unsigned integers (tokens, targets, masks). */
   inputUint32(label: string, shape: readonly number[], data: ArrayLike<number>): Tensor {
-    return this.#place(label, shape, Uint32Array.from(data), true);
+    return this.#place(label, { shape, dtype: "f32" }, Uint32Array.from(data), true);
   }
 
   /** A tensor that the kernel writes; without `data` it starts as NaN, so that what is left out shows. */
-  output(label: string, shape: readonly number[], data?: ArrayLike<number>): Tensor {
-    const start = data ? Float32Array.from(data) : new Float32Array(tensorLength({ shape })).fill(NaN);
-    return this.#place(label, shape, start, false);
+  output(label: string, shape: readonly number[], data?: ArrayLike<number>, dtype?: DType): Tensor {
+    const start = data ?? new Float32Array(tensorLength({ shape })).fill(NaN);
+    return this.#place(label, { shape, dtype }, stored(start, dtype), false);
   }
 
   /** Runs one program of the dispatches that `add` appends. */
@@ -72,7 +72,7 @@ export class KernelBench {
     const contents = await this.gpu.read(...this.#tensors.map(({ whole }) => whole));
     this.#tensors.forEach(({ tensor, input }, i) => {
       const words = new Uint32Array(contents[i].buffer);
-      const end = GUARD_WORDS + tensorLength(tensor);
+      const end = GUARD_WORDS + tensorSizeBytes(tensor) / 4;
       const guard = input ? INPUT_GUARD : OUTPUT_GUARD;
       const isGuard = (index: number) => index < GUARD_WORDS || index >= end;
       const at = words.findIndex((word, index) => isGuard(index) && word !== guard);
@@ -88,22 +88,31 @@ export class KernelBench {
 
   #place(
     label: string,
-    shape: readonly number[],
-    data: Float32Array | Uint32Array,
+    { shape, dtype = "f32" }: { shape: readonly number[]; dtype: DType | undefined },
+    data: Float32Array | Uint32Array | Float16Array,
     isInput: boolean,
   ): Tensor {
-    const length = tensorLength({ shape });
-    assertEquals(data.length, length, `data of ${label}`);
+    assertEquals(data.length, tensorLength({ shape }), `data of ${label}`);
+    const length = data.byteLength / 4;
     // A multiple of 4 words, so that a binding of vec4 elements ends where the guard ends.
     const words = new Uint32Array(GUARD_WORDS * 2 + Math.ceil(length / 4) * 4)
       .fill(isInput ? INPUT_GUARD : OUTPUT_GUARD);
     words.set(new Uint32Array(data.buffer, data.byteOffset, length), GUARD_WORDS);
     const whole = this.gpu.tensorFrom(label, [words.length], words);
-    const tensor: Tensor = { label, shape, buffer: whole.buffer, offsetBytes: GUARD_WORDS * 4 };
+    const tensor: Tensor = { label, shape, dtype, buffer: whole.buffer, offsetBytes: GUARD_WORDS * 4 };
     const input = isInput ? words.slice(GUARD_WORDS, GUARD_WORDS + length) : undefined;
     this.#tensors.push({ tensor, whole, input });
     return tensor;
   }
+}
+
+function stored(data: ArrayLike<number>, dtype: DType | undefined): Float32Array | Float16Array {
+  return dtype === "f16" ? Float16Array.from(data) : Float32Array.from(data);
+}
+
+/** Numbers rounded to f16, as a tensor of that dtype holds them. */
+export function toHalf(data: ArrayLike<number>): Float64Array {
+  return Float64Array.from(Float16Array.from(data));
 }
 
 /**

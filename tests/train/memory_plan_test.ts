@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
@@ -14,13 +14,18 @@ const ADAMW_MATRICES = 'optim.groups.matrices={"kind":"adamw","learningRate":0.0
 
 Deno.test("planMemory() counts every byte that model and optimizer allocate", async () => {
   for (
-    const change of ["train.checkpointActivations=false", "train.checkpointActivations=true", ADAMW_MATRICES]
+    const change of [
+      "train.checkpointActivations=false",
+      "train.checkpointActivations=true",
+      "train.dtype=f16",
+      ADAMW_MATRICES,
+    ]
   ) {
     const config = loadConfig("demo", [...SMALL, change]);
-    const { microBatchSize: batchSize, checkpointActivations } = config.train;
+    const { microBatchSize: batchSize, checkpointActivations, dtype } = config.train;
     using gpu = await Gpu.open();
     const registry = new KernelRegistry(gpu);
-    const options = { batchSize, training: true, checkpointActivations };
+    const options = { batchSize, training: true, checkpointActivations, dtype };
     const model = await Transformer.create(registry, config.model, options);
     Optimizer.create(registry, model, config.optim, { totalSteps: 10 });
     assertEquals(gpu.allocatedBytes, planMemory(config).totalBytes, change);
@@ -39,6 +44,17 @@ Deno.test("planMemory() of full-680m has its 680 M parameters, gradients and sta
     `${less.activationsBytes} of ${plan.activationsBytes}`,
   );
   assertStringIncludes(describeMemoryPlan(plan), plan.totalBytes.toLocaleString("en"));
+});
+
+Deno.test("planMemory() in f16 has about half the activations, and half the parameters again as copies", () => {
+  for (const preset of ["small-95m", "full-680m"]) {
+    const [full, half] = ["f32", "f16"].map((dtype) =>
+      planMemory(loadConfig(preset, [`train.dtype=${dtype}`]))
+    );
+    assert(half.activationsBytes < 0.6 * full.activationsBytes, `${half.activationsBytes} bytes`);
+    assertAlmostEquals(half.parametersBytes / full.parametersBytes, 1.5, 0.01);
+    assertEquals([half.gradientsBytes, half.optimizerBytes], [full.gradientsBytes, full.optimizerBytes]);
+  }
 });
 
 Deno.test("checkMemory() refuses what a software adapter has no memory for, and says what fits", () => {

@@ -10,6 +10,7 @@ async function withJournal(
   work: (
     journal: StepJournal,
     submit: (step: number, lossSum: number, norm: number) => void,
+    setLossScale: (scale: number) => void,
   ) => Promise<void>,
 ): Promise<ReturnType<typeof readMetrics>> {
   const folder = Deno.makeTempDirSync();
@@ -17,14 +18,16 @@ async function withJournal(
     using gpu = await Gpu.open();
     const lossSum = gpu.tensor("loss sum", [1]);
     const gradientNorm = gpu.tensor("gradient norm", [1]);
+    const lossScale = gpu.tensor("loss scale", [1]);
+    const sources = { lossSum, gradientNorm, ...(work.length > 2 ? { lossScale } : {}) };
     const path = join(folder, "metrics.jsonl");
     using scalars = MetricsLog.open(path, { lastStep: 0 });
-    const journal = new StepJournal(gpu, { lossSum, gradientNorm }, { scalars, ...options });
+    const journal = new StepJournal(gpu, sources, { scalars, ...options });
     await work(journal, (step, loss, norm) => {
       gpu.write(lossSum, Float32Array.of(loss));
       gpu.write(gradientNorm, Float32Array.of(norm));
       journal.submitted({ step, numTargets: 4, numTokens: 8, numPaddingTokens: 2, learningRate: step / 8 });
-    });
+    }, (scale) => gpu.write(lossScale, Float32Array.of(scale)));
     return readMetrics(path);
   } finally {
     Deno.removeSync(folder, { recursive: true });
@@ -75,6 +78,22 @@ Deno.test("StepJournal counts steps that are not finite, in all and in a row", a
     journal.write();
   });
   assertEquals(records.map((record) => record["train/skipped_steps"]), [0, 1, 2, 2, 3]);
+});
+
+Deno.test("StepJournal counts no steps in a row while there is a smaller loss scale to try", async () => {
+  const records = await withJournal({ logEverySteps: 1 }, async (journal, submit, lossScale) => {
+    const seen: number[] = [];
+    for (const [i, [loss, norm, scale]] of [[4, NaN, 4], [4, NaN, 2], [4, NaN, 1], [NaN, NaN, 4]].entries()) {
+      lossScale(scale);
+      submit(i + 1, loss, norm);
+      await journal.settle();
+      seen.push(journal.state.numSkippedInRow);
+    }
+    assertEquals(seen, [0, 0, 1, 2]);
+    assertEquals(journal.state.numSkippedSteps, 4);
+    journal.write();
+  });
+  assertEquals(records.map((record) => record["train/loss_scale"]), [4, 2, 1, 4]);
 });
 
 Deno.test("StepJournal is due when its ring is full", async () => {

@@ -1,7 +1,13 @@
 /**
- * Clipping by the global gradient norm, decided on the GPU: nothing is read back before the update.
+ * Clipping by the global gradient norm, and the scale of the loss, decided on the GPU: nothing is read back before
+ * the update.
  *
- * Source: Pascanu et al., On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1.
+ * Where gradients are stored as f16, the loss is multiplied by a scale, so that small gradients are not lost; the
+ * clip factor divides by it. A gradient that is not finite halves the scale (that step is skipped), many that are
+ * finite double it.
+ *
+ * Source: Pascanu et al., On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1;
+ * Micikevicius et al., Mixed Precision Training, ICLR 2018, section 3.2.
  *
  * @module
  */
@@ -12,36 +18,74 @@ import { requireLength } from "./require.ts";
 
 /** Where the values lie in the (4) f32 tensor that {@link addClipFactor} writes; it starts as zeros. */
 export const CLIP = {
-  /** min(1, maxNorm / norm), or 0 where the step is skipped because the norm is not finite. */
+  /** min(1, maxNorm / norm), over the loss scale, or 0 where the step is skipped because the norm is not finite. */
   factor: 0,
+  /** Of the gradient without the loss scale. */
   norm: 1,
   /** Steps skipped since the tensor was made. */
   numSkipped: 2,
-  /** Steps skipped in a row up to this one. */
+  /** Steps skipped in a row up to this one, but for those that the loss scale was to blame for. */
   numSkippedInARow: 3,
 } as const;
+
+/** How the loss scale moves; powers of 2, so that it rounds nothing that f16 holds. */
+export interface LossScaleRange {
+  readonly initial: number;
+  /** It is halved no further; gradients that are not finite then have another reason. */
+  readonly min: number;
+  readonly max: number;
+  /** Steps in a row with a finite gradient after which it is doubled. */
+  readonly growthSteps: number;
+}
+
+/** The default {@link LossScaleRange}. */
+export const LOSS_SCALE: LossScaleRange = { initial: 2 ** 15, min: 1, max: 2 ** 24, growthSteps: 500 };
+
+/** The values of a new loss scale, (2) f32: the scale, and how many steps in a row were not skipped since it was set. */
+export function initialLossScale({ initial }: LossScaleRange = LOSS_SCALE): Float32Array<ArrayBuffer> {
+  return Float32Array.of(initial, 0);
+}
 
 /**
  * Adds the clip factor of a step to a program.
  *
- * @param args `sumOfSquares`: 1 f32 (addSumOfSquares); `out`: (4) f32, see {@link CLIP}; `maxNorm` > 0.
+ * @param args `sumOfSquares`: 1 f32 (addSumOfSquares); `out`: (4) f32, see {@link CLIP}; `maxNorm` > 0;
+ *   `lossScale`: (2) f32 of {@link initialLossScale}, which the gradients are multiplied with, updated for the next
+ *   step within `lossScaleRange`.
  * @throws {KernelError} If `maxNorm` is not positive and finite.
  */
 export function addClipFactor(
   program: Program,
-  args: { sumOfSquares: Tensor; out: Tensor; maxNorm: number },
+  args: {
+    sumOfSquares: Tensor;
+    out: Tensor;
+    maxNorm: number;
+    lossScale?: Tensor | undefined;
+    lossScaleRange?: LossScaleRange;
+  },
 ): void {
-  const { sumOfSquares, out, maxNorm } = args;
+  const { sumOfSquares, out, maxNorm, lossScale, lossScaleRange: range = LOSS_SCALE } = args;
   const kernel = "clip_factor";
   if (!(maxNorm > 0 && maxNorm < Infinity)) {
     throw new KernelError(kernel, `maxNorm is ${maxNorm}, a positive finite number was wanted`);
   }
   requireLength(kernel, 1, { sumOfSquares });
   requireLength(kernel, 4, { out });
+  if (lossScale) requireLength(kernel, 2, { lossScale });
   program.add({
     kernel,
-    bindings: { sum_of_squares: sumOfSquares, out },
-    params: { max_norm: maxNorm },
+    overrides: { SCALED: Number(lossScale !== undefined) },
+    bindings: {
+      sum_of_squares: sumOfSquares,
+      out,
+      loss_scale: lossScale ?? program.registry.unusedOutput,
+    },
+    params: {
+      max_norm: maxNorm,
+      min_scale: range.min,
+      max_scale: range.max,
+      growth_steps: range.growthSteps,
+    },
     grid: [1],
   });
 }

@@ -159,8 +159,15 @@ export function addGemm(
       TRANSPOSE_B: Number(kind === "NT"),
       ACTIVATION: activation,
     },
-    // The kernel has a binding for everything in any case; something that it does not touch stands in.
-    bindings: { a, b, d: read ?? a, c: product, e: written ?? program.registry.unusedOutput },
+    // The kernel has a binding for everything in any case; something that it does not touch stands in, as if it were of
+    // the dtype of c, so that few variants are compiled.
+    bindings: {
+      a,
+      b,
+      d: read ?? { ...a, dtype: c.dtype },
+      c: product,
+      e: written ?? { ...program.registry.unusedOutput, dtype: c.dtype },
+    },
     params: {
       m,
       n,
