@@ -79,7 +79,7 @@ function addLinearBackward(
     n: extents.in,
     k: extents.out,
     a: dy,
-    b: namedTensor(tensors.weights, name),
+    b: namedTensor(tensors.operands, name),
     c: dx,
     epilogue,
     label: `${part} dx`,

@@ -1,25 +1,15 @@
 /**
- * The GPU memory of a model, planned before anything is allocated: which tensors a forward or backward pass
- * needs, how many bytes they take, and whether the adapter can have them.
+ * The tensors of a model: which ones a forward or backward pass needs, and their shapes.
  *
- * All tensors are f32 (u32 for tokens, targets, mask and segment starts), row-major; rows = B * T. With dtype f16,
- * those that are as large as the batch or the weights of a matrix are f16, but for the residual stream and its
+ * All are f32 (u32 for tokens, targets, mask and segment starts), row-major; rows = B * T. With dtype f16, activations,
+ * their gradients and the matrices' weights that they are multiplied with are f16, but for the residual stream and its
  * gradient, to which every block adds (a 16-bit sum of many terms loses the small ones), and the logits, whose error
  * would be that of the loss.
  *
  * @module
  */
-import type { Gpu } from "../gpu/device.ts";
-import { numPartialSums } from "../gpu/ops/reduce.ts";
-import { allocationSizeBytes, type DType, type Tensor } from "../gpu/tensor.ts";
-import {
-  allocateTensors,
-  bufferLimitBytes,
-  labelled,
-  largestTensorBytes,
-  type MakeTensor,
-  plannedSizeBytes,
-} from "./allocation.ts";
+import type { DType, Tensor } from "../gpu/tensor.ts";
+import { labelled, type MakeTensor } from "./allocation.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
 
 /** How a model is to run. */
@@ -134,11 +124,8 @@ export interface BackwardTensors {
 export interface ModelTensors {
   /** Parameter name -> weights; the head's rows are padded, see {@link paddedVocabSize}. */
   parameters: Map<string, Tensor>;
-  /**
-   * Parameter name -> what operations read: the parameter itself, or with dtype f16 a copy of it, see
-   * `addWeightCopies`.
-   */
-  weights: Map<string, Tensor>;
+  /** Parameter name -> what operations read: the parameter itself, or a copy in f16, see `addOperandCopies`. */
+  operands: Map<string, Tensor>;
   /** Parameter name -> gradient, of the parameter's shape, times the loss scale; empty unless training. */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;
@@ -157,77 +144,8 @@ export function paddedVocabSize(config: ModelConfig): number {
   return Math.ceil(vocabSize(config) / 4) * 4;
 }
 
-/** Bytes of a model's GPU memory, by what they are for. */
-export interface ModelMemory {
-  /** With the f16 copies. */
-  parametersBytes: number;
-  gradientsBytes: number;
-  /** Everything whose size goes with the batch: inputs, activations, their gradients. */
-  activationsBytes: number;
-}
-
-/** The GPU memory that a model takes, without allocating any. */
-export function planModelMemory(config: ModelConfig, extent: ModelExtent): ModelMemory {
-  const parametersBytes = plannedSizeBytes((make) => {
-    weightTensors(config, { parameters: parameterTensors(config, make), dtype: extent.dtype }, make);
-  });
-  const gradientsBytes = extent.training ? plannedSizeBytes((make) => parameterTensors(config, make)) : 0;
-  const totalBytes = plannedSizeBytes((make) => build(config, extent, make)) +
-    sum(operationShapes(config, extent).map((shape) => allocationSizeBytes(shape)));
-  return { parametersBytes, gradientsBytes, activationsBytes: totalBytes - parametersBytes - gradientsBytes };
-}
-
-/**
- * Finds the largest batch that fits.
- *
- * @param batchSize The batch that did not.
- * @param fits Whether a batch of so many sequences does; if it does, so do smaller ones.
- * @returns 0 if not even one sequence fits.
- */
-export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
-  let [fitting, tooLarge] = [0, batchSize];
-  while (tooLarge - fitting > 1) {
-    const middle = Math.floor((fitting + tooLarge) / 2);
-    if (fits(middle)) fitting = middle;
-    else tooLarge = middle;
-  }
-  return fitting;
-}
-
-/** What to do about a batch that does not fit. @param fitting As {@link largestBatchSize} found it. */
-export function smallerBatchAdvice(fitting: number): string {
-  return fitting > 0 ? `set train.microBatchSize to ${fitting} or less` : "choose a smaller model";
-}
-
-/**
- * Allocates all tensors of a model, zero-filled.
- *
- * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
- */
-export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExtent): Promise<ModelTensors> {
-  const limitBytes = bufferLimitBytes(gpu);
-  const fits = (batchSize: number) =>
-    largestTensorBytes((make) => build(config, { ...extent, batchSize }, make)) <= limitBytes;
-  return await allocateTensors(gpu, (make) => build(config, extent, make), {
-    what: "the model",
-    remedy: fits(extent.batchSize)
-      ? "lower train.microBatchSize or set train.checkpointActivations"
-      : smallerBatchAdvice(largestBatchSize(extent.batchSize, fits)),
-  });
-}
-
-/** Tensors that operations make for themselves: rotations, the partial sums of the loss, an unused output. */
-function operationShapes({ headDim }: ModelConfig, extent: ModelExtent): (readonly number[])[] {
-  const rotations = [extent.sequenceLength, headDim];
-  const numPartials = numPartialSums(extent.batchSize * extent.sequenceLength);
-  return [rotations, [4], ...(extent.training && numPartials > 1 ? [[numPartials]] : [])];
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
-}
-
-function build(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): ModelTensors {
+/** Makes all tensors of a model. */
+export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): ModelTensors {
   const all: Tensor[] = [];
   const make: MakeTensor = (label, shape, dtype) => {
     const tensor = makeOne(label, shape, dtype);
@@ -241,7 +159,7 @@ function build(config: ModelConfig, extent: ModelExtent, makeOne: MakeTensor): M
   const { dtype } = extent;
   return {
     parameters,
-    weights: weightTensors(config, { parameters, dtype }, make),
+    operands: operandTensors(config, { parameters, dtype }, make),
     gradients: extent.training ? parameterTensors(config, labelled(make, "d ")) : new Map(),
     inputs: {
       tokens: make("tokens", inputShape),
@@ -278,18 +196,18 @@ export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<str
   return new Map([...gpuParameterShapes(config)].map(([name, shape]) => [name, make(name, shape)]));
 }
 
-/** What {@link ModelTensors.weights} are: the embedding is no matrix of a product, its rows are read as they are. */
-function weightTensors(
+/** What {@link ModelTensors.operands} are: the embedding is no matrix of a product, its rows are read as they are. */
+export function operandTensors(
   config: ModelConfig,
   { parameters, dtype }: { parameters: Map<string, Tensor>; dtype: DType | undefined },
   make: MakeTensor,
 ): Map<string, Tensor> {
   if (dtype !== "f16") return parameters;
-  const weights = new Map(parameters);
+  const operands = new Map(parameters);
   for (const [name, shape] of gpuParameterShapes(config)) {
-    if (name !== "wte.weight") weights.set(name, make(`${name} in f16`, shape, dtype));
+    if (name !== "wte.weight") operands.set(name, make(`${name} in f16`, shape, dtype));
   }
-  return weights;
+  return operands;
 }
 
 /** The blocks' activations: one set each for a backward pass, else one for all, but for inputs to start again from. */

@@ -29,7 +29,7 @@ import {
   programRows,
 } from "./decoder_buffers.ts";
 import { addChosenLogProbabilities, addHiddenStates, type HiddenPass, namedTensor } from "./forward.ts";
-import { writeParameters } from "./transformer.ts";
+import { writeParameters } from "./parameter_tensors.ts";
 
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 
@@ -247,7 +247,7 @@ export class Decoder {
     const table = rotationTable(program, config);
     addEmbedding(program, { tokens: positions, table, x: rotation, rows, width: config.headDim });
     const extent = { batchSize: 1, sequenceLength: rows, training: false };
-    return { config, extent, tensors: { weights: parameters, inputs, head, layers }, rotation };
+    return { config, extent, tensors: { operands: parameters, inputs, head, layers }, rotation };
   }
 
   #program(name: string, add: (program: Program) => void): Program {

@@ -35,7 +35,7 @@ export interface HiddenPass {
 }
 
 /** The tensors of {@link HiddenPass}. */
-export interface HiddenTensors extends Pick<ModelTensors, "weights" | "layers"> {
+export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers"> {
   readonly inputs: Pick<InputTensors, "tokens" | "segmentStart">;
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
@@ -57,13 +57,13 @@ export function namedTensor(weights: Map<string, Tensor>, name: string): Tensor 
   return tensor;
 }
 
-/** Adds what has to follow every change of parameters: their f16 copies, if there are any. */
-export function addWeightCopies(
+/** Adds what has to follow every change of parameters: their copies in f16, where operands are that. */
+export function addOperandCopies(
   program: Program,
-  { parameters, weights }: Pick<ModelTensors, "parameters" | "weights">,
+  { parameters, operands }: Pick<ModelTensors, "parameters" | "operands">,
 ): void {
   for (const [name, x] of parameters) {
-    const y = namedTensor(weights, name);
+    const y = namedTensor(operands, name);
     if (y !== x) addCopy(program, { x, y, length: tensorLength(x) });
   }
 }
@@ -71,10 +71,10 @@ export function addWeightCopies(
 /** Adds everything from the tokens to the normalised output of the last block, `head.xLastNorm`. */
 export function addHiddenStates(program: Program, pass: HiddenPass): void {
   const { config, extent, tensors } = pass;
-  const { layers, head, inputs, weights } = tensors;
+  const { layers, head, inputs, operands } = tensors;
   const rows = extent.batchSize * extent.sequenceLength;
   const width = config.width;
-  const table = namedTensor(weights, "wte.weight");
+  const table = namedTensor(operands, "wte.weight");
   addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows, width });
   for (let layer = 0; layer < config.numLayers; layer++) {
     addBlockActivations(program, pass, layer);
@@ -85,14 +85,14 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
 
 /** Adds the logits and losses of every position; with `training`, the gradient of the logits too. */
 export function addLosses(program: Program, { config, extent, tensors }: Pass): void {
-  const { head, inputs, weights, backward } = tensors;
+  const { head, inputs, operands, backward } = tensors;
   const { rttDistanceWeights } = extent;
   const rows = extent.batchSize * extent.sequenceLength;
   const stride = paddedVocabSize(config);
   addLogits(program, {
     config,
     x: head.xLastNorm,
-    head: namedTensor(weights, "lm_head.weight"),
+    head: namedTensor(operands, "lm_head.weight"),
     logits: head.logits,
     rows,
   });
@@ -185,7 +185,7 @@ export function addBlockActivations(program: Program, pass: HiddenPass, layer: n
 function addAttentionBlock(program: Program, pass: HiddenPass, layer: number): void {
   const { config, extent, tensors, rotation } = pass;
   const saved: LayerTensors = tensors.layers[layer];
-  const weight = (part: string) => blockWeight(tensors.weights, layer, part);
+  const weight = (part: string) => blockWeight(tensors.operands, layer, part);
   const rows = extent.batchSize * extent.sequenceLength;
   const { width: C } = config;
   const HD = config.numHeads * config.headDim;
@@ -224,7 +224,7 @@ function addMlpUp(program: Program, { config, extent, tensors }: HiddenPass, lay
     n: M,
     k: C,
     a: xMiddleNorm,
-    b: blockWeight(tensors.weights, layer, "mlp.up"),
+    b: blockWeight(tensors.operands, layer, "mlp.up"),
     c: activated,
     epilogue: { activation, ...(hidden ? { before: hidden } : {}) },
     label: "up_proj",
@@ -244,7 +244,7 @@ function addMlpDown(
     n: config.width,
     k: config.mlpWidth,
     a: activated,
-    b: blockWeight(tensors.weights, layer, "mlp.down"),
+    b: blockWeight(tensors.operands, layer, "mlp.down"),
     c: out,
     epilogue: { add: xMiddle },
     label: "down_proj",

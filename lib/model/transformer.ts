@@ -5,24 +5,26 @@
  *
  * @module
  */
-import { ensure, UserError } from "../errors.ts";
+import { ensure } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { initialLossScale } from "../gpu/ops/clip.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
-import { type Tensor, tensorLength } from "../gpu/tensor.ts";
+import type { Tensor } from "../gpu/tensor.ts";
 import { addBackward } from "./backward.ts";
-import { allocate, type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
-import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
+import { type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
+import { type ModelConfig, vocabSize } from "./config.ts";
 import {
   addChosenLogProbabilities,
   addHiddenStates,
   addLosses,
-  addWeightCopies,
+  addOperandCopies,
   namedTensor,
   type Pass,
 } from "./forward.ts";
+import { allocate } from "./memory_plan.ts";
+import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
 import { markRttBytes } from "./rtt_rows.ts";
 
 /** Sequences as the loader packs them, (B, T) each. */
@@ -72,8 +74,8 @@ export class Transformer {
     this.#upload = new Uint32Array(extent.batchSize * extent.sequenceLength);
     const { lossScale } = tensors.inputs;
     if (lossScale) this.#gpu.write(lossScale, initialLossScale());
-    this.#copies = new Program(registry, "weight copies");
-    addWeightCopies(this.#copies, tensors);
+    this.#copies = new Program(registry, "operand copies");
+    addOperandCopies(this.#copies, tensors);
     this.#hidden = new Program(registry, "hidden states");
     addHiddenStates(this.#hidden, this.#pass);
     this.#evaluation = new Program(registry, "evaluation");
@@ -123,9 +125,12 @@ export class Transformer {
     return this.#pass.tensors.inputs.lossScale;
   }
 
-  /** Renews what is derived from {@link parameters}, after every change of them on the GPU; returns at once. */
-  parametersChanged(): void {
-    if (this.#copies.length > 0) this.#copies.run();
+  /**
+   * Parameter name -> what operations read: the parameter itself, or a copy in f16, which `addOperandCopies` has to
+   * make anew after every change of {@link parameters} on the GPU.
+   */
+  get operands(): Map<string, Tensor> {
+    return this.#pass.tensors.operands;
   }
 
   /**
@@ -136,7 +141,7 @@ export class Transformer {
    */
   load(weights: Map<string, Float32Array>): void {
     writeParameters(this.#gpu, this.config, { parameters: this.parameters, weights });
-    this.parametersChanged();
+    if (this.#copies.length > 0) this.#copies.run();
   }
 
   /** Reads all weights back, of the shapes of `parameterShapes`. */
@@ -236,7 +241,7 @@ export class Transformer {
     addChosenLogProbabilities(program, {
       config,
       hiddenStates: tensors.head.xLastNorm,
-      head: namedTensor(tensors.weights, "lm_head.weight"),
+      head: namedTensor(tensors.operands, "lm_head.weight"),
       tensors: { positions, picked: hidden, logits, rowIndex, logProbabilities: out },
       rows,
     });
@@ -264,54 +269,4 @@ export class Transformer {
     }
     this.#gpu.write(inputs.weight, Float32Array.of(weight));
   }
-}
-
-/**
- * Sets all parameters.
- *
- * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `parameterShapes`.
- * @throws {UserError} If a weight is missing, unknown or of another size.
- */
-export function writeParameters(
-  gpu: Gpu,
-  config: ModelConfig,
-  { parameters, weights }: { parameters: Map<string, Tensor>; weights: Map<string, Float32Array> },
-): void {
-  const shapes = parameterShapes(config);
-  for (const name of weights.keys()) {
-    if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
-  }
-  for (const [name, [rows, columns]] of shapes) {
-    const values = weights.get(name);
-    if (!values) throw wrongWeights(`no weight ${name}`, `one of shape [${rows}, ${columns}]`);
-    if (values.length !== rows * columns) {
-      throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
-    }
-    gpu.write(namedTensor(parameters, name), values);
-  }
-}
-
-/**
- * Reads tensors that are laid out as the parameters, without the head's added rows.
- *
- * @param tensors Any names that start with a parameter's name, such as `wte.weight.exp_avg`.
- */
-export async function readParameterLike(
-  gpu: Gpu,
-  config: ModelConfig,
-  tensors: Map<string, Tensor>,
-): Promise<Map<string, Float32Array>> {
-  const values = await gpu.read(...tensors.values());
-  const V = vocabSize(config);
-  return new Map([...tensors].map(([name, tensor], i) => {
-    const isHead = name.startsWith("lm_head.weight");
-    const length = isHead ? V * config.width : tensorLength(tensor);
-    return [name, values[i].slice(0, length)];
-  }));
-}
-
-function wrongWeights(found: string, wanted: string): UserError {
-  return new UserError(
-    `Cannot load the weights: found ${found}, wanted ${wanted}; use the configuration they were trained with`,
-  );
 }

@@ -14,8 +14,10 @@ import { addSumOfSquares } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import { parameterShapes } from "../model/config.ts";
-import { readParameterLike, type Transformer } from "../model/transformer.ts";
+import { type ModelConfig, parameterShapes } from "../model/config.ts";
+import { addOperandCopies } from "../model/forward.ts";
+import { readParameterLike } from "../model/parameter_tensors.ts";
+import type { Transformer } from "../model/transformer.ts";
 import { AdamWRule } from "./adamw.ts";
 import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./config.ts";
 import { MuonRule } from "./muon.ts";
@@ -38,7 +40,7 @@ export class Optimizer {
   /** Everything that is kept between steps, on the GPU: checkpoint name -> tensor. */
   readonly state = new Map<string, Tensor>();
   readonly #gpu: Gpu;
-  readonly #model: Transformer;
+  readonly #modelConfig: ModelConfig;
   readonly #rules: UpdateRule[] = [];
   readonly #program: Program;
   readonly #sumOfSquares: Tensor;
@@ -50,7 +52,7 @@ export class Optimizer {
     readonly totalSteps: number,
   ) {
     this.#gpu = registry.gpu;
-    this.#model = model;
+    this.#modelConfig = model.config;
     const clip = this.#gpu.tensor("clip factor", [4]);
     this.gradNorm = elementOf(clip, CLIP.norm);
     this.numSkipped = elementOf(clip, CLIP.numSkipped);
@@ -78,6 +80,7 @@ export class Optimizer {
       for (const [name, tensor] of rule.state) this.state.set(name, tensor);
       this.#rules.push(rule);
     }
+    addOperandCopies(this.#program, model);
   }
 
   /**
@@ -114,20 +117,17 @@ export class Optimizer {
   step(stepIndex: number): void {
     this.#prepare(stepIndex);
     this.#program.run();
-    this.#model.parametersChanged();
   }
 
   /** As {@link step}, each dispatch timed by itself. */
   async profile(stepIndex: number): Promise<ProfileRow[]> {
     this.#prepare(stepIndex);
-    const rows = await this.#program.profile();
-    this.#model.parametersChanged();
-    return rows;
+    return await this.#program.profile();
   }
 
   /** Checkpoint name -> shape of every entry of the state, without the head's added rows. */
   get stateShapes(): Map<string, number[]> {
-    const shapes = parameterShapes(this.#model.config);
+    const shapes = parameterShapes(this.#modelConfig);
     return new Map([...this.state].map(([name, tensor]) => {
       const parameter = name.slice(0, name.lastIndexOf("."));
       return [name, shapes.get(parameter) ?? [...tensor.shape]];
@@ -136,7 +136,7 @@ export class Optimizer {
 
   /** Reads the whole state, in the shapes of the checkpoint. */
   async readState(): Promise<Map<string, Float32Array>> {
-    return await readParameterLike(this.#gpu, this.#model.config, this.state);
+    return await readParameterLike(this.#gpu, this.#modelConfig, this.state);
   }
 
   /**
@@ -172,7 +172,7 @@ export class Optimizer {
   }
 
   #scaledFactor(stepIndex: number): number {
-    return this.learningRateFactor(stepIndex) * widthFactor(this.#model.config.width);
+    return this.learningRateFactor(stepIndex) * widthFactor(this.#modelConfig.width);
   }
 }
 

@@ -11,7 +11,7 @@ import { initialParameters } from "../model/parameters.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import { type ModelBatch, Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
-import { deriveConfig, type RunConfig } from "./config.ts";
+import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
 
 /** How long steps took, and where the time of one goes. */
 export interface StepTimes {
@@ -34,13 +34,13 @@ export async function timeSteps(
 ): Promise<StepTimes> {
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
-  const batchSize = config.train.microBatchSize;
-  const model = await Transformer.create(registry, config.model, { batchSize, training: true });
+  const extent = trainingExtent(config);
+  const model = await Transformer.create(registry, config.model, extent);
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
   model.load(initialParameters(config.model, 0));
   const { microBatchesPerStep, tokensPerStep } = deriveConfig(config);
-  const batch = denseBatch(batchSize, config.model.sequenceLength);
+  const batch = denseBatch(extent.batchSize, extent.sequenceLength);
   const step = async () => {
     const startMs = performance.now();
     model.zeroGradients();

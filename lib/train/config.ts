@@ -10,6 +10,7 @@ import { didYouMean } from "../cli/nearest.ts";
 import { formatCount } from "../cli/progress.ts";
 import { ConfigError, FormatError, UsageError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
+import type { ModelExtent } from "../model/buffers.ts";
 import { checkModelConfig, type ModelConfig, modelConfigSchema, numParameters } from "../model/config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
 import { type OptimConfig, optimConfigSchema } from "../optim/config.ts";
@@ -94,6 +95,15 @@ export function deriveConfig({ model, train }: RunConfig): DerivedConfig {
     tokensPerStep,
     totalTokens: train.steps * tokensPerStep,
     microBatchesPerStep: train.batchSize / train.microBatchSize,
+  };
+}
+
+/** How a run's model is made for training. */
+export function trainingExtent({ model, train }: RunConfig): ModelExtent {
+  const { microBatchSize: batchSize, checkpointActivations, dtype, rttDistanceWeights } = train;
+  return {
+    ...{ batchSize, sequenceLength: model.sequenceLength, training: true, checkpointActivations, dtype },
+    ...(rttDistanceWeights ? { rttDistanceWeights } : {}),
   };
 }
 

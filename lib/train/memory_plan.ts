@@ -5,15 +5,15 @@
  */
 import { UserError } from "../errors.ts";
 import type { GpuInfo } from "../gpu/device.ts";
+import { gpuParameterShapes } from "../model/buffers.ts";
 import {
-  gpuParameterShapes,
   largestBatchSize,
   type ModelMemory,
   planModelMemory,
   smallerBatchAdvice,
-} from "../model/buffers.ts";
+} from "../model/memory_plan.ts";
 import { optimizerSizeBytes } from "../optim/memory_plan.ts";
-import type { RunConfig } from "./config.ts";
+import { type RunConfig, trainingExtent } from "./config.ts";
 
 /** Bytes of GPU memory by what they are for; all is allocated at the start and kept, so the sum is the peak. */
 export interface MemoryPlan extends ModelMemory {
@@ -23,14 +23,9 @@ export interface MemoryPlan extends ModelMemory {
 }
 
 /** Plans the memory of a run. */
-export function planMemory({ model, optim, train }: RunConfig): MemoryPlan {
-  const memory = planModelMemory(model, {
-    batchSize: train.microBatchSize,
-    sequenceLength: model.sequenceLength,
-    training: true,
-    checkpointActivations: train.checkpointActivations,
-    dtype: train.dtype,
-  });
+export function planMemory(config: RunConfig): MemoryPlan {
+  const { model, optim } = config;
+  const memory = planModelMemory(model, trainingExtent(config));
   const optimizerBytes = optimizerSizeBytes(gpuParameterShapes(model), optim);
   const { parametersBytes, gradientsBytes, activationsBytes } = memory;
   const totalBytes = parametersBytes + gradientsBytes + activationsBytes + optimizerBytes;

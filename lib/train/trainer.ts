@@ -13,7 +13,7 @@ import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import type { ResumableCheckpoint } from "./checkpoint.ts";
-import { describeConfig, type RunConfig } from "./config.ts";
+import { describeConfig, type RunConfig, trainingExtent } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
@@ -203,15 +203,7 @@ async function openModel(
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
-  const { microBatchSize: batchSize, checkpointActivations, dtype, rttDistanceWeights } = config.train;
-  const options = {
-    batchSize,
-    training: true,
-    checkpointActivations,
-    dtype,
-    ...(rttDistanceWeights ? { rttDistanceWeights } : {}),
-  };
-  const model = await Transformer.create(registry, config.model, options);
+  const model = await Transformer.create(registry, config.model, trainingExtent(config));
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
   onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);

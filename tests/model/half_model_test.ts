@@ -1,8 +1,10 @@
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { type ModelExtent, planModelMemory } from "../../lib/model/buffers.ts";
+import type { ModelExtent } from "../../lib/model/buffers.ts";
 import { vocabSize } from "../../lib/model/config.ts";
-import { readParameterLike, Transformer } from "../../lib/model/transformer.ts";
+import { planModelMemory } from "../../lib/model/memory_plan.ts";
+import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { Transformer } from "../../lib/model/transformer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";

@@ -1,7 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { markRttBytes } from "../../lib/model/rtt_rows.ts";
-import { readParameterLike, Transformer } from "../../lib/model/transformer.ts";
+import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { Transformer } from "../../lib/model/transformer.ts";
 import { decodeTokens, type Field, RTT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { assertSameBits, testOnEachDevice } from "../gpu/support.ts";
 import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";

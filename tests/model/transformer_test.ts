@@ -1,10 +1,11 @@
 import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { planModelMemory } from "../../lib/model/buffers.ts";
+import { planModelMemory } from "../../lib/model/memory_plan.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "../../lib/model/config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
-import { type ModelBatch, readParameterLike, Transformer } from "../../lib/model/transformer.ts";
+import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { type ModelBatch, Transformer } from "../../lib/model/transformer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { logitsProblem, referenceBackward, referenceForward } from "../reference/model.ts";

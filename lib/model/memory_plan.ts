@@ -1,0 +1,88 @@
+/**
+ * The GPU memory of a model, planned before anything is allocated: how many bytes its tensors take, and whether the
+ * adapter can have them.
+ *
+ * @module
+ */
+import type { Gpu } from "../gpu/device.ts";
+import { numPartialSums } from "../gpu/ops/reduce.ts";
+import { allocationSizeBytes } from "../gpu/tensor.ts";
+import { allocateTensors, bufferLimitBytes, largestTensorBytes, plannedSizeBytes } from "./allocation.ts";
+import {
+  type ModelExtent,
+  type ModelTensors,
+  modelTensors,
+  operandTensors,
+  parameterTensors,
+} from "./buffers.ts";
+import type { ModelConfig } from "./config.ts";
+
+/** Bytes of a model's GPU memory, by what they are for. */
+export interface ModelMemory {
+  /** With the f16 copies. */
+  parametersBytes: number;
+  gradientsBytes: number;
+  /** Everything whose size goes with the batch: inputs, activations, their gradients. */
+  activationsBytes: number;
+}
+
+/** The GPU memory that a model takes, without allocating any. */
+export function planModelMemory(config: ModelConfig, extent: ModelExtent): ModelMemory {
+  const parametersBytes = plannedSizeBytes((make) => {
+    operandTensors(config, { parameters: parameterTensors(config, make), dtype: extent.dtype }, make);
+  });
+  const gradientsBytes = extent.training ? plannedSizeBytes((make) => parameterTensors(config, make)) : 0;
+  const totalBytes = plannedSizeBytes((make) => modelTensors(config, extent, make)) +
+    sum(operationShapes(config, extent).map((shape) => allocationSizeBytes(shape)));
+  return { parametersBytes, gradientsBytes, activationsBytes: totalBytes - parametersBytes - gradientsBytes };
+}
+
+/**
+ * Finds the largest batch that fits.
+ *
+ * @param batchSize The batch that did not.
+ * @param fits Whether a batch of so many sequences does; if it does, so do smaller ones.
+ * @returns 0 if not even one sequence fits.
+ */
+export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
+  let [fitting, tooLarge] = [0, batchSize];
+  while (tooLarge - fitting > 1) {
+    const middle = Math.floor((fitting + tooLarge) / 2);
+    if (fits(middle)) fitting = middle;
+    else tooLarge = middle;
+  }
+  return fitting;
+}
+
+/** What to do about a batch that does not fit. @param fitting As {@link largestBatchSize} found it. */
+export function smallerBatchAdvice(fitting: number): string {
+  return fitting > 0 ? `set train.microBatchSize to ${fitting} or less` : "choose a smaller model";
+}
+
+/**
+ * Allocates all tensors of a model, zero-filled.
+ *
+ * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
+ */
+export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExtent): Promise<ModelTensors> {
+  const limitBytes = bufferLimitBytes(gpu);
+  const fits = (batchSize: number) =>
+    largestTensorBytes((make) => modelTensors(config, { ...extent, batchSize }, make)) <= limitBytes;
+  return await allocateTensors(gpu, (make) => modelTensors(config, extent, make), {
+    what: "the model",
+    remedy: fits(extent.batchSize)
+      ? "lower train.microBatchSize or set train.checkpointActivations"
+      : smallerBatchAdvice(largestBatchSize(extent.batchSize, fits)),
+  });
+}
+
+/** Tensors that operations make for themselves: rotations, the partial sums of the loss, an unused output. */
+function operationShapes({ headDim }: ModelConfig, extent: ModelExtent): (readonly number[])[] {
+  const rotations = [extent.sequenceLength, headDim];
+  const numPartials = numPartialSums(extent.batchSize * extent.sequenceLength);
+  return [rotations, [4], ...(extent.training && numPartials > 1 ? [[numPartials]] : [])];
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

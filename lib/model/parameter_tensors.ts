@@ -1,0 +1,60 @@
+/**
+ * Tensors that are laid out as a model's parameters, to and from the host, where the head has no added rows.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
+import { type Tensor, tensorLength } from "../gpu/tensor.ts";
+import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
+import { namedTensor } from "./forward.ts";
+
+/**
+ * Sets all parameters.
+ *
+ * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `parameterShapes`.
+ * @throws {UserError} If a weight is missing, unknown or of another size.
+ */
+export function writeParameters(
+  gpu: Gpu,
+  config: ModelConfig,
+  { parameters, weights }: { parameters: Map<string, Tensor>; weights: Map<string, Float32Array> },
+): void {
+  const shapes = parameterShapes(config);
+  for (const name of weights.keys()) {
+    if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
+  }
+  for (const [name, [rows, columns]] of shapes) {
+    const values = weights.get(name);
+    if (!values) throw wrongWeights(`no weight ${name}`, `one of shape [${rows}, ${columns}]`);
+    if (values.length !== rows * columns) {
+      throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
+    }
+    gpu.write(namedTensor(parameters, name), values);
+  }
+}
+
+/**
+ * Reads tensors that are laid out as the parameters, without the head's added rows.
+ *
+ * @param tensors Any names that start with a parameter's name, such as `wte.weight.exp_avg`.
+ */
+export async function readParameterLike(
+  gpu: Gpu,
+  config: ModelConfig,
+  tensors: Map<string, Tensor>,
+): Promise<Map<string, Float32Array>> {
+  const values = await gpu.read(...tensors.values());
+  const V = vocabSize(config);
+  return new Map([...tensors].map(([name, tensor], i) => {
+    const isHead = name.startsWith("lm_head.weight");
+    const length = isHead ? V * config.width : tensorLength(tensor);
+    return [name, values[i].slice(0, length)];
+  }));
+}
+
+function wrongWeights(found: string, wanted: string): UserError {
+  return new UserError(
+    `Cannot load the weights: found ${found}, wanted ${wanted}; use the configuration they were trained with`,
+  );
+}
