@@ -133,7 +133,9 @@ export type { StartOptions } from "./lib/train/run_start.ts";
 export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
+export { type AnsweredQuery, answerQueries } from "./lib/query/answer_queries.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
+export { type BadLine, type FileQuery, readQueries } from "./lib/query/query_file.ts";
 export type { RttQuery } from "./lib/query/query_tokens.ts";
 export { type HistogramBar, RttDistribution } from "./lib/query/rtt_distribution.ts";
 export { VERSION } from "./lib/version.ts";

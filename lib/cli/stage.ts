@@ -22,6 +22,7 @@ export interface StageContext {
 
 /** What a stage hands back: text for a person and an object for `--json`. */
 export interface StageResult {
+  /** Empty if the stage wrote its result to standard output itself. */
   text: string;
   json: Record<string, unknown>;
 }
@@ -126,7 +127,7 @@ export async function runStage(stage: Stage, args: readonly string[]): Promise<n
     const result = await stage.run(args);
     if ("help" in result) console.log(result.help);
     else if (args.includes("--json")) console.log(JSON.stringify(result.json));
-    else console.log(result.text);
+    else if (result.text !== "") console.log(result.text);
     Deno.exit(0);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;

@@ -23,15 +23,19 @@ export function tokenMeasurement(
 }
 
 /**
- * Reads the newest measurements of a Parquet file, oldest first.
+ * Reads the newest measurements of a Parquet file.
  *
- * @param path A measurements Parquet file.
+ * @param path A measurements Parquet file, in any order.
+ * @returns At most 4,096, oldest first, and whether the file has them in that order.
  * @throws {UserError} If it cannot be read or a row is unusable.
  */
-export async function readContext(path: string): Promise<TokenMeasurement[]> {
+export async function readContext(
+  path: string,
+): Promise<{ measurements: TokenMeasurement[]; isSorted: boolean }> {
   const rejects = new RejectLog();
   let newest: TokenMeasurement[] = [];
   let numRows = 0;
+  let [isSorted, lastTimeUs] = [true, -Infinity];
   for await (
     const batch of readMeasurements(
       listInputs([path], { extensions: [".parquet"], wanted: "a measurements Parquet file" }),
@@ -43,6 +47,8 @@ export async function readContext(path: string): Promise<TokenMeasurement[]> {
       const source = parseAddress(batch.srcAddr[i]);
       const destination = parseAddress(batch.dstAddr[i]);
       if (!source || !destination) continue; // the reader lets no such row through
+      isSorted &&= batch.eventTimeUs[i] >= lastTimeUs;
+      lastTimeUs = batch.eventTimeUs[i];
       newest.push(
         tokenMeasurement({ source, destination, rttMs: batch.rttMs[i], eventTimeUs: batch.eventTimeUs[i] }),
       );
@@ -50,5 +56,5 @@ export async function readContext(path: string): Promise<TokenMeasurement[]> {
     newest = newest.sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0)).slice(-MAX_CONTEXT_MEASUREMENTS);
   }
   rejects.check(numRows, 0);
-  return newest;
+  return { measurements: newest, isSorted };
 }

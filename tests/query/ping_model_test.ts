@@ -1,10 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
-import { Gpu } from "../../lib/gpu/device.ts";
-import { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { parseModelConfig } from "../../lib/model/config.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { initialParameters } from "../../lib/model/parameters.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import type { RttQuery } from "../../lib/query/query_tokens.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
@@ -16,24 +12,7 @@ import {
   RTT_START,
   type TokenMeasurement,
 } from "../../lib/tokens/vocab_v2.ts";
-
-const CONFIG = parseModelConfig({
-  numLayers: 2,
-  width: 32,
-  numHeads: 1,
-  headDim: 32,
-  mlpWidth: 64,
-  sequenceLength: 128,
-  vocabulary: "v2",
-});
-
-/** A model whose predictions are far from uniform: random weights, made larger. */
-async function withModel(test: (model: PingModel) => Promise<void>): Promise<void> {
-  using gpu = await Gpu.open();
-  const weights = initialParameters(CONFIG, 7);
-  for (const values of weights.values()) values.forEach((value, i) => values[i] = value * 12);
-  await test(PingModel.of(CONFIG, new KernelRegistry(gpu), { weights }));
-}
+import { TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
 function bytesOf(text: string): Uint8Array {
   const bytes = parseAddress(text);
@@ -115,7 +94,7 @@ async function bruteForce(model: PingModel, query: RttQuery): Promise<{ codes: n
 }
 
 Deno.test("rttDistribution() equals the enumeration of all codes by the full forward pass", () =>
-  withModel(async (model) => {
+  withTinyModel(async (model) => {
     for (const query of QUERIES) {
       const { probabilities, pFailed } = await model.rttDistribution(query);
       const expected = await bruteForce(model, query);
@@ -129,10 +108,13 @@ Deno.test("rttDistribution() equals the enumeration of all codes by the full for
   }));
 
 Deno.test("rttDistributions() of many queries equals each by itself, in groups of any size", () =>
-  withModel(async (model) => {
+  withTinyModel(async (model) => {
     const queries = Array.from({ length: 7 }, (_, i) => QUERIES[i % QUERIES.length]);
     const alone = await Promise.all(QUERIES.map((query) => model.rttDistribution(query)));
-    const small = PingModel.of(CONFIG, model.registry, { weights: model.weights, memoryLimitBytes: 1.5e6 });
+    const small = PingModel.of(TINY_CONFIG, model.registry, {
+      weights: model.weights,
+      memoryLimitBytes: 1.5e6,
+    });
     for (const [each, numParts] of [[model, 1], [small, 7]] as const) {
       const done: number[] = [];
       const together = await each.rttDistributions(queries, (count) => done.push(count));
@@ -150,7 +132,7 @@ Deno.test("rttDistributions() of many queries equals each by itself, in groups o
   }));
 
 Deno.test("questions asked at the same time get the answers they get one after the other", () =>
-  withModel(async (model) => {
+  withTinyModel(async (model) => {
     const expected = await model.medianRttsMs(QUERIES);
     const [medians, distributions, reversed] = await Promise.all([
       model.medianRttsMs(QUERIES),
@@ -163,7 +145,7 @@ Deno.test("questions asked at the same time get the answers they get one after t
   }));
 
 Deno.test("nextLogProbabilities() equals the full forward pass for sequences of any length", () =>
-  withModel(async (model) => {
+  withTinyModel(async (model) => {
     const whole = model.encodeQuery(QUERIES[1]);
     const sequences = [1, whole.length, 12, 40].map((length) => whole.subarray(0, length));
     const expected = await fullForward(model, sequences);
@@ -174,14 +156,17 @@ Deno.test("nextLogProbabilities() equals the full forward pass for sequences of 
   }));
 
 Deno.test("a memory limit that one query does not fit is said so", () =>
-  withModel(async (model) => {
-    const small = PingModel.of(CONFIG, model.registry, { weights: model.weights, memoryLimitBytes: 1e5 });
+  withTinyModel(async (model) => {
+    const small = PingModel.of(TINY_CONFIG, model.registry, {
+      weights: model.weights,
+      memoryLimitBytes: 1e5,
+    });
     const error = await assertRejects(() => small.rttDistribution(QUERIES[0]), UserError);
     assert(/Cannot allocate the decoder: .* at most 1 MiB was wanted/.test(error.message), error.message);
   }));
 
 Deno.test("medianRttsMs() of many queries equals the median of each whole distribution", () =>
-  withModel(async (model) => {
+  withTinyModel(async (model) => {
     const medians = await model.medianRttsMs(QUERIES);
     for (const [i, query] of QUERIES.entries()) {
       assertEquals(medians[i], (await model.rttDistribution(query)).quantileMs(0.5));
@@ -189,7 +174,7 @@ Deno.test("medianRttsMs() of many queries equals the median of each whole distri
   }));
 
 Deno.test("encodeQuery() writes the context, then the asked measurement up to its result", () =>
-  withModel((model) => {
+  withTinyModel((model) => {
     const tokens = model.encodeQuery(QUERIES[1]);
     const decoded = decodeTokens(extended(tokens, FAILED));
     assertEquals(decoded.length, 4);
@@ -200,7 +185,7 @@ Deno.test("encodeQuery() writes the context, then the asked measurement up to it
   }));
 
 Deno.test("encodeQuery() keeps the newest context that fits and refuses mixed IP versions", () =>
-  withModel(async (model) => {
+  withTinyModel(async (model) => {
     const long = Array.from({ length: 40 }, (_, i) => measurement("198.51.100.7", 10 + i, 1_700_000_000 + i));
     const query = { ...QUERIES[0], timeS: 1_700_000_100, context: long };
     const kept = model.contextThatFits(query);
@@ -208,7 +193,7 @@ Deno.test("encodeQuery() keeps the newest context that fits and refuses mixed IP
     assert(kept.length > 3 && kept.length < 40);
     const length = model.encodeQuery(query).length;
     assert(
-      length + 2 <= CONFIG.sequenceLength && length + 2 > CONFIG.sequenceLength - 17,
+      length + 2 <= TINY_CONFIG.sequenceLength && length + 2 > TINY_CONFIG.sequenceLength - 17,
       `${length} tokens`,
     );
     assertThrows(

@@ -1,0 +1,59 @@
+/**
+ * The options that the kinds of `query` share.
+ *
+ * @module
+ */
+import { flag } from "../lib/cli/flags.ts";
+import type { StageContext } from "../lib/cli/stage.ts";
+import { UsageError } from "../lib/errors.ts";
+import { readContext } from "../lib/query/context.ts";
+import { parseTimeS } from "../lib/query/query_file.ts";
+import { parseAddress } from "../lib/tokens/ip.ts";
+import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
+
+/** Options of every kind of query. */
+export const queryFlags = {
+  checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
+  context: flag.optionalText("measurements Parquet of recent measurements; the newest that fit are used", {
+    placeholder: "FILE",
+  }),
+};
+
+/** `--time` of the kinds of query that have one. */
+export const timeFlag = flag.optionalText(
+  "when: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
+  {
+    placeholder: "TIME",
+  },
+);
+
+/** The bytes of an address given as `--option`. @throws {UsageError} If it is none. */
+export function addressOf(option: string, text: string): Uint8Array {
+  const bytes = parseAddress(text);
+  if (bytes) return bytes;
+  throw new UsageError(
+    `Cannot use --${option} ${text}: it is no address, an IPv4 or IPv6 address was wanted`,
+  );
+}
+
+/** Unix seconds of `--time`, null where it is not given. @throws {UsageError} If it is no time. */
+export function timeOf(text: string | undefined): number | null {
+  if (text === undefined) return null;
+  const timeS = parseTimeS(text);
+  if (timeS !== undefined) return timeS;
+  throw new UsageError(`Cannot use --time ${text}: a time since 1970 as ISO 8601 or Unix seconds was wanted`);
+}
+
+/** The measurements of `--context`, none where it is not given; says if they had to be sorted. */
+export async function contextOf(path: string | undefined, stage: StageContext): Promise<TokenMeasurement[]> {
+  if (path === undefined) return [];
+  const { measurements, isSorted } = await readContext(path);
+  if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
+  return measurements;
+}
+
+/** Says if not all of the context is used. */
+export function logContext(stage: StageContext, numUsed: number, context: readonly TokenMeasurement[]): void {
+  if (numUsed === context.length) return;
+  stage.log(`using the newest ${numUsed} of ${context.length} context measurements: more do not fit`);
+}

@@ -1,0 +1,133 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { FormatError, UserError } from "../../lib/errors.ts";
+import { answerQueries } from "../../lib/query/answer_queries.ts";
+import { type BadLine, type FileQuery, parseTimeS, readQueries } from "../../lib/query/query_file.ts";
+import { withTinyModel } from "./tiny_model.ts";
+
+async function read(content: string | Uint8Array): Promise<(FileQuery | BadLine)[]> {
+  const path = Deno.makeTempFileSync();
+  try {
+    if (typeof content === "string") Deno.writeTextFileSync(path, content);
+    else Deno.writeFileSync(path, content);
+    return await Array.fromAsync(readQueries(path));
+  } finally {
+    Deno.removeSync(path);
+  }
+}
+
+function gist(line: FileQuery | BadLine): unknown[] {
+  return "error" in line ? [line.line, line.error] : [line.line, line.src, line.dst, line.timeS];
+}
+
+Deno.test("readQueries() reads JSON lines and CSV alike, with and without times", async () => {
+  const expected = [[1, "192.0.2.1", "198.51.100.7", null], [3, "2001:db8::1", "::2", 1_700_000_000]];
+  const json = '{"src":"192.0.2.1","dst":"198.51.100.7"}\n\n' +
+    '{"time":1700000000,"src":"2001:db8::1","dst":"::2"}';
+  assertEquals((await read(json)).map(gist), expected);
+  const iso = json.replace("1700000000", '"2023-11-14T22:13:20Z"').replaceAll("\n", "\r\n");
+  assertEquals((await read(iso)).map(gist), expected);
+  const csv = 'dst,"src",time\r\n198.51.100.7,192.0.2.1,\r\n"::2",2001:db8::1,1700000000\r\n';
+  assertEquals(
+    (await read(csv)).map(gist),
+    expected.map(([line, ...rest]) => [line === 1 ? 2 : line, ...rest]),
+  );
+  assertEquals(await read(""), []);
+});
+
+Deno.test("readQueries() tells bad lines with number and reason and goes on", async () => {
+  const lines = await read(
+    [
+      '{"src":"192.0.2.1","dst":"198.51.100.7"}',
+      '{"src":"192.0.2","dst":"198.51.100.7"}',
+      '{"src":"192.0.2.1"}',
+      "nonsense",
+      '{"src":"192.0.2.1","dst":"198.51.100.7","tiem":3}',
+      '{"src":"192.0.2.1","dst":"198.51.100.7","time":"noon"}',
+      '{"src":"192.0.2.1","dst":"198.51.100.7","time":-3}',
+      '[{"src":"192.0.2.1"}]',
+      '{"src":"192.0.2.1","dst":"198.51.100.8"}',
+    ].join("\n"),
+  );
+  assertEquals(lines.map(({ line }) => line), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  const errors = lines.map((line) => "error" in line ? line.error.split(",")[0] : "");
+  assertEquals(errors, [
+    "",
+    'found src "192.0.2"',
+    "found no dst",
+    "found no JSON object",
+    "found tiem",
+    'found time "noon"',
+    "found time -3",
+    "found no JSON object",
+    "",
+  ]);
+  const [bad] = await read("src,dst\n1.2.3.4\n");
+  assertEquals(gist(bad), [2, "found 1 values, 2 were wanted as in the header"]);
+});
+
+Deno.test("readQueries() refuses a header that it does not know and a file that is not there", async () => {
+  await assertRejects(() => read("source,dst\n1.2.3.4,1.2.3.4\n"), FormatError, "header src,dst[,time]");
+  await assertRejects(() => read("src,src,dst\n"), FormatError);
+  await assertRejects(() => read(new Uint8Array(1000).fill(200)), FormatError);
+  await assertRejects(() => Array.fromAsync(readQueries("no/such/file")), UserError, "no such file");
+});
+
+Deno.test("readQueries() reads lines that lie across its buffer's edges", async () => {
+  const rows = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255},10.1.2.3`);
+  const lines = await read("src,dst\n" + rows.join("\n"));
+  assertEquals(lines.map((line) => "error" in line ? line.error : `${line.src},${line.dst}`), rows);
+});
+
+Deno.test("parseTimeS() takes ISO 8601 and Unix seconds, and nothing before 1970", () => {
+  assertEquals(
+    [
+      "0",
+      "1970-01-01T00:00:10Z",
+      "1970-01-02 01:00:00+01:00",
+      "1970-01-02T00:00",
+      "-1",
+      "1969-12-31T00:00:00Z",
+      "",
+      "x",
+    ].map(parseTimeS),
+    [
+      0,
+      10,
+      86_400,
+      86_400,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ],
+  );
+});
+
+Deno.test("answerQueries() answers in order as each by itself, and hands on what cannot be answered", () =>
+  withTinyModel(async (model) => {
+    const rows = Array.from({ length: 130 }, (_, i) => `192.0.2.${i % 5},198.51.100.7`);
+    rows[3] = "192.0.2.1,2001:db8::1";
+    rows[126] = "192.0.2.1,nowhere";
+    const lines = await read("src,dst\n" + rows.join("\n"));
+    const feed = async function* () {
+      for (const line of lines) yield await Promise.resolve(line);
+    };
+    const answers = await Array.fromAsync(answerQueries(model, feed(), { context: [] }));
+    assertEquals(answers.length, 130);
+    for (const [i, answer] of answers.entries()) {
+      if (i === 3 || i === 126) {
+        assert("error" in answer && answer.line === i + 2);
+        assert(answer.error.includes(i === 3 ? "one version" : "nowhere"), answer.error);
+        continue;
+      }
+      assert(!("error" in answer));
+      assertEquals(answer.query.line, i + 2);
+    }
+    for (const i of [0, 4, 125, 129]) {
+      const [answer, line] = [answers[i], lines[i]];
+      assert(!("error" in answer) && !("error" in line));
+      const alone = await model.rttDistribution({ ...line, context: [] });
+      assertEquals(answer.distribution.quantileMs(0.5), alone.quantileMs(0.5));
+      assert(Math.abs(answer.distribution.pFailed - alone.pFailed) < 1e-6);
+    }
+  }));

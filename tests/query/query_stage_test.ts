@@ -1,0 +1,69 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { parameterShapes } from "../../lib/model/config.ts";
+import { initialParameters } from "../../lib/model/parameters.ts";
+import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
+import { loadConfig } from "../../lib/train/config.ts";
+import { runStageProcess } from "../cli/process.ts";
+import { TINY_CONFIG } from "./tiny_model.ts";
+
+/** Runs a test with a folder and a checkpoint of the tiny model in it. */
+async function withCheckpoint(test: (folder: string, checkpoint: string) => Promise<void>): Promise<void> {
+  const folder = Deno.makeTempDirSync();
+  const { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength } = TINY_CONFIG;
+  const keys = { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength };
+  const config = loadConfig("demo", Object.entries(keys).map(([key, value]) => `model.${key}=${value}`));
+  const state = {
+    ...{ version: "0.0.0", step: 3, seed: 0, config, dataFingerprint: "none", losses: [], evalLoss: null },
+    ...{
+      position: { epoch: 0, block: 0, sequence: 0, blockRows: 8 },
+      numSkippedSteps: 0,
+      numSkippedInRow: 0,
+    },
+  };
+  const zeros = [...parameterShapes(config.model)].flatMap(([name, [rows, columns]]) =>
+    ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)
+  );
+  const content = { state, weights: initialParameters(config.model, 7), optimizer: new Map(zeros) };
+  saveCheckpoint(join(folder, "checkpoints"), content, { keep: 1 });
+  try {
+    await test(folder, folder);
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+}
+
+Deno.test("query rtt --queries answers every line but a bad one, and ends with exit code 1", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const queries = join(folder, "queries.csv");
+    Deno.writeTextFileSync(queries, "src,dst\n192.0.2.1,192.0.2.2\n192.0.2.1,::1\n192.0.2.1,192.0.2.3\n");
+    const args = ["query", "rtt", "--checkpoint", checkpoint, "--queries", queries, "--quantiles", "0.5"];
+    const { code, stdout, stderr } = await runStageProcess(args);
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, `error: Cannot answer 1 of 3 lines of ${queries}: line 3: `);
+    const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(lines.map(({ line }) => line), [2, 3, 4]);
+    assertStringIncludes(lines[1].error, "one version");
+    const pair = ["--src", "192.0.2.1", "--dst", "192.0.2.3", "--quantiles", "0.5", "--json"];
+    const alone = await runStageProcess(["query", "rtt", "--checkpoint", checkpoint, ...pair]);
+    assertEquals(lines[2].quantilesMs, JSON.parse(alone.stdout).quantilesMs);
+  }));
+
+Deno.test("query rtt --queries --output writes the file whole and tells how many are answered", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const [queries, output] = [join(folder, "queries.jsonl"), join(folder, "answers.jsonl")];
+    Deno.writeTextFileSync(queries, '{"src":"192.0.2.1","dst":"192.0.2.2","time":"2025-01-01T00:00:00Z"}\n');
+    const args = ["query", "rtt", "--checkpoint", checkpoint, "--queries", queries];
+    const { code, stdout, stderr } = await runStageProcess([...args, "--output", output, "--json"]);
+    assertEquals(code, 0, stderr);
+    const { numAnswered, step } = JSON.parse(stdout);
+    assertEquals([numAnswered, step], [1, 3]);
+    const { timeS, pFailed } = JSON.parse(Deno.readTextFileSync(output));
+    assertEquals(timeS, Date.UTC(2025, 0, 1) / 1000);
+    assert(pFailed > 0 && pFailed < 1);
+    for (const wrong of [["--json"], ["--src", "192.0.2.1"], ["--queries", queries]]) {
+      const refused = await runStageProcess([...args, ...wrong]);
+      assertEquals(refused.code, 2, refused.stderr);
+      assertEquals(refused.stderr.trim().split("\n").length, 1, refused.stderr);
+    }
+  }));

@@ -1,0 +1,24 @@
+/** A model for the tests of queries: two small blocks with weights that make its predictions far from uniform. */
+import { Gpu } from "../../lib/gpu/device.ts";
+import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { parseModelConfig } from "../../lib/model/config.ts";
+import { initialParameters } from "../../lib/model/parameters.ts";
+import { PingModel } from "../../lib/query/ping_model.ts";
+
+export const TINY_CONFIG = parseModelConfig({
+  numLayers: 2,
+  width: 32,
+  numHeads: 1,
+  headDim: 32,
+  mlpWidth: 64,
+  sequenceLength: 128,
+  vocabulary: "v2",
+});
+
+/** Runs a test on it, and closes it. @param scale What its random weights are multiplied by. */
+export async function withTinyModel(test: (model: PingModel) => Promise<void>, scale = 12): Promise<void> {
+  using gpu = await Gpu.open();
+  const weights = initialParameters(TINY_CONFIG, 7);
+  for (const values of weights.values()) values.forEach((value, i) => values[i] = value * scale);
+  await test(PingModel.of(TINY_CONFIG, new KernelRegistry(gpu), { weights }));
+}
