@@ -14,9 +14,11 @@ const QUERIES_PER_PART = 124;
 
 /** A query with its distribution. */
 export interface AnsweredQuery {
+  /** What was asked. */
   readonly query: FileQuery;
   /** How many of the context measurements were used. */
   readonly numContext: number;
+  /** Of its result. */
   readonly distribution: RttDistribution;
 }
 

@@ -18,11 +18,13 @@ const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-
 export interface FileQuery {
   /** Its line, from 1. */
   readonly line: number;
-  /** The addresses as they stand there. */
+  /** The source address as it stands there. */
   readonly src: string;
+  /** The destination address as it stands there. */
   readonly dst: string;
-  /** The addresses, 4 or 16 bytes. */
+  /** The source, 4 or 16 bytes. */
   readonly source: Uint8Array;
+  /** The destination, 4 or 16 bytes. */
   readonly destination: Uint8Array;
   /** Unix seconds, or null for any time. */
   readonly timeS: number | null;
