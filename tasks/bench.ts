@@ -5,14 +5,15 @@
  * @module
  */
 import { readEarlierRun } from "../lib/bench/earlier_run.ts";
-import { formatTable } from "../lib/bench/table.ts";
+import { formatTable } from "../lib/cli/table.ts";
 import { UserError } from "../lib/errors.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { didYouMean } from "../lib/cli/nearest.ts";
 import { defineStage, defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
 import { type BenchRow, measureCase } from "../lib/gpu/bench.ts";
-import { kernelCases } from "../lib/gpu/bench_cases.ts";
+import { kernelCases, otherVariantCases } from "../lib/gpu/bench_cases.ts";
 import { Gpu } from "../lib/gpu/device.ts";
+import { describeProfile, PROFILE_NOTES } from "../lib/gpu/profile.ts";
 import { KernelRegistry } from "../lib/gpu/registry.ts";
 import { timeSteps } from "../lib/train/calibration.ts";
 import { deriveConfig, describeConfig, loadConfig } from "../lib/train/config.ts";
@@ -34,14 +35,15 @@ const kernelsStage = defineStage({
   },
   async run(options, context) {
     const earlier = options.compare === undefined ? undefined : readEarlierRun(options.compare);
-    const cases = kernelCases().filter(({ name }) => name.includes(options.only));
+    using gpu = await Gpu.open();
+    const all = [...kernelCases(), ...otherVariantCases(gpu.info)];
+    const cases = all.filter(({ name }) => name.includes(options.only));
     if (cases.length === 0) {
-      const names = [...new Set(kernelCases().map(({ name }) => name.split(" ")[0]))];
+      const names = [...new Set(all.map(({ name }) => name.split(" ")[0]))];
       throw new UserError(
         `Cannot time kernels: no name contains "${options.only}"${didYouMean(options.only, names)}`,
       );
     }
-    using gpu = await Gpu.open();
     context.log(`adapter: ${gpu.info.name}, subgroups of ${gpu.info.subgroupSize ?? "no fixed size"}`);
     const registry = new KernelRegistry(gpu);
     using progress = context.progress("timing", { total: cases.length, unit: "kernels" });
@@ -58,27 +60,30 @@ const kernelsStage = defineStage({
   },
 });
 
-/** A table: name, median, unit, range over the batches, cores busy, speed per core; with an earlier run also the ratio to it. */
+/** A table: name, median, unit, range over the batches, GB/s, cores busy, speed per core; with an earlier run also the ratio to it. */
 function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): string {
-  const head = ["kernel", "median", "unit", "slowest", "fastest", "cores busy", "per core"];
+  const head = ["kernel", "median", "unit", "slowest", "fastest", "GB/s", "cores busy", "per core"];
   if (earlier) head.push("earlier", "speed-up");
-  const lines = rows.map(({ name, unit, median, slowest, fastest, coresBusy, perCore }) => {
-    const cells = [
-      name,
-      format(median),
-      unit,
-      format(slowest),
-      format(fastest),
-      coresBusy.toFixed(1),
-      format(perCore),
-    ];
-    const before = earlier?.get(name);
-    if (before !== undefined) {
-      const ratio = unit === "GFLOP/s" ? median / before : before / median;
-      cells.push(format(before), `${ratio.toFixed(2)} x`);
-    }
-    return cells;
-  });
+  const lines = rows.map(
+    ({ name, unit, median, slowest, fastest, gigabytesPerSecond, coresBusy, perCore }) => {
+      const cells = [
+        name,
+        format(median),
+        unit,
+        format(slowest),
+        format(fastest),
+        format(gigabytesPerSecond),
+        coresBusy.toFixed(1),
+        format(perCore),
+      ];
+      const before = earlier?.get(name);
+      if (before !== undefined) {
+        const ratio = unit === "GFLOP/s" ? median / before : before / median;
+        cells.push(format(before), `${ratio.toFixed(2)} x`);
+      }
+      return cells;
+    },
+  );
   return formatTable([head, ...lines], { left: [0, 2] });
 }
 
@@ -106,22 +111,12 @@ const trainStage = defineStage({
       fastest: rates[rates.length - 1],
       steps: rates.length,
     };
-    profile.sort((a, b) => b.seconds - a.seconds);
-    const totalS = profile.reduce((sum, { seconds }) => sum + seconds, 0);
     const text = [
       `${row.name}: median ${format(row.median)} tokens/s over ${row.steps} steps (${
         format(row.slowest)
       } to ${format(row.fastest)})`,
-      "",
-      ...profile.map(({ label, calls, seconds, flops }) =>
-        [
-          label.padEnd(40),
-          `${calls} x`.padStart(6),
-          `${(seconds * 1000).toFixed(1)} ms`.padStart(10),
-          `${(100 * seconds / totalS).toFixed(1)} %`.padStart(8),
-          flops > 0 ? `${(flops / seconds / 1e9).toFixed(1)} GFLOP/s`.padStart(14) : "",
-        ].join("").trimEnd()
-      ),
+      `one more step (${PROFILE_NOTES}):`,
+      describeProfile(profile),
     ].join("\n");
     return { text, json: { stage: "bench train", version: VERSION, rows: [row], profile } };
   },

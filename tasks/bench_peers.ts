@@ -5,7 +5,7 @@
  */
 import { PeerProcess } from "../lib/bench/peer_process.ts";
 import { compareProduct, compareTraining, type PeerRow, PRODUCTS } from "../lib/bench/peers.ts";
-import { formatTable } from "../lib/bench/table.ts";
+import { formatTable } from "../lib/cli/table.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
 import { Gpu } from "../lib/gpu/device.ts";

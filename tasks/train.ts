@@ -45,6 +45,16 @@ export const trainStage = defineStage({
       min: 0,
       max: 1024,
     }),
+    noAutotune: flag.boolean(
+      "use the usual kernels, where others give the same bits and may be faster on this GPU",
+    ),
+    autotuneCache: flag.optionalText(
+      "file that remembers which kernels are fastest, for several runs (default: autotune.json of the run)",
+      { placeholder: "FILE" },
+    ),
+    profile: flag.boolean(
+      "show where the time of an early step goes and write it to profile.txt of the run; that step is slower",
+    ),
     fresh: flag.boolean("delete the run that is in the folder and start over"),
   },
   async run(options, context) {
@@ -58,6 +68,9 @@ export const trainStage = defineStage({
       onCorrupt: options.onCorrupt,
       numLoaderWorkers: options.workers,
       fresh: options.fresh,
+      profile: options.profile,
+      autotune: !options.noAutotune,
+      ...(options.autotuneCache === undefined ? {} : { autotuneCache: options.autotuneCache }),
       ...startOf(options),
       ...(options.maxTime === undefined ? {} : { maxTimeS: parseDurationS(options.maxTime, "max-time") }),
       signal: context.signal,

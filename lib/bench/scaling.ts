@@ -5,7 +5,7 @@
  * @module
  */
 import { formatCount } from "../cli/progress.ts";
-import { formatTable } from "./table.ts";
+import { formatTable } from "../cli/table.ts";
 import type { Throughput } from "./throughput.ts";
 
 /** A stage at one size, compared with the next smaller one. */

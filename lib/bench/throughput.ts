@@ -4,7 +4,7 @@
  * @module
  */
 import { formatBytes, formatCount } from "../cli/progress.ts";
-import { formatTable } from "./table.ts";
+import { formatTable } from "../cli/table.ts";
 import type { Usage } from "./usage.ts";
 
 /** A measure of a stage. */

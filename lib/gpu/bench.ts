@@ -33,6 +33,8 @@ export interface BenchRow {
   readonly fastest: number;
   /** Repetitions timed. */
   readonly repetitions: number;
+  /** By the median time, the tensors of each dispatch counted once. */
+  readonly gigabytesPerSecond: number;
   /** Processor seconds used per second while timing. */
   readonly coresBusy: number;
   /** The speed by processor time instead of time; on a software adapter it does not depend on other programs. */
@@ -100,25 +102,24 @@ export async function measureCase(
   const program = repeated(Math.min(MAX_REPETITIONS, Math.max(1, repetitions)));
   const repetitionsPerBatch = program.length / once.length;
   await timeRun(registry.gpu, program);
-  const speeds: number[] = [];
-  let totalS = 0;
+  const times: number[] = [];
   const cpuBefore = process.cpuUsage();
   for (let i = 0; i < NUM_BATCHES; i++) {
-    const seconds = await timeRun(registry.gpu, program);
-    totalS += seconds;
-    speeds.push(speedOf(benchCase, seconds / repetitionsPerBatch));
+    times.push(await timeRun(registry.gpu, program) / repetitionsPerBatch);
   }
   const cpu = process.cpuUsage(cpuBefore);
   const cpuS = (cpu.user + cpu.system) / 1e6;
-  speeds.sort((a, b) => a - b);
-  if (benchCase.unit === "ns/element") speeds.reverse();
+  times.sort((a, b) => a - b);
+  const [fastest, median, slowest] = [times[0], times[NUM_BATCHES >> 1], times[NUM_BATCHES - 1]];
+  const totalS = times.reduce((sum, seconds) => sum + seconds, 0) * repetitionsPerBatch;
   return {
     name: benchCase.name,
     unit: benchCase.unit,
-    median: speeds[NUM_BATCHES >> 1],
-    slowest: speeds[0],
-    fastest: speeds[NUM_BATCHES - 1],
+    median: speedOf(benchCase, median),
+    slowest: speedOf(benchCase, slowest),
+    fastest: speedOf(benchCase, fastest),
     repetitions: repetitionsPerBatch * NUM_BATCHES,
+    gigabytesPerSecond: once.bytes / median / 1e9,
     coresBusy: cpuS / totalS,
     perCore: speedOf(benchCase, cpuS / NUM_BATCHES / repetitionsPerBatch),
   };
@@ -128,7 +129,8 @@ function speedOf({ unit, work }: BenchCase, seconds: number): number {
   return unit === "GFLOP/s" ? work / seconds / 1e9 : seconds / work * 1e9;
 }
 
-async function timeRun(gpu: Gpu, program: Program): Promise<number> {
+/** Runs a program. @returns The seconds until the device was idle. */
+export async function timeRun(gpu: Gpu, program: Program): Promise<number> {
   const start = performance.now();
   program.run();
   // The call itself blocks until the device is idle on Deno's WebGPU; the promise settles >= 11 ms later.

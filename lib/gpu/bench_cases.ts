@@ -4,11 +4,19 @@
  * @module
  */
 import type { BenchCase, BenchMemory } from "./bench.ts";
+import type { GpuInfo } from "./device.ts";
 import { addAttention, addAttentionBackward, type AttentionShape } from "./ops/attention.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "./ops/adamw.ts";
 import { addCrossEntropy } from "./ops/cross_entropy.ts";
 import { addEmbedding, addEmbeddingBackward } from "./ops/embedding.ts";
-import { addGemm, type GemmEpilogue, type GemmKind } from "./ops/gemm.ts";
+import {
+  addGemm,
+  gemmCandidates,
+  type GemmEpilogue,
+  type GemmKind,
+  gemmSplits,
+  type GemmVariant,
+} from "./ops/gemm.ts";
 import { addQkNormRope, addQkNormRopeBackward } from "./ops/qk_norm_rope.ts";
 import { addSumOfSquares } from "./ops/reduce.ts";
 import { addRmsNorm, addRmsNormBackward } from "./ops/rms_norm.ts";
@@ -21,10 +29,10 @@ const ROWS = 2048;
 /** Inputs and outputs of the linear layers: squares, then the demo preset's MLP, its way back, and its head. */
 const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [512, 128], [128, 268]];
 
-/** Every case, in the order of the table. */
+/** Every kernel as it is chosen for an adapter, in the order of the table. */
 export function kernelCases(): BenchCase[] {
   return [
-    ...LAYERS.flatMap(([width, outputs]) => layerCases(width, outputs)),
+    ...layerProducts().map((product) => gemmCase(...product)),
     ...activationCases(ROWS, 512, 128),
     gemmCase("NT", 1, 640, 640),
     gemmCase("NT", 8, 640, 2560),
@@ -38,13 +46,23 @@ export function kernelCases(): BenchCase[] {
   ];
 }
 
-/** A linear layer's three products: y = x W^T, dx = dy W, dW = dy^T x. */
-function layerCases(width: number, outputs: number): BenchCase[] {
-  return [
-    gemmCase("NT", ROWS, outputs, width),
-    gemmCase("NN", ROWS, width, outputs),
-    gemmCase("TN", outputs, width, ROWS),
-  ];
+/** The linear layers' products in the variants that the autotuner may choose instead of those of {@link kernelCases}. */
+export function otherVariantCases(info: GpuInfo): BenchCase[] {
+  return layerProducts().flatMap(([kind, m, n, k]) =>
+    gemmCandidates(info, { m, n }).slice(1).map((variant) => {
+      const splits = gemmSplits(info, { kind, m, n, k });
+      return gemmCase(kind, m, n, k, { name: `in tiles of ${variant.tile}`, how: { variant, splits } });
+    })
+  );
+}
+
+/** Kind, m, n and k of the linear layers' three products: y = x W^T, dx = dy W, dW = dy^T x. */
+function layerProducts(): [GemmKind, number, number, number][] {
+  return LAYERS.flatMap(([width, outputs]): [GemmKind, number, number, number][] => [
+    ["NT", ROWS, outputs, width],
+    ["NN", ROWS, width, outputs],
+    ["TN", outputs, width, ROWS],
+  ]);
 }
 
 /** The products around the MLP's activation. */
@@ -61,23 +79,27 @@ function activationCases(rows: number, mlpWidth: number, width: number): BenchCa
   ];
 }
 
-/** @param ending What the epilogue is called, and what it is, given a matrix of the product's shape. */
+/** @param special What is special, and its name: how it is done, or the epilogue, given a matrix of the product's shape. */
 function gemmCase(
   kind: GemmKind,
   m: number,
   n: number,
   k: number,
-  ending?: { name: string; epilogue: (other: Tensor) => GemmEpilogue },
+  special?: {
+    name: string;
+    how?: { variant: GemmVariant; splits: number };
+    epilogue?: (other: Tensor) => GemmEpilogue;
+  },
 ): BenchCase {
   return {
-    name: `gemm ${kind} ${m} x ${n} x ${k}${ending ? ` ${ending.name}` : ""}`,
+    name: `gemm ${kind} ${m} x ${n} x ${k}${special ? ` ${special.name}` : ""}`,
     unit: "GFLOP/s",
     work: 2 * m * n * k,
     prepare(memory) {
       const [a, b] = [memory.float32("a", [m, k]), memory.float32("b", [k, n])];
       const c = memory.float32("c", [m, n]);
-      const epilogue = ending?.epilogue(memory.float32("other", [m, n])) ?? "store";
-      return (program) => addGemm(program, { kind, m, n, k, a, b, c, epilogue });
+      const epilogue = special?.epilogue?.(memory.float32("other", [m, n])) ?? "store";
+      return (program) => addGemm(program, { kind, m, n, k, a, b, c, epilogue, ...special?.how });
     },
   };
 }

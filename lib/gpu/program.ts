@@ -8,7 +8,23 @@ import { ensure, KernelError } from "../errors.ts";
 import type { Gpu } from "./device.ts";
 import type { KernelName } from "./kernels.ts";
 import type { Kernel, KernelRegistry } from "./registry.ts";
-import type { Tensor } from "./tensor.ts";
+import { type Tensor, tensorSizeBytes } from "./tensor.ts";
+
+/** One of several ways to launch a dispatch. */
+export interface Launch {
+  /** What tells it from the others. */
+  readonly name: string;
+  readonly overrides: Record<string, number>;
+  readonly grid: Dispatch["grid"];
+}
+
+/** Ways to launch a dispatch that give the same result to the last bit, for the autotuner to choose from. */
+export interface Tuning {
+  /** What the speed depends on: dispatches of one kernel and key are tuned alike. */
+  readonly key: string;
+  /** Two or more; what the dispatch has itself is the first of them. */
+  readonly launches: readonly Launch[];
+}
 
 /** One kernel with everything it needs. */
 export interface Dispatch {
@@ -24,6 +40,7 @@ export interface Dispatch {
   readonly grid: readonly [number, number?, number?];
   /** Useful floating-point operations, for profiles. */
   readonly flops?: number;
+  readonly tuning?: Tuning;
 }
 
 /** The time of one kernel label over a run. */
@@ -36,6 +53,8 @@ export interface ProfileRow {
   seconds: number;
   /** Useful floating-point operations of all of them; 0 where none were declared. */
   flops: number;
+  /** Sizes of the tensors that they are bound to, each once a dispatch: what they move at least. */
+  bytes: number;
 }
 
 interface Step {
@@ -74,8 +93,7 @@ export class Program {
    */
   add(dispatch: Dispatch): this {
     ensure(!this.#built, `program ${this.label} is built already`);
-    const kernel = this.registry.get(dispatch.kernel, dispatch.overrides, halfBindings(dispatch));
-    checkDispatch(kernel, dispatch);
+    const kernel = this.#kernelOf(dispatch);
     this.#steps.push({ dispatch, kernel, paramsOffsetBytes: this.#paramsSizeBytes });
     if (kernel.interface.params.length > 0) {
       const sizeBytes = kernel.interface.params.length * 4;
@@ -86,29 +104,46 @@ export class Program {
 
   /**
    * Memory of this program for what one dispatch hands to the next; every caller gets the same memory, which is
-   * allocated when the program is first run.
+   * allocated when it is first used, after the last caller.
    *
    * @param length f32 elements.
    */
   scratch(length: number): Tensor {
-    ensure(!this.#built, `program ${this.label} is built already`);
+    ensure(!this.#scratchBuffer, `scratch memory of program ${this.label} is allocated already`);
     this.#scratchLength = Math.max(this.#scratchLength, length);
-    const bufferOf = () => this.#scratchBuffer;
+    const allocate = () => this.#gpu.tensor(`${this.label} scratch`, [this.#scratchLength]).buffer;
+    const bufferOf = () => this.#scratchBuffer ??= allocate();
     return {
       label: "scratch",
       shape: [length],
       offsetBytes: 0,
       get buffer() {
-        const buffer = bufferOf();
-        ensure(buffer, "scratch memory is allocated when its program is run");
-        return buffer;
+        return bufferOf();
       },
     };
+  }
+
+  /** The dispatches, in order. */
+  get dispatches(): Dispatch[] {
+    return this.#steps.map(({ dispatch }) => dispatch);
+  }
+
+  /** Launches a dispatch in one of the ways of its tuning. @param index Its place in {@link dispatches}. */
+  choose(index: number, { overrides, grid }: Launch): void {
+    ensure(!this.#built, `program ${this.label} is built already`);
+    const { dispatch, paramsOffsetBytes } = this.#steps[index];
+    const chosen = { ...dispatch, overrides, grid };
+    this.#steps[index] = { dispatch: chosen, kernel: this.#kernelOf(chosen), paramsOffsetBytes };
   }
 
   /** The number of dispatches. */
   get length(): number {
     return this.#steps.length;
+  }
+
+  /** Sizes of the tensors that the dispatches are bound to, each once a dispatch. */
+  get bytes(): number {
+    return this.#steps.reduce((sum, { dispatch }) => sum + boundBytes(dispatch), 0);
   }
 
   /** Submits every dispatch, in order, in one pass. Returns at once; reads of results wait. */
@@ -145,14 +180,21 @@ export class Program {
       const seconds = (performance.now() - start) / 1000;
       await done;
       const label = step.dispatch.label ?? step.kernel.name;
-      const row = rows.get(label) ?? { label, calls: 0, seconds: 0, flops: 0 };
+      const row = rows.get(label) ?? { label, calls: 0, seconds: 0, flops: 0, bytes: 0 };
       row.calls++;
       row.seconds += seconds;
       row.flops += step.dispatch.flops ?? 0;
+      row.bytes += boundBytes(step.dispatch);
       rows.set(label, row);
     }
     this.#gpu.check();
     return [...rows.values()];
+  }
+
+  #kernelOf(dispatch: Dispatch): Kernel {
+    const kernel = this.registry.get(dispatch.kernel, dispatch.overrides, halfBindings(dispatch));
+    checkDispatch(kernel, dispatch);
+    return kernel;
   }
 
   #build(): { bindGroups: GPUBindGroup[]; uniforms: GPUBuffer } {
@@ -166,9 +208,6 @@ export class Program {
       usage: GPUBufferUsage.UNIFORM | GPUBufferUsage.COPY_DST,
     });
     device.queue.writeBuffer(uniforms, 0, bytes);
-    if (this.#scratchLength > 0) {
-      this.#scratchBuffer = this.#gpu.tensor(`${this.label} scratch`, [this.#scratchLength]).buffer;
-    }
     this.#built = { uniforms, bindGroups: this.#steps.map((step) => bindGroup(device, step, uniforms)) };
     return this.#built;
   }
@@ -195,6 +234,14 @@ function bindGroup(device: GPUDevice, step: Step, uniforms: GPUBuffer): GPUBindG
       return { binding: index, resource: { buffer: tensor.buffer, offset: tensor.offsetBytes } };
     }),
   });
+}
+
+/** The sizes of all bound tensors; one that is bound twice, such as a stand-in, counts once. */
+function boundBytes({ bindings }: Dispatch): number {
+  const tensors = Object.values(bindings);
+  const isFirst = ({ buffer, offsetBytes }: Tensor, i: number) =>
+    tensors.findIndex((other) => other.buffer === buffer && other.offsetBytes === offsetBytes) === i;
+  return tensors.filter(isFirst).reduce((sum, tensor) => sum + tensorSizeBytes(tensor), 0);
 }
 
 function writeParams(view: DataView, { kernel, dispatch }: Step): void {

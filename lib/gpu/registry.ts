@@ -77,6 +77,13 @@ export class KernelRegistry {
     return kernel;
   }
 
+  /** The WGSL of a kernel. @throws {KernelError} If it is unknown. */
+  source(name: string): string {
+    const source = this.#sources.get(name);
+    if (source === undefined) throw new KernelError(name, "it is unknown; register it in lib/gpu/kernels.ts");
+    return source;
+  }
+
   /** Waits for the compiler's verdict on every kernel so far. @throws {KernelError} With name and line. */
   async ready(): Promise<void> {
     await Promise.all(this.#pending.splice(0));
@@ -84,8 +91,7 @@ export class KernelRegistry {
   }
 
   #compile(name: string, overrides: Record<string, number>, halfBindings: readonly string[]): Kernel {
-    const source = this.#sources.get(name);
-    if (source === undefined) throw new KernelError(name, "it is unknown; register it in lib/gpu/kernels.ts");
+    const source = this.source(name);
     const parsed = parseKernel(name, source);
     for (const override of Object.keys(overrides)) {
       if (!parsed.overrides.includes(override)) {

@@ -6,6 +6,7 @@
  * @module
  */
 import { ensure } from "../errors.ts";
+import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { initialLossScale } from "../gpu/ops/clip.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
@@ -103,6 +104,18 @@ export class Transformer {
     const model = new Transformer(registry, config, extent, await allocate(registry.gpu, config, extent));
     await registry.ready();
     return model;
+  }
+
+  /**
+   * Makes training and evaluation as fast as they can be, before their first run.
+   *
+   * @internal
+   */
+  async tune(tuner: Autotuner): Promise<void> {
+    for (const program of [this.#training, this.#evaluation]) {
+      if (program) await tuner.tune(program);
+    }
+    this.zeroGradients();
   }
 
   /** Parameter name -> weights on the GPU; the head has rows of zeros added up to a multiple of 4. */

@@ -8,6 +8,7 @@
  * @module
  */
 import { ensure, UserError } from "../errors.ts";
+import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { addClipFactor, CLIP } from "../gpu/ops/clip.ts";
 import { addSumOfSquares } from "../gpu/ops/reduce.ts";
@@ -97,6 +98,15 @@ export class Optimizer {
   ): Optimizer {
     ensure(model.extent.training, "a model without training has no optimizer");
     return new Optimizer(registry, model, config, options.totalSteps);
+  }
+
+  /**
+   * Makes the step as fast as it can be, before the first.
+   *
+   * @internal
+   */
+  async tune(tuner: Autotuner): Promise<void> {
+    await tuner.tune(this.#program);
   }
 
   /** The factor of the schedule on every learning rate in a step, without the model's width. */

@@ -5,9 +5,11 @@
  *
  * @module
  */
+import { Autotuner } from "../gpu/autotune.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import { initialParameters } from "../model/parameters.ts";
+import { mergeProfiles } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import { type ModelBatch, Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
@@ -17,7 +19,7 @@ import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
 export interface StepTimes {
   /** Seconds of each timed step, without evaluations and checkpoints. */
   stepsS: number[];
-  /** Time per kind of kernel in one step whose dispatches ran one by one; empty unless asked for. */
+  /** Time per kind of kernel in one step whose dispatches ran one by one, slowest first; empty unless asked for. */
   profile: ProfileRow[];
 }
 
@@ -38,6 +40,9 @@ export async function timeSteps(
   const model = await Transformer.create(registry, config.model, extent);
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
+  const tuner = new Autotuner(registry);
+  await model.tune(tuner);
+  await optimizer.tune(tuner);
   model.load(initialParameters(config.model, 0));
   const { microBatchesPerStep, tokensPerStep } = deriveConfig(config);
   const batch = denseBatch(extent.batchSize, extent.sequenceLength);
@@ -55,13 +60,8 @@ export async function timeSteps(
   do stepsS.push(await step()); while (performance.now() - startMs < 1000 * options.seconds);
   if (!options.profile) return { stepsS, profile: [] };
   const ofModel = await model.profile(batch, 1 / tokensPerStep);
-  const repeated = ofModel.map((row) => ({
-    ...row,
-    calls: row.calls * microBatchesPerStep,
-    seconds: row.seconds * microBatchesPerStep,
-    flops: row.flops * microBatchesPerStep,
-  }));
-  return { stepsS, profile: [...repeated, ...await optimizer.profile(0)] };
+  const repeated = Array<ProfileRow[]>(microBatchesPerStep).fill(ofModel);
+  return { stepsS, profile: mergeProfiles([...repeated, await optimizer.profile(0)]) };
 }
 
 /** One context per sequence and no padding: attention at its most expensive. */

@@ -1,6 +1,6 @@
 /**
- * The folder of a run: `checkpoints/`, `metrics.jsonl`, `tensorboard/`, `report.html`, `manifest.json`, and
- * a lock that keeps a second trainer out while the first runs.
+ * The folder of a run: `checkpoints/`, `metrics.jsonl`, `tensorboard/`, `report.html`, `manifest.json`, perhaps
+ * `profile.txt` and `autotune.json`, and a lock that keeps a second trainer out while the first runs.
  *
  * @module
  */
@@ -22,6 +22,9 @@ export class RunFolder {
   readonly tensorboardDir: string;
   readonly eventsPath: string;
   readonly reportPath: string;
+  readonly profilePath: string;
+  /** Which kernels are fastest here, where there is a choice. */
+  readonly autotunePath: string;
   readonly manifestPath: string;
   readonly #lock: Deno.FsFile;
 
@@ -31,6 +34,8 @@ export class RunFolder {
     this.tensorboardDir = join(path, "tensorboard");
     this.eventsPath = join(this.tensorboardDir, EVENT_FILE);
     this.reportPath = join(path, "report.html");
+    this.profilePath = join(path, "profile.txt");
+    this.autotunePath = join(path, "autotune.json");
     this.manifestPath = join(path, "manifest.json");
     this.#lock = lock;
   }
@@ -85,6 +90,8 @@ export class RunFolder {
         this.metricsPath,
         this.tensorboardDir,
         this.reportPath,
+        this.profilePath,
+        this.autotunePath,
         this.manifestPath,
       ]
     ) {

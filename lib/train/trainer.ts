@@ -5,9 +5,13 @@
  */
 import { join, relative } from "@std/path";
 import { formatSeconds } from "../cli/progress.ts";
+import { writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
-import { Gpu } from "../gpu/device.ts";
+import { Autotuner } from "../gpu/autotune.ts";
+import { Gpu, type GpuInfo } from "../gpu/device.ts";
+import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
+import type { ProfileRow } from "../gpu/program.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
@@ -23,7 +27,7 @@ import { type DataOptions, openLoader, openRows, openValidation } from "./run_da
 import { checkNotWithin, chooseStart, type RunStart, type StartOptions } from "./run_start.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
-import { type LoopStart, TrainingLoop, type TrainProgress } from "./training_loop.ts";
+import { type LoopStart, type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
 
@@ -37,6 +41,12 @@ export interface TrainOptions extends DataOptions, StartOptions {
   maxTimeS?: number;
   /** Stops the run after the step in flight, with everything saved. */
   signal?: AbortSignal;
+  /** Profile one of the first steps, into the run's folder and the log; no result depends on it. */
+  profile?: boolean;
+  /** Measure which of the kernels that give the same bits is fastest, where there are several; true by default. */
+  autotune?: boolean;
+  /** The file that remembers the fastest; by default one in the run's folder. */
+  autotuneCache?: string;
   /** Called about once a second, and before evaluations and checkpoints. */
   onProgress?: (progress: TrainProgress) => void;
 }
@@ -63,6 +73,8 @@ export interface TrainResult {
   checkpoint: string | null;
   /** The file with the curves of the run. */
   report: string;
+  /** Where the time of a step went, slowest first; null if none was profiled. */
+  profile: ProfileRow[] | null;
 }
 
 /**
@@ -99,11 +111,12 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     options: { config, seed, data, resumeFrom, initFrom },
   });
   using gpu = await openGpu(onLog);
-  const { model, optimizer } = await openModel(gpu, options, start);
+  const { model, optimizer } = await openModel(gpu, { autotuneCache: run.autotunePath, ...options }, start);
   using scalars = openScalarLogs({ metrics: run.metricsPath, events: run.eventsPath }, {
     lastStep: start.isOwn ? resumed?.state.step ?? 0 : 0,
   });
   const journal = openJournal(gpu, { model, optimizer, scalars }, { config, state: resumed?.state });
+  let profile: ProfileRow[] | null = null;
   const loop = new TrainingLoop({
     config,
     seed,
@@ -119,6 +132,12 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     deadlineMs,
     onProgress: options.onProgress ?? (() => {}),
     onLog,
+    onProfile: options.profile
+      ? (measured) => {
+        profile = measured.rows;
+        reportProfile(run, measured, gpu.info).forEach(onLog);
+      }
+      : undefined,
   }, loopStart(start));
   let isDone: boolean;
   try {
@@ -138,6 +157,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     numSkippedSteps: journal.state.numSkippedSteps,
     checkpoint: loop.checkpoint,
     report: run.reportPath,
+    profile,
   };
 }
 
@@ -153,7 +173,16 @@ function alreadyDone({ state, directory }: ResumableCheckpoint, reportPath: stri
     numSkippedSteps: state.numSkippedSteps,
     checkpoint: directory,
     report: reportPath,
+    profile: null,
   };
+}
+
+/** Writes the profile of a step. @returns It as lines for the user. */
+function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: GpuInfo): string[] {
+  const heading = `step ${step} on ${name} (${PROFILE_NOTES}):`;
+  const table = describeProfile(rows);
+  writeFileAtomic(run.profilePath, `${heading}\n${table}\n`);
+  return [heading, ...table.split("\n"), `the profile is in ${run.profilePath}`];
 }
 
 /** Writes the report, of a run that was stopped too: it takes less than a second. */
@@ -195,7 +224,7 @@ async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
 
 async function openModel(
   gpu: Gpu,
-  { config, seed, onLog = () => {} }: TrainOptions,
+  { config, seed, autotune = true, autotuneCache, onLog = () => {} }: TrainOptions,
   { resumed, initial }: RunStart,
 ): Promise<{ model: Transformer; optimizer: Optimizer }> {
   onLog(describeMemoryPlan(planMemory(config)));
@@ -207,9 +236,25 @@ async function openModel(
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
   onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
+  if (autotune) {
+    await tune(new Autotuner(registry, { path: autotuneCache, onLog }), { model, optimizer, onLog });
+  }
   model.load((resumed ?? initial)?.weights ?? initialParameters(config.model, seed));
   if (resumed) optimizer.loadState(resumed.optimizer);
   return { model, optimizer };
+}
+
+async function tune(
+  tuner: Autotuner,
+  { model, optimizer, onLog }: { model: Transformer; optimizer: Optimizer; onLog: (line: string) => void },
+): Promise<void> {
+  const startMs = performance.now();
+  await model.tune(tuner);
+  await optimizer.tune(tuner);
+  tuner.save();
+  if (tuner.numMeasured === 0) return;
+  const seconds = formatSeconds((performance.now() - startMs) / 1000);
+  onLog(`chose the fastest kernels for ${tuner.numMeasured} kinds of matrix products in ${seconds}`);
 }
 
 function openJournal(

@@ -8,6 +8,8 @@
  * @module
  */
 import { UserError } from "../errors.ts";
+import { mergeProfiles } from "../gpu/profile.ts";
+import type { ProfileRow } from "../gpu/program.ts";
 import type { Batch, BatchLoader, DataPosition } from "../loader/batches.ts";
 import type { Transformer } from "../model/transformer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
@@ -55,6 +57,16 @@ export interface LoopParts {
   deadlineMs: number;
   onProgress: (progress: TrainProgress) => void;
   onLog: (line: string) => void;
+  /** Takes the profile of one of the first steps, which is computed as any other, but slower; no step has one without. */
+  onProfile?: ((profile: StepProfile) => void) | undefined;
+}
+
+/** Where the time of a step went. */
+export interface StepProfile {
+  /** Number of the step, from 1. */
+  step: number;
+  /** The slowest first. */
+  rows: ProfileRow[];
 }
 
 /** Where the loop starts: the checkpoint's values, or those of a new run. */
@@ -65,9 +77,14 @@ export interface LoopStart {
   checkpoint: string | null;
 }
 
+/** Steps of a process before the one that is profiled. */
+const WARM_UP_STEPS = 3;
+
 /** Runs steps until the run is done or has to stop. */
 export class TrainingLoop {
   readonly #parts: LoopParts;
+  /** The step to profile, from 0: a warm one, or the last. */
+  readonly #profiledStep: number;
   /** Steps submitted. */
   #step: number;
   #evalLoss: number | null;
@@ -84,6 +101,7 @@ export class TrainingLoop {
   constructor(parts: LoopParts, start: LoopStart) {
     this.#parts = parts;
     this.#step = start.step;
+    this.#profiledStep = Math.min(start.step + WARM_UP_STEPS, parts.config.train.steps - 1);
     this.#evalLoss = start.evalLoss;
     this.#checkpoint = start.checkpoint;
     this.#isSaved = start.checkpoint !== null;
@@ -135,15 +153,19 @@ export class TrainingLoop {
   }
 
   async #submitStep(): Promise<void> {
-    const { model, optimizer, journal } = this.#parts;
+    const { model, optimizer, journal, onProfile } = this.#parts;
     const batches = this.#next.length > 0 ? this.#next : await this.#takeBatches();
     const numTargets = sum(batches, (batch) => batch.numTargets);
     model.zeroGradients();
-    for (const batch of batches) {
-      model.accumulate(batch, 1 / numTargets);
-      await this.#yieldToSignals();
+    if (onProfile && this.#step === this.#profiledStep) {
+      onProfile(await this.#profileStep(batches, numTargets));
+    } else {
+      for (const batch of batches) {
+        model.accumulate(batch, 1 / numTargets);
+        await this.#yieldToSignals();
+      }
+      optimizer.step(this.#step);
     }
-    optimizer.step(this.#step);
     this.#position = this.#parts.loader.position;
     journal.submitted({
       step: this.#step + 1,
@@ -156,6 +178,15 @@ export class TrainingLoop {
     this.#isEvaluated = false;
     this.#isSaved = false;
     this.#next = this.#step < this.#parts.config.train.steps ? await this.#takeBatches() : [];
+  }
+
+  /** Computes a step one dispatch at a time. */
+  async #profileStep(batches: readonly Batch[], numTargets: number): Promise<StepProfile> {
+    const { model, optimizer } = this.#parts;
+    const profiles: ProfileRow[][] = [];
+    for (const batch of batches) profiles.push(await model.profile(batch, 1 / numTargets));
+    profiles.push(await optimizer.profile(this.#step));
+    return { step: this.#step + 1, rows: mergeProfiles(profiles) };
   }
 
   async #takeBatches(): Promise<Batch[]> {

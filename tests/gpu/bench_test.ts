@@ -1,15 +1,16 @@
-import { assert, assertEquals, assertGreater } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertGreater } from "@std/assert";
 import { type BenchCase, BenchMemory, measureCase } from "../../lib/gpu/bench.ts";
-import { kernelCases } from "../../lib/gpu/bench_cases.ts";
+import { kernelCases, otherVariantCases } from "../../lib/gpu/bench_cases.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { addRmsNorm } from "../../lib/gpu/ops/rms_norm.ts";
 import { Program } from "../../lib/gpu/program.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 
-Deno.test("kernelCases() have different names and run", async () => {
+Deno.test("kernelCases() and otherVariantCases() have different names and run", async () => {
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
-  const cases = kernelCases();
+  const withoutSubgroups = { ...gpu.info, subgroupSize: undefined };
+  const cases = [...kernelCases(), ...otherVariantCases(withoutSubgroups).slice(0, 3)];
   assertEquals(new Set(cases.map(({ name }) => name)).size, cases.length);
   for (const { name, work, prepare } of cases) {
     using memory = new BenchMemory(gpu);
@@ -44,5 +45,11 @@ Deno.test("measureCase() gives a median between the slowest and the fastest batc
     const [low, high] = [row.slowest, row.fastest].sort((a, b) => a - b);
     assert(low <= row.median && row.median <= high, JSON.stringify(row));
     assertGreater(row.repetitions, 6);
+    const secondsPerRepetition = row.unit === "GFLOP/s"
+      ? length / row.median / 1e9
+      : length * row.median / 1e9;
+    // rmsNorm reads x, writes y and one scale a row.
+    const bytes = 4 * (2 * length + length / 128);
+    assertAlmostEquals(row.gigabytesPerSecond, bytes / secondsPerRepetition / 1e9, 1e-9);
   }
 });

@@ -2,6 +2,7 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/errors.ts";
 import {
   addGemm,
+  gemmCandidates,
   type GemmEpilogue,
   type GemmKind,
   gemmSplits,
@@ -160,6 +161,42 @@ testOnEachDevice("addGemm() sums the splits of k in order, stored or accumulated
     }
     bench.clear();
   }
+});
+
+testOnEachDevice("addGemm() gives the same bits in every variant of a kernel", async (bench) => {
+  const kernels = Map.groupBy(gemmVariants(bench.gpu.info), ({ kernel }) => kernel);
+  const cases = [
+    ...KINDS.flatMap((kind) => SIZES.map((size) => ({ shape: shapeOf(kind, size), splits: 1 }))),
+    {
+      shape: { kind: "TN", m: 132, n: 68, k: 1000 } as const,
+      splits: 3,
+    },
+  ];
+  for (const { shape, splits } of cases) {
+    const { tensorA: a, tensorB: b } = operands(bench, shape);
+    for (const [kernel, variants] of kernels) {
+      if (splits > 1 && kernel !== "gemm_tiled") continue;
+      const before = randomNormal("before", shape.m * shape.n);
+      const outputs = variants.map(({ tile }) =>
+        bench.output(`${kernel} ${tile}`, [shape.m, shape.n], before)
+      );
+      await bench.run((program) =>
+        variants.forEach((variant, i) =>
+          addGemm(program, { ...shape, a, b, c: outputs[i], epilogue: "accumulate", variant, splits })
+        )
+      );
+      const [first, ...others] = await bench.read(...outputs);
+      for (const other of others) assertSameBits(other, first, `${kernel} of ${JSON.stringify(shape)}`);
+    }
+    bench.clear();
+  }
+});
+
+Deno.test("gemmCandidates() are of one kernel, gemmVariant()'s choice first", () => {
+  const gpu = { subgroupSize: 32, isSoftware: false };
+  assertEquals(gemmCandidates(gpu, { m: 64, n: 64 }).map(({ tile }) => tile), [64, 128]);
+  assertEquals(gemmCandidates(gpu, { m: 8192, n: 4096 }).map(({ tile }) => tile), [128, 64]);
+  assertEquals(gemmCandidates({ subgroupSize: 8, isSoftware: true }, { m: 64, n: 64 }).length, 1);
 });
 
 Deno.test("gemmSplits() divides the gradients of small weights on a GPU, by their shape alone", () => {

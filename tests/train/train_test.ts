@@ -10,6 +10,7 @@ import {
 import { join } from "@std/path";
 import { writeJsonAtomic } from "../../lib/files/atomic.ts";
 import { exists } from "../../lib/files/inputs.ts";
+import type { ProfileRow } from "../../lib/gpu/program.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { listCheckpoints } from "../../lib/train/checkpoint.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
@@ -82,6 +83,33 @@ Deno.test("train has the same losses with other micro-batches of the same batch,
       assertLess(Math.abs(a - b), 1e-4 * Math.abs(a) + 1e-9, `${name} of step ${i + 1}`);
     }
   }
+});
+
+Deno.test("train --profile computes the same and writes where the time of a step goes", async () => {
+  const { run: reference } = await undisturbedRun();
+  const run = join(folder, "profiled");
+  const { code, stdout, stderr } = await runs.train(run, {}, "--profile", "--json");
+  assertEquals(code, 0, stderr);
+  assertEquals(metricsOf(run), metricsOf(reference));
+  assertEquals(tensorHashes(run), tensorHashes(reference));
+  const [heading, ...table] = Deno.readTextFileSync(join(run, "profile.txt")).trimEnd().split("\n");
+  assertMatch(heading, /^step 4 on .*:$/);
+  for (const line of [heading, ...table]) assertStringIncludes(stderr, line);
+  const rows: ProfileRow[] = JSON.parse(stdout).profile;
+  assertEquals(table.length, rows.length + 2);
+  // Two micro-batches through two layers: forward and both gradients of q, k, v; two layers once in the optimizer.
+  const callsOf = (name: string) => rows.find(({ label }) => label === name)?.calls;
+  assertEquals([callsOf("qkv_proj"), callsOf("q_proj dW"), callsOf("muon_update")], [12, 4, 12]);
+  assert(rows.every(({ seconds, bytes }) => seconds > 0 && bytes > 0), stdout);
+});
+
+Deno.test("train --no-autotune does the same; where there is nothing to choose, no cache is written", async () => {
+  const { run: reference } = await undisturbedRun();
+  assertEquals(exists(join(reference, "autotune.json")), false);
+  const run = join(folder, "not tuned");
+  const { code, stderr } = await runs.train(run, {}, "--no-autotune");
+  assertEquals(code, 0, stderr);
+  assertEquals(tensorHashes(run), tensorHashes(reference));
 });
 
 Deno.test("train run again after the end says that it is done", async () => {

@@ -9,8 +9,8 @@
 import { KernelError } from "../../errors.ts";
 import type { GpuInfo } from "../device.ts";
 import type { KernelName } from "../kernels.ts";
-import type { Program } from "../program.ts";
-import type { Tensor } from "../tensor.ts";
+import type { Launch, Program } from "../program.ts";
+import { type Tensor, tensorLength, tensorSizeBytes } from "../tensor.ts";
 import { elementwiseGrid } from "./elementwise.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
@@ -75,6 +75,22 @@ export function gemmVariant(
   return !info.isSoftware && shape.m * shape.n >= ENOUGH_TILES * 128 * 128 ? TILED_128 : TILED_64;
 }
 
+/**
+ * The variants that give the same bits as {@link gemmVariant}'s choice, that one first: they take the same sums in the
+ * same order. An autotuner may choose any of them.
+ *
+ * @param info The adapter.
+ * @param shape The rows and columns of C.
+ */
+export function gemmCandidates(
+  info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
+  shape: { m: number; n: number },
+): GemmVariant[] {
+  const first = gemmVariant(info, shape);
+  const others = gemmVariants(info).filter((variant) => variant !== first && variant.kernel === first.kernel);
+  return [first, ...others];
+}
+
 /** Workgroups that are enough to fill a GPU; ASSUMPTION, not yet measured. */
 const ENOUGH_WORKGROUPS = 256;
 /** Steps of k that a split has at least, and splits at most: each is another C to write and to read. */
@@ -92,9 +108,10 @@ export function gemmSplits(
   info: Pick<GpuInfo, "subgroupSize" | "isSoftware">,
   shape: { kind: GemmKind; m: number; n: number; k: number },
 ): number {
-  const { kernel, tile } = gemmVariant(info, shape);
+  const { kernel } = gemmVariant(info, shape);
   if (info.isSoftware || kernel !== "gemm_tiled" || shape.kind !== "TN") return 1;
-  const numTiles = Math.ceil(shape.m / tile) * Math.ceil(shape.n / tile);
+  // Counted in the smaller tiles, whatever tile is used: products with larger ones have enough of either.
+  const numTiles = Math.ceil(shape.m / TILED_64.tile) * Math.ceil(shape.n / TILED_64.tile);
   const wanted = Math.floor(ENOUGH_WORKGROUPS / numTiles);
   return Math.max(1, Math.min(wanted, Math.floor(shape.k / MIN_SPLIT_K), MAX_SPLITS));
 }
@@ -105,9 +122,10 @@ export function gemmSplits(
  * @param args `batch`: how many products of one shape (1), their matrices stacked in A, B, C and the addend.
  *   `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all f32 row-major.
  *   C (m, n) shares no buffer with A, B and the addend. `n` is a multiple of 4, so is `k` for NN and NT, and
- *   `m` for TN. `label` names the dispatch in profiles; `variant` is {@link gemmVariant}'s choice unless given; `splits`
- *   is {@link gemmSplits}'s, or 1 with a given variant. More than 1 is for gemm_tiled, one product and "store" or
- *   "accumulate"; a split that would have no step of k is refused.
+ *   `m` for TN. `label` names the dispatch in profiles; `variant` is {@link gemmVariant}'s choice unless given, which
+ *   an autotuner may change for another of {@link gemmCandidates}; `splits` is {@link gemmSplits}'s, or 1 with a given
+ *   variant. More than 1 is for gemm_tiled, one product and "store" or "accumulate"; a split that would have no step
+ *   of k is refused.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
 export function addGemm(
@@ -129,7 +147,8 @@ export function addGemm(
 ): void {
   const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store" } = args;
   const { info } = program.registry.gpu;
-  const { kernel, overrides, tile } = args.variant ?? gemmVariant(info, args);
+  const candidates = args.variant ? [args.variant] : gemmCandidates(info, args);
+  const { kernel } = candidates[0];
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
   requireLength(kernel, batch * m * k, { a });
   requireLength(kernel, batch * k * n, { b });
@@ -150,15 +169,14 @@ export function addGemm(
   }
   const product = splits > 1 ? program.scratch(splits * m * n) : c;
   const label = args.label ?? `gemm ${kind}`;
+  const launches = launchesOf(candidates, { kind, m, n, depth: batch * splits, activation });
+  const [{ overrides, grid }] = launches;
+  const elementBytes = [a, b, c].map((tensor) => tensorSizeBytes(tensor) / tensorLength(tensor));
+  const key = `${kind} ${m} x ${n} x ${k}, batch ${batch}, splits ${splits}, of ${elementBytes} bytes`;
   program.add({
     kernel,
     label,
-    overrides: {
-      ...overrides,
-      TRANSPOSE_A: Number(kind === "TN"),
-      TRANSPOSE_B: Number(kind === "NT"),
-      ACTIVATION: activation,
-    },
+    overrides,
     // The kernel has a binding for everything in any case; something that it does not touch stands in, as if it were of
     // the dtype of c, so that few variants are compiled.
     bindings: {
@@ -178,8 +196,9 @@ export function addGemm(
       stride_c: m * n / 4,
       ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
     },
-    grid: [Math.ceil(n / tile), Math.ceil(m / tile), batch * splits],
+    grid,
     flops: 2 * batch * m * n * k,
+    ...(launches.length > 1 ? { tuning: { key, launches } } : {}),
   });
   if (splits === 1) return;
   program.add({
@@ -189,6 +208,24 @@ export function addGemm(
     params: { length: m * n, splits, accumulate: Number(epilogue === "accumulate") },
     grid: elementwiseGrid(m * n),
   });
+}
+
+/** How each variant is launched. @param shape `depth`: products, or their splits, side by side. */
+function launchesOf(
+  variants: readonly GemmVariant[],
+  shape: { kind: GemmKind; m: number; n: number; depth: number; activation: number },
+): Launch[] {
+  const { kind, m, n, depth, activation } = shape;
+  return variants.map(({ overrides, tile }) => ({
+    name: `tile ${tile}`,
+    overrides: {
+      ...overrides,
+      TRANSPOSE_A: Number(kind === "TN"),
+      TRANSPOSE_B: Number(kind === "NT"),
+      ACTIVATION: activation,
+    },
+    grid: [Math.ceil(n / tile), Math.ceil(m / tile), depth],
+  }));
 }
 
 /** An epilogue as the kernels have it: its number, what it reads (d) and writes (e) besides C, which activation. */

@@ -111,11 +111,13 @@ export function addMuon(
   requireLength("muon_momentum", NUM_MUON_HYPER, { hyper });
   const grid = elementwiseGrid(length);
   const [x, next] = scratch.x;
+  // A dispatch for one matrix is bound to the stack, of which it reads or writes that one.
+  const oneOf = (stack: Tensor): Tensor => ({ ...stack, shape: [rows, columns] });
   matrices.forEach(({ parameter, gradient, momentum }, i) => {
     requireLength("muon_momentum", length, { parameter, gradient, momentum });
     program.add({
       kernel: "muon_momentum",
-      bindings: { gradient, hyper, clip, momentum, x: next },
+      bindings: { gradient, hyper, clip, momentum, x: oneOf(next) },
       params: { length, first4: i * length / 4 },
       grid,
     });
@@ -132,7 +134,7 @@ export function addMuon(
   matrices.forEach(({ parameter }, i) =>
     program.add({
       kernel: "muon_update",
-      bindings: { x: orthogonal, hyper, clip, parameter },
+      bindings: { x: oneOf(orthogonal), hyper, clip, parameter },
       params: { length, first4: i * length / 4, shape_factor: Math.sqrt(Math.max(1, rows / columns)) },
       grid,
     })

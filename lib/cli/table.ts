@@ -1,5 +1,5 @@
 /**
- * Measures as a table of text.
+ * Tables of text.
  *
  * @module
  */
