@@ -6,6 +6,7 @@
  */
 import type { PingModel } from "../query/ping_model.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
+import { RttHistogram } from "./baselines/rtt_histogram.ts";
 import type { HeldOutMeasurement } from "./held_out.ts";
 
 /** Absolute errors in ms and relative errors of one predictor. */
@@ -88,7 +89,7 @@ export function medianBaselinesMs(
 
 /** Answered training RTTs: all of them as a histogram, those of chosen sources one by one. */
 export class TrainingRtts {
-  readonly #countsByCode = new Float64Array(65_536);
+  readonly #all = new RttHistogram();
   readonly #bySource = new Map<string, number[]>();
   readonly #byPair = new Map<string, number[]>();
 
@@ -99,7 +100,7 @@ export class TrainingRtts {
 
   /** Adds an answered measurement. @param rttCode Its RTT code. */
   add(srcAddr: string, dstAddr: string, rttCode: number): void {
-    this.#countsByCode[rttCode]++;
+    this.#all.addCode(rttCode);
     const ofSource = this.#bySource.get(srcAddr);
     if (!ofSource) return;
     const rttMs = decodeRttCode(rttCode);
@@ -122,13 +123,7 @@ export class TrainingRtts {
 
   /** The median of all, ms, to the 0.05 % of an RTT code. */
   globalMedianMs(): number {
-    const total = this.#countsByCode.reduce((sum, count) => sum + count, 0);
-    let below = 0;
-    for (let code = 0; code < this.#countsByCode.length; code++) {
-      below += this.#countsByCode[code];
-      if (below >= total / 2 && below > 0) return decodeRttCode(code);
-    }
-    return NaN;
+    return this.#all.medianMs();
   }
 }
 

@@ -1,0 +1,66 @@
+/**
+ * What every method that predicts RTTs without the model has in common: it is trained on measurements in the
+ * order of time, then asked about held-out ones, and told each of them afterwards where the split allows that.
+ *
+ * Sources and destinations are told apart by any text without a space: an address, a probe id. Methods that take
+ * both ends for nodes of one network (Vivaldi) take equal texts for the same node.
+ *
+ * @module
+ */
+
+/** A measurement whose RTT is asked for. */
+export interface BaselineQuery {
+  source: string;
+  destination: string;
+  /** Seconds since 1970. */
+  timeS: number;
+}
+
+/** A measurement. */
+export interface BaselineMeasurement extends BaselineQuery {
+  /** RTT in ms; null if there was no reply, from which no baseline learns. */
+  rttMs: number | null;
+}
+
+/** A method that predicts RTTs. */
+export interface Baseline {
+  /**
+   * Learns from the training measurements.
+   *
+   * @param measurements They, by time, oldest first. Some methods iterate over them several times, so a generator
+   *   will not do.
+   */
+  train(measurements: Iterable<BaselineMeasurement>): void;
+
+  /** Learns from one more measurement, not older than those before. */
+  observe(measurement: BaselineMeasurement): void;
+
+  /** The prediction in ms; undefined where the method cannot say, because it knows nothing of these ends. */
+  predictMs(query: BaselineQuery): number | undefined;
+}
+
+/** Learns from each of the measurements once, in order: how methods that need no second look are trained. */
+export function observeAll(baseline: Baseline, measurements: Iterable<BaselineMeasurement>): void {
+  for (const measurement of measurements) baseline.observe(measurement);
+}
+
+/**
+ * Predicts held-out measurements one after the other.
+ *
+ * @param heldOut The measurements, by time, oldest first.
+ * @param options `observe`: whether the baseline learns from each right after it predicted it, so that it may use
+ *   the history up to each measurement and not only its training.
+ * @returns One prediction in ms per held-out measurement, NaN where the baseline cannot say.
+ */
+export function predictInOrder(
+  baseline: Baseline,
+  heldOut: Iterable<BaselineMeasurement>,
+  options: { observe: boolean },
+): Float64Array {
+  const predictedMs: number[] = [];
+  for (const measurement of heldOut) {
+    predictedMs.push(baseline.predictMs(measurement) ?? NaN);
+    if (options.observe) baseline.observe(measurement);
+  }
+  return Float64Array.from(predictedMs);
+}

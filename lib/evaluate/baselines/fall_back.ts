@@ -1,0 +1,31 @@
+/** Baselines that step in for each other. @module */
+import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
+
+/** Predicts what the first of some baselines says that can say anything. */
+export class FallBackBaseline implements Baseline {
+  readonly #baselines: readonly Baseline[];
+
+  /** @param baselines They, the preferred one first; each learns from everything. */
+  constructor(...baselines: readonly Baseline[]) {
+    this.#baselines = baselines;
+  }
+
+  /** As {@link Baseline.train}. */
+  train(measurements: Iterable<BaselineMeasurement>): void {
+    for (const baseline of this.#baselines) baseline.train(measurements);
+  }
+
+  /** As {@link Baseline.observe}. */
+  observe(measurement: BaselineMeasurement): void {
+    for (const baseline of this.#baselines) baseline.observe(measurement);
+  }
+
+  /** The first prediction there is. */
+  predictMs(query: BaselineQuery): number | undefined {
+    for (const baseline of this.#baselines) {
+      const predictedMs = baseline.predictMs(query);
+      if (predictedMs !== undefined) return predictedMs;
+    }
+    return undefined;
+  }
+}

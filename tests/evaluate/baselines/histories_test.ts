@@ -1,0 +1,117 @@
+import { assertAlmostEquals, assertEquals } from "@std/assert";
+import fc from "fast-check";
+import { predictInOrder } from "../../../lib/evaluate/baselines/baseline.ts";
+import { FallBackBaseline } from "../../../lib/evaluate/baselines/fall_back.ts";
+import { MedianBaseline } from "../../../lib/evaluate/baselines/median.ts";
+import { MovingAverageBaseline } from "../../../lib/evaluate/baselines/moving_average.ts";
+import { RecentBaseline } from "../../../lib/evaluate/baselines/recent.ts";
+import { RttHistogram } from "../../../lib/evaluate/baselines/rtt_histogram.ts";
+import { quantileOfSample } from "../../../lib/evaluate/rtt_error.ts";
+import { decodeRttCode, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { series } from "./series.ts";
+
+const TRAINING = series(
+  ["a", "x", 10],
+  ["a", "x", 30],
+  ["a", "y", 50],
+  ["a", "x", null],
+  ["b", "x", 70],
+  ["b", "y", 90],
+  ["a", "x", 20],
+);
+
+/** An RTT as the medians know it. */
+function coded(rttMs: number): number {
+  return decodeRttCode(encodeRttCode(rttMs));
+}
+
+function ask(source: string, destination: string) {
+  return { source, destination, timeS: 100 };
+}
+
+Deno.test("RttHistogram.medianMs() is the smallest RTT that half do not exceed, after every RTT", () => {
+  fc.assert(fc.property(
+    fc.array(fc.oneof(fc.integer({ min: 1, max: 6 }), fc.double({ min: 0, max: 5000, noNaN: true }))),
+    (rttsMs) => {
+      const histogram = new RttHistogram();
+      assertEquals(histogram.medianMs(), NaN);
+      rttsMs.forEach((rttMs, i) => {
+        histogram.add(rttMs);
+        assertEquals(histogram.medianMs(), quantileOfSample(rttsMs.slice(0, i + 1).map(coded), 0.5));
+      });
+    },
+  ));
+});
+
+Deno.test("MedianBaseline takes the median of all, of the source, of the destination, of the pair", () => {
+  const predict = (of: "all" | "source" | "destination" | "pair", source: string, destination: string) => {
+    const baseline = new MedianBaseline(of);
+    baseline.train(TRAINING);
+    return baseline.predictMs(ask(source, destination));
+  };
+  assertEquals(predict("all", "new", "new"), coded(30));
+  assertEquals(predict("source", "a", "new"), coded(20));
+  assertEquals(predict("destination", "new", "x"), coded(20));
+  assertEquals(predict("pair", "a", "x"), coded(20));
+  assertEquals(predict("pair", "b", "y"), coded(90));
+  assertEquals(predict("source", "new", "x"), undefined);
+  assertEquals(predict("destination", "a", "new"), undefined);
+  assertEquals(predict("pair", "b", "new"), undefined);
+});
+
+Deno.test("RecentBaseline takes the last value, the mean of the last 3, the median of the last 9", () => {
+  const rttsMs = [5, 9, null, 1, 8, 100, 7, 6, 5.5, 30, 40];
+  const heldOut = series(...rttsMs.map((rttMs) => ["a", "x", rttMs] as ["a", "x", number | null]));
+  const predict = (count: number, summary: "mean" | "median") => {
+    const baseline = new RecentBaseline({ of: "pair", count, summary });
+    return [...predictInOrder(baseline, heldOut, { observe: true })];
+  };
+  assertEquals(predict(1, "mean"), [NaN, 5, 9, 9, 1, 8, 100, 7, 6, 5.5, 30]);
+  const means = predict(3, "mean");
+  [NaN, 5, 7, 7, 5, 6, 109 / 3, 115 / 3, 113 / 3, 18.5 / 3, 41.5 / 3].forEach((mean, i) =>
+    assertAlmostEquals(means[i], mean, 1e-12)
+  );
+  assertEquals(predict(9, "median"), [NaN, 5, 5, 5, 5, 5, 8, 7, 7, 6, 7]);
+});
+
+Deno.test("RecentBaseline keeps the histories of pairs apart and forgets older values", () => {
+  const baseline = new RecentBaseline({ of: "pair", count: 9, summary: "median" });
+  baseline.train(series(...Array.from({ length: 9 }, () => ["a", "x", 1] as [string, string, number])));
+  baseline.train(series(...Array.from({ length: 5 }, () => ["a", "x", 50] as [string, string, number])));
+  baseline.observe({ ...ask("a", "y"), rttMs: 3 });
+  assertEquals(baseline.predictMs(ask("a", "x")), 50);
+  assertEquals(baseline.predictMs(ask("a", "y")), 3);
+  assertEquals(baseline.predictMs(ask("b", "x")), undefined);
+});
+
+Deno.test("MovingAverageBaseline begins at the first value and gives each newer one the weight alpha", () => {
+  const baseline = new MovingAverageBaseline({ of: "pair", alpha: 0.3 });
+  baseline.train(series(["a", "x", 10], ["a", "x", 20], ["a", "y", 500], ["a", "x", null], ["a", "x", 40]));
+  assertAlmostEquals(baseline.predictMs(ask("a", "x")) ?? NaN, 0.49 * 10 + 0.21 * 20 + 0.3 * 40, 1e-12);
+  assertEquals(baseline.predictMs(ask("b", "x")), undefined);
+});
+
+Deno.test("FallBackBaseline takes the first that can say and teaches all", () => {
+  const baseline = new FallBackBaseline(
+    new RecentBaseline({ of: "pair", count: 1, summary: "mean" }),
+    new MedianBaseline("source"),
+    new MedianBaseline("all"),
+  );
+  assertEquals(baseline.predictMs(ask("a", "x")), undefined);
+  baseline.train(TRAINING);
+  baseline.observe({ ...ask("c", "x"), rttMs: 60 });
+  assertEquals(baseline.predictMs(ask("a", "x")), 20);
+  assertEquals(baseline.predictMs(ask("c", "y")), coded(60));
+  assertEquals(baseline.predictMs(ask("new", "new")), coded(50));
+});
+
+Deno.test("predictInOrder() lets a baseline see what came before, if it may", () => {
+  const heldOut = series(["a", "x", 1], ["a", "x", 2], ["b", "x", 3], ["a", "x", 4]);
+  const predict = (observe: boolean) => {
+    const baseline = new RecentBaseline({ of: "pair", count: 1, summary: "mean" });
+    baseline.train(TRAINING);
+    return [...predictInOrder(baseline, heldOut, { observe })];
+  };
+  assertEquals(predict(true), [20, 1, 70, 2]);
+  assertEquals(predict(false), [20, 20, 70, 20]);
+});
