@@ -5,8 +5,7 @@
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
 //   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
 //   batch, matrix z of each starts z times its stride (in vec4) after the first.
-// Epilogues, of p = op(A) op(B), f of activation_functions.wgsl: STORE c = p; ACCUMULATE c += p; ADD c = d + p;
-//   ACTIVATE c = f(p); ACTIVATE_KEEP e = p too; SLOPE c = p f'(d).
+// Epilogues: see gemm_epilogue.wgsl, which stands before this text.
 // Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes a tile, lane l owns the columns
 //   4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose column j is row 4 i + j.
 // Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into the matrix;
@@ -23,12 +22,6 @@ override TRANSPOSE_B: bool = false;
 @group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
 @group(0) @binding(4) var<storage, read_write> e: array<vec4f>;
 @group(0) @binding(5) var<uniform> params: Params;
-
-const ACCUMULATE = 1u;
-const ADD = 2u;
-const ACTIVATE = 3u;
-const ACTIVATE_KEEP = 4u;
-const SLOPE = 5u;
 
 // Column j: the 4 steps of k from k4 * 4 of row row0 + j of op(A), which starts at a[first].
 fn load_a(first: u32, row0: u32, k4: u32) -> mat4x4f {
@@ -54,30 +47,6 @@ fn load_b(first: u32, column4: u32, k4: u32) -> mat4x4f {
   let k = min(vec4u(k4 * 4u) + vec4u(0u, 1u, 2u, 3u), vec4u(params.k - 1u));
   let at = first + k * (params.n / 4u) + column4;
   return mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]);
-}
-
-fn store(first: u32, row: u32, column4: u32, value: vec4f) {
-  if (row >= params.m) { return; }
-  let at = first + row * (params.n / 4u) + column4;
-  var result = value;
-  if (params.epilogue == ACCUMULATE) {
-    result += c[at];
-  } else if (params.epilogue == ADD || params.epilogue == SLOPE) {
-    let other = d[at];
-    result = select(other + value, value * activation_slope(other), params.epilogue == SLOPE);
-  } else if (params.epilogue >= ACTIVATE) {
-    result = activation(value);
-    if (params.epilogue == ACTIVATE_KEEP) { e[at] = value; }
-  }
-  // One store for all: each takes the compiler of lavapipe a tenth of a second.
-  c[at] = result;
-}
-
-fn store4(first: u32, row: u32, column4: u32, s: mat4x4f) {
-  store(first, row, column4, s[0]);
-  store(first, row + 1u, column4, s[1]);
-  store(first, row + 2u, column4, s[2]);
-  store(first, row + 3u, column4, s[3]);
 }
 
 @compute @workgroup_size(8)

@@ -4,8 +4,7 @@
 // Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
 //   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
 //   batch, matrix z of each starts z times its stride (in vec4) after the first.
-// Epilogues, of p = op(A) op(B), f of activation_functions.wgsl: STORE c = p; ACCUMULATE c += p; ADD c = d + p;
-//   ACTIVATE c = f(p); ACTIVATE_KEEP e = p too; SLOPE c = p f'(d).
+// Epilogues: see gemm_epilogue.wgsl, which stands before this text.
 // Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where split s
 //   of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; (TILE / 8)^2 threads; thread (tx, ty) owns the
 //   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
@@ -25,11 +24,6 @@ override TILE: u32 = 64;
 @group(0) @binding(4) var<storage, read_write> e: array<vec4f>;
 @group(0) @binding(5) var<uniform> params: Params;
 
-const ACCUMULATE = 1u;
-const ADD = 2u;
-const ACTIVATE = 3u;
-const ACTIVATE_KEEP = 4u;
-const SLOPE = 5u;
 const TILE_K = 16u;
 override TILE4: u32 = TILE / 4u;
 override THREADS_X: u32 = TILE / 8u;
@@ -70,30 +64,6 @@ fn load_b(first: u32, column: u32, k: u32) -> mat4x4f {
 // Row j of a 4 x 4 block: sum + x[j] y.
 fn outer(sum: mat4x4f, x: vec4f, y: vec4f) -> mat4x4f {
   return mat4x4f(fma(x.xxxx, y, sum[0]), fma(x.yyyy, y, sum[1]), fma(x.zzzz, y, sum[2]), fma(x.wwww, y, sum[3]));
-}
-
-fn store(first: u32, row: u32, column4: u32, value: vec4f) {
-  if (row >= params.m || column4 >= params.n / 4u) { return; }
-  let at = first + row * (params.n / 4u) + column4;
-  var result = value;
-  if (params.epilogue == ACCUMULATE) {
-    result += c[at];
-  } else if (params.epilogue == ADD || params.epilogue == SLOPE) {
-    let other = d[at];
-    result = select(other + value, value * activation_slope(other), params.epilogue == SLOPE);
-  } else if (params.epilogue >= ACTIVATE) {
-    result = activation(value);
-    if (params.epilogue == ACTIVATE_KEEP) { e[at] = value; }
-  }
-  // One store for all: each takes the compiler of lavapipe a tenth of a second.
-  c[at] = result;
-}
-
-fn store4(first: u32, row: u32, column4: u32, s: mat4x4f) {
-  store(first, row, column4, s[0]);
-  store(first, row + 1u, column4, s[1]);
-  store(first, row + 2u, column4, s[2]);
-  store(first, row + 3u, column4, s[3]);
 }
 
 @compute @workgroup_size(THREADS)

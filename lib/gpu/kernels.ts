@@ -6,7 +6,7 @@
 import LANES_SUBGROUP from "../../kernels/lanes_subgroup.wgsl" with { type: "text" };
 import LANES_WORKGROUP from "../../kernels/lanes_workgroup.wgsl" with { type: "text" };
 import rms_norm_forward from "../../kernels/rms_norm_forward.wgsl" with { type: "text" };
-import ACTIVATION_FUNCTIONS from "../../kernels/activation_functions.wgsl" with { type: "text" };
+import GEMM_EPILOGUE from "../../kernels/gemm_epilogue.wgsl" with { type: "text" };
 import adamw from "../../kernels/adamw.wgsl" with { type: "text" };
 import clip_factor from "../../kernels/clip_factor.wgsl" with { type: "text" };
 import copy from "../../kernels/copy.wgsl" with { type: "text" };
@@ -65,8 +65,8 @@ export const KERNEL_SOURCES = {
   copy,
   embedding_backward,
   embedding_forward,
-  gemm_subgroup8: ACTIVATION_FUNCTIONS + gemm_subgroup8,
-  gemm_tiled: ACTIVATION_FUNCTIONS + gemm_tiled,
+  gemm_subgroup8: GEMM_EPILOGUE + gemm_subgroup8,
+  gemm_tiled: GEMM_EPILOGUE + gemm_tiled,
   muon_momentum,
   muon_normalize,
   muon_polynomial,
