@@ -235,7 +235,8 @@ export class TrainingLoop {
       : "there is no checkpoint yet";
     throw new UserError(
       `Cannot go on training: loss or gradient was not finite in ${numSkippedInRow} steps in a row, up to step ` +
-        `${this.#step}; ${kept}; lower the learning rates (--set optim.groups…) and start another run`,
+        `${this.#step}; ${kept}; lower the learning rates (--set optim.groups…)` +
+        `${train.dtype === "f16" ? " or store in f32 (--set train.dtype=f32)" : ""} and start another run`,
     );
   }
 

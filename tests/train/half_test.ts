@@ -1,5 +1,5 @@
 /** The train stage with `train.dtype` f16, in real processes. */
-import { assert, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertLess, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { runStageProcess } from "../cli/process.ts";
 import {
@@ -53,4 +53,12 @@ Deno.test("train goes on in f32 from a checkpoint of f16, and the other way roun
   ]);
   assertEquals(code, 0, stderr);
   assertStringIncludes(stdout, "loss_scale");
+});
+
+Deno.test("train in f16 stops where a smaller loss scale does not help", async () => {
+  const settings = { ...HALF, "optim.groups.matrices.learningRate": 1e36, "train.maxSkippedSteps": 5 };
+  const { code, stderr } = await runs.train(join(folder, "diverged"), settings);
+  assertEquals(code, 1, stderr);
+  assertMatch(stderr, /not finite in \d+ steps in a row/);
+  assertStringIncludes(stderr, "or store in f32 (--set train.dtype=f32)");
 });
