@@ -134,6 +134,13 @@ export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, answerQueries } from "./lib/query/answer_queries.ts";
+export {
+  type BlockBits,
+  fieldOrders,
+  type MeasurementBits,
+  measurementBits,
+  type OrderBits,
+} from "./lib/query/likelihood.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/query_file.ts";
 export type { RttQuery } from "./lib/query/query_tokens.ts";

@@ -4,9 +4,13 @@
  * @module
  */
 import { defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
+import { likelihoodStage } from "./query_likelihood.ts";
 import { rttStage } from "./query_rtt.ts";
 
 /** The `query` stage. */
-export const queryStage: Stage = defineStageGroup("query", "ask a trained model", [rttStage]);
+export const queryStage: Stage = defineStageGroup("query", "ask a trained model", [
+  rttStage,
+  likelihoodStage,
+]);
 
 if (import.meta.main) await runStage(queryStage, Deno.args);

@@ -190,6 +190,28 @@ export class PingModel {
     return results;
   }
 
+  /**
+   * log P of the last tokens of each sequence, each given all tokens before it, in nats.
+   *
+   * @param sequences Token sequences of at most one token more than the model's length.
+   * @param numTokens Of how many last tokens, the same for all; fewer than any sequence has.
+   * @returns One array of `numTokens` per sequence.
+   */
+  async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {
+    const V = vocabSize(this.config);
+    const results: Float32Array[] = [];
+    const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
+    await this.#decode(prompts, 1, async (decoder, group) => {
+      const rows = await decoder.prefill(group, { numLast: numTokens });
+      const first = results.length;
+      group.forEach((_, i) => {
+        const tokens = sequences[first + i].subarray(-numTokens);
+        results.push(Float32Array.from(tokens, (token, j) => rows[(i * numTokens + j) * V + token]));
+      });
+    });
+    return results;
+  }
+
   /** Frees the GPU. */
   close(): void {
     this.gpu.close();

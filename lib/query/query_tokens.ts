@@ -19,7 +19,7 @@ export interface RttQuery {
 }
 
 /** The order in which queries and their context are written; one of those the model is trained on. */
-const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"];
+export const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"];
 
 /**
  * The tokens up to where the result of the asked measurement begins.
@@ -28,7 +28,25 @@ const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"
  * @throws {UserError} If the addresses are of different versions or the measurement does not fit.
  */
 export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Array {
-  const { source, destination, timeS } = query;
+  const { source, destination, timeS, context } = query;
+  const asked = { source, destination, rttCode: null, timeS };
+  // Written as failed, whose result is the one token `Failed`, last.
+  return encodeMeasurement(asked, { context, order: QUERY_ORDER, sequenceLength }).subarray(0, -1);
+}
+
+/**
+ * A measurement after those of its context that fit beside it.
+ *
+ * @param options `context`: oldest first; `order`: of the measurement's fields; `sequenceLength`: tokens of the
+ *   model's sequence, which holds all but the last token.
+ * @throws {UserError} If the addresses are of different versions or the measurement does not fit.
+ */
+export function encodeMeasurement(
+  measurement: TokenMeasurement,
+  options: { context: readonly TokenMeasurement[]; order: readonly Field[]; sequenceLength: number },
+): Uint16Array {
+  const { context, order, sequenceLength } = options;
+  const { source, destination } = measurement;
   if (source.length !== destination.length) {
     throw new UserError(
       `Cannot ask for an RTT from IPv${source.length === 4 ? 4 : 6} to IPv${
@@ -36,12 +54,13 @@ export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Arra
       }: two addresses of one version were wanted`,
     );
   }
-  const out = new Uint16Array(sequenceLength);
+  const out = new Uint16Array(sequenceLength + 1);
   const writer = new TokenWriter(out);
-  for (const measurement of contextThatFits(query, sequenceLength)) writer.write(measurement, QUERY_ORDER);
-  writer.write({ source, destination, rttCode: null, timeS }, QUERY_ORDER);
-  // The asked measurement was written as failed, whose result is the one token `Failed`, last.
-  return out.slice(0, writer.at - 1);
+  for (const earlier of contextThatFits({ ...measurement, context }, sequenceLength)) {
+    writer.write(earlier, QUERY_ORDER);
+  }
+  writer.write(measurement, order);
+  return out.subarray(0, writer.at);
 }
 
 /**

@@ -67,3 +67,39 @@ Deno.test("query rtt --queries --output writes the file whole and tells how many
       assertEquals(refused.stderr.trim().split("\n").length, 1, refused.stderr);
     }
   }));
+
+Deno.test("query likelihood gives a line of bits for each row, and their means", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const [input, output] = [join(folder, "rows.parquet"), join(folder, "bits.jsonl")];
+    const made = await runStageProcess(["synth", "--rows", "20", "--probes", "3", "--output", input]);
+    assertEquals(made.code, 0, made.stderr);
+    const args = ["query", "likelihood", "--checkpoint", checkpoint, "--input", input];
+    const { code, stdout, stderr } = await runStageProcess([
+      ...args,
+      "--output",
+      output,
+      "--tokens",
+      "--json",
+    ]);
+    assertEquals(code, 0, stderr);
+    const rows = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
+    const { numRows, meanBits } = JSON.parse(stdout);
+    assertEquals([numRows, rows.length], [20, 20]);
+    const mean = rows.reduce((sum, row) => sum + row.meanBits, 0) / 20;
+    assert(Math.abs(meanBits - mean) < 1e-6 * mean);
+    for (const { orders } of rows) {
+      assertEquals(orders.length, 24);
+      assertEquals(Object.keys(orders[0].tokenBits), orders[0].order.split(","));
+    }
+    const untimed = await runStageProcess([
+      ...args,
+      "--without-time",
+      "--order",
+      "result,time,source,destination",
+    ]);
+    const [first] = untimed.stdout.split("\n").map((line) => line && JSON.parse(line));
+    assertEquals(first.orders.map(({ order }: { order: string }) => order), ["result,source,destination"]);
+    assertStringIncludes(untimed.stderr, "20 measurements");
+    const wrong = await runStageProcess([...args, "--order", "source,destination"]);
+    assertEquals([wrong.code, wrong.stderr.trim().split("\n").length], [2, 1]);
+  }));

@@ -1,0 +1,184 @@
+/**
+ * `query likelihood`: how probable given measurements are, in bits.
+ *
+ * @module
+ */
+import { flag } from "../lib/cli/flags.ts";
+import { defineStage } from "../lib/cli/stage.ts";
+import { UsageError } from "../lib/errors.ts";
+import { listInputs } from "../lib/files/inputs.ts";
+import { readMeasurements } from "../lib/measurement/parquet_reader.ts";
+import { RejectLog } from "../lib/measurement/rejects.ts";
+import { tokenMeasurement } from "../lib/query/context.ts";
+import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { parseAddress } from "../lib/tokens/ip.ts";
+import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
+import { JsonLinesOutput } from "./json_lines_output.ts";
+import { contextOf, logContext, queryFlags } from "./query_options.ts";
+
+const FIELDS: readonly Field[] = ["source", "destination", "time", "result"];
+/** Measurements that are computed at once: 6,144 sequences in all orders. */
+const ROWS_PER_PART = 256;
+
+interface Row {
+  src: string;
+  dst: string;
+  rttMs: number;
+  measurement: TokenMeasurement;
+}
+
+/** The stage `query likelihood`. */
+export const likelihoodStage = defineStage({
+  name: "query likelihood",
+  purpose: "the bits of given measurements, per block and token, in every order of the fields",
+  example: "--checkpoint runs/demo/train --input data/synth.parquet",
+  flags: {
+    ...queryFlags,
+    input: flag.texts("measurements Parquet: files, folders, globs; each row by itself", {
+      placeholder: "PATH",
+      required: true,
+    }),
+    order: flag.optionalText(
+      "one order of source, destination, time and result (default: all, 24 with a time, 6 without)",
+      { placeholder: "A,B,C,D" },
+    ),
+    withoutTime: flag.boolean("leave the times of the rows out"),
+    tokens: flag.boolean("give the bits of every token too"),
+    output: flag.optionalText("where a JSON line per row goes (default: standard output)", {
+      placeholder: "FILE",
+    }),
+  },
+  async run(options, stage) {
+    const { output, withoutTime } = options;
+    if (options.json && output === undefined) {
+      throw new UsageError("Cannot use --json: the rows take standard output; add --output FILE");
+    }
+    const order = options.order === undefined ? undefined : orderOf(options.order);
+    const paths = listInputs(options.input, {
+      extensions: [".parquet"],
+      wanted: "a measurements Parquet file",
+    });
+    const context = await contextOf(options.context, stage);
+    using model = await PingModel.load(options.checkpoint);
+    using lines = new JsonLinesOutput(output);
+    using progress = stage.progress("computing likelihoods", { unit: "rows" });
+    const totals = new Totals();
+    for await (const rows of partsOf(paths, withoutTime)) {
+      stage.signal.throwIfAborted();
+      if (totals.numRows === 0) {
+        logContext(stage, model.contextThatFits({ ...rows[0].measurement, context }).length, context);
+      }
+      const bits = await measurementBits(model, rows.map(({ measurement }) => measurement), {
+        context,
+        order,
+      });
+      bits.forEach((each, i) => {
+        totals.add(each);
+        lines.write(lineOf(rows[i], each, options.tokens));
+      });
+      progress.update(totals.numRows);
+    }
+    lines.commit();
+    progress.finish();
+    const text = totals.describe();
+    if (output === undefined) stage.log(text);
+    return {
+      text: output === undefined ? "" : text,
+      json: { stage: "query likelihood", output, ...totals.means(), step: model.step },
+    };
+  },
+});
+
+/** Rows of Parquet files in parts. */
+async function* partsOf(paths: string[], withoutTime: boolean): AsyncGenerator<Row[]> {
+  const rejects = new RejectLog();
+  let part: Row[] = [];
+  let numRows = 0;
+  for await (const batch of readMeasurements(paths, { rejects, columns: [] })) {
+    numRows += batch.numRowsRead;
+    for (let i = 0; i < batch.numRows; i++) {
+      const [src, dst, rttMs] = [batch.srcAddr[i], batch.dstAddr[i], batch.rttMs[i]];
+      const [source, destination] = [parseAddress(src), parseAddress(dst)];
+      if (!source || !destination) continue; // the reader lets no such row through
+      const measurement = tokenMeasurement({ source, destination, rttMs, eventTimeUs: batch.eventTimeUs[i] });
+      if (withoutTime) measurement.timeS = null;
+      part.push({ src, dst, rttMs, measurement });
+      if (part.length < ROWS_PER_PART) continue;
+      yield part;
+      part = [];
+    }
+  }
+  rejects.check(numRows, 0);
+  if (part.length > 0) yield part;
+}
+
+function lineOf({ src, dst, rttMs, measurement }: Row, bits: MeasurementBits, withTokens: boolean) {
+  const { meanBits, spreadBits, totalBits } = bits;
+  const orders = bits.orders.map((order) => describeOrder(order, withTokens));
+  return { src, dst, timeS: measurement.timeS, rttMs, meanBits, spreadBits, totalBits, orders };
+}
+
+function describeOrder({ bits, blocks }: OrderBits, withTokens: boolean) {
+  return {
+    order: blocks.map(({ field }) => field).join(),
+    bits,
+    blockBits: Object.fromEntries(blocks.map(({ field, bits }) => [field, bits])),
+    ...(withTokens && {
+      tokenBits: Object.fromEntries(blocks.map(({ field, tokenBits }) => [field, tokenBits])),
+    }),
+  };
+}
+
+/** Sums over rows; a block's bits are first averaged over the orders of its row. */
+class Totals {
+  numRows = 0;
+  #sums = { meanBits: 0, spreadBits: 0, totalBits: 0 };
+  #blocks = new Map<Field, number>();
+  #numTokens = 0;
+
+  add(bits: MeasurementBits): void {
+    this.numRows++;
+    for (const name of ["meanBits", "spreadBits", "totalBits"] as const) this.#sums[name] += bits[name];
+    for (const { blocks } of bits.orders) {
+      for (const block of blocks) {
+        const share = block.bits / bits.orders.length;
+        this.#blocks.set(block.field, (this.#blocks.get(block.field) ?? 0) + share);
+        this.#numTokens += block.tokenBits.length / bits.orders.length;
+      }
+    }
+  }
+
+  means() {
+    const { numRows } = this;
+    const n = Math.max(1, numRows);
+    return {
+      numRows,
+      meanBits: this.#sums.meanBits / n,
+      spreadBits: this.#sums.spreadBits / n,
+      totalBits: this.#sums.totalBits / n,
+      bitsPerToken: this.#sums.meanBits / Math.max(1, this.#numTokens),
+      blockBits: Object.fromEntries([...this.#blocks].map(([field, bits]) => [field, bits / n])),
+    };
+  }
+
+  describe(): string {
+    const { numRows, meanBits, spreadBits, totalBits, bitsPerToken, blockBits } = this.means();
+    return [
+      `${numRows} measurements, means:`,
+      `  ${meanBits.toFixed(2)} bits in one order of the fields, ${bitsPerToken.toFixed(3)} a token`,
+      `  ${spreadBits.toFixed(2)} bits standard deviation over the orders`,
+      `  ${totalBits.toFixed(2)} bits whatever the order, of those computed`,
+      ...Object.entries(blockBits).map(([field, bits]) => `  ${field.padEnd(12)}${bits.toFixed(2)} bits`),
+    ].join("\n");
+  }
+}
+
+function orderOf(text: string): readonly Field[] {
+  const names = text.split(",").map((name) => name.trim());
+  const order = FIELDS.filter((field) => names.includes(field)).toSorted((a, b) =>
+    names.indexOf(a) - names.indexOf(b)
+  );
+  if (names.length === FIELDS.length && order.length === FIELDS.length) return order;
+  throw new UsageError(`Cannot use --order ${text}: ${FIELDS.join()} in any order were wanted`);
+}
