@@ -24,7 +24,9 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
     const writesResidual = name.endsWith(".o_proj.weight") || name.endsWith(".down_proj.weight");
     const deviation = INITIAL_DEVIATION / (writesResidual ? Math.sqrt(2 * config.numLayers) : 1);
     const stream = new RandomStream(seed, `model/${name}`);
-    weights.set(name, Float32Array.from({ length: rows * columns }, () => stream.normal() * deviation));
+    const values = new Float32Array(rows * columns);
+    for (let i = 0; i < values.length; i++) values[i] = stream.normal() * deviation;
+    weights.set(name, values);
   }
   return weights;
 }

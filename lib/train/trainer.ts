@@ -104,7 +104,6 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   describeStart(start, config).forEach(onLog);
   describeConfig(config).forEach(onLog);
   using rows = await openRows(options);
-  const validation = openValidation(rows, options);
   using loader = await openLoader(rows, options, resumed);
   const manifest = run.begin({
     inputs: rows.train.files,
@@ -124,7 +123,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     model,
     optimizer,
     loader,
-    validation,
+    openValidation: () => openValidation(rows, options),
     journal,
     scalars,
     checkpointsDir: run.checkpointsDir,

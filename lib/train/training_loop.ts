@@ -47,8 +47,8 @@ export interface LoopParts {
   optimizer: Optimizer;
   /** Gives micro-batches. */
   loader: BatchLoader;
-  /** The fixed validation batches; none if there are no validation rows. */
-  validation: readonly Batch[];
+  /** Makes the fixed validation batches, none if there are no validation rows; called once, in the first step. */
+  openValidation: () => readonly Batch[];
   journal: StepJournal;
   scalars: ScalarLog;
   checkpointsDir: string;
@@ -95,6 +95,7 @@ export class TrainingLoop {
   /** Where the batches of the next step start. */
   #position: DataPosition;
   #next: Batch[] = [];
+  #validation: readonly Batch[] | undefined;
   #lastYieldMs = performance.now();
 
   /** @param parts What to work with. @param start Where to start. */
@@ -178,6 +179,7 @@ export class TrainingLoop {
     this.#isEvaluated = false;
     this.#isSaved = false;
     this.#next = this.#step < this.#parts.config.train.steps ? await this.#takeBatches() : [];
+    this.#validation ??= this.#parts.openValidation();
   }
 
   /** Computes a step one dispatch at a time. */
@@ -241,9 +243,9 @@ export class TrainingLoop {
   }
 
   async #evaluate(): Promise<void> {
-    const { model, validation, journal, onLog } = this.#parts;
-    if (validation.length > 0) {
-      this.#evalLoss = await validationLoss(model, validation);
+    const { model, journal, onLog } = this.#parts;
+    if (this.#validation?.length) {
+      this.#evalLoss = await validationLoss(model, this.#validation);
       this.#isEvaluated = true;
       journal.annotate("eval/loss", this.#evalLoss);
       onLog(`step ${this.#step}: validation loss ${this.#evalLoss.toFixed(4)} nats per token`);
