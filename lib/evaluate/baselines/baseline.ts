@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { ensure } from "../../errors.ts";
 
 /** A measurement whose RTT is asked for. */
 export interface BaselineQuery {
@@ -42,6 +43,28 @@ export interface Baseline {
 /** Learns from each of the measurements once, in order: how methods that need no second look are trained. */
 export function observeAll(baseline: Baseline, measurements: Iterable<BaselineMeasurement>): void {
   for (const measurement of measurements) baseline.observe(measurement);
+}
+
+/**
+ * Learns from all measurements several times.
+ *
+ * @param measurements They, by time; not a generator, which ends with the first pass.
+ * @param options `numPasses`: how often; `onPass`: told the number of each pass, from 0, before it begins.
+ */
+export function observePasses(
+  baseline: Baseline,
+  measurements: Iterable<BaselineMeasurement>,
+  options: { numPasses: number; onPass?: (pass: number) => void },
+): void {
+  const iterator: unknown = measurements[Symbol.iterator]();
+  ensure(
+    iterator !== measurements,
+    "a baseline needs several passes over what can be iterated once",
+  );
+  for (let pass = 0; pass < options.numPasses; pass++) {
+    options.onPass?.(pass);
+    observeAll(baseline, measurements);
+  }
 }
 
 /**

@@ -7,11 +7,14 @@
  * @module
  */
 import { RandomStream } from "../../random/philox.ts";
-import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
-import { dot, passRate, VectorTable } from "./factors.ts";
+import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
+import { dot, endRate, type Factor, FactorTable, passRate, type Rates } from "./factors.ts";
 
-const FIRST_RATE = 0.01;
-const LAST_RATE = 0.001;
+/** Step sizes of the first and the last pass (ASSUMPTION; the article gives none). */
+const RATES: Rates = [0.01, 0.001];
+/** Step size of the first step of an end (ASSUMPTION). */
+const FIRST_END_RATE = 0.1;
+/** Weight of the L2 regularisation (ASSUMPTION, found on data/atlas/menog-2019-05: 0.1 does worse everywhere). */
 const REGULARISATION = 0.02;
 /** Standard deviation of the first values of the vectors: small beside the biases. */
 const INITIAL_SCALE = 0.1;
@@ -28,32 +31,37 @@ export interface BiasedFactorisationOptions {
   numPasses?: number;
 }
 
+interface BiasedFactor extends Factor {
+  bias: number;
+}
+
 /** Predicts from biases and vectors of the source and the destination. */
 export class BiasedFactorisationBaseline implements Baseline {
   readonly #numPasses: number;
-  readonly #sources: VectorTable;
-  readonly #destinations: VectorTable;
-  readonly #sourceBiases = new Map<string, number>();
-  readonly #destinationBiases = new Map<string, number>();
+  readonly #sources: FactorTable<BiasedFactor>;
+  readonly #destinations: FactorTable<BiasedFactor>;
   #meanLog: number | undefined;
-  #rate = FIRST_RATE;
+  #rate = RATES[0];
 
   /** @param options See {@link BiasedFactorisationOptions}. */
   constructor(options: BiasedFactorisationOptions) {
     this.#numPasses = options.numPasses ?? 20;
     const random = new RandomStream(options.seed, "evaluate/biased-factorisation");
-    const initial = () => INITIAL_SCALE * random.normal();
-    this.#sources = new VectorTable(options.rank ?? 16, initial);
-    this.#destinations = new VectorTable(options.rank ?? 16, initial);
+    const make = () => ({
+      bias: 0,
+      vector: Float64Array.from({ length: options.rank ?? 16 }, () => INITIAL_SCALE * random.normal()),
+      numSteps: 0,
+    });
+    this.#sources = new FactorTable(make);
+    this.#destinations = new FactorTable(make);
   }
 
   /** As {@link Baseline.train}: one pass for the mean, then several of ever smaller steps. */
   train(measurements: Iterable<BaselineMeasurement>): void {
     this.#meanLog = meanLogRtt(measurements);
-    for (let pass = 0; pass < this.#numPasses; pass++) {
-      this.#rate = passRate(pass, this.#numPasses, [FIRST_RATE, LAST_RATE]);
-      for (const measurement of measurements) this.observe(measurement);
-    }
+    const numPasses = this.#numPasses;
+    const onPass = (pass: number) => this.#rate = passRate(pass, numPasses, RATES);
+    observePasses(this, measurements, { numPasses, onPass });
   }
 
   /** As {@link Baseline.observe}: one step of the biases and vectors. */
@@ -62,15 +70,16 @@ export class BiasedFactorisationBaseline implements Baseline {
     if (rttMs === null) return;
     const log = logOf(rttMs);
     this.#meanLog ??= log;
-    const [p, q] = [this.#sources.of(source), this.#destinations.of(destination)];
-    const rate = this.#rate;
+    const [from, to] = [this.#sources.of(source), this.#destinations.of(destination)];
     const error = log - this.#predictLog(measurement, this.#meanLog);
-    step(this.#sourceBiases, source, { error, rate });
-    step(this.#destinationBiases, destination, { error, rate });
+    const [rateP, rateQ] = [this.#rateOf(from), this.#rateOf(to)];
+    from.bias += rateP * (error - REGULARISATION * from.bias);
+    to.bias += rateQ * (error - REGULARISATION * to.bias);
+    const [p, q] = [from.vector, to.vector];
     for (let k = 0; k < p.length; k++) {
       const [pk, qk] = [p[k], q[k]];
-      p[k] += rate * (error * qk - REGULARISATION * pk);
-      q[k] += rate * (error * pk - REGULARISATION * qk);
+      p[k] += rateP * (error * qk - REGULARISATION * pk);
+      q[k] += rateQ * (error * pk - REGULARISATION * qk);
     }
   }
 
@@ -80,19 +89,13 @@ export class BiasedFactorisationBaseline implements Baseline {
   }
 
   #predictLog({ source, destination }: BaselineQuery, meanLog: number): number {
-    const biases = (this.#sourceBiases.get(source) ?? 0) + (this.#destinationBiases.get(destination) ?? 0);
-    const [p, q] = [this.#sources.get(source), this.#destinations.get(destination)];
-    return meanLog + biases + (p && q ? dot(p, q) : 0);
+    const [from, to] = [this.#sources.get(source), this.#destinations.get(destination)];
+    return meanLog + (from?.bias ?? 0) + (to?.bias ?? 0) + (from && to ? dot(from.vector, to.vector) : 0);
   }
-}
 
-function step(
-  biases: Map<string, number>,
-  name: string,
-  { error, rate }: { error: number; rate: number },
-): void {
-  const bias = biases.get(name) ?? 0;
-  biases.set(name, bias + rate * (error - REGULARISATION * bias));
+  #rateOf(factor: Factor): number {
+    return endRate(factor.numSteps++, [FIRST_END_RATE, this.#rate]);
+  }
 }
 
 function meanLogRtt(measurements: Iterable<BaselineMeasurement>): number | undefined {

@@ -10,7 +10,7 @@
  * @module
  */
 import { RandomStream } from "../../random/philox.ts";
-import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
+import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
 
 /** Both constants are the paper's (section 4.2 and figure 3): how far a node moves, how fast its error adapts. */
 const TIMESTEP_CC = 0.25;
@@ -54,9 +54,7 @@ export class VivaldiBaseline implements Baseline {
 
   /** As {@link Baseline.train}, in several passes. */
   train(measurements: Iterable<BaselineMeasurement>): void {
-    for (let pass = 0; pass < this.#numPasses; pass++) {
-      for (const measurement of measurements) this.observe(measurement);
-    }
+    observePasses(this, measurements, { numPasses: this.#numPasses });
   }
 
   /** As {@link Baseline.observe}: both ends move as springs of the measured length would move them. */

@@ -1,8 +1,8 @@
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import type { Baseline } from "../../../lib/evaluate/baselines/baseline.ts";
 import { BiasedFactorisationBaseline } from "../../../lib/evaluate/baselines/biased_factorisation.ts";
 import { DmfsgdBaseline } from "../../../lib/evaluate/baselines/dmfsgd.ts";
-import { dot, passRate } from "../../../lib/evaluate/baselines/factors.ts";
+import { dot, endRate, passRate } from "../../../lib/evaluate/baselines/factors.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
 
@@ -105,4 +105,28 @@ Deno.test("passRate() goes from the first to the last by equal factors", () => {
   assertAlmostEquals(passRate(1, 3, [0.1, 0.001]), 0.01, 1e-15);
   assertAlmostEquals(passRate(2, 3, [0.1, 0.001]), 0.001, 1e-15);
   assertEquals(passRate(0, 1, [0.1, 0.001]), 0.1);
+});
+
+Deno.test("endRate() is large for the first steps of an end and then that of the pass", () => {
+  assertEquals(endRate(0, [0.1, 0.001]), 0.1);
+  assertAlmostEquals(endRate(10, [0.1, 0.001]), 0.05, 1e-15);
+  assertEquals(endRate(100_000, [0.1, 0.001]), 0.001);
+});
+
+for (const [name, make] of Object.entries(MAKERS)) {
+  Deno.test(`${name} learns an end that it first meets after training`, () => {
+    const { training, heldOut } = lowRankRtts();
+    const isNew = ({ source }: { source: string }) => source === "row0";
+    for (const m of [...training, ...heldOut].filter(isNew)) m.rttMs = 4 * (m.rttMs ?? NaN);
+    const baseline = make(1, 100);
+    baseline.train(training.filter((m) => !isNew(m)));
+    for (let round = 0; round < 10; round++) training.filter(isNew).forEach((m) => baseline.observe(m));
+    const error = medianRelativeError(baseline, heldOut.filter(isNew));
+    assert(error < 0.08, `median relative error ${error}`);
+  });
+}
+
+Deno.test("observePasses() refuses measurements that can be iterated once only", () => {
+  const { training } = lowRankRtts();
+  assertThrows(() => MAKERS.DmfsgdBaseline(0, 2).train(training.values()), Error, "iterated once");
 });

@@ -36,11 +36,11 @@ Deno.test("VivaldiBaseline recovers heights", () => {
   assert(error < 0.02, `median relative error ${error}`);
 });
 
-Deno.test("VivaldiBaseline learns a single distance, in either direction, from an RTT of 0 too", () => {
+Deno.test("VivaldiBaseline learns a single distance, in either direction, however small and often", () => {
   for (const rttMs of [0, 0.001, 12, 5000]) {
     const baseline = new VivaldiBaseline({ seed: 0 });
     baseline.train(
-      series(...Array.from({ length: 40 }, () => ["a", "b", rttMs] as [string, string, number])),
+      series(...Array.from({ length: 4000 }, () => ["a", "b", rttMs] as [string, string, number])),
     );
     const predictedMs = baseline.predictMs({ source: "b", destination: "a", timeS: 0 }) ?? NaN;
     assert(Math.abs(predictedMs - rttMs) < 0.05 + rttMs * 1e-3, `${predictedMs} for ${rttMs}`);
