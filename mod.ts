@@ -144,5 +144,6 @@ export {
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/query_file.ts";
 export type { RttQuery } from "./lib/query/query_tokens.ts";
+export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/sample.ts";
 export { type HistogramBar, RttDistribution } from "./lib/query/rtt_distribution.ts";
 export { VERSION } from "./lib/version.ts";

@@ -6,10 +6,12 @@
 import { defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
 import { likelihoodStage } from "./query_likelihood.ts";
 import { rttStage } from "./query_rtt.ts";
+import { sampleStage } from "./query_sample.ts";
 
 /** The `query` stage. */
 export const queryStage: Stage = defineStageGroup("query", "ask a trained model", [
   rttStage,
+  sampleStage,
   likelihoodStage,
 ]);
 

@@ -8,9 +8,10 @@ import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import { type ModelConfig, vocabSize } from "../model/config.ts";
 import { Decoder } from "../model/decoder.ts";
-import { type DecoderExtent, decoderSizeBytes } from "../model/decoder_buffers.ts";
+import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
+import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import { distributionOf, FIRST_BYTES, firstByteQuantile, secondByteQuantileMs } from "./rtt_bytes.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
@@ -18,20 +19,11 @@ import type { RttDistribution } from "./rtt_distribution.ts";
 /** What queries may take of the GPU's memory besides the weights, unless said otherwise. */
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
 
-/**
- * Tokens of prompts, and rows that continue them, that are computed at once; less where memory does not suffice.
- *
- * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
- * per 2 s of processor time: 512 to 8,192 rows 144 to 175, the differences within noise; one at a time 100, since
- * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, not yet measured there.
- */
-const MAX_ROWS = 8192;
-
 const FIRST_BYTE_TOKENS = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
 
 /** How a model may use the machine. */
 export interface PingModelOptions {
-  /** What queries may take of the GPU's memory besides the weights, in bytes (1 GiB). */
+  /** What distributions, and again what samples, may take of the GPU's memory besides weights, in bytes (1 GiB). */
   memoryLimitBytes?: number;
 }
 
@@ -39,6 +31,8 @@ export interface PingModelOptions {
 export class PingModel {
   readonly #memoryLimitBytes: number;
   #decoder: Promise<Decoder> | undefined;
+  /** The decoder of {@link continuePrompt}. */
+  #continuer: Promise<Decoder> | undefined;
   /** Settles when all work asked for so far is done; never rejects. */
   #idle: Promise<unknown> = Promise.resolve();
 
@@ -212,6 +206,35 @@ export class PingModel {
     return results;
   }
 
+  /**
+   * Lets rows continue one prompt, token by token, all at once.
+   *
+   * @param prompt At least one token.
+   * @param numRows 1 to {@link MAX_CONTINUATIONS}, or fewer where the memory limit does not hold them: the result.
+   * @param choose Chooses the next token of each row from log P, (rows, V) nats; undefined ends. Called with the one
+   *   row of the prompt first, at most {@link MAX_CONTINUATION_TOKENS} times after that.
+   * @returns How many rows there were.
+   * @throws {UserError} If memory does not suffice or a row would be longer than the model's sequence.
+   */
+  async continuePrompt(
+    prompt: Uint16Array,
+    numRows: number,
+    choose: (logP: Float32Array, numRows: number) => ArrayLike<number> | undefined,
+  ): Promise<number> {
+    const extent = continuationExtent(this.config, this.#memoryLimitBytes);
+    const rows = Math.min(numRows, extent.maxRows);
+    await this.#exclusively(async () => {
+      this.#continuer ??= this.#createDecoder(extent);
+      const decoder = await this.#continuer;
+      let logP = await decoder.prefill([prompt]);
+      decoder.fork([rows]);
+      for (let tokens = choose(logP, rows); tokens; tokens = choose(logP, rows)) {
+        logP = await decoder.step(tokens);
+      }
+    });
+    return rows;
+  }
+
   /** Frees the GPU. */
   close(): void {
     this.gpu.close();
@@ -228,55 +251,26 @@ export class PingModel {
     numChildren: number,
     work: (decoder: Decoder, group: readonly Uint16Array[]) => Promise<void>,
   ): Promise<void> {
-    const extent = this.#extent();
+    const extent = promptExtent(this.config, this.#memoryLimitBytes);
     for (const group of groupsOf(prompts, extent, numChildren)) {
-      const done = this.#idle.then(async () => {
-        this.#decoder ??= Decoder.create(this.registry, this, {
-          ...extent,
-          memoryLimitBytes: this.#memoryLimitBytes,
-        });
+      await this.#exclusively(async () => {
+        this.#decoder ??= this.#createDecoder(extent);
         await work(await this.#decoder, group);
       });
-      // The decoder holds one group at a time, whoever asks.
-      this.#idle = done.catch(() => {});
-      await done;
     }
   }
 
-  /** The largest extent within the memory limit, down to one query. */
-  #extent(): DecoderExtent {
-    const { config } = this;
-    for (let rows = MAX_ROWS;; rows /= 2) {
-      const extent = {
-        maxPromptTokens: Math.max(rows, config.sequenceLength),
-        maxRows: Math.max(rows, FIRST_BYTES.length),
-        maxSteps: 1,
-      };
-      const isSmallest = rows < FIRST_BYTES.length;
-      if (isSmallest || decoderSizeBytes(config, extent) <= this.#memoryLimitBytes) return extent;
-    }
+  /** Runs work after all that was asked for before: a decoder holds one group of prompts at a time, whoever asks. */
+  async #exclusively(work: () => Promise<void>): Promise<void> {
+    const done = this.#idle.then(work);
+    this.#idle = done.catch(() => {});
+    await done;
   }
-}
 
-/** Cuts prompts into groups whose tokens and rows fit the extent. */
-function* groupsOf(
-  prompts: readonly Uint16Array[],
-  { maxPromptTokens, maxRows }: DecoderExtent,
-  numChildren: number,
-): Generator<Uint16Array[]> {
-  let group: Uint16Array[] = [];
-  let numTokens = 0;
-  for (const prompt of prompts) {
-    const isFull = numTokens + prompt.length > maxPromptTokens || (group.length + 1) * numChildren > maxRows;
-    if (isFull && group.length > 0) {
-      yield group;
-      group = [];
-      numTokens = 0;
-    }
-    group.push(prompt);
-    numTokens += prompt.length;
+  #createDecoder(extent: DecoderExtent): Promise<Decoder> {
+    const memoryLimitBytes = this.#memoryLimitBytes;
+    return Decoder.create(this.registry, this, { ...extent, memoryLimitBytes });
   }
-  if (group.length > 0) yield group;
 }
 
 function rowOf(rows: Float32Array, index: number, width: number): Float32Array {

@@ -21,6 +21,11 @@ const SECOND_BYTES: readonly (readonly number[])[] = FIRST_BYTES.map((byte1) =>
   [...CANONICAL_RTT_CODES].filter((code) => code >> 8 === byte1).map((code) => code & 255)
 );
 
+/** The second bytes that complete a first byte to a canonical code, ascending; none if it begins no such code. */
+export function secondBytesOf(byte1: number): readonly number[] {
+  return SECOND_BYTES[FIRST_BYTES.indexOf(byte1)] ?? [];
+}
+
 /** Log-probabilities of next tokens, nats, (V) each. */
 export interface RttLogProbabilities {
   /** Where a result begins: `Failed` or `RttStart`. */

@@ -103,3 +103,19 @@ Deno.test("query likelihood gives a line of bits for each row, and their means",
     const wrong = await runStageProcess([...args, "--order", "source,destination"]);
     assertEquals([wrong.code, wrong.stderr.trim().split("\n").length], [2, 1]);
   }));
+
+Deno.test("query sample prints as many measurements as asked for, the same for the same seed", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    const args = ["query", "sample", "--checkpoint", checkpoint, "--count", "5", "--src", "2001:db8::1"];
+    const { code, stdout, stderr } = await runStageProcess(args);
+    assertEquals(code, 0, stderr);
+    const lines = stdout.trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(lines.map(({ src }) => src), Array(5).fill("2001:db8::1"));
+    assertEquals((await runStageProcess(args)).stdout, stdout);
+    for (const wrong of [["--dst", "192.0.2.300"], ["--temperature", "0"], ["--top-k", "0"], ["--json"]]) {
+      const refused = await runStageProcess([...args, ...wrong]);
+      assertEquals([refused.code, refused.stderr.trim().split("\n").length], [2, 1], refused.stderr);
+    }
+    const mixed = await runStageProcess([...args, "--dst", "192.0.2.3"]);
+    assertEquals([mixed.code, mixed.stderr.trim().split("\n").length], [1, 1], mixed.stderr);
+  }));

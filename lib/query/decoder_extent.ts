@@ -1,0 +1,67 @@
+/**
+ * How many prompts and rows a decoder of queries holds at once, within a memory limit.
+ *
+ * @module
+ */
+import type { ModelConfig } from "../model/config.ts";
+import { type DecoderExtent, decoderSizeBytes } from "../model/decoder_buffers.ts";
+import { FIRST_BYTES } from "./rtt_bytes.ts";
+
+/**
+ * Tokens of prompts, and rows that continue them, that are computed at once; less where memory does not suffice.
+ *
+ * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
+ * per 2 s of processor time: 512 to 8,192 rows 144 to 175, the differences within noise; one at a time 100, since
+ * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, not yet measured there.
+ */
+const MAX_ROWS = 8192;
+
+/** Rows that continue a prompt at once; more are no faster, see MAX_ROWS. */
+export const MAX_CONTINUATIONS = 1024;
+
+/** Tokens that may be appended to a prompt: a whole IPv6 measurement with an absolute time has 46 after its first. */
+export const MAX_CONTINUATION_TOKENS = 46;
+
+/** For prompts and one step after them: the largest within the memory limit, down to one query. */
+export function promptExtent(config: ModelConfig, memoryLimitBytes: number): DecoderExtent {
+  for (let rows = MAX_ROWS;; rows /= 2) {
+    const extent = {
+      maxPromptTokens: Math.max(rows, config.sequenceLength),
+      maxRows: Math.max(rows, FIRST_BYTES.length),
+      maxSteps: 1,
+    };
+    const isSmallest = rows < FIRST_BYTES.length;
+    if (isSmallest || decoderSizeBytes(config, extent) <= memoryLimitBytes) return extent;
+  }
+}
+
+/** For rows that continue one prompt: the largest within the memory limit, down to a few rows. */
+export function continuationExtent(config: ModelConfig, memoryLimitBytes: number): DecoderExtent {
+  const maxPromptTokens = config.sequenceLength;
+  for (let maxRows = MAX_CONTINUATIONS;; maxRows /= 2) {
+    const extent = { maxPromptTokens, maxRows, maxSteps: MAX_CONTINUATION_TOKENS };
+    const isSmallest = maxRows <= 32;
+    if (isSmallest || decoderSizeBytes(config, extent) <= memoryLimitBytes) return extent;
+  }
+}
+
+/** Cuts prompts into groups whose tokens and rows fit the extent. */
+export function* groupsOf(
+  prompts: readonly Uint16Array[],
+  { maxPromptTokens, maxRows }: DecoderExtent,
+  numChildren: number,
+): Generator<Uint16Array[]> {
+  let group: Uint16Array[] = [];
+  let numTokens = 0;
+  for (const prompt of prompts) {
+    const isFull = numTokens + prompt.length > maxPromptTokens || (group.length + 1) * numChildren > maxRows;
+    if (isFull && group.length > 0) {
+      yield group;
+      group = [];
+      numTokens = 0;
+    }
+    group.push(prompt);
+    numTokens += prompt.length;
+  }
+  if (group.length > 0) yield group;
+}

@@ -1,0 +1,71 @@
+/**
+ * `query sample`: whole measurements drawn from the model.
+ *
+ * @module
+ */
+import { flag } from "../lib/cli/flags.ts";
+import { defineStage } from "../lib/cli/stage.ts";
+import { UsageError } from "../lib/errors.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { sampleContextThatFits, sampleMeasurements } from "../lib/query/sample.ts";
+import { formatAddress } from "../lib/tokens/ip.ts";
+import { decodeRttCode } from "../lib/tokens/rtt_code.ts";
+import type { DecodedMeasurement } from "../lib/tokens/vocab_v2.ts";
+import { JsonLinesOutput } from "./json_lines_output.ts";
+import { addressOf, contextOf, logContext, queryFlags, timeOf } from "./query_options.ts";
+
+/** The stage `query sample`. */
+export const sampleStage = defineStage({
+  name: "query sample",
+  purpose: "whole measurements drawn from the model, a JSON line each",
+  example: "--checkpoint runs/demo/train --count 10 --src 192.0.2.1",
+  flags: {
+    ...queryFlags,
+    count: flag.integer("how many measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
+    temperature: flag.number("what log-probabilities are divided by; below 1 draws the likelier ones", {
+      default: 1,
+      min: 1e-6,
+    }),
+    topK: flag.optionalInteger("draw each token from the most probable N (default: all)", { min: 1 }),
+    src: flag.optionalText("source address (default: drawn)", { placeholder: "ADDRESS" }),
+    dst: flag.optionalText("destination address (default: drawn)", { placeholder: "ADDRESS" }),
+    time: flag.optionalText("when: ISO 8601 or Unix seconds (default: drawn, or none)", {
+      placeholder: "TIME",
+    }),
+    output: flag.optionalText("where the measurements go (default: standard output)", {
+      placeholder: "FILE",
+    }),
+  },
+  async run(options, stage) {
+    const { output, count } = options;
+    if (options.json && output === undefined) {
+      throw new UsageError("Cannot use --json: the measurements take standard output; add --output FILE");
+    }
+    const source = options.src === undefined ? undefined : addressOf("src", options.src);
+    const destination = options.dst === undefined ? undefined : addressOf("dst", options.dst);
+    const timeS = timeOf(options.time);
+    const context = await contextOf(options.context, stage);
+    using model = await PingModel.load(options.checkpoint);
+    const query = { source, destination, timeS, context };
+    logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
+    using lines = new JsonLinesOutput(output);
+    using progress = stage.progress("sampling", { total: count, unit: "measurements" });
+    let numDrawn = 0;
+    for await (const measurement of sampleMeasurements(model, query, options)) {
+      stage.signal.throwIfAborted();
+      lines.write(lineOf(measurement));
+      progress.update(++numDrawn);
+    }
+    lines.commit();
+    return {
+      text: output === undefined ? "" : `${numDrawn} measurements in ${output}`,
+      json: { stage: "query sample", output, numMeasurements: numDrawn, step: model.step },
+    };
+  },
+});
+
+/** `rttMs` is null where no reply came; `order` is that of the fields as they were drawn. */
+function lineOf({ source, destination, timeS, rttCode, order }: DecodedMeasurement) {
+  const rttMs = rttCode === null ? null : decodeRttCode(rttCode);
+  return { src: formatAddress(source), dst: formatAddress(destination), timeS, rttMs, order: order.join() };
+}
