@@ -3,10 +3,10 @@
 // Grid: x = vocabulary, y = ceil(width / (16 LANES)): a workgroup of LANES lanes has one token and 4 vec4 columns a lane.
 //   The lanes look for the token in 4 LANES rows at once; only where one finds it do all add the rows that have it.
 // Numerics: f32, rows ascending; no atomics, so the same bits at every run.
-// Limits: width % 4 == 0.
+// Limits: width % 4 == 0; tokens are read four at a time, so their binding holds a multiple of 4.
 struct Params { rows: u32, width: u32 }
 
-@group(0) @binding(0) var<storage, read> tokens: array<u32>;
+@group(0) @binding(0) var<storage, read> tokens: array<vec4u>;
 @group(0) @binding(1) var<storage, read> dx: array<vec4f>;
 @group(0) @binding(2) var<storage, read_write> d_table: array<vec4f>;
 @group(0) @binding(3) var<uniform> params: Params;
@@ -22,13 +22,11 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   var sums = mat4x4f();
   for (var block = 0u; block < params.rows; block += ROWS_PER_LANE * LANES) {
     let mine = block + lane * ROWS_PER_LANE;
-    var found = 0f;
-    for (var i = mine; i < min(mine + ROWS_PER_LANE, params.rows); i++) {
-      if (tokens[i] == token) { found = 1f; }
-    }
-    if (lane_max(found, lane) > 0f) {
+    // What lies beyond the last row is some token or none; it is not summed below.
+    let found = mine < params.rows && any(tokens[mine / 4u] == vec4u(token));
+    if (lane_max(f32(found), lane) > 0f) {
       for (var row = block; row < min(block + ROWS_PER_LANE * LANES, params.rows); row++) {
-        if (tokens[row] == token) {
+        if (tokens[row / 4u][row % 4u] == token) {
           let at = vec4u(row * width4) + columns;
           sums += mat4x4f(dx[at.x], dx[at.y], dx[at.z], dx[at.w]);
         }
