@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import fc from "fast-check";
 import { FormatError, UsageError, UserError } from "../../lib/errors.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
-import { buildProbeRows, type ProbeRowsOptions } from "../../lib/preprocess/probe_rows.ts";
+import { buildProbeRows } from "../../lib/preprocess/probe_rows.ts";
 import { shardMeasurements } from "../../lib/preprocess/shard.ts";
 import { listSplitInputs } from "../../lib/preprocess/split_folders.ts";
 import { SPLIT_MODES, SPLIT_NAMES } from "../../lib/preprocess/splits.ts";
@@ -12,18 +12,8 @@ import { decodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
+import { PROBE_ROWS_OPTIONS } from "./stage_options.ts";
 
-const BASE: Omit<ProbeRowsOptions, "inputs" | "output"> = {
-  splits: { plan: { mode: "probe", ratios: [0.8, 0.1, 0.1], seed: 0 } },
-  groupBy: "src_addr",
-  numShards: [4, 1, 1],
-  maxRowSizeBytes: 8e6,
-  compression: "zstd",
-  seed: 0,
-  maxRejectRatio: 0.05,
-  memoryLimitBytes: 2e9,
-  overwrite: false,
-};
 /** So little that partitions hold at most 1,024 rows and larger sources are sorted on disk. */
 const TINY_MEMORY_BYTES = 1e5;
 
@@ -92,7 +82,12 @@ Deno.test("buildProbeRows() gives each source's measurements in time order, equa
   writeParquet(folder.at("in.parquet"), batch);
   for (const groupBy of ["src_addr", "prb_id"] as const) {
     const output = folder.at(groupBy);
-    const result = await buildProbeRows({ ...BASE, inputs: [folder.at("in.parquet")], output, groupBy });
+    const result = await buildProbeRows({
+      ...PROBE_ROWS_OPTIONS,
+      inputs: [folder.at("in.parquet")],
+      output,
+      groupBy,
+    });
     const rows = (await Promise.all(SPLIT_NAMES.map((split) => readRecords(output, split)))).flat();
     assertHolds(rows, reference(batch, groupBy));
     const { train, val, test } = result.splits;
@@ -115,7 +110,12 @@ Deno.test("buildProbeRows() agrees with the reference on any small input and mem
       const batch = sampleBatch({ numRows, numProbes, seed });
       writeParquet(folder.at("in.parquet"), batch);
       const limits = isTiny ? { memoryLimitBytes: TINY_MEMORY_BYTES, maxRowSizeBytes: 12_000 } : {};
-      const options = { ...BASE, ...limits, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+      const options = {
+        ...PROBE_ROWS_OPTIONS,
+        ...limits,
+        inputs: [folder.at("in.parquet")],
+        output: folder.at("out"),
+      };
       await buildProbeRows(options);
       const rows = (await Promise.all(SPLIT_NAMES.map((split) => readRecords(options.output, split)))).flat();
       assertHolds(rows, reference(batch, "src_addr"));
@@ -128,7 +128,12 @@ Deno.test("buildProbeRows() writes the same bytes whatever the memory limit, als
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000 }));
   for (const groupBy of ["src_addr", "prb_id"] as const) {
-    const options = { ...BASE, inputs: [folder.at("in.parquet")], groupBy, maxRowSizeBytes: 12_000 };
+    const options = {
+      ...PROBE_ROWS_OPTIONS,
+      inputs: [folder.at("in.parquet")],
+      groupBy,
+      maxRowSizeBytes: 12_000,
+    };
     await buildProbeRows({ ...options, output: folder.at(`${groupBy}-large`) });
     await buildProbeRows({
       ...options,
@@ -144,7 +149,7 @@ Deno.test("buildProbeRows() cuts a long history at the row size, in time order",
   const batch = sampleBatch({ numRows: 20_000 });
   writeParquet(folder.at("in.parquet"), batch);
   const options = {
-    ...BASE,
+    ...PROBE_ROWS_OPTIONS,
     inputs: [folder.at("in.parquet")],
     output: folder.at("out"),
     maxRowSizeBytes: 20_000,
@@ -167,7 +172,7 @@ Deno.test("buildProbeRows() writes the same records from shard's folders as from
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 5_000 }));
   for (const mode of SPLIT_MODES) {
     const plan = { mode, ratios: [0.8, 0.1, 0.1], seed: 5 } as const;
-    const common = { ...BASE, seed: 5 };
+    const common = { ...PROBE_ROWS_OPTIONS, seed: 5 };
     const shards = folder.at(`${mode}-shards`);
     await shardMeasurements({
       ...common,
@@ -206,7 +211,7 @@ Deno.test("buildProbeRows() divides a source over the splits by time when the sp
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 5_000 }));
   const plan = { mode: "time", ratios: [0.8, 0.1, 0.1], seed: 0 } as const;
   await buildProbeRows({
-    ...BASE,
+    ...PROBE_ROWS_OPTIONS,
     inputs: [folder.at("in.parquet")],
     output: folder.at("out"),
     splits: { plan },
@@ -222,7 +227,7 @@ Deno.test("buildProbeRows() divides a source over the splits by time when the sp
 Deno.test("buildProbeRows() counts and lists rejected rows, and fails when there are too many", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 1000, numBad: 40 }));
-  const options = { ...BASE, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
   await assertRejects(
     () => buildProbeRows({ ...options, maxRejectRatio: 0.03 }),
     UserError,
@@ -248,7 +253,7 @@ Deno.test("buildProbeRows() rejects rows without a probe id when grouped by it",
   const batch = sampleBatch({ numRows: 100 });
   for (const row of [3, 50]) if (batch.prbId) batch.prbId[row] = NaN;
   writeParquet(folder.at("in.parquet"), batch);
-  const options = { ...BASE, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
   const result = await buildProbeRows({ ...options, groupBy: "prb_id" });
   assertEquals(result.rejected, { nullValue: 2 });
   const lines = Deno.readTextFileSync(folder.at("out/rejects.jsonl")).trimEnd().split("\n");
@@ -260,7 +265,7 @@ Deno.test("buildProbeRows() names the column that is missing and leaves an empty
   using folder = new TemporaryFolder();
   const { prbId: _none, ...batch } = sampleBatch({ numRows: 100 });
   writeParquet(folder.at("in.parquet"), batch);
-  const options = { ...BASE, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
   await assertRejects(() => buildProbeRows({ ...options, groupBy: "prb_id" }), FormatError, "column prb_id");
   assertEquals(folderHashes(folder.at("out")), {});
   await buildProbeRows(options);
@@ -268,7 +273,7 @@ Deno.test("buildProbeRows() names the column that is missing and leaves an empty
 
 Deno.test("buildProbeRows() refuses a row size that is too small or too large for the memory", async () => {
   for (const maxRowSizeBytes of [8191, 2.6e8]) {
-    const options = { ...BASE, inputs: [], output: "nowhere", maxRowSizeBytes };
+    const options = { ...PROBE_ROWS_OPTIONS, inputs: [], output: "nowhere", maxRowSizeBytes };
     await assertRejects(() => buildProbeRows(options), UsageError, "--max-row-size-mb");
   }
 });
@@ -278,7 +283,7 @@ Deno.test("buildProbeRows() fails when an input changes under way", async () => 
   const input = folder.at("in.parquet");
   for (const [i, moment] of ["reading", "writing"].entries()) {
     writeParquet(input, sampleBatch({ numRows: 2000 }));
-    const options = { ...BASE, inputs: [input], output: folder.at(`out${i}`) };
+    const options = { ...PROBE_ROWS_OPTIONS, inputs: [input], output: folder.at(`out${i}`) };
     const onProgress = (phase: string) => {
       if (phase === moment) Deno.utimeSync(input, new Date(), new Date(2001, 1, 1));
     };
@@ -294,7 +299,11 @@ Deno.test("buildProbeRows() fails when an input changes under way", async () => 
 Deno.test("buildProbeRows() stops when it is told to, and goes on in the next run", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000 }));
-  const options = { ...BASE, inputs: [folder.at("in.parquet")], numShards: [64, 8, 8] as const };
+  const options = {
+    ...PROBE_ROWS_OPTIONS,
+    inputs: [folder.at("in.parquet")],
+    numShards: [64, 8, 8] as const,
+  };
   await buildProbeRows({ ...options, output: folder.at("whole") });
   const controller = new AbortController();
   const onProgress = (phase: string) => phase === "writing" && controller.abort(new UserError("enough"));

@@ -3,23 +3,13 @@ import { UsageError, UserError } from "../../lib/errors.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
 import { readMeasurements, type SourcedBatch } from "../../lib/measurement/parquet_reader.ts";
 import { RejectLog } from "../../lib/measurement/rejects.ts";
-import { shardMeasurements, type ShardOptions } from "../../lib/preprocess/shard.ts";
+import { shardMeasurements } from "../../lib/preprocess/shard.ts";
 import { listSplitInputs } from "../../lib/preprocess/split_folders.ts";
 import { SPLIT_NAMES } from "../../lib/preprocess/splits.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
-
-const BASE: Omit<ShardOptions, "inputs" | "output"> = {
-  splitBy: "probe",
-  ratios: [0.8, 0.1, 0.1],
-  groupBy: "src_addr",
-  numShards: [5, 2, 2],
-  seed: 0,
-  maxRejectRatio: 0.05,
-  memoryLimitBytes: 2e9,
-  overwrite: false,
-};
+import { SHARD_OPTIONS } from "./stage_options.ts";
 
 function textOf(batch: MeasurementBatch, row: number): string {
   const { eventTimeUs, srcAddr, dstAddr, ipVersion, rttMs, msmId, prbId, sizeBytes, packetErrorCount } =
@@ -52,7 +42,7 @@ Deno.test("shardMeasurements() writes every row once, in input order, each sourc
   const batch = sampleBatch({ numRows: 20_000 });
   writeParquet(folder.at("in.parquet"), batch);
   const output = folder.at("out");
-  const result = await shardMeasurements({ ...BASE, inputs: [folder.at("in.parquet")], output });
+  const result = await shardMeasurements({ ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output });
   const shards = await readShards(output);
   assertEquals([...shards.keys()], [
     ...[0, 1].map((i) => `test/shard-0000${i}.parquet`),
@@ -93,7 +83,7 @@ Deno.test("shardMeasurements() puts the same rows into each shard whatever their
   const sorted = [];
   for (const name of ["forth", "back"]) {
     const inputs = [0, 1, 2].map((i) => folder.at(`${name}/${i}.parquet`));
-    await shardMeasurements({ ...BASE, inputs, output: folder.at(`${name}-out`), splitBy: "pair" });
+    await shardMeasurements({ ...SHARD_OPTIONS, inputs, output: folder.at(`${name}-out`), splitBy: "pair" });
     const shards = await readShards(folder.at(`${name}-out`));
     sorted.push([...shards].map(([file, { rows }]) => [file, rows.sort()]));
   }
@@ -103,7 +93,7 @@ Deno.test("shardMeasurements() puts the same rows into each shard whatever their
 Deno.test("shardMeasurements() writes the same bytes whatever the memory limit", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 5000 }));
-  const options = { ...BASE, inputs: [folder.at("in.parquet")] };
+  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")] };
   await shardMeasurements({ ...options, output: folder.at("a") });
   await shardMeasurements({ ...options, output: folder.at("b"), memoryLimitBytes: 1e5 });
   assertEquals(folderHashes(folder.at("a")), folderHashes(folder.at("b")));
@@ -114,7 +104,7 @@ Deno.test("shardMeasurements() keeps a probe in one shard when grouped by prb_id
   const batch = sampleBatch({ numRows: 5000 });
   writeParquet(folder.at("in.parquet"), batch);
   const output = folder.at("out");
-  const options = { ...BASE, inputs: [folder.at("in.parquet")], output, groupBy: "prb_id" } as const;
+  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output, groupBy: "prb_id" } as const;
   const result = await shardMeasurements(options);
   const shards = await readShards(output);
   // src_addr ends in 1 or 2 as the probe's address changes; the rest of it tells the probe.
@@ -134,7 +124,7 @@ Deno.test("shardMeasurements() fills columns that only some files have with null
   writeParquet(folder.at("b.parquet"), other);
   const inputs = [folder.at("a.parquet"), folder.at("b.parquet")];
   await shardMeasurements({
-    ...BASE,
+    ...SHARD_OPTIONS,
     inputs,
     output: folder.at("out"),
     numShards: [1, 1, 1],
@@ -153,7 +143,7 @@ Deno.test("shardMeasurements() fills columns that only some files have with null
 Deno.test("shardMeasurements() does nothing when all is done, and redoes a file that is gone", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 3000 }));
-  const options = { ...BASE, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
   const first = await shardMeasurements(options);
   const hashes = folderHashes(options.output);
   const kept = folder.at("out/train/shard-00001.parquet");
@@ -171,7 +161,7 @@ Deno.test("shardMeasurements() does nothing when all is done, and redoes a file 
 Deno.test("shardMeasurements() refuses another run's folder without overwrite and a foreign folder at all", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 500 }));
-  const options = { ...BASE, inputs: [folder.at("in.parquet")], output: folder.at("out") };
+  const options = { ...SHARD_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
   await shardMeasurements(options);
   const other = { ...options, seed: 1, numShards: [1, 1, 1] as const };
   await assertRejects(() => shardMeasurements(other), UserError, "add --overwrite");

@@ -6,13 +6,14 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import { exists } from "../../lib/files/inputs.ts";
-import { buildProbeRows, type ProbeRowsOptions } from "../../lib/preprocess/probe_rows.ts";
-import { shardMeasurements, type ShardOptions } from "../../lib/preprocess/shard.ts";
+import { buildProbeRows } from "../../lib/preprocess/probe_rows.ts";
+import { shardMeasurements } from "../../lib/preprocess/shard.ts";
 import { threadsWithin } from "../../lib/preprocess/stage_threads.ts";
 import { runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
+import { PROBE_ROWS_OPTIONS, SHARD_OPTIONS } from "./stage_options.ts";
 
 /** Enough for three threads, each with row groups of its own. */
 const NUM_FILES = 4;
@@ -26,27 +27,11 @@ function writeInputs(folder: TemporaryFolder): string[] {
   });
 }
 
-const PROBE_ROWS: Omit<ProbeRowsOptions, "inputs" | "output"> = {
+const PROBE_ROWS = {
+  ...PROBE_ROWS_OPTIONS,
   splits: { plan: { mode: "time", ratios: [0.8, 0.1, 0.1], seed: 0 } },
-  groupBy: "src_addr",
-  numShards: [4, 1, 1],
   maxRowSizeBytes: 1e5,
-  compression: "zstd",
-  seed: 0,
-  maxRejectRatio: 0.05,
-  memoryLimitBytes: 2e9,
-  overwrite: false,
-};
-const SHARD: Omit<ShardOptions, "inputs" | "output"> = {
-  splitBy: "probe",
-  ratios: [0.8, 0.1, 0.1],
-  groupBy: "src_addr",
-  numShards: [5, 2, 2],
-  seed: 0,
-  maxRejectRatio: 0.05,
-  memoryLimitBytes: 2e9,
-  overwrite: false,
-};
+} as const;
 
 Deno.test("buildProbeRows() writes the same bytes with any number of workers and memory limit", async () => {
   using folder = new TemporaryFolder();
@@ -73,7 +58,7 @@ Deno.test("shardMeasurements() writes the same bytes with any number of workers"
   using folder = new TemporaryFolder();
   const inputs = writeInputs(folder);
   for (const workers of [1, 2, 3]) {
-    await shardMeasurements({ ...SHARD, inputs, output: folder.at(`${workers}`), workers });
+    await shardMeasurements({ ...SHARD_OPTIONS, inputs, output: folder.at(`${workers}`), workers });
     assertEquals(folderHashes(folder.at(`${workers}`)), folderHashes(folder.at("1")));
   }
 });
