@@ -6,7 +6,6 @@
  */
 import type { Gpu } from "../gpu/device.ts";
 import { numPartialSums } from "../gpu/ops/reduce.ts";
-import { allocationSizeBytes } from "../gpu/tensor.ts";
 import { allocateTensors, bufferLimitBytes, largestTensorBytes, plannedSizeBytes } from "./allocation.ts";
 import {
   type ModelExtent,
@@ -32,8 +31,10 @@ export function planModelMemory(config: ModelConfig, extent: ModelExtent): Model
     operandTensors(config, { parameters: parameterTensors(config, make), dtype: extent.dtype }, make);
   });
   const gradientsBytes = extent.training ? plannedSizeBytes((make) => parameterTensors(config, make)) : 0;
-  const totalBytes = plannedSizeBytes((make) => modelTensors(config, extent, make)) +
-    sum(operationShapes(config, extent).map((shape) => allocationSizeBytes(shape)));
+  const totalBytes = plannedSizeBytes((make) => {
+    modelTensors(config, extent, make);
+    for (const shape of operationShapes(config, extent)) make("of an operation", shape);
+  });
   return { parametersBytes, gradientsBytes, activationsBytes: totalBytes - parametersBytes - gradientsBytes };
 }
 
@@ -81,8 +82,4 @@ function operationShapes({ headDim }: ModelConfig, extent: ModelExtent): (readon
   const rotations = [extent.sequenceLength, headDim];
   const numPartials = numPartialSums(extent.batchSize * extent.sequenceLength);
   return [rotations, [4], ...(extent.training && numPartials > 1 ? [[numPartials]] : [])];
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

@@ -6,7 +6,7 @@
 import { NUM_ADAMW_HYPER } from "../gpu/ops/adamw.ts";
 import { muonScratchShapes, NUM_MUON_HYPER } from "../gpu/ops/muon.ts";
 import { numPartialSums } from "../gpu/ops/reduce.ts";
-import { allocationSizeBytes } from "../gpu/tensor.ts";
+import { plannedSizeBytes } from "../model/allocation.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./config.ts";
 import { stackOf } from "./muon.ts";
 
@@ -19,14 +19,19 @@ export function optimizerSizeBytes(
   shapes: ReadonlyMap<string, readonly number[]>,
   config: OptimConfig,
 ): number {
-  const partials = sum([...shapes.values()].map(([rows, columns]) => numPartialSums(rows * columns)));
+  const numPartials = [...shapes.values()].reduce(
+    (sum, [rows, columns]) => sum + numPartialSums(rows * columns),
+    0,
+  );
   // Of the gradient's norm: clip factor, sum of squares, partial sums.
-  const norm = [[4], [1], [partials]];
+  const norm = [[4], [1], [numPartials]];
   const groups = (Object.keys(config.groups) as GroupName[]).map((group) => {
     const members = [...shapes].filter(([name]) => groupOf(name) === group).map(([, shape]) => shape);
     return config.groups[group].kind === "muon" ? muonShapes(members) : adamWShapes(members);
   });
-  return sum([...norm, ...groups.flat()].map((shape) => allocationSizeBytes(shape)));
+  return plannedSizeBytes((make) => {
+    for (const shape of [...norm, ...groups.flat()]) make("of the optimizer", shape);
+  });
 }
 
 function adamWShapes(members: readonly (readonly number[])[]): (readonly number[])[] {
@@ -37,8 +42,4 @@ function muonShapes(members: readonly (readonly number[])[]): (readonly number[]
   const stacks = Map.groupBy(members, (shape) => shape.join()).values();
   const scratch = [...stacks].flatMap((shapes) => Object.values(muonScratchShapes(stackOf(shapes))));
   return [[NUM_MUON_HYPER], ...members, ...scratch];
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
