@@ -66,7 +66,11 @@ export function sampleContext(
   const mode = drawMode(random, config);
   const timedShare = drawTimedShare(mode, random);
   const keys = drawWhole(row, maxTokens, timedShare, random) ??
-    drawWindow(row, maxTokens, timedShare, random);
+    drawWindow(row, drawCandidates(row, config.fewDestinationsShare, random), {
+      maxTokens,
+      timedShare,
+      random,
+    });
   const numTokens = lengthOfKeys(row, keys);
   const measurements: ContextMeasurement[] = [];
   for (const key of arrange(keys, random)) measurements.push(toMeasurement(row, key, random));
@@ -140,26 +144,50 @@ function drawWhole(
 }
 
 /**
+ * The measurements that a window is laid over: all, or with probability `fewDestinationsShare` those of a few
+ * destinations. The first of these is that of a uniform measurement, their number is log-uniform.
+ *
+ * @returns Indices in time order, or undefined for all.
+ */
+function drawCandidates(
+  { destinations, dstIndex }: PreparedRow,
+  fewDestinationsShare: number,
+  random: RandomStream,
+): Int32Array | undefined {
+  if (fewDestinationsShare === 0 || random.float64() >= fewDestinationsShare) return undefined;
+  const first = dstIndex[random.below(dstIndex.length)];
+  const others = drawDistinct(destinations.length, logUniform(destinations.length, random), random);
+  const isChosen = new Uint8Array(destinations.length);
+  for (const destination of [first, ...others.subarray(1)]) isChosen[destination] = 1;
+  return Int32Array.from(dstIndex.keys()).filter((index) => isChosen[dstIndex[index]] === 1);
+}
+
+/** floor(exp(u)), u uniform in [0, ln n): an integer from 1 to n, every scale equally likely. */
+function logUniform(n: number, random: RandomStream): number {
+  return Math.min(Math.floor(Math.exp(random.float64() * Math.log(n))), n);
+}
+
+/**
  * As many measurements of a random window as fit. The window's size is log-uniform, its place uniform, the
  * sample uniform without replacement.
  *
+ * @param candidates Indices of the measurements that it is laid over, in time order; undefined for all.
  * @returns Keys in time order.
  */
 function drawWindow(
   row: PreparedRow,
-  maxTokens: number,
-  timedShare: number,
-  random: RandomStream,
+  candidates: Int32Array | undefined,
+  { maxTokens, timedShare, random }: { maxTokens: number; timedShare: number; random: RandomStream },
 ): Int32Array {
-  const numMeasurements = row.timeS.length;
-  const windowSize = Math.min(
-    Math.floor(Math.exp(random.float64() * Math.log(numMeasurements))),
-    numMeasurements,
-  );
+  const numMeasurements = candidates?.length ?? row.timeS.length;
+  const windowSize = logUniform(numMeasurements, random);
   const offset = random.below(numMeasurements - windowSize + 1);
   const numDraws = Math.min(windowSize, Math.floor(maxTokens / MIN_MEASUREMENT_TOKENS));
   const keys = drawDistinct(windowSize, numDraws, random);
-  for (let i = 0; i < numDraws; i++) keys[i] = toKey(offset + keys[i], drawTimed(timedShare, random));
+  for (let i = 0; i < numDraws; i++) {
+    const index = offset + keys[i];
+    keys[i] = toKey(candidates ? candidates[index] : index, drawTimed(timedShare, random));
+  }
   return keys.subarray(0, largestFit(row, keys, maxTokens)).sort();
 }
 

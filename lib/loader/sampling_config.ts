@@ -15,6 +15,12 @@ export interface SamplingConfig {
   maxContextsPerRow: number;
   /** Shares of contexts with all times, some times and no times; they add up to 1. */
   timestampModes: { full: number; partial: number; none: number };
+  /**
+   * Share of the contexts of rows that do not fit whole that see a few destinations only, so that more of their
+   * measurements are of the same pair: where a probe measures many destinations in turn, a sample of all of them
+   * seldom shows how one pair goes on. Their number is log-uniform too.
+   */
+  fewDestinationsShare: number;
 }
 
 /** Schema of the section `data`. */
@@ -28,6 +34,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   })
     .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "the shares must add up to 1")
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
+  fewDestinationsShare: share.default(0),
 });
 
 /** The defaults of design page 3. */
