@@ -69,9 +69,12 @@ else
   say "installed $(deno --version | head -n 1)"
 fi
 
+# Names the GPU driver. OpenGL in software does not count, as in lib/gpu/device.ts: it lies there without Vulkan where
+# a desktop's libraries do, and is too slow.
 adapter() {
   deno eval --no-lock 'const a = await navigator.gpu?.requestAdapter();
-    if (!a) Deno.exit(1); console.log(a.info.description || a.info.device || a.info.vendor);' 2>/dev/null
+    if (!a || (a.info.isFallbackAdapter && a.limits.maxBindingsPerBindGroup === 2 ** 32 - 1)) Deno.exit(1);
+    console.log(a.info.description || a.info.device || a.info.vendor);' 2>/dev/null
 }
 
 install_lavapipe() {
