@@ -211,3 +211,25 @@ Deno.test("prefixLengths() and cutContext() count what is written", () => {
     assertEquals(decodeTokens(encode(tail)).map((m) => m.timeS), tail.measurements.map((m) => m.timeS));
   }
 });
+
+Deno.test("sampleContext() with fewDestinationsShare shows few destinations, of any number, and any of them", () => {
+  const from = row(2000);
+  const config = { ...only("full"), fewDestinationsShare: 1 };
+  const seen = new Map<string, number>();
+  const counts = new Map<number, number>();
+  for (let draw = 0; draw < 400; draw++) {
+    const { measurements } = sample(from, draw, config);
+    const distinct = new Set(measurements.map(({ destination }) => String(destination)));
+    for (const destination of distinct) seen.set(destination, (seen.get(destination) ?? 0) + 1);
+    if (measurements.length > 30) counts.set(distinct.size, (counts.get(distinct.size) ?? 0) + 1);
+  }
+  assertEquals(seen.size, 8);
+  // 1 of 8 with probability ln 2 / ln 8, and 4 or more too; windows of 30 are likelier among many destinations.
+  const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
+  const share = (isCounted: (size: number) => boolean) =>
+    [...counts].reduce((sum, [size, count]) => sum + (isCounted(size) ? count : 0), 0) / total;
+  assertAlmostEquals(share((size) => size === 1), 0.27, 0.12);
+  assertAlmostEquals(share((size) => size >= 4), 0.39, 0.12);
+  const usual = sample(from, 3, only("full"), 4 * ROOM);
+  assert(new Set(usual.measurements.map(({ destination }) => String(destination))).size > 4);
+});
