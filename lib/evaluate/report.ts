@@ -1,0 +1,48 @@
+/**
+ * What an evaluation says, as one JSON object: `report.json`, from which `report.html` is drawn.
+ *
+ * Each part of an evaluation is a section of its own, defined beside the code that computes it. A section that was not
+ * computed is absent, and the page leaves it out.
+ *
+ * @module
+ */
+
+/** What was evaluated, on what, and how. */
+export interface EvalRun {
+  /** Software version. */
+  version: string;
+  /** The checkpoint as the user named it, and the optimizer steps it had. */
+  checkpoint: string;
+  step: number;
+  /** Size of the model. */
+  numParameters: number;
+  sequenceLength: number;
+  /** The folder of probe rows whose rows were predicted, and which split of it. */
+  data: string;
+  dataFingerprint: string;
+  split: string;
+  /** How the data was split: `time`, `pair`, `probe`, `row`, …; null where nothing says so. */
+  splitBy: string | null;
+  /** The folder whose training rows baselines learned from. */
+  train: string;
+  trainFingerprint: string;
+  /** Fingerprint of the data the model was trained on. */
+  modelFingerprint: string;
+  /** Which earlier measurements might be used: all, or those of the training rows only. */
+  history: "all" | "train";
+  seed: number;
+  /** Measurements of the split, and how many of them were drawn to be predicted. */
+  numHeldOut: number;
+  numMeasurements: number;
+  /** Counts of context measurements, and whether each measurement was predicted with every one of them. */
+  contexts: number[];
+  isEveryContext: boolean;
+  /** The GPU or software driver. */
+  adapter: string;
+  seconds: number;
+}
+
+/** Everything an evaluation says; plain JSON without NaN. */
+export interface EvalReport {
+  run: EvalRun;
+}
