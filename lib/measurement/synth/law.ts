@@ -100,8 +100,22 @@ export class RttLaw {
   cdf(rttMs: number): number {
     const y = rttMs - this.offsetMs;
     if (y <= 0) return 0;
-    const common = normalCdf(Math.log(y / this.jitterMs) / LAW.jitterSigma);
-    const tail = 1 - (1 + y / this.#tailScaleMs()) ** -LAW.tailShape;
+    return (1 - LAW.tailWeight) * normalCdf(this.#score(y)) + LAW.tailWeight * (1 - this.#tailSurvival(y));
+  }
+
+  /**
+   * P(lowMs <= RTT < highMs) given that there is a reply, with nearly all its digits also far out in the tail, where
+   * the difference of two values of {@link cdf} has few.
+   *
+   * @param highMs Infinity for no end.
+   */
+  probabilityBetween(lowMs: number, highMs: number): number {
+    const [low, high] = [Math.max(0, lowMs - this.offsetMs), highMs - this.offsetMs];
+    if (!(high > low)) return 0;
+    const [a, b] = [this.#score(low), this.#score(high)];
+    // The smaller of both tails of the normal distribution.
+    const common = a > 0 ? normalCdf(-a) - normalCdf(-b) : normalCdf(b) - normalCdf(a);
+    const tail = this.#tailSurvival(low) - this.#tailSurvival(high);
     return (1 - LAW.tailWeight) * common + LAW.tailWeight * tail;
   }
 
@@ -129,6 +143,16 @@ export class RttLaw {
       return this.offsetMs + this.jitterMs * Math.exp(LAW.jitterSigma * random.normal());
     }
     return this.offsetMs + this.#tailScaleMs() * ((1 - random.float64()) ** (-1 / LAW.tailShape) - 1);
+  }
+
+  /** The common jitter y as standard deviations of its logarithm from the median; -Infinity for 0. */
+  #score(y: number): number {
+    return Math.log(y / this.jitterMs) / LAW.jitterSigma;
+  }
+
+  /** The probability that the tail's jitter is above y. */
+  #tailSurvival(y: number): number {
+    return (1 + y / this.#tailScaleMs()) ** -LAW.tailShape;
   }
 
   #tailScaleMs(): number {
