@@ -1,0 +1,99 @@
+/**
+ * IP prefixes: the addresses that begin with the same bits (RFC 4632, RFC 4291 section 2.3), and which values each
+ * byte of such an address can have.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import { formatAddress, parseAddress } from "./ip.ts";
+
+/** A prefix of any length; an address is one as long as itself. */
+export interface IpPrefix {
+  /** The first address of it, 4 or 16 bytes: the bits after the prefix are 0. */
+  readonly bytes: Uint8Array;
+  /** How many bits are the same in all its addresses, 0 to 32 or 128. */
+  readonly length: number;
+}
+
+/** The values that a byte can have: they lie beside each other. */
+export interface ByteRange {
+  /** The least. */
+  readonly first: number;
+  /** The greatest, at least `first`. */
+  readonly last: number;
+}
+
+/**
+ * Reads a prefix, such as `10.2.0.0/16`, `2001:db8::/33` or an address.
+ *
+ * Bits after the prefix are cleared, as routers do: `10.2.3.4/16` is `10.2.0.0/16`; {@link hasHostBits} tells.
+ *
+ * @throws {UserError} If the address is none, or the length is none or longer than the address.
+ */
+export function parsePrefix(text: string): IpPrefix {
+  const { bytes, length } = splitPrefix(text);
+  return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
+}
+
+/** Whether a prefix as text has bits after its length. @throws {UserError} As {@link parsePrefix}. */
+export function hasHostBits(text: string): boolean {
+  const { bytes, length } = splitPrefix(text);
+  return bytes.some((byte, i) => (byte & ~maskOf(length, i)) !== 0);
+}
+
+/** The prefix of one address alone. @param bytes 4 or 16 bytes. */
+export function prefixOfAddress(bytes: Uint8Array): IpPrefix {
+  return { bytes, length: bytes.length * 8 };
+}
+
+/** Whether a prefix is one address alone. */
+export function isAddress({ bytes, length }: IpPrefix): boolean {
+  return length === bytes.length * 8;
+}
+
+/** Writes a prefix, the address as RFC 5952 does; one address alone without its length. */
+export function formatPrefix(prefix: IpPrefix): string {
+  const address = formatAddress(prefix.bytes);
+  return isAddress(prefix) ? address : `${address}/${prefix.length}`;
+}
+
+/**
+ * The values that byte `index` has in the addresses of a prefix: one, or some of the 256, or all.
+ *
+ * @param index 0 for the first byte.
+ */
+export function byteRange({ bytes, length }: IpPrefix, index: number): ByteRange {
+  return { first: bytes[index], last: bytes[index] | (~maskOf(length, index) & 255) };
+}
+
+/** Whether an address lies in a prefix; one of the other IP version does not. */
+export function prefixContains(prefix: IpPrefix, address: Uint8Array): boolean {
+  return address.length === prefix.bytes.length && address.every((byte, i) => {
+    const { first, last } = byteRange(prefix, i);
+    return byte >= first && byte <= last;
+  });
+}
+
+/** The bits of byte `index` that belong to the prefix. */
+function maskOf(length: number, index: number): number {
+  const numBits = Math.min(8, Math.max(0, length - 8 * index));
+  return 255 << (8 - numBits) & 255;
+}
+
+function splitPrefix(text: string): IpPrefix {
+  const slash = text.indexOf("/");
+  const bytes = parseAddress(slash < 0 ? text : text.slice(0, slash));
+  if (!bytes) {
+    throw new UserError(`Cannot read ${JSON.stringify(text)}: an IPv4 or IPv6 address or prefix was wanted`);
+  }
+  const numBits = bytes.length * 8;
+  if (slash < 0) return { bytes, length: numBits };
+  const digits = text.slice(slash + 1);
+  const length = /^(0|[1-9]\d{0,2})$/.test(digits) ? Number(digits) : NaN;
+  if (length <= numBits) return { bytes, length };
+  throw new UserError(
+    `Cannot read prefix ${JSON.stringify(text)}: found length ${
+      digits || "none"
+    }, 0 to ${numBits} was wanted`,
+  );
+}
