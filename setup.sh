@@ -1,8 +1,14 @@
 #!/bin/sh
 # Makes a bare machine ready for `deno task …`: Deno, a Vulkan driver, the locked packages.
 # Keeps what is there already, says what it does, can run any number of times, as root or with sudo.
+# With --browser also Chromium, in which tests open the reports.
 set -eu
 cd "$(dirname "$0")"
+
+case "${1-}" in
+  "" | --browser) ;;
+  *) printf 'setup: error: unknown option %s; --browser is the only one\n' "$1" >&2; exit 2 ;;
+esac
 
 DENO_VERSION=2.9.6   # installed where there is none; 2.9 or later is used as it is
 ROOT=                # how to become root: empty (we are), sudo, or unset where neither
@@ -105,6 +111,22 @@ elif has apt-get && can_root; then
   say "installed $found"
 else
   fail "no Vulkan driver found, and no root, sudo or apt-get to install one; install Mesa's: apt mesa-vulkan-drivers, dnf mesa-vulkan-drivers, pacman vulkan-swrast, apk mesa-vulkan-swrast; then run this again"
+fi
+
+has_browser() {
+  for place in /usr/lib/chromium/chromium "/Applications/Google Chrome.app"; do [ -e "$place" ] && return 0; done
+  has chromium || has chromium-browser || has google-chrome
+}
+
+if [ "${1-}" = --browser ]; then
+  if has_browser; then
+    say "using the browser that is there"
+  elif has apt-get && can_root; then
+    say "installing Chromium, for tests"
+    apt_install chromium || fail "apt-get could not install chromium; install it and run this again"
+  else
+    fail "no Chromium found, and no root, sudo or apt-get to install it; install it (dnf, pacman, apk, brew: chromium) and run this again"
+  fi
 fi
 
 say "fetching the locked packages"

@@ -5,6 +5,7 @@
  */
 import { formatCount } from "../cli/progress.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
+import { figureOf, pageOf, tableOf } from "../plot/page.ts";
 import { renderSvg } from "../plot/svg.ts";
 import { VERSION } from "../version.ts";
 import { describeConfig, flattenConfig, type RunConfig } from "./config.ts";
@@ -45,12 +46,14 @@ const COLUMNS: [string, string, (value: number) => string][] = [
  */
 export async function writeRunReport(path: string, run: RunDescription): Promise<void> {
   const { records } = run;
-  const picture = records.length > 0 ? await renderSvg(specOfCurves(records)) : "<p>No step was logged.</p>";
+  const picture = records.length > 0
+    ? figureOf(await renderSvg(specOfCurves(records)), { name: "curves", caption: "" })
+    : "<p>No step was logged.</p>";
   writeFileAtomic(
     path,
     pageOf(`Training of ${run.runDir}`, [
       tableOf(["", ""], factsOf(run)),
-      `<figure>${picture}</figure>`,
+      picture,
       "<h2>Steps</h2>",
       tableOf(["step", ...COLUMNS.map(([heading]) => heading)], shownSteps(records).map(rowOf), "numbers"),
       "<h2>Configuration</h2>",
@@ -109,49 +112,4 @@ function rowOf(record: MetricsRecord): string[] {
     return value === null ? "not finite" : format(value);
   });
   return [String(record.step), ...cells];
-}
-
-function tableOf(headings: readonly string[], rows: readonly (readonly string[])[], kind = "texts"): string {
-  const row = (cells: readonly string[], tag: string) =>
-    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
-  const head = headings.some((heading) => heading !== "") ? `<thead>${row(headings, "th")}</thead>\n` : "";
-  return `<table class="${kind}">\n${head}<tbody>\n${
-    rows.map((cells) => row(cells, "td")).join("\n")
-  }\n</tbody>\n</table>`;
-}
-
-function pageOf(title: string, parts: readonly string[]): string {
-  return `<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width">
-<title>${escapeHtml(title)}</title>
-<style>${STYLE}</style>
-</head>
-<body>
-<h1>${escapeHtml(title)}</h1>
-${parts.join("\n")}
-</body>
-</html>
-`;
-}
-
-const STYLE = `
-body { font: 14px/1.45 system-ui, sans-serif; color: #222; background: white; max-width: 880px; margin: 24px auto; padding: 0 16px; }
-h1 { font-size: 22px; overflow-wrap: anywhere; }
-h2 { font-size: 17px; margin-top: 28px; }
-figure { margin: 20px 0; }
-figure svg { max-width: 100%; height: auto; }
-table { border-collapse: collapse; }
-th, td { text-align: left; padding: 3px 14px 3px 0; border-bottom: 1px solid #e4e4e4; vertical-align: top; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
-th { font-weight: 600; }
-.numbers th, .numbers td { text-align: right; }
-`;
-
-function escapeHtml(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
-    '"',
-    "&quot;",
-  );
 }

@@ -5,6 +5,7 @@
  */
 import type { TopLevelSpec } from "vega-lite";
 import { VEGA_LITE_SCHEMA } from "../plot/svg.ts";
+import { ACCENT, CONTRAST, PAGE_CONFIG } from "../plot/theme.ts";
 import type { MetricsRecord } from "./metrics.ts";
 
 /** A point of a curve; null where no value was finite. */
@@ -19,8 +20,7 @@ const WIDE = 772;
 const NARROW = 345;
 const TALL = 260;
 const SHORT = 150;
-/** Tableau's blue and orange, Vega's own first colours. */
-const COLORS = ["#4c78a8", "#f58518"];
+const COLORS = [ACCENT, CONTRAST];
 
 /** One scalar over the steps. */
 interface Curve {
@@ -64,8 +64,6 @@ export function specOfCurves(records: readonly MetricsRecord[]): TopLevelSpec {
     plotOf([{ name: title, points: curve(scalar) }], { title, format, width: NARROW, height: SHORT });
   return {
     $schema: VEGA_LITE_SCHEMA,
-    background: "white",
-    padding: 8,
     vconcat: [
       plotOf(losses, { title: "loss, nats per token", format: "~g", width: WIDE, height: TALL }),
       {
@@ -82,14 +80,7 @@ export function specOfCurves(records: readonly MetricsRecord[]): TopLevelSpec {
       },
     ],
     spacing: 24,
-    config: {
-      range: { category: COLORS },
-      legend: { orient: "top", title: null, labelFontSize: 12, symbolType: "stroke", symbolStrokeWidth: 2 },
-      axisY: { minExtent: 40, maxExtent: 40 },
-      view: { stroke: "transparent" },
-      axis: { labelFontSize: 11, titleFontSize: 12 },
-      axisX: { grid: false },
-    },
+    config: { ...PAGE_CONFIG, axisY: { ...PAGE_CONFIG.axisY, minExtent: 40, maxExtent: 40 } },
   };
 }
 

@@ -4,6 +4,7 @@ import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { writeRunReport } from "../../lib/train/report.ts";
 import { curveOf } from "../../lib/train/report_plots.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { hasBrowser, layoutFaults, TestBrowser } from "../plot/browser.ts";
 
 /** Steps whose training loss is 1 / step, not finite in every tenth, and an evaluation every `evalEvery`. */
 function recordsOf(numSteps: number, evalEvery = 20): MetricsRecord[] {
@@ -92,4 +93,20 @@ Deno.test("curveOf() averages neighbours, without those that are not finite", ()
   ]);
   assertEquals(curveOf(records, "y"), []);
   assertEquals(curveOf(recordsOf(1401), "train/lr").length, 467);
+});
+
+Deno.test({
+  name: "writeRunReport() makes a page that a browser shows without faults, light and dark",
+  ignore: !hasBrowser(),
+  async fn() {
+    using folder = new TemporaryFolder();
+    const path = folder.at("report.html");
+    Deno.writeTextFileSync(path, await reportOf(recordsOf(100)));
+    await using browser = await TestBrowser.start();
+    for (const colorScheme of ["light", "dark"] as const) {
+      const { page, complaints } = await browser.open(path, { width: 1000, colorScheme });
+      assertEquals(complaints, []);
+      assertEquals(await layoutFaults(page), []);
+    }
+  },
 });

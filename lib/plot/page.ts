@@ -1,0 +1,105 @@
+/**
+ * Pages that need nothing but themselves: reports as one HTML file with its style and its pictures inside, light or
+ * dark as the reader's system is, and fit to print.
+ *
+ * @module
+ */
+import { COLOR_VARIABLES } from "./theme.ts";
+
+/** A table's numbers stand at the right of their columns, its texts at the left. */
+export type TableKind = "texts" | "numbers" | "compared";
+
+/** Text as HTML shows it. */
+export function escapeHtml(text: string): string {
+  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;").replaceAll(
+    '"',
+    "&quot;",
+  );
+}
+
+/**
+ * A table.
+ *
+ * @param headings Of the columns; no heading is shown if all are empty.
+ * @param rows Texts, not HTML.
+ * @param kind `numbers`: all columns at the right; `compared`: all but the first, whose first row stands out.
+ */
+export function tableOf(
+  headings: readonly string[],
+  rows: readonly (readonly string[])[],
+  kind: TableKind = "texts",
+): string {
+  const row = (cells: readonly string[], tag: string) =>
+    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
+  const head = headings.some((heading) => heading !== "") ? `<thead>${row(headings, "th")}</thead>\n` : "";
+  return `<table class="${kind}">\n${head}<tbody>\n${
+    rows.map((cells) => row(cells, "td")).join("\n")
+  }\n</tbody>\n</table>`;
+}
+
+/**
+ * A picture with what it shows above it.
+ *
+ * @param svg One `svg` element.
+ * @param options `name`: of letters and dashes, the picture's own on its page; `caption`: text, not HTML.
+ */
+export function figureOf(svg: string, { name, caption }: { name: string; caption: string }): string {
+  // Each picture counts its clips and gradients from 0, and the page is one document.
+  const ownIds = svg.replace(
+    /(\bid="|url\(#)((?:clip|gradient)[\w-]*)/g,
+    (_, before, id) => `${before}${name}-${id}`,
+  );
+  const text = caption === "" ? "" : `<figcaption>${escapeHtml(caption)}</figcaption>\n`;
+  return `<figure id="${name}">\n${text}${ownIds}</figure>`;
+}
+
+/**
+ * A whole page.
+ *
+ * @param title Its title and first heading.
+ * @param parts HTML, one below the other.
+ */
+export function pageOf(title: string, parts: readonly string[]): string {
+  return `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${escapeHtml(title)}</title>
+<style>${STYLE}</style>
+</head>
+<body>
+<h1>${escapeHtml(title)}</h1>
+${parts.join("\n")}
+</body>
+</html>
+`;
+}
+
+const STYLE = `${COLOR_VARIABLES}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 936px; margin: 28px auto 60px; padding: 0 16px; }
+h1 { font-size: 25px; line-height: 1.25; overflow-wrap: anywhere; margin: 0 0 10px; }
+h2 { font-size: 19px; margin: 46px 0 6px; padding-top: 10px; border-top: 2px solid var(--ink); break-after: avoid; }
+h3 { font-size: 15px; margin: 26px 0 4px; break-after: avoid; }
+p, ul { max-width: 68ch; margin: 8px 0; }
+ul { padding-left: 20px; }
+figure { margin: 22px 0; break-inside: avoid; }
+figcaption { max-width: 78ch; margin-bottom: 8px; color: var(--muted); font-size: 13.5px; }
+figure svg { display: block; max-width: 100%; height: auto; overflow: visible; }
+figure svg text { font-family: system-ui, sans-serif; font-variant-numeric: tabular-nums; }
+.beside { display: flex; flex-wrap: wrap; gap: 0 32px; align-items: flex-start; }
+.beside > figure { flex: 1 1 0; min-width: min(420px, 100%); }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 13.5px; margin: 12px 0; }
+th, td { text-align: left; padding: 3px 18px 3px 0; border-bottom: 1px solid var(--rule); vertical-align: top; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
+th:last-child, td:last-child { padding-right: 0; }
+th { font-weight: 600; vertical-align: bottom; }
+.numbers th, .numbers td, .compared th:not(:first-child), .compared td:not(:first-child) { text-align: right; }
+.compared td { white-space: nowrap; }
+.compared tbody tr:first-child { color: var(--accent); font-weight: 600; }
+.headline { font-size: 17px; }
+.loses { color: var(--contrast); font-weight: 600; }
+.wins { color: var(--accent); font-weight: 600; }
+@media print { body { font-size: 11.5px; max-width: none; margin: 0; } h2 { margin-top: 24px; } }
+`;
