@@ -1,0 +1,77 @@
+/** What a source measured before a case, of which only what a context may need is kept. @module */
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import type { RowMeasurements } from "./row_measurements.ts";
+
+interface Timed {
+  timeUs: number;
+  measurement: TokenMeasurement;
+}
+
+/** The newest measurements before a time: of one pair of addresses, and of all other pairs of its source. */
+export class CaseHistory {
+  #ofPair: Timed[] = [];
+  #others: Timed[] = [];
+
+  /** @param beforeUs Only what is older counts, µs since 1970. @param maxContext How many of each kind are kept. */
+  constructor(readonly beforeUs: number, readonly maxContext: number) {}
+
+  /** Takes what is needed of a probe row of the case's source. @param pair The case's addresses. */
+  add(measurements: RowMeasurements, pair: { srcAddr: string; dstAddr: string }): void {
+    const { eventTimeUs } = measurements.row;
+    const places = measurements.placesOfPair(pair);
+    const isLater = (place: number) => eventTimeUs[place] >= this.beforeUs;
+    const end = partitionPoint(eventTimeUs.length, (place) => isLater(place));
+    const pairEnd = partitionPoint(places.length, (i) => isLater(places[i]));
+    const ofPair: Timed[] = [];
+    const others: Timed[] = [];
+    const take = (place: number): Timed => ({
+      timeUs: eventTimeUs[place],
+      measurement: measurements.at(place),
+    });
+    for (let i = Math.max(0, pairEnd - this.maxContext); i < pairEnd; i++) ofPair.push(take(places[i]));
+    const numOthers = Math.min(this.maxContext, end - pairEnd);
+    let nextOfPair = pairEnd - 1;
+    for (let place = end - 1; others.length < numOthers; place--) {
+      if (place === places[nextOfPair]) nextOfPair--;
+      else others.push(take(place));
+    }
+    this.#ofPair = newest([...this.#ofPair, ...ofPair], this.maxContext);
+    this.#others = newest([...this.#others, ...others.reverse()], this.maxContext);
+  }
+
+  /** The context of `maxContext` measurements, or as many as there are, oldest first. */
+  measurements(): TokenMeasurement[] {
+    const [pair, others] = [this.#ofPair.length, this.#others.length];
+    const shares = contextShares(this.maxContext, { pair, others });
+    return newest([
+      ...this.#ofPair.slice(pair - shares.pair),
+      ...this.#others.slice(others - shares.others),
+    ], this.maxContext).map(({ measurement }) => measurement);
+  }
+}
+
+/** How many measurements of the pair and of others make a context, of those there are. */
+export function contextShares(
+  count: number,
+  { pair, others }: { pair: number; others: number },
+): { pair: number; others: number } {
+  const fromPair = Math.min(pair, Math.max(Math.ceil(count / 2), count - others));
+  return { pair: fromPair, others: Math.min(others, count - fromPair) };
+}
+
+/** The newest of them, oldest first; of equally old ones the later in the list count as newer. */
+function newest(measurements: Timed[], count: number): Timed[] {
+  const sorted = measurements.sort((a, b) => a.timeUs - b.timeUs);
+  return sorted.slice(Math.max(0, sorted.length - count));
+}
+
+/** The first of 0..length - 1 for which `isAfter` holds, if it holds for all later ones; `length` if for none. */
+function partitionPoint(length: number, isAfter: (index: number) => boolean): number {
+  let [low, high] = [0, length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (isAfter(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}

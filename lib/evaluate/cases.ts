@@ -1,0 +1,150 @@
+/**
+ * Held-out measurements and what may be known when each of them is predicted: what every part of an evaluation asks
+ * the model about.
+ *
+ * @module
+ */
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import type { ProbeRowSource } from "../loader/row_source.ts";
+import { Breather } from "../preprocess/stage_hooks.ts";
+import { drawDistinct } from "../random/distinct.ts";
+import { RandomStream } from "../random/philox.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { CaseHistory, contextShares } from "./case_history.ts";
+import type { EvalRows } from "./eval_rows.ts";
+import { RowMeasurements } from "./row_measurements.ts";
+
+/** A held-out measurement and what may be known when it is predicted. */
+export interface EvalCase {
+  /** The probe row's source, what baselines tell sources apart by: its id as text. */
+  sourceKey: string;
+  srcAddr: string;
+  dstAddr: string;
+  /** Milliseconds; null if there was no reply. */
+  rttMs: number | null;
+  measurement: TokenMeasurement & { timeS: number };
+  /**
+   * Earlier measurements of the same source that may be used, oldest first: the ones that {@link contextOf} chooses
+   * for `maxContext`.
+   */
+  history: readonly TokenMeasurement[];
+}
+
+/** Which cases are drawn. */
+export interface DrawOptions {
+  /** How many at most. */
+  count: number;
+  /** The most measurements of context that any part of the evaluation gives. */
+  maxContext: number;
+  seed: number;
+  /** Told how many probe rows are read. */
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  signal?: AbortSignal;
+}
+
+/** A case whose history is being collected. */
+interface CaseInProgress extends Omit<EvalCase, "history"> {
+  history: CaseHistory;
+}
+
+/**
+ * Draws held-out measurements uniformly, with their histories. Memory grows with the cases and their context and
+ * with the largest probe row, not with the data.
+ *
+ * @param rows The rows.
+ * @returns The cases in the order of the rows.
+ * @throws {FormatError} If a row cannot be read.
+ */
+export async function drawCases(rows: EvalRows, options: DrawOptions): Promise<EvalCase[]> {
+  const breather = new Breather(options.signal ? { signal: options.signal } : {});
+  const chosen = chooseMeasurements(rows.heldOut, options);
+  const history = rows.history === "all" ? [rows.training, ...rows.others, rows.heldOut] : [rows.training];
+  const total = chosen.size + history.reduce((sum, { numRows }) => sum + numRows, 0);
+  let done = 0;
+  const onRow = async () => {
+    options.onProgress?.(++done, total);
+    await breather.breathe();
+  };
+  const cases: CaseInProgress[] = [];
+  for (const [row, indexes] of chosen) {
+    cases.push(...casesOf(rows.heldOut, { row, indexes, maxContext: options.maxContext }));
+    await onRow();
+  }
+  const bySource = Map.groupBy(cases, ({ sourceKey }) => sourceKey);
+  for (const source of history) {
+    for (let row = 0; row < source.numRows; row++) {
+      collectHistory(source, row, bySource);
+      await onRow();
+    }
+  }
+  return cases.map((drawn) => ({ ...drawn, history: drawn.history.measurements() }));
+}
+
+/**
+ * The context of a case: up to half of it, rounded up, the newest earlier measurements of the same pair of
+ * addresses, the rest the newest others of the same source; where there are fewer of one kind, more of the other.
+ *
+ * @param count How many measurements, at most the `maxContext` that the case was drawn with.
+ * @returns They, or as many as there are, oldest first.
+ */
+export function contextOf({ measurement, history }: EvalCase, count: number): TokenMeasurement[] {
+  const isOfPair = (other: TokenMeasurement) =>
+    isSame(other.source, measurement.source) && isSame(other.destination, measurement.destination);
+  const ofPair = history.map(isOfPair);
+  const numOfPair = ofPair.filter((is) => is).length;
+  const shares = contextShares(count, { pair: numOfPair, others: history.length - numOfPair });
+  let [skipPair, skipOthers] = [numOfPair - shares.pair, history.length - numOfPair - shares.others];
+  return history.filter((_, i) => (ofPair[i] ? skipPair-- : skipOthers--) <= 0);
+}
+
+/** Draws places in the rows; by row, both ascending. */
+function chooseMeasurements(
+  rows: ProbeRowSource,
+  { count, seed }: { count: number; seed: number },
+): Map<number, number[]> {
+  const sizes = Array.from({ length: rows.numRows }, (_, row) => rows.numMeasurements(row));
+  const total = sizes.reduce((sum, size) => sum + size, 0);
+  const random = new RandomStream(seed, "evaluate/cases");
+  const places = drawDistinct(total, Math.min(count, total), random).sort();
+  const chosen = new Map<number, number[]>();
+  let [row, first] = [0, 0];
+  for (const place of places) {
+    while (place >= first + sizes[row]) first += sizes[row++];
+    const indexes = chosen.get(row);
+    if (indexes) indexes.push(place - first);
+    else chosen.set(row, [place - first]);
+  }
+  return chosen;
+}
+
+function casesOf(
+  rows: ProbeRowSource,
+  { row, indexes, maxContext }: { row: number; indexes: readonly number[]; maxContext: number },
+): CaseInProgress[] {
+  const measurements = new RowMeasurements(rows.row(row));
+  const { srcId, srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = measurements.row;
+  return indexes.map((index) => ({
+    sourceKey: String(srcId),
+    srcAddr: srcAddrs[srcIndex[index]],
+    dstAddr: dstAddrs[dstIndex[index]],
+    rttMs: rttMs[index] === FAILED_RTT_MS ? null : rttMs[index],
+    measurement: measurements.at(index),
+    history: new CaseHistory(eventTimeUs[index], maxContext),
+  }));
+}
+
+function collectHistory(
+  source: ProbeRowSource,
+  row: number,
+  bySource: ReadonlyMap<string, readonly CaseInProgress[]>,
+): void {
+  const probeRow = source.row(row);
+  const cases = bySource.get(String(probeRow.srcId));
+  if (!cases) return;
+  const measurements = new RowMeasurements(probeRow);
+  for (const { srcAddr, dstAddr, history } of cases) history.add(measurements, { srcAddr, dstAddr });
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
+}

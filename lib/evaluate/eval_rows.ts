@@ -1,0 +1,118 @@
+/**
+ * The probe rows of an evaluation: those that are predicted, those the model was trained on, and which of them
+ * may be known when a measurement is predicted.
+ *
+ * @module
+ */
+import { dirname, join } from "@std/path";
+import { UserError } from "../errors.ts";
+import { exists } from "../files/inputs.ts";
+import type { Manifest } from "../files/manifest.ts";
+import { requireFinished } from "../files/task_manifests.ts";
+import { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "../loader/row_source.ts";
+import { SPLIT_MODES, SPLIT_NAMES, type SplitMode, type SplitName } from "../preprocess/splits.ts";
+
+/**
+ * Which earlier measurements of the same source may be known: those of every split, or those of the training only,
+ * as pairs that are to be unseen need it.
+ */
+export const HISTORY_MODES = ["all", "train"] as const;
+/** One of {@link HISTORY_MODES}. */
+export type HistoryMode = typeof HISTORY_MODES[number];
+
+/** The rows of an evaluation. */
+export interface EvalRows {
+  /** The rows whose measurements are predicted. */
+  readonly heldOut: ProbeRowSource;
+  /** The rows that the model was trained on, and that baselines are trained on. */
+  readonly training: ProbeRowSource;
+  /** Rows of further splits; with history `all` they may be known too. */
+  readonly others: readonly ProbeRowSource[];
+  readonly history: HistoryMode;
+}
+
+/** The rows of an evaluation in open files. */
+export interface OpenEvalRows extends EvalRows, Disposable {
+  /** How the predicted rows were split from the rest; undefined if no manifest says so. */
+  readonly splitBy: SplitMode | undefined;
+}
+
+/** Which rows are predicted, given what. */
+export interface EvalRowsOptions {
+  /** Whose measurements are predicted. */
+  split: SplitName;
+  /** Probe rows whose `train` the model was trained on; by default the same folder. */
+  trainDir?: string | undefined;
+  /** By default `train` if the rows were split by pair, else `all`. */
+  history?: HistoryMode | undefined;
+}
+
+/**
+ * Opens what an evaluation reads.
+ *
+ * @param dataDir Probe rows with the split that is predicted.
+ * @throws {UserError} If there are no such rows, the folders tell sources apart in different ways, or nothing says
+ *   how the rows were split and no history is asked for.
+ */
+export async function openEvalRows(dataDir: string, options: EvalRowsOptions): Promise<OpenEvalRows> {
+  const { split, trainDir = dataDir } = options;
+  requireSameSources(dataDir, trainDir);
+  const splitBy = splitModeOf(dataDir);
+  if (!splitBy && !options.history) {
+    throw new UserError(
+      `Cannot choose the history of ${dataDir}: no manifest says how it was split, time, probe, pair or row was ` +
+        "wanted; choose --history train (as for pairs) or --history all",
+    );
+  }
+  using opened = new DisposableStack();
+  const open = async (folder: string, name: string): Promise<ArrayRecordRowSource> =>
+    opened.use(await openProbeRows(folder, name));
+  const heldOut = await open(dataDir, split);
+  const training = await open(trainDir, "train");
+  const others: ProbeRowSource[] = [];
+  for (const name of SPLIT_NAMES) {
+    if (name !== split && name !== "train" && exists(join(dataDir, name))) {
+      others.push(await open(dataDir, name));
+    }
+  }
+  const kept = opened.move();
+  return {
+    heldOut,
+    training,
+    others,
+    splitBy,
+    history: options.history ?? (splitBy === "pair" ? "train" : "all"),
+    [Symbol.dispose]: () => kept.dispose(),
+  };
+}
+
+/**
+ * How probe rows were split, as their manifest says, or that of the shards they were made from.
+ *
+ * @returns Undefined if neither says.
+ */
+export function splitModeOf(folder: string): SplitMode | undefined {
+  const manifest = requireFinished(folder).at(0);
+  const own = splitByOf(manifest);
+  if (own || !manifest) return own;
+  const shards = new Set(manifest.inputs.map(({ path }) => dirname(dirname(path))));
+  const modes = new Set([...shards].map((shard) => splitByOf(manifestAt(shard))));
+  return modes.size === 1 ? [...modes][0] : undefined;
+}
+
+function manifestAt(folder: string): Manifest | undefined {
+  return exists(folder) ? requireFinished(folder).at(0) : undefined;
+}
+
+function splitByOf(manifest: Manifest | undefined): SplitMode | undefined {
+  return SPLIT_MODES.find((mode) => mode === manifest?.options["splitBy"]);
+}
+
+function requireSameSources(dataDir: string, trainDir: string): void {
+  const [ofData, ofTrain] = [dataDir, trainDir].map((folder) => manifestAt(folder)?.options["groupBy"]);
+  if (ofData === ofTrain || ofData === undefined || ofTrain === undefined) return;
+  throw new UserError(
+    `Cannot use ${trainDir} as the training of ${dataDir}: one is grouped by ${ofTrain}, the other by ${ofData}, ` +
+      "the same was wanted; make one anew with probe-rows --group-by",
+  );
+}
