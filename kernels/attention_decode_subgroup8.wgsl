@@ -4,9 +4,9 @@
 // Inference with Shared Prefixes, 2024. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole
 // rows; the prompt's keys come in tiles of 4 (attention_slots_subgroup8.wgsl, attention_softmax_subgroup8.wgsl), a row's
 // own keys one by one.
-// Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (S, N, H, D) read: the rows' keys of
-//   each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys, first row, end of the
-//   rows), the ends outside; out (N, H, D) write.
+// Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
+//   appended; suffix_rows (S, N) read: which of these is each row's at each step, the newest last; tiles (x) read: rows
+//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends outside; out (N, H, D) write.
 // Grid: x = tiles, y = H; one subgroup a tile; row n of lane l is 8 n + l of the tile; a tile without rows is skipped.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; a tile has at most 1024 / D rows and at least one key; S >= num_steps.
@@ -17,9 +17,10 @@ struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slot_parts: u32 }
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<storage, read> suffix_k: array<vec4f>;
 @group(0) @binding(4) var<storage, read> suffix_v: array<vec4f>;
-@group(0) @binding(5) var<storage, read> tiles: array<vec4u>;
-@group(0) @binding(6) var<storage, read_write> out: array<vec4f>;
-@group(0) @binding(7) var<uniform> params: Params;
+@group(0) @binding(5) var<storage, read> suffix_rows: array<u32>;
+@group(0) @binding(6) var<storage, read> tiles: array<vec4u>;
+@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;
+@group(0) @binding(8) var<uniform> params: Params;
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
@@ -29,7 +30,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   let head0 = group.y * (HEAD_DIM / 4u);
   // The row of each slot; past the tile's end the last one again, which is not stored.
   let wanted = rows.z + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
-  let at = head0 + min(wanted, vec4u(rows.w - 1u)) * stride;
+  let row = min(wanted, vec4u(rows.w - 1u));
+  let at = head0 + row * stride;
   let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
   var own = Slots();
   for (var i = 0u; i < params.slot_parts; i++) {
@@ -58,7 +60,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   }
   var result = sum;
   for (var step = 0u; step < params.num_steps; step++) {
-    let suffix = at + step * params.num_rows * stride;
+    let of_step = row + step * params.num_rows;
+    let suffix = head0 + stride * vec4u(
+      suffix_rows[of_step.x], suffix_rows[of_step.y], suffix_rows[of_step.z], suffix_rows[of_step.w]);
     var scores = array<f32, 4>();
     for (var i = 0u; i < params.slot_parts; i++) {
       scores[i / (SLICES * 8u)] += dot(own.part[i], suffix_k[suffix[i / 8u] + i % (SLICES * 8u)]);

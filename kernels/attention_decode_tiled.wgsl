@@ -3,9 +3,9 @@
 // Source: as attention_forward_tiled.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
 // Inference with Shared Prefixes, 2024. For any adapter; slices and tiles of the prompt's keys are in
 // attention_slices_tiled.wgsl, a row's own keys come one by one.
-// Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (S, N, H, D) read: the rows' keys of
-//   each step, the newest last; tiles (x) read: rows of one prompt as (first key, end of the keys, first row, end of the
-//   rows), the ends outside; out (N, H, D) write.
+// Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
+//   appended; suffix_rows (S, N) read: which of these is each row's at each step, the newest last; tiles (x) read: rows
+//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends outside; out (N, H, D) write.
 // Grid: x = tiles, y = H; 64 threads a tile; a tile without rows is skipped.
 // Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
 // Limits: D is 32, 64 or 128; a tile has at most 2048 / D rows and at least one key; S >= num_steps.
@@ -16,9 +16,10 @@ struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slice_parts: u32,
 @group(0) @binding(2) var<storage, read> v: array<vec4f>;
 @group(0) @binding(3) var<storage, read> suffix_k: array<vec4f>;
 @group(0) @binding(4) var<storage, read> suffix_v: array<vec4f>;
-@group(0) @binding(5) var<storage, read> tiles: array<vec4u>;
-@group(0) @binding(6) var<storage, read_write> out: array<vec4f>;
-@group(0) @binding(7) var<uniform> params: Params;
+@group(0) @binding(5) var<storage, read> suffix_rows: array<u32>;
+@group(0) @binding(6) var<storage, read> tiles: array<vec4u>;
+@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;
+@group(0) @binding(8) var<uniform> params: Params;
 
 const LOG2_E = 1.4426950408889634f;
 // Below every score, and finite, so that the difference of two is not NaN.
@@ -42,7 +43,8 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   let slice = thread % SLICES * 8u;
   let wanted = rows.z + thread / SLICES;
   // Past the tile's end the last row again, which is not stored.
-  let at = head0 + min(wanted, rows.w - 1u) * stride + slice;
+  let row = min(wanted, rows.w - 1u);
+  let at = head0 + row * stride + slice;
   let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
   var query = Slice();
   for (var i = 0u; i < params.slice_parts; i++) { query.part[i] = q[at + i] * scale; }
@@ -72,7 +74,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
     }
   }
   for (var step = 0u; step < params.num_steps; step++) {
-    let suffix = at + step * params.num_rows * stride;
+    let suffix = head0 + suffix_rows[step * params.num_rows + row] * stride + slice;
     var part = 0f;
     for (var i = 0u; i < params.slice_parts; i++) { part += dot(query.part[i], suffix_k[suffix + i]); }
     workgroupBarrier();

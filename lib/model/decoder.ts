@@ -2,7 +2,7 @@
  * Decoding with a cache of keys and values: prompts are read once, then many rows continue them token by token.
  *
  * A prefill packs prompts of any lengths one after the other; a fork gives each of them any number of rows, which
- * share its keys; a step appends one token to every row. The passes are those of the model itself
+ * share its keys; a step appends one token to every row, or to several rows that branch off it. The passes are those of the model itself
  * ({@link addHiddenStates}), with positions and attention of their own.
  *
  * @module
@@ -41,7 +41,8 @@ export class Decoder {
   #children: DecodeTile[] = [];
   #numTiles = 0;
   #numRows = 0;
-  #numSteps = 0;
+  /** One entry per step: which of the appended keys is each row's. */
+  #suffixRows: Uint32Array[] = [];
 
   private constructor(
     readonly registry: KernelRegistry,
@@ -131,6 +132,45 @@ export class Decoder {
    */
   fork(numChildren: readonly number[]): void {
     ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
+    this.#setRows(numChildren);
+    this.#suffixRows = [];
+  }
+
+  /**
+   * Appends a token to every row. Submitted before the call returns, as {@link prefill}.
+   *
+   * @param tokens One per row, the first prompt's rows first.
+   * @param parents The rows so far that those of `tokens` continue, ascending: one may go on as several rows, or as
+   *   none (default: each as one).
+   * @returns log P(next token), nats, (rows, V).
+   * @throws {UserError} If a row would be longer than the model's sequence.
+   */
+  async step(tokens: ArrayLike<number>, parents?: Uint32Array): Promise<Float32Array> {
+    ensure(this.#numRows > 0, "a step needs rows: call fork() before");
+    const numRows = parents?.length ?? this.#numRows;
+    ensure(tokens.length === numRows, `${tokens.length} tokens for ${numRows} rows`);
+    const step = this.#suffixRows.length;
+    this.#requireRoom("steps", step + 1, this.extent.maxSteps);
+    if (parents) this.#branch(parents);
+    const rows = programRows(numRows);
+    const upload = new Uint32Array(rows);
+    upload.set(tokens);
+    const positions = new Uint32Array(rows);
+    for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
+      const position = endKey - firstKey + step;
+      if (endRow > firstRow) this.#requirePosition(position);
+      positions.fill(position, firstRow, endRow);
+    }
+    this.#writeTokens(upload, positions);
+    this.#writeSuffixRows(rows);
+    const numTiles = this.#numTiles;
+    const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
+    this.#program(name, (program) => this.#addStep(program, { rows, step, numTiles })).run();
+    return await this.#logProbabilities(Uint32Array.from({ length: numRows }, (_, row) => row));
+  }
+
+  /** Lays rows out one after the other. @param numChildren How many rows each prompt has. */
+  #setRows(numChildren: readonly number[]): void {
     const numRows = numChildren.reduce((sum, count) => sum + count, 0);
     this.#requireRoom("rows", numRows, this.extent.maxRows);
     let firstRow = 0;
@@ -147,34 +187,26 @@ export class Decoder {
     tiles.forEach((tile, i) => words.set([tile.firstKey, tile.endKey, tile.firstRow, tile.endRow], i * 4));
     gpu.write(this.#tensors.tiles, words);
     this.#numRows = numRows;
-    this.#numSteps = 0;
   }
 
-  /**
-   * Appends a token to every row. Submitted before the call returns, as {@link prefill}.
-   *
-   * @param tokens One per row, the first prompt's rows first.
-   * @returns log P(next token), nats, (rows, V).
-   * @throws {UserError} If a row would be longer than the model's sequence.
-   */
-  async step(tokens: ArrayLike<number>): Promise<Float32Array> {
-    ensure(this.#numRows > 0, "a step needs rows: call fork() before");
-    ensure(tokens.length === this.#numRows, `${tokens.length} tokens for ${this.#numRows} rows`);
-    this.#requireRoom("steps", this.#numSteps + 1, this.extent.maxSteps);
-    const rows = programRows(this.#numRows);
-    const upload = new Uint32Array(rows);
-    upload.set(tokens);
-    const positions = new Uint32Array(rows);
-    for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
-      const position = endKey - firstKey + this.#numSteps;
-      if (endRow > firstRow) this.#requirePosition(position);
-      positions.fill(position, firstRow, endRow);
-    }
-    this.#writeTokens(upload, positions);
-    const [step, numTiles] = [this.#numSteps++, this.#numTiles];
-    const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
-    this.#program(name, (program) => this.#addStep(program, { rows, step, numTiles })).run();
-    return await this.#logProbabilities(Uint32Array.from({ length: this.#numRows }, (_, row) => row));
+  #branch(parents: Uint32Array): void {
+    const isAscending = parents.every((parent, i) => i === 0 || parents[i - 1] <= parent);
+    ensure(isAscending && parents[parents.length - 1] < this.#numRows, `parents ${parents}`);
+    const numChildren = this.#children.map(({ firstRow, endRow }) =>
+      parents.reduce((count, parent) => parent >= firstRow && parent < endRow ? count + 1 : count, 0)
+    );
+    this.#setRows(numChildren);
+    this.#suffixRows = this.#suffixRows.map((appended) => parents.map((parent) => appended[parent]));
+  }
+
+  /** Adds the keys that the step at hand appends, and writes which keys are each row's. */
+  #writeSuffixRows(rows: number): void {
+    const { suffixRows } = this.#tensors;
+    const first = this.#suffixRows.length * suffixRows.shape[1];
+    this.#suffixRows.push(Uint32Array.from({ length: this.#numRows }, (_, row) => first + row));
+    const words = new Uint32Array(this.#suffixRows.length * rows);
+    this.#suffixRows.forEach((appended, step) => words.set(appended, step * rows));
+    this.registry.gpu.write(suffixRows, words);
   }
 
   #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {
@@ -216,9 +248,9 @@ export class Decoder {
     program: Program,
     { rows, step, numTiles }: { rows: number; step: number; numTiles: number },
   ): void {
-    const { promptLayers, suffixes, tiles } = this.#tensors;
+    const { promptLayers, suffixes, suffixRows, tiles } = this.#tensors;
     const { numHeads, headDim } = this.config;
-    const offsetBytes = step * rows * numHeads * headDim * 4;
+    const offsetBytes = step * suffixRows.shape[1] * numHeads * headDim * 4;
     const part = (cache: Tensor): Tensor => ({ ...cache, shape: [rows, numHeads, headDim], offsetBytes });
     const layers = promptLayers.map((layer, i) => ({
       ...layer,
@@ -235,7 +267,7 @@ export class Decoder {
           suffixK: suffixes[layer].k,
           suffixV: suffixes[layer].v,
           out: layers[layer].attention,
-          ...{ tiles, numTiles, numRows: rows, numSteps: step + 1, numHeads, headDim },
+          ...{ suffixRows, tiles, numTiles, numRows: rows, numSteps: step + 1, numHeads, headDim },
         }),
     });
   }

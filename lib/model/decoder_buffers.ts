@@ -3,7 +3,7 @@
  * prefill or step works on.
  *
  * Two caches: of the prompts' tokens, one after the other, (P, H, D) per block, each prompt once however many rows
- * continue it; and of what each row appended since, (S, N, H, D) per block.
+ * continue it; and of what rows appended since, (S, N, H, D) per block.
  *
  * @module
  */
@@ -36,6 +36,8 @@ export interface DecoderTensors {
   rotation: Tensor;
   /** (N, 4) u32: see `addAttentionDecode`. */
   tiles: Tensor;
+  /** (S, N) u32: see `addAttentionDecode`. */
+  suffixRows: Tensor;
   /** One entry per block: what all blocks write, and the block's cache of the prompts, (P, H, D). */
   promptLayers: LayerTensors[];
   /** One entry per block: the caches of what rows appended, (S, N, H, D). */
@@ -73,6 +75,7 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
     positions: make("positions", [rows]),
     rotation: make("rotation", [rows, headDim]),
     tiles: make("tiles", [maxRows, 4]),
+    suffixRows: make("suffixRows", [extent.maxSteps, maxRows]),
     promptLayers: layers.map((makeLayer) => ({
       ...shared,
       kRotated: makeLayer("prompt k", [maxPromptTokens, numHeads, headDim]),

@@ -8,6 +8,7 @@ import {
   decodeTiles,
 } from "../../lib/gpu/ops/attention_decode.ts";
 import { Program } from "../../lib/gpu/program.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
 import { attentionDecode, type DecodeInputs } from "../reference/attention_decode.ts";
 import { attentionTolerance } from "../tolerances.ts";
 import {
@@ -53,12 +54,15 @@ function problemOf({ numHeads, headDim, numSteps, prompts }: Case) {
   const numKeys = prompts.reduce((sum, [keys]) => sum + keys, 0);
   const numRows = prompts.reduce((sum, [, rows]) => sum + rows, 0);
   const shape: DecodeShape = { numRows, numSteps, numHeads, headDim };
+  const numAppended = numSteps * numRows + 3;
+  const random = new RandomStream(0, "suffixRows");
   const inputs: DecodeInputs = {
     q: randomNormal("q", numRows * width),
     promptK: randomNormal("promptK", numKeys * width),
     promptV: randomNormal("promptV", numKeys * width),
-    suffixK: randomNormal("suffixK", numSteps * numRows * width),
-    suffixV: randomNormal("suffixV", numSteps * numRows * width),
+    suffixK: randomNormal("suffixK", numAppended * width),
+    suffixV: randomNormal("suffixV", numAppended * width),
+    suffixRows: Uint32Array.from({ length: numSteps * numRows }, () => random.below(numAppended)),
   };
   return { shape, inputs };
 }
@@ -69,8 +73,8 @@ function addProblem(
   program: Program,
   { shape, inputs, tiles }: { shape: DecodeShape; inputs: DecodeInputs; tiles: readonly DecodeTile[] },
 ) {
-  const { numRows, numHeads, headDim } = shape;
-  const input = (label: keyof DecodeInputs) =>
+  const { numRows, numSteps, numHeads, headDim } = shape;
+  const input = (label: Exclude<keyof DecodeInputs, "suffixRows">) =>
     bench.input(label, [inputs[label].length / (numHeads * headDim), numHeads, headDim], inputs[label]);
   const cut = decodeTiles(tiles, decodeTileRows(bench.gpu.info, headDim));
   const words = cut.flatMap(({ firstKey, endKey, firstRow, endRow }) => [firstKey, endKey, firstRow, endRow]);
@@ -80,6 +84,7 @@ function addProblem(
     ...shape,
     ...{ q: input("q"), promptK: input("promptK"), promptV: input("promptV") },
     ...{ suffixK: input("suffixK"), suffixV: input("suffixV") },
+    suffixRows: bench.inputUint32("suffixRows", [numSteps, numRows], [...inputs.suffixRows]),
     tiles: bench.inputUint32("tiles", [numTiles, 4], [...words, 0, 0, 0, 0]),
     numTiles,
     out,
@@ -162,6 +167,7 @@ testOnEachDevice(
       promptV: small,
       suffixK: small,
       suffixV: small,
+      suffixRows: small,
       tiles: small,
     };
     const args = { ...tensors, out: small, numRows: 4, numSteps: 1, numHeads: 1, numTiles: 1 };

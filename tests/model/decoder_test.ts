@@ -131,6 +131,44 @@ testOnEachDevice("rows that share a prompt see it and their own tokens only", as
 });
 
 testOnEachDevice(
+  "rows that branch off others see what these appended, and rows end where nothing continues them",
+  async ({ registry }) => {
+    const decoder = await decoderOf(registry, CONFIG);
+    const V = vocabSize(CONFIG);
+    const prompts = [7, 1, 33].map((length) => randomTokens(`prompt of ${length}`, length));
+    await decoder.prefill(prompts);
+    decoder.fork([2, 1, 3]);
+    let rows = [0, 0, 1, 2, 2, 2].map((prompt) => [...prompts[prompt]]);
+    // More rows at each step than fit a tile of attention, fewer, and none of the second prompt.
+    const steps = [
+      undefined,
+      [0, 0, 1, 2, 2, 2, 3, 5],
+      Array.from({ length: 80 }, (_, i) => i < 70 ? 1 : 6),
+      [
+        0,
+        69,
+        69,
+        79,
+      ],
+    ];
+    for (const [step, parents] of steps.entries()) {
+      const tokens = randomTokens(`step ${step}`, parents?.length ?? rows.length);
+      rows = [...tokens].map((token, i) => [...rows[parents?.[i] ?? i], token]);
+      const stepped = await decoder.step(tokens, parents && Uint32Array.from(parents));
+      assertEquals(stepped.length, rows.length * V);
+      for (const [i, row] of rows.entries()) {
+        if (i % 23 !== 0 && i !== rows.length - 1) continue;
+        const expected = await fullForward(registry, CONFIG, Uint16Array.from(row));
+        const actual = stepped.slice(i * V, (i + 1) * V);
+        assertClose(actual, expected.slice(-V), SAME, `row ${i} of step ${step}`);
+      }
+    }
+    await assertRejects(() => decoder.step([1, 2], Uint32Array.of(1, 0)), Error, "parents 1,0");
+    await assertRejects(() => decoder.step([1], Uint32Array.of(4)), Error, "parents 4");
+  },
+);
+
+testOnEachDevice(
   "a prompt can be forked again, and a decoder used again, with the same bits",
   async ({ registry }) => {
     const decoder = await decoderOf(registry, CONFIG);

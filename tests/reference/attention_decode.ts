@@ -5,13 +5,15 @@
  */
 import type { DecodeShape, DecodeTile } from "../../lib/gpu/ops/attention_decode.ts";
 
-/** q (N, H, D); promptK, promptV (P, H, D); suffixK, suffixV (S, N, H, D). */
+/** q (N, H, D); promptK, promptV (P, H, D); suffixK, suffixV (M, H, D). */
 export interface DecodeInputs {
   q: Float64Array;
   promptK: Float64Array;
   promptV: Float64Array;
   suffixK: Float64Array;
   suffixV: Float64Array;
+  /** (S, N): which of the M keys is each row's at each step. */
+  suffixRows: Uint32Array;
 }
 
 /** out (N, H, D), NaN for rows of no tile. */
@@ -32,7 +34,7 @@ export function attentionDecode(
           keys.push([headOf(inputs.promptK, key, head), headOf(inputs.promptV, key, head)]);
         }
         for (let step = 0; step < numSteps; step++) {
-          const at = step * numRows + row;
+          const at = inputs.suffixRows[step * numRows + row];
           keys.push([headOf(inputs.suffixK, at, head), headOf(inputs.suffixV, at, head)]);
         }
         headOf(out, row, head).set(weightedValues(headOf(inputs.q, row, head), keys));

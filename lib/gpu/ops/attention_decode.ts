@@ -1,6 +1,7 @@
 /**
  * Attention of rows that continue prompts: each row attends to the keys of its prompt, which are stored once for
- * all rows that continue it, and to those of its own suffix, the newest included.
+ * all rows that continue it, and to those of its own suffix, the newest included. Rows that branched off one row
+ * share what that had.
  *
  * Two kernels, as for {@link addAttention}: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
  *
@@ -20,9 +21,9 @@ import { requireLength } from "./require.ts";
 
 /** The sizes of a decoding step; `headDim` is 32, 64 or 128. */
 export interface DecodeShape {
-  /** N, the rows of this program; the suffixes' keys are stored (S, N, H, D). */
+  /** N, the rows of this program. */
   readonly numRows: number;
-  /** How many keys each row's own suffix has, at most S. */
+  /** S, how many keys each row's own suffix has. */
   readonly numSteps: number;
   readonly numHeads: number;
   readonly headDim: number;
@@ -64,9 +65,10 @@ export function decodeTiles(prompts: readonly DecodeTile[], tileRows: number): D
  * Adds out = attention(q, keys of the row's prompt and suffix) to a program.
  *
  * @param args `q`, `out`: (N, H, D) f32; `promptK`, `promptV`: (P, H, D) f32, every prompt's keys one after the
- *   other; `suffixK`, `suffixV`: (S, N, H, D) f32; `tiles`: (numTiles, 4) u32, the fields of {@link DecodeTile} in
- *   order, with P and N as bounds, at least one key each; tiles without rows (zeros) are skipped. `out` shares no
- *   buffer with the others; rows in no tile are left as they are.
+ *   other; `suffixK`, `suffixV`: (M, H, D) f32, keys that rows appended; `suffixRows`: (S, N) u32, which of
+ *   those is each row's at each step, below M; `tiles`: (numTiles, 4) u32, the fields of {@link DecodeTile} in order,
+ *   with P and N as bounds, at least one key each; tiles without rows (zeros) are skipped. `out` shares no buffer
+ *   with the others; rows in no tile are left as they are.
  * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
 export function addAttentionDecode(
@@ -77,20 +79,21 @@ export function addAttentionDecode(
     promptV: Tensor;
     suffixK: Tensor;
     suffixV: Tensor;
+    suffixRows: Tensor;
     tiles: Tensor;
     numTiles: number;
     out: Tensor;
   },
 ): void {
-  const { q, promptK, promptV, suffixK, suffixV, tiles, out } = args;
+  const { q, promptK, promptV, suffixK, suffixV, suffixRows, tiles, out } = args;
   const { numRows, numSteps, numHeads, headDim, numTiles } = args;
   const variant = attentionVariant(program.registry.gpu.info);
   const kernel = `attention_decode_${variant}` as const;
   requireHeadDim(kernel, headDim);
   const rowLength = numHeads * headDim;
-  requireLength(kernel, rowLength, { promptK, promptV });
+  requireLength(kernel, rowLength, { promptK, promptV, suffixK, suffixV });
   requireLength(kernel, numRows * rowLength, { q, out });
-  requireLength(kernel, numSteps * numRows * rowLength, { suffixK, suffixV });
+  requireLength(kernel, numSteps * numRows, { suffixRows });
   requireLength(kernel, numTiles * 4, { tiles });
   if (numSteps < 1) throw new KernelError(kernel, `numSteps is ${numSteps}, at least 1 was wanted`);
   const sizes = { num_rows: numRows, num_heads: numHeads, num_steps: numSteps };
@@ -103,6 +106,7 @@ export function addAttentionDecode(
       v: promptV,
       suffix_k: suffixK,
       suffix_v: suffixV,
+      suffix_rows: suffixRows,
       tiles,
       out,
     },
