@@ -47,8 +47,18 @@ export interface LoaderOptions {
   cacheBytes?: number;
 }
 
-/** Gives batches without end. */
-export class BatchLoader implements Disposable {
+/** Batches without end, from a place that a checkpoint can keep. */
+export interface BatchSource extends Disposable {
+  /** Where the next batch starts. */
+  readonly position: DataPosition;
+  /** Rows of a block; positions hold for one value only. */
+  readonly blockRows: number;
+  /** The next batch. */
+  next(): Batch;
+}
+
+/** Gives batches of packed contexts without end. */
+export class BatchLoader implements BatchSource {
   /** Rows of a block, as chosen. */
   readonly blockRows: number;
   readonly #cursor: SequenceCursor;

@@ -34,6 +34,8 @@ export type TimestampMode = "full" | "partial" | "none";
 /** A measurement of a context, with the order of its blocks. */
 export interface ContextMeasurement extends TokenMeasurement {
   order: readonly Field[];
+  /** What `rttCode` is the code of, milliseconds; null if there was no reply. */
+  rttMs: number | null;
 }
 
 /** Measurements in the order in which they are written. */
@@ -261,6 +263,7 @@ function toMeasurement(row: PreparedRow, key: number, random: RandomStream): Con
     source: row.sources[row.srcIndex[index]],
     destination: row.destinations[row.dstIndex[index]],
     rttCode: rttMs < 0 ? null : encodeRttCode(rttMs),
+    rttMs: rttMs < 0 ? null : rttMs,
     timeS: isTimedKey(key) ? row.timeS[index] : null,
     order: FIELD_ORDERS[random.below(FIELD_ORDERS.length)],
   };

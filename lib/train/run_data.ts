@@ -9,13 +9,25 @@ import { exists } from "../files/inputs.ts";
 import {
   type Batch,
   BatchLoader,
+  type BatchSource,
   type DataPosition,
   type LoaderOptions,
   validationBatches,
 } from "../loader/batches.ts";
-import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
+import { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "../loader/row_source.ts";
 import type { ResumableCheckpoint } from "./checkpoint.ts";
 import type { RunConfig } from "./config.ts";
+
+/** Makes batches of probe rows in another way than the loader does, for runs that are compared with it. */
+export interface BatchMaker {
+  /** Opens the batches to train on. */
+  openTraining(rows: ProbeRowSource, options: LoaderOptions): BatchSource;
+  /** Makes the fixed batches of the validation loss, of `numSequences` sequences in all. */
+  openValidation(rows: ProbeRowSource, options: ValidationOptions): Batch[];
+}
+
+/** As {@link validationBatches} takes them. */
+export type ValidationOptions = Parameters<typeof validationBatches>[1];
 
 /** What to train on. */
 export interface DataOptions {
@@ -29,6 +41,8 @@ export interface DataOptions {
   onCorrupt?: "error" | "skip";
   /** Threads that make batches ahead of training, which no result depends on; 0 by default: between steps. */
   numLoaderWorkers?: number;
+  /** Makes the batches; the loader by default. A run does not remember it. */
+  batchMaker?: BatchMaker;
   /** Called with lines for the user: what was opened, resumed, evaluated, saved. */
   onLog?: (line: string) => void;
 }
@@ -77,21 +91,22 @@ export async function openLoader(
   rows: OpenRows,
   options: DataOptions,
   resumed: ResumableCheckpoint | undefined,
-): Promise<BatchLoader> {
+): Promise<BatchSource> {
   const { blockRows, ...position } = resumed?.state.position ?? {};
-  return await BatchLoader.openWithWorkers(rows.train, {
+  const { seed, numLoaderWorkers: numWorkers = 0, batchMaker } = options;
+  const loaderOptions: LoaderOptions = {
     ...batchOptions(options),
-    seed: options.seed,
-    numWorkers: options.numLoaderWorkers ?? 0,
+    seed,
     ...(blockRows === undefined ? {} : { blockRows, position: position as DataPosition }),
-  });
+  };
+  return batchMaker?.openTraining(rows.train, loaderOptions) ??
+    await BatchLoader.openWithWorkers(rows.train, { ...loaderOptions, numWorkers });
 }
 
 /** Makes the batches of the validation loss; none if there are no rows for it. */
 export function openValidation({ val }: OpenRows, options: DataOptions): Batch[] {
   if (!val?.numRows) return [];
-  return validationBatches(val, {
-    ...batchOptions(options),
-    numSequences: options.config.train.evalSequences,
-  });
+  const { batchMaker, config } = options;
+  const validationOptions = { ...batchOptions(options), numSequences: config.train.evalSequences };
+  return batchMaker?.openValidation(val, validationOptions) ?? validationBatches(val, validationOptions);
 }

@@ -60,8 +60,11 @@ Deno.test("sampleContext() counts its tokens exactly, fits the room and decodes 
       const decoded = decodeTokens(encode(context));
       assertEquals(
         decoded.map(({ order: _, position: __, ...measurement }) => measurement),
-        context.measurements.map(({ order: _, ...measurement }) => measurement),
+        context.measurements.map(({ order: _, rttMs: __, ...measurement }) => measurement),
       );
+      for (const { rttMs, rttCode } of context.measurements) {
+        assertEquals(rttMs === null ? null : encodeRttCode(rttMs), rttCode);
+      }
     }
   }
 });

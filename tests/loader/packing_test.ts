@@ -15,6 +15,7 @@ function measurement(options: { ipv6: boolean; failed: boolean; timeS: number | 
     source: address,
     destination: address,
     rttCode: options.failed ? null : nextCode,
+    rttMs: options.failed ? null : nextCode / 1000,
     timeS: options.timeS,
     order: FIELD_ORDERS[0],
   };
