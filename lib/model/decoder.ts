@@ -129,8 +129,10 @@ export class Decoder {
    * Gives every prompt new rows, with nothing appended yet.
    *
    * @param numChildren How many rows each prompt gets, 0 or more; at most `maxRows` together.
+   * @param options `numDropped`: how many of each prompt's last tokens its rows do not continue, but replace (0).
    */
-  fork(numChildren: readonly number[]): void {
+  fork(numChildren: readonly number[], options: { numDropped?: number } = {}): void {
+    const { numDropped = 0 } = options;
     ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
     this.#setRows(numChildren);
     this.#suffixRows = [];
@@ -174,9 +176,10 @@ export class Decoder {
     const numRows = numChildren.reduce((sum, count) => sum + count, 0);
     this.#requireRoom("rows", numRows, this.extent.maxRows);
     let firstRow = 0;
-    this.#children = this.#prompts.map((prompt, i) => {
+    this.#children = this.#prompts.map(({ firstKey, endKey }, i) => {
+      ensure(numDropped < endKey - firstKey, `a prompt has no ${numDropped} tokens and one before`);
       const endRow = firstRow + numChildren[i];
-      const tile = { ...prompt, firstRow, endRow };
+      const tile = { firstKey, endKey: endKey - numDropped, firstRow, endRow };
       firstRow = endRow;
       return tile;
     });

@@ -30,7 +30,7 @@ export interface ProbeColumns {
   /** µs since 1970. */
   timeUs: Float64Array;
   /** Milliseconds; -1: no reply. */
-  rttMs: Float32Array;
+  rttMs: Float32Array | Float64Array;
   /** Id in `keys`. */
   src: Uint32Array;
   /** Id in `keys`. */
@@ -39,18 +39,21 @@ export interface ProbeColumns {
   group: Uint32Array;
   /** The kind of an address is its IP version. */
   keys: KeyTable;
+  /** Columns after these, which the sort carries along. */
+  further: readonly ColumnData[];
 }
 
-/** Names the columns of a block of {@link probeSchema}. */
+/** Names the columns of a block of {@link probeSchema}, which further columns may follow where there is a group. */
 export function nameColumns(columns: readonly ColumnData[], keys: KeyTable): ProbeColumns {
-  const [timeUs, rttMs, src, dst, group] = columns;
+  const [timeUs, rttMs, src, dst, group, ...further] = columns;
   return {
     timeUs: timeUs as Float64Array,
-    rttMs: rttMs as Float32Array,
+    rttMs: rttMs as Float32Array | Float64Array,
     src: src as Uint32Array,
     dst: dst as Uint32Array,
     group: (group ?? src) as Uint32Array,
     keys,
+    further,
   };
 }
 

@@ -235,6 +235,19 @@ export class PingModel {
     return rows;
   }
 
+  /**
+   * Runs work on a decoder, with prompts in groups that it can hold, in order; work asked for meanwhile waits.
+   *
+   * @param prompts Token sequences of at most the model's length.
+   * @param work Gets the decoder and the next group; rows and steps are its own affair, within the decoder's extent.
+   */
+  async onDecoder(
+    prompts: readonly Uint16Array[],
+    work: (decoder: Decoder, group: readonly Uint16Array[]) => Promise<void>,
+  ): Promise<void> {
+    await this.#decode(prompts, 1, work);
+  }
+
   /** Frees the GPU. */
   close(): void {
     this.gpu.close();

@@ -1,0 +1,108 @@
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { measurementBits } from "../../lib/query/likelihood.ts";
+import type { PingModel } from "../../lib/query/ping_model.ts";
+import { QUERY_ORDER } from "../../lib/query/query_tokens.ts";
+import { sampleMeasurements } from "../../lib/query/sample.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
+import { type Score, type ScoreCase, scoreResults } from "../../lib/score/score_results.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
+import { withTinyModel } from "../query/tiny_model.ts";
+
+const SOURCE = Uint8Array.of(192, 0, 2, 1);
+
+function measurement(lastByte: number, rttMs: number | null, timeS: number): TokenMeasurement {
+  const rttCode = rttMs === null ? null : encodeRttCode(rttMs);
+  return { source: SOURCE, destination: Uint8Array.of(198, 51, 100, lastByte), rttCode, timeS };
+}
+
+/** A history of `count` measurements, one in five without a reply. */
+function contextOf(count: number, random: RandomStream): TokenMeasurement[] {
+  return Array.from({ length: count }, (_, i) => {
+    const rttMs = random.float64() < 0.2 ? null : 10 ** (3 * random.float64());
+    return measurement(random.below(3), rttMs, 1_700_000_000 + 60 * i);
+  });
+}
+
+/** Measurements whose results are the model's own, in ten contexts. */
+async function drawnCases(model: PingModel, perContext: number): Promise<ScoreCase[]> {
+  const random = new RandomStream(0, "tests/score");
+  const cases: ScoreCase[] = [];
+  for (let i = 0; i < 10; i++) {
+    const context = contextOf(i % 5, random);
+    const { source, destination, timeS } = measurement(1, null, 1_700_100_000);
+    const query = { source, destination, timeS, context };
+    for await (const { rttCode } of sampleMeasurements(model, query, { count: perContext, seed: i })) {
+      const drawn = { source, destination, timeS, rttCode };
+      cases.push({ measurement: drawn, context, number: cases.length });
+    }
+  }
+  return cases;
+}
+
+/** The greatest distance between the distribution of the values and the uniform one. */
+function kolmogorovSmirnov(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const n = sorted.length;
+  return Math.max(...sorted.map((value, i) => Math.max((i + 1) / n - value, value - i / n)));
+}
+
+Deno.test("p-values of results drawn from the model are uniform, those of other results are not", () =>
+  withTinyModel(async (model) => {
+    const cases = await drawnCases(model, 60);
+    const pValues = (scores: Score[]) => scores.map(({ pValue }) => pValue);
+    const { scores } = await scoreResults(model, cases, { seed: 0 });
+    // The 1 % point of the statistic for n = 600 (Smirnov 1948) is 1.628 / sqrt(n).
+    const critical = 1.628 / Math.sqrt(cases.length);
+    const distance = kolmogorovSmirnov(pValues(scores));
+    assert(distance < critical, `${distance} from uniform, at most ${critical} was wanted`);
+    const moved = cases.map((each, i) => {
+      const other = cases[(i + 61) % cases.length].measurement.rttCode;
+      return { ...each, measurement: { ...each.measurement, rttCode: other === null ? 1 : null } };
+    });
+    const far = kolmogorovSmirnov(pValues((await scoreResults(model, moved, { seed: 0 })).scores));
+    assert(far > 2 * critical, `${far} from uniform`);
+  }));
+
+Deno.test("a p-value is that of the exact distribution within its bound, and exact where no error is allowed", () =>
+  withTinyModel(async (model) => {
+    const cases = await drawnCases(model, 4);
+    const queries = cases.map(({ measurement, context }) => ({ ...measurement, context }));
+    const distributions = await model.rttDistributions(queries);
+    const [seed, maxRelativeError] = [5, 0.2];
+    const [exact, bounded] = [
+      await scoreResults(model, cases, { seed, maxRelativeError: 0 }),
+      await scoreResults(model, cases, { seed, maxRelativeError }),
+    ];
+    cases.forEach(({ measurement: { rttCode }, number }, i) => {
+      const { pFailed, probabilities } = distributions[i];
+      const all = [pFailed, ...probabilities.map((p) => p * (1 - pFailed))];
+      const own = all[rttCode === null ? 0 : 1 + CANONICAL_RTT_CODES.indexOf(rttCode)];
+      const draw = new RandomStream(seed, "score/p-value", number).float64();
+      // Equal but for rounding, which differs between the two ways to compute.
+      const isSame = (p: number) => Math.abs(p - own) <= 1e-4 * own;
+      const less = all.filter((p) => p < own && !isSame(p)).reduce((sum, p) => sum + p, 0);
+      const same = all.filter(isSame).reduce((sum, p) => sum + p, 0);
+      const { pValue } = exact.scores[i];
+      assert(pValue >= less - 1e-5 && pValue <= less + same + 1e-5, `${pValue}: ${less} and ${same}`);
+      if (same <= own * 1.0001) assertAlmostEquals(pValue, less + same * (1 - draw), 1e-4 * own + 1e-5);
+      const error = Math.abs(bounded.scores[i].pValue - pValue);
+      assert(error <= maxRelativeError * pValue + 1e-6, `${error} of ${pValue}`);
+    });
+    assert(bounded.numExpanded < exact.numExpanded, `${bounded.numExpanded} of ${exact.numExpanded}`);
+  }));
+
+Deno.test("log-likelihoods are those of query likelihood's result, with a reply and without", () =>
+  withTinyModel(async (model) => {
+    const random = new RandomStream(0, "tests/score likelihood");
+    const context = contextOf(4, random);
+    const measurements = [12.5, null, 0.4, 250_000].map((rttMs) => measurement(2, rttMs, 1_700_000_900));
+    const bits = await measurementBits(model, measurements, { context, order: QUERY_ORDER });
+    const cases = measurements.map((each, number) => ({ measurement: each, context, number }));
+    const { scores } = await scoreResults(model, cases, { seed: 0 });
+    scores.forEach(({ logLikelihood }, i) => {
+      const [{ blocks }] = bits[i].orders;
+      assertEquals(blocks[3].field, "result");
+      assertAlmostEquals(-logLikelihood / Math.LN2, blocks[3].bits, 1e-4);
+    });
+  }));
