@@ -14,6 +14,7 @@ import {
   type Field,
   FIELD_ORDERS,
   measurementLength,
+  QUERY_ORDER,
   timeLength,
   type TokenMeasurement,
 } from "../tokens/vocab_v2.ts";
@@ -75,7 +76,11 @@ export function sampleContext(
     });
   const numTokens = lengthOfKeys(row, keys);
   const measurements: ContextMeasurement[] = [];
-  for (const key of arrange(keys, random)) measurements.push(toMeasurement(row, key, random));
+  const hasQueryOrder = config.queryOrderShare > 0 && random.float64() < config.queryOrderShare;
+  for (const key of arrange(keys, random)) {
+    const order = hasQueryOrder ? QUERY_ORDER : FIELD_ORDERS[random.below(FIELD_ORDERS.length)];
+    measurements.push(measurementOf(row, key, order));
+  }
   return { mode, measurements, numTokens };
 }
 
@@ -256,7 +261,7 @@ function arrange(keys: Int32Array, random: RandomStream): Int32Array {
   return arranged;
 }
 
-function toMeasurement(row: PreparedRow, key: number, random: RandomStream): ContextMeasurement {
+function measurementOf(row: PreparedRow, key: number, order: readonly Field[]): ContextMeasurement {
   const index = indexOfKey(key);
   const rttMs = row.rttMs[index];
   return {
@@ -265,6 +270,6 @@ function toMeasurement(row: PreparedRow, key: number, random: RandomStream): Con
     rttCode: rttMs < 0 ? null : encodeRttCode(rttMs),
     rttMs: rttMs < 0 ? null : rttMs,
     timeS: isTimedKey(key) ? row.timeS[index] : null,
-    order: FIELD_ORDERS[random.below(FIELD_ORDERS.length)],
+    order,
   };
 }

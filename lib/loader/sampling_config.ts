@@ -21,6 +21,11 @@ export interface SamplingConfig {
    * seldom shows how one pair goes on. Their number is log-uniform too.
    */
   fewDestinationsShare: number;
+  /**
+   * Share of the contexts whose measurements all have the order of queries, source, destination, time, result, and
+   * not an order each. A small model learns much sooner there to look up what a pair measured before.
+   */
+  queryOrderShare: number;
 }
 
 /** Schema of the section `data`. */
@@ -35,6 +40,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
     .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "the shares must add up to 1")
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
   fewDestinationsShare: share.default(0),
+  queryOrderShare: share.default(0),
 });
 
 /** The defaults of design page 3. */

@@ -4,7 +4,13 @@
  * @module
  */
 import { UserError } from "../errors.ts";
-import { type Field, measurementLength, type TokenMeasurement, TokenWriter } from "../tokens/vocab_v2.ts";
+import {
+  type Field,
+  measurementLength,
+  QUERY_ORDER,
+  type TokenMeasurement,
+  TokenWriter,
+} from "../tokens/vocab_v2.ts";
 
 /** What an RTT distribution is asked for. */
 export interface RttQuery {
@@ -17,9 +23,6 @@ export interface RttQuery {
   /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
   context: readonly TokenMeasurement[];
 }
-
-/** The order in which queries and their context are written; one of those the model is trained on. */
-export const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"];
 
 /**
  * The tokens up to where the result of the asked measurement begins.

@@ -11,6 +11,7 @@ import {
   type DecodedMeasurement,
   decodeTokens,
   MEASUREMENT_START,
+  QUERY_ORDER,
   timeLength,
   type TokenMeasurement,
   TokenWriter,
@@ -19,7 +20,7 @@ import { vocabSize } from "../model/config.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 import { MAX_CONTINUATIONS } from "./decoder_extent.ts";
 import type { PingModel } from "./ping_model.ts";
-import { contextThatFits, QUERY_ORDER } from "./query_tokens.ts";
+import { contextThatFits } from "./query_tokens.ts";
 
 /** What is known of the measurements to draw. */
 export interface SampleQuery {

@@ -66,6 +66,9 @@ export const FIELD_ORDERS: readonly (readonly Field[])[] = permutations([
   "time",
 ]);
 
+/** The order in which queries and their context are written; one of {@link FIELD_ORDERS}. */
+export const QUERY_ORDER: readonly Field[] = ["source", "destination", "time", "result"];
+
 /** A measurement as the vocabulary sees it. */
 export interface TokenMeasurement {
   /** Source address, 4 or 16 bytes. */

@@ -12,7 +12,7 @@ import { type PreparedRow, prepareRow } from "../../lib/loader/prepared_row.ts";
 import { DEFAULT_SAMPLING, samplingSchema } from "../../lib/loader/sampling_config.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
-import { decodeTokens, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
+import { decodeTokens, QUERY_ORDER, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 
 const ROOM = 1025;
@@ -238,4 +238,18 @@ Deno.test("sampleContext() with fewDestinationsShare shows few destinations, of 
     if (measurements.length <= 30) continue;
     assert(new Set(measurements.map(({ destination }) => String(destination))).size > 4);
   }
+});
+
+Deno.test("sampleContext() with queryOrderShare writes that share of the contexts in the order of queries", () => {
+  const from = row(2000);
+  const config = { ...only("full"), queryOrderShare: 0.5 };
+  let numOrdered = 0;
+  for (let draw = 0; draw < 400; draw++) {
+    const { measurements } = sample(from, draw, config);
+    if (measurements.length < 10) continue;
+    const inOrder = measurements.filter(({ order }) => order === QUERY_ORDER).length;
+    assert(inOrder === 0 || inOrder === measurements.length);
+    numOrdered += inOrder > 0 ? 1 : -1;
+  }
+  assert(Math.abs(numOrdered) < 60, `${numOrdered}`); // 3 standard deviations of at most 400 draws
 });
