@@ -38,6 +38,8 @@ export class Decoder {
   readonly #tensors: DecoderTensors;
   readonly #programs = new Map<string, Program>();
   #prompts: { firstKey: number; endKey: number }[] = [];
+  /** Of each prompt's last tokens, how many its rows do not see. */
+  #numDropped = 0;
   #children: DecodeTile[] = [];
   #numTiles = 0;
   #numRows = 0;
@@ -132,7 +134,7 @@ export class Decoder {
    * @param options `numDropped`: how many of each prompt's last tokens its rows do not continue, but replace (0).
    */
   fork(numChildren: readonly number[], options: { numDropped?: number } = {}): void {
-    const { numDropped = 0 } = options;
+    this.#numDropped = options.numDropped ?? 0;
     ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
     this.#setRows(numChildren);
     this.#suffixRows = [];
@@ -175,6 +177,7 @@ export class Decoder {
   #setRows(numChildren: readonly number[]): void {
     const numRows = numChildren.reduce((sum, count) => sum + count, 0);
     this.#requireRoom("rows", numRows, this.extent.maxRows);
+    const numDropped = this.#numDropped;
     let firstRow = 0;
     this.#children = this.#prompts.map(({ firstKey, endKey }, i) => {
       ensure(numDropped < endKey - firstKey, `a prompt has no ${numDropped} tokens and one before`);
