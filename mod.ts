@@ -28,6 +28,15 @@ export { RandomStream } from "./lib/random/philox.ts";
 
 export { formatAddress, parseAddress } from "./lib/tokens/ip.ts";
 export {
+  formatPrefix,
+  hasHostBits,
+  type IpPrefix,
+  isAddress,
+  parsePrefix,
+  prefixContains,
+  prefixOfAddress,
+} from "./lib/tokens/ip_prefix.ts";
+export {
   CANONICAL_RTT_CODES,
   decodeRttCode,
   encodeRttCode,
@@ -142,6 +151,15 @@ export {
   type OrderBits,
 } from "./lib/query/likelihood.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
+export {
+  type AddressDraws,
+  drawAddresses,
+  type DrawnPair,
+  type DrawOptions,
+  type PrefixQuery,
+} from "./lib/query/address_draws.ts";
+export { type PrefixAnswer, rttBetweenPrefixes, type RttMixtureOptions } from "./lib/query/prefix_query.ts";
+export type { RttMixture } from "./lib/query/rtt_mixture.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/query_file.ts";
 export type { RttQuery } from "./lib/query/query_tokens.ts";
 export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/sample.ts";

@@ -9,6 +9,9 @@
 import { ensure } from "../errors.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode, rttCodeBounds } from "../tokens/rtt_code.ts";
 
+/** The RTT of each of `CANONICAL_RTT_CODES`, ms. */
+const RTTS_MS = Float64Array.from(CANONICAL_RTT_CODES, decodeRttCode);
+
 /** A bar of a histogram: the probability that the RTT lies in [lowMs, highMs). */
 export interface HistogramBar {
   /** Left edge, ms; inside the bar. */
@@ -42,20 +45,59 @@ export class RttDistribution {
     for (let i = 0; i < probabilities.length; i++) this.#cumulative[i] = sum += probabilities[i];
   }
 
-  /** The mean RTT of a reply, in ms. */
+  /**
+   * The mean RTT of a reply, in ms.
+   *
+   * Codes go up to 2^42 µs, so a model that is not sure that there are no such RTTs has a mean of hours:
+   * {@link trimmedMeanMs} is of use there, and {@link shareOfMeanBeyond} tells.
+   */
   get meanMs(): number {
     let mean = 0;
-    for (let i = 0; i < this.probabilities.length; i++) {
-      mean += this.probabilities[i] * decodeRttCode(CANONICAL_RTT_CODES[i]);
-    }
+    for (let i = 0; i < this.probabilities.length; i++) mean += this.probabilities[i] * RTTS_MS[i];
     return mean;
+  }
+
+  /**
+   * The mean of the fastest share `q` of the replies, ms: the mean below the q-quantile.
+   *
+   * @param q Above 0, at most 1, where it is {@link meanMs}.
+   * @throws {RangeError} If q is outside.
+   */
+  trimmedMeanMs(q: number): number {
+    if (!(q > 0 && q <= 1)) throw new RangeError(`Cannot trim to ${q}: above 0, at most 1 was wanted`);
+    const whole = q * this.#cumulative[this.#cumulative.length - 1];
+    let sum = 0;
+    let below = 0;
+    for (let i = 0; i < this.probabilities.length && below < whole; i++) {
+      sum += Math.min(this.probabilities[i], whole - below) * RTTS_MS[i];
+      below = this.#cumulative[i];
+    }
+    return sum / whole;
+  }
+
+  /** What RTTs above `limitMs` contribute to {@link meanMs}, 0 to 1. */
+  shareOfMeanBeyond(limitMs: number): number {
+    const limitCode = encodeRttCode(limitMs);
+    let beyond = 0;
+    for (let i = 0; i < this.probabilities.length; i++) {
+      if (CANONICAL_RTT_CODES[i] > limitCode) beyond += this.probabilities[i] * RTTS_MS[i];
+    }
+    return beyond / this.meanMs;
+  }
+
+  /** P(the RTT has the code of `rttMs` | a reply came): the mass of one bucket, for RTTs rounded as files have them. */
+  probabilityOf(rttMs: number): number {
+    return this.probabilities[this.indexOf(rttMs)];
   }
 
   /** P(RTT <= rttMs | a reply came), counting the whole bucket that holds `rttMs`. */
   cdf(rttMs: number): number {
-    const code = encodeRttCode(rttMs);
-    const index = lowerBound(CANONICAL_RTT_CODES, code);
-    return this.#cumulative[index];
+    return this.#cumulative[this.indexOf(rttMs)];
+  }
+
+  /** Which of `probabilities` is that of the bucket that holds `rttMs`. */
+  indexOf(rttMs: number): number {
+    return lowerBound(CANONICAL_RTT_CODES, encodeRttCode(rttMs));
   }
 
   /**
@@ -67,7 +109,7 @@ export class RttDistribution {
   quantileMs(q: number): number {
     if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: 0 to 1 was wanted`);
     const index = lowerBound(this.#cumulative, q * this.#cumulative[this.#cumulative.length - 1]);
-    return decodeRttCode(CANONICAL_RTT_CODES[Math.min(index, CANONICAL_RTT_CODES.length - 1)]);
+    return RTTS_MS[Math.min(index, RTTS_MS.length - 1)];
   }
 
   /**

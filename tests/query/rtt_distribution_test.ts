@@ -50,3 +50,20 @@ Deno.test("RttDistribution.cdf() and quantileMs() invert each other on every cod
     assertEquals(distribution.quantileMs(distribution.cdf(rttMs)), rttMs);
   }
 });
+
+Deno.test("RttDistribution.trimmedMeanMs() leaves out the slowest, shareOfMeanBeyond() tells what they weigh", () => {
+  const distribution = distributionOf({ 10: 0.499, 20: 0.5, 3_600_000: 0.001 });
+  const near = (actual: number, expected: number) => assertAlmostEquals(actual, expected, expected * 5e-4);
+  near(distribution.meanMs, 4.99 + 10 + 3600);
+  near(distribution.trimmedMeanMs(1), distribution.meanMs);
+  near(distribution.trimmedMeanMs(0.999), 14.99 / 0.999);
+  near(distribution.trimmedMeanMs(0.5), (4.99 + 0.02) / 0.5);
+  near(distribution.shareOfMeanBeyond(600_000), 3600 / distribution.meanMs);
+  assertEquals(distribution.shareOfMeanBeyond(3_610_000), 0);
+  for (const wrong of [0, -1, 1.1, NaN]) assertThrows(() => distribution.trimmedMeanMs(wrong), RangeError);
+});
+
+Deno.test("RttDistribution.probabilityOf() is the mass of the bucket of an RTT", () => {
+  const distribution = distributionOf({ 10: 0.25, 20: 0.75 });
+  assertEquals([10, 10.002, 15, 20].map((rttMs) => distribution.probabilityOf(rttMs)), [0.25, 0.25, 0, 0.75]);
+});
