@@ -13,7 +13,13 @@ import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.
 import { loadCheckpoint } from "../train/checkpoint.ts";
 import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
-import { distributionOf, FIRST_BYTES, firstByteQuantile, secondByteQuantileMs } from "./rtt_bytes.ts";
+import {
+  distributionOf,
+  FIRST_BYTES,
+  firstByteQuantile,
+  likelyFirstBytes,
+  secondByteQuantileMs,
+} from "./rtt_bytes.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 
 /** What queries may take of the GPU's memory besides the weights, unless said otherwise. */
@@ -121,6 +127,39 @@ export class PingModel {
       onProgress(results.length);
     });
     return results;
+  }
+
+  /**
+   * {@link rttDistributions} at a fraction of the cost for a model that knows much: only the likeliest first bytes are
+   * continued, the mass of the others is spread evenly within each of them.
+   *
+   * @param take Given each distribution in the order of the queries; only a few are in memory at a time.
+   * @param options `maxSpreadMass`: how much mass may be spread; `codes`: for each query the RTT code whose probability
+   *   has to be exact, or null for none.
+   * @throws {UserError} As {@link rttDistribution}.
+   */
+  async likelyRttDistributions(
+    queries: readonly RttQuery[],
+    take: (distribution: RttDistribution, index: number) => void,
+    { maxSpreadMass, codes }: { maxSpreadMass: number; codes: readonly (number | null)[] },
+  ): Promise<void> {
+    const started = queries.map((query) => appendToken(this.encodeQuery(query), RTT_START));
+    const V = vocabSize(this.config);
+    let done = 0;
+    await this.#decode(started, FIRST_BYTES.length, async (decoder, prompts) => {
+      const ends = await decoder.prefill(prompts, { numLast: 2 });
+      const expanded = prompts.map((_, i) =>
+        likelyFirstBytes(rowOf(ends, 2 * i + 1, V), { maxSpreadMass, code: codes[done + i] })
+      );
+      decoder.fork(expanded.map(({ length }) => length));
+      const seconds = await decoder.step(expanded.flat().map((place) => FIRST_BYTE_TOKENS[place]));
+      let row = 0;
+      expanded.forEach((places, i) => {
+        const rows = seconds.subarray(row * V, (row += places.length) * V);
+        const [outcome, first] = [rowOf(ends, 2 * i, V), rowOf(ends, 2 * i + 1, V)];
+        take(distributionOf({ outcome, first, expanded: places, seconds: rows }), done++);
+      });
+    });
   }
 
   /**

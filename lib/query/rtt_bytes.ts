@@ -32,39 +32,62 @@ export interface RttLogProbabilities {
   readonly outcome: Float32Array;
   /** After `RttStart`: byte 1. */
   readonly first: Float32Array;
-  /** After each of {@link FIRST_BYTES}: byte 2, (132, V). */
+  /** Which of {@link FIRST_BYTES} have their second bytes below: their places, ascending; all of them if absent. */
+  readonly expanded?: readonly number[];
+  /** After each expanded first byte: byte 2, (expanded, V). */
   readonly seconds: Float32Array;
 }
 
-/** The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. */
-export function distributionOf({ outcome, first, seconds }: RttLogProbabilities): RttDistribution {
+/**
+ * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The mass of a byte 1 that is
+ * not expanded is spread evenly over its codes.
+ */
+export function distributionOf(given: RttLogProbabilities): RttDistribution {
+  const { outcome, first, seconds, expanded = FIRST_BYTES.keys().toArray() } = given;
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   const byte1 = restricted(first, FIRST_BYTES);
-  const stride = seconds.length / FIRST_BYTES.length;
-  let canonicalMass = 0;
-  let at = 0;
+  const stride = seconds.length / expanded.length;
+  let [canonicalMass, spreadMass, at, row] = [0, 0, 0, 0];
   FIRST_BYTES.forEach((_, i) => {
-    const byte2 = restricted(seconds.subarray(i * stride, (i + 1) * stride), SECOND_BYTES[i]);
-    canonicalMass += byte1.probabilities[i] * byte1.mass * byte2.mass;
-    for (const p of byte2.probabilities) probabilities[at++] = byte1.probabilities[i] * p;
+    const p1 = byte1.probabilities[i];
+    const numSeconds = SECOND_BYTES[i].length;
+    if (expanded[row] === i) {
+      const byte2 = restricted(seconds.subarray(row * stride, (row + 1) * stride), SECOND_BYTES[i]);
+      canonicalMass += p1 * byte1.mass * byte2.mass;
+      for (const p2 of byte2.probabilities) probabilities[at++] = p1 * p2;
+      row++;
+    } else {
+      canonicalMass += p1 * byte1.mass;
+      spreadMass += p1;
+      probabilities.fill(p1 / numSeconds, at, at += numSeconds);
+    }
   });
   const pFailed = 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
-  return new RttDistribution(pFailed, probabilities, canonicalMass);
-}
-
-/** P(byte 1 | a reply came) of {@link FIRST_BYTES}, sums to 1. @param first Log-probabilities after `RttStart`. */
-export function firstByteProbabilities(first: Float32Array): Float64Array {
-  return restricted(first, FIRST_BYTES).probabilities;
+  return new RttDistribution(pFailed, probabilities, canonicalMass, spreadMass);
 }
 
 /**
- * P(byte 2 | byte 1) of the second bytes that complete it, in the order of {@link secondBytesOf}; sums to 1.
+ * The likeliest first bytes, as many as leave out at most a given mass.
  *
- * @param second Log-probabilities after byte 1.
- * @param index Byte 1's place among {@link FIRST_BYTES}.
+ * @param first Log-probabilities after `RttStart`.
+ * @param options `maxSpreadMass`: the mass that may be left out; `code`: one whose first byte is wanted in any case.
+ * @returns Their places among {@link FIRST_BYTES}, ascending.
  */
-export function secondByteProbabilities(second: Float32Array, index: number): Float64Array {
-  return restricted(second, SECOND_BYTES[index]).probabilities;
+export function likelyFirstBytes(
+  first: Float32Array,
+  { maxSpreadMass, code }: { maxSpreadMass: number; code: number | null },
+): number[] {
+  const { probabilities } = restricted(first, FIRST_BYTES);
+  const byPlace = FIRST_BYTES.keys().toArray();
+  const byProbability = byPlace.toSorted((a, b) => probabilities[b] - probabilities[a]);
+  const chosen = new Set(code === null ? [] : [FIRST_BYTES.indexOf(code >> 8)]);
+  let left = 1;
+  for (const place of byProbability) {
+    if (left <= maxSpreadMass) break;
+    chosen.add(place);
+    left -= probabilities[place];
+  }
+  return [...chosen].sort((a, b) => a - b);
 }
 
 /** The byte 1 in which a quantile lies: its place among {@link FIRST_BYTES}, and how far inside its mass. */

@@ -33,11 +33,13 @@ export class RttDistribution {
    * @param probabilities P(code | a reply came), one for each of `CANONICAL_RTT_CODES`; sums to 1.
    * @param canonicalMass The mass that the model itself gave to canonical codes before they were
    *   renormalised; near 1 for a trained model.
+   * @param spreadMass The mass that is spread evenly within first bytes whose second bytes were not asked for.
    */
   constructor(
     readonly pFailed: number,
     readonly probabilities: Float64Array,
     readonly canonicalMass: number,
+    readonly spreadMass = 0,
   ) {
     ensure(probabilities.length === CANONICAL_RTT_CODES.length, "one probability per canonical code");
     this.#cumulative = new Float64Array(probabilities.length);

@@ -3,6 +3,7 @@ import { UserError } from "../../lib/errors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import type { RttQuery } from "../../lib/query/query_tokens.ts";
+import type { RttDistribution } from "../../lib/query/rtt_distribution.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import {
@@ -202,4 +203,30 @@ Deno.test("encodeQuery() keeps the newest context that fits and refuses mixed IP
       "one version",
     );
     await assertRejects(() => model.rttDistribution({ ...query, destination: bytesOf("::1") }), UserError);
+  }));
+
+Deno.test("likelyRttDistributions() equals the exact ones but for the mass it spreads evenly", () =>
+  withTinyModel(async (model) => {
+    const codes = [encodeRttCode(12.5), encodeRttCode(0.25), null];
+    const exact = await model.rttDistributions(QUERIES);
+    for (const maxSpreadMass of [0, 1e-3, 0.4]) {
+      const likely: RttDistribution[] = [];
+      const take = (distribution: RttDistribution, i: number) =>
+        assertEquals(likely.push(distribution), i + 1);
+      await model.likelyRttDistributions(QUERIES, take, { maxSpreadMass, codes });
+      assertEquals(likely.length, QUERIES.length);
+      likely.forEach(({ probabilities, pFailed, spreadMass }, i) => {
+        assertAlmostEquals(pFailed, exact[i].pFailed, 1e-6);
+        assertAlmostEquals(probabilities.reduce((sum, p) => sum + p, 0), 1, 1e-9);
+        assert(spreadMass <= maxSpreadMass + 1e-9, `${spreadMass} of ${maxSpreadMass} was spread`);
+        const distance = probabilities.reduce(
+          (sum, p, j) => sum + Math.abs(p - exact[i].probabilities[j]),
+          0,
+        );
+        assert(distance <= 2 * spreadMass + 1e-5, `${distance} apart with ${spreadMass} spread`);
+        const at = CANONICAL_RTT_CODES.indexOf(codes[i] ?? NaN);
+        if (at >= 0) assertAlmostEquals(probabilities[at] / exact[i].probabilities[at], 1, 1e-5);
+        if (maxSpreadMass === 0.4) assert(spreadMass > 0.01, "some mass is spread");
+      });
+    }
   }));
