@@ -14,6 +14,8 @@ export const INK = "var(--ink)";
 export const MUTED = "var(--muted)";
 /** Thin lines. */
 export const RULE = "var(--rule)";
+/** Curves that are there to be compared with, not to be read. */
+export const FAINT = "var(--faint)";
 /** The paper, to set marks off from one another. */
 export const PAPER = "var(--paper)";
 /** What a picture is about. */
@@ -30,8 +32,8 @@ export const HALF_WIDTH = 370;
 
 /** CSS that gives the colours their values, on screens of both kinds and on paper. */
 export const COLOR_VARIABLES = `
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --muted: #57606a; --rule: #d8dde2; --accent: #0067a8; --contrast: #c44e00; --third: #007f5f; --fourth: #a3478a; }
-@media screen and (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e8eaed; --muted: #a2abb5; --rule: #363c43; --accent: #63b8ee; --contrast: #f2a03d; --third: #35c49b; --fourth: #dd93c2; } }`;
+:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --muted: #57606a; --faint: #a4adb6; --rule: #d8dde2; --accent: #0067a8; --contrast: #c44e00; --third: #007f5f; --fourth: #a3478a; }
+@media screen and (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e8eaed; --muted: #a2abb5; --faint: #626c76; --rule: #363c43; --accent: #63b8ee; --contrast: #f2a03d; --third: #35c49b; --fourth: #dd93c2; } }`;
 
 /** The settings of every picture on a page. */
 export const PAGE_CONFIG: Config = {
@@ -68,3 +70,12 @@ export const PAGE_CONFIG: Config = {
   header: { labelColor: INK, titleColor: INK, labelFontSize: 12.5, labelFontWeight: 600 },
   title: { color: INK, fontSize: 13, fontWeight: 600, anchor: "start" },
 };
+
+/** Puts the title of a vertical axis above it, to be read without turning one's head. */
+export const TITLE_ABOVE = {
+  titleAnchor: "end",
+  titleAngle: 0,
+  titleAlign: "left",
+  titleX: -44,
+  titleY: -10,
+} as const;
