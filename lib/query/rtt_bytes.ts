@@ -90,6 +90,21 @@ export function likelyFirstBytes(
   return [...chosen].sort((a, b) => a - b);
 }
 
+/** P(byte 1 | a reply came) of {@link FIRST_BYTES}, sums to 1. @param first Log-probabilities after `RttStart`. */
+export function firstByteProbabilities(first: Float32Array): Float64Array {
+  return restricted(first, FIRST_BYTES).probabilities;
+}
+
+/**
+ * P(byte 2 | byte 1) of the second bytes that complete it, in the order of {@link secondBytesOf}; sums to 1.
+ *
+ * @param second Log-probabilities after byte 1.
+ * @param index Byte 1's place among {@link FIRST_BYTES}.
+ */
+export function secondByteProbabilities(second: Float32Array, index: number): Float64Array {
+  return restricted(second, SECOND_BYTES[index]).probabilities;
+}
+
 /** The byte 1 in which a quantile lies: its place among {@link FIRST_BYTES}, and how far inside its mass. */
 export interface FirstByteQuantile {
   readonly index: number;
