@@ -105,16 +105,14 @@ export class RttLaw {
 
   /**
    * P(lowMs <= RTT < highMs) given that there is a reply, with nearly all its digits also far out in the tail, where
-   * the difference of two values of {@link cdf} has few.
+   * the difference of two values of {@link cdf} has few: there the Lomax law is all that counts.
    *
    * @param highMs Infinity for no end.
    */
   probabilityBetween(lowMs: number, highMs: number): number {
     const [low, high] = [Math.max(0, lowMs - this.offsetMs), highMs - this.offsetMs];
     if (!(high > low)) return 0;
-    const [a, b] = [this.#score(low), this.#score(high)];
-    // The smaller of both tails of the normal distribution.
-    const common = a > 0 ? normalCdf(-a) - normalCdf(-b) : normalCdf(b) - normalCdf(a);
+    const common = normalCdf(this.#score(high)) - normalCdf(this.#score(low));
     const tail = this.#tailSurvival(low) - this.#tailSurvival(high);
     return (1 - LAW.tailWeight) * common + LAW.tailWeight * tail;
   }
