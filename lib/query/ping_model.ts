@@ -10,7 +10,7 @@ import { type ModelConfig, vocabSize } from "../model/config.ts";
 import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { loadCheckpoint } from "../train/checkpoint.ts";
+import { loadCheckpoint, type LoadedCheckpoint } from "../train/checkpoint.ts";
 import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import {
@@ -59,13 +59,22 @@ export class PingModel {
    * @throws {UserError} If there is no usable checkpoint or no GPU.
    */
   static async load(path: string, options: PingModelOptions = {}): Promise<PingModel> {
-    const { config, weights, state } = loadCheckpoint(path);
+    return await PingModel.from(loadCheckpoint(path), options);
+  }
+
+  /**
+   * Opens the GPU for a checkpoint that is read already.
+   *
+   * @throws {UserError} If its vocabulary is not v2 or there is no GPU.
+   */
+  static async from(
+    { directory, config, weights, state }: LoadedCheckpoint,
+    options: PingModelOptions = {},
+  ): Promise<PingModel> {
     if (config.model.vocabulary !== "v2") {
       throw new FormatError(
         `the model has vocabulary ${config.model.vocabulary}, v2 was wanted; train one with v2`,
-        {
-          path,
-        },
+        { path: directory },
       );
     }
     const registry = new KernelRegistry(await Gpu.open());
