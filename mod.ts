@@ -148,8 +148,11 @@ export {
   fieldOrders,
   type MeasurementBits,
   measurementBits,
+  measurementBitsInContexts,
+  type MeasurementInContext,
   type OrderBits,
 } from "./lib/query/likelihood.ts";
+export type { ContinuedPrompt } from "./lib/query/continuations.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export {
   type AddressDraws,

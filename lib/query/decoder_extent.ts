@@ -35,10 +35,13 @@ export function promptExtent(config: ModelConfig, memoryLimitBytes: number): Dec
   }
 }
 
-/** For rows that continue one prompt: the largest within the memory limit, down to a few rows. */
+/** Tokens of prompts for each row that continues them: those of 20 measurements for 24 orders of another. */
+const PROMPT_TOKENS_PER_CONTINUATION = 8;
+
+/** For rows that continue prompts by whole measurements: the largest within the memory limit, down to a few rows. */
 export function continuationExtent(config: ModelConfig, memoryLimitBytes: number): DecoderExtent {
-  const maxPromptTokens = config.sequenceLength;
   for (let maxRows = MAX_CONTINUATIONS;; maxRows /= 2) {
+    const maxPromptTokens = Math.max(config.sequenceLength, PROMPT_TOKENS_PER_CONTINUATION * maxRows);
     const extent = { maxPromptTokens, maxRows, maxSteps: MAX_CONTINUATION_TOKENS };
     const isSmallest = maxRows <= 32;
     if (isSmallest || decoderSizeBytes(config, extent) <= memoryLimitBytes) return extent;

@@ -54,8 +54,15 @@ export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
   return FIELD_ORDERS.filter((order) => order[3] === "time").map((order) => order.slice(0, 3));
 }
 
+/** A measurement and those made before, oldest first; the newest that fit the model's sequence are used. */
+export interface MeasurementInContext {
+  readonly measurement: TokenMeasurement;
+  readonly context: readonly TokenMeasurement[];
+}
+
 /**
- * The bits of measurements, each by itself after the same context.
+ * The bits of measurements, each by itself after the same context. A context is computed once, and so is what the
+ * orders of a measurement begin with in common.
  *
  * @param options `context`: measurements made before, oldest first (none); `order`: the one order to use, of all
  *   four fields (default: every order).
@@ -67,24 +74,64 @@ export async function measurementBits(
   measurements: readonly TokenMeasurement[],
   options: { context?: readonly TokenMeasurement[]; order?: readonly Field[] | undefined } = {},
 ): Promise<MeasurementBits[]> {
-  const { context = [] } = options;
-  const { sequenceLength } = model.config;
-  const written = measurements.map((measurement) =>
-    ordersOf(measurement, options.order).map((order): Written => {
-      const tokens = encodeMeasurement(measurement, { context, order, sequenceLength });
-      return { order, tokens, numTokens: tokens.length - 1 - tokens.lastIndexOf(MEASUREMENT_START) };
-    })
-  );
-  const bits = await bitsOf(model, written.flat());
-  return written.map((orders) => summarize(orders.map((each) => blocksOf(each, bits.get(each) ?? []))));
+  const { context = [], order } = options;
+  const inContext = measurements.map((measurement) => ({ measurement, context }));
+  return await measurementBitsInContexts(model, inContext, { order });
 }
 
-/** A measurement in one order, after its context. */
+/**
+ * {@link measurementBits} with a context for each measurement.
+ *
+ * @param options `order`: the one order to use (default: every order).
+ * @returns One result per measurement, in order.
+ * @throws {UserError} As {@link measurementBits}.
+ */
+export async function measurementBitsInContexts(
+  model: PingModel,
+  measurements: readonly MeasurementInContext[],
+  options: { order?: readonly Field[] | undefined } = {},
+): Promise<MeasurementBits[]> {
+  const written = measurements.map((each) => write(each, options.order, model.config.sequenceLength));
+  const bits = await bitsOf(model, written);
+  return written.map(({ orders }) => summarize(orders.map((each) => blocksOf(each, bits.get(each) ?? []))));
+}
+
+/** A measurement in some orders, after its context. */
 interface Written {
+  /** The context and MeasurementStart. */
+  readonly prompt: Uint16Array;
+  readonly orders: readonly WrittenOrder[];
+}
+
+interface WrittenOrder {
   readonly order: readonly Field[];
+  /** Without MeasurementStart. */
   readonly tokens: Uint16Array;
-  /** How many of the last tokens are the measurement's, without its MeasurementStart. */
-  readonly numTokens: number;
+}
+
+function write(
+  { measurement, context }: MeasurementInContext,
+  order: readonly Field[] | undefined,
+  sequenceLength: number,
+): Written {
+  const orders = ordersOf(measurement, order);
+  const tokens = encodeMeasurement(measurement, { context, order: orders[0], sequenceLength });
+  const first = tokens.lastIndexOf(MEASUREMENT_START) + 1;
+  // The blocks of every order are those of the first, and the context is written once.
+  const blocks = new Map(cutBlocks([...tokens.subarray(first)]).map((block, i) => [orders[0][i], block]));
+  return {
+    prompt: tokens.subarray(0, first),
+    orders: orders.map((order) => ({
+      order,
+      tokens: Uint16Array.from(order.flatMap((field) => blocks.get(field) ?? [])),
+    })),
+  };
+}
+
+/** Cuts a measurement's tokens at their roles. */
+function cutBlocks(tokens: readonly number[]): number[][] {
+  const starts = tokens.flatMap((token, i) => token < BYTE_BASE ? [i] : []);
+  return starts.map((start, i) => tokens.slice(start, starts[i + 1]));
 }
 
 function ordersOf(
@@ -95,24 +142,27 @@ function ordersOf(
   return [timeS === null ? order.filter((field) => field !== "time") : order];
 }
 
-/** The bits of each token; sequences with as many tokens go to the GPU together. */
+/** The bits of each token; measurements after the same prompt continue it together. */
 async function bitsOf(
   model: PingModel,
   written: readonly Written[],
-): Promise<Map<Written, readonly number[]>> {
-  const bits = new Map<Written, readonly number[]>();
-  for (const [numTokens, alike] of Map.groupBy(written, (each) => each.numTokens)) {
-    const logP = await model.tokenLogProbabilities(alike.map(({ tokens }) => tokens), numTokens);
-    alike.forEach((each, i) => bits.set(each, Array.from(logP[i], (nats) => -nats / Math.LN2)));
-  }
-  return bits;
+): Promise<Map<WrittenOrder, readonly number[]>> {
+  const alike = [...Map.groupBy(written, ({ prompt }) => prompt.join()).values()].map((group) => ({
+    prompt: group[0].prompt,
+    orders: group.flatMap(({ orders }) => orders),
+  }));
+  const logP = await model.continuationLogProbabilities(
+    alike.map(({ prompt, orders }) => ({ prompt, continuations: orders.map(({ tokens }) => tokens) })),
+  );
+  const bits = logP.map((nats) => Array.from(nats, (each) => -each / Math.LN2));
+  return new Map(alike.flatMap(({ orders }) => orders).map((order, i) => [order, bits[i]]));
 }
 
-function blocksOf({ order, tokens, numTokens }: Written, bits: readonly number[]): OrderBits {
-  const roles = [...tokens.subarray(-numTokens)].flatMap((token, i) => token < BYTE_BASE ? [i] : []);
-  const blocks = order.map((field, i) => {
-    const tokenBits = bits.slice(roles[i], roles[i + 1]);
-    return { field, tokenBits, bits: sum(tokenBits) };
+function blocksOf({ order, tokens }: WrittenOrder, bits: readonly number[]): OrderBits {
+  let end = 0;
+  const blocks = cutBlocks([...tokens]).map((block, i) => {
+    const tokenBits = bits.slice(end, end += block.length);
+    return { field: order[i], tokenBits, bits: sum(tokenBits) };
   });
   return { blocks, bits: sum(bits) };
 }

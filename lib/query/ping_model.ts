@@ -11,6 +11,11 @@ import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { loadCheckpoint, type LoadedCheckpoint } from "../train/checkpoint.ts";
+import {
+  continuationLogProbabilities,
+  type ContinuedPrompt,
+  groupsOfContinuations,
+} from "./continuations.ts";
 import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import {
@@ -37,7 +42,7 @@ export interface PingModelOptions {
 export class PingModel {
   readonly #memoryLimitBytes: number;
   #decoder: Promise<Decoder> | undefined;
-  /** The decoder of {@link continuePrompt}. */
+  /** The decoder of {@link continuePrompt} and {@link continuationLogProbabilities}. */
   #continuer: Promise<Decoder> | undefined;
   /** Settles when all work asked for so far is done; never rejects. */
   #idle: Promise<unknown> = Promise.resolve();
@@ -233,24 +238,22 @@ export class PingModel {
   }
 
   /**
-   * log P of the last tokens of each sequence, each given all tokens before it, in nats.
+   * log P of the tokens of continuations of prompts, each given all tokens before it, in nats. What continuations
+   * of one prompt share is computed once.
    *
-   * @param sequences Token sequences of at most one token more than the model's length.
-   * @param numTokens Of how many last tokens, the same for all; fewer than any sequence has.
-   * @returns One array of `numTokens` per sequence.
+   * @param prompts Of at most {@link MAX_CONTINUATION_TOKENS} tokens each continuation, and at most one token more
+   *   than the model's sequence with its prompt.
+   * @returns One array per continuation, those of the first prompt first.
    */
-  async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {
-    const V = vocabSize(this.config);
+  async continuationLogProbabilities(prompts: readonly ContinuedPrompt[]): Promise<Float32Array[]> {
+    const extent = continuationExtent(this.config, this.#memoryLimitBytes);
     const results: Float32Array[] = [];
-    const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
-    await this.#decode(prompts, 1, async (decoder, group) => {
-      const rows = await decoder.prefill(group, { numLast: numTokens });
-      const first = results.length;
-      group.forEach((_, i) => {
-        const tokens = sequences[first + i].subarray(-numTokens);
-        results.push(Float32Array.from(tokens, (token, j) => rows[(i * numTokens + j) * V + token]));
+    for (const group of groupsOfContinuations(prompts, extent)) {
+      await this.#exclusively(async () => {
+        this.#continuer ??= this.#createDecoder(extent);
+        results.push(...await continuationLogProbabilities(await this.#continuer, group));
       });
-    });
+    }
     return results;
   }
 

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
-import { fieldOrders, measurementBits } from "../../lib/query/likelihood.ts";
+import { fieldOrders, measurementBits, measurementBitsInContexts } from "../../lib/query/likelihood.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
@@ -68,6 +68,24 @@ Deno.test("measurementBits() equals the next-token probabilities, token by token
           assertAlmostEquals(total, blocks.reduce((sum, block) => sum + block.bits, 0), 1e-9);
         }
       }
+    }
+  }));
+
+Deno.test("measurementBitsInContexts() gives each measurement what it has alone after its context", () =>
+  withTinyModel(async (model) => {
+    const longer = [...CONTEXT, measurement("192.0.2.1", "198.51.100.9", 80, 1_700_000_150)];
+    const contexts = [CONTEXT, longer, [], CONTEXT, longer.slice(1), CONTEXT];
+    const cases = contexts.map((context, i) => ({ context, measurement: MEASUREMENTS[i % 3] }));
+    const together = await measurementBitsInContexts(model, cases);
+    for (const [i, { measurement, context }] of cases.entries()) {
+      const [alone] = await measurementBits(model, [measurement], { context });
+      assertEquals(together[i].orders.length, alone.orders.length);
+      together[i].orders.forEach(({ blocks }, k) => {
+        const expected = alone.orders[k].blocks.flatMap(({ tokenBits }) => tokenBits);
+        const actual = blocks.flatMap(({ tokenBits }) => tokenBits);
+        assertEquals(actual.length, expected.length);
+        actual.forEach((bits, j) => assertAlmostEquals(bits, expected[j], 1e-4));
+      });
     }
   }));
 

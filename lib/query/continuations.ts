@@ -1,0 +1,99 @@
+/**
+ * log P of given continuations of prompts, with what several of them begin with computed once: the prompt is read
+ * into the cache, then its continuations are walked as a tree, a step of the decoder for each depth of it.
+ *
+ * @module
+ */
+import { vocabSize } from "../model/config.ts";
+import type { Decoder } from "../model/decoder.ts";
+import type { DecoderExtent } from "../model/decoder_buffers.ts";
+
+/** A prompt and what may follow it. */
+export interface ContinuedPrompt {
+  /** At least one token. */
+  readonly prompt: Uint16Array;
+  /** At least one token each. */
+  readonly continuations: readonly Uint16Array[];
+}
+
+/**
+ * log P of each token of the continuations, given all tokens before it.
+ *
+ * @param decoder Holds them all at once, see {@link groupsOfContinuations}; as many steps as the longest has tokens.
+ * @returns Nats of each token, for each continuation, those of the first prompt first.
+ * @throws {UserError} If a prompt and a continuation have more tokens than the model's sequence and one.
+ */
+export async function continuationLogProbabilities(
+  decoder: Decoder,
+  prompts: readonly ContinuedPrompt[],
+): Promise<Float32Array[]> {
+  const V = vocabSize(decoder.config);
+  const all = prompts.flatMap(({ continuations }) => [...continuations]);
+  const results = all.map(({ length }) => new Float32Array(length));
+  let rowOf: Uint32Array = Uint32Array.from(
+    prompts.flatMap(({ continuations }, i) => continuations.map(() => i)),
+  );
+  const collect = (depth: number, rows: Uint32Array) => (logP: Float32Array) => {
+    all.forEach((tokens, i) => {
+      if (depth < tokens.length) results[i][depth] = logP[rows[i] * V + tokens[depth]];
+    });
+  };
+  // All steps are submitted before the first is awaited, so that the GPU waits for nothing.
+  const done = [decoder.prefill(prompts.map(({ prompt }) => prompt)).then(collect(0, rowOf))];
+  decoder.fork(prompts.map(() => 1));
+  for (let depth = 1;; depth++) {
+    const step = branchesOf(all, rowOf, depth);
+    if (step.tokens.length === 0) break;
+    rowOf = step.rowOf;
+    done.push(decoder.step(step.tokens, step.parents).then(collect(depth, rowOf)));
+  }
+  await Promise.all(done);
+  return results;
+}
+
+/**
+ * Cuts prompts and their continuations into groups that a decoder of the extent holds at once. The continuations of
+ * one prompt may go to several groups.
+ */
+export function* groupsOfContinuations(
+  prompts: readonly ContinuedPrompt[],
+  { maxPromptTokens, maxRows }: DecoderExtent,
+): Generator<ContinuedPrompt[]> {
+  let group: ContinuedPrompt[] = [];
+  let [numTokens, numRows] = [0, 0];
+  for (const { prompt, continuations } of prompts) {
+    for (let start = 0; start < continuations.length;) {
+      const fits = numTokens + prompt.length <= maxPromptTokens && numRows < maxRows;
+      if (!fits && group.length > 0) {
+        yield group;
+        group = [];
+        [numTokens, numRows] = [0, 0];
+      }
+      const part = continuations.slice(start, start + maxRows - numRows);
+      group.push({ prompt, continuations: part });
+      numTokens += prompt.length;
+      numRows += part.length;
+      start += part.length;
+    }
+  }
+  if (group.length > 0) yield group;
+}
+
+/** The next depth of the tree: a row for each different token after each row, where more tokens follow that. */
+function branchesOf(
+  continuations: readonly Uint16Array[],
+  rowOf: Uint32Array,
+  depth: number,
+): { tokens: Uint16Array; parents: Uint32Array; rowOf: Uint32Array } {
+  // Row and token as one number, so that rows in the order of numbers have ascending parents.
+  const branches = continuations.map((tokens, i) =>
+    depth < tokens.length ? rowOf[i] * 2 ** 16 + tokens[depth - 1] : -1
+  );
+  const different = Float64Array.from(new Set(branches.filter((branch) => branch >= 0))).sort();
+  const rows = new Map(Array.from(different, (branch, row) => [branch, row]));
+  return {
+    tokens: Uint16Array.from(different, (branch) => branch % 2 ** 16),
+    parents: Uint32Array.from(different, (branch) => Math.floor(branch / 2 ** 16)),
+    rowOf: Uint32Array.from(branches, (branch) => rows.get(branch) ?? 0),
+  };
+}
