@@ -93,8 +93,8 @@ export class Decoder {
    * The work is submitted before the call returns, so that a step may be asked for before the promise is awaited.
    *
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
-   * @param options `numLast`: of how many of each prompt's last positions the result is (1).
-   * @returns log P(next token), nats, (prompts * numLast, V): a prompt's rows in order of position.
+   * @param options `numLast`: of how many of each prompt's last positions the result is (1); Infinity for all.
+   * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
    * @throws {UserError} If a prompt has more tokens than the model's sequence.
    */
   async prefill(prompts: readonly Uint16Array[], options: { numLast?: number } = {}): Promise<Float32Array> {
@@ -109,13 +109,14 @@ export class Decoder {
     this.#numRows = 0;
     let firstKey = 0;
     for (const prompt of prompts) {
-      ensure(prompt.length >= numLast, `a prompt of ${prompt.length} tokens has no ${numLast} last ones`);
+      const numChosen = numLast === Infinity ? prompt.length : numLast;
+      ensure(prompt.length >= numChosen, `a prompt of ${prompt.length} tokens has no ${numLast} last ones`);
       this.#requirePosition(prompt.length - 1);
       const endKey = firstKey + prompt.length;
       tokens.set(prompt, firstKey);
       for (let row = firstKey; row < endKey; row++) positions[row] = row - firstKey;
       starts.fill(firstKey, firstKey, endKey);
-      for (let row = endKey - numLast; row < endKey; row++) chosen.push(row);
+      for (let row = endKey - numChosen; row < endKey; row++) chosen.push(row);
       this.#prompts.push({ firstKey, endKey });
       firstKey = endKey;
     }

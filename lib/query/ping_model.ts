@@ -238,6 +238,29 @@ export class PingModel {
   }
 
   /**
+   * log P of the last tokens of each sequence, each given all tokens before it, in nats.
+   *
+   * @param sequences Token sequences of at least two tokens and at most one more than the model's length.
+   * @param numTokens Of how many last tokens, the same for all and fewer than any sequence has; Infinity for all
+   *   after the first.
+   * @returns One array per sequence.
+   */
+  async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {
+    const V = vocabSize(this.config);
+    const results: Float32Array[] = [];
+    const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
+    await this.#decode(prompts, 1, async (decoder, group) => {
+      const rows = await decoder.prefill(group, { numLast: numTokens });
+      let row = 0;
+      for (const { length } of group) {
+        const tokens = sequences[results.length].subarray(-Math.min(numTokens, length));
+        results.push(Float32Array.from(tokens, (token) => rows[row++ * V + token]));
+      }
+    });
+    return results;
+  }
+
+  /**
    * log P of the tokens of continuations of prompts, each given all tokens before it, in nats. What continuations
    * of one prompt share is computed once.
    *
