@@ -37,6 +37,10 @@ const STAGES: Record<string, { purpose: string; load: () => Promise<Stage> }> = 
     purpose: "train a model on probe rows",
     load: async () => (await import("./train.ts")).trainStage,
   },
+  "eval": {
+    purpose: "tell how well a model predicts held-out measurements, beside simple methods",
+    load: async () => (await import("./eval.ts")).evalStage,
+  },
   "query": {
     purpose: "ask a trained model for RTT distributions",
     load: async () => (await import("./query.ts")).queryStage,

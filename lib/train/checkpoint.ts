@@ -180,19 +180,33 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
   return states;
 }
 
+/**
+ * The folder of the checkpoint that a path stands for, without reading it.
+ *
+ * @param path As for {@link loadCheckpoint}; of a run, its latest.
+ * @throws {UserError} If there is no checkpoint.
+ */
+export function checkpointDirectory(path: string): string {
+  const { folders } = candidates(path, "latest");
+  if (folders.length === 0) throw noCheckpoint(path);
+  return folders[0];
+}
+
 function loadFrom<T>(
   path: string,
   read: (folder: string) => T,
   options: { which?: "latest" | "best"; onNote?: (line: string) => void },
 ): T {
   const { folders, isSingle } = candidates(path, options.which ?? "latest");
-  if (folders.length === 0) {
-    throw new UserError(
-      `Cannot read a checkpoint from ${path}: there is none, a run directory was wanted; ` +
-        `make one with deno task train --data DIR --run ${path}`,
-    );
-  }
+  if (folders.length === 0) throw noCheckpoint(path);
   return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);
+}
+
+function noCheckpoint(path: string): UserError {
+  return new UserError(
+    `Cannot read a checkpoint from ${path}: there is none, a run directory was wanted; ` +
+      `make one with deno task train --data DIR --run ${path}`,
+  );
 }
 
 function candidates(path: string, which: "latest" | "best"): { folders: string[]; isSingle: boolean } {

@@ -1,0 +1,111 @@
+/**
+ * The whole evaluation of a model on held-out measurements: what `eval` runs.
+ *
+ * @module
+ */
+import type { StageHooks } from "../preprocess/stage_hooks.ts";
+import { numParameters } from "../model/config.ts";
+import type { SplitName } from "../preprocess/splits.ts";
+import { PingModel } from "../query/ping_model.ts";
+import { loadCheckpoint } from "../train/checkpoint.ts";
+import { dataFingerprint } from "../train/data_fingerprint.ts";
+import { VERSION } from "../version.ts";
+import { drawCases, type EvalCase } from "./cases.ts";
+import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
+import type { EvalReport, EvalRun } from "./report.ts";
+
+/** What is evaluated, on what, and how. */
+export interface EvaluateOptions {
+  /** One checkpoint's folder. */
+  checkpoint: string;
+  /** Probe rows with the split that is predicted. */
+  dataDir: string;
+  /** Probe rows whose `train` the model was trained on; by default those of `dataDir`. */
+  trainDir?: string | undefined;
+  split: SplitName;
+  /** By default `train` where the rows were split by pair, else `all`. */
+  history?: HistoryMode | undefined;
+  /** How many measurements are predicted at most. */
+  maxMeasurements: number;
+  /** Numbers of context measurements, ascending. */
+  contexts: readonly number[];
+  /** Whether every measurement is predicted with each number of context measurements instead of one of them. */
+  isEveryContext: boolean;
+  /** Names of the baselines. */
+  baselines: readonly string[];
+  seed: number;
+}
+
+/**
+ * Evaluates a model.
+ *
+ * @param hooks Progress by section, and the wish to stop.
+ * @throws {UserError} If the checkpoint or the rows cannot be used.
+ */
+export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {}): Promise<EvalReport> {
+  const startMs = performance.now();
+  using rows = await openEvalRows(options.dataDir, options);
+  const checkpoint = loadCheckpoint(options.checkpoint);
+  using model = await PingModel.from(checkpoint);
+  const cases = await drawCases(rows, {
+    count: options.maxMeasurements,
+    maxContext: Math.max(...options.contexts),
+    seed: options.seed,
+    onProgress: phaseOf(hooks, "reading probe rows"),
+    ...(hooks.signal ? { signal: hooks.signal } : {}),
+  });
+  const run = describeRun({
+    options,
+    rows,
+    model,
+    cases,
+    modelFingerprint: checkpoint.state.dataFingerprint,
+  });
+  return { run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
+}
+
+/** Progress of one phase. */
+function phaseOf({ onProgress }: StageHooks, phase: string): (done: number, total: number) => void {
+  return (done, total) => onProgress?.(phase, done, total);
+}
+
+interface Described {
+  options: EvaluateOptions;
+  rows: OpenEvalRows;
+  model: PingModel;
+  cases: readonly EvalCase[];
+  modelFingerprint: string;
+}
+
+function describeRun(
+  { options, rows, model, cases, modelFingerprint }: Described,
+): Omit<EvalRun, "seconds"> {
+  const { dataDir, trainDir = dataDir } = options;
+  return {
+    version: VERSION,
+    checkpoint: options.checkpoint,
+    step: model.step,
+    numParameters: numParameters(model.config),
+    sequenceLength: model.config.sequenceLength,
+    data: dataDir,
+    dataFingerprint: dataFingerprint(dataDir),
+    split: options.split,
+    splitBy: rows.splitBy ?? null,
+    train: trainDir,
+    trainFingerprint: dataFingerprint(trainDir),
+    modelFingerprint,
+    history: rows.history,
+    seed: options.seed,
+    numHeldOut: sumOf(rows.heldOut.numRows, (row) => rows.heldOut.numMeasurements(row)),
+    numMeasurements: cases.length,
+    contexts: [...options.contexts],
+    isEveryContext: options.isEveryContext,
+    adapter: model.gpu.info.name,
+  };
+}
+
+function sumOf(count: number, valueOf: (index: number) => number): number {
+  let sum = 0;
+  for (let i = 0; i < count; i++) sum += valueOf(i);
+  return sum;
+}

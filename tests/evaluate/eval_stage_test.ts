@@ -1,0 +1,124 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { exists } from "../../lib/files/inputs.ts";
+import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+
+const SETTINGS = {
+  ...{ "model.numLayers": 2, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
+  ...{ "model.mlpWidth": 64, "model.sequenceLength": 256, "train.batchSize": 4, "train.microBatchSize": 4 },
+  ...{ "train.evalSequences": 4 },
+};
+
+/** A folder with probe rows (`rows`) and a model of them (`run`), made by the stages themselves. */
+const folder = new TemporaryFolder();
+const [rows, run] = [folder.at("rows"), folder.at("run")];
+
+Deno.test.beforeAll(async () => {
+  const measurements = folder.at("synth.parquet");
+  const sets = Object.entries(SETTINGS).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+  await succeed("synth", "--output", measurements, "--rows", "4000", "--probes", "20", "--destinations", "8");
+  await succeed("probe-rows", "--input", measurements, "--output", rows, "--split-by", "time");
+  await succeed("train", "--data", rows, "--run", run, "--steps", "20", ...sets);
+});
+
+Deno.test.afterAll(() => folder[Symbol.dispose]());
+
+async function succeed(...args: string[]): Promise<ProcessResult> {
+  const result = await runStageProcess(args);
+  assertEquals(result.code, 0, result.stderr);
+  return result;
+}
+
+/** The arguments of an evaluation of few measurements. */
+function evalOf(output: string, ...more: string[]): string[] {
+  const few = more.includes("--max-measurements") ? [] : ["--max-measurements", "60"];
+  return ["eval", "--checkpoint", run, "--data", rows, "--output", output, ...few, ...more];
+}
+
+/** A refusal: its exit code, and what its one line says. */
+async function refusal(...args: string[]): Promise<[code: number, line: string]> {
+  const { code, stderr, stdout } = await runStageProcess(args);
+  assertEquals([stderr.trim().split("\n").length, stdout], [1, ""], stderr);
+  return [code, stderr];
+}
+
+Deno.test("eval gives one JSON object and writes two reports and a complete manifest", async () => {
+  const output = folder.at("first");
+  const { stdout } = await succeed(...evalOf(output, "--json"));
+  const result = JSON.parse(stdout);
+  assertEquals([result.stage, result.report], ["eval", join(output, "report.json")]);
+  assertEquals([...Deno.readDirSync(output)].map(({ name }) => name).sort(), [
+    ...["manifest.json", "report.html", "report.json"],
+  ]);
+  const report = JSON.parse(Deno.readTextFileSync(result.report));
+  assertEquals([report.run.numMeasurements, report.run.step, report.run.splitBy], [60, 20, "time"]);
+  assertEquals(report.run.modelFingerprint, report.run.dataFingerprint);
+  const manifest = JSON.parse(Deno.readTextFileSync(join(output, "manifest.json")));
+  assert(manifest.complete);
+  assertEquals(manifest.counts.measurements, 60);
+});
+
+Deno.test("eval of the same again does no work, another is refused without --overwrite", async () => {
+  const output = folder.at("again");
+  await succeed(...evalOf(output));
+  const first = Deno.readTextFileSync(join(output, "report.json"));
+  const again = await succeed(...evalOf(output));
+  assertStringIncludes(again.stderr, "is complete");
+  assertEquals(Deno.readTextFileSync(join(output, "report.json")), first);
+  const [code, line] = await refusal(...evalOf(output, "--contexts", "0,3"));
+  assertEquals(code, 1);
+  assertStringIncludes(line, "--overwrite");
+  await succeed(...evalOf(output, "--contexts", "3,0,3", "--overwrite"));
+  assertEquals(JSON.parse(Deno.readTextFileSync(join(output, "report.json"))).run.contexts, [0, 3]);
+  // What the same evaluation gives does not depend on when it runs.
+  const elsewhere = folder.at("elsewhere");
+  await succeed(...evalOf(elsewhere));
+  const untimed = (text: string) => text.replace(/"seconds": [\d.]+/g, "");
+  assertEquals(untimed(Deno.readTextFileSync(join(elsewhere, "report.json"))), untimed(first));
+});
+
+Deno.test("eval refuses wrong options, and what is not there, in one line", async () => {
+  const output = folder.at("refused");
+  const cases: [string[], number, string][] = [
+    [evalOf(output, "--contexts", "1,x"), 2, "--contexts 1,x"],
+    [evalOf(output, "--baselines", "vivaldi"), 2, "did you mean Vivaldi?"],
+    [evalOf(output, "--split", "train"), 2, "test | val was wanted"],
+    [evalOf(output, "--history", "none"), 2, "default | all | train was wanted"],
+    [evalOf(output, "--max-measurements", "0"), 2, "--max-measurements 0"],
+    [["eval", "--checkpoint", run, "--data", rows], 2, "--output DIR is missing"],
+    [["eval", "--checkpoint", folder.at("none"), "--data", rows, "--output", output], 1, "no such file"],
+    [["eval", "--checkpoint", rows, "--data", rows, "--output", output], 1, "there is none"],
+    [["eval", "--checkpoint", run, "--data", folder.at("none"), "--output", output], 1, "no such file"],
+  ];
+  for (const [args, code, message] of cases) {
+    const refused = await refusal(...args);
+    assertEquals(refused[0], code, refused[1]);
+    assertStringIncludes(refused[1], message);
+  }
+  assert(!exists(output));
+  const train = folder.at("only-train");
+  Deno.mkdirSync(train);
+  Deno.renameSync(join(rows, "test"), join(train, "test"));
+  try {
+    const [code, line] = await refusal(...evalOf(folder.at("no-test")));
+    assertEquals(code, 1);
+    assertMatch(line, /rows\/test: no such file/);
+  } finally {
+    Deno.renameSync(join(train, "test"), join(rows, "test"));
+  }
+});
+
+Deno.test("eval interrupted leaves no report, and the same command then makes it", async () => {
+  const output = folder.at("interrupted");
+  const args = evalOf(output, "--max-measurements", "400", "--every-context");
+  const child = spawnStage(args);
+  const ended = outputOf(child);
+  while (!exists(join(output, "manifest.json"))) await new Promise((resolve) => setTimeout(resolve, 5));
+  child.kill("SIGINT");
+  const { code, stderr } = await ended;
+  assertEquals(code, 130, stderr);
+  assertEquals([...Deno.readDirSync(output)].map(({ name }) => name), ["manifest.json"]);
+  await succeed(...args);
+  assert(exists(join(output, "report.html")));
+});
