@@ -10,8 +10,12 @@ import { formatMs } from "../lib/cli/histogram.ts";
 import { formatCount, formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
 import { ensure, FormatError, UserError } from "../lib/errors.ts";
-import { evaluateHeldOut, type HeldOutReport } from "../lib/evaluate/held_out_report.ts";
 import { answerExamples, type ExampleAnswer, type Truth } from "../lib/evaluate/example_queries.ts";
+import {
+  type MedianReport,
+  type MedianReportErrors,
+  reportBesideMedians,
+} from "../lib/evaluate/median_report.ts";
 import { unigramEntropyBits } from "../lib/evaluate/unigram.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
 import { exists, listInputs, readText } from "../lib/files/inputs.ts";
@@ -32,8 +36,8 @@ const CONFIG = "demo";
 const CALIBRATION_S = 4;
 const NUM_HELD_OUT = 500;
 const NUM_EXAMPLES = 3;
-/** More earlier measurements than the demo model has room for. */
-const MAX_CONTEXT = 64;
+/** About as many earlier measurements as the demo model has room for. */
+const MAX_CONTEXT = 20;
 
 /** The synthetic Internet of the demo: small enough to be learned in minutes on two cores. */
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
@@ -94,7 +98,7 @@ export const demoStage = defineStage({
     const truth = options.input.length === 0
       ? SyntheticTruth.load(truthPathBeside(measurements[0]))
       : undefined;
-    const examples = await answerExamples(model, evaluation.heldOut, {
+    const examples = await answerExamples(model, evaluation.cases, {
       count: NUM_EXAMPLES,
       truth: truth && truthOf(truth),
     });
@@ -126,7 +130,7 @@ interface DemoResult {
   unigramBitsPerToken: number;
   tokensPerSecond: number | null;
   steps: number;
-  baselines: HeldOutReport;
+  baselines: MedianReport;
   examples: ExampleAnswer[];
   seconds: number;
 }
@@ -254,11 +258,12 @@ async function evaluate(
     batchSize: config.train.microBatchSize,
     sampling: config.data,
   });
-  const evaluation = await evaluateHeldOut(model, rowsDir, {
+  const evaluation = await reportBesideMedians(model, rowsDir, {
     count: NUM_HELD_OUT,
     maxContext: MAX_CONTEXT,
     seed,
     onProgress: (done) => progress.update(done),
+    signal: context.signal,
   });
   return { ...evaluation, unigramBits: unigramEntropyBits(batches) };
 }
@@ -269,11 +274,11 @@ function truthOf(truth: SyntheticTruth): Truth {
 
 function describe(result: DemoResult, { output, input }: DemoOptions): string {
   const { baselines, examples } = result;
-  const row = (name: string, { medianAbsoluteMs, meanAbsoluteMs, p90Relative }: HeldOutReport["model"]) =>
-    `  ${name.padEnd(22)}${formatMs(medianAbsoluteMs).padStart(8)} ms${
-      formatMs(meanAbsoluteMs).padStart(9)
-    } ms` +
-    `${(100 * p90Relative).toFixed(1).padStart(9)} %`;
+  const ms = (value: number | null, width: number) =>
+    (value === null ? "-" : formatMs(value)).padStart(width);
+  const row = (name: string, { medianAbsoluteMs, meanAbsoluteMs, p90Relative }: MedianReportErrors) =>
+    `  ${name.padEnd(22)}${ms(medianAbsoluteMs, 8)} ms${ms(meanAbsoluteMs, 9)} ms` +
+    `${(100 * (p90Relative ?? NaN)).toFixed(1).padStart(9)} %`;
   const known = input.length === 0 ? "true" : "measured";
   return [
     `Learned ${input.length === 0 ? "a synthetic Internet" : input.join(" ")} in ${

@@ -1,12 +1,15 @@
 /** A few queries with the known quantiles beside the predicted ones, for people to look at. @module */
 import type { PingModel } from "../query/ping_model.ts";
-import type { HeldOutMeasurement } from "./held_out.ts";
-import { quantileOfSample } from "./rtt_error.ts";
+import type { EvalCase } from "./cases.ts";
+import { quantileOfSample } from "./quantile.ts";
 
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
 
 /** The true q-quantile, in ms, of the RTT between two addresses at a time. */
 export type Truth = (query: { srcAddr: string; dstAddr: string; timeS: number }, q: number) => number;
+
+/** A case with a reply. */
+type AnsweredCase = EvalCase & { rttMs: number };
 
 /** A query, what the model says and what is known. */
 export interface ExampleAnswer {
@@ -23,18 +26,19 @@ export interface ExampleAnswer {
 /**
  * Asks for the RTT distributions of held-out pairs, each pair once, spread evenly over the held-out ones.
  *
- * @param heldOut The held-out measurements, several of most pairs.
+ * @param cases Held-out measurements, several of most pairs; those without a reply are passed over.
  * @param options `count`: how many queries; `truth`: the true quantiles, if they are known.
  */
 export async function answerExamples(
   model: PingModel,
-  heldOut: readonly HeldOutMeasurement[],
+  cases: readonly EvalCase[],
   options: { count: number; truth: Truth | undefined },
 ): Promise<ExampleAnswer[]> {
   const answers: ExampleAnswer[] = [];
-  for (const { srcAddr, dstAddr, measurement, context } of chooseSpread(heldOut, options.count)) {
-    const distribution = await model.rttDistribution({ ...measurement, context });
-    const ofPair = heldOut.filter((other) => other.srcAddr === srcAddr && other.dstAddr === dstAddr);
+  const answered = cases.filter((each): each is AnsweredCase => each.rttMs !== null);
+  for (const { srcAddr, dstAddr, measurement, history } of chooseSpread(answered, options.count)) {
+    const distribution = await model.rttDistribution({ ...measurement, context: history });
+    const ofPair = answered.filter((other) => other.srcAddr === srcAddr && other.dstAddr === dstAddr);
     const { truth } = options;
     answers.push({
       src: srcAddr,
@@ -53,11 +57,11 @@ export async function answerExamples(
   return answers;
 }
 
-/** One measurement from each of `count` equal parts. */
-function chooseSpread(heldOut: readonly HeldOutMeasurement[], count: number): HeldOutMeasurement[] {
-  const numChosen = Math.min(count, heldOut.length);
+/** One item from each of `count` equal parts. */
+function chooseSpread<T>(items: readonly T[], count: number): T[] {
+  const numChosen = Math.min(count, items.length);
   return Array.from(
     { length: numChosen },
-    (_, i) => heldOut[Math.floor((i + 0.5) * heldOut.length / numChosen)],
+    (_, i) => items[Math.floor((i + 0.5) * items.length / numChosen)],
   );
 }

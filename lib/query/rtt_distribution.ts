@@ -10,7 +10,7 @@ import { ensure } from "../errors.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode, rttCodeBounds } from "../tokens/rtt_code.ts";
 
 /** The RTT of each of `CANONICAL_RTT_CODES`, ms. */
-const RTTS_MS = Float64Array.from(CANONICAL_RTT_CODES, decodeRttCode);
+export const RTTS_MS: Float64Array = Float64Array.from(CANONICAL_RTT_CODES, decodeRttCode);
 
 /** A bar of a histogram: the probability that the RTT lies in [lowMs, highMs). */
 export interface HistogramBar {

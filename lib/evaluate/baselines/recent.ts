@@ -1,5 +1,5 @@
 /** Baselines: the newest answered measurements of a history. @module */
-import { quantileOfSample } from "../rtt_error.ts";
+import { quantileOfSample } from "../quantile.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observeAll } from "./baseline.ts";
 import { historyKey, type HistoryOf } from "./history_key.ts";
 

@@ -6,7 +6,7 @@ import { MedianBaseline } from "../../../lib/evaluate/baselines/median.ts";
 import { MovingAverageBaseline } from "../../../lib/evaluate/baselines/moving_average.ts";
 import { RecentBaseline } from "../../../lib/evaluate/baselines/recent.ts";
 import { RttHistogram } from "../../../lib/evaluate/baselines/rtt_histogram.ts";
-import { quantileOfSample } from "../../../lib/evaluate/rtt_error.ts";
+import { quantileOfSample } from "../../../lib/evaluate/quantile.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
 import { series } from "./series.ts";
 

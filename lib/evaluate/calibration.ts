@@ -1,0 +1,87 @@
+/**
+ * Whether forecasts are as sure as they may be: coverage of intervals, probability integral transforms, and the
+ * probabilities of failures.
+ *
+ * RTT codes are discrete, so a measurement has not one place in its forecast distribution but a range of it, which is
+ * taken as uniform: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009),
+ * section 2.1 (the nonrandomized PIT). Of a calibrated forecaster it makes histograms exactly flat and coverages
+ * exactly nominal.
+ *
+ * @module
+ */
+import { meanOf } from "./forecast_errors.ts";
+
+/** Where measurements lie in their forecast distributions: from P(less) to P(less or equal). */
+export interface MassRanges {
+  below: Float64Array;
+  upTo: Float64Array;
+}
+
+/** How many of the measurements a central interval should cover, and how many it does. */
+export interface Coverage {
+  level: number;
+  /** Null of no measurements. */
+  share: number | null;
+}
+
+/** Levels of the central intervals whose coverage is reported. */
+export const COVERAGE_LEVELS: readonly number[] = [0.5, 0.8, 0.9, 0.95];
+
+/** The share of the measurements that lie in the central interval of each of {@link COVERAGE_LEVELS}. */
+export function coverages(ranges: MassRanges): Coverage[] {
+  return COVERAGE_LEVELS.map((level) => ({
+    level,
+    share: meanOf(sharesWithin(ranges, [0.5 - level / 2, 0.5 + level / 2])),
+  }));
+}
+
+/** The share of the measurements in each of `numBins` equal parts of their distributions; flat if calibrated. */
+export function pitHistogram(ranges: MassRanges, numBins: number): number[] {
+  const edges = Array.from({ length: numBins }, (_, i) => [i / numBins, (i + 1) / numBins] as const);
+  return edges.map((edge) => meanOf(sharesWithin(ranges, edge)) ?? 0);
+}
+
+/** Predicted probabilities of failure that are alike, and how many of the measurements failed. */
+export interface ReliabilityBin {
+  numMeasurements: number;
+  /** Mean predicted probability. */
+  predicted: number;
+  /** Share that failed. */
+  observed: number;
+}
+
+/** The mean squared difference of probabilities and what came (Brier, Monthly Weather Review 78, 1950); null of none. */
+export function brierScore(pFailed: Float64Array, isFailed: Uint8Array): number | null {
+  return meanOf(pFailed.map((p, i) => (p - isFailed[i]) ** 2));
+}
+
+/** At most `numBins` bins with as many measurements each, by rising probability; equal ones share a bin. */
+export function reliability(
+  pFailed: Float64Array,
+  isFailed: Uint8Array,
+  { numBins }: { numBins: number },
+): ReliabilityBin[] {
+  const order = pFailed.keys().toArray().sort((a, b) => pFailed[a] - pFailed[b]);
+  const bins: number[][] = [];
+  order.forEach((i, rank) => {
+    const bin = bins.at(-1);
+    const isEqual = rank > 0 && pFailed[i] === pFailed[order[rank - 1]];
+    const isFull = bin !== undefined && rank >= bins.length * order.length / numBins;
+    if (!bin || (isFull && !isEqual)) bins.push([i]);
+    else bin.push(i);
+  });
+  return bins.map((bin) => ({
+    numMeasurements: bin.length,
+    predicted: meanOf(bin.map((i) => pFailed[i])) ?? 0,
+    observed: meanOf(bin.map((i) => isFailed[i])) ?? 0,
+  }));
+}
+
+/** Which share of each measurement's range lies within [low, high]; a range of no width is a point, high excluded. */
+function sharesWithin({ below, upTo }: MassRanges, [low, high]: readonly [number, number]): Float64Array {
+  return below.map((start, i) => {
+    const width = upTo[i] - start;
+    if (width > 0) return Math.max(0, Math.min(high, upTo[i]) - Math.max(low, start)) / width;
+    return start >= low && (start < high || high === 1) ? 1 : 0;
+  });
+}

@@ -1,0 +1,131 @@
+/**
+ * What the model forecasts for the cases of an evaluation, given more or less context.
+ *
+ * @module
+ */
+import type { PingModel } from "../query/ping_model.ts";
+import type { RttDistribution } from "../query/rtt_distribution.ts";
+import type { RttQuery } from "../query/query_tokens.ts";
+import { contextOf, type EvalCase } from "./cases.ts";
+import { crpsMs } from "./crps.ts";
+
+/** Which forecasts are made. */
+export interface ForecastOptions {
+  /** Numbers of measurements of context, such as 0, 1, 2, 5, 10, 20. */
+  contexts: readonly number[];
+  /** Whether each case is forecast with each of them; otherwise they take turns. */
+  everyContext?: boolean;
+  /**
+   * The mass of first bytes of RTT codes that may be spread evenly instead of asked for (1e-3): a tenth of that is the
+   * most that a coverage or a bin of 20 can be off.
+   */
+  maxSpreadMass?: number;
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  signal?: AbortSignal;
+}
+
+/** One forecast per place; those of RTTs are NaN where no reply came. */
+export interface RttForecasts {
+  /** Of which case. */
+  caseIndex: Uint32Array;
+  /** How many measurements of context were wanted. */
+  numContext: Uint32Array;
+  /** Median of the RTT given a reply, ms. */
+  predictedMs: Float64Array;
+  crpsMs: Float64Array;
+  /** -log2 P(the RTT's code | a reply). */
+  codeBits: Float64Array;
+  /** P(an earlier code | a reply), and P(this or an earlier one). */
+  below: Float64Array;
+  upTo: Float64Array;
+  pFailed: Float64Array;
+  /** The mass that was spread evenly. */
+  spreadMass: Float64Array;
+}
+
+/** Cases whose queries are in memory at a time. */
+const CASES_AT_ONCE = 512;
+
+/**
+ * Forecasts the cases.
+ *
+ * @returns Forecasts in the order of the cases.
+ * @throws {UserError} If a measurement does not fit the model's sequence.
+ */
+export async function forecastRtts(
+  model: PingModel,
+  cases: readonly EvalCase[],
+  { contexts, everyContext = false, maxSpreadMass = 1e-3, onProgress, signal }: ForecastOptions,
+): Promise<RttForecasts> {
+  const numEach = everyContext ? contexts.length : 1;
+  const forecasts = newForecasts(cases.length * numEach);
+  const { caseIndex, numContext } = forecasts;
+  for (let i = 0; i < caseIndex.length; i++) {
+    caseIndex[i] = Math.floor(i / numEach);
+    numContext[i] = contexts[i % contexts.length];
+  }
+  for (let first = 0; first < caseIndex.length; first += CASES_AT_ONCE) {
+    const part: EvalCase[] = [];
+    const queries: RttQuery[] = [];
+    for (let i = first; i < Math.min(first + CASES_AT_ONCE, caseIndex.length); i++) {
+      const drawn = cases[caseIndex[i]];
+      part.push(drawn);
+      queries.push({ ...drawn.measurement, context: contextOf(drawn, numContext[i]) });
+    }
+    const codes = part.map(({ measurement }) => measurement.rttCode);
+    const take = (distribution: RttDistribution, i: number) => {
+      record(forecasts, first + i, { distribution, rttMs: part[i].rttMs });
+      onProgress?.(first + i + 1, caseIndex.length);
+    };
+    await model.likelyRttDistributions(queries, take, { maxSpreadMass, codes });
+    signal?.throwIfAborted();
+  }
+  return forecasts;
+}
+
+/** The forecasts at the given places. */
+export function selectForecasts(forecasts: RttForecasts, places: readonly number[]): RttForecasts {
+  const floats = (values: Float64Array) => Float64Array.from(places, (place) => values[place]);
+  return {
+    caseIndex: Uint32Array.from(places, (place) => forecasts.caseIndex[place]),
+    numContext: Uint32Array.from(places, (place) => forecasts.numContext[place]),
+    predictedMs: floats(forecasts.predictedMs),
+    crpsMs: floats(forecasts.crpsMs),
+    codeBits: floats(forecasts.codeBits),
+    below: floats(forecasts.below),
+    upTo: floats(forecasts.upTo),
+    pFailed: floats(forecasts.pFailed),
+    spreadMass: floats(forecasts.spreadMass),
+  };
+}
+
+function newForecasts(length: number): RttForecasts {
+  const floats = () => new Float64Array(length).fill(NaN);
+  return {
+    caseIndex: new Uint32Array(length),
+    numContext: new Uint32Array(length),
+    predictedMs: floats(),
+    crpsMs: floats(),
+    codeBits: floats(),
+    below: floats(),
+    upTo: floats(),
+    pFailed: floats(),
+    spreadMass: floats(),
+  };
+}
+
+function record(
+  forecasts: RttForecasts,
+  place: number,
+  { distribution, rttMs }: { distribution: RttDistribution; rttMs: number | null },
+): void {
+  forecasts.pFailed[place] = distribution.pFailed;
+  forecasts.spreadMass[place] = distribution.spreadMass;
+  forecasts.predictedMs[place] = distribution.quantileMs(0.5);
+  if (rttMs === null) return;
+  const [probability, upTo] = [distribution.probabilityOf(rttMs), distribution.cdf(rttMs)];
+  forecasts.crpsMs[place] = crpsMs(distribution, rttMs);
+  forecasts.codeBits[place] = -Math.log2(probability);
+  forecasts.upTo[place] = upTo;
+  forecasts.below[place] = upTo - probability;
+}
