@@ -1,0 +1,218 @@
+/**
+ * The part of an evaluation that only a synthetic Internet allows: how many bits the model's predictions cost more than
+ * the true distributions', and whether its intervals and quantiles are the true ones.
+ *
+ * The mean of -log2 P(RTT code | source, destination, time) has a least value, the conditional entropy; the excess over
+ * it is what is left to learn. It is told of each measurement against the truth's -log2 P of the same code, so that
+ * the noise of the measurements, which both share, is not in it.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { ProbeRowSource } from "../loader/row_source.ts";
+import type { RttLaw } from "../measurement/synth/law.ts";
+import { codeProbability } from "../measurement/synth/rtt_codes.ts";
+import type { SyntheticTruth } from "../measurement/synth/truth.ts";
+import type { PingModel } from "../query/ping_model.ts";
+import { contextOf, type EvalCase } from "./cases.ts";
+import { quantileOfSample } from "./rtt_error.ts";
+import {
+  outcomeExcessBits,
+  type ReplyScore,
+  scoreReply,
+  TRUTH_COVERAGE_LEVELS,
+  TRUTH_QUANTILES,
+} from "./truth_scores.ts";
+
+/** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
+const MAX_SPREAD_MASS = 1e-3;
+/** Upper ends of the classes of training measurements of a pair. */
+const TRAINING_COUNT_CLASSES: readonly number[] = [0, 9, 29, 99, Infinity];
+
+/** A mean over measurements and its standard error; null of none, and for the error of fewer than two. */
+export interface MeanWithError {
+  mean: number | null;
+  standardError: number | null;
+}
+
+/** What the truth says of some predictions. */
+export interface TruthScores {
+  /** Predictions, and how many of them were of measurements with a reply. */
+  numMeasurements: number;
+  numReplies: number;
+  /** -log2 P(RTT code | a reply came) of the truth: an estimate of the conditional entropy. */
+  trueBits: MeanWithError;
+  /** The same of the model, less that of the truth. */
+  excessBits: MeanWithError;
+  /** The same for whether a reply comes. */
+  outcomeExcessBits: MeanWithError;
+  /** Mean true probability of the model's central intervals; `share` is null of no replies. */
+  coverage: { level: number; share: number | null }[];
+  /** |predicted - true| of quantiles of the RTT, in ms and as a share of the true one; null of no replies. */
+  quantiles: {
+    q: number;
+    meanAbsoluteMs: number | null;
+    medianAbsoluteMs: number | null;
+    medianRelative: number | null;
+  }[];
+}
+
+/** Predictions beside the truth, all of them and broken down. */
+export interface TruthSection extends TruthScores {
+  byContext: (TruthScores & { context: number })[];
+  byIpVersion: (TruthScores & { ipVersion: 4 | 6 })[];
+  /** By how many measurements of the pair of addresses the model was trained on; `high` is null for no end. */
+  byTrainingCount: (TruthScores & { low: number; high: number | null })[];
+}
+
+/** How predictions are compared with the truth. */
+export interface TruthSectionOptions {
+  truth: SyntheticTruth;
+  /** The rows that the model was trained on. */
+  training: ProbeRowSource;
+  /** Numbers of context measurements; each case gets one of them, in rotation. */
+  contexts: readonly number[];
+  /** Predict each case with every number of context measurements instead. */
+  isEveryContext?: boolean;
+  onProgress?: ((done: number, total: number) => void) | undefined;
+}
+
+/** One prediction. */
+interface TruthSample {
+  context: number;
+  ipVersion: 4 | 6;
+  trainingCount: number;
+  outcomeExcessBits: number;
+  /** Absent if there was no reply. */
+  reply?: ReplyScore;
+}
+
+/**
+ * Compares a model with the truth of a synthetic Internet.
+ *
+ * @param cases Held-out measurements of that Internet.
+ * @throws {UserError} If a measurement is not of that Internet.
+ */
+export async function evaluateTruth(
+  model: PingModel,
+  cases: readonly EvalCase[],
+  options: TruthSectionOptions,
+): Promise<TruthSection> {
+  const { contexts, isEveryContext = false, onProgress } = options;
+  const laws = cases.map((drawn) => lawOf(options.truth, drawn));
+  const trainingCounts = countTraining(options.training, cases);
+  const asked = cases.flatMap((_, index) =>
+    isEveryContext
+      ? contexts.map((context) => ({ index, context }))
+      : [{ index, context: contexts[index % contexts.length] }]
+  );
+  const samples: TruthSample[] = [];
+  await model.likelyRttDistributions(
+    asked.map(({ index, context }) => ({
+      ...cases[index].measurement,
+      context: contextOf(cases[index], context),
+    })),
+    (predicted, i) => {
+      const { index, context } = asked[i];
+      const { source, rttCode } = cases[index].measurement;
+      const law = laws[index];
+      samples.push({
+        context,
+        ipVersion: source.length === 4 ? 4 : 6,
+        trainingCount: trainingCounts[index],
+        outcomeExcessBits: outcomeExcessBits(law, predicted.pFailed, rttCode === null),
+        ...(rttCode === null ? {} : { reply: scoreReply(law, predicted, rttCode) }),
+      });
+      onProgress?.(samples.length, asked.length);
+    },
+    {
+      maxSpreadMass: MAX_SPREAD_MASS,
+      codes: asked.map(({ index }) => cases[index].measurement.rttCode),
+    },
+  );
+  return { ...summarise(samples), ...breakDown(samples, contexts) };
+}
+
+/** The true distribution of a case, which it can come from. */
+function lawOf(truth: SyntheticTruth, { srcAddr, dstAddr, rttMs, measurement }: EvalCase): RttLaw {
+  const { timeS, rttCode } = measurement;
+  const law = truth.has(srcAddr) && truth.has(dstAddr) ? truth.law(srcAddr, dstAddr, timeS) : undefined;
+  const p = !law ? 0 : rttCode === null ? law.pFailed : codeProbability(law, rttCode);
+  if (law && p > 0) return law;
+  const found = rttMs === null ? "no reply" : `${rttMs} ms`;
+  throw new UserError(
+    `Cannot compare with the truth: found ${found} from ${srcAddr} to ${dstAddr} at ${timeS} s, which cannot come from ` +
+      "this synthetic Internet; name the truth file that synth wrote with these measurements",
+  );
+}
+
+/** How many training measurements there are of each case's pair of addresses, answered or not. */
+function countTraining(training: ProbeRowSource, cases: readonly EvalCase[]): number[] {
+  const counts = new Map(cases.map(({ srcAddr, dstAddr }) => [`${srcAddr} ${dstAddr}`, 0]));
+  for (let index = 0; index < training.numRows; index++) {
+    const { srcAddrs, srcIndex, dstAddrs, dstIndex } = training.row(index);
+    for (let i = 0; i < srcIndex.length; i++) {
+      const pair = `${srcAddrs[srcIndex[i]]} ${dstAddrs[dstIndex[i]]}`;
+      const count = counts.get(pair);
+      if (count !== undefined) counts.set(pair, count + 1);
+    }
+  }
+  return cases.map(({ srcAddr, dstAddr }) => counts.get(`${srcAddr} ${dstAddr}`) ?? 0);
+}
+
+function breakDown(
+  samples: readonly TruthSample[],
+  contexts: readonly number[],
+): Omit<TruthSection, keyof TruthScores> {
+  return {
+    byContext: contexts.map((context) => ({
+      context,
+      ...summarise(samples.filter((sample) => sample.context === context)),
+    })),
+    byIpVersion: ([4, 6] as const).map((ipVersion) => ({
+      ipVersion,
+      ...summarise(samples.filter((sample) => sample.ipVersion === ipVersion)),
+    })),
+    byTrainingCount: TRAINING_COUNT_CLASSES.map((high, i) => {
+      const low = i === 0 ? 0 : TRAINING_COUNT_CLASSES[i - 1] + 1;
+      const isInside = ({ trainingCount }: TruthSample) => trainingCount >= low && trainingCount <= high;
+      return { low, high: high === Infinity ? null : high, ...summarise(samples.filter(isInside)) };
+    }),
+  };
+}
+
+function summarise(samples: readonly TruthSample[]): TruthScores {
+  const replies = samples.flatMap(({ reply }) => reply ? [reply] : []);
+  return {
+    numMeasurements: samples.length,
+    numReplies: replies.length,
+    trueBits: meanWithError(replies.map(({ trueBits }) => trueBits)),
+    excessBits: meanWithError(replies.map(({ excessBits }) => excessBits)),
+    outcomeExcessBits: meanWithError(samples.map((sample) => sample.outcomeExcessBits)),
+    coverage: TRUTH_COVERAGE_LEVELS.map((level, i) => ({
+      level,
+      share: meanWithError(replies.map(({ coverage }) => coverage[i])).mean,
+    })),
+    quantiles: TRUTH_QUANTILES.map((q, i) => {
+      const errorsMs = replies.map(({ predictedMs, trueMs }) => Math.abs(predictedMs[i] - trueMs[i]));
+      return {
+        q,
+        meanAbsoluteMs: meanWithError(errorsMs).mean,
+        medianAbsoluteMs: medianOf(errorsMs),
+        medianRelative: medianOf(errorsMs.map((errorMs, k) => errorMs / replies[k].trueMs[i])),
+      };
+    }),
+  };
+}
+
+function meanWithError(values: readonly number[]): MeanWithError {
+  const count = values.length;
+  if (count === 0) return { mean: null, standardError: null };
+  const mean = values.reduce((sum, value) => sum + value, 0) / count;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { mean, standardError: count < 2 ? null : Math.sqrt(squares / (count - 1) / count) };
+}
+
+function medianOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : quantileOfSample(values, 0.5);
+}
