@@ -142,7 +142,7 @@ export type { StartOptions } from "./lib/train/run_start.ts";
 export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
-export { type AnsweredQuery, answerQueries } from "./lib/query/answer_queries.ts";
+export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/answer_queries.ts";
 export {
   type BlockBits,
   fieldOrders,
@@ -164,6 +164,12 @@ export {
 export { type PrefixAnswer, rttBetweenPrefixes, type RttMixtureOptions } from "./lib/query/prefix_query.ts";
 export type { RttMixture } from "./lib/query/rtt_mixture.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/query_file.ts";
+export {
+  type ParsedQuestion,
+  parseQuestion,
+  type QuestionMeasurement,
+  type RttQuestion,
+} from "./lib/query/rtt_question.ts";
 export type { RttQuery } from "./lib/query/query_tokens.ts";
 export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/sample.ts";
 export { type HistogramBar, RttDistribution } from "./lib/query/rtt_distribution.ts";

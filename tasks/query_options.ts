@@ -7,7 +7,7 @@ import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { readContext } from "../lib/query/context.ts";
-import { parseTimeS } from "../lib/query/query_file.ts";
+import { parseTimeS } from "../lib/query/rtt_question.ts";
 import { parseAddress } from "../lib/tokens/ip.ts";
 import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 

@@ -1,51 +1,49 @@
 /**
- * `query rtt`: the exact distribution of the RTT between two addresses, or of each line of a file of queries.
+ * `query rtt`: the distribution of the RTT between two addresses or prefixes, or of each line of a file of queries.
  *
  * @module
  */
 import { flag } from "../lib/cli/flags.ts";
-import { drawHistogram, formatMs } from "../lib/cli/histogram.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/errors.ts";
-import { type AnsweredQuery, answerQueries } from "../lib/query/answer_queries.ts";
+import { writeFileAtomic } from "../lib/files/atomic.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { type BadLine, readQueries } from "../lib/query/query_file.ts";
-import type { RttDistribution } from "../lib/query/rtt_distribution.ts";
-import { JsonLinesOutput } from "./json_lines_output.ts";
-import { addressOf, contextOf, logContext, queryFlags, timeFlag, timeOf } from "./query_options.ts";
+import { DEFAULT_NUM_DRAWS, type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
+import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
+import { noteHostBits } from "../lib/query/rtt_question.ts";
+import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
+import { type IpPrefix, parsePrefix } from "../lib/tokens/ip_prefix.ts";
+import { contextOf, logContext, queryFlags, timeFlag, timeOf } from "./query_options.ts";
+import { answerFile } from "./query_rtt_file.ts";
+import { describeAnswer } from "./query_rtt_text.ts";
 
 const JSON_BARS = 64;
-const TEXT_BARS = 16;
-/** Lines that cannot be answered and are shown one by one. */
-const MAX_SHOWN_LINES = 20;
-
-interface RttOptions {
-  checkpoint: string;
-  context: string | undefined;
-  src: string | undefined;
-  dst: string | undefined;
-  time: string | undefined;
-  queries: string | undefined;
-  output: string | undefined;
-  quantiles: string;
-  json: boolean;
-}
 
 /** The stage `query rtt`. */
 export const rttStage = defineStage({
   name: "query rtt",
-  purpose: "the exact distribution of the RTT between two addresses, or for each line of a file",
-  example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.7",
+  purpose: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
+  example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
   flags: {
     ...queryFlags,
-    src: flag.optionalText("source address (required without --queries)", { placeholder: "ADDRESS" }),
-    dst: flag.optionalText("destination address, of the same IP version (required without --queries)", {
-      placeholder: "ADDRESS",
-    }),
+    src: flag.optionalText(
+      "source address, or a prefix in which sources are drawn from the model (required without --queries)",
+      { placeholder: "ADDRESS|PREFIX" },
+    ),
+    dst: flag.optionalText(
+      "destination of the same IP version, as --src; drawn given the source (required without --queries)",
+      { placeholder: "ADDRESS|PREFIX" },
+    ),
     time: timeFlag,
+    draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes", {
+      default: DEFAULT_NUM_DRAWS,
+      min: 2,
+      max: 2 ** 20,
+    }),
     queries: flag.optionalText(
-      "JSON lines or CSV with src, dst and perhaps time, answered with a JSON line each, in order; " +
-        "a line that cannot be answered gives its number and reason, and exit code 1 at the end",
+      "JSON lines or CSV with src, dst and perhaps time, in JSON lines also context (an array of {src, dst, time, " +
+        "rtt in ms or null}, in place of --context), answered with a JSON line each, in order; a line that cannot be " +
+        "answered gives its number and reason, and exit code 1 at the end",
       { placeholder: "FILE" },
     ),
     output: flag.optionalText("where the answers to --queries go (default: standard output)", {
@@ -55,19 +53,38 @@ export const rttStage = defineStage({
       default: "0.05,0.25,0.5,0.75,0.95",
       placeholder: "Q,Q,…",
     }),
+    at: flag.optionalText("RTTs in ms: report P(RTT <= each) and how likely it is itself", {
+      placeholder: "MS,MS,…",
+    }),
+    plot: flag.optionalText("write the density as SVG", { placeholder: "FILE" }),
   },
   async run(options, stage) {
-    const quantiles = quantilesOf(options.quantiles);
+    const summary = {
+      quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
+      atMs: options.at === undefined ? [] : numbersOf("at", options.at, [0, Number.MAX_VALUE]),
+    };
     return options.queries === undefined
-      ? await answerOne(options, stage, quantiles)
-      : await answerFile(options, stage, { queries: options.queries, quantiles });
+      ? await answerOne(options, stage, summary)
+      : await answerFile({ ...options, queries: options.queries }, stage, summary);
   },
 });
+
+interface RttOptions {
+  checkpoint: string;
+  context: string | undefined;
+  src: string | undefined;
+  dst: string | undefined;
+  time: string | undefined;
+  draws: number;
+  seed: number;
+  output: string | undefined;
+  plot: string | undefined;
+}
 
 async function answerOne(
   options: RttOptions,
   stage: StageContext,
-  quantiles: readonly number[],
+  summary: SummaryOptions,
 ): Promise<StageResult> {
   const { src, dst } = options;
   if (src === undefined || dst === undefined) {
@@ -78,97 +95,74 @@ async function answerOne(
   if (options.output !== undefined) {
     throw new UsageError(`Cannot use --output ${options.output}: it is for the answers to --queries FILE`);
   }
-  const [source, destination] = [addressOf("src", src), addressOf("dst", dst)];
+  const [source, destination] = [prefixOf("src", src), prefixOf("dst", dst)];
+  const notes = [noteHostBits(src), noteHostBits(dst)].filter((note) => note !== undefined);
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage);
   using model = await PingModel.load(options.checkpoint);
   const query = { source, destination, timeS, context };
-  const numUsed = model.contextThatFits(query).length;
+  const numUsed =
+    model.contextThatFits({ ...query, source: source.bytes, destination: destination.bytes }).length;
   logContext(stage, numUsed, context);
-  const distribution = await model.rttDistribution(query);
+  const answer = await answerWithProgress(model, query, { options, stage });
+  const { distribution } = answer.mixture;
+  const onMean = noteOnMean(distribution);
+  if (onMean !== undefined) notes.push(onMean);
+  for (const note of notes) stage.log(note);
+  if (options.plot !== undefined) {
+    await writePlot(options.plot, answer, { summary, title: `${src} -> ${dst}` });
+  }
   return {
-    text: describe(distribution, quantiles, `${src} -> ${dst}`),
+    text: describeAnswer(answer, summary, `${src} -> ${dst}`),
     json: {
       stage: "query rtt",
       ...{ src, dst, timeS, contextMeasurements: numUsed },
-      ...numbersOf(distribution, quantiles),
+      ...summaryOf(answer, summary),
+      ...(notes.length > 0 && { notes }),
       histogram: distribution.histogram(JSON_BARS),
       step: model.step,
     },
   };
 }
 
-async function answerFile(
-  options: RttOptions,
-  stage: StageContext,
-  { queries, quantiles }: { queries: string; quantiles: readonly number[] },
-): Promise<StageResult> {
-  const { output } = options;
-  for (const name of ["src", "dst", "time"] as const) {
-    if (options[name] !== undefined) {
-      throw new UsageError(`Cannot use --${name} ${options[name]}: with --queries it stands in the file`);
-    }
-  }
-  if (options.json && output === undefined) {
-    throw new UsageError("Cannot use --json: the answers take standard output; add --output FILE");
-  }
-  const context = await contextOf(options.context, stage);
-  using model = await PingModel.load(options.checkpoint);
-  using lines = new JsonLinesOutput(output);
-  using progress = stage.progress("answering", { unit: "queries" });
-  const bad: BadLine[] = [];
-  let numAnswered = 0;
-  for await (const answer of answerQueries(model, readQueries(queries), { context })) {
+async function answerWithProgress(
+  model: PingModel,
+  query: Parameters<typeof rttBetweenPrefixes>[1],
+  { options: { draws, seed }, stage }: { options: RttOptions; stage: StageContext },
+): Promise<PrefixAnswer> {
+  using progress = stage.progress("computing distributions", { unit: "pairs" });
+  const onProgress = (done: number) => {
     stage.signal.throwIfAborted();
-    if ("error" in answer) {
-      bad.push(answer);
-      if (bad.length <= MAX_SHOWN_LINES) progress.print(`${queries} line ${answer.line}: ${answer.error}`);
-      lines.write(answer);
-    } else {
-      if (numAnswered++ === 0) logContext(stage, answer.numContext, context);
-      lines.write(lineOf(answer, quantiles));
-    }
-    progress.update(numAnswered + bad.length);
-  }
-  lines.commit();
-  if (bad.length > 0) {
-    throw new UserError(
-      `Cannot answer ${bad.length} of ${bad.length + numAnswered} lines of ${queries}: line ${bad[0].line}: ${
-        bad[0].error
-      }; the others are answered`,
-    );
-  }
-  return {
-    text: output === undefined ? "" : `${numAnswered} queries answered in ${output}`,
-    json: { stage: "query rtt", queries, output, numAnswered, step: model.step },
+    progress.update(done);
   };
+  return await rttBetweenPrefixes(model, query, { numDraws: draws, seed, onProgress });
 }
 
-function lineOf({ query, numContext, distribution }: AnsweredQuery, quantiles: readonly number[]) {
-  const { line, src, dst, timeS } = query;
-  return { line, src, dst, timeS, contextMeasurements: numContext, ...numbersOf(distribution, quantiles) };
+async function writePlot(
+  path: string,
+  { mixture }: PrefixAnswer,
+  { summary, title }: { summary: SummaryOptions; title: string },
+): Promise<void> {
+  const { distribution, numDraws } = mixture;
+  const subtitle = numDraws > 0 ? `mixture of ${numDraws} draws from the model` : "exact";
+  writeFileAtomic(
+    path,
+    await plotRttDistribution(distribution, { title, subtitle, quantiles: summary.quantiles }),
+  );
 }
 
-function numbersOf(distribution: RttDistribution, quantiles: readonly number[]) {
-  const { pFailed, meanMs, canonicalMass } = distribution;
-  const quantilesMs = Object.fromEntries(quantiles.map((q) => [q, distribution.quantileMs(q)]));
-  return { pFailed, meanMs, quantilesMs, canonicalMass };
+function prefixOf(option: string, text: string): IpPrefix {
+  try {
+    return parsePrefix(text);
+  } catch (error) {
+    if (error instanceof UserError) throw new UsageError(`Cannot use --${option}: ${error.message}`);
+    throw error;
+  }
 }
 
-function describe(distribution: RttDistribution, quantiles: readonly number[], pair: string): string {
-  return [
-    `RTT ${pair}`,
-    `  no reply   ${(distribution.pFailed * 100).toFixed(2)} %`,
-    `  mean       ${formatMs(distribution.meanMs)} ms`,
-    ...quantiles.map((q) =>
-      `  ${`${+(q * 100).toFixed(4)} %`.padEnd(9)}  ${formatMs(distribution.quantileMs(q))} ms`
-    ),
-    ...(Deno.stdout.isTerminal() ? ["", ...drawHistogram(distribution.histogram(TEXT_BARS), 40)] : []),
-  ].join("\n");
-}
-
-function quantilesOf(text: string): number[] {
-  const quantiles = text.split(",").map(Number);
-  if (quantiles.every((q) => q >= 0 && q <= 1)) return quantiles;
-  throw new UsageError(`Cannot use --quantiles ${text}: numbers from 0 to 1 separated by commas were wanted`);
+function numbersOf(option: string, text: string, [least, greatest]: readonly [number, number]): number[] {
+  const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
+  if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
+  const wanted = greatest === 1 ? `numbers from ${least} to 1` : `numbers of at least ${least}`;
+  throw new UsageError(`Cannot use --${option} ${text}: ${wanted} separated by commas were wanted`);
 }

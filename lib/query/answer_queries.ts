@@ -4,53 +4,72 @@
  * @module
  */
 import { UserError } from "../errors.ts";
+import { isAddress } from "../tokens/ip_prefix.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { PingModel } from "./ping_model.ts";
+import {
+  exactAnswer,
+  type PrefixAnswer,
+  rttBetweenPrefixes,
+  type RttMixtureOptions,
+} from "./prefix_query.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
-import type { RttDistribution } from "./rtt_distribution.ts";
+import type { RttQuery } from "./query_tokens.ts";
+import { mixtureOfOne } from "./rtt_mixture.ts";
 
 /** Two of the decoder's largest groups; their distributions take 62 MB. */
 const QUERIES_PER_PART = 124;
 
-/** A query with its distribution. */
+/** A query with its answer. */
 export interface AnsweredQuery {
   /** What was asked. */
   readonly query: FileQuery;
-  /** How many of the context measurements were used. */
+  /** How many measurements it has as context. */
   readonly numContext: number;
+  /** How many of them were used: the newest that fit. */
+  readonly numContextUsed: number;
   /** Of its result. */
-  readonly distribution: RttDistribution;
+  readonly answer: PrefixAnswer;
+}
+
+/** How queries are answered. */
+export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
+  /** Measurements made before, oldest first, for every query that has no context of its own. */
+  context: readonly TokenMeasurement[];
+  /** Told how many of the draws of one query between prefixes are computed. */
+  onDraws?: (done: number, total: number) => void;
 }
 
 /**
  * Answers queries; those that the model cannot answer come out as bad lines.
  *
  * @param lines Queries and lines that are none, which are handed on.
- * @param options `context`: measurements made before, oldest first, for every query.
  * @returns What came of each line, in order.
  */
 export async function* answerQueries(
   model: PingModel,
   lines: AsyncIterable<FileQuery | BadLine>,
-  { context }: { context: readonly TokenMeasurement[] },
+  options: AnswerOptions,
 ): AsyncGenerator<AnsweredQuery | BadLine> {
   let part: (FileQuery | BadLine)[] = [];
   for await (const line of lines) {
-    part.push("error" in line ? line : answerable(model, line, context));
+    part.push("error" in line ? line : answerable(model, line, options));
     if (part.length < QUERIES_PER_PART) continue;
-    yield* await answerPart(model, part, context);
+    yield* answerPart(model, part, options);
     part = [];
   }
-  yield* await answerPart(model, part, context);
+  yield* answerPart(model, part, options);
 }
 
-function answerable(
-  model: PingModel,
-  query: FileQuery,
-  context: readonly TokenMeasurement[],
-): FileQuery | BadLine {
+/** The query between the first addresses of the prefixes. */
+function firstQuery(query: FileQuery, { context }: AnswerOptions): RttQuery {
+  const { source, destination, timeS } = query;
+  return { source: source.bytes, destination: destination.bytes, timeS, context: query.context ?? context };
+}
+
+function answerable(model: PingModel, query: FileQuery, options: AnswerOptions): FileQuery | BadLine {
   try {
-    model.encodeQuery({ ...query, context });
+    model.encodeQuery(firstQuery(query, options));
     return query;
   } catch (error) {
     if (error instanceof UserError) return { line: query.line, error: error.message };
@@ -58,18 +77,28 @@ function answerable(
   }
 }
 
-async function answerPart(
+/** Those between addresses go to the GPU together, those between prefixes draw for draw. */
+async function* answerPart(
   model: PingModel,
   part: readonly (FileQuery | BadLine)[],
-  context: readonly TokenMeasurement[],
-): Promise<(AnsweredQuery | BadLine)[]> {
-  const queries = part.flatMap((line) => "error" in line ? [] : [{ ...line, context }]);
-  const distributions = (await model.rttDistributions(queries)).values();
-  return part.map((line) => {
-    if ("error" in line) return line;
-    const numContext = model.contextThatFits({ ...line, context }).length;
-    return { query: line, numContext, distribution: nextOf(distributions) };
-  });
+  options: AnswerOptions,
+): AsyncGenerator<AnsweredQuery | BadLine> {
+  const isExact = ({ source, destination }: FileQuery) => isAddress(source) && isAddress(destination);
+  const exact = part.flatMap((line) => "error" in line || !isExact(line) ? [] : [firstQuery(line, options)]);
+  const distributions = (await model.rttDistributions(exact)).values();
+  const drawing = { ...options, onProgress: options.onDraws };
+  for (const line of part) {
+    if ("error" in line) {
+      yield line;
+      continue;
+    }
+    const query = firstQuery(line, options);
+    const answer = isExact(line)
+      ? exactAnswer(mixtureOfOne(nextOf(distributions)))
+      : await rttBetweenPrefixes(model, { ...line, context: query.context }, drawing);
+    const numContextUsed = model.contextThatFits(query).length;
+    yield { query: line, numContext: query.context.length, numContextUsed, answer };
+  }
 }
 
 function nextOf<T>(values: Iterator<T, undefined>): T {

@@ -26,6 +26,7 @@ import {
   secondByteQuantileMs,
 } from "./rtt_bytes.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
+import { parseAddressQuestion, type RttQuestion } from "./rtt_question.ts";
 
 /** What queries may take of the GPU's memory besides the weights, unless said otherwise. */
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
@@ -103,10 +104,11 @@ export class PingModel {
   /**
    * The exact distribution of the RTT between two addresses.
    *
-   * @throws {UserError} If the addresses are of different versions or do not fit the model's sequence.
+   * @param query As bytes or as text, such as `{ src: "192.0.2.1", dst: "198.51.100.7" }`.
+   * @throws {UserError} If the addresses are none, of different versions or do not fit the model's sequence.
    */
-  async rttDistribution(query: RttQuery): Promise<RttDistribution> {
-    return (await this.rttDistributions([query]))[0];
+  async rttDistribution(query: RttQuery | RttQuestion): Promise<RttDistribution> {
+    return (await this.rttDistributions(["source" in query ? query : parseAddressQuestion(query)]))[0];
   }
 
   /**

@@ -6,6 +6,7 @@
 import { isAddress } from "../tokens/ip_prefix.ts";
 import { type AddressDraws, drawAddresses, type PrefixQuery } from "./address_draws.ts";
 import type { PingModel } from "./ping_model.ts";
+import { parsePrefixQuestion, type RttQuestion } from "./rtt_question.ts";
 import { mixtureOfOne, MixtureSums, type RttMixture } from "./rtt_mixture.ts";
 
 /** Distributions that are in memory at once; each takes 0.5 MB. */
@@ -17,11 +18,11 @@ export const DEFAULT_NUM_DRAWS = 64;
 /** How an RTT between prefixes is computed. */
 export interface RttMixtureOptions {
   /** How many addresses, or pairs of them, to draw: at least 2 (64). */
-  numDraws?: number;
+  numDraws?: number | undefined;
   /** Seed of the draws (0). */
-  seed?: number;
+  seed?: number | undefined;
   /** Told how many of `total` different pairs are computed. */
-  onProgress?: (done: number, total: number) => void;
+  onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
 /** The RTT between prefixes, and how much of the model's mass lies in them. */
@@ -34,15 +35,17 @@ export interface PrefixAnswer extends Omit<AddressDraws, "pairs"> {
  * The distribution of the RTT from a source prefix to a destination prefix: of a measurement whose source is drawn
  * from the model within its prefix and whose destination is drawn within its own, given the source.
  *
- * @throws {UserError} If the prefixes are of different IP versions or the measurement does not fit the model's
+ * @param asked As bytes or as text, such as `{ src: "10.2.0.0/16", dst: "198.51.100.7" }`.
+ * @throws {UserError} If the prefixes are none, of different IP versions or the measurement does not fit the model's
  *   sequence.
  * @throws {RangeError} If there are fewer than two draws.
  */
 export async function rttBetweenPrefixes(
   model: PingModel,
-  query: PrefixQuery,
+  asked: PrefixQuery | RttQuestion,
   options: RttMixtureOptions = {},
 ): Promise<PrefixAnswer> {
+  const query = "source" in asked ? asked : parsePrefixQuestion(asked);
   const { numDraws = DEFAULT_NUM_DRAWS, seed = 0, onProgress = () => {} } = options;
   if (!(Number.isInteger(numDraws) && numDraws >= 2)) {
     throw new RangeError(`Cannot draw ${numDraws} addresses: a whole number of at least 2 was wanted`);

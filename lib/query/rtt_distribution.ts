@@ -51,7 +51,7 @@ export class RttDistribution {
    * The mean RTT of a reply, in ms.
    *
    * Codes go up to 2^42 µs, so a model that is not sure that there are no such RTTs has a mean of hours:
-   * {@link trimmedMeanMs} is of use there, and {@link shareOfMeanBeyond} tells.
+   * {@link meanBelowQuantileMs} is of use there, and {@link shareOfMeanBeyond} tells.
    */
   get meanMs(): number {
     let mean = 0;
@@ -65,7 +65,7 @@ export class RttDistribution {
    * @param q Above 0, at most 1, where it is {@link meanMs}.
    * @throws {RangeError} If q is outside.
    */
-  trimmedMeanMs(q: number): number {
+  meanBelowQuantileMs(q: number): number {
     if (!(q > 0 && q <= 1)) throw new RangeError(`Cannot trim to ${q}: above 0, at most 1 was wanted`);
     const whole = q * this.#cumulative[this.#cumulative.length - 1];
     let sum = 0;

@@ -1,7 +1,9 @@
 import { assert, assertEquals, assertRejects } from "@std/assert";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { answerQueries } from "../../lib/query/answer_queries.ts";
-import { type BadLine, type FileQuery, parseTimeS, readQueries } from "../../lib/query/query_file.ts";
+import { rttBetweenPrefixes } from "../../lib/query/prefix_query.ts";
+import { type BadLine, type FileQuery, readQueries } from "../../lib/query/query_file.ts";
+import { formatPrefix } from "../../lib/tokens/ip_prefix.ts";
 import { withTinyModel } from "./tiny_model.ts";
 
 async function read(content: string | Uint8Array): Promise<(FileQuery | BadLine)[]> {
@@ -46,13 +48,15 @@ Deno.test("readQueries() tells bad lines with number and reason and goes on", as
       '{"src":"192.0.2.1","dst":"198.51.100.7","time":-3}',
       '[{"src":"192.0.2.1"}]',
       '{"src":"192.0.2.1","dst":"198.51.100.8"}',
+      '{"src":"192.0.2.1/33","dst":"198.51.100.8"}',
+      '{"src":"192.0.2.1","dst":"198.51.100.8","context":[{"src":"192.0.2.1"}]}',
     ].join("\n"),
   );
-  assertEquals(lines.map(({ line }) => line), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assertEquals(lines.map(({ line }) => line), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
   const errors = lines.map((line) => "error" in line ? line.error.split(",")[0] : "");
   assertEquals(errors, [
     "",
-    'found src "192.0.2"',
+    'src: Cannot read "192.0.2": an IPv4 or IPv6 address or prefix was wanted',
     "found no dst",
     "found no JSON object",
     "found tiem",
@@ -60,9 +64,28 @@ Deno.test("readQueries() tells bad lines with number and reason and goes on", as
     "found time -3",
     "found no JSON object",
     "",
+    'src: Cannot read prefix "192.0.2.1/33": found length 33',
+    "context[0]: found no dst",
   ]);
   const [bad] = await read("src,dst\n1.2.3.4\n");
   assertEquals(gist(bad), [2, "found 1 values, 2 were wanted as in the header"]);
+});
+
+Deno.test("readQueries() reads prefixes, and contexts of JSON lines", async () => {
+  const [first, second] = await read(
+    '{"src":"10.2.0.0/16","dst":"10.3.4.5/9","context":[{"src":"10.2.0.1","dst":"10.3.0.1","time":5,"rtt":1.5}]}\n' +
+      '{"src":"::/0","dst":"::1","context":[]}\n',
+  );
+  assert(!("error" in first) && !("error" in second));
+  assertEquals([first.source, first.destination].map(formatPrefix), ["10.2.0.0/16", "10.0.0.0/9"]);
+  assertEquals([first.src, first.dst], ["10.2.0.0/16", "10.3.4.5/9"]);
+  assertEquals(first.notes, ["10.3.4.5/9 has bits after the prefix: taken as 10.0.0.0/9"]);
+  assertEquals(first.context?.map(({ timeS }) => timeS), [5]);
+  assertEquals([second.context, second.notes], [[], []]);
+  const [csv] = await read("src,dst\n10.2.0.0/16,10.3.4.5\n");
+  assert(!("error" in csv));
+  assertEquals([formatPrefix(csv.source), csv.context], ["10.2.0.0/16", null]);
+  await assertRejects(() => read("src,dst,context\n"), FormatError);
 });
 
 Deno.test("readQueries() refuses a header that it does not know and a file that is not there", async () => {
@@ -76,31 +99,6 @@ Deno.test("readQueries() reads lines that lie across its buffer's edges", async 
   const rows = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255},10.1.2.3`);
   const lines = await read("src,dst\n" + rows.join("\n"));
   assertEquals(lines.map((line) => "error" in line ? line.error : `${line.src},${line.dst}`), rows);
-});
-
-Deno.test("parseTimeS() takes ISO 8601 and Unix seconds, and nothing before 1970", () => {
-  assertEquals(
-    [
-      "0",
-      "1970-01-01T00:00:10Z",
-      "1970-01-02 01:00:00+01:00",
-      "1970-01-02T00:00",
-      "-1",
-      "1969-12-31T00:00:00Z",
-      "",
-      "x",
-    ].map(parseTimeS),
-    [
-      0,
-      10,
-      86_400,
-      86_400,
-      undefined,
-      undefined,
-      undefined,
-      undefined,
-    ],
-  );
 });
 
 Deno.test("answerQueries() answers in order as each by itself, and hands on what cannot be answered", () =>
@@ -126,8 +124,53 @@ Deno.test("answerQueries() answers in order as each by itself, and hands on what
     for (const i of [0, 4, 125, 129]) {
       const [answer, line] = [answers[i], lines[i]];
       assert(!("error" in answer) && !("error" in line));
-      const alone = await model.rttDistribution({ ...line, context: [] });
-      assertEquals(answer.distribution.quantileMs(0.5), alone.quantileMs(0.5));
-      assert(Math.abs(answer.distribution.pFailed - alone.pFailed) < 1e-6);
+      const alone = await model.rttDistribution({ src: line.src, dst: line.dst });
+      const { distribution } = answer.answer.mixture;
+      assertEquals(distribution.quantileMs(0.5), alone.quantileMs(0.5));
+      assert(Math.abs(distribution.pFailed - alone.pFailed) < 1e-6);
     }
+  }));
+
+Deno.test("answerQueries() takes each line's own context and prefixes, and says how much context was used", () =>
+  withTinyModel(async (model) => {
+    const context = Array.from({ length: 30 }, (_, i) => ({
+      ...{ src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000 + i, rtt: 10 + i },
+    }));
+    const pair = { src: "192.0.2.1", dst: "198.51.100.7" };
+    const questions = [
+      { ...pair, context },
+      { ...pair, context: context.slice(0, 2) },
+      pair,
+      { src: "192.0.2.0/24", dst: "198.51.100.7", context: [] },
+      { src: "2001:db8::/32", dst: "198.51.100.7" },
+    ];
+    const lines = await read(questions.map((question) => JSON.stringify(question)).join("\n"));
+    const feed = async function* () {
+      for (const line of lines) yield await Promise.resolve(line);
+    };
+    const shared = lines[1];
+    assert(!("error" in shared) && shared.context);
+    const options = { context: shared.context, numDraws: 20, seed: 3 };
+    const answers = await Array.fromAsync(answerQueries(model, feed(), options));
+    const used = answers.map((answer) =>
+      "error" in answer
+        ? answer.error
+        : [answer.numContext, answer.numContextUsed, answer.answer.mixture.numDraws]
+    );
+    const [, fits] = used[0];
+    assert(typeof fits === "number" && fits > 2 && fits < 30);
+    assertEquals(used.slice(0, 4), [[30, fits, 0], [2, 2, 0], [2, 2, 0], [0, 0, 20]]);
+    assert(String(used[4]).includes("IPv6 to IPv4"), String(used[4]));
+    const [own, , option, prefix] = answers.map((answer) => {
+      assert("error" in answer || answer.answer.mixture.distribution);
+      return "error" in answer ? undefined : answer.answer.mixture;
+    });
+    assert(own && option && prefix);
+    const alone = await model.rttDistribution({ ...pair, context: context.slice(0, 2) });
+    assertEquals(option.distribution.quantileMs(0.9), alone.quantileMs(0.9));
+    const longest = await model.rttDistribution({ ...pair, context });
+    assertEquals(own.distribution.quantileMs(0.9), longest.quantileMs(0.9));
+    const drawn = await rttBetweenPrefixes(model, { src: "192.0.2.0/24", dst: "198.51.100.7" }, options);
+    assertEquals(prefix.distribution.quantileMs(0.9), drawn.mixture.distribution.quantileMs(0.9));
+    assertEquals(prefix.pFailedError, drawn.mixture.pFailedError);
   }));

@@ -51,16 +51,18 @@ Deno.test("RttDistribution.cdf() and quantileMs() invert each other on every cod
   }
 });
 
-Deno.test("RttDistribution.trimmedMeanMs() leaves out the slowest, shareOfMeanBeyond() tells what they weigh", () => {
+Deno.test("RttDistribution.meanBelowQuantileMs() leaves out the slowest, shareOfMeanBeyond() tells what they weigh", () => {
   const distribution = distributionOf({ 10: 0.499, 20: 0.5, 3_600_000: 0.001 });
   const near = (actual: number, expected: number) => assertAlmostEquals(actual, expected, expected * 5e-4);
   near(distribution.meanMs, 4.99 + 10 + 3600);
-  near(distribution.trimmedMeanMs(1), distribution.meanMs);
-  near(distribution.trimmedMeanMs(0.999), 14.99 / 0.999);
-  near(distribution.trimmedMeanMs(0.5), (4.99 + 0.02) / 0.5);
+  near(distribution.meanBelowQuantileMs(1), distribution.meanMs);
+  near(distribution.meanBelowQuantileMs(0.999), 14.99 / 0.999);
+  near(distribution.meanBelowQuantileMs(0.5), (4.99 + 0.02) / 0.5);
   near(distribution.shareOfMeanBeyond(600_000), 3600 / distribution.meanMs);
   assertEquals(distribution.shareOfMeanBeyond(3_610_000), 0);
-  for (const wrong of [0, -1, 1.1, NaN]) assertThrows(() => distribution.trimmedMeanMs(wrong), RangeError);
+  for (const wrong of [0, -1, 1.1, NaN]) {
+    assertThrows(() => distribution.meanBelowQuantileMs(wrong), RangeError);
+  }
 });
 
 Deno.test("RttDistribution.probabilityOf() is the mass of the bucket of an RTT", () => {

@@ -1,0 +1,210 @@
+/**
+ * A question for an RTT as people write it: addresses or prefixes as text, a time, recent measurements.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import { parseAddress } from "../tokens/ip.ts";
+import { formatPrefix, hasHostBits, type IpPrefix, isAddress, parsePrefix } from "../tokens/ip_prefix.ts";
+import { encodeRttCode } from "../tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import type { PrefixQuery } from "./address_draws.ts";
+import type { RttQuery } from "./query_tokens.ts";
+
+/** What the RTT between two places is. */
+export interface RttQuestion {
+  /** The source: an address or a prefix, such as `192.0.2.1` or `2001:db8::/33`. */
+  readonly src: string;
+  /** The destination, of the same IP version. */
+  readonly dst: string;
+  /** When: ISO 8601 (UTC unless it names a zone) or Unix seconds; any time if absent. */
+  readonly time?: string | number | null;
+  /** Measurements made before, in any order; the newest that fit the model's sequence are used. */
+  readonly context?: readonly QuestionMeasurement[];
+}
+
+/** A measurement that a question gives as context. */
+export interface QuestionMeasurement {
+  /** The source address. */
+  readonly src: string;
+  /** The destination address. */
+  readonly dst: string;
+  /** When; all measurements of a context have a time, or none has. */
+  readonly time?: string | number | null;
+  /** The RTT in ms, or null if no reply came. */
+  readonly rtt: number | null;
+}
+
+/** A question as the model takes it. */
+export interface ParsedQuestion {
+  /** The source, or where it lies. */
+  readonly source: IpPrefix;
+  /** The destination, or where it lies. */
+  readonly destination: IpPrefix;
+  /** Unix seconds, or null for any time. */
+  readonly timeS: number | null;
+  /** The question's own context, oldest first; null if it has none. */
+  readonly context: readonly TokenMeasurement[] | null;
+  /** What was not taken as it stands, for people. */
+  readonly notes: readonly string[];
+}
+
+const QUESTION_FIELDS = ["src", "dst", "time", "context"];
+const MEASUREMENT_FIELDS = ["src", "dst", "time", "rtt"];
+
+/** Date, perhaps time, perhaps zone. */
+const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
+
+type Values = Partial<Record<string, unknown>>;
+
+/**
+ * Reads a question.
+ *
+ * @param values An {@link RttQuestion}, or what stands for one in a file.
+ * @throws {UserError} If it is none.
+ */
+export function parseQuestion(values: Values | RttQuestion): ParsedQuestion {
+  const { src, dst, time, context } = fieldsOf(values, QUESTION_FIELDS);
+  const notes: string[] = [];
+  const [source, destination] = [prefixOf("src", src, notes), prefixOf("dst", dst, notes)];
+  return { source, destination, timeS: timeOf(time), context: measurementsOf(context, notes), notes };
+}
+
+/**
+ * Reads a question between two addresses.
+ *
+ * @throws {UserError} If it is none, or about prefixes.
+ */
+export function parseAddressQuestion(question: RttQuestion): RttQuery {
+  const { source, destination, timeS, context } = parsePrefixQuestion(question);
+  for (const prefix of [source, destination]) {
+    if (isAddress(prefix)) continue;
+    throw new UserError(
+      `Cannot give one exact distribution for ${
+        formatPrefix(prefix)
+      }: two addresses were wanted; use rttBetweenPrefixes`,
+    );
+  }
+  return { source: source.bytes, destination: destination.bytes, timeS, context };
+}
+
+/** Reads a question for the model. @throws {UserError} As {@link parseQuestion}. */
+export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
+  const { source, destination, timeS, context } = parseQuestion(question);
+  return { source, destination, timeS, context: context ?? [] };
+}
+
+/**
+ * Reads a point in time.
+ *
+ * @param text An ISO 8601 date, perhaps with a time, in UTC unless it names a zone; or Unix seconds.
+ * @returns Unix seconds, or undefined if it is neither or before 1970.
+ */
+export function parseTimeS(text: string): number | undefined {
+  const seconds = /^\d+$/.test(text) ? Number(text) : isoSeconds(text);
+  return Number.isSafeInteger(seconds) && seconds >= 0 ? seconds : undefined;
+}
+
+/** NaN if it is none; `Date` alone would take "-1" for a date and local time where no zone is given. */
+function isoSeconds(text: string): number {
+  const match = ISO_TIME.exec(text);
+  if (!match) return NaN;
+  const [, date, time = "00:00", zone = "Z"] = match;
+  return Math.floor(Date.parse(`${date}T${time}${zone}`) / 1000);
+}
+
+/** What is taken of a prefix that has bits after its length, if it has. */
+export function noteHostBits(text: string): string | undefined {
+  if (!hasHostBits(text)) return undefined;
+  return `${text} has bits after the prefix: taken as ${formatPrefix(parsePrefix(text))}`;
+}
+
+function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Values {
+  const unknown = Object.keys(values).find((name) => !fields.includes(name));
+  if (unknown === undefined) return values as Values;
+  throw new UserError(`found ${unknown}, only ${fields.join(", ")} were wanted`);
+}
+
+function prefixOf(name: string, value: unknown, notes: string[]): IpPrefix {
+  const text = textOf(name, value, "address or prefix");
+  try {
+    const prefix = parsePrefix(text);
+    const note = noteHostBits(text);
+    if (note !== undefined) notes.push(note);
+    return prefix;
+  } catch (error) {
+    if (error instanceof UserError) throw new UserError(`${name}: ${error.message}`);
+    throw error;
+  }
+}
+
+function addressOf(name: string, value: unknown): Uint8Array {
+  const text = textOf(name, value, "address");
+  const bytes = parseAddress(text);
+  if (bytes) return bytes;
+  throw new UserError(`found ${name} ${JSON.stringify(text)}, an IPv4 or IPv6 address was wanted`);
+}
+
+function textOf(name: string, value: unknown, wanted: string): string {
+  if (typeof value === "string" && value !== "") return value;
+  const found = value === undefined || value === "" ? `no ${name}` : `${name} ${JSON.stringify(value)}`;
+  throw new UserError(`found ${found}, an IPv4 or IPv6 ${wanted} was wanted`);
+}
+
+function timeOf(value: unknown): number | null {
+  if (value === undefined || value === null || value === "") return null;
+  const timeS = typeof value === "string" || typeof value === "number"
+    ? parseTimeS(String(value))
+    : undefined;
+  if (timeS !== undefined) return timeS;
+  throw new UserError(
+    `found time ${JSON.stringify(value)}, a time since 1970 as ISO 8601 or Unix seconds was wanted`,
+  );
+}
+
+function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | null {
+  if (value === undefined || value === null) return null;
+  if (!Array.isArray(value)) {
+    throw new UserError(
+      `found context ${JSON.stringify(value).slice(0, 40)}, an array of measurements was wanted`,
+    );
+  }
+  const measurements = value.map((each: unknown, i) => {
+    try {
+      return measurementOf(each);
+    } catch (error) {
+      if (error instanceof UserError) throw new UserError(`context[${i}]: ${error.message}`);
+      throw error;
+    }
+  });
+  return inOrder(measurements, notes);
+}
+
+function measurementOf(value: unknown): TokenMeasurement {
+  if (typeof value !== "object" || value === null) {
+    throw new UserError("found no JSON object, one with src, dst, time and rtt was wanted");
+  }
+  const { src, dst, time, rtt } = fieldsOf(value as Values, MEASUREMENT_FIELDS);
+  const [source, destination] = [addressOf("src", src), addressOf("dst", dst)];
+  if (source.length !== destination.length) {
+    throw new UserError("found addresses of different IP versions, two of one version were wanted");
+  }
+  return { source, destination, rttCode: rttCodeOf(rtt), timeS: timeOf(time) };
+}
+
+function rttCodeOf(value: unknown): number | null {
+  if (value === null) return null;
+  if (typeof value === "number" && value >= 0 && value < Infinity) return encodeRttCode(value);
+  const found = value === undefined ? "no rtt" : `rtt ${JSON.stringify(value)}`;
+  throw new UserError(`found ${found}, ms of 0 or more, or null for no reply, was wanted`);
+}
+
+function inOrder(measurements: TokenMeasurement[], notes: string[]): TokenMeasurement[] {
+  const timesS = measurements.map(({ timeS }) => timeS).filter((timeS) => timeS !== null);
+  if (timesS.length > 0 && timesS.length < measurements.length) {
+    throw new UserError("found context with a time in some measurements only, in all or none was wanted");
+  }
+  if (timesS.every((timeS, i) => i === 0 || timeS >= timesS[i - 1])) return measurements;
+  notes.push("the context is not in order of time: it was sorted");
+  return measurements.toSorted((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0));
+}

@@ -1,0 +1,106 @@
+/**
+ * `query rtt --queries`: an answer for each line of a file.
+ *
+ * @module
+ */
+import type { StageContext, StageResult } from "../lib/cli/stage.ts";
+import { UsageError, UserError } from "../lib/errors.ts";
+import { type AnsweredQuery, answerQueries } from "../lib/query/answer_queries.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { type BadLine, readQueries } from "../lib/query/query_file.ts";
+import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
+import { JsonLinesOutput } from "./json_lines_output.ts";
+import { contextOf } from "./query_options.ts";
+
+/** Lines that cannot be answered and are shown one by one. */
+const MAX_SHOWN_LINES = 20;
+
+/** What `query rtt` is called with where it answers a file. */
+export interface FileOptions {
+  checkpoint: string;
+  context: string | undefined;
+  src: string | undefined;
+  dst: string | undefined;
+  time: string | undefined;
+  plot: string | undefined;
+  draws: number;
+  seed: number;
+  queries: string;
+  output: string | undefined;
+  json: boolean;
+}
+
+/** Answers a file of queries. @throws {UserError} After all others are answered, if a line cannot be. */
+export async function answerFile(
+  options: FileOptions,
+  stage: StageContext,
+  summary: SummaryOptions,
+): Promise<StageResult> {
+  const { queries, output } = options;
+  refuseOptions(options);
+  const context = await contextOf(options.context, stage);
+  using model = await PingModel.load(options.checkpoint);
+  using lines = new JsonLinesOutput(output);
+  using progress = stage.progress("answering", { unit: "queries" });
+  const bad: BadLine[] = [];
+  let numAnswered = 0;
+  const drawing = {
+    numDraws: options.draws,
+    seed: options.seed,
+    onDraws: () => stage.signal.throwIfAborted(),
+  };
+  for await (const answer of answerQueries(model, readQueries(queries), { context, ...drawing })) {
+    stage.signal.throwIfAborted();
+    if ("error" in answer) {
+      bad.push(answer);
+      if (bad.length <= MAX_SHOWN_LINES) progress.print(`${queries} line ${answer.line}: ${answer.error}`);
+      lines.write(answer);
+    } else {
+      numAnswered++;
+      lines.write(lineOf(answer, summary));
+    }
+    progress.update(numAnswered + bad.length);
+  }
+  lines.commit();
+  if (bad.length > 0) {
+    throw new UserError(
+      `Cannot answer ${bad.length} of ${bad.length + numAnswered} lines of ${queries}: line ${bad[0].line}: ${
+        bad[0].error
+      }; the others are answered`,
+    );
+  }
+  return {
+    text: output === undefined ? "" : `${numAnswered} queries answered in ${output}`,
+    json: { stage: "query rtt", queries, output, numAnswered, step: model.step },
+  };
+}
+
+function refuseOptions(options: FileOptions): void {
+  for (const name of ["src", "dst", "time"] as const) {
+    if (options[name] !== undefined) {
+      throw new UsageError(`Cannot use --${name} ${options[name]}: with --queries it stands in the file`);
+    }
+  }
+  if (options.plot !== undefined) {
+    throw new UsageError(`Cannot use --plot ${options.plot}: it is for one query, without --queries`);
+  }
+  if (options.json && options.output === undefined) {
+    throw new UsageError("Cannot use --json: the answers take standard output; add --output FILE");
+  }
+}
+
+function lineOf({ query, answer, ...context }: AnsweredQuery, summary: SummaryOptions) {
+  const { line, src, dst, timeS } = query;
+  const { numContext, numContextUsed } = context;
+  const tooLong = numContextUsed < numContext
+    ? `the newest ${numContextUsed} of ${numContext} context measurements were used: more do not fit`
+    : undefined;
+  const notes = [...query.notes, tooLong, noteOnMean(answer.mixture.distribution)].filter((note) =>
+    note !== undefined
+  );
+  return {
+    ...{ line, src, dst, timeS, contextMeasurements: numContextUsed },
+    ...summaryOf(answer, summary),
+    ...(notes.length > 0 && { notes }),
+  };
+}
