@@ -15,7 +15,7 @@ import { codeProbability } from "../measurement/synth/rtt_codes.ts";
 import type { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { contextOf, type EvalCase } from "./cases.ts";
-import { quantileOfSample } from "./rtt_error.ts";
+import { quantileOfSample } from "./quantile.ts";
 import {
   outcomeExcessBits,
   type ReplyScore,
