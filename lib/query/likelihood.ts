@@ -54,9 +54,11 @@ export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
   return FIELD_ORDERS.filter((order) => order[3] === "time").map((order) => order.slice(0, 3));
 }
 
-/** A measurement and those made before, oldest first; the newest that fit the model's sequence are used. */
+/** A measurement and what was measured before. */
 export interface MeasurementInContext {
+  /** The measurement. */
   readonly measurement: TokenMeasurement;
+  /** Those made before, oldest first; the newest that fit the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
 }
 
