@@ -143,6 +143,19 @@ export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/answer_queries.ts";
+export { type AnsweredQuery, answerQueries } from "./lib/query/answer_queries.ts";
+export type { DestinationQuery } from "./lib/query/destination_prompt.ts";
+export {
+  type DestinationSampleOptions,
+  type SampledDestinations,
+  sampleDestinations,
+} from "./lib/query/destination_samples.ts";
+export type {
+  ContinuingModel,
+  DestinationOptions,
+  LikelyDestination,
+  LikelyDestinations,
+} from "./lib/query/destinations.ts";
 export {
   type BlockBits,
   fieldOrders,

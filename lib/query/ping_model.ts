@@ -17,6 +17,8 @@ import {
   groupsOfContinuations,
 } from "./continuations.ts";
 import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
+import type { DestinationQuery } from "./destination_prompt.ts";
+import { type DestinationOptions, type LikelyDestinations, likelyDestinations } from "./destinations.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import {
   distributionOf,
@@ -205,6 +207,15 @@ export class PingModel {
   }
 
   /**
+   * The most probable destinations given a source and an RTT or a range of RTTs.
+   *
+   * @throws {UserError} As {@link likelyDestinations}.
+   */
+  async destinations(query: DestinationQuery, options: DestinationOptions = {}): Promise<LikelyDestinations> {
+    return await likelyDestinations(this, query, options);
+  }
+
+  /**
    * The tokens up to where the result of the asked measurement begins.
    *
    * @throws {UserError} As {@link rttDistribution}.
@@ -297,13 +308,10 @@ export class PingModel {
     numRows: number,
     choose: (logP: Float32Array, numRows: number) => ArrayLike<number> | undefined,
   ): Promise<number> {
-    const extent = continuationExtent(this.config, this.#memoryLimitBytes);
-    const rows = Math.min(numRows, extent.maxRows);
-    await this.#exclusively(async () => {
-      this.#continuer ??= this.#createDecoder(extent);
-      const decoder = await this.#continuer;
-      let logP = await decoder.prefill([prompt]);
+    const rows = Math.min(numRows, this.continuationExtent.maxRows);
+    await this.continuePrompts([prompt], async (decoder, ends) => {
       decoder.fork([rows]);
+      let logP = ends;
       for (let tokens = choose(logP, rows); tokens; tokens = choose(logP, rows)) {
         logP = await decoder.step(tokens);
       }
@@ -322,6 +330,29 @@ export class PingModel {
     work: (decoder: Decoder, group: readonly Uint16Array[]) => Promise<void>,
   ): Promise<void> {
     await this.#decode(prompts, 1, work);
+  }
+
+  /** How many tokens of prompts and rows {@link continuePrompts} holds. */
+  get continuationExtent(): DecoderExtent {
+    return continuationExtent(this.config, this.#memoryLimitBytes);
+  }
+
+  /**
+   * Reads prompts once and lets rows continue them, in as many forks as wanted.
+   *
+   * @param prompts Within {@link continuationExtent}.
+   * @param work Forks and steps; gets log P after each prompt, (prompts, V) nats. Nothing else is computed meanwhile.
+   * @throws {UserError} If memory does not suffice.
+   */
+  async continuePrompts(
+    prompts: readonly Uint16Array[],
+    work: (decoder: Pick<Decoder, "fork" | "step">, ends: Float32Array) => Promise<void>,
+  ): Promise<void> {
+    await this.#exclusively(async () => {
+      this.#continuer ??= this.#createDecoder(this.continuationExtent);
+      const decoder = await this.#continuer;
+      await work(decoder, await decoder.prefill(prompts));
+    });
   }
 
   /** Frees the GPU. */

@@ -124,8 +124,8 @@ export function secondByteQuantileMs(second: Float32Array, { index, rest }: Firs
   return decodeRttCode(FIRST_BYTES[index] << 8 | bytes[chosen.index]);
 }
 
-/** P over the given bytes only, renormalised, and the mass the model gave to them. */
-function restricted(
+/** P over the given bytes only, renormalised, and the mass the model gave to them. @param logP (V) nats. */
+export function restricted(
   logP: Float32Array,
   bytes: readonly number[],
 ): { probabilities: Float64Array; mass: number } {
