@@ -143,7 +143,6 @@ export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/answer_queries.ts";
-export { type AnsweredQuery, answerQueries } from "./lib/query/answer_queries.ts";
 export type { DestinationQuery } from "./lib/query/destination_prompt.ts";
 export {
   type DestinationSampleOptions,

@@ -4,6 +4,7 @@
  * @module
  */
 import { defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
+import { destinationsStage } from "./query_destinations.ts";
 import { likelihoodStage } from "./query_likelihood.ts";
 import { rttStage } from "./query_rtt.ts";
 import { sampleStage } from "./query_sample.ts";
@@ -11,6 +12,7 @@ import { sampleStage } from "./query_sample.ts";
 /** The `query` stage. */
 export const queryStage: Stage = defineStageGroup("query", "ask a trained model", [
   rttStage,
+  destinationsStage,
   sampleStage,
   likelihoodStage,
 ]);

@@ -21,7 +21,7 @@ import {
   tailsOf,
 } from "./destination_prompt.ts";
 import { type FoundPrefix, PrefixSearch } from "./prefix_tree.ts";
-import { certainMixture, mixtureError, rangeMixture, type CodeMixture } from "./code_mixture.ts";
+import { certainMixture, type CodeMixture, mixtureError, rangeMixture } from "./code_mixture.ts";
 
 /**
  * Nodes that are looked into at once; ASSUMPTION that more would often be in vain, the answer being that of 20 or
@@ -123,7 +123,10 @@ export function listed(
 }
 
 /** The prefix length of a question. @throws {UserError} If it is none of the source's IP version. */
-export function prefixLengthOf({ source }: DestinationQuery, length: number | undefined): number {
+export function prefixLengthOf(
+  { source }: Pick<DestinationQuery, "source">,
+  length: number | undefined,
+): number {
   const numBits = 8 * source.length;
   if (length === undefined) return numBits;
   if (Number.isInteger(length) && length >= 0 && length <= numBits) return length;
@@ -148,7 +151,11 @@ export async function readPrompt<T>(
   return results[0];
 }
 
-async function mixtureOf(query: DestinationQuery, prompt: ReadPrompt, maxCodes: number): Promise<CodeMixture> {
+async function mixtureOf(
+  query: DestinationQuery,
+  prompt: ReadPrompt,
+  maxCodes: number,
+): Promise<CodeMixture> {
   const codes = codesOf(query);
   if (codes.length <= 1) return certainMixture(codes[0] ?? null);
   const rows = Math.min(maxCodes, 1024);

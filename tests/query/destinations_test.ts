@@ -11,7 +11,7 @@ import type { LikelyDestination } from "../../lib/query/destinations.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeMeasurement } from "../../lib/query/query_tokens.ts";
 import { FIRST_BYTES, secondBytesOf } from "../../lib/query/rtt_bytes.ts";
-import { formatPrefix } from "../../lib/tokens/ip_prefix.ts";
+import { formatPrefix, type IpPrefix } from "../../lib/tokens/ip_prefix.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
 import { decodeRttCode, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
@@ -126,47 +126,46 @@ Deno.test("destinations() lists the whole tree with all mass where as many are w
     }
   }, 2));
 
-Deno.test("destinations() of long prefixes have the mass of their path, and none beside them has more", () =>
+/** Masses of the prefixes that differ from one in its last byte at most, by reading each byte's prompt. */
+async function massesBeside(
+  model: PingModel,
+  query: DestinationQuery,
+  { bytes, length }: IpPrefix,
+): Promise<Map<string, number>> {
+  const start = prefixOf(model, query, encodeRttCode(20));
+  const own = bytes.subarray(0, Math.ceil(length / 8));
+  const path = Array.from(own, (byte) => BYTE_BASE + byte);
+  const after = await bytesAfter(
+    model,
+    path.map((_, i) => Uint16Array.from([...start, ...path.slice(0, i)])),
+  );
+  const above = own.subarray(0, -1).reduce((mass, byte, i) => mass * after[i][byte], 1);
+  const size = 2 ** (8 * own.length - length);
+  const masses = new Map<string, number>();
+  for (let byte = 0; byte < 256; byte += size) {
+    const sibling = Uint8Array.from(bytes);
+    sibling[own.length - 1] = byte;
+    const share = after[own.length - 1].subarray(byte, byte + size).reduce((sum, p) => sum + p, 0);
+    masses.set(formatPrefix({ bytes: sibling, length }), above * share);
+  }
+  return masses;
+}
+
+Deno.test("destinations() of long prefixes have the mass of their path, and none beside them more than is said", () =>
   withTinyModel(async (model) => {
-    for (
-      const [source, prefixLength] of [[SOURCE, 24], [SOURCE, 29], [SOURCE, 32], [SOURCE6, 48], [
-        SOURCE6,
-        128,
-      ]] as const
-    ) {
+    const asked = [[SOURCE, 24], [SOURCE, 29], [SOURCE, 32], [SOURCE6, 48], [SOURCE6, 128]] as const;
+    for (const [source, prefixLength] of asked) {
       const query = { ...PLAIN, source };
-      const { destinations, unlistedAtMost, isProven } = await model.destinations(query, {
-        prefixLength,
-        top: 10,
-      });
-      assert(isProven);
-      assertEquals(destinations.length, 10);
-      const least = destinations[9].probability;
-      assert(unlistedAtMost <= least);
-      const prefix = prefixOf(model, query, encodeRttCode(20));
-      for (const { prefix: found, probability } of destinations) {
-        const bytes = found.bytes.subarray(0, Math.ceil(prefixLength / 8));
-        const paths = Array.from(
-          bytes,
-          (_, i) =>
-            Uint16Array.from(
-              [...prefix, ...bytes.subarray(0, i)].map((b, at) => at < prefix.length ? b : b + BYTE_BASE),
-            ),
-        );
-        const after = await bytesAfter(model, paths);
-        const above = bytes.subarray(0, -1).reduce((mass, byte, i) => mass * after[i][byte], 1);
-        const size = 2 ** (8 * bytes.length - prefixLength);
-        const last = after[bytes.length - 1];
-        const massAt = (first: number) =>
-          above * last.subarray(first, first + size).reduce((sum, p) => sum + p, 0);
-        assertAlmostEquals(probability / massAt(bytes[bytes.length - 1]), 1, 1e-4);
-        const listed = new Set(destinations.map(({ prefix }) => formatPrefix(prefix)));
-        for (let byte = 0; byte < 256; byte += size) {
-          const sibling = Uint8Array.from(found.bytes);
-          sibling[bytes.length - 1] = byte;
-          if (!listed.has(formatPrefix({ bytes: sibling, length: prefixLength }))) {
-            assert(massAt(byte) < least * 1.0001);
-          }
+      const options = { prefixLength, top: 5, maxExpansions: 300 };
+      const { destinations, unlistedAtMost, isProven } = await model.destinations(query, options);
+      assertEquals(destinations.length, 5);
+      if (isProven) assert(unlistedAtMost <= destinations[4].probability);
+      const listed = new Set(destinations.map(({ prefix }) => formatPrefix(prefix)));
+      for (const { prefix, probability } of destinations) {
+        const masses = await massesBeside(model, query, prefix);
+        assertAlmostEquals(probability / (masses.get(formatPrefix(prefix)) ?? NaN), 1, 1e-4);
+        for (const [other, mass] of masses) {
+          assert(listed.has(other) || mass < unlistedAtMost * 1.0001, other);
         }
       }
     }
@@ -198,10 +197,10 @@ async function codeMasses(
 
 Deno.test("destinations() of a small range of RTTs are the mixture over its codes, exactly", () =>
   withTinyModel(async (model) => {
-    const range = [decodeRttCode(encodeRttCode(20) - 3), decodeRttCode(encodeRttCode(20) + 8)] as const;
-    for (const query of [{ ...QUERIES[0], rttMs: range }, { ...QUERIES[1], rttMs: range }]) {
+    const range = [decodeRttCode(encodeRttCode(20) - 2), decodeRttCode(encodeRttCode(20) + 2)] as const;
+    for (const query of [{ ...PLAIN, timeS: 1_700_000_000, rttMs: range }]) {
       const codes = codesOf(query);
-      assertEquals(codes.length, 12);
+      assertEquals(codes.length, 5);
       const weights = await codeMasses(model, query, codes);
       const mixed = new Float64Array(65_536);
       for (const [i, code] of codes.entries()) {
@@ -210,7 +209,7 @@ Deno.test("destinations() of a small range of RTTs are the mixture over its code
       for (const prefixLength of [9, 16]) {
         const answer = await model.destinations(query, { prefixLength, top: 12 });
         assertSame(answer.destinations, rankPrefixes(mixed, prefixLength).slice(0, 12));
-        assertEquals([answer.isProven, answer.codes], [true, { inRange: 12, used: 12 }]);
+        assertEquals([answer.isProven, answer.codes], [true, { inRange: 5, used: 5 }]);
       }
     }
   }, 4));
@@ -247,11 +246,14 @@ Deno.test("destinations() do not depend on the memory that the search may take",
   withTinyModel(async (model) => {
     const small = PingModel.of(TINY_CONFIG, model.registry, {
       weights: model.weights,
-      memoryLimitBytes: 1e6,
+      memoryLimitBytes: 3e6,
     });
     assert(small.continuationExtent.maxRows <= 64);
-    const query = { ...QUERIES[1], rttMs: [20, 20.1] as const };
-    const [a, b] = [await model.destinations(query, { top: 5 }), await small.destinations(query, { top: 5 })];
+    const query = { ...PLAIN, rttMs: [20, 20.03] as const };
+    const [a, b] = [
+      await model.destinations(query, { top: 5, prefixLength: 16 }),
+      await small.destinations(query, { top: 5, prefixLength: 16 }),
+    ];
     assertEquals(b.destinations.map(({ prefix }) => prefix), a.destinations.map(({ prefix }) => prefix));
     a.destinations.forEach(({ probability }, i) =>
       assertAlmostEquals(b.destinations[i].probability / probability, 1, 1e-4)
@@ -303,9 +305,8 @@ function chiSquareDeviate(observed: readonly number[], expected: readonly number
 
 Deno.test("sampleDestinations() follow the exact masses, by a chi-square test", () =>
   withTinyModel(async (model) => {
-    const count = 40_000;
-    for (const rttMs of [[20, 20], [20, 20.1], null] as const) {
-      const query = { ...QUERIES[1], rttMs };
+    const count = 10_000;
+    for (const query of [PLAIN, { ...PLAIN, rttMs: [20, 20.1] as const }, { ...PLAIN, rttMs: null }]) {
       const { destinations } = await model.destinations(query, { prefixLength: 9, top: 512 });
       const drawn = await sampleDestinations(model, query, { count, seed: 5, prefixLength: 9, top: 512 });
       const shares = new Map(
@@ -313,7 +314,7 @@ Deno.test("sampleDestinations() follow the exact masses, by a chi-square test", 
       );
       // What is expected less than 20 times is joined.
       const frequent = destinations.filter(({ probability }) => probability * count >= 20);
-      assert(frequent.length > 30, `${frequent.length} prefixes`);
+      assert(frequent.length > 10, `${frequent.length} prefixes`);
       const observed = frequent.map(({ prefix }) => count * (shares.get(formatPrefix(prefix)) ?? 0));
       const expected = frequent.map(({ probability }) => count * probability);
       const rest = (values: number[]) => count - values.reduce((sum, value) => sum + value, 0);
@@ -328,7 +329,7 @@ Deno.test("sampleDestinations() are of the length asked for, the same for the sa
   withTinyModel(async (model) => {
     const small = PingModel.of(TINY_CONFIG, model.registry, {
       weights: model.weights,
-      memoryLimitBytes: 1e6,
+      memoryLimitBytes: 3e6,
     });
     for (const prefixLength of [0, 7, 24, 29, 32]) {
       const options = { count: 100, seed: 1, prefixLength, top: 1000 };

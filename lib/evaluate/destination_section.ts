@@ -1,0 +1,200 @@
+/**
+ * Part of an evaluation: how well the model tells the destination of a measurement from its source, RTT and time,
+ * beside guesses from what was measured before.
+ *
+ * The context is the newest earlier measurements of the source. It is not that of the other parts, which is half
+ * made of measurements of the same pair: that would tell the destination.
+ *
+ * @module
+ */
+import type { ProbeRowSource } from "../loader/row_source.ts";
+import type { DestinationQuery } from "../query/destination_prompt.ts";
+import type { ContinuingModel } from "../query/destinations.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import type { EvalCase } from "./cases.ts";
+import { type DestinationGuess, guessDestinations } from "./destination_guesses.ts";
+import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
+
+/** How often guesses were right. */
+export interface GuessScores {
+  /** `model`, or how the guesses were made. */
+  method: string;
+  /** Share of the cases whose first guess is the destination, and of those where one of the first five is. */
+  top1Exact: number;
+  top5Exact: number;
+  /** The same of prefixes: by their length in bits, the share that a guess has in common with the destination. */
+  top1Prefix: Record<string, number>;
+  top5Prefix: Record<string, number>;
+}
+
+/** Destinations of one IP version, told with one number of measurements of context. */
+export interface DestinationScores {
+  version: 4 | 6;
+  /** At most this many measurements of context were given, and the mean of how many. */
+  numContext: number;
+  meanContext: number;
+  numCases: number;
+  /** Mean -log2 P(destination | source, RTT, time, context), bits; null if one of them is infinite. */
+  bitsPerAddress: number | null;
+  /** Share of the cases where the model's guesses are known to be its most probable five addresses. */
+  provenShare: number;
+  /** The model first. */
+  methods: GuessScores[];
+}
+
+/** How well destinations are told. */
+export interface DestinationSection {
+  /** Measurements that were asked about, of those of the evaluation. */
+  numCases: number;
+  numMeasurements: number;
+  scores: DestinationScores[];
+}
+
+/** How destinations are evaluated. */
+export interface DestinationSectionOptions {
+  /** The rows that the model was trained on; methods without a model learn from them. */
+  training: ProbeRowSource;
+  /** The `maxContext` that the cases were drawn with; half of it is the largest context. */
+  maxContext: number;
+  /** Of how many cases at most, spread evenly over all (1,000). */
+  maxCases?: number;
+  /** Told how many training rows are read and cases are asked about, of how many. */
+  onProgress?: (done: number, total: number) => void;
+  signal?: AbortSignal | undefined;
+}
+
+const NUM_GUESSES = 5;
+const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
+const NUM_BYTES = { 4: 4, 6: 16 } as const;
+
+/** A case as it is asked about. */
+interface Asked {
+  readonly query: DestinationQuery & GuessQuery;
+  readonly destination: Uint8Array;
+}
+
+/**
+ * Tells destinations, with no context and with the largest.
+ *
+ * @throws {UserError} If a measurement does not fit the model's sequence.
+ */
+export async function evaluateDestinations(
+  model: ContinuingModel,
+  cases: readonly EvalCase[],
+  options: DestinationSectionOptions,
+): Promise<DestinationSection> {
+  const { training, maxContext, maxCases = 1000, onProgress, signal } = options;
+  const chosen = evenlySpread(cases, maxCases);
+  const contexts = [...new Set([0, Math.floor(maxContext / 2)])];
+  const total = training.numRows + chosen.length * contexts.length;
+  let done = 0;
+  const known = await learnDestinations(training, {
+    sourceKeys: new Set(chosen.map(({ sourceKey }) => sourceKey)),
+    onRow: () => onProgress?.(++done, total),
+    signal,
+  });
+  const scores: DestinationScores[] = [];
+  for (const version of [4, 6] as const) {
+    const alike = chosen.filter(({ measurement }) => measurement.source.length === NUM_BYTES[version]);
+    for (const numContext of alike.length > 0 ? contexts : []) {
+      const asked = alike.map((each) => askedOf(each, numContext));
+      const guessed = await guessDestinations(model, asked, {
+        numGuesses: NUM_GUESSES,
+        signal,
+        onProgress: (count) => onProgress?.(done + count, total),
+      });
+      done += asked.length;
+      scores.push(scoresOf(asked, guessed, { version, numContext, known }));
+    }
+  }
+  return { numCases: chosen.length, numMeasurements: cases.length, scores };
+}
+
+/**
+ * The newest measurements of a case's source, whatever their destination.
+ *
+ * @param numContext At most half of the `maxContext` that the case was drawn with: its history has the newest so
+ *   many of the same pair and the newest so many others, and so the newest so many of all.
+ */
+export function newestOf(
+  { history }: Pick<EvalCase, "history">,
+  numContext: number,
+): readonly TokenMeasurement[] {
+  return history.slice(Math.max(0, history.length - numContext));
+}
+
+function askedOf(each: EvalCase, numContext: number): Asked {
+  const { sourceKey, rttMs, measurement } = each;
+  const { source, destination, timeS } = measurement;
+  const context = newestOf(each, numContext);
+  const range = rttMs === null ? null : [rttMs, rttMs] as const;
+  return { query: { source, rttMs: range, timeS, context, sourceKey }, destination };
+}
+
+/** As many as wanted, at even distances. */
+function evenlySpread<T>(values: readonly T[], count: number): T[] {
+  if (values.length <= count) return [...values];
+  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
+}
+
+function scoresOf(
+  asked: readonly Asked[],
+  guessed: readonly DestinationGuess[],
+  { version, numContext, known }: { version: 4 | 6; numContext: number; known: KnownDestinations },
+): DestinationScores {
+  const addresses = asked.map(({ destination }) => destination);
+  const others = asked.map(({ query }) => known.guess(query, NUM_GUESSES));
+  const names = [...others[0].keys()];
+  const bits = meanOf(guessed.map((guess) => guess.bits));
+  return {
+    ...{ version, numContext, numCases: asked.length },
+    meanContext: meanOf(asked.map(({ query }) => query.context.length)),
+    bitsPerAddress: Number.isFinite(bits) ? bits : null,
+    provenShare: meanOf(guessed.map(({ isProven }) => isProven ? 1 : 0)),
+    methods: [
+      { method: "model", ...scoreGuesses(guessed.map(({ guesses }) => guesses), addresses) },
+      ...names.map((method) => ({
+        method,
+        ...scoreGuesses(others.map((guesses) => guesses.get(method) ?? []), addresses),
+      })),
+    ],
+  };
+}
+
+/**
+ * How often guesses are right.
+ *
+ * @param guesses Of each address, the best guess first.
+ * @param addresses What was to be guessed, all of one IP version, at least one.
+ */
+export function scoreGuesses(
+  guesses: readonly (readonly Uint8Array[])[],
+  addresses: readonly Uint8Array[],
+): Omit<GuessScores, "method"> {
+  const numBytes = addresses[0].length;
+  const lengths = PREFIX_LENGTHS[numBytes === 4 ? 4 : 6];
+  const common = (count: number) =>
+    addresses.map((address, i) =>
+      Math.max(-1, ...guesses[i].slice(0, count).map((guess) => numCommonBits(guess, address)))
+    );
+  const [first, any] = [common(1), common(NUM_GUESSES)];
+  const share = (bits: readonly number[], length: number) => meanOf(bits.map((n) => n >= length ? 1 : 0));
+  const byLength = (bits: readonly number[]) =>
+    Object.fromEntries(lengths.map((length) => [length, share(bits, length)]));
+  return {
+    top1Exact: share(first, 8 * numBytes),
+    top5Exact: share(any, 8 * numBytes),
+    top1Prefix: byLength(first),
+    top5Prefix: byLength(any),
+  };
+}
+
+/** How many bits two addresses begin with in common. */
+function numCommonBits(a: Uint8Array, b: Uint8Array): number {
+  const byte = a.findIndex((value, i) => value !== b[i]);
+  return byte < 0 ? 8 * a.length : 8 * byte + Math.clz32(a[byte] ^ b[byte]) - 24;
+}
+
+function meanOf(values: readonly number[]): number {
+  return values.reduce((sum, value) => sum + value, 0) / values.length;
+}

@@ -1,0 +1,207 @@
+/**
+ * `query destinations`: the most probable destinations given a source and an RTT.
+ *
+ * @module
+ */
+import { flag } from "../lib/cli/flags.ts";
+import { defineStage, type StageContext } from "../lib/cli/stage.ts";
+import { formatTable } from "../lib/cli/table.ts";
+import { UsageError } from "../lib/errors.ts";
+import {
+  codesOf,
+  destinationContextThatFits,
+  type DestinationQuery,
+} from "../lib/query/destination_prompt.ts";
+import { sampleDestinations } from "../lib/query/destination_samples.ts";
+import {
+  type LikelyDestination,
+  type LikelyDestinations,
+  prefixLengthOf,
+} from "../lib/query/destinations.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { formatPrefix } from "../lib/tokens/ip_prefix.ts";
+import { JsonLinesOutput } from "./json_lines_output.ts";
+import { addressOf, contextOf, logContext, queryFlags, timeFlag, timeOf } from "./query_options.ts";
+
+interface Asked {
+  top: number;
+  prefixLength: number | undefined;
+  samples: number | undefined;
+  seed: number;
+  maxCodes: number;
+  maxExpansions: number;
+}
+
+/** The stage `query destinations`. */
+export const destinationsStage = defineStage({
+  name: "query destinations",
+  purpose: "the most probable destinations given a source and an RTT, by exact search or by drawing",
+  example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
+  flags: {
+    ...queryFlags,
+    src: flag.requiredText("source address; the destinations are of its IP version", {
+      placeholder: "ADDRESS",
+    }),
+    rtt: flag.requiredText("RTT in ms, to the 0.05 % of an RTT code; or the least and the greatest", {
+      placeholder: "MS[..MS]",
+    }),
+    time: timeFlag,
+    top: flag.integer("how many destinations", { default: 20, min: 1, max: 100_000 }),
+    prefixLength: flag.optionalInteger("ask for prefixes of this many bits (default: whole addresses)", {
+      min: 0,
+      max: 128,
+    }),
+    samples: flag.optionalInteger("draw this many instead of searching; with --seed", {
+      min: 1,
+      max: 2 ** 31,
+    }),
+    maxCodes: flag.integer("RTT codes that a range is stood for by, at most; all of them up to that many", {
+      default: 32,
+      min: 1,
+      max: 1024,
+    }),
+    maxExpansions: flag.integer(
+      "prefixes to look into before giving up the proof; 2 kB for each and RTT code",
+      {
+        default: 4096,
+        min: 1,
+        max: 2 ** 22,
+      },
+    ),
+    output: flag.optionalText(
+      "where the destinations go as JSON lines (default: standard output, as a table)",
+      {
+        placeholder: "FILE",
+      },
+    ),
+  },
+  async run(options, stage) {
+    const source = addressOf("src", options.src);
+    const rttMs = rttRangeOf(options.rtt);
+    const timeS = timeOf(options.time);
+    const question = { source, rttMs, timeS };
+    codesOf(question);
+    const prefixLength = prefixLengthOf(question, options.prefixLength);
+    const context = await contextOf(options.context, stage);
+    const query = { ...question, context };
+    using model = await PingModel.load(options.checkpoint);
+    const numUsed = destinationContextThatFits(query, model.config.sequenceLength).length;
+    logContext(stage, numUsed, context);
+    const answer = options.samples === undefined
+      ? await search(model, query, { asked: options, stage })
+      : await draw(model, query, { asked: { ...options, samples: options.samples }, stage });
+    if (options.output !== undefined) writeLines(options.output, answer.destinations);
+    const { text, destinations, ...numbers } = answer;
+    return {
+      text,
+      json: {
+        stage: "query destinations",
+        ...{ src: options.src, rttMs, timeS, contextMeasurements: numUsed, prefixLength },
+        ...{ destinations: destinations.map(describe), ...numbers },
+        ...{ output: options.output, step: model.step },
+      },
+    };
+  },
+});
+
+/** What the two ways to answer have in common, and what each adds for `--json`. */
+interface Answer {
+  text: string;
+  destinations: readonly LikelyDestination[];
+  unlistedProbability: number;
+  [more: string]: unknown;
+}
+
+interface Surroundings {
+  asked: Asked;
+  stage: StageContext;
+}
+
+async function search(
+  model: PingModel,
+  query: DestinationQuery,
+  { asked, stage }: Surroundings,
+): Promise<Answer> {
+  using progress = stage.progress("searching", { unit: "prefixes" });
+  const { top, prefixLength, maxCodes, maxExpansions } = asked;
+  const answer = await model.destinations(query, {
+    ...{ top, prefixLength, maxCodes, maxExpansions },
+    signal: stage.signal,
+    onProgress: (numExpanded) => progress.update(numExpanded),
+  });
+  progress.finish();
+  return { text: [tableOf(answer), ...proofOf(answer)].join("\n"), ...answer };
+}
+
+async function draw(
+  model: PingModel,
+  query: DestinationQuery,
+  { asked, stage }: { asked: Asked & { samples: number }; stage: StageContext },
+): Promise<Answer> {
+  const { top, prefixLength, seed, samples: count } = asked;
+  using progress = stage.progress("drawing", { total: count, unit: "destinations" });
+  const answer = await sampleDestinations(model, query, {
+    ...{ top, prefixLength, seed, count },
+    signal: stage.signal,
+    onProgress: (numDrawn) => progress.update(numDrawn),
+  });
+  progress.finish();
+  const { numDistinct, unlistedProbability } = answer;
+  const lines = [
+    tableOf(answer),
+    `${percent(unlistedProbability)} of ${count} draws fell elsewhere; ${numDistinct} different were drawn`,
+  ];
+  return { text: lines.join("\n"), ...answer, samples: count };
+}
+
+function tableOf({ destinations }: Pick<Answer, "destinations">): string {
+  const hasErrors = destinations.some(({ standardError }) => standardError > 0);
+  const head = ["destination", "probability", ...(hasErrors ? ["standard error"] : [])];
+  const rows = destinations.map(({ prefix, probability, standardError }) => [
+    formatPrefix(prefix),
+    percent(probability),
+    ...(hasErrors ? [percent(standardError)] : []),
+  ]);
+  return formatTable([head, ...rows], { left: [0] });
+}
+
+/** What the search knows of what it does not list. */
+function proofOf(answer: LikelyDestinations): string[] {
+  const { unlistedProbability, unlistedAtMost, isProven, numExpanded, codes } = answer;
+  const bound = isProven
+    ? `none of it more probable than those above`
+    : `some of it perhaps up to ${
+      percent(unlistedAtMost)
+    }: ended after ${numExpanded} prefixes, raise --max-expansions`;
+  return [
+    `${percent(unlistedProbability)} on all others, ${bound}`,
+    ...(codes.used < codes.inRange
+      ? [`${codes.used} of the range's ${codes.inRange} RTT codes stand for all`]
+      : []),
+  ];
+}
+
+function describe({ prefix, probability, standardError }: LikelyDestination) {
+  return { prefix: formatPrefix(prefix), probability, standardError };
+}
+
+function writeLines(path: string, destinations: readonly LikelyDestination[]): void {
+  using lines = new JsonLinesOutput(path);
+  for (const destination of destinations) lines.write(describe(destination));
+  lines.commit();
+}
+
+function percent(share: number): string {
+  const digits = share >= 0.01 || share === 0 ? (100 * share).toFixed(2) : (100 * share).toPrecision(3);
+  return `${digits} %`;
+}
+
+/** `20` or `20..25`. @throws {UsageError} If it is neither. */
+function rttRangeOf(text: string): readonly [number, number] {
+  const ends = text.split("..").map((end) => /^\s*\d+(\.\d+)?\s*$/.test(end) ? Number(end) : NaN);
+  const [lowMs, highMs = lowMs] = ends;
+  if (ends.length <= 2 && lowMs <= highMs) return [lowMs, highMs];
+  throw new UsageError(
+    `Cannot use --rtt ${text}: an RTT in ms of 0 or more, or two as in 20..25, the lesser first, were wanted`,
+  );
+}
