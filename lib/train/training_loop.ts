@@ -15,6 +15,7 @@ import type { Transformer } from "../model/transformer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import { VERSION } from "../version.ts";
 import { saveCheckpoint, stepName } from "./checkpoint.ts";
+import { collectGarbage } from "./collect_garbage.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import type { ScalarLog } from "./metrics.ts";
 import type { StepJournal } from "./step_journal.ts";
@@ -274,6 +275,7 @@ export class TrainingLoop {
       optimizer: await optimizer.readState(),
     }, { keep: config.train.keepCheckpoints });
     this.#isSaved = true;
+    collectGarbage();
     onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
     journal.restartClock();
   }

@@ -1,6 +1,6 @@
 /**
- * Trains a tiny model and prints the process's resident memory after collections of garbage; run by
- * memory_test.ts, and by hand for longer runs:
+ * Trains a tiny model and prints the process's resident memory after each checkpoint; run by memory_test.ts, and by
+ * hand for longer runs:
  *
  *     deno run --allow-read --allow-write --v8-flags=--expose-gc tests/train/memory_child.ts DATA RUN 2000
  *
@@ -29,9 +29,6 @@ const SETTINGS = [
   "train.checkpointEverySteps=100",
 ];
 
-/** V8 offers it with `--expose-gc`. */
-declare const gc: () => void;
-
 if (import.meta.main) {
   const [dataDir, runDir, steps] = Deno.args;
   const memory: MemoryAtStep[] = [];
@@ -40,10 +37,9 @@ if (import.meta.main) {
     seed: 0,
     dataDir,
     runDir,
-    onProgress({ step }) {
-      if (step % 100 !== 0 || step === memory.at(-1)?.step) return;
-      gc();
-      memory.push({ step, rssBytes: Deno.memoryUsage().rss });
+    onLog(line) {
+      const saved = /^step (\d+): saved/.exec(line);
+      if (saved) memory.push({ step: Number(saved[1]), rssBytes: Deno.memoryUsage().rss });
     },
   });
   console.log(JSON.stringify(memory));
