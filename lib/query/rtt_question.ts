@@ -63,7 +63,7 @@ type Values = Partial<Record<string, unknown>>;
  * @param values An {@link RttQuestion}, or what stands for one in a file.
  * @throws {UserError} If it is none.
  */
-export function parseQuestion(values: Values | RttQuestion): ParsedQuestion {
+export function parseQuestion(values: RttQuestion | Partial<Record<string, unknown>>): ParsedQuestion {
   const { src, dst, time, context } = fieldsOf(values, QUESTION_FIELDS);
   const notes: string[] = [];
   const [source, destination] = [prefixOf("src", src, notes), prefixOf("dst", dst, notes)];
