@@ -1,30 +1,45 @@
 /**
- * The continuous ranked probability score of a forecast distribution.
+ * The continuous ranked probability score of forecasts.
  *
- * Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007), equation 20.
+ * Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", JASA 102 (2007), equation 20;
+ * weighted by a threshold as in Gneiting and Ranjan, "Comparing Density Forecasts Using Threshold- and
+ * Quantile-Weighted Scoring Rules", JBES 29 (2011), equation 14, which keeps it proper: RTT codes go up to 51 days, and
+ * the score of a forecast that leaves 1 in 10,000 to the last of them would be 40 ms for that alone.
  *
  * @module
  */
 import { type RttDistribution, RTTS_MS } from "../query/rtt_distribution.ts";
 
+/** Longer RTTs count as this one, ms. ASSUMPTION: no ping waits longer for its reply than a minute. */
+export const CRPS_LIMIT_MS = 60_000;
+
+/** The first of the codes' RTTs that is above the limit. */
+const END = RTTS_MS.findIndex((rttMs) => rttMs > CRPS_LIMIT_MS);
+
 /**
- * The integral of (F(x) - 1{x >= measured})^2 over all x, in ms, where F has its mass at the middles of the buckets of
- * RTT codes; of a distribution with one value it is the absolute error.
+ * The integral of (F(x) - 1{x >= measured})^2 over x up to {@link CRPS_LIMIT_MS}, in ms, where F has its mass at the
+ * middles of the buckets of RTT codes; of a distribution with one value it is the absolute error.
  *
  * @param distribution Of the RTT given a reply.
  * @param measuredMs The RTT that was measured.
  */
 export function crpsMs({ probabilities }: RttDistribution, measuredMs: number): number {
-  const last = RTTS_MS.length - 1;
-  let score = Math.max(0, RTTS_MS[0] - measuredMs) + Math.max(0, measuredMs - RTTS_MS[last]);
+  const atMs = Math.min(measuredMs, CRPS_LIMIT_MS);
+  let score = Math.max(0, RTTS_MS[0] - atMs);
   let below = 0;
-  for (let i = 0; i < last; i++) {
+  for (let i = 0; i < END; i++) {
     below += probabilities[i];
     const above = 1 - below;
     // The part of the gap up to the next value that lies below the measured RTT, and the part above it.
-    const [low, high] = [RTTS_MS[i], RTTS_MS[i + 1]];
-    const middle = measuredMs <= low ? low : measuredMs >= high ? high : measuredMs;
+    const low = RTTS_MS[i];
+    const high = i + 1 === END ? CRPS_LIMIT_MS : RTTS_MS[i + 1];
+    const middle = atMs <= low ? low : atMs >= high ? high : atMs;
     score += below * below * (middle - low) + above * above * (high - middle);
   }
   return score;
+}
+
+/** The score of a single number, ms: its absolute error up to {@link CRPS_LIMIT_MS}. */
+export function crpsOfNumberMs(predictedMs: number, measuredMs: number): number {
+  return Math.abs(Math.min(predictedMs, CRPS_LIMIT_MS) - Math.min(measuredMs, CRPS_LIMIT_MS));
 }

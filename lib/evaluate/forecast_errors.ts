@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { crpsOfNumberMs } from "./crps.ts";
 import { quantileOfSorted } from "./quantile.ts";
 
 /** Errors of many forecasts; null where there were none. */
@@ -12,10 +13,7 @@ export interface ErrorMetrics {
   meanAbsoluteMs: number | null;
   /** Quantiles of |forecast - measured| / measured. */
   relative: { p50: number | null; p75: number | null; p90: number | null; p95: number | null };
-  /**
-   * Mean continuous ranked probability score, ms (Gneiting and Raftery, "Strictly Proper Scoring Rules, Prediction,
-   * and Estimation", JASA 102 (2007), section 4.2); of a single number it is the absolute error.
-   */
+  /** Mean continuous ranked probability score, ms, see crps.ts; of a single number it is the absolute error. */
   crpsMs: number | null;
 }
 
@@ -49,7 +47,7 @@ export function errorMetrics({ predictedMs, measuredMs, crpsMs }: ScoredForecast
     const errorMs = Math.abs(predicted - measuredMs[i]);
     absolute.push(errorMs);
     relative.push(errorMs / measuredMs[i]);
-    scores.push(crpsMs ? crpsMs[i] : errorMs);
+    scores.push(crpsMs ? crpsMs[i] : crpsOfNumberMs(predicted, measuredMs[i]));
   });
   const relatives = Float64Array.from(relative).sort();
   const p = (q: number) => finiteOrNull(quantileOfSorted(relatives, q));

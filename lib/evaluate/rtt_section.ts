@@ -8,6 +8,7 @@ import type { PingModel } from "../query/ping_model.ts";
 import type { BaselineForecasts } from "./baseline_forecasts.ts";
 import { type Coverage, coverages, pitHistogram } from "./calibration.ts";
 import type { EvalCase } from "./cases.ts";
+import { CRPS_LIMIT_MS } from "./crps.ts";
 import { type FailureSection, failureSection } from "./failure_section.ts";
 import { errorCdf, type ErrorMetrics, errorMetrics, meanOf, type MethodMetrics } from "./forecast_errors.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
@@ -29,6 +30,8 @@ export interface RttSection {
   contexts: number[];
   /** Whether each measurement was predicted with each number of context, or they took turns. */
   isEveryContext: boolean;
+  /** RTTs count as at most this in CRPS, ms. */
+  crpsLimitMs: number;
   model: MethodMetrics<RttMetrics>;
   baselines: ({ name: string } & MethodMetrics<ErrorMetrics>)[];
   /** The model against the best baseline of each metric: overall (`numContext` null) and by context. */
@@ -101,6 +104,7 @@ export function rttSection(
   return {
     contexts: [...contexts],
     isEveryContext: everyContext,
+    crpsLimitMs: CRPS_LIMIT_MS,
     model,
     baselines: methods,
     comparisons: rttComparisons(model, methods),

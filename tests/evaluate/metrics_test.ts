@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { brierScore, coverages, pitHistogram, reliability } from "../../lib/evaluate/calibration.ts";
-import { crpsMs } from "../../lib/evaluate/crps.ts";
+import { crpsMs, crpsOfNumberMs } from "../../lib/evaluate/crps.ts";
 import { errorCdf, errorMetrics } from "../../lib/evaluate/forecast_errors.ts";
 import { quantileOfSample } from "../../lib/evaluate/quantile.ts";
 import { RttDistribution, RTTS_MS } from "../../lib/query/rtt_distribution.ts";
@@ -30,8 +30,10 @@ Deno.test("crpsMs() of one certain value is the absolute error", () => {
     1,
   );
   const valueMs = decodeRttCode(encodeRttCode(20));
-  for (const measuredMs of [0.0001, 5, 19.999, 20, 200, 5e9]) {
-    assertAlmostEquals(crpsMs(certain, measuredMs), Math.abs(measuredMs - valueMs), 1e-5 + 1e-9 * measuredMs);
+  for (const measuredMs of [0.0001, 5, 19.999, 20, 200, 59_999, 60_001, 5e9]) {
+    const expected = crpsOfNumberMs(valueMs, measuredMs);
+    assertAlmostEquals(crpsMs(certain, measuredMs), expected, 1e-5);
+    assertAlmostEquals(expected, Math.abs(Math.min(60_000, measuredMs) - valueMs), 1e-9);
   }
 });
 
@@ -53,6 +55,11 @@ Deno.test("crpsMs() of an exponential distribution is its closed form", () => {
     const expected = measuredMs - 2 * meanMs * (1 - Math.exp(-measuredMs / meanMs)) + meanMs / 2;
     assertAlmostEquals(crpsMs(distribution, measuredMs), expected, 0.02);
   }
+});
+
+Deno.test("crpsMs() of a little mass at the longest RTTs is the share squared of the time up to a minute", () => {
+  const distribution = distributionOf((ms) => ms < 20 ? 0 : ms < 1e9 ? 0.99 : 1);
+  assertAlmostEquals(crpsMs(distribution, decodeRttCode(encodeRttCode(20))), 0.01 ** 2 * 60_000, 0.02);
 });
 
 Deno.test("errorMetrics() gives median, mean and relative errors and leaves out what was not forecast", () => {
