@@ -12,6 +12,7 @@ import { standardBaselines } from "../lib/evaluate/baselines/standard.ts";
 import { EvalFolder } from "../lib/evaluate/eval_folder.ts";
 import { HISTORY_MODES } from "../lib/evaluate/eval_rows.ts";
 import { evaluate } from "../lib/evaluate/evaluate.ts";
+import { headlineLines } from "../lib/evaluate/page/headline.ts";
 import type { EvalReport } from "../lib/evaluate/report.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 
@@ -102,9 +103,11 @@ function summaryOf(report: EvalReport, folder: EvalFolder): Record<string, unkno
   return { stage: "eval", ...report, report: folder.jsonPath, page: folder.htmlPath };
 }
 
-function describe({ run }: EvalReport, folder: EvalFolder): string {
+function describe(report: EvalReport, folder: EvalFolder): string {
+  const { run } = report;
   return [
     `evaluated ${run.checkpoint}, step ${run.step}, on ${run.numMeasurements} measurements of ${run.data}`,
+    ...headlineLines(report).map((line) => `  ${line}`),
     `  report  ${folder.htmlPath}`,
     `  data    ${folder.jsonPath}`,
   ].join("\n");

@@ -10,9 +10,16 @@ import { PingModel } from "../query/ping_model.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
 import { dataFingerprint } from "../train/data_fingerprint.ts";
 import { VERSION } from "../version.ts";
+import { forecastWithBaselines } from "./baseline_forecasts.ts";
+import type { Baseline } from "./baselines/baseline.ts";
+import { standardBaselines } from "./baselines/standard.ts";
 import { drawCases, type EvalCase } from "./cases.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
 import type { EvalReport, EvalRun } from "./report.ts";
+import { evaluateRtt } from "./rtt_section.ts";
+
+/** Training measurements, and again held-out ones, that baselines learn from at most: 0.5 GB; of more a sample. */
+const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 
 /** What is evaluated, on what, and how. */
 export interface EvaluateOptions {
@@ -61,7 +68,27 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     cases,
     modelFingerprint: checkpoint.state.dataFingerprint,
   });
-  return { run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
+  const { signal } = hooks;
+  const stop = signal ? { signal } : {};
+  const baselines = await forecastWithBaselines(rows, cases, {
+    seed: options.seed,
+    baselines: chosenBaselines(options),
+    maxMeasurements: MAX_BASELINE_MEASUREMENTS,
+    onProgress: phaseOf(hooks, "training baselines"),
+    ...stop,
+  });
+  const { contexts, isEveryContext } = options;
+  const predicted = await evaluateRtt(model, cases, {
+    ...{ contexts, everyContext: isEveryContext, baselines },
+    onProgress: phaseOf(hooks, "predicting RTTs"),
+    ...stop,
+  });
+  return { ...predicted, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
+}
+
+/** The baselines that were asked for, untrained. */
+function chosenBaselines({ baselines, seed }: EvaluateOptions): Map<string, Baseline> {
+  return new Map([...standardBaselines(seed)].filter(([name]) => baselines.includes(name)));
 }
 
 /** Progress of one phase. */

@@ -6,6 +6,8 @@
  *
  * @module
  */
+import type { FailureSection } from "./failure_section.ts";
+import type { RttSection } from "./rtt_section.ts";
 
 /** What was evaluated, on what, and how. */
 export interface EvalRun {
@@ -45,4 +47,8 @@ export interface EvalRun {
 /** Everything an evaluation says; plain JSON without NaN. */
 export interface EvalReport {
   run: EvalRun;
+  /** RTTs, beside baselines. */
+  rtt?: RttSection;
+  /** Whether a reply comes. */
+  failures?: FailureSection;
 }

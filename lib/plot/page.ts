@@ -17,24 +17,38 @@ export function escapeHtml(text: string): string {
   );
 }
 
+/** A cell: its text, or a text with a note below it and perhaps a judgement. Texts are not HTML. */
+export type TableCell = string | { text: string; note?: string; kind?: "wins" | "loses" | "same" };
+
 /**
- * A table.
+ * A table; one that is wider than the page can be scrolled.
  *
  * @param headings Of the columns; no heading is shown if all are empty.
- * @param rows Texts, not HTML.
  * @param kind `numbers`: all columns at the right; `compared`: all but the first, whose first row stands out.
  */
 export function tableOf(
   headings: readonly string[],
-  rows: readonly (readonly string[])[],
+  rows: readonly (readonly TableCell[])[],
   kind: TableKind = "texts",
 ): string {
-  const row = (cells: readonly string[], tag: string) =>
-    `<tr>${cells.map((cell) => `<${tag}>${escapeHtml(cell)}</${tag}>`).join("")}</tr>`;
-  const head = headings.some((heading) => heading !== "") ? `<thead>${row(headings, "th")}</thead>\n` : "";
-  return `<table class="${kind}">\n${head}<tbody>\n${
-    rows.map((cells) => row(cells, "td")).join("\n")
-  }\n</tbody>\n</table>`;
+  const head = headings.map((heading) => `<th>${escapeHtml(heading)}</th>`).join("");
+  const body = rows.map((cells) => `<tr>${cells.map(cellOf).join("")}</tr>`).join("\n");
+  const isHeaded = headings.some((heading) => heading !== "");
+  return `<div class="scroll"><table class="${kind}">\n${
+    isHeaded ? `<thead><tr>${head}</tr></thead>\n` : ""
+  }<tbody>\n${body}\n</tbody>\n</table></div>`;
+}
+
+function cellOf(cell: TableCell): string {
+  if (typeof cell === "string") return `<td>${escapeHtml(cell)}</td>`;
+  const { text, note, kind = "same" } = cell;
+  const below = note === undefined ? "" : `<br><small>${escapeHtml(note)}</small>`;
+  return `<td><span class="${kind}">${escapeHtml(text)}</span>${below}</td>`;
+}
+
+/** Figures and tables side by side where the window is wide enough. @param parts HTML. */
+export function besideOf(parts: readonly string[]): string {
+  return `<div class="beside">\n${parts.join("\n")}\n</div>`;
 }
 
 /**
@@ -89,15 +103,16 @@ figcaption { max-width: 78ch; margin-bottom: 8px; color: var(--muted); font-size
 figure svg { display: block; max-width: 100%; height: auto; overflow: visible; }
 figure svg text { font-family: system-ui, sans-serif; font-variant-numeric: tabular-nums; }
 .beside { display: flex; flex-wrap: wrap; gap: 0 32px; align-items: flex-start; }
-.beside > figure { flex: 1 1 0; min-width: min(420px, 100%); }
+.beside > * { flex: 1 1 0; min-width: min(420px, 100%); }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-size: 13.5px; margin: 12px 0; }
 th, td { text-align: left; padding: 3px 18px 3px 0; border-bottom: 1px solid var(--rule); vertical-align: top; overflow-wrap: anywhere; font-variant-numeric: tabular-nums; }
 th:last-child, td:last-child { padding-right: 0; }
-th { font-weight: 600; vertical-align: bottom; }
+th { font-weight: 600; vertical-align: bottom; overflow-wrap: normal; }
 .numbers th, .numbers td, .compared th:not(:first-child), .compared td:not(:first-child) { text-align: right; }
 .compared td { white-space: nowrap; }
 .compared tbody tr:first-child { color: var(--accent); font-weight: 600; }
+td small { color: var(--muted); font-size: 12px; }
 .headline { font-size: 17px; }
 .loses { color: var(--contrast); font-weight: 600; }
 .wins { color: var(--accent); font-weight: 600; }

@@ -5,10 +5,20 @@
  */
 import { pageOf } from "../../plot/page.ts";
 import type { EvalReport } from "../report.ts";
+import { calibrationPart } from "./calibration_part.ts";
+import { failurePart } from "./failure_part.ts";
+import { headlineOf } from "./headline.ts";
+import { rttPart } from "./rtt_part.ts";
 import { runPart } from "./run_part.ts";
 
-/** The page of a report, as HTML. */
+/** The page of a report, as HTML. Sections that the report does not have are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
-  const parts: string[] = await Promise.resolve([]);
-  return pageOf(`Evaluation of ${report.run.checkpoint}`, [...parts, runPart(report.run)]);
+  const { run, rtt, failures } = report;
+  const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
+  return pageOf(`Evaluation of ${run.checkpoint}`, [
+    headlineOf(report),
+    ...(hasForecasts ? [await rttPart(rtt), await calibrationPart(rtt)] : []),
+    ...(failures ? [await failurePart(failures)] : []),
+    runPart(run),
+  ]);
 }

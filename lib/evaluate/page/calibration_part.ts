@@ -1,0 +1,56 @@
+/** Whether predictions are as sure as they may be: coverage of intervals and the PIT histogram. @module */
+import { specOfColumns } from "../../plot/column_plot.ts";
+import { besideOf, figureOf, tableOf } from "../../plot/page.ts";
+import { specOfReliability } from "../../plot/reliability_plot.ts";
+import { renderSvg } from "../../plot/svg.ts";
+import type { RttSection } from "../rtt_section.ts";
+import { countText, percentText } from "./quantities.ts";
+
+/** The section as HTML. */
+export async function calibrationPart({ model }: RttSection): Promise<string> {
+  const { coverage, pit, numMeasurements: count } = model.overall;
+  const points = coverage.flatMap(({ level, share }) =>
+    share === null ? [] : [{ promised: level, observed: share, count }]
+  );
+  const coverageSvg = await renderSvg(specOfReliability({
+    ...{ points, size: 300 },
+    ...{ xTitle: "of the measurements, so many should lie inside", yTitle: "so many do" },
+  }));
+  const pitSvg = await renderSvg(specOfColumns({
+    ...{ shares: pit, count, width: 330, height: 300 },
+    ...{
+      xTitle: "place in the predicted distribution (0 lowest, 1 highest)",
+      yTitle: "share of measurements",
+    },
+  }));
+  return [
+    "<h2>Whether it knows how sure it may be</h2>",
+    besideOf([
+      figureOf(coverageSvg, {
+        name: "coverage",
+        caption:
+          "Central intervals of the predicted distributions. On the dashed line they hold as many measurements " +
+          "as they promise; below it the model is too sure. Vertical lines: 95 % of chance.",
+      }),
+      figureOf(pitSvg, {
+        name: "pit",
+        caption:
+          "Where measurements fall in their predicted distributions. Flat is right; a U is too sure, a hill not " +
+          "sure enough, a slope leans to one side. Chance keeps 95 % of flat columns between the dotted lines.",
+      }),
+    ]),
+    coverageTable(model),
+  ].join("\n");
+}
+
+function coverageTable({ overall, byContext }: RttSection["model"]): string {
+  const levels = overall.coverage.map(({ level }) => `${percentText(level, 0)} interval`);
+  const row = (name: string, { coverage, numMeasurements }: typeof overall) => [
+    ...[name, ...coverage.map(({ share }) => percentText(share)), countText(numMeasurements)],
+  ];
+  const contexts = byContext.length > 1
+    ? byContext.map((metrics) => row(String(metrics.numContext), metrics))
+    : [];
+  return "<h3>Share of measurements inside, by context measurements</h3>\n" +
+    tableOf(["context", ...levels, "predictions"], [row("all", overall), ...contexts], "numbers");
+}

@@ -1,0 +1,43 @@
+/** How quantities are written on an evaluation's page. @module */
+import { formatMs } from "../../cli/histogram.ts";
+
+/** What stands where nothing was measured. */
+const NONE = "–";
+
+/** Milliseconds with their unit. */
+export function msText(ms: number | null): string {
+  return ms === null ? NONE : `${formatMs(ms)} ms`;
+}
+
+/** A share in percent. @param digits After the point. */
+export function percentText(share: number | null, digits = 1): string {
+  return share === null ? NONE : `${(100 * share).toFixed(digits)} %`;
+}
+
+/** A number with a fixed number of digits after the point. */
+export function fixedText(value: number | null, digits = 2): string {
+  return value === null ? NONE : value.toFixed(digits);
+}
+
+/** A count with its thousands apart. */
+export function countText(count: number): string {
+  return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** An error against another: `12 % larger than`, `64 times as large as`. */
+export function comparedText(ratio: number): string {
+  if (ratio >= 2) return `${Number(ratio.toPrecision(2))} times as large as`;
+  const percent = Math.abs(100 * (ratio - 1));
+  if (percent < 0.05) return "the same as";
+  return `${percent < 1 ? percent.toFixed(1) : percent.toFixed(0)} % ${
+    ratio > 1 ? "larger" : "smaller"
+  } than`;
+}
+
+/** The same in short: `+12 %`, `64×`. */
+export function ratioText(ratio: number): string {
+  if (ratio >= 2) return `${Number(ratio.toPrecision(2))}×`;
+  const percent = 100 * (ratio - 1);
+  const digits = Math.abs(percent) < 1 ? 1 : 0;
+  return `${percent < 0 ? "−" : "+"}${Math.abs(percent).toFixed(digits)} %`;
+}
