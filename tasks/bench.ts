@@ -1,6 +1,6 @@
 /**
  * `bench`: how fast this machine runs the program: `bench kernels`, `bench train` and `bench peers` on its adapter,
- * `bench preprocess` and `bench loader` on its processor.
+ * `bench preprocess` and `bench loader` on its processor. `bench encodings` compares models instead.
  *
  * @module
  */
@@ -20,6 +20,7 @@ import { deriveConfig, describeConfig, loadConfig } from "../lib/train/config.ts
 import { VERSION } from "../lib/version.ts";
 import { childStage } from "./bench_child.ts";
 import { loaderBench, preprocessBench } from "./bench_data.ts";
+import { encodingsBench } from "./bench_encodings.ts";
 import { peersBench } from "./bench_peers.ts";
 
 const kernelsStage = defineStage({
@@ -129,6 +130,7 @@ export const benchStage: Stage = defineStageGroup("bench", "how fast this machin
   preprocessBench,
   loaderBench,
   peersBench,
+  encodingsBench,
   childStage,
 ]);
 

@@ -7,6 +7,7 @@
  * @module
  */
 import { TokenWriter } from "../tokens/vocab_v2.ts";
+import type { Context } from "./contexts.ts";
 import type { Sequence } from "./packing.ts";
 
 /** Arrays of sequences, row-major; N is the number of sequences, T their length. */
@@ -77,16 +78,38 @@ export function blockIn(
 }
 
 /**
+ * Writes a context as tokens.
+ *
+ * @param out Where they go. @param start Index of the first.
+ * @returns Index after the last.
+ */
+export type ContextWriter = (context: Context, out: Uint16Array, start: number) => number;
+
+/** How {@link writeSequences} writes. */
+export interface SequenceWriting {
+  /** Gives a buffer of so many bytes or more, of any content. */
+  allocate: (sizeBytes: number) => ArrayBufferLike;
+  /** Vocabulary v2 by default. */
+  writeContext?: ContextWriter;
+}
+
+/** Writes a context in vocabulary v2. */
+export const writeContextV2: ContextWriter = ({ measurements }, out, start) => {
+  const writer = new TokenWriter(out, start);
+  for (const measurement of measurements) writer.write(measurement, measurement.order);
+  return writer.at;
+};
+
+/**
  * Writes sequences as arrays.
  *
  * @param sequences Each of at most T + 1 tokens; the last of T + 1 is a target only.
  * @param sequenceLength T.
- * @param allocate Gives a buffer of so many bytes or more, of any content.
  */
 export function writeSequences(
   sequences: readonly Sequence[],
   sequenceLength: number,
-  allocate: (sizeBytes: number) => ArrayBufferLike,
+  { allocate, writeContext = writeContextV2 }: SequenceWriting,
 ): SequenceBlock {
   const numSequences = sequences.length;
   const block = blockIn(allocate(blockBytes(numSequences, sequenceLength)), { numSequences, sequenceLength });
@@ -95,32 +118,35 @@ export function writeSequences(
   fillWithSelf(block.segmentStart, sequenceLength);
   // One sequence and the token after it.
   const stream = new Uint16Array(sequenceLength + 1);
-  sequences.forEach((sequence, index) => writeSequence(block, index, { sequence, stream }));
+  sequences.forEach((sequence, index) => writeSequence(block, index, { sequence, stream, writeContext }));
   return block;
 }
 
 function writeSequence(
   block: SequenceBlock,
   index: number,
-  { sequence, stream }: { sequence: Sequence; stream: Uint16Array },
+  { sequence, stream, writeContext }: {
+    sequence: Sequence;
+    stream: Uint16Array;
+    writeContext: ContextWriter;
+  },
 ): void {
   const { sequenceLength } = block;
   const base = index * sequenceLength;
-  const writer = new TokenWriter(stream);
+  let end = 0;
   for (const context of sequence.contexts) {
-    const start = writer.at;
-    writer.previousTimeS = null;
-    for (const measurement of context.measurements) writer.write(measurement, measurement.order);
-    const numInputs = Math.min(writer.at, sequenceLength) - start;
+    const start = end;
+    end = writeContext(context, stream, start);
+    const numInputs = Math.min(end, sequenceLength) - start;
     // The context's last token has no target, unless it is the token after the sequence's end.
-    const numTargets = writer.at - 1 - start;
+    const numTargets = end - 1 - start;
     block.segmentStart.fill(start, base + start, base + start + numInputs);
     block.lossMask.fill(1, base + start, base + start + numTargets);
     block.numTargets[index] += numTargets;
   }
-  const numInputs = Math.min(writer.at, sequenceLength);
+  const numInputs = Math.min(end, sequenceLength);
   block.tokens.set(stream.subarray(0, numInputs), base);
-  block.targets.set(stream.subarray(1, writer.at), base);
+  block.targets.set(stream.subarray(1, end), base);
   block.numInputs[index] = numInputs;
 }
 

@@ -110,7 +110,7 @@ export class BlockMaker implements BlockSource {
     const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
     const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
     new RandomStream(this.options.seed, "loader/sequences", epoch, block).shuffle(sequences);
-    return writeSequences(sequences, this.options.sequenceLength, this.allocate);
+    return writeSequences(sequences, this.options.sequenceLength, { allocate: this.allocate });
   }
 
   /** The last target of a sequence is one token after its last input token. */

@@ -8,7 +8,7 @@ import { readMeasurements, type SourcedBatch } from "../measurement/parquet_read
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_writer.ts";
 import type { RejectLog, RejectReason } from "../measurement/rejects.ts";
 import { parseAddress } from "../tokens/ip.ts";
-import { decodeRttCode, encodeRttCode } from "../tokens/rtt_code.ts";
+import { RttCodeCounts } from "../tokens/rtt_code_counts.ts";
 import {
   blockOrder,
   MAX_ERROR_COUNT,
@@ -24,7 +24,6 @@ const MAX_TOKENS = 69;
 /** Some 300 bytes each, so 60 MB. */
 const MAX_CACHED_ADDRESSES = 200_000;
 const NEEDED: readonly OptionalColumn[] = ["msmId", "sizeBytes", "packetErrorCount"];
-const NUM_RTT_CODES = 0x10000;
 
 /** How rows are read. */
 export interface MeasurementSequenceOptions {
@@ -78,21 +77,14 @@ export async function rttQuantileUs(
   quantile: number,
   { rejects, onRows }: MeasurementSequenceOptions,
 ): Promise<number> {
-  const counts = new Float64Array(NUM_RTT_CODES);
-  let numReplies = 0;
+  const counts = new RttCodeCounts();
   for await (const { rttMs, numRows, numRowsRead } of readMeasurements(files, { rejects, columns: [] })) {
     for (let row = 0; row < numRows; row++) {
-      if (rttMs[row] < 0) continue;
-      counts[encodeRttCode(rttMs[row])]++;
-      numReplies++;
+      if (rttMs[row] >= 0) counts.add(rttMs[row]);
     }
     await onRows(numRowsRead);
   }
-  if (numReplies === 0) return 1;
-  const rank = Math.min(numReplies - 1, Math.floor(quantile * numReplies));
-  let numBelow = 0;
-  const code = counts.findIndex((count) => (numBelow += count) > rank);
-  return Math.max(1, Math.round(decodeRttCode(code) * US_PER_MS));
+  return counts.total === 0 ? 1 : Math.max(1, Math.round(counts.quantileMs(quantile) * US_PER_MS));
 }
 
 interface Fault {

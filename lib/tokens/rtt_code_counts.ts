@@ -1,0 +1,36 @@
+/**
+ * Quantiles of any number of RTTs in bounded memory: how often each RTT code occurred.
+ *
+ * @module
+ */
+import { decodeRttCode, encodeRttCode } from "./rtt_code.ts";
+
+/** Counts RTTs; half a megabyte. */
+export class RttCodeCounts {
+  readonly #counts = new Float64Array(0x10000);
+  #total = 0;
+
+  /** RTTs counted. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Counts an RTT. @param rttMs Milliseconds, 0 or more. */
+  add(rttMs: number): void {
+    this.#counts[encodeRttCode(rttMs)]++;
+    this.#total++;
+  }
+
+  /**
+   * The least RTT, in milliseconds, that more than the share `quantile` of the RTTs do not exceed: the middle of its
+   * code, so 0.049 % off; NaN if there are none.
+   *
+   * @param quantile 0 to 1.
+   */
+  quantileMs(quantile: number): number {
+    if (this.#total === 0) return NaN;
+    const rank = Math.min(this.#total - 1, Math.floor(quantile * this.#total));
+    let numBelow = 0;
+    return decodeRttCode(this.#counts.findIndex((count) => (numBelow += count) > rank));
+  }
+}
