@@ -127,6 +127,7 @@ export type { Binding, KernelInterface, ParamField } from "./lib/gpu/kernel_sour
 export type { ProfileRow } from "./lib/gpu/program.ts";
 export { type Kernel, KernelRegistry } from "./lib/gpu/registry.ts";
 export type { DType, Tensor } from "./lib/gpu/tensor.ts";
+export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
 export type { ModelExtent } from "./lib/model/buffers.ts";
 export { type ModelConfig, numParameters } from "./lib/model/config.ts";
 export { type ModelBatch, Transformer } from "./lib/model/transformer.ts";
@@ -143,6 +144,7 @@ export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/answer_queries.ts";
+export type { Continuation } from "./lib/query/byte_walks.ts";
 export type { DestinationQuery } from "./lib/query/destination_prompt.ts";
 export {
   type DestinationSampleOptions,

@@ -10,7 +10,6 @@
  */
 import type { ModelConfig } from "../model/config.ts";
 import { vocabSize } from "../model/config.ts";
-import type { Decoder } from "../model/decoder.ts";
 import { BYTE_BASE } from "../tokens/vocab_v2.ts";
 import { byteMass } from "./byte_mass.ts";
 
@@ -42,8 +41,13 @@ export interface Walk {
   readonly tails: readonly (readonly number[])[];
 }
 
-/** What lets rows continue prompts. */
-export type Continuation = Pick<Decoder, "fork" | "step">;
+/** What lets rows continue the prompts that were read: see `Decoder`. */
+export interface Continuation {
+  /** Gives every prompt so many new rows, with nothing appended yet. */
+  fork(numChildren: readonly number[]): void;
+  /** Appends a token to every row; returns log P(next token), nats, (rows, V). */
+  step(tokens: ArrayLike<number>): Promise<Float32Array>;
+}
 
 /** Prompts that were read, and what walks behind each of them. */
 export interface WalkedPrompts {

@@ -31,7 +31,9 @@ const NODES_AT_ONCE = 64;
 
 /** A model whose prompts can be continued; a `PingModel` is one. */
 export interface ContinuingModel {
+  /** Its extents. */
   readonly config: ModelConfig;
+  /** How many tokens of prompts and rows it holds. */
   readonly continuationExtent: DecoderExtent;
   /** See `PingModel.continuePrompts`. */
   continuePrompts(

@@ -17,6 +17,7 @@ import {
   groupsOfContinuations,
 } from "./continuations.ts";
 import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
+import type { Continuation } from "./byte_walks.ts";
 import type { DestinationQuery } from "./destination_prompt.ts";
 import { type DestinationOptions, type LikelyDestinations, likelyDestinations } from "./destinations.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
@@ -346,7 +347,7 @@ export class PingModel {
    */
   async continuePrompts(
     prompts: readonly Uint16Array[],
-    work: (decoder: Pick<Decoder, "fork" | "step">, ends: Float32Array) => Promise<void>,
+    work: (decoder: Continuation, ends: Float32Array) => Promise<void>,
   ): Promise<void> {
     await this.#exclusively(async () => {
       this.#continuer ??= this.#createDecoder(this.continuationExtent);

@@ -89,3 +89,66 @@ Deno.test("query sample prints as many measurements as asked for, the same for t
     const mixed = await runStageProcess([...args, "--dst", "192.0.2.3"]);
     assertEquals([mixed.code, mixed.stderr.trim().split("\n").length], [1, 1], mixed.stderr);
   }));
+
+Deno.test("query destinations lists prefixes with their probabilities, searched or drawn", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const output = join(folder, "destinations.jsonl");
+    const args = [
+      "query",
+      "destinations",
+      "--checkpoint",
+      checkpoint,
+      "--src",
+      "192.0.2.1",
+      "--prefix-length",
+      "9",
+    ];
+    const searched = await runStageProcess([
+      ...args,
+      "--rtt",
+      "20..21",
+      "--top",
+      "512",
+      "--json",
+      "--output",
+      output,
+    ]);
+    assertEquals(searched.code, 0, searched.stderr);
+    const answer = JSON.parse(searched.stdout);
+    assertEquals([answer.rttMs, answer.prefixLength, answer.isProven, answer.step], [[20, 21], 9, true, 3]);
+    assertEquals(answer.destinations.length, 512);
+    const total = answer.destinations.reduce(
+      (sum: number, { probability }: { probability: number }) => sum + probability,
+      0,
+    );
+    assert(Math.abs(total + answer.unlistedProbability - 1) < 1e-9);
+    const lines = Deno.readTextFileSync(output).trimEnd().split("\n").map((line) => JSON.parse(line));
+    assertEquals(lines, answer.destinations);
+    const drawn = await runStageProcess([...args, "--rtt", "20", "--samples", "50", "--top", "3"]);
+    assertEquals(drawn.code, 0, drawn.stderr);
+    assertEquals(drawn.stdout.trimEnd().split("\n").length, 5, drawn.stdout);
+    assertStringIncludes(drawn.stdout, "/9 ");
+    assertStringIncludes(drawn.stdout, "of 50 draws");
+  }));
+
+Deno.test("query destinations refuses what is no question in one line", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    const good = { checkpoint, src: "192.0.2.1", rtt: "20" };
+    const wrong: [Record<string, string>, number, string][] = [
+      [{ src: "192.0.2.256" }, 2, "no address"],
+      [{ rtt: "-5" }, 2, "--rtt -5"],
+      [{ rtt: "30..20" }, 2, "--rtt 30..20"],
+      [{ rtt: "1..2..3" }, 2, "--rtt 1..2..3"],
+      [{ "prefix-length": "33" }, 1, "0 to 32 were wanted"],
+      [{ src: "2001:db8::1", "prefix-length": "129" }, 2, "prefix-length"],
+      [{ time: "yesterday" }, 2, "--time"],
+      [{ top: "0" }, 2, "--top"],
+    ];
+    for (const [options, code, message] of wrong) {
+      const args = Object.entries({ ...good, ...options }).map(([name, value]) => `--${name}=${value}`);
+      const refused = await runStageProcess(["query", "destinations", ...args]);
+      assertEquals(refused.code, code, refused.stderr);
+      assertEquals(refused.stderr.trim().split("\n").length, 1, refused.stderr);
+      assertStringIncludes(refused.stderr, message);
+    }
+  }));
