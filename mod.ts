@@ -86,7 +86,11 @@ export {
   type SourcedBatch,
 } from "./lib/measurement/parquet_reader.ts";
 export type { TextPool } from "./lib/measurement/text_pool.ts";
-export { MeasurementParquetWriter, type OptionalColumn } from "./lib/measurement/parquet_writer.ts";
+export {
+  MeasurementParquetWriter,
+  type OptionalColumn,
+  type WriterOptions,
+} from "./lib/measurement/parquet_writer.ts";
 export {
   type RejectedRow,
   RejectLog,

@@ -45,6 +45,10 @@ const STAGES: Record<string, { purpose: string; load: () => Promise<Stage> }> = 
     purpose: "ask a trained model for RTT distributions",
     load: async () => (await import("./query.ts")).queryStage,
   },
+  "score": {
+    purpose: "add log-likelihoods and anomaly p-values to measurements",
+    load: async () => (await import("./score.ts")).scoreStage,
+  },
   "demo": {
     purpose: "run the whole chain, small, end to end",
     load: async () => (await import("./demo.ts")).demoStage,

@@ -26,7 +26,7 @@ export class PhaseProgress implements Disposable {
   readonly update: OnPhaseProgress = (phase, done, total) => {
     if (phase !== this.#phase) {
       this.#shown?.finish();
-      this.#shown = this.#context.progress(phase, { total, unit: this.#unit });
+      this.#shown = this.#context.progress(phase, { total, unit: this.#unit, start: done });
       this.#phase = phase;
     }
     this.#shown?.update(done);

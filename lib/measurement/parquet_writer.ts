@@ -8,6 +8,7 @@
  */
 import type { ColumnChunk, SchemaElement } from "hyparquet";
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import { ensure } from "../errors.ts";
 import { AtomicFile } from "../files/atomic.ts";
 import { VERSION } from "../version.ts";
 import type { MeasurementBatch } from "./batch.ts";
@@ -30,8 +31,8 @@ export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] 
   { key: "packetErrorCount", name: "packet_error_count" },
 ];
 
-/** The order of the columns in a file (design 02-formats, 2.1). */
-const COLUMN_ORDER = [
+/** The columns of measurements by their names in files, in their order there (design 02-formats, 2.1). */
+export const MEASUREMENT_COLUMNS: readonly string[] = [
   "msm_id",
   "event_time",
   "src_addr",
@@ -44,7 +45,7 @@ const COLUMN_ORDER = [
 ];
 
 function inFileOrder(a: { name: string }, b: { name: string }): number {
-  return COLUMN_ORDER.indexOf(a.name) - COLUMN_ORDER.indexOf(b.name);
+  return MEASUREMENT_COLUMNS.indexOf(a.name) - MEASUREMENT_COLUMNS.indexOf(b.name);
 }
 
 /** The rows of a row group; only the first `numRows` of each column count. */
@@ -57,6 +58,15 @@ export interface MeasurementColumns extends Partial<Record<OptionalColumn, Index
   ipVersion: IndexedValues;
   /** Milliseconds, or {@link FAILED_RTT_MS}. */
   rttMs: Float64Array;
+  /** Further columns of numbers, after all others. */
+  numbers?: readonly NumberColumn[];
+}
+
+/** A column of numbers that is no part of a measurement. */
+export interface NumberColumn {
+  /** In the file. */
+  name: string;
+  values: Float64Array;
 }
 
 /** A row group as it lies in a file; plain data, so that a worker can make it. */
@@ -97,36 +107,50 @@ function chunkSources(columns: MeasurementColumns, optional: readonly OptionalCo
     { name: "ip_version", data: columns.ipVersion, ...integers },
     { name: "rtt", data: columns.rttMs, type: "DOUBLE" as const, isOptional: false },
     ...optionalSources,
-  ].sort(inFileOrder);
+  ].sort(inFileOrder).concat(
+    (columns.numbers ?? []).map(({ name, values }) => ({
+      name,
+      data: values,
+      type: "DOUBLE" as const,
+      isOptional: false,
+    })),
+  );
+}
+
+/** Which columns a file has beside those of every measurement. */
+export interface WriterOptions {
+  /** Of the optional ones (default: those of the first batch). */
+  optionalColumns?: readonly OptionalColumn[];
+  /** Names of further columns of numbers, whose values are given with each batch; none by default. */
+  numberColumns?: readonly string[];
 }
 
 /** Writes batches of measurements to one Parquet file. */
 export class MeasurementParquetWriter {
   readonly #file: AtomicFile;
   readonly #bytes: AtomicByteWriter;
-  readonly #group = new RowGroup();
+  readonly #group: RowGroup;
+  readonly #numberNames: readonly string[];
   #optional: readonly OptionalColumn[] | undefined;
   #parquet: ParquetWriter | undefined;
   #numRows = 0;
 
-  private constructor(path: string, optional: readonly OptionalColumn[] | undefined) {
+  private constructor(path: string, { optionalColumns, numberColumns = [] }: WriterOptions) {
     this.#file = AtomicFile.create(path);
     this.#bytes = new AtomicByteWriter(this.#file);
-    this.#optional = optional;
+    this.#group = new RowGroup(numberColumns);
+    this.#numberNames = numberColumns;
+    this.#optional = optionalColumns;
   }
 
   /**
    * Opens the file under its temporary name.
    *
    * @param path The Parquet file to write.
-   * @param options `optionalColumns`: which optional columns the file has (default: those of the first batch).
    * @throws {UserError} If the file cannot be made.
    */
-  static create(
-    path: string,
-    options: { optionalColumns?: readonly OptionalColumn[] } = {},
-  ): MeasurementParquetWriter {
-    return new MeasurementParquetWriter(path, options.optionalColumns);
+  static create(path: string, options: WriterOptions = {}): MeasurementParquetWriter {
+    return new MeasurementParquetWriter(path, options);
   }
 
   /** Rows appended so far. */
@@ -137,12 +161,14 @@ export class MeasurementParquetWriter {
   /**
    * Appends the rows of a batch; the batch may be reused afterwards.
    *
+   * @param numbers The values of the file's `numberColumns`, in their order.
    * @throws {UserError} If the disk is full.
    */
-  append(batch: MeasurementBatch): void {
+  append(batch: MeasurementBatch, numbers: readonly Float64Array[] = []): void {
+    ensure(numbers.length === this.#numberNames.length, `${numbers.length} columns of numbers`);
     this.#optional ??= OPTIONAL_COLUMNS.map(({ key }) => key).filter((key) => batch[key] !== undefined);
     for (let from = 0; from < batch.numRows;) {
-      from += this.#group.fill(batch, from);
+      from += this.#group.fill(batch, from, numbers);
       if (this.#group.numRows === ROW_GROUP_ROWS) this.#flush();
     }
     this.#numRows += batch.numRows;
@@ -211,7 +237,7 @@ export class MeasurementParquetWriter {
   #open(): ParquetWriter {
     this.#parquet ??= new ParquetWriter({
       writer: this.#bytes,
-      schema: schemaOf(this.#optional ?? []),
+      schema: schemaOf(this.#optional ?? [], this.#numberNames),
       createdBy: `ping-llm version ${VERSION}`,
     });
     return this.#parquet;
@@ -236,7 +262,7 @@ function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
   };
 }
 
-function schemaOf(optional: readonly OptionalColumn[]): SchemaElement[] {
+function schemaOf(optional: readonly OptionalColumn[], numberNames: readonly string[]): SchemaElement[] {
   const required = { repetition_type: "REQUIRED" } as const;
   const text = { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } } as const;
   const columns: SchemaElement[] = [
@@ -255,7 +281,9 @@ function schemaOf(optional: readonly OptionalColumn[]): SchemaElement[] {
   for (const { key, name } of OPTIONAL_COLUMNS) {
     if (optional.includes(key)) columns.push({ name, type: "INT64", repetition_type: "OPTIONAL" });
   }
-  return [{ name: "schema", num_children: columns.length }, ...columns.sort(inFileOrder)];
+  const numbers = numberNames.map((name): SchemaElement => ({ ...required, name, type: "DOUBLE" }));
+  const numColumns = columns.length + numbers.length;
+  return [{ name: "schema", num_children: numColumns }, ...columns.sort(inFileOrder), ...numbers];
 }
 
 /** The rows of the row group that is being filled, in columns of fixed size. */
@@ -267,9 +295,15 @@ class RowGroup {
   readonly #srcAddr = new DictionaryColumn<string>(ROW_GROUP_ROWS);
   readonly #dstAddr = new DictionaryColumn<string>(ROW_GROUP_ROWS);
   readonly #optional = new Map<OptionalColumn, DictionaryColumn<number>>();
+  readonly #numbers: readonly NumberColumn[];
+
+  /** @param numberNames Names of the further columns. */
+  constructor(numberNames: readonly string[]) {
+    this.#numbers = numberNames.map((name) => ({ name, values: new Float64Array(ROW_GROUP_ROWS) }));
+  }
 
   /** Copies rows of a batch until the group is full; returns how many. */
-  fill(batch: MeasurementBatch, from: number): number {
+  fill(batch: MeasurementBatch, from: number, numbers: readonly Float64Array[]): number {
     const at = this.numRows;
     const end = Math.min(batch.numRows, from + ROW_GROUP_ROWS - at);
     const rows = { from, end, at };
@@ -283,6 +317,7 @@ class RowGroup {
       if (values) this.#optionalColumn(key).set(values, rows);
       else this.#optional.get(key)?.indexes.fill(NULL_INDEX, at, at + end - from);
     }
+    this.#numbers.forEach(({ values }, i) => values.set(numbers[i].subarray(from, end), at));
     this.numRows += end - from;
     return end - from;
   }
@@ -301,6 +336,7 @@ class RowGroup {
       dstAddr: this.#dstAddr,
       ipVersion: this.#ipVersion,
       rttMs: this.#rttMs,
+      numbers: this.#numbers,
       ...Object.fromEntries(optional.map((key) => [key, this.#optionalColumn(key)])),
     };
   }

@@ -1,0 +1,253 @@
+/**
+ * The rows to score in the order of sources and time, on disk: read once, sorted within a memory limit
+ * (sorted_rows.ts), written as one file of blocks that is read from its beginning.
+ *
+ * @module
+ */
+import type { OptionalColumn } from "../measurement/parquet_writer.ts";
+import type { RejectLog } from "../measurement/rejects.ts";
+import { KeyTable } from "../preprocess/key_table.ts";
+import { readKeyed, type SourcedKeyedBatch } from "../preprocess/keyed_reader.ts";
+import { type GroupKey, nameColumns, type ProbeColumns } from "../preprocess/probe_columns.ts";
+import { PartitionSorter, type RowSink } from "../preprocess/sorted_rows.ts";
+import { wordsToAddress } from "../preprocess/source_key.ts";
+import { type SpillIndex, SpillReader, SpillWriter } from "../preprocess/spill.ts";
+import { type ColumnData, makeColumn, type SpillColumn } from "../preprocess/spill_block.ts";
+import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
+import { tokenMeasurement } from "../query/context.ts";
+import { parseAddress } from "../tokens/ip.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { ensure } from "../errors.ts";
+
+const SCHEMA: readonly SpillColumn[] = [
+  { name: "timeUs", type: "f64", width: 1 },
+  { name: "rttMs", type: "f64", width: 1 },
+  { name: "src", type: "address", width: 1 },
+  { name: "dst", type: "address", width: 1 },
+  { name: "group", type: "group", width: 1 },
+  { name: "number", type: "f64", width: 1 },
+];
+/** The number of a row that is history only. */
+const HISTORY = -1;
+const BLOCK_ROWS = 4096;
+/** Shares of the memory limit; the rest is room for the program and the reader. */
+const SORT_MEMORY_SHARE = 1 / 4;
+const BUFFER_MEMORY_SHARE = 1 / 16;
+/** Of the hash that orders sources: which order it is does not matter. */
+const HASH_SEED = 0;
+
+/** What is read. */
+export interface OrderedRowsInput {
+  /** Parquet files whose rows are scored. */
+  inputs: readonly string[];
+  /** Parquet files whose rows are only known when others are scored. */
+  history: readonly string[];
+  groupBy: GroupKey;
+  /** Columns of the inputs that are read besides. */
+  columns: readonly OptionalColumn[];
+}
+
+/** Where it goes. */
+export interface OrderOptions {
+  /** The folder of the files. */
+  folder: string;
+  memoryLimitBytes: number;
+  /** Where rows that cannot be used are counted. */
+  rejects: RejectLog;
+  /** Of all files, for progress. */
+  numRows: number;
+  hooks: StageHooks;
+}
+
+/** A row in its place. */
+export interface OrderedRow {
+  /** Its number among the usable rows of the inputs, or undefined if it is only history. */
+  readonly number: number | undefined;
+  /** Whether it is the first of its source. */
+  readonly isFirstOfSource: boolean;
+  readonly timeUs: number;
+  /** Which pair of addresses it is of. */
+  readonly pair: string;
+  readonly measurement: TokenMeasurement;
+}
+
+/** Reads rows with their keys, in the order of the files. What is scored has the same rows whenever it is read. */
+export function readRows(
+  paths: readonly string[],
+  { groupBy, columns }: Pick<OrderedRowsInput, "groupBy" | "columns">,
+  rejects: RejectLog,
+): AsyncGenerator<SourcedKeyedBatch> {
+  return readKeyed(paths, { groupBy, columns, seed: HASH_SEED, splitMode: undefined, rejects });
+}
+
+/**
+ * Writes the rows in order.
+ *
+ * @returns What {@link readOrdered} needs, and how many rows there are to score.
+ * @throws {UserError} If an input cannot be used or the disk is full.
+ */
+export async function orderRows(
+  input: OrderedRowsInput,
+  options: OrderOptions,
+): Promise<{ index: SpillIndex; numRows: number; numRowsRead: number }> {
+  const { folder, memoryLimitBytes, hooks } = options;
+  const breather = new Breather(hooks);
+  const spilled = await spillRows(input, options);
+  const unsortedPath = `${folder}/unsorted.bin`;
+  const numAll = spilled.index.numRows[0];
+  using unsorted = SpillReader.open(unsortedPath, SCHEMA, spilled.index);
+  using sorted = SpillWriter.create(`${folder}/sorted.bin`, SCHEMA, {
+    numPartitions: 1,
+    bufferBytes: memoryLimitBytes * BUFFER_MEMORY_SHARE,
+  });
+  const sorter = new PartitionSorter(unsorted, {
+    seed: HASH_SEED,
+    memoryBytes: memoryLimitBytes * SORT_MEMORY_SHARE,
+    runsPath: `${folder}/runs.bin`,
+  });
+  const sink = new OrderedSink(sorted, (done) => hooks.onProgress?.("sorting", done, numAll));
+  await sorter.sort(0, sink, () => breather.breathe());
+  sink.flush();
+  const index = sorted.finish();
+  Deno.removeSync(unsortedPath);
+  return { index, numRows: spilled.numRows, numRowsRead: spilled.numRowsRead };
+}
+
+async function spillRows(
+  input: OrderedRowsInput,
+  { folder, memoryLimitBytes, rejects, numRows: numAll, hooks }: OrderOptions,
+): Promise<{ index: SpillIndex; numRows: number; numRowsRead: number }> {
+  const breather = new Breather(hooks);
+  using spill = SpillWriter.create(`${folder}/unsorted.bin`, SCHEMA, {
+    numPartitions: 1,
+    bufferBytes: memoryLimitBytes * BUFFER_MEMORY_SHARE,
+  });
+  let [numRows, numRowsRead] = [0, 0];
+  for (const paths of [input.inputs, input.history]) {
+    for await (const keyed of readRows(paths, { ...input, columns: [] }, rejects)) {
+      const { batch } = keyed;
+      const first = paths === input.inputs ? numRows : undefined;
+      const keys = { address: keyed.addresses, group: keyed.groups };
+      const columns = columnsOf(keyed, first);
+      spill.append({ numRows: batch.numRows, columns, keys }, new Uint32Array(batch.numRows));
+      if (first !== undefined) numRows += batch.numRows;
+      numRowsRead += batch.numRowsRead;
+      hooks.onProgress?.("reading", numRowsRead, numAll);
+      await breather.breathe();
+    }
+    // The history has keys of its own.
+    spill.flush(0);
+  }
+  return { index: spill.finish(), numRows, numRowsRead };
+}
+
+function columnsOf(
+  { batch, srcId, dstId, groupId }: SourcedKeyedBatch,
+  firstNumber: number | undefined,
+): ColumnData[] {
+  const numbers = Float64Array.from(
+    { length: batch.numRows },
+    (_, row) => firstNumber === undefined ? HISTORY : firstNumber + row,
+  );
+  return [batch.eventTimeUs, batch.rttMs, srcId, dstId, groupId, numbers];
+}
+
+/** Copies rows to a file as they come, with keys of its own. */
+class OrderedSink implements RowSink {
+  readonly #columns = SCHEMA.map((column) => makeColumn(column, BLOCK_ROWS));
+  readonly #keys = new KeyTable();
+  readonly #order = Uint32Array.from({ length: BLOCK_ROWS }, (_, row) => row);
+  #numRows = 0;
+  #done = 0;
+
+  constructor(readonly writer: SpillWriter, readonly onProgress: (done: number) => void) {}
+
+  beginGroup(): void {}
+
+  push({ timeUs, rttMs, src, dst, group, keys, further }: ProbeColumns, row: number): void {
+    const at = this.#numRows++;
+    const idOf = (id: number) => this.#keys.idOf(keys.words, 4 * id, keys.kinds[id]);
+    const values = [
+      timeUs[row],
+      rttMs[row],
+      idOf(src[row]),
+      idOf(dst[row]),
+      idOf(group[row]),
+      further[0][row],
+    ];
+    this.#columns.forEach((column, c) => column[at] = values[c]);
+    if (this.#numRows === BLOCK_ROWS) this.flush();
+  }
+
+  flush(): void {
+    const keys = { address: this.#keys, group: this.#keys };
+    this.writer.appendTo(0, { columns: this.#columns, keys }, this.#order.subarray(0, this.#numRows));
+    // The next rows have other keys.
+    this.writer.flush(0);
+    this.#keys.clear();
+    this.onProgress(this.#done += this.#numRows);
+    this.#numRows = 0;
+  }
+}
+
+/**
+ * Reads what {@link orderRows} wrote.
+ *
+ * @throws {UserError} If the file is not whole.
+ */
+export function* readOrdered(folder: string, index: SpillIndex): Generator<OrderedRow> {
+  using reader = SpillReader.open(`${folder}/sorted.bin`, SCHEMA, index);
+  const keys = new KeyTable();
+  let source = "";
+  for (const block of reader.blocks(0)) {
+    keys.clear();
+    const into = SCHEMA.map((column) => makeColumn(column, block.numRows));
+    block.read({ into, at: 0, keys });
+    const columns = nameColumns(into, keys);
+    const addresses = new BlockAddresses(keys);
+    for (let row = 0; row < block.numRows; row++) {
+      const groupId = columns.group[row];
+      const nextSource = `${keys.words.subarray(4 * groupId, 4 * groupId + 4)} ${keys.kinds[groupId]}`;
+      yield { ...rowOf(columns, row, addresses), isFirstOfSource: nextSource !== source };
+      source = nextSource;
+    }
+  }
+}
+
+function rowOf(
+  columns: ProbeColumns,
+  row: number,
+  addresses: BlockAddresses,
+): Omit<OrderedRow, "isFirstOfSource"> {
+  const [src, dst] = [addresses.of(columns.src[row]), addresses.of(columns.dst[row])];
+  const [timeUs, rttMs, number] = [columns.timeUs[row], columns.rttMs[row], columns.further[0][row]];
+  return {
+    number: number === HISTORY ? undefined : number,
+    timeUs,
+    pair: `${src.text} ${dst.text}`,
+    measurement: tokenMeasurement({
+      source: src.bytes,
+      destination: dst.bytes,
+      rttMs,
+      eventTimeUs: timeUs,
+    }),
+  };
+}
+
+/** The addresses of a block by their ids, each made once. */
+class BlockAddresses {
+  readonly #known: { text: string; bytes: Uint8Array }[] = [];
+
+  constructor(readonly keys: KeyTable) {}
+
+  of(id: number): { text: string; bytes: Uint8Array } {
+    return this.#known[id] ??= this.#make(id);
+  }
+
+  #make(id: number): { text: string; bytes: Uint8Array } {
+    const text = wordsToAddress(this.keys.words, 4 * id, this.keys.kinds[id]);
+    const bytes = parseAddress(text);
+    ensure(bytes, `${text} is an address`);
+    return { text, bytes };
+  }
+}

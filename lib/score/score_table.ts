@@ -1,0 +1,97 @@
+/**
+ * Scores on disk while they are computed, in the order of the input whatever the order of the work, and how far the
+ * work is: what a run that was killed goes on from.
+ *
+ * @module
+ */
+import { explainFileError } from "../errors.ts";
+import { writeJsonAtomic } from "../files/atomic.ts";
+import { exists, readText } from "../files/inputs.ts";
+import type { Score } from "./score_results.ts";
+
+/** Two f64: the log-likelihood, the p-value. */
+const SCORE_BYTES = 16;
+
+/** The scores of the rows of an input. */
+export class ScoreTable implements Disposable {
+  readonly #file: Deno.FsFile;
+  readonly #progressPath: string;
+  readonly #record = new Float64Array(2);
+  #numDone = 0;
+
+  private constructor(readonly path: string) {
+    this.#progressPath = `${path}.json`;
+    try {
+      this.#file = Deno.openSync(path, { read: true, write: true, create: true });
+    } catch (error) {
+      throw explainFileError(error, `write ${path}`);
+    }
+    if (exists(this.#progressPath)) this.#numDone = JSON.parse(readText(this.#progressPath)).numDone;
+  }
+
+  /**
+   * Opens the table of an earlier run, or a new one.
+   *
+   * @throws {UserError} If it cannot be made.
+   */
+  static open(path: string): ScoreTable {
+    return new ScoreTable(path);
+  }
+
+  /** Of how many rows, in the order of the work, the scores are safe. */
+  get numDone(): number {
+    return this.#numDone;
+  }
+
+  /**
+   * Writes the scores of some rows.
+   *
+   * @param numbers The rows' numbers in the input.
+   * @throws {UserError} If the disk is full.
+   */
+  write(numbers: readonly number[], scores: readonly Score[]): void {
+    try {
+      numbers.forEach((number, i) => {
+        this.#record[0] = scores[i].logLikelihood;
+        this.#record[1] = scores[i].pValue;
+        this.#file.seekSync(number * SCORE_BYTES, Deno.SeekMode.Start);
+        const bytes = new Uint8Array(this.#record.buffer);
+        for (let done = 0; done < bytes.length;) done += this.#file.writeSync(bytes.subarray(done));
+      });
+    } catch (error) {
+      throw explainFileError(error, `write ${this.path}`);
+    }
+  }
+
+  /** Makes all that was written safe. @param numDone Of how many rows, in the order of the work. */
+  commit(numDone: number): void {
+    if (numDone === this.#numDone) return;
+    this.#file.syncSync();
+    writeJsonAtomic(this.#progressPath, { numDone });
+    this.#numDone = numDone;
+  }
+
+  /**
+   * Reads the scores of consecutive rows.
+   *
+   * @param first The first row's number in the input.
+   */
+  read(first: number, numRows: number): { logLikelihood: Float64Array; pValue: Float64Array } {
+    const records = new Float64Array(2 * numRows);
+    const bytes = new Uint8Array(records.buffer);
+    this.#file.seekSync(first * SCORE_BYTES, Deno.SeekMode.Start);
+    for (let done = 0; done < bytes.length;) {
+      const count = this.#file.readSync(bytes.subarray(done));
+      if (count === null) throw new Error(`Internal error: ${this.path} ends at row ${first}`);
+      done += count;
+    }
+    return {
+      logLikelihood: records.filter((_, i) => i % 2 === 0),
+      pValue: records.filter((_, i) => i % 2 === 1),
+    };
+  }
+
+  [Symbol.dispose](): void {
+    this.#file.close();
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * `score`: how surprising each measurement is, as two more columns of a Parquet file.
+ *
+ * @module
+ */
+import { dataFlags, flag } from "../lib/cli/flags.ts";
+import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { formatSeconds } from "../lib/cli/progress.ts";
+import { defineStage, runStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { UsageError } from "../lib/errors.ts";
+import { exists, fingerprint, listInputs } from "../lib/files/inputs.ts";
+import { ParquetFile } from "../lib/measurement/parquet_file.ts";
+import { MEASUREMENT_COLUMNS } from "../lib/measurement/parquet_writer.ts";
+import { RejectLog, rejectsPathBeside } from "../lib/measurement/rejects.ts";
+import { GROUP_KEYS, type GroupKey } from "../lib/preprocess/probe_columns.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { readRows } from "../lib/score/ordered_rows.ts";
+import { modelDigest, SCORE_COLUMNS, scoreFile, workFolder } from "../lib/score/score_file.ts";
+import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
+
+const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
+
+/** The stage `score`. */
+export const scoreStage: Stage = defineStage({
+  name: "score",
+  purpose: "adds to each measurement its log-likelihood and an anomaly p-value under a trained model.",
+  example: "--checkpoint runs/demo/train --input data/new.parquet --output scored.parquet",
+  flags: {
+    checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
+    input: flag.texts("measurements Parquet: files, folders, globs; in any order", {
+      placeholder: "P",
+      required: true,
+    }),
+    output: flag.requiredText("the Parquet file to write", { placeholder: "F.parquet" }),
+    context: flag.integer("earlier measurements of the same source that each row is given, at most", {
+      default: 20,
+      min: 0,
+      max: 1000,
+    }),
+    history: flag.texts("further measurements Parquet that is known when later rows are scored", {
+      placeholder: "P",
+    }),
+    groupBy: flag.choice(GROUP_KEYS, "what tells sources apart; as in probe-rows", { default: "src_addr" }),
+    maxRejectRatio: flag.number("largest share of the rows that may be rejected", {
+      default: 0.05,
+      min: 0,
+      max: 1,
+    }),
+    overwrite: flag.boolean("replace an output file of another run"),
+    ...dataFlags,
+  },
+  async run(options, stage): Promise<StageResult> {
+    const { output, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
+    const inputs = listInputs(options.input, WANTED);
+    const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
+    checkOutput(output, [...inputs, ...history]);
+    await checkColumns(inputs, history, { groupBy, stage });
+    using model = await PingModel.load(options.checkpoint);
+    const start = {
+      stage: "score",
+      inputs: [...inputs, ...history].map((path) => fingerprint(path)),
+      options: {
+        ...{ model: modelDigest(model), numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
+      },
+      overwrite,
+      mayWrite: [rejectsPathBeside(output)],
+    };
+    const run = await makeOutputFile(output, start, async () => {
+      using phases = new PhaseProgress(stage, "rows");
+      const { rejected, ...counts } = await scoreFile(model, {
+        ...{ inputs, history, output, maxContext, groupBy, seed, maxRejectRatio },
+        memoryLimitBytes: options.memoryLimitGb * 1e9,
+      }, { signal: stage.signal, onProgress: phases.update });
+      const besides = Object.keys(rejected).length > 0 ? [rejectsPathBeside(output)] : [];
+      return { counts: { ...counts, step: model.step }, rows: counts.rows, rejected, besides };
+    });
+    removeWork(output);
+    return describe(output, run);
+  },
+});
+
+/** Refuses to write over what is read. */
+function checkOutput(output: string, read: readonly string[]): void {
+  if (!exists(output)) return;
+  const path = Deno.realPathSync(output);
+  if (!read.some((input) => Deno.realPathSync(input) === path)) return;
+  throw new UsageError(
+    `Cannot write ${output}: it is read too, another file was wanted; choose another --output`,
+  );
+}
+
+/** Refuses files that lack a column, before anything is written; says which columns are left out. */
+async function checkColumns(
+  inputs: readonly string[],
+  history: readonly string[],
+  { groupBy, stage }: { groupBy: GroupKey; stage: StageContext },
+): Promise<void> {
+  await readRows([...inputs, ...history], { groupBy, columns: [] }, new RejectLog()).next();
+  for (const input of inputs) {
+    using file = await ParquetFile.open(input);
+    const rtt = file.column("rtt") ? "rtt" : "rtt_avg";
+    const kept = new Set([...MEASUREMENT_COLUMNS, ...SCORE_COLUMNS, rtt]);
+    const others = file.columnNames.filter((name) => !kept.has(name));
+    if (others.length === 0) continue;
+    stage.log(`${input}: columns ${others.join(", ")} are no columns of measurements and are left out`);
+  }
+}
+
+function removeWork(output: string): void {
+  const folder = workFolder(output);
+  if (exists(folder)) Deno.removeSync(folder, { recursive: true });
+}
+
+function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
+  const { rows, meanBits, ...counts } = manifest.counts as { rows: number; meanBits: number };
+  const { rejected } = manifest;
+  const json = {
+    stage: "score",
+    ...{ rows, meanBits, ...counts, rejected, seconds, doneAlready: isDone },
+    outputs: outputPaths(output, manifest),
+  };
+  const numRejected = Object.values(rejected).reduce((sum, count) => sum + count, 0);
+  const made = isDone
+    ? `${output} is there already, made of the same inputs with the same options:`
+    : `Wrote ${output} in ${formatSeconds(seconds)}:`;
+  const text = `${made} ${rows} rows, ${numRejected} rejected, ${meanBits.toFixed(2)} bits a result`;
+  return { text, json };
+}
+
+if (import.meta.main) await runStage(scoreStage, Deno.args);
