@@ -31,7 +31,7 @@ export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
 /** A chunk has as many measurements, those of contexts included: some 30,000 tokens; a few seconds on two cores. */
 const CHUNK_MEASUREMENTS = 2048;
 /** Scores are made safe at least so often, where a chunk takes less. */
-const COMMIT_MS = 5000;
+const COMMIT_MS = 1000;
 
 /** What is scored, and how. */
 export interface ScoreFileOptions {

@@ -1,0 +1,126 @@
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { parquetReadObjects } from "hyparquet";
+import { compressors } from "hyparquet-compressors";
+import { UserError } from "../../lib/errors.ts";
+import { contextShares } from "../../lib/evaluate/case_history.ts";
+import { exists } from "../../lib/files/inputs.ts";
+import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
+import { tokenMeasurement } from "../../lib/query/context.ts";
+import type { PingModel } from "../../lib/query/ping_model.ts";
+import { scoreFile, type ScoreFileOptions, workFolder } from "../../lib/score/score_file.ts";
+import { type Score, scoreResults } from "../../lib/score/score_results.ts";
+import { parseAddress } from "../../lib/tokens/ip.ts";
+import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { withTinyModel } from "../query/tiny_model.ts";
+import { sampleRows, writeRows } from "./sample_rows.ts";
+
+const MAX_CONTEXT = 5;
+
+function optionsOf(folder: TemporaryFolder, changes: Partial<ScoreFileOptions> = {}): ScoreFileOptions {
+  return {
+    inputs: [folder.at("in.parquet")],
+    history: [],
+    output: folder.at("out.parquet"),
+    ...{ maxContext: MAX_CONTEXT, groupBy: "src_addr", seed: 3, maxRejectRatio: 0, memoryLimitBytes: 5e8 },
+    ...changes,
+  };
+}
+
+async function readObjects(path: string): Promise<Record<string, unknown>[]> {
+  return await parquetReadObjects({ file: Deno.readFileSync(path).buffer, compressors });
+}
+
+function measurementOf(rows: MeasurementBatch, i: number): TokenMeasurement {
+  const [source, destination] = [parseAddress(rows.srcAddr[i]), parseAddress(rows.dstAddr[i])];
+  assert(source && destination);
+  return tokenMeasurement({ source, destination, rttMs: rows.rttMs[i], eventTimeUs: rows.eventTimeUs[i] });
+}
+
+/** The scores of a file's rows, each context looked for among all rows. */
+async function expectedScores(
+  model: PingModel,
+  rows: MeasurementBatch,
+  history: MeasurementBatch,
+): Promise<Score[]> {
+  const known = [rows, history].flatMap((batch) =>
+    batch.srcAddr.map((src, i) => ({
+      src,
+      pair: `${src} ${batch.dstAddr[i]}`,
+      timeUs: batch.eventTimeUs[i],
+      measurement: measurementOf(batch, i),
+    }))
+  ).sort((a, b) => a.timeUs - b.timeUs);
+  const cases = rows.srcAddr.map((src, number) => {
+    const pair = `${src} ${rows.dstAddr[number]}`;
+    const earlier = known.filter((each) => each.src === src && each.timeUs < rows.eventTimeUs[number]);
+    const [ofPair, others] = [true, false].map((is) => earlier.filter((each) => (each.pair === pair) === is));
+    const shares = contextShares(MAX_CONTEXT, { pair: ofPair.length, others: others.length });
+    const chosen = new Set([
+      ...ofPair.slice(-shares.pair || Infinity),
+      ...others.slice(-shares.others || Infinity),
+    ]);
+    const context = earlier.filter((each) => chosen.has(each)).map(({ measurement }) => measurement);
+    return { measurement: measurementOf(rows, number), context, number };
+  });
+  return (await scoreResults(model, cases, { seed: 3 })).scores;
+}
+
+Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each row after its own context", () =>
+  withTinyModel(async (model) => {
+    using folder = new TemporaryFolder();
+    const [rows, history] = [sampleRows(150), sampleRows(60, 1)];
+    writeRows(folder.at("in.parquet"), rows);
+    writeRows(folder.at("history.parquet"), history);
+    const summary = await scoreFile(model, optionsOf(folder, { history: [folder.at("history.parquet")] }));
+    const expected = await expectedScores(model, rows, history);
+    const found = await readObjects(folder.at("out.parquet"));
+    const before = await readObjects(folder.at("in.parquet"));
+    assertEquals(found.length, 150);
+    found.forEach(({ log_likelihood, p_value, ...row }, i) => {
+      assertEquals(row, before[i]);
+      assertAlmostEquals(Number(log_likelihood), expected[i].logLikelihood, 1e-4);
+      assertAlmostEquals(Number(p_value), expected[i].pValue, 2e-3);
+    });
+    assert(before.some(({ rtt }) => rtt === -1));
+    const meanNats = expected.reduce((sum, { logLikelihood }) => sum - logLikelihood, 0) / 150;
+    assertAlmostEquals(summary.meanBits, meanNats / Math.LN2, 1e-4);
+    assertEquals([summary.rows, summary.rowsResumed], [150, 0]);
+  }));
+
+Deno.test("scoreFile() goes on after an interruption and ends with the bytes of an undisturbed run", () =>
+  withTinyModel(async (model) => {
+    using folder = new TemporaryFolder();
+    writeRows(folder.at("in.parquet"), sampleRows(900));
+    const [whole, cut] = ["whole", "cut"].map((name) =>
+      optionsOf(folder, { output: folder.at(`${name}.parquet`) })
+    );
+    await scoreFile(model, whole);
+    const controller = new AbortController();
+    const onProgress = (phase: string, done: number) => {
+      if (phase === "scoring" && done > 0) controller.abort(new UserError("Cannot go on: the test ends it"));
+    };
+    const interrupted = scoreFile(model, cut, { signal: controller.signal, onProgress });
+    await assertRejects(() => interrupted, UserError);
+    assert(!exists(cut.output));
+    const { rowsResumed } = await scoreFile(model, cut);
+    assert(rowsResumed > 0 && rowsResumed < 900, `${rowsResumed} rows were resumed`);
+    assertEquals(Deno.readFileSync(cut.output), Deno.readFileSync(whole.output));
+    // Other work in the folder is not gone on with.
+    const other = await scoreFile(model, { ...cut, maxContext: 2 });
+    assertEquals(other.rowsResumed, 0);
+  }));
+
+Deno.test("scoreFile() leaves no work behind where the input cannot be used", () =>
+  withTinyModel(async (model) => {
+    using folder = new TemporaryFolder();
+    const rows = sampleRows(10);
+    rows.srcAddr[4] = "192.0.2.300";
+    writeRows(folder.at("in.parquet"), rows);
+    const options = optionsOf(folder);
+    await assertRejects(() => scoreFile(model, options), UserError, "1 of 10 rows were rejected");
+    assert(!exists(workFolder(options.output)));
+    const { rejected } = await scoreFile(model, { ...options, maxRejectRatio: 0.5 });
+    assertEquals(rejected, { unparseableAddress: 1 });
+    assertEquals((await readObjects(options.output)).length, 9);
+  }));
