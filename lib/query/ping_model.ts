@@ -325,6 +325,7 @@ export class PingModel {
    *
    * @param prompts Token sequences of at most the model's length.
    * @param work Gets the decoder and the next group; rows and steps are its own affair, within the decoder's extent.
+   * @internal
    */
   async onDecoder(
     prompts: readonly Uint16Array[],

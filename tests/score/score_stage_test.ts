@@ -21,12 +21,12 @@ async function killWhileScoring(args: string[], output: string): Promise<void> {
 Deno.test("score ends with the same bytes when it was killed on the way", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const [input, whole, killed] = ["in", "whole", "killed"].map((name) => join(folder, `${name}.parquet`));
-    writeRows(input, sampleRows(2000));
+    writeRows(input, sampleRows(1000));
     const args = ["score", "--checkpoint", checkpoint, "--input", input, "--context", "6", "--json"];
     const undisturbed = await runStageProcess([...args, "--output", whole]);
     assertEquals(undisturbed.code, 0, undisturbed.stderr);
     const { stage, rows, meanBits, seconds } = JSON.parse(undisturbed.stdout);
-    assertEquals([stage, rows], ["score", 2000]);
+    assertEquals([stage, rows], ["score", 1000]);
     assert(meanBits > 0 && seconds > 0);
     await killWhileScoring([...args, "--output", killed], killed);
     const rerun = await runStageProcess([...args, "--output", killed]);
@@ -35,7 +35,7 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
     assertEquals(Deno.readFileSync(killed), Deno.readFileSync(whole));
     assert(!exists(`${killed}.work`));
     const again = JSON.parse((await runStageProcess([...args, "--output", killed])).stdout);
-    assertEquals([again.doneAlready, again.rows], [true, 2000]);
+    assertEquals([again.doneAlready, again.rows], [true, 1000]);
   }));
 
 Deno.test("score refuses bad input with one line and leaves nothing behind", () =>
