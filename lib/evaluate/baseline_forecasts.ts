@@ -8,7 +8,12 @@
  * @module
  */
 import { Breather } from "../preprocess/stage_hooks.ts";
-import type { Baseline, BaselineMeasurement } from "./baselines/baseline.ts";
+import {
+  type Baseline,
+  type BaselineMeasurement,
+  type BaselineQuery,
+  predictInOrder,
+} from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
 import type { EvalCase } from "./cases.ts";
 import type { EvalRows } from "./eval_rows.ts";
@@ -64,13 +69,17 @@ export async function forecastWithBaselines(
   const order = cases.keys().toArray().sort((a, b) =>
     cases[a].measurement.timeS - cases[b].measurement.timeS
   );
+  const queries = order.map((place) => queryOf(cases[place]));
   const known = knownMeasurements(training, observable, cases);
   const predictedMs = new Map<string, Float64Array>();
   const breather = new Breather(signal ? { signal } : {});
   for (const [name, baseline] of baselines) {
     await breather.breathe();
     baseline.train(training);
-    predictedMs.set(name, forecastInOrder(baseline, { cases, order, known }));
+    const inOrder = predictInOrder(baseline, queries, { known: known() });
+    const ofCases = new Float64Array(cases.length);
+    order.forEach((place, i) => ofCases[place] = inOrder[i]);
+    predictedMs.set(name, ofCases);
     advance();
   }
   return {
@@ -83,6 +92,11 @@ export async function forecastWithBaselines(
   };
 }
 
+/** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */
+function queryOf({ sourceKey, dstAddr, measurement: { timeS } }: EvalCase): BaselineQuery {
+  return { source: sourceKey, destination: dstAddr, timeS };
+}
+
 /** What is learned from between the cases, by time. */
 function knownMeasurements(
   training: MeasurementTable,
@@ -93,26 +107,6 @@ function knownMeasurements(
   if (training.lastTimeS < firstTimeS) return () => observable;
   const sources = new Set(cases.map(({ sourceKey }) => sourceKey));
   return () => merged(ofSources(training, sources), observable);
-}
-
-/** Forecasts each case from what is older than it; measurements of its own second are not. */
-function forecastInOrder(
-  baseline: Baseline,
-  { cases, order, known }: {
-    cases: readonly EvalCase[];
-    order: readonly number[];
-    known: () => Iterable<BaselineMeasurement>;
-  },
-): Float64Array {
-  const predictedMs = new Float64Array(cases.length);
-  const measurements = known()[Symbol.iterator]();
-  let next = measurements.next();
-  for (const place of order) {
-    const { sourceKey, dstAddr, measurement: { timeS } } = cases[place];
-    for (; !next.done && next.value.timeS < timeS; next = measurements.next()) baseline.observe(next.value);
-    predictedMs[place] = baseline.predictMs({ source: sourceKey, destination: dstAddr, timeS }) ?? NaN;
-  }
-  return predictedMs;
 }
 
 function* ofSources(

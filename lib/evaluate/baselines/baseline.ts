@@ -68,22 +68,26 @@ export function observePasses(
 }
 
 /**
- * Predicts held-out measurements one after the other.
+ * Predicts one measurement after the other, each from what was measured before it.
  *
- * @param heldOut The measurements, by time, oldest first.
- * @param options `observe`: whether the baseline learns from each right after it predicted it, so that it may use
- *   the history up to each measurement and not only its training.
- * @returns One prediction in ms per held-out measurement, NaN where the baseline cannot say.
+ * @param queries What is asked for, by time, oldest first.
+ * @param options `known`: what the baseline learns from after its training, by time: before each query all of it that
+ *   is older than the query.
+ * @returns One prediction in ms per query, NaN where the baseline cannot say.
  */
 export function predictInOrder(
   baseline: Baseline,
-  heldOut: Iterable<BaselineMeasurement>,
-  options: { observe: boolean },
+  queries: Iterable<BaselineQuery>,
+  options: { known: Iterable<BaselineMeasurement> },
 ): Float64Array {
   const predictedMs: number[] = [];
-  for (const measurement of heldOut) {
-    predictedMs.push(baseline.predictMs(measurement) ?? NaN);
-    if (options.observe) baseline.observe(measurement);
+  const measurements = options.known[Symbol.iterator]();
+  let next = measurements.next();
+  for (const query of queries) {
+    for (; !next.done && next.value.timeS < query.timeS; next = measurements.next()) {
+      baseline.observe(next.value);
+    }
+    predictedMs.push(baseline.predictMs(query) ?? NaN);
   }
   return Float64Array.from(predictedMs);
 }

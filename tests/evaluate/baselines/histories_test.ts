@@ -1,6 +1,6 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { predictInOrder } from "../../../lib/evaluate/baselines/baseline.ts";
+import { type BaselineMeasurement, predictInOrder } from "../../../lib/evaluate/baselines/baseline.ts";
 import { FallBackBaseline } from "../../../lib/evaluate/baselines/fall_back.ts";
 import { MedianBaseline } from "../../../lib/evaluate/baselines/median.ts";
 import { MovingAverageBaseline } from "../../../lib/evaluate/baselines/moving_average.ts";
@@ -64,7 +64,7 @@ Deno.test("RecentBaseline takes the last value, the mean of the last 3, the medi
   const heldOut = series(...rttsMs.map((rttMs) => ["a", "x", rttMs] as ["a", "x", number | null]));
   const predict = (count: number, summary: "mean" | "median") => {
     const baseline = new RecentBaseline({ of: "pair", count, summary });
-    return [...predictInOrder(baseline, heldOut, { observe: true })];
+    return [...predictInOrder(baseline, heldOut, { known: heldOut })];
   };
   assertEquals(predict(1, "mean"), [NaN, 5, 9, 9, 1, 8, 100, 7, 6, 5.5, 30]);
   const means = predict(3, "mean");
@@ -105,13 +105,15 @@ Deno.test("FallBackBaseline takes the first that can say and teaches all", () =>
   assertEquals(baseline.predictMs(ask("new", "new")), coded(50));
 });
 
-Deno.test("predictInOrder() lets a baseline see what came before, if it may", () => {
+Deno.test("predictInOrder() lets a baseline see what came before, and nothing of the same time", () => {
   const heldOut = series(["a", "x", 1], ["a", "x", 2], ["b", "x", 3], ["a", "x", 4]);
-  const predict = (observe: boolean) => {
+  const predict = (known: BaselineMeasurement[], queries = heldOut) => {
     const baseline = new RecentBaseline({ of: "pair", count: 1, summary: "mean" });
     baseline.train(TRAINING);
-    return [...predictInOrder(baseline, heldOut, { observe })];
+    return [...predictInOrder(baseline, queries, { known })];
   };
-  assertEquals(predict(true), [20, 1, 70, 2]);
-  assertEquals(predict(false), [20, 20, 70, 20]);
+  assertEquals(predict(heldOut), [20, 1, 70, 2]);
+  assertEquals(predict([]), [20, 20, 70, 20]);
+  const twice = heldOut.flatMap((query) => [query, query]);
+  assertEquals(predict(heldOut, twice), [20, 20, 1, 1, 70, 70, 2, 2]);
 });

@@ -42,7 +42,7 @@ Deno.test("standardBaselines() predict finite RTTs of 0 and more from any measur
     fc.property(measurements, measurements, (training, heldOut) => {
       for (const [name, baseline] of standardBaselines(3)) {
         baseline.train(series(["a", "x", 20], ...training));
-        const predictedMs = predictInOrder(baseline, series(...heldOut), { observe: true });
+        const predictedMs = predictInOrder(baseline, series(...heldOut), { known: series(...heldOut) });
         assert(predictedMs.every((ms) => ms >= 0 && ms < Infinity), `${name}: ${predictedMs}`);
       }
     }),
