@@ -100,7 +100,22 @@ function baselinesOf(text: string): string[] {
 }
 
 function summaryOf(report: EvalReport, folder: EvalFolder): Record<string, unknown> {
-  return { stage: "eval", ...report, report: folder.jsonPath, page: folder.htmlPath };
+  const { run, rtt, bits, ...sections } = report;
+  return {
+    stage: "eval",
+    report: folder.jsonPath,
+    page: folder.htmlPath,
+    bitsPerMeasurement: bits?.withTimes.bitsPerMeasurement ?? null,
+    bitsPerToken: bits?.withTimes.bitsPerToken ?? null,
+    bitsByTokenType: Object.fromEntries(
+      (bits?.withTimes.byTokenType ?? []).map(({ tokenType, meanBits }) => [tokenType, meanBits]),
+    ),
+    rtt: rtt?.model ?? null,
+    baselines: Object.fromEntries((rtt?.baselines ?? []).map(({ name, ...metrics }) => [name, metrics])),
+    comparisons: rtt?.comparisons ?? [],
+    ...sections,
+    run,
+  };
 }
 
 function describe(report: EvalReport, folder: EvalFolder): string {

@@ -3,6 +3,8 @@
  *
  * @module
  */
+import type { SamplingConfig } from "../loader/sampling_config.ts";
+import { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { StageHooks } from "../preprocess/stage_hooks.ts";
 import { numParameters } from "../model/config.ts";
 import type { SplitName } from "../preprocess/splits.ts";
@@ -13,13 +15,24 @@ import { VERSION } from "../version.ts";
 import { forecastWithBaselines } from "./baseline_forecasts.ts";
 import type { Baseline } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
+import { evaluateBits } from "./bits_section.ts";
 import { drawCases, type EvalCase } from "./cases.ts";
+import { evaluateDestinations } from "./destination_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
+import { evaluateFieldOrders } from "./field_order_section.ts";
+import { findTruthFile } from "./find_truth.ts";
 import type { EvalReport, EvalRun } from "./report.ts";
 import { evaluateRtt } from "./rtt_section.ts";
+import { evaluateTruth, type TruthSection, type TruthSectionOptions } from "./truth_section.ts";
 
 /** Training measurements, and again held-out ones, that baselines learn from at most: 0.5 GB; of more a sample. */
 const MAX_BASELINE_MEASUREMENTS = 20_000_000;
+
+/** Contexts for the bits of tokens, of either kind: one for so many measurements, and at most. */
+const MEASUREMENTS_PER_CONTEXT = 8;
+const MAX_CONTEXTS = 256;
+/** Measurements that are compared with the truth at most, spread evenly over all. */
+const MAX_TRUTH_CASES = 2000;
 
 /** What is evaluated, on what, and how. */
 export interface EvaluateOptions {
@@ -68,22 +81,62 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     cases,
     modelFingerprint: checkpoint.state.dataFingerprint,
   });
-  const { signal } = hooks;
-  const stop = signal ? { signal } : {};
+  const sections = await computeSections(
+    { options, rows, model, cases, sampling: checkpoint.config.data },
+    hooks,
+  );
+  return { ...sections, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
+}
+
+interface Evaluated {
+  options: EvaluateOptions;
+  rows: OpenEvalRows;
+  model: PingModel;
+  cases: readonly EvalCase[];
+  /** How the model's training drew contexts. */
+  sampling: SamplingConfig;
+}
+
+async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise<Omit<EvalReport, "run">> {
+  const { options, rows, model, cases, sampling } = evaluated;
+  const { contexts, isEveryContext, seed } = options;
+  const during = (phase: string) => ({
+    onProgress: phaseOf(hooks, phase),
+    ...(hooks.signal ? { signal: hooks.signal } : {}),
+  });
   const baselines = await forecastWithBaselines(rows, cases, {
-    seed: options.seed,
-    baselines: chosenBaselines(options),
-    maxMeasurements: MAX_BASELINE_MEASUREMENTS,
-    onProgress: phaseOf(hooks, "training baselines"),
-    ...stop,
+    ...{ seed, baselines: chosenBaselines(options), maxMeasurements: MAX_BASELINE_MEASUREMENTS },
+    ...during("training baselines"),
   });
-  const { contexts, isEveryContext } = options;
-  const predicted = await evaluateRtt(model, cases, {
+  const { rtt, failures } = await evaluateRtt(model, cases, {
     ...{ contexts, everyContext: isEveryContext, baselines },
-    onProgress: phaseOf(hooks, "predicting RTTs"),
-    ...stop,
+    ...during("predicting RTTs"),
   });
-  return { ...predicted, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
+  const bits = await evaluateBits(model, rows.heldOut, {
+    numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
+    ...{ seed, sampling, ...during("computing bits") },
+  });
+  const fieldOrders = await evaluateFieldOrders(model, cases, during("trying orders of the fields"));
+  const destinations = await evaluateDestinations(model, cases, {
+    ...{ training: rows.training, maxContext: Math.max(...contexts) },
+    ...during("guessing destinations"),
+  });
+  const truth = await truthOf(evaluated, during("comparing with the truth"));
+  return { rtt, failures, bits, fieldOrders, destinations, ...(truth ? { truth } : {}) };
+}
+
+/** The comparison with the truth, where the rows are those of a synthetic Internet. */
+async function truthOf(
+  { options, rows, model, cases }: Evaluated,
+  during: Pick<TruthSectionOptions, "onProgress">,
+): Promise<TruthSection | undefined> {
+  const path = findTruthFile(options.dataDir);
+  if (path === undefined) return undefined;
+  const { contexts } = options;
+  const stride = Math.ceil(cases.length / MAX_TRUTH_CASES);
+  const chosen = cases.filter((_, i) => i % stride === 0);
+  const truth = SyntheticTruth.load(path);
+  return await evaluateTruth(model, chosen, { truth, training: rows.training, contexts, ...during });
 }
 
 /** The baselines that were asked for, untrained. */

@@ -6,8 +6,12 @@
  *
  * @module
  */
+import type { BitsSection } from "./bits_section.ts";
+import type { DestinationSection } from "./destination_section.ts";
 import type { FailureSection } from "./failure_section.ts";
+import type { FieldOrderSection } from "./field_order_section.ts";
 import type { RttSection } from "./rtt_section.ts";
+import type { TruthSection } from "./truth_section.ts";
 
 /** What was evaluated, on what, and how. */
 export interface EvalRun {
@@ -51,4 +55,12 @@ export interface EvalReport {
   rtt?: RttSection;
   /** Whether a reply comes. */
   failures?: FailureSection;
+  /** Bits by token type and position. */
+  bits?: BitsSection;
+  /** Whether all orders of the fields get the same probability. */
+  fieldOrders?: FieldOrderSection;
+  /** Which destination fits. */
+  destinations?: DestinationSection;
+  /** Beside the truth, where the measurements are those of a synthetic Internet. */
+  truth?: TruthSection;
 }

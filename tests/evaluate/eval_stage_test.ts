@@ -1,8 +1,9 @@
-import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { hasBrowser, layoutFaults, TestBrowser } from "../plot/browser.ts";
 
 const SETTINGS = {
   ...{ "model.numLayers": 2, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
@@ -57,6 +58,48 @@ Deno.test("eval gives one JSON object and writes two reports and a complete mani
   const manifest = JSON.parse(Deno.readTextFileSync(join(output, "manifest.json")));
   assert(manifest.complete);
   assertEquals(manifest.counts.measurements, 60);
+  assertEquals(result.bitsPerMeasurement, report.bits.withTimes.bitsPerMeasurement);
+  assertEquals(Object.keys(result.bitsByTokenType).length, report.bits.withTimes.byTokenType.length);
+  assertEquals(result.rtt.overall.medianAbsoluteMs, report.rtt.model.overall.medianAbsoluteMs);
+  assertEquals(Object.keys(result.baselines).length, 11);
+  assertEquals(report.truth.numMeasurements, 60);
+  assert(!Deno.readTextFileSync(result.report).includes("NaN"));
+});
+
+Deno.test({
+  name: "eval's page shows every picture with its marks, in a browser, light and dark and printed",
+  ignore: !hasBrowser(),
+  async fn() {
+    const output = folder.at("first");
+    if (!exists(output)) await succeed(...evalOf(output));
+    await using browser = await TestBrowser.start();
+    for (
+      const options of [
+        { width: 1000, colorScheme: "light" },
+        { width: 1000, colorScheme: "dark" },
+        { width: 700, colorScheme: "dark", isPrint: true },
+      ] as const
+    ) {
+      const { page, complaints } = await browser.open(join(output, "report.html"), options);
+      assertEquals(complaints, []);
+      assertEquals(await layoutFaults(page), []);
+      const names = await page.evaluate(
+        "[...document.querySelectorAll('figure')].map(({ id }) => id)",
+      ) as string[];
+      for (
+        const name of [
+          ...["error-cdf", "error-by-context", "crps-by-context", "coverage", "pit", "failure-reliability"],
+          ...["bits-by-token-type", "bits-by-position", "field-orders", "excess-by-context"],
+        ]
+      ) assert(names.includes(name), `${name} is not among ${names}`);
+      assert(names.some((name) => name.startsWith("destinations-ipv4")), String(names));
+      await page.close();
+    }
+    const html = Deno.readTextFileSync(join(output, "report.html"));
+    assertNotMatch(html, /<script|<link|<img|\s(src|href)=|url\((?!#)|@import/);
+    assertMatch(html, /Half of \d+ predicted RTTs are off by at most [\d.]+ ms/);
+    assertMatch(html, /<span class="(loses|wins)">/);
+  },
 });
 
 Deno.test("eval of the same again does no work, another is refused without --overwrite", async () => {
