@@ -2,15 +2,23 @@
  * ping-llm as a library: everything that a stage does can be done from a program.
  *
  * ```ts ignore
- * import { parseAddress, PingModel } from "@ping-llm/ping-llm";
+ * import { PingModel, plotRttDistribution, rttBetweenPrefixes } from "@ping-llm/ping-llm";
  *
  * using model = await PingModel.load("runs/demo/train");
- * const source = parseAddress("192.0.2.1");
- * const destination = parseAddress("198.51.100.7");
- * if (source && destination) {
- *   const rtt = await model.rttDistribution({ source, destination, timeS: null, context: [] });
- *   console.log(rtt.quantileMs(0.5));
- * }
+ *
+ * // Between two addresses: exact.
+ * const rtt = await model.rttDistribution({ src: "192.0.2.1", dst: "198.51.100.7", time: "2025-11-01T12:00Z" });
+ * console.log(rtt.quantileMs(0.5), rtt.pFailed, rtt.cdf(100), rtt.probabilityOf(12.5));
+ *
+ * // After measurements that were made before.
+ * const context = [{ src: "192.0.2.1", dst: "198.51.100.9", time: "2025-11-01T11:00Z", rtt: 12.5 }];
+ * const known = await model.rttDistribution({ src: "192.0.2.1", dst: "198.51.100.7", context });
+ * await plotRttDistribution(known, { title: "192.0.2.1 -> 198.51.100.7", quantiles: [0.05, 0.5, 0.95] });
+ *
+ * // Between prefixes of any length: a mixture, and its standard errors.
+ * const question = { src: "192.0.2.1", dst: "198.51.100.0/22" };
+ * const { mixture, destinationProbability } = await rttBetweenPrefixes(model, question, { numDraws: 64, seed: 0 });
+ * console.log(mixture.distribution.quantileMs(0.5), mixture.quantileErrorMs(0.5), destinationProbability);
  * ```
  *
  * @module
@@ -181,6 +189,15 @@ export {
 } from "./lib/query/address_draws.ts";
 export { type PrefixAnswer, rttBetweenPrefixes, type RttMixtureOptions } from "./lib/query/prefix_query.ts";
 export type { RttMixture } from "./lib/query/rtt_mixture.ts";
+export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt_plot.ts";
+export {
+  type DrawnSummary,
+  noteOnMean,
+  type RttLikelihood,
+  type RttSummary,
+  summaryOf,
+  type SummaryOptions,
+} from "./lib/query/rtt_summary.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/query_file.ts";
 export {
   type ParsedQuestion,
