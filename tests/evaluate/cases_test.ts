@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { contextOf, drawCases, type EvalCase } from "../../lib/evaluate/cases.ts";
-import { type EvalRows, openEvalRows } from "../../lib/evaluate/eval_rows.ts";
+import { type EvalRows, openEvalRows, splitModeOf } from "../../lib/evaluate/eval_rows.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import type { ProbeRow } from "../../lib/records/probe_row.ts";
 import { UserError } from "../../lib/errors.ts";
@@ -138,4 +138,25 @@ Deno.test("openEvalRows() refuses rows of which nothing says how they were split
     UserError,
     `Cannot choose the history of ${folder.path}: no manifest says how it was split`,
   );
+});
+
+Deno.test("splitModeOf() says how rows were split, or the shards they were made from", () => {
+  using folder = new TemporaryFolder();
+  const write = (name: string, options: Record<string, unknown>, inputs: string[] = []) => {
+    Deno.mkdirSync(folder.at(name), { recursive: true });
+    const fingerprints = inputs.map((path) => ({ path: folder.at(path), sizeBytes: 1, mtimeMs: 1 }));
+    const manifest = newManifest({ stage: "any", inputs: fingerprints, options });
+    writeManifest(folder.at(`${name}/manifest.json`), { ...manifest, complete: true });
+    return splitModeOf(folder.at(name));
+  };
+  for (const splitBy of ["time", "probe", "pair", "row"] as const) {
+    assertEquals(write(`own-${splitBy}`, { splitBy }), splitBy);
+    write(`shards-${splitBy}`, { splitBy });
+    const parts = ["train", "test"].map((split) => `shards-${splitBy}/${split}/shard-00000.parquet`);
+    assertEquals(write(`of-${splitBy}`, { splitBy: "folders" }, parts), splitBy);
+  }
+  const mixed = ["shards-time/train/a.parquet", "shards-pair/test/b.parquet"];
+  assertEquals(write("mixed", { splitBy: "folders" }, mixed), undefined);
+  assertEquals(write("gone", { splitBy: "folders" }, ["nowhere/train/a.parquet"]), undefined);
+  assertEquals(splitModeOf(folder.path), undefined);
 });
