@@ -49,6 +49,9 @@ export const evalStage = defineStage({
       default: "all",
       placeholder: "NAMES",
     }),
+    encodings: flag.optionalText("encodings.json of bench encodings, to be shown too", {
+      placeholder: "FILE",
+    }),
     overwrite: flag.boolean("replace another run's files in the output folder"),
   },
   async run(options, context) {
@@ -64,6 +67,7 @@ export const evalStage = defineStage({
       isEveryContext: options.everyContext,
       baselines: baselinesOf(options.baselines),
       seed: options.seed,
+      encodings: options.encodings,
     };
     const folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
     let report = folder.earlier();

@@ -97,43 +97,43 @@ export function readEncodingSection(path: string): EncodingSection {
   }
 }
 
-/** The study as text: a table, and what its columns are. */
-export function describeEncodings(section: EncodingSection): string {
-  const head = [
-    "encoding",
-    "steps",
-    "measurements",
-    "tokens/measurement",
-    "tokens/RTT",
-    "bits/RTT",
-    "+-",
-    "bits/result",
-    "own bits",
-    "MAE ms",
-    "median AE ms",
-  ];
-  const lines = section.rows.map((row) => [
-    row.name,
-    String(row.steps),
-    String(row.measurementsSeen),
-    row.tokensPerMeasurement.toFixed(1),
-    String(row.tokensPerRtt),
-    row.bitsPerRtt.toFixed(2),
-    row.bitsPerRttError.toFixed(2),
-    row.bitsPerResult.toFixed(2),
-    row.bitsPerOwnCode.toFixed(2),
-    row.meanAbsoluteErrorMs.toFixed(2),
-    row.medianAbsoluteErrorMs.toFixed(2),
-  ]);
+/** The study for people: what was compared, a table, what its columns are. */
+export interface EncodingTable {
+  /** In a sentence. */
+  setup: string;
+  headings: string[];
+  lines: string[][];
+  notes: string;
+}
+
+/** The study as a table. */
+export function encodingTable(section: EncodingSection): EncodingTable {
   const { numParameters, sequenceLength, batchSize, numCases, numAnswered, meanContext, clipMs } = section;
-  return [
-    `models of ${numParameters} parameters, ${batchSize} sequences of ${sequenceLength} tokens a step; ` +
-    `${numCases} held-out measurements (${numAnswered} answered) with ${
-      meanContext.toFixed(1)
-    } before each on ` +
-    `average; clipped at ${clipMs} ms`,
-    formatTable([head, ...lines], { left: [0] }),
-    "bits/RTT: -log2 of the mass of the 0.1 % wide RTT code of v2 that holds the measured RTT, given a reply, " +
-    "and its standard error; bits/result: with failures; own bits: of the encoding's own code, not comparable",
-  ].join("\n");
+  return {
+    setup:
+      `models of ${numParameters} parameters, ${batchSize} sequences of ${sequenceLength} tokens a step; ` +
+      `${numCases} held-out measurements (${numAnswered} answered) with ${
+        meanContext.toFixed(1)
+      } before each ` +
+      `on average; clipped at ${clipMs} ms`,
+    headings: [
+      ...["encoding", "steps", "measurements", "tokens/measurement", "tokens/RTT", "bits/RTT", "+-"],
+      ...["bits/result", "own bits", "MAE ms", "median AE ms"],
+    ],
+    lines: section.rows.map((row) => [
+      ...[row.name, String(row.steps), String(row.measurementsSeen), row.tokensPerMeasurement.toFixed(1)],
+      ...[String(row.tokensPerRtt), row.bitsPerRtt.toFixed(2), row.bitsPerRttError.toFixed(2)],
+      ...[row.bitsPerResult.toFixed(2), row.bitsPerOwnCode.toFixed(2)],
+      ...[row.meanAbsoluteErrorMs.toFixed(2), row.medianAbsoluteErrorMs.toFixed(2)],
+    ]),
+    notes:
+      "bits/RTT: -log2 of the mass of the 0.1 % wide RTT code of v2 that holds the measured RTT, given a " +
+      "reply, and its standard error; bits/result: with failures; own bits: of the encoding's own code, not comparable",
+  };
+}
+
+/** The study as text. */
+export function describeEncodings(section: EncodingSection): string {
+  const { setup, headings, lines, notes } = encodingTable(section);
+  return [setup, formatTable([headings, ...lines], { left: [0] }), notes].join("\n");
 }

@@ -42,9 +42,10 @@ export class EvalFolder {
   static open(path: string, { overwrite, ...options }: EvaluateOptions & { overwrite: boolean }): EvalFolder {
     const rows = [...new Set([options.dataDir, options.trainDir ?? options.dataDir])];
     const files = listInputs(rows, { extensions: [".arrayrecord"], wanted: "probe rows" });
+    const studies = options.encodings === undefined ? [] : [options.encodings];
     const manifest = newManifest({
       stage: "eval",
-      inputs: [join(options.checkpoint, "model.safetensors"), ...files].map(fingerprint),
+      inputs: [join(options.checkpoint, "model.safetensors"), ...files, ...studies].map(fingerprint),
       // What is undefined is absent in a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
     });

@@ -18,6 +18,7 @@ import { standardBaselines } from "./baselines/standard.ts";
 import { evaluateBits } from "./bits_section.ts";
 import { drawCases, type EvalCase } from "./cases.ts";
 import { evaluateDestinations } from "./destination_section.ts";
+import { readEncodingSection } from "./encoding_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
 import { evaluateFieldOrders } from "./field_order_section.ts";
 import { findTruthFile } from "./find_truth.ts";
@@ -54,6 +55,8 @@ export interface EvaluateOptions {
   /** Names of the baselines. */
   baselines: readonly string[];
   seed: number;
+  /** A study of encodings to be shown too. */
+  encodings?: string | undefined;
 }
 
 /**
@@ -64,6 +67,8 @@ export interface EvaluateOptions {
  */
 export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {}): Promise<EvalReport> {
   const startMs = performance.now();
+  const { encodings: study } = options;
+  const encodings = study === undefined ? {} : { encodings: readEncodingSection(study) };
   using rows = await openEvalRows(options.dataDir, options);
   const checkpoint = loadCheckpoint(options.checkpoint);
   using model = await PingModel.from(checkpoint);
@@ -85,7 +90,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     { options, rows, model, cases, sampling: checkpoint.config.data },
     hooks,
   );
-  return { ...sections, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
+  return { ...sections, ...encodings, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
 }
 
 interface Evaluated {

@@ -35,9 +35,9 @@ export interface SchemePrediction {
   medianMs: number;
 }
 
-/** Rows of one pass; more are no faster on the software adapter. */
+/** What is computed at once: as for queries, see `promptExtent`. */
 const MAX_ROWS = 512;
-const MAX_PROMPT_TOKENS = 2048;
+const MAX_PROMPT_TOKENS = 8192;
 
 /** A model in memory. */
 export interface SchemeModel {

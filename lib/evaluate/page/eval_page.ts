@@ -8,6 +8,7 @@ import type { EvalReport } from "../report.ts";
 import { bitsPart } from "./bits_part.ts";
 import { calibrationPart } from "./calibration_part.ts";
 import { destinationPart } from "./destination_part.ts";
+import { encodingsPart } from "./encodings_part.ts";
 import { failurePart } from "./failure_part.ts";
 import { fieldOrderPart } from "./field_order_part.ts";
 import { headlineOf } from "./headline.ts";
@@ -17,7 +18,7 @@ import { truthPart } from "./truth_part.ts";
 
 /** The page of a report, as HTML. Sections that the report does not have are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
-  const { run, rtt, failures, bits, fieldOrders, destinations, truth } = report;
+  const { run, rtt, failures, bits, fieldOrders, destinations, truth, encodings } = report;
   const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
   return pageOf(`Evaluation of ${run.checkpoint}`, [
     headlineOf(report),
@@ -27,6 +28,7 @@ export async function evalPage(report: EvalReport): Promise<string> {
     ...(bits ? [await bitsPart(bits)] : []),
     ...(fieldOrders && fieldOrders.numMeasurements > 0 ? [await fieldOrderPart(fieldOrders)] : []),
     ...(destinations && destinations.scores.length > 0 ? [await destinationPart(destinations)] : []),
+    ...(encodings ? [encodingsPart(encodings)] : []),
     runPart(run),
   ]);
 }
