@@ -1,0 +1,30 @@
+import { assertEquals, assertRejects } from "@std/assert";
+import { join } from "@std/path";
+import { UserError } from "../../lib/errors.ts";
+import { readContext } from "../../lib/query/context.ts";
+import { makeBatch, withFolder, writeParquet } from "../measurement/batches.ts";
+
+Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    writeParquet(path, [makeBatch(5000)]);
+    const inOrder = await readContext(path);
+    assertEquals([inOrder.isSorted, inOrder.measurements.length], [true, 4096]);
+    writeParquet(path, [makeBatch(2500, 2500), makeBatch(2500)]);
+    const sorted = await readContext(path);
+    assertEquals(sorted.isSorted, false);
+    assertEquals(sorted.measurements, inOrder.measurements);
+    // Rows 0, 7, … have no reply; the first that is left is row 904.
+    assertEquals(
+      sorted.measurements.slice(0, 7).map(({ rttCode }) => rttCode === null),
+      Array.from({ length: 7 }, (_, i) => (904 + i) % 7 === 0),
+    );
+  }));
+
+Deno.test("readContext() refuses a file that is not there or is no Parquet", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    await assertRejects(() => readContext(path), UserError);
+    Deno.writeTextFileSync(path, "not Parquet");
+    await assertRejects(() => readContext(path), UserError);
+  }));
