@@ -32,6 +32,8 @@ const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 /** Contexts for the bits of tokens, of either kind: one for so many measurements, and at most. */
 const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
+/** Measurements whose fields are put in every order, which takes 60 sequences each; spread evenly over all. */
+const MAX_ORDERED_MEASUREMENTS = 128;
 /** Measurements that are compared with the truth at most, spread evenly over all. */
 const MAX_TRUTH_CASES = 2000;
 
@@ -121,7 +123,10 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
     ...{ seed, sampling, ...during("computing bits") },
   });
-  const fieldOrders = await evaluateFieldOrders(model, cases, during("trying orders of the fields"));
+  const fieldOrders = await evaluateFieldOrders(model, cases, {
+    numMeasurements: MAX_ORDERED_MEASUREMENTS,
+    ...during("trying orders of the fields"),
+  });
   const destinations = await evaluateDestinations(model, cases, {
     ...{ training: rows.training, maxContext: Math.max(...contexts) },
     ...during("guessing destinations"),

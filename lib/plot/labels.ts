@@ -39,7 +39,7 @@ export function spreadApart(
 
 /** About how wide a text is in the page's font, in pixels; on the safe side. */
 export function textWidthPx(text: string, fontSizePx: number): number {
-  return 0.6 * fontSizePx * text.length;
+  return 0.66 * fontSizePx * text.length + 4;
 }
 
 /** Decades of a logarithmic axis that have room for 1, 2 and 5 times each power of ten. */

@@ -67,9 +67,7 @@ function overallOf({ comparisons }: RttSection): Finding[] {
     const size = ratio === null ? "above" : comparedText(ratio);
     return {
       text:
-        `${capital(METRIC_NAMES[metric])} ${
-          metricText(metric, model)
-        }${size} than that of the best baseline ` +
+        `${capital(METRIC_NAMES[metric])} ${metricText(metric, model)}, ${size} that of the best baseline ` +
         `(${bestBaseline}, ${metricText(metric, baseline)}).`,
       ...verdictOf(model, baseline),
     };
