@@ -18,6 +18,7 @@ import { KernelRegistry } from "../lib/gpu/registry.ts";
 import { timeSteps } from "../lib/train/calibration.ts";
 import { deriveConfig, describeConfig, loadConfig } from "../lib/train/config.ts";
 import { VERSION } from "../lib/version.ts";
+import { anomaliesBench } from "./bench_anomalies.ts";
 import { childStage } from "./bench_child.ts";
 import { loaderBench, preprocessBench } from "./bench_data.ts";
 import { encodingsBench } from "./bench_encodings.ts";
@@ -131,6 +132,7 @@ export const benchStage: Stage = defineStageGroup("bench", "how fast this machin
   loaderBench,
   peersBench,
   encodingsBench,
+  anomaliesBench,
   childStage,
 ]);
 

@@ -1,0 +1,56 @@
+/**
+ * `bench anomalies`: how well `score` tells anomalies from measurements as they were.
+ *
+ * @module
+ */
+import { flag } from "../lib/cli/flags.ts";
+import { defineStage, type Stage } from "../lib/cli/stage.ts";
+import { formatTable } from "../lib/cli/table.ts";
+import { listInputs } from "../lib/files/inputs.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { studyAnomalies } from "../lib/score/anomalies.ts";
+
+/** The stage `bench anomalies`. */
+export const anomaliesBench: Stage = defineStage({
+  name: "bench anomalies",
+  purpose: "the ROC-AUC of score on route changes, halved RTTs and spoofed sources, beside a running median",
+  example: "--checkpoint runs/first --input data/synth.parquet",
+  flags: {
+    checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
+    input: flag.texts("measurements Parquet, held in memory", { placeholder: "P", required: true }),
+    count: flag.integer("measurements of which copies are made", { default: 500, min: 1, max: 100_000 }),
+    heldOutShare: flag.number("they are of the newest rows, this share of all", {
+      default: 0.1,
+      min: 0,
+      max: 1,
+    }),
+    context: flag.integer("earlier measurements that each is given, at most", {
+      default: 20,
+      min: 0,
+      max: 1000,
+    }),
+  },
+  async run(options, stage) {
+    const { count, heldOutShare, context: maxContext, seed } = options;
+    const paths = listInputs(options.input, {
+      extensions: [".parquet"],
+      wanted: "a measurements Parquet file",
+    });
+    using model = await PingModel.load(options.checkpoint);
+    using progress = stage.progress("scoring", { unit: "measurements" });
+    const kinds = await studyAnomalies(model, paths, {
+      ...{ count, heldOutShare, maxContext, seed, signal: stage.signal },
+      onProgress: (done) => progress.update(done),
+    });
+    const head = ["anomaly", "copies", "p_value", "log_likelihood", "running median"];
+    const lines = kinds.map(({ kind, numCopies, pValue, logLikelihood, medianDeviation }) => [
+      kind,
+      String(numCopies),
+      ...[pValue, logLikelihood, medianDeviation].map((auc) => auc.toFixed(3)),
+    ]);
+    return {
+      text: `ROC-AUC:\n${formatTable([head, ...lines], { left: [0] })}`,
+      json: { stage: "bench anomalies", step: model.step, count, heldOutShare, maxContext, kinds },
+    };
+  },
+});
