@@ -31,7 +31,7 @@ export function specOfColumns({ shares, count, xTitle, yTitle, width, height }: 
     field: "low",
     type: "quantitative",
     scale: { domain: [0, 1] },
-    axis: { title: xTitle, format: "~g", tickCount: 5 },
+    axis: { title: xTitle, format: "~r", tickCount: 5 },
   };
   const y = {
     field: "share",

@@ -28,7 +28,7 @@ export interface PlotAxis {
   title: string;
   /** `ordinal`: the values that occur, evenly spaced. */
   scale: "linear" | "log" | "ordinal";
-  /** A d3 format of the numbers at the axis, such as `.0%`. */
+  /** A d3 format of the numbers at the axis, such as `.0%` or `~r`. */
   format: string;
   /** The ends; those of the points where absent. */
   domain?: readonly [number, number];

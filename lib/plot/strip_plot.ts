@@ -36,7 +36,7 @@ export function specOfStrips({ rows, title, width }: StripPlot): TopLevelSpec {
     field: "value",
     type: "quantitative",
     scale: { domain: [Math.min(...all) - margin, Math.max(...all) + margin], nice: false, zero: false },
-    axis: { title, tickCount: 6, format: "~g" },
+    axis: { title, tickCount: 6, format: "~r" },
   };
   const y = { field: "row", type: "ordinal", axis: null, scale: { domain: rows.map((_, row) => row) } };
   const longestPx = (texts: readonly string[]) =>

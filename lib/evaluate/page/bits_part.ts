@@ -9,8 +9,8 @@ import type { BitsSection } from "../bits_section.ts";
 import { countText, fixedText } from "./quantities.ts";
 
 const FIELDS = FIELD_ORDERS[0];
-/** Positions with fewer measurements say little and are not drawn. */
-const MIN_MEASUREMENTS = 20;
+/** Positions with fewer measurements than this share of the first one's say little and are not drawn. */
+const MIN_SHARE = 0.1;
 
 /** The section as HTML. */
 export async function bitsPart({ withTimes, withoutTimes }: BitsSection): Promise<string> {
@@ -61,7 +61,9 @@ async function typeFigure(types: readonly TokenTypeBits[], name: string, caption
 }
 
 async function positionFigure({ byPosition }: ContextBits): Promise<string> {
-  const shown = byPosition.filter(({ numMeasurements }, i) => i === 0 || numMeasurements >= MIN_MEASUREMENTS);
+  const shown = byPosition.filter(({ numMeasurements }) =>
+    numMeasurements >= MIN_SHARE * byPosition[0].numMeasurements
+  );
   const curve = (label: string, valueOf: (at: typeof shown[number]) => number | null) => ({
     label,
     points: shown.flatMap((at) => {
@@ -76,8 +78,8 @@ async function positionFigure({ byPosition }: ContextBits): Promise<string> {
   ];
   const svg = await renderSvg(specOfLines({
     curves,
-    x: { title: "measurements before it in the context", scale: "linear", format: "~g" },
-    y: { title: "bits per measurement", scale: "linear", format: "~g" },
+    x: { title: "measurements before it in the context", scale: "linear", format: "~r" },
+    y: { title: "bits per measurement", scale: "linear", format: "~r" },
     ...{ width: 640, height: 300, labels: "end" },
   }));
   return figureOf(svg, {

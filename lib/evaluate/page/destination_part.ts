@@ -41,7 +41,7 @@ async function prefixFigure(scores: DestinationScores): Promise<string> {
       points: prefixesOf(method, version).map(([x, y]) => ({ x, y })),
       rank: i < 4 ? i as 0 | 1 | 2 | 3 : undefined,
     })),
-    x: { title: "bits of the address in common", scale: "ordinal", format: "~g" },
+    x: { title: "bits of the address in common", scale: "ordinal", format: "~r" },
     y: { title: "share of first guesses", scale: "linear", format: ".0%", domain: [0, 1] },
     ...{ width: 190, height: 210, labels: "end", hasPoints: true },
   }));

@@ -113,7 +113,7 @@ async function cdfFigure(methods: readonly Method[]): Promise<string> {
     x: {
       title: "absolute error of the predicted median, ms (logarithmic)",
       scale: "log",
-      format: "~g",
+      format: "~r",
       domain: [low, Math.max(...ends, 2 * low)],
     },
     y: { title: "share of predictions", scale: "linear", format: ".0%", domain: [0, 1] },
@@ -161,11 +161,11 @@ async function contextFigure(
   const isWide = Math.min(...values) > 0 && Math.max(...values) / Math.min(...values) > MAX_LINEAR_SPREAD;
   const plot: LinePlot = {
     curves,
-    x: { title: "measurements in the model's context", scale: "ordinal", format: "~g", values: contexts },
+    x: { title: "measurements in the model's context", scale: "ordinal", format: "~r", values: contexts },
     y: {
       title: `${METRIC_NAMES[metric]}, ms${isWide ? " (logarithmic)" : ""}`,
       scale: isWide ? "log" : "linear",
-      format: "~g",
+      format: "~r",
     },
     ...{ width: 230, height: 240, labels: "end", hasPoints: true },
   };

@@ -63,8 +63,8 @@ async function excessFigure({ byContext }: TruthSection): Promise<string> {
       ),
       rank: 0,
     }],
-    x: { title: "measurements in the model's context", scale: "ordinal", format: "~g" },
-    y: { title: "bits over the conditional entropy", scale: "linear", format: "~g" },
+    x: { title: "measurements in the model's context", scale: "ordinal", format: "~r" },
+    y: { title: "bits over the conditional entropy", scale: "linear", format: "~r" },
     ...{ width: 420, height: 220, labels: "end", hasPoints: true },
   }));
   return figureOf(svg, {
