@@ -120,6 +120,7 @@ export type {
 export {
   type Batch,
   BatchLoader,
+  type BatchSource,
   type DataPosition,
   type LoaderOptions,
   type SequenceArrays,
@@ -150,7 +151,7 @@ export { loadCheckpoint, type LoadedCheckpoint } from "./lib/train/checkpoint.ts
 export type { CheckpointState } from "./lib/train/checkpoint_state.ts";
 export { loadConfig, type RunConfig } from "./lib/train/config.ts";
 export type { SafetensorsFile } from "./lib/train/safetensors.ts";
-export type { DataOptions } from "./lib/train/run_data.ts";
+export type { BatchMaker, DataOptions, ValidationOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { rowOf } from "./token_rows.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { vocabSize } from "../model/config.ts";
 import { BYTE_BASE } from "../tokens/vocab_v2.ts";
@@ -140,10 +141,6 @@ function addByteProbabilities(out: Float64Array, component: number, logP: Float3
 
 function numRowsOf({ tails }: Pick<Walk, "tails">): number {
   return tails.length;
-}
-
-function rowOf(rows: Float32Array, index: number, width: number): Float32Array {
-  return rows.subarray(index * width, (index + 1) * width);
 }
 
 function sum(values: readonly number[]): number {

@@ -7,34 +7,27 @@ import { FormatError } from "../errors.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import { type ModelConfig, vocabSize } from "../model/config.ts";
-import { Decoder } from "../model/decoder.ts";
+import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
-import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { loadCheckpoint, type LoadedCheckpoint } from "../train/checkpoint.ts";
 import {
   continuationLogProbabilities,
   type ContinuedPrompt,
   groupsOfContinuations,
 } from "./continuations.ts";
-import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
 import type { Continuation } from "./byte_walks.ts";
 import type { DestinationQuery } from "./destination_prompt.ts";
 import { type DestinationOptions, type LikelyDestinations, likelyDestinations } from "./destinations.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
-import {
-  distributionOf,
-  FIRST_BYTES,
-  firstByteQuantile,
-  likelyFirstBytes,
-  secondByteQuantileMs,
-} from "./rtt_bytes.ts";
+import { ModelDecoders } from "./model_decoders.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
+import { likelyRttDistributions, medianRttsMs, rttDistributions } from "./rtt_forecasts.ts";
+import { rowOf } from "./token_rows.ts";
 import { parseAddressQuestion, type RttQuestion } from "./rtt_question.ts";
 
 /** What queries may take of the GPU's memory besides the weights, unless said otherwise. */
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
-
-const FIRST_BYTE_TOKENS = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
 
 /** How a model may use the machine. */
 export interface PingModelOptions {
@@ -44,12 +37,7 @@ export interface PingModelOptions {
 
 /** A trained model on a GPU. */
 export class PingModel {
-  readonly #memoryLimitBytes: number;
-  #decoder: Promise<Decoder> | undefined;
-  /** The decoder of {@link continuePrompt} and {@link continuationLogProbabilities}. */
-  #continuer: Promise<Decoder> | undefined;
-  /** Settles when all work asked for so far is done; never rejects. */
-  #idle: Promise<unknown> = Promise.resolve();
+  readonly #decoders: ModelDecoders;
 
   private constructor(
     readonly config: ModelConfig,
@@ -58,7 +46,7 @@ export class PingModel {
     readonly step: number,
     { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES }: PingModelOptions,
   ) {
-    this.#memoryLimitBytes = memoryLimitBytes;
+    this.#decoders = new ModelDecoders(this, memoryLimitBytes);
   }
 
   /**
@@ -126,26 +114,7 @@ export class PingModel {
     queries: readonly RttQuery[],
     onProgress: (done: number) => void = () => {},
   ): Promise<RttDistribution[]> {
-    const started = queries.map((query) => appendToken(this.encodeQuery(query), RTT_START));
-    const V = vocabSize(this.config);
-    const results: RttDistribution[] = [];
-    await this.#decode(started, FIRST_BYTES.length, async (decoder, prompts) => {
-      // Both are submitted before the first is awaited: a wait costs as much as the work of a few queries.
-      const prefilled = decoder.prefill(prompts, { numLast: 2 });
-      decoder.fork(prompts.map(() => FIRST_BYTES.length));
-      const stepped = decoder.step(prompts.flatMap(() => FIRST_BYTE_TOKENS));
-      const [ends, seconds] = await Promise.all([prefilled, stepped]);
-      const size = FIRST_BYTES.length * V;
-      prompts.forEach((_, i) =>
-        results.push(distributionOf({
-          outcome: rowOf(ends, 2 * i, V),
-          first: rowOf(ends, 2 * i + 1, V),
-          seconds: seconds.subarray(i * size, (i + 1) * size),
-        }))
-      );
-      onProgress(results.length);
-    });
-    return results;
+    return await rttDistributions(this.#decoders, this.#startResults(queries), onProgress);
   }
 
   /**
@@ -160,25 +129,9 @@ export class PingModel {
   async likelyRttDistributions(
     queries: readonly RttQuery[],
     take: (distribution: RttDistribution, index: number) => void,
-    { maxSpreadMass, codes }: { maxSpreadMass: number; codes: readonly (number | null)[] },
+    options: { maxSpreadMass: number; codes: readonly (number | null)[] },
   ): Promise<void> {
-    const started = queries.map((query) => appendToken(this.encodeQuery(query), RTT_START));
-    const V = vocabSize(this.config);
-    let done = 0;
-    await this.#decode(started, FIRST_BYTES.length, async (decoder, prompts) => {
-      const ends = await decoder.prefill(prompts, { numLast: 2 });
-      const expanded = prompts.map((_, i) =>
-        likelyFirstBytes(rowOf(ends, 2 * i + 1, V), { maxSpreadMass, code: codes[done + i] })
-      );
-      decoder.fork(expanded.map(({ length }) => length));
-      const seconds = await decoder.step(expanded.flat().map((place) => FIRST_BYTE_TOKENS[place]));
-      let row = 0;
-      expanded.forEach((places, i) => {
-        const rows = seconds.subarray(row * V, (row += places.length) * V);
-        const [outcome, first] = [rowOf(ends, 2 * i, V), rowOf(ends, 2 * i + 1, V)];
-        take(distributionOf({ outcome, first, expanded: places, seconds: rows }), done++);
-      });
-    });
+    await likelyRttDistributions(this.#decoders, this.#startResults(queries), { take, ...options });
   }
 
   /**
@@ -193,18 +146,7 @@ export class PingModel {
     queries: readonly RttQuery[],
     onProgress: (done: number) => void = () => {},
   ): Promise<number[]> {
-    const started = queries.map((query) => appendToken(this.encodeQuery(query), RTT_START));
-    const V = vocabSize(this.config);
-    const results: number[] = [];
-    await this.#decode(started, 1, async (decoder, prompts) => {
-      const first = await decoder.prefill(prompts);
-      const quantiles = prompts.map((_, i) => firstByteQuantile(rowOf(first, i, V), 0.5));
-      decoder.fork(prompts.map(() => 1));
-      const second = await decoder.step(quantiles.map(({ index }) => FIRST_BYTE_TOKENS[index]));
-      quantiles.forEach((quantile, i) => results.push(secondByteQuantileMs(rowOf(second, i, V), quantile)));
-      onProgress(results.length);
-    });
-    return results;
+    return await medianRttsMs(this.#decoders, this.#startResults(queries), onProgress);
   }
 
   /**
@@ -243,7 +185,7 @@ export class PingModel {
   ): Promise<Float32Array[]> {
     const V = vocabSize(this.config);
     const results: Float32Array[] = [];
-    await this.#decode(sequences, 1, async (decoder, prompts) => {
+    await this.#decoders.withPrompts(sequences, 1, async (decoder, prompts) => {
       const rows = await decoder.prefill(prompts);
       prompts.forEach((_, i) => results.push(rowOf(rows, i, V)));
       onProgress(results.length);
@@ -263,7 +205,7 @@ export class PingModel {
     const V = vocabSize(this.config);
     const results: Float32Array[] = [];
     const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
-    await this.#decode(prompts, 1, async (decoder, group) => {
+    await this.#decoders.withPrompts(prompts, 1, async (decoder, group) => {
       const rows = await decoder.prefill(group, { numLast: numTokens });
       let row = 0;
       for (const { length } of group) {
@@ -283,12 +225,10 @@ export class PingModel {
    * @returns One array per continuation, those of the first prompt first.
    */
   async continuationLogProbabilities(prompts: readonly ContinuedPrompt[]): Promise<Float32Array[]> {
-    const extent = continuationExtent(this.config, this.#memoryLimitBytes);
     const results: Float32Array[] = [];
-    for (const group of groupsOfContinuations(prompts, extent)) {
-      await this.#exclusively(async () => {
-        this.#continuer ??= this.#createDecoder(extent);
-        results.push(...await continuationLogProbabilities(await this.#continuer, group));
+    for (const group of groupsOfContinuations(prompts, this.continuationExtent)) {
+      await this.#decoders.withContinuer(async (decoder) => {
+        results.push(...await continuationLogProbabilities(decoder, group));
       });
     }
     return results;
@@ -331,12 +271,12 @@ export class PingModel {
     prompts: readonly Uint16Array[],
     work: (decoder: Decoder, group: readonly Uint16Array[]) => Promise<void>,
   ): Promise<void> {
-    await this.#decode(prompts, 1, work);
+    await this.#decoders.withPrompts(prompts, 1, work);
   }
 
   /** How many tokens of prompts and rows {@link continuePrompts} holds. */
   get continuationExtent(): DecoderExtent {
-    return continuationExtent(this.config, this.#memoryLimitBytes);
+    return this.#decoders.continuationExtent;
   }
 
   /**
@@ -350,9 +290,7 @@ export class PingModel {
     prompts: readonly Uint16Array[],
     work: (decoder: Continuation, ends: Float32Array) => Promise<void>,
   ): Promise<void> {
-    await this.#exclusively(async () => {
-      this.#continuer ??= this.#createDecoder(this.continuationExtent);
-      const decoder = await this.#continuer;
+    await this.#decoders.withContinuer(async (decoder) => {
       await work(decoder, await decoder.prefill(prompts));
     });
   }
@@ -367,41 +305,8 @@ export class PingModel {
     this.close();
   }
 
-  /** Runs `work` on groups of prompts that the decoder can hold with `numChildren` rows each, in order. */
-  async #decode(
-    prompts: readonly Uint16Array[],
-    numChildren: number,
-    work: (decoder: Decoder, group: readonly Uint16Array[]) => Promise<void>,
-  ): Promise<void> {
-    const extent = promptExtent(this.config, this.#memoryLimitBytes);
-    for (const group of groupsOf(prompts, extent, numChildren)) {
-      await this.#exclusively(async () => {
-        this.#decoder ??= this.#createDecoder(extent);
-        await work(await this.#decoder, group);
-      });
-    }
+  /** The queries as tokens, up to where the first byte of an RTT is next. */
+  #startResults(queries: readonly RttQuery[]): Uint16Array[] {
+    return queries.map((query) => Uint16Array.of(...this.encodeQuery(query), RTT_START));
   }
-
-  /** Runs work after all that was asked for before: a decoder holds one group of prompts at a time, whoever asks. */
-  async #exclusively(work: () => Promise<void>): Promise<void> {
-    const done = this.#idle.then(work);
-    this.#idle = done.catch(() => {});
-    await done;
-  }
-
-  #createDecoder(extent: DecoderExtent): Promise<Decoder> {
-    const memoryLimitBytes = this.#memoryLimitBytes;
-    return Decoder.create(this.registry, this, { ...extent, memoryLimitBytes });
-  }
-}
-
-function rowOf(rows: Float32Array, index: number, width: number): Float32Array {
-  return rows.subarray(index * width, (index + 1) * width);
-}
-
-function appendToken(sequence: Uint16Array, token: number): Uint16Array {
-  const longer = new Uint16Array(sequence.length + 1);
-  longer.set(sequence);
-  longer[sequence.length] = token;
-  return longer;
 }
