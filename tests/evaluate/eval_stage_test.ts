@@ -154,7 +154,7 @@ Deno.test("eval refuses wrong options, and what is not there, in one line", asyn
 
 Deno.test("eval interrupted leaves no report, and the same command then makes it", async () => {
   const output = folder.at("interrupted");
-  const args = evalOf(output, "--max-measurements", "400", "--every-context");
+  const args = evalOf(output, "--every-context");
   const child = spawnStage(args);
   const ended = outputOf(child);
   while (!exists(join(output, "manifest.json"))) await new Promise((resolve) => setTimeout(resolve, 5));
