@@ -5,14 +5,14 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
-import { UsageError, UserError } from "../lib/errors.ts";
+import { UsageError } from "../lib/errors.ts";
 import { writeFileAtomic } from "../lib/files/atomic.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { DEFAULT_NUM_DRAWS, type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
 import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt_question.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
-import { type IpPrefix, parsePrefix } from "../lib/tokens/ip_prefix.ts";
+import { faultOfPrefix, type IpPrefix, parsePrefix } from "../lib/tokens/ip_prefix.ts";
 import { contextOf, logContext, queryFlags, timeFlag, timeOf } from "./query_options.ts";
 import { answerFile } from "./query_rtt_file.ts";
 import { describeAnswer } from "./query_rtt_text.ts";
@@ -152,12 +152,9 @@ async function writePlot(
 }
 
 function prefixOf(option: string, text: string): IpPrefix {
-  try {
-    return parsePrefix(text);
-  } catch (error) {
-    if (error instanceof UserError) throw new UsageError(`Cannot use --${option}: ${error.message}`);
-    throw error;
-  }
+  const fault = faultOfPrefix(text);
+  if (fault !== undefined) throw new UsageError(`Cannot use --${option} ${text}: ${fault}`);
+  return parsePrefix(text);
 }
 
 function numbersOf(option: string, text: string, [least, greatest]: readonly [number, number]): number[] {

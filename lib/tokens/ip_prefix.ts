@@ -35,6 +35,12 @@ export function parsePrefix(text: string): IpPrefix {
   return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
 }
 
+/** What is wrong with a prefix as text, undefined if nothing is. */
+export function faultOfPrefix(text: string): string | undefined {
+  const split = trySplitPrefix(text);
+  return "fault" in split ? split.fault : undefined;
+}
+
 /** Whether a prefix as text has bits after its length. @throws {UserError} As {@link parsePrefix}. */
 export function hasHostBits(text: string): boolean {
   const { bytes, length } = splitPrefix(text);
@@ -81,19 +87,19 @@ function maskOf(length: number, index: number): number {
 }
 
 function splitPrefix(text: string): IpPrefix {
+  const split = trySplitPrefix(text);
+  if ("fault" in split) throw new UserError(`Cannot read ${JSON.stringify(text)}: ${split.fault}`);
+  return split;
+}
+
+function trySplitPrefix(text: string): IpPrefix | { fault: string } {
   const slash = text.indexOf("/");
   const bytes = parseAddress(slash < 0 ? text : text.slice(0, slash));
-  if (!bytes) {
-    throw new UserError(`Cannot read ${JSON.stringify(text)}: an IPv4 or IPv6 address or prefix was wanted`);
-  }
+  if (!bytes) return { fault: "an IPv4 or IPv6 address or prefix was wanted" };
   const numBits = bytes.length * 8;
   if (slash < 0) return { bytes, length: numBits };
   const digits = text.slice(slash + 1);
   const length = /^(0|[1-9]\d{0,2})$/.test(digits) ? Number(digits) : NaN;
   if (length <= numBits) return { bytes, length };
-  throw new UserError(
-    `Cannot read prefix ${JSON.stringify(text)}: found length ${
-      digits || "none"
-    }, 0 to ${numBits} was wanted`,
-  );
+  return { fault: `found length ${digits || "none"}, 0 to ${numBits} was wanted` };
 }

@@ -64,7 +64,7 @@ Deno.test("readQueries() tells bad lines with number and reason and goes on", as
     "found time -3",
     "found no JSON object",
     "",
-    'src: Cannot read prefix "192.0.2.1/33": found length 33',
+    'src: Cannot read "192.0.2.1/33": found length 33',
     "context[0]: found no dst",
   ]);
   const [bad] = await read("src,dst\n1.2.3.4\n");
