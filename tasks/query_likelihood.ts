@@ -9,10 +9,9 @@ import { UsageError } from "../lib/errors.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { readMeasurements } from "../lib/measurement/parquet_reader.ts";
 import { RejectLog } from "../lib/measurement/rejects.ts";
-import { tokenMeasurement } from "../lib/query/context.ts";
+import { tokenMeasurementAt } from "../lib/query/context.ts";
 import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { parseAddress } from "../lib/tokens/ip.ts";
 import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import { contextOf, logContext, queryFlags } from "./query_options.ts";
@@ -99,9 +98,7 @@ async function* partsOf(paths: string[], withoutTime: boolean): AsyncGenerator<R
     numRows += batch.numRowsRead;
     for (let i = 0; i < batch.numRows; i++) {
       const [src, dst, rttMs] = [batch.srcAddr[i], batch.dstAddr[i], batch.rttMs[i]];
-      const [source, destination] = [parseAddress(src), parseAddress(dst)];
-      if (!source || !destination) continue; // the reader lets no such row through
-      const measurement = tokenMeasurement({ source, destination, rttMs, eventTimeUs: batch.eventTimeUs[i] });
+      const measurement = tokenMeasurementAt(batch, i);
       if (withoutTime) measurement.timeS = null;
       part.push({ src, dst, rttMs, measurement });
       if (part.length < ROWS_PER_PART) continue;

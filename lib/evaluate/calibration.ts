@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { meanOf } from "./forecast_errors.ts";
+import { meanOf } from "./means.ts";
 
 /** Where measurements lie in their forecast distributions: from P(less) to P(less or equal). */
 export interface MassRanges {

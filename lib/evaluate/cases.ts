@@ -97,6 +97,12 @@ export function contextOf({ measurement, history }: EvalCase, count: number): To
   return history.filter((_, i) => (ofPair[i] ? skipPair-- : skipOthers--) <= 0);
 }
 
+/** As many of some cases as wanted, at even distances; all if there are no more. */
+export function evenlySpread<T>(values: readonly T[], count: number): T[] {
+  if (values.length <= count) return [...values];
+  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
+}
+
 /** Draws places in the rows; by row, both ascending. */
 function chooseMeasurements(
   rows: ProbeRowSource,

@@ -11,9 +11,10 @@ import type { ProbeRowSource } from "../loader/row_source.ts";
 import type { DestinationQuery } from "../query/destination_prompt.ts";
 import type { ContinuingModel } from "../query/destinations.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import type { EvalCase } from "./cases.ts";
+import { type EvalCase, evenlySpread } from "./cases.ts";
 import { type DestinationGuess, guessDestinations } from "./destination_guesses.ts";
 import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
+import { meanOf } from "./means.ts";
 
 /** How often guesses were right. */
 export interface GuessScores {
@@ -131,12 +132,6 @@ function askedOf(each: EvalCase, numContext: number): Asked {
   return { query: { source, rttMs: range, timeS, context, sourceKey }, destination };
 }
 
-/** As many as wanted, at even distances. */
-function evenlySpread<T>(values: readonly T[], count: number): T[] {
-  if (values.length <= count) return [...values];
-  return Array.from({ length: count }, (_, i) => values[Math.floor((i + 0.5) * values.length / count)]);
-}
-
 function scoresOf(
   asked: readonly Asked[],
   guessed: readonly DestinationGuess[],
@@ -148,9 +143,9 @@ function scoresOf(
   const bits = meanOf(guessed.map((guess) => guess.bits));
   return {
     ...{ version, numContext, numCases: asked.length },
-    meanContext: meanOf(asked.map(({ query }) => query.context.length)),
-    bitsPerAddress: Number.isFinite(bits) ? bits : null,
-    provenShare: meanOf(guessed.map(({ isProven }) => isProven ? 1 : 0)),
+    meanContext: meanOf(asked.map(({ query }) => query.context.length)) ?? 0,
+    bitsPerAddress: bits !== null && Number.isFinite(bits) ? bits : null,
+    provenShare: meanOf(guessed.map(({ isProven }) => isProven ? 1 : 0)) ?? 0,
     methods: [
       { method: "model", ...scoreGuesses(guessed.map(({ guesses }) => guesses), addresses) },
       ...names.map((method) => ({
@@ -178,7 +173,8 @@ export function scoreGuesses(
       Math.max(-1, ...guesses[i].slice(0, count).map((guess) => numCommonBits(guess, address)))
     );
   const [first, any] = [common(1), common(NUM_GUESSES)];
-  const share = (bits: readonly number[], length: number) => meanOf(bits.map((n) => n >= length ? 1 : 0));
+  const share = (bits: readonly number[], length: number) =>
+    meanOf(bits.map((n) => n >= length ? 1 : 0)) ?? 0;
   const byLength = (bits: readonly number[]) =>
     Object.fromEntries(lengths.map((length) => [length, share(bits, length)]));
   return {
@@ -193,8 +189,4 @@ export function scoreGuesses(
 function numCommonBits(a: Uint8Array, b: Uint8Array): number {
   const byte = a.findIndex((value, i) => value !== b[i]);
   return byte < 0 ? 8 * a.length : 8 * byte + Math.clz32(a[byte] ^ b[byte]) - 24;
-}
-
-function meanOf(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -13,7 +13,8 @@ import {
 } from "../query/likelihood.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { contextOf, type EvalCase } from "./cases.ts";
+import { contextOf, type EvalCase, evenlySpread } from "./cases.ts";
+import { meanOf } from "./means.ts";
 import { quantileOfSample } from "./quantile.ts";
 
 /** The bits of measurements in the orders of their fields; one entry per way of asking. */
@@ -66,7 +67,7 @@ export async function evaluateFieldOrders(
   options: FieldOrderOptions,
 ): Promise<FieldOrderSection> {
   const { numMeasurements = 256, contextCount = 10, onProgress, signal } = options;
-  const chosen = chooseEvenly(cases, numMeasurements);
+  const chosen = evenlySpread(cases, numMeasurements);
   const counts = contextCount === 0 ? [0] : [0, contextCount];
   const settings = [true, false].flatMap((hasTimes) => counts.map((count) => ({ hasTimes, count })));
   const results: FieldOrderBits[] = [];
@@ -86,11 +87,6 @@ export async function evaluateFieldOrders(
   return { numMeasurements: chosen.length, settings: results };
 }
 
-function chooseEvenly(cases: readonly EvalCase[], count: number): EvalCase[] {
-  const numChosen = Math.min(count, cases.length);
-  return Array.from({ length: numChosen }, (_, i) => cases[Math.floor((i + 0.5) * cases.length / numChosen)]);
-}
-
 function asked(
   drawn: EvalCase,
   { hasTimes, count }: { hasTimes: boolean; count: number },
@@ -107,15 +103,11 @@ function summarize(
   return {
     orders: fieldOrders(hasTimes).map((order, i) => ({
       order: order.join(),
-      meanBits: mean(bits.map(({ orders }) => orders[i].bits)),
+      meanBits: meanOf(bits.map(({ orders }) => orders[i].bits)),
     })),
-    meanBits: mean(bits.map(({ meanBits }) => meanBits)),
-    totalBits: mean(bits.map(({ totalBits }) => totalBits)),
-    meanSpreadBits: mean(spreads),
+    meanBits: meanOf(bits.map(({ meanBits }) => meanBits)),
+    totalBits: meanOf(bits.map(({ totalBits }) => totalBits)),
+    meanSpreadBits: meanOf(spreads),
     p90SpreadBits: bits.length === 0 ? null : quantileOfSample(spreads, 0.9),
   };
-}
-
-function mean(values: readonly number[]): number | null {
-  return values.length === 0 ? null : values.reduce((sum, value) => sum + value, 0) / values.length;
 }

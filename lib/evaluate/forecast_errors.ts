@@ -4,6 +4,7 @@
  * @module
  */
 import { crpsOfNumberMs } from "./crps.ts";
+import { meanOf } from "./means.ts";
 import { quantileOfSorted } from "./quantile.ts";
 
 /** Errors of many forecasts; null where there were none. */
@@ -67,13 +68,6 @@ export function errorCdf({ predictedMs, measuredMs }: ScoredForecasts): number[]
   if (errorsMs.length === 0) return [];
   const last = NUM_CDF_POINTS - 1;
   return Array.from({ length: NUM_CDF_POINTS }, (_, i) => quantileOfSorted(errorsMs, i / last));
-}
-
-/** The mean; null of nothing. */
-export function meanOf(values: ArrayLike<number>): number | null {
-  let sum = 0;
-  for (let i = 0; i < values.length; i++) sum += values[i];
-  return values.length === 0 ? null : sum / values.length;
 }
 
 function finiteOrNull(value: number): number | null {

@@ -4,11 +4,10 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import { Breather } from "../preprocess/stage_hooks.ts";
-import { formatAddress, parseAddress } from "../tokens/ip.ts";
+import { addressBytes, formatAddress } from "../tokens/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { RttHistogram } from "./baselines/rtt_histogram.ts";
@@ -117,7 +116,7 @@ function nearest(known: ReadonlyMap<string, KnownDestination>, rttMs: number | n
 
 /** The first different addresses of lists, one list after the other. */
 function first(count: number, ...lists: readonly (readonly string[])[]): Uint8Array[] {
-  return [...new Set(lists.flat())].slice(0, count).map(bytesOf);
+  return [...new Set(lists.flat())].slice(0, count).map(addressBytes);
 }
 
 function addTo(known: Map<string, KnownDestination>, name: string, rttMs: number | null): void {
@@ -132,13 +131,7 @@ function isOfVersion(name: string, numBytes: number): boolean {
 }
 
 function canonical(address: string): string {
-  return formatAddress(bytesOf(address));
-}
-
-function bytesOf(address: string): Uint8Array {
-  const bytes = parseAddress(address);
-  ensure(bytes, `${address} passed the checks of preprocessing`);
-  return bytes;
+  return formatAddress(addressBytes(address));
 }
 
 /** Learns the destinations of training rows. */

@@ -1,8 +1,7 @@
 /** A probe row whose measurements are wanted one by one, as tokens see them. @module */
-import { ensure } from "../errors.ts";
 import { tokenMeasurement } from "../query/context.ts";
 import type { ProbeRow } from "../records/probe_row.ts";
-import { parseAddress } from "../tokens/ip.ts";
+import { addressBytes } from "../tokens/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 /** The measurements of a probe row; each is made once, however many ask for it, and addresses are parsed once. */
@@ -42,8 +41,7 @@ export class RowMeasurements {
   #bytesOf(address: string): Uint8Array {
     let bytes = this.#addresses.get(address);
     if (!bytes) {
-      bytes = parseAddress(address);
-      ensure(bytes, `${address} passed the checks of preprocessing`);
+      bytes = addressBytes(address);
       this.#addresses.set(address, bytes);
     }
     return bytes;

@@ -10,7 +10,8 @@ import { type Coverage, coverages, pitHistogram } from "./calibration.ts";
 import type { EvalCase } from "./cases.ts";
 import { CRPS_LIMIT_MS } from "./crps.ts";
 import { type FailureSection, failureSection } from "./failure_section.ts";
-import { errorCdf, type ErrorMetrics, errorMetrics, meanOf, type MethodMetrics } from "./forecast_errors.ts";
+import { errorCdf, type ErrorMetrics, errorMetrics, type MethodMetrics } from "./forecast_errors.ts";
+import { meanOf } from "./means.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
 import { type RttComparison, rttComparisons } from "./rtt_comparison.ts";
 

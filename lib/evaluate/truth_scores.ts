@@ -10,9 +10,7 @@ import type { RttLaw } from "../measurement/synth/law.ts";
 import { codeProbability } from "../measurement/synth/rtt_codes.ts";
 import type { RttDistribution } from "../query/rtt_distribution.ts";
 import { encodeRttCode, rttCodeBounds } from "../tokens/rtt_code.ts";
-
-/** Levels of the central intervals whose true coverage is told. */
-export const TRUTH_COVERAGE_LEVELS: readonly number[] = [0.5, 0.8, 0.9, 0.95];
+import { COVERAGE_LEVELS } from "./calibration.ts";
 
 /** Quantiles that are compared with the true ones. */
 export const TRUTH_QUANTILES: readonly number[] = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -23,7 +21,7 @@ export interface ReplyScore {
   trueBits: number;
   /** The same of the prediction, less `trueBits`; its mean is the excess over the conditional entropy. */
   excessBits: number;
-  /** For each of {@link TRUTH_COVERAGE_LEVELS} the true probability of the predicted central interval. */
+  /** For each of {@link COVERAGE_LEVELS} the true probability of the predicted central interval. */
   coverage: number[];
   /** For each of {@link TRUTH_QUANTILES}, ms. */
   predictedMs: number[];
@@ -43,7 +41,7 @@ export function scoreReply(law: RttLaw, predicted: RttDistribution, rttCode: num
   return {
     trueBits,
     excessBits: -Math.log2(predicted.probabilityOf(lowMs)) - trueBits,
-    coverage: TRUTH_COVERAGE_LEVELS.map((level) =>
+    coverage: COVERAGE_LEVELS.map((level) =>
       trueProbabilityBelow(law, predicted, 0.5 + level / 2) -
       trueProbabilityBelow(law, predicted, 0.5 - level / 2)
     ),

@@ -14,26 +14,16 @@ import type { RttLaw } from "../measurement/synth/law.ts";
 import { codeProbability } from "../measurement/synth/rtt_codes.ts";
 import type { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { PingModel } from "../query/ping_model.ts";
+import { COVERAGE_LEVELS } from "./calibration.ts";
 import { contextOf, type EvalCase } from "./cases.ts";
+import { meanOf, type MeanWithError, meanWithError } from "./means.ts";
 import { quantileOfSample } from "./quantile.ts";
-import {
-  outcomeExcessBits,
-  type ReplyScore,
-  scoreReply,
-  TRUTH_COVERAGE_LEVELS,
-  TRUTH_QUANTILES,
-} from "./truth_scores.ts";
+import { outcomeExcessBits, type ReplyScore, scoreReply, TRUTH_QUANTILES } from "./truth_scores.ts";
 
 /** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
 const MAX_SPREAD_MASS = 1e-3;
 /** Upper ends of the classes of training measurements of a pair. */
 const TRAINING_COUNT_CLASSES: readonly number[] = [0, 9, 29, 99, Infinity];
-
-/** A mean over measurements and its standard error; null of none, and for the error of fewer than two. */
-export interface MeanWithError {
-  mean: number | null;
-  standardError: number | null;
-}
 
 /** What the truth says of some predictions. */
 export interface TruthScores {
@@ -189,28 +179,20 @@ function summarise(samples: readonly TruthSample[]): TruthScores {
     trueBits: meanWithError(replies.map(({ trueBits }) => trueBits)),
     excessBits: meanWithError(replies.map(({ excessBits }) => excessBits)),
     outcomeExcessBits: meanWithError(samples.map((sample) => sample.outcomeExcessBits)),
-    coverage: TRUTH_COVERAGE_LEVELS.map((level, i) => ({
+    coverage: COVERAGE_LEVELS.map((level, i) => ({
       level,
-      share: meanWithError(replies.map(({ coverage }) => coverage[i])).mean,
+      share: meanOf(replies.map(({ coverage }) => coverage[i])),
     })),
     quantiles: TRUTH_QUANTILES.map((q, i) => {
       const errorsMs = replies.map(({ predictedMs, trueMs }) => Math.abs(predictedMs[i] - trueMs[i]));
       return {
         q,
-        meanAbsoluteMs: meanWithError(errorsMs).mean,
+        meanAbsoluteMs: meanOf(errorsMs),
         medianAbsoluteMs: medianOf(errorsMs),
         medianRelative: medianOf(errorsMs.map((errorMs, k) => errorMs / replies[k].trueMs[i])),
       };
     }),
   };
-}
-
-function meanWithError(values: readonly number[]): MeanWithError {
-  const count = values.length;
-  if (count === 0) return { mean: null, standardError: null };
-  const mean = values.reduce((sum, value) => sum + value, 0) / count;
-  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
-  return { mean, standardError: count < 2 ? null : Math.sqrt(squares / (count - 1) / count) };
 }
 
 function medianOf(values: readonly number[]): number | null {

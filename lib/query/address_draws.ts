@@ -15,6 +15,7 @@ import { byteMass, drawByte } from "./byte_mass.ts";
 import { MAX_CONTINUATIONS } from "./decoder_extent.ts";
 import type { PingModel } from "./ping_model.ts";
 import { encodeMeasurement } from "./query_tokens.ts";
+import { rowOf } from "./token_rows.ts";
 
 /** Addresses stand after the time here, so that it counts when they are drawn. */
 const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
@@ -88,7 +89,7 @@ export async function drawAddresses(
         );
       }
       const isShared = logP.length === V;
-      drawn.forEach((row, i) => row.push(isShared ? logP : logP.subarray(i * V, (i + 1) * V)));
+      drawn.forEach((row, i) => row.push(isShared ? logP : rowOf(logP, i, V)));
       return drawn[0].isComplete ? undefined : drawn.map((row) => row.lastToken);
     });
     rows.push(...drawn);

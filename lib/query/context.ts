@@ -1,9 +1,9 @@
 /** The `--context` of a query: recent measurements from a Parquet file. @module */
 import { listInputs } from "../files/inputs.ts";
-import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { FAILED_RTT_MS, type MeasurementBatch } from "../measurement/batch.ts";
 import { readMeasurements } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
-import { parseAddress } from "../tokens/ip.ts";
+import { addressBytes } from "../tokens/ip.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
@@ -20,6 +20,16 @@ export function tokenMeasurement(
     rttCode: row.rttMs === FAILED_RTT_MS ? null : encodeRttCode(row.rttMs),
     timeS: Math.floor(row.eventTimeUs / 1e6),
   };
+}
+
+/** One measurement of a batch that a reader gave. */
+export function tokenMeasurementAt(batch: MeasurementBatch, row: number): TokenMeasurement {
+  return tokenMeasurement({
+    source: addressBytes(batch.srcAddr[row]),
+    destination: addressBytes(batch.dstAddr[row]),
+    rttMs: batch.rttMs[row],
+    eventTimeUs: batch.eventTimeUs[row],
+  });
 }
 
 /**
@@ -44,14 +54,9 @@ export async function readContext(
   ) {
     numRows += batch.numRowsRead;
     for (let i = 0; i < batch.numRows; i++) {
-      const source = parseAddress(batch.srcAddr[i]);
-      const destination = parseAddress(batch.dstAddr[i]);
-      if (!source || !destination) continue; // the reader lets no such row through
       isSorted &&= batch.eventTimeUs[i] >= lastTimeUs;
       lastTimeUs = batch.eventTimeUs[i];
-      newest.push(
-        tokenMeasurement({ source, destination, rttMs: batch.rttMs[i], eventTimeUs: batch.eventTimeUs[i] }),
-      );
+      newest.push(tokenMeasurementAt(batch, i));
     }
     newest = newest.sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0)).slice(-MAX_CONTEXT_MEASUREMENTS);
   }

@@ -14,6 +14,7 @@ import { BYTE_BASE, DST_IPV4, DST_IPV6, type Field, type TokenMeasurement } from
 import type { Continuation } from "./byte_walks.ts";
 import { contextThatFits, encodeMeasurement } from "./query_tokens.ts";
 import { restricted, secondBytesOf } from "./rtt_bytes.ts";
+import { rowOf } from "./token_rows.ts";
 
 /** What destinations are asked for; they are of the source's IP version. */
 export interface DestinationQuery {
@@ -101,7 +102,7 @@ export async function codeProbabilities(query: DestinationQuery, prompt: ReadPro
   const probabilities = new Map(
     firsts.flatMap((byte1, row) => {
       const bytes = secondBytesOf(byte1);
-      const given = restricted(seconds.subarray(row * V, (row + 1) * V), bytes).probabilities;
+      const given = restricted(rowOf(seconds, row, V), bytes).probabilities;
       return bytes.map((byte2, i) => [byte1 << 8 | byte2, Math.exp(end[BYTE_BASE + byte1]) * given[i]]);
     }),
   );

@@ -62,8 +62,12 @@ export function distributionOf(given: RttLogProbabilities): RttDistribution {
       probabilities.fill(p1 / numSeconds, at, at += numSeconds);
     }
   });
-  const pFailed = 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
-  return new RttDistribution(pFailed, probabilities, canonicalMass, spreadMass);
+  return new RttDistribution(failureProbability(outcome), probabilities, canonicalMass, spreadMass);
+}
+
+/** P(no reply) among what a result begins with. @param outcome Log-probabilities where it begins. */
+export function failureProbability(outcome: Float32Array): number {
+  return 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
 }
 
 /**

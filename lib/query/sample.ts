@@ -21,6 +21,7 @@ import { MeasurementGrammar } from "./measurement_grammar.ts";
 import { MAX_CONTINUATIONS } from "./decoder_extent.ts";
 import type { PingModel } from "./ping_model.ts";
 import { contextThatFits } from "./query_tokens.ts";
+import { rowOf } from "./token_rows.ts";
 
 /** What is known of the measurements to draw. */
 export interface SampleQuery {
@@ -66,7 +67,7 @@ export async function* sampleMeasurements(
         rows = Array.from({ length: numRows }, (_, i) => new SampledRow(prompt, first + i, options));
       }
       const isShared = logP.length === V;
-      rows.forEach((row, i) => row.draw(isShared ? logP : logP.subarray(i * V, (i + 1) * V)));
+      rows.forEach((row, i) => row.draw(isShared ? logP : rowOf(logP, i, V)));
       return rows.every((row) => row.isComplete) ? undefined : rows.map((row) => row.lastToken);
     });
     for (const row of rows) yield row.measurement();

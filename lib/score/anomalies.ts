@@ -5,11 +5,10 @@
  */
 import { readMeasurements } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
-import { tokenMeasurement } from "../query/context.ts";
+import { tokenMeasurementAt } from "../query/context.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
-import { parseAddress } from "../tokens/ip.ts";
 import { decodeRttCode, encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { type ScoreCase, scoreResults } from "./score_results.ts";
@@ -133,10 +132,7 @@ async function readRows(paths: readonly string[]): Promise<Row[]> {
   for await (const batch of readMeasurements(paths, { rejects: new RejectLog(), columns: [] })) {
     for (let i = 0; i < batch.numRows; i++) {
       const [src, dst, timeUs] = [batch.srcAddr[i], batch.dstAddr[i], batch.eventTimeUs[i]];
-      const [source, destination] = [parseAddress(src), parseAddress(dst)];
-      if (!source || !destination) continue; // the reader lets no such row through
-      const row = { source, destination, rttMs: batch.rttMs[i], eventTimeUs: timeUs };
-      rows.push({ src, dst, timeUs, measurement: tokenMeasurement(row) });
+      rows.push({ src, dst, timeUs, measurement: tokenMeasurementAt(batch, i) });
     }
   }
   return rows.sort((a, b) => a.timeUs - b.timeUs);

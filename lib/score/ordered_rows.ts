@@ -15,9 +15,8 @@ import { type SpillIndex, SpillReader, SpillWriter } from "../preprocess/spill.t
 import { type ColumnData, makeColumn, type SpillColumn } from "../preprocess/spill_block.ts";
 import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
 import { tokenMeasurement } from "../query/context.ts";
-import { parseAddress } from "../tokens/ip.ts";
+import { addressBytes } from "../tokens/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { ensure } from "../errors.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
   { name: "timeUs", type: "f64", width: 1 },
@@ -246,8 +245,6 @@ class BlockAddresses {
 
   #make(id: number): { text: string; bytes: Uint8Array } {
     const text = wordsToAddress(this.keys.words, 4 * id, this.keys.kinds[id]);
-    const bytes = parseAddress(text);
-    ensure(bytes, `${text} is an address`);
-    return { text, bytes };
+    return { text, bytes: addressBytes(text) };
   }
 }

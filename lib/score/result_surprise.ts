@@ -15,6 +15,7 @@
  * @module
  */
 import {
+  failureProbability,
   FIRST_BYTES,
   firstByteProbabilities,
   secondByteProbabilities,
@@ -61,7 +62,7 @@ export class ResultSurprise {
     { outcome, first, second }: ResultLogProbabilities,
     options: { maxRelativeError?: number } = {},
   ) {
-    const pFailed = 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
+    const pFailed = failureProbability(outcome);
     this.#mass = firstByteProbabilities(first).map((p) => p * (1 - pFailed));
     const at = rttCode === null ? -1 : FIRST_BYTES.indexOf(rttCode >> 8);
     if (rttCode === null) {

@@ -9,6 +9,7 @@ import { vocabSize } from "../model/config.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { encodeQuery } from "../query/query_tokens.ts";
 import { FIRST_BYTES } from "../query/rtt_bytes.ts";
+import { rowOf } from "../query/token_rows.ts";
 import { RandomStream } from "../random/philox.ts";
 import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { ResultSurprise } from "./result_surprise.ts";
@@ -94,9 +95,7 @@ async function readResults(
   const rows = await decoder.prefill(prompts, { numLast: 3 });
   const options = maxRelativeError === undefined ? {} : { maxRelativeError };
   return part.map(({ measurement }, i) => {
-    const [outcome, first, second] = [0, 1, 2].map((j) =>
-      rows.subarray((3 * i + j) * V, (3 * i + j + 1) * V)
-    );
+    const [outcome, first, second] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
     return new ResultSurprise(measurement.rttCode, { outcome, first, second }, options);
   });
 }
@@ -123,7 +122,5 @@ async function addSecondBytes(
   for (const { prompt } of rows) numChildren[prompt]++;
   decoder.fork(numChildren, { numDropped: 1 });
   const seconds = await decoder.step(rows.map(({ index }) => BYTE_BASE + FIRST_BYTES[index]));
-  rows.forEach(({ prompt, index }, row) =>
-    surprises[prompt].addSecondBytes(index, seconds.subarray(row * V, (row + 1) * V))
-  );
+  rows.forEach(({ prompt, index }, row) => surprises[prompt].addSecondBytes(index, rowOf(seconds, row, V)));
 }

@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { ensure } from "../errors.ts";
 
 const DOT = 46;
 const COLON = 58;
@@ -19,6 +20,13 @@ const NUM_GROUPS = 8;
  */
 export function parseAddress(text: string): Uint8Array | undefined {
   return text.includes(":") ? parseIpv6(text) : parseIpv4(text, 0);
+}
+
+/** The bytes of an address that an earlier stage has checked: another text is a mistake of ours. */
+export function addressBytes(text: string): Uint8Array {
+  const bytes = parseAddress(text);
+  ensure(bytes, `${text} is an address`);
+  return bytes;
 }
 
 /**

@@ -1,9 +1,9 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { COVERAGE_LEVELS } from "../../lib/evaluate/calibration.ts";
 import {
   outcomeExcessBits,
   scoreReply,
   trueProbabilityBelow,
-  TRUTH_COVERAGE_LEVELS,
   TRUTH_QUANTILES,
 } from "../../lib/evaluate/truth_scores.ts";
 import { RttLaw } from "../../lib/measurement/synth/law.ts";
@@ -23,7 +23,7 @@ Deno.test("scoreReply() of the truth itself has no excess, exact coverage and th
   for (const rttMs of [62.1, 62.4, 63, 70, 1000]) {
     const score = scoreReply(LAW, truth, encodeRttCode(rttMs));
     assertAlmostEquals(score.excessBits, 0, 1e-9);
-    score.coverage.forEach((share, i) => assertAlmostEquals(share, TRUTH_COVERAGE_LEVELS[i], 1e-9));
+    score.coverage.forEach((share, i) => assertAlmostEquals(share, COVERAGE_LEVELS[i], 1e-9));
     score.predictedMs.forEach((predictedMs, i) =>
       assertAlmostEquals(predictedMs / LAW.quantile(TRUTH_QUANTILES[i]), 1, 1e-3)
     );

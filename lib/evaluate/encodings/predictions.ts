@@ -11,6 +11,7 @@ import { type ModelConfig, vocabSize } from "../../model/config.ts";
 import { Decoder } from "../../model/decoder.ts";
 import { decoderSizeBytes } from "../../model/decoder_buffers.ts";
 import { groupsOf } from "../../query/decoder_extent.ts";
+import { rowOf } from "../../query/token_rows.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../tokens/vocab_v2.ts";
 import {
   type BytePath,
@@ -91,7 +92,7 @@ class GroupPrediction {
   async predict(cases: readonly SchemeCase[]): Promise<SchemePrediction[]> {
     const V = vocabSize(this.decoder.config);
     const ends = await this.decoder.prefill(this.prompts, { numLast: 2 });
-    const rowAt = (i: number) => ends.subarray(i * V, (i + 1) * V);
+    const rowAt = (i: number) => rowOf(ends, i, V);
     const firsts = cases.map((_, i) => rowAt(2 * i + 1));
     const codes = cases.map((one) => this.#codesOf(one));
     const paths = await this.#follow(firsts, codes);
@@ -137,7 +138,7 @@ class GroupPrediction {
     decoder.fork(firsts.map(() => 1));
     for (let k = 0; k + 1 < scheme.numBytes; k++) {
       const rows = await decoder.step(searches.map(({ prefix }) => BYTE_BASE + Number(prefix & 255n)));
-      searches = searches.map((search, i) => next(search, rows.subarray(i * V, (i + 1) * V), i));
+      searches = searches.map((search, i) => next(search, rowOf(rows, i, V), i));
     }
     return searches.map(({ prefix }) => scheme.decodeMs(prefix));
   }

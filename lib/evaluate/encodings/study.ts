@@ -23,6 +23,7 @@ import { deriveConfig, type RunConfig } from "../../train/config.ts";
 import { dataFingerprint } from "../../train/data_fingerprint.ts";
 import { train } from "../../train/trainer.ts";
 import { type EncodingRow, type EncodingSection, readEncodingSection } from "../encoding_section.ts";
+import { meanOf, meanWithError } from "../means.ts";
 import { quantileOfSample } from "../quantile.ts";
 import { predictCases, type SchemePrediction } from "./predictions.ts";
 import { type RttScheme, rttSchemes } from "./rtt_scheme.ts";
@@ -107,7 +108,7 @@ export async function studyEncodings(
     batchSize: config.train.batchSize,
     numCases,
     numAnswered: cases.filter(({ rttMs }) => rttMs !== null).length,
-    meanContext: mean(cases.map(({ measurements }) => measurements.length - 1)),
+    meanContext: meanOf(cases.map(({ measurements }) => measurements.length - 1)) ?? NaN,
     clipMs: clipUs / 1000,
     rows: results,
   };
@@ -269,18 +270,14 @@ function summaryOf(
     const { rttMs } = cases[i];
     return rttMs === null ? [] : [Math.abs(medianMs - rttMs)];
   });
-  const bitsPerRtt = mean(rttBits);
-  const variance = rttBits.reduce((sum, bits) => sum + (bits - bitsPerRtt) ** 2, 0) / (rttBits.length - 1);
+  const mean = (values: readonly number[]) => meanOf(values) ?? NaN;
+  const bitsPerRtt = meanWithError(rttBits);
   return {
-    bitsPerRtt,
-    bitsPerRttError: Math.sqrt(variance / rttBits.length),
+    bitsPerRtt: bitsPerRtt.mean ?? NaN,
+    bitsPerRttError: bitsPerRtt.standardError ?? NaN,
     bitsPerResult: mean(predictions.map(({ resultBits }) => resultBits)),
     bitsPerOwnCode: mean(predictions.map(({ codeBits }) => codeBits)),
     meanAbsoluteErrorMs: mean(errorsMs),
     medianAbsoluteErrorMs: quantileOfSample(errorsMs, 0.5),
   };
-}
-
-function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length;
 }

@@ -2,7 +2,8 @@
 import { specOfLines } from "../../plot/line_plot.ts";
 import { figureOf, tableOf } from "../../plot/page.ts";
 import { renderSvg } from "../../plot/svg.ts";
-import type { MeanWithError, TruthScores, TruthSection } from "../truth_section.ts";
+import type { MeanWithError } from "../means.ts";
+import type { TruthScores, TruthSection } from "../truth_section.ts";
 import { countText, fixedText, msText, percentText } from "./quantities.ts";
 
 /** The section as HTML. */

@@ -1,0 +1,23 @@
+/** Means of samples. @module */
+
+/** A mean and its standard error; null of none, and for the error of fewer than two. */
+export interface MeanWithError {
+  mean: number | null;
+  standardError: number | null;
+}
+
+/** The mean; null of nothing. */
+export function meanOf(values: ArrayLike<number>): number | null {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i];
+  return values.length === 0 ? null : sum / values.length;
+}
+
+/** The mean and its standard error, by the unbiased variance of the values. */
+export function meanWithError(values: readonly number[]): MeanWithError {
+  const mean = meanOf(values);
+  if (mean === null) return { mean, standardError: null };
+  const count = values.length;
+  const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
+  return { mean, standardError: count < 2 ? null : Math.sqrt(squares / (count - 1) / count) };
+}
