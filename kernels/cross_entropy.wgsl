@@ -2,6 +2,7 @@
 // else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r], times loss_scale[0] if SCALED.
 // Columns from vocab_size on are padding: they are not read into the softmax and their gradient is 0. Probabilities are
 // not stored.
+// Where loss_mask[r] is 2 or 3, d_logits is marked_weight times that; the loss that is written is not.
 // Where loss_mask[r] is 2 or 3 and ordinal_2 or ordinal_3 is not 0, d_logits also has ordinal_i times the gradient of
 // sum_j q_j |j - target| / 255, q the softmax over the 256 columns from first_byte on: the Wasserstein-1 distance between
 // q and the target's point mass. The loss that is written stays the cross-entropy.
@@ -13,7 +14,8 @@
 // Numerics: f32, exponentials of base 2, each lane's running maximum subtracted; tanh(x) = 1 - 2 / (e^(2 x) + 1), which is
 //   exact to 2^-23 absolutely and does not overflow.
 // Limits: stride % 4 == 0; targets < vocab_size <= stride; rows <= 65535 * 65535 through a two-dimensional grid.
-struct Params { rows: u32, vocab_size: u32, stride: u32, softcap: f32, first_byte: u32, ordinal_2: f32, ordinal_3: f32 }
+struct Params { rows: u32, vocab_size: u32, stride: u32, softcap: f32, first_byte: u32, ordinal_2: f32, ordinal_3: f32,
+  marked_weight: f32 }
 
 override SOFTCAP: bool = true;
 override GRADIENT: bool = true;
@@ -103,6 +105,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
     offset = scale * lane_sum(moment, lane) / mass;
   }
   var factor = weight[0];
+  if (kind >= 2u) { factor *= params.marked_weight; }
   if (SCALED) { factor *= loss_scale[0]; }
   for (var i = lane; i < width4; i += LANES) {
     let columns = 4u * i + vec4u(0u, 1u, 2u, 3u);

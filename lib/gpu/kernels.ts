@@ -22,6 +22,8 @@ import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text"
 import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
 import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
 import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
+import shift_keys_backward from "../../kernels/shift_keys_backward.wgsl" with { type: "text" };
+import shift_keys_forward from "../../kernels/shift_keys_forward.wgsl" with { type: "text" };
 import sum_splits from "../../kernels/sum_splits.wgsl" with { type: "text" };
 import reduce_partials from "../../kernels/reduce_partials.wgsl" with { type: "text" };
 import rms_norm_backward from "../../kernels/rms_norm_backward.wgsl" with { type: "text" };
@@ -72,6 +74,8 @@ export const KERNEL_SOURCES = {
   muon_polynomial,
   muon_update,
   reduce_partials,
+  shift_keys_backward,
+  shift_keys_forward,
   sum_splits,
   rms_norm_backward,
   attention_backward_key_subgroup8: attention_backward_key_subgroup8 + ATTENTION_SLOTS_SUBGROUP8,

@@ -68,9 +68,11 @@ export function sampleContext(
 ): Context {
   const mode = drawMode(random, config);
   const timedShare = drawTimedShare(mode, random);
-  const keys = drawWhole(row, maxTokens, timedShare, random) ??
+  const maxCount = config.maxMeasurements ?? Infinity;
+  const keys = (row.timeS.length > maxCount ? undefined : drawWhole(row, maxTokens, timedShare, random)) ??
     drawWindow(row, drawCandidates(row, config.fewDestinationsShare, random), {
       maxTokens,
+      maxCount,
       timedShare,
       random,
     });
@@ -152,7 +154,7 @@ function drawWhole(
 
 /**
  * The measurements that a window is laid over: all, or with probability `fewDestinationsShare` those of a few
- * destinations. The first of these is that of a uniform measurement, their number is log-uniform.
+ * destinations. The first of these is that of a uniform measurement; one more is added as often as a coin shows heads.
  *
  * @returns Indices in time order, or undefined for all.
  */
@@ -163,7 +165,8 @@ function drawCandidates(
 ): Int32Array | undefined {
   if (fewDestinationsShare === 0 || random.float64() >= fewDestinationsShare) return undefined;
   const first = dstIndex[random.below(dstIndex.length)];
-  const others = drawDistinct(destinations.length, logUniform(destinations.length, random), random);
+  const count = Math.min(destinations.length, 1 + Math.floor(-Math.log2(1 - random.float64())));
+  const others = drawDistinct(destinations.length, count, random);
   const isChosen = new Uint8Array(destinations.length);
   for (const destination of [first, ...others.subarray(1)]) isChosen[destination] = 1;
   return Int32Array.from(dstIndex.keys()).filter((index) => isChosen[dstIndex[index]] === 1);
@@ -184,12 +187,17 @@ function logUniform(n: number, random: RandomStream): number {
 function drawWindow(
   row: PreparedRow,
   candidates: Int32Array | undefined,
-  { maxTokens, timedShare, random }: { maxTokens: number; timedShare: number; random: RandomStream },
+  { maxTokens, maxCount, timedShare, random }: {
+    maxTokens: number;
+    maxCount: number;
+    timedShare: number;
+    random: RandomStream;
+  },
 ): Int32Array {
   const numMeasurements = candidates?.length ?? row.timeS.length;
   const windowSize = logUniform(numMeasurements, random);
   const offset = random.below(numMeasurements - windowSize + 1);
-  const numDraws = Math.min(windowSize, Math.floor(maxTokens / MIN_MEASUREMENT_TOKENS));
+  const numDraws = Math.min(windowSize, maxCount, Math.floor(maxTokens / MIN_MEASUREMENT_TOKENS));
   const keys = drawDistinct(windowSize, numDraws, random);
   for (let i = 0; i < numDraws; i++) {
     const index = offset + keys[i];

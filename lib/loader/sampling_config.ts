@@ -18,9 +18,11 @@ export interface SamplingConfig {
   /**
    * Share of the contexts of rows that do not fit whole that see a few destinations only, so that more of their
    * measurements are of the same pair: where a probe measures many destinations in turn, a sample of all of them
-   * seldom shows how one pair goes on. Their number is log-uniform too.
+   * seldom shows how one pair goes on. Half of them see one destination, a quarter two, and so on.
    */
   fewDestinationsShare: number;
+  /** At most so many measurements a context; null for as many as fit. */
+  maxMeasurements: number | null;
   /**
    * Share of the contexts whose measurements all have the order of queries, source, destination, time, result, and
    * not an order each. A small model learns much sooner there to look up what a pair measured before.
@@ -40,6 +42,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
     .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "the shares must add up to 1")
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
   fewDestinationsShare: share.default(0),
+  maxMeasurements: z.number().int().min(1).nullable().default(null),
   queryOrderShare: share.default(0),
 });
 

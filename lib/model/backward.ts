@@ -10,6 +10,7 @@ import { addEmbeddingBackward } from "../gpu/ops/embedding.ts";
 import { addGemm, type GemmEpilogue } from "../gpu/ops/gemm.ts";
 import { addQkNormRopeBackward } from "../gpu/ops/qk_norm_rope.ts";
 import { addRmsNormBackward } from "../gpu/ops/rms_norm.ts";
+import { addShiftKeysBackward } from "../gpu/ops/shift_keys.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { type BackwardTensors, paddedVocabSize } from "./buffers.ts";
@@ -163,9 +164,11 @@ function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backwa
     ...attentionShape(config, extent),
   });
   const shape = ropeShape(config, extent);
-  const { dqRotated, dkRotated, dq, dk, dv, dNorm, dx } = backward;
+  const { dqRotated, dkRotated, dkUnshifted = dkRotated, dq, dk, dv, dNorm, dx } = backward;
+  const { previous } = tensors.inputs;
+  if (previous) addShiftKeysBackward(program, { dy: dkRotated, previous, dx: dkUnshifted, ...shape });
   addQkNormRopeBackward(program, { x: saved.q, scale: saved.qScale, dy: dqRotated, dx: dq, ...shape });
-  addQkNormRopeBackward(program, { x: saved.k, scale: saved.kScale, dy: dkRotated, dx: dk, ...shape });
+  addQkNormRopeBackward(program, { x: saved.k, scale: saved.kScale, dy: dkUnshifted, dx: dk, ...shape });
   for (const [part, dy] of [["q", dq], ["k", dk], ["v", dv]] as const) {
     addLinearBackward(program, pass, {
       name: `blocks.${layer}.attn.${part}_proj.weight`,

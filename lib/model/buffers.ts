@@ -32,6 +32,8 @@ export interface ModelExtent {
    * code (design 04-model, "Loss"); none if absent.
    */
   readonly rttDistanceWeights?: readonly [number, number];
+  /** Weight of the two bytes of an RTT code in the gradient, others having 1 (the default). */
+  readonly rttByteWeight?: number;
 }
 
 /** What a batch is uploaded to. */
@@ -44,6 +46,8 @@ export interface InputTensors {
   lossMask: Tensor;
   /** (B, T) u32: the first position that a position may attend to. */
   segmentStart: Tensor;
+  /** (B, T) u32: see `previousRows`; only with keyShift. */
+  previous: Tensor | undefined;
   /** (1): the weight of the loss in the gradient. */
   weight: Tensor;
   /** (2): what the gradients are multiplied with besides, see `addClipFactor`; only for training with dtype f16. */
@@ -67,6 +71,8 @@ export interface LayerTensors {
   kScale: Tensor;
   qRotated: Tensor;
   kRotated: Tensor;
+  /** k before its shift, which all blocks may share; with keyShift only. */
+  kUnshifted: Tensor | undefined;
   attention: Tensor;
   /** (rows, H). */
   logSumExp: Tensor;
@@ -113,6 +119,8 @@ export interface BackwardTensors {
   dAttention: Tensor;
   dqRotated: Tensor;
   dkRotated: Tensor;
+  /** Gradient of k before its shift; only with keyShift. */
+  dkUnshifted: Tensor | undefined;
   dq: Tensor;
   dk: Tensor;
   dv: Tensor;
@@ -166,6 +174,7 @@ export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: 
       targets: make("targets", inputShape),
       lossMask: make("lossMask", inputShape),
       segmentStart: make("segmentStart", inputShape),
+      previous: config.keyShift ? make("previous", inputShape) : undefined,
       weight: make("weight", [1]),
       lossScale: extent.training && dtype === "f16" ? make("loss scale", [2]) : undefined,
     },
@@ -215,12 +224,16 @@ function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: MakeTen
   const rows = extent.batchSize * extent.sequenceLength;
   const { training, dtype } = extent;
   const first = layerTensors(config, { rows, training, dtype }, labelled(make, "layer 0 "));
+  if (config.keyShift) {
+    first.kUnshifted = make("kUnshifted", [rows, config.numHeads * config.headDim], dtype);
+  }
   return Array.from({ length: config.numLayers }, (_, layer) => {
     if (layer === 0 || !training) return first;
     const makeLayer = labelled(make, `layer ${layer} `);
-    return extent.checkpointActivations
-      ? { ...first, x: makeLayer("x", [rows, config.width]) }
-      : layerTensors(config, { rows, training, dtype }, makeLayer);
+    return extent.checkpointActivations ? { ...first, x: makeLayer("x", [rows, config.width]) } : {
+      ...layerTensors(config, { rows, training, dtype }, makeLayer),
+      kUnshifted: first.kUnshifted,
+    };
   });
 }
 
@@ -233,6 +246,7 @@ function layerTensors(
   return {
     ...blockTensors(config, layout, make),
     kRotated: make("kRotated", keyShape, layout.dtype),
+    kUnshifted: undefined,
     v: make("v", keyShape, layout.dtype),
   };
 }
@@ -249,7 +263,7 @@ export function blockTensors(
   config: ModelConfig,
   { rows, training, dtype }: BlockLayout,
   make: MakeTensor,
-): Omit<LayerTensors, "kRotated" | "v"> {
+): Omit<LayerTensors, "kRotated" | "kUnshifted" | "v"> {
   const { width: C, mlpWidth: M, numHeads: H } = config;
   const HD = H * config.headDim;
   return {
@@ -286,6 +300,7 @@ function backwardTensors(
     dAttention: make("dAttention", [rows, HD], dtype),
     dqRotated: make("dqRotated", [rows, HD], dtype),
     dkRotated: make("dkRotated", [rows, HD], dtype),
+    dkUnshifted: config.keyShift ? make("dkUnshifted", [rows, HD], dtype) : undefined,
     dq: make("dq", [rows, HD], dtype),
     dk: make("dk", [rows, HD], dtype),
     dv: make("dv", [rows, HD], dtype),

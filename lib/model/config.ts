@@ -36,6 +36,13 @@ export interface ModelConfig {
   softcap: number | null;
   /** Whether each head of q and k is normalised before the rotation. */
   qkNorm: boolean;
+  /** Whether a half of each key is that of the token before, see lib/gpu/ops/shift_keys.ts. */
+  keyShift: boolean;
+  /**
+   * What the vectors of the 256 bytes start from, in the embedding and in the head: `random`, or `ordinal`: close for
+   * bytes that are close, so that what is learned of one RTT or time holds for its neighbours.
+   */
+  byteVectors: "random" | "ordinal";
 }
 
 /** Schema of the section `model`, with its defaults. */
@@ -50,6 +57,8 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   activation: z.enum(["relu2", "gelu", "silu"]).default("relu2"),
   softcap: z.number().positive().nullable().default(15),
   qkNorm: z.boolean().default(true),
+  keyShift: z.boolean().default(false),
+  byteVectors: z.enum(["random", "ordinal"]).default("random"),
 });
 
 /**

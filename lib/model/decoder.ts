@@ -16,6 +16,7 @@ import {
 } from "../gpu/ops/attention_decode.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { rotationTable } from "../gpu/ops/qk_norm_rope.ts";
+import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import type { Tensor } from "../gpu/tensor.ts";
@@ -124,6 +125,7 @@ export class Decoder {
     starts.fill(firstKey, firstKey);
     this.#writeTokens(tokens, positions);
     gpu.write(this.#tensors.inputs.segmentStart, starts);
+    this.#writePrevious(previousRows(starts, rows));
     this.#program(`prefill ${rows}`, (program) => this.#addPrefill(program, rows)).run();
     return await this.#logProbabilities(Uint32Array.from(chosen));
   }
@@ -167,6 +169,7 @@ export class Decoder {
       positions.fill(position, firstRow, endRow);
     }
     this.#writeTokens(upload, positions);
+    this.#writePrevious(this.#previousKeys(rows));
     this.#writeSuffixRows(rows);
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
@@ -216,6 +219,22 @@ export class Decoder {
     this.registry.gpu.write(suffixRows, words);
   }
 
+  /** Of each row the key before the one that the step at hand appends: one that it appended, or its prompt's last. */
+  #previousKeys(rows: number): Uint32Array {
+    const previous = new Uint32Array(rows);
+    const appended = this.#suffixRows.at(-1);
+    if (appended) previous.set(appended);
+    else {for (const { endKey, firstRow, endRow } of this.#children) {
+        previous.fill(endKey - 1, firstRow, endRow);
+      }}
+    return previous;
+  }
+
+  #writePrevious(previous: Uint32Array): void {
+    const tensor = this.#tensors.inputs.previous;
+    if (tensor) this.registry.gpu.write(tensor, previous);
+  }
+
   #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {
     const { gpu } = this.registry;
     const limit = vocabSize(this.config);
@@ -262,10 +281,16 @@ export class Decoder {
     const layers = promptLayers.map((layer, i) => ({
       ...layer,
       kRotated: part(suffixes[i].k),
+      kUnshifted: suffixes[i].kUnshifted && part(suffixes[i].kUnshifted),
       v: part(suffixes[i].v),
     }));
     addHiddenStates(program, {
       ...this.#pass(program, layers, rows),
+      earlierKeys: (layer) => {
+        const earlier = (step === 0 ? promptLayers : suffixes)[layer].kUnshifted;
+        ensure(earlier, "a model without keyShift has no keys before their shift");
+        return earlier;
+      },
       addAttention: (program, layer) =>
         addAttentionDecode(program, {
           q: layers[layer].qRotated,

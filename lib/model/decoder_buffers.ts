@@ -41,7 +41,7 @@ export interface DecoderTensors {
   /** One entry per block: what all blocks write, and the block's cache of the prompts, (P, H, D). */
   promptLayers: LayerTensors[];
   /** One entry per block: the caches of what rows appended, (S, N, H, D). */
-  suffixes: { k: Tensor; v: Tensor }[];
+  suffixes: { k: Tensor; kUnshifted: Tensor | undefined; v: Tensor }[];
   head: HiddenTensors["head"];
   chosen: ChosenRowTensors;
 }
@@ -71,18 +71,28 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
   const layers = Array.from({ length: config.numLayers }, (_, layer) => labelled(make, `layer ${layer} `));
   return {
     parameters: parameterTensors(config, make),
-    inputs: { tokens: make("tokens", [rows]), segmentStart: make("segmentStart", [maxPromptTokens]) },
+    inputs: {
+      tokens: make("tokens", [rows]),
+      segmentStart: make("segmentStart", [maxPromptTokens]),
+      previous: config.keyShift ? make("previous", [rows]) : undefined,
+    },
     positions: make("positions", [rows]),
     rotation: make("rotation", [rows, headDim]),
     tiles: make("tiles", [maxRows, 4]),
     suffixRows: make("suffixRows", [extent.maxSteps, maxRows]),
     promptLayers: layers.map((makeLayer) => ({
       ...shared,
+      kUnshifted: config.keyShift
+        ? makeLayer("prompt k unshifted", [maxPromptTokens, numHeads, headDim])
+        : undefined,
       kRotated: makeLayer("prompt k", [maxPromptTokens, numHeads, headDim]),
       v: makeLayer("prompt v", [maxPromptTokens, numHeads, headDim]),
     })),
     suffixes: layers.map((makeLayer) => ({
       k: makeLayer("suffix k", [extent.maxSteps, maxRows, numHeads, headDim]),
+      kUnshifted: config.keyShift
+        ? makeLayer("suffix k unshifted", [extent.maxSteps, maxRows, numHeads, headDim])
+        : undefined,
       v: makeLayer("suffix v", [extent.maxSteps, maxRows, numHeads, headDim]),
     })),
     head: {

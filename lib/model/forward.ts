@@ -10,6 +10,7 @@ import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { addGemm } from "../gpu/ops/gemm.ts";
 import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
+import { addShiftKeys } from "../gpu/ops/shift_keys.ts";
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import {
@@ -32,11 +33,13 @@ export interface HiddenPass {
   readonly rotation?: Tensor;
   /** Adds a block's attention where it is not over the batch's own keys: `attention` from `qRotated`. */
   readonly addAttention?: (program: Program, layer: number) => void;
+  /** With keyShift, a block's keys before their shift that `inputs.previous` tells rows of, if not those of the batch. */
+  readonly earlierKeys?: (layer: number) => Tensor;
 }
 
 /** The tensors of {@link HiddenPass}. */
 export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers"> {
-  readonly inputs: Pick<InputTensors, "tokens" | "segmentStart">;
+  readonly inputs: Pick<InputTensors, "tokens" | "segmentStart" | "previous">;
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
 
@@ -86,7 +89,7 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
 /** Adds the logits and losses of every position; with `training`, the gradient of the logits too. */
 export function addLosses(program: Program, { config, extent, tensors }: Pass): void {
   const { head, inputs, operands, backward } = tensors;
-  const { rttDistanceWeights } = extent;
+  const { rttDistanceWeights, rttByteWeight } = extent;
   const rows = extent.batchSize * extent.sequenceLength;
   const stride = paddedVocabSize(config);
   addLogits(program, {
@@ -104,6 +107,7 @@ export function addLosses(program: Program, { config, extent, tensors }: Pass): 
     weight: inputs.weight,
     lossScale: inputs.lossScale,
     softcap: config.softcap,
+    markedWeight: rttByteWeight,
     rows,
     vocabSize: vocabSize(config),
     stride,
@@ -196,7 +200,17 @@ function addAttentionBlock(program: Program, pass: HiddenPass, layer: number): v
   }
   const shape = { ...ropeShape(config, extent), ...(rotation ? { rotation } : {}) };
   addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
-  addQkNormRope(program, { x: saved.k, y: saved.kRotated, scale: saved.kScale, ...shape });
+  const { kUnshifted = saved.kRotated } = saved;
+  addQkNormRope(program, { x: saved.k, y: kUnshifted, scale: saved.kScale, ...shape });
+  if (saved.kUnshifted && tensors.inputs.previous) {
+    addShiftKeys(program, {
+      x: saved.kUnshifted,
+      earlier: pass.earlierKeys?.(layer) ?? saved.kUnshifted,
+      previous: tensors.inputs.previous,
+      y: saved.kRotated,
+      ...{ rows, numHeads: config.numHeads, headDim: config.headDim },
+    });
+  }
   if (pass.addAttention) pass.addAttention(program, layer);
   else addAttentionOfBatch(program, pass, layer);
   addGemm(program, {

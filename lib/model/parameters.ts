@@ -1,10 +1,13 @@
 /**
  * The weights a training run starts from: N(0, 0.02), the two projections that write to the residual stream
- * scaled by 1 / sqrt(2 L) so that its variance does not grow with depth (Radford et al., GPT-2, 2019, 2.3).
+ * scaled by 1 / sqrt(2 L) so that its variance does not grow with depth (Radford et al., GPT-2, 2019, 2.3); and the
+ * vectors of bytes, which may be close where the bytes are.
  *
  * @module
  */
 import { RandomStream } from "../random/philox.ts";
+import { BYTE_BASE as BYTE_BASE_V1 } from "../tokens/vocab_v1.ts";
+import { BYTE_BASE as BYTE_BASE_V2 } from "../tokens/vocab_v2.ts";
 import { type ModelConfig, parameterShapes } from "./config.ts";
 
 /** Standard deviation of the initial weights (design 04-model, from GPT-2). */
@@ -14,19 +17,96 @@ const INITIAL_DEVIATION = 0.02;
  * Draws the initial weights. Each parameter has its own random stream, named after it, so a weight depends on
  * (seed, parameter name, place) alone.
  *
+ * With `byteVectors: "ordinal"` the rows of bytes in the embedding and the head are those of {@link byteFeatures} and
+ * a part of their own, and the embedding has deviation 1: at the rates of optimizers that are meant to move it far, a
+ * small one would be gone after a step.
+ *
  * @param config The model.
  * @param seed The run's seed.
  * @returns name -> weights, row-major, of the shapes of {@link parameterShapes}.
  */
 export function initialParameters(config: ModelConfig, seed: number): Map<string, Float32Array> {
   const weights = new Map<string, Float32Array>();
+  const isOrdinal = config.byteVectors === "ordinal";
   for (const [name, [rows, columns]] of parameterShapes(config)) {
     const writesResidual = name.endsWith(".o_proj.weight") || name.endsWith(".down_proj.weight");
-    const deviation = INITIAL_DEVIATION / (writesResidual ? Math.sqrt(2 * config.numLayers) : 1);
+    const depthScale = writesResidual ? 1 / Math.sqrt(2 * config.numLayers) : 1;
+    const deviation = isOrdinal && name === "wte.weight" ? 1 : INITIAL_DEVIATION * depthScale;
     const stream = new RandomStream(seed, `model/${name}`);
     const values = new Float32Array(rows * columns);
     for (let i = 0; i < values.length; i++) values[i] = stream.normal() * deviation;
+    if (isOrdinal && (name === "wte.weight" || name === "lm_head.weight")) {
+      mixIn(values, byteFeatures(columns, seed), { firstRow: firstByteToken(config), deviation });
+    }
     weights.set(name, values);
   }
   return weights;
+}
+
+function firstByteToken({ vocabulary }: ModelConfig): number {
+  return vocabulary === "v1" ? BYTE_BASE_V1 : BYTE_BASE_V2;
+}
+
+/** Share of a byte's vector, by variance, that its neighbours have nearly in common; the rest is its own. */
+const ORDINAL_SHARE = 0.7;
+/** Frequencies of the features, at most; and the one above which they fade, so that near bytes are alike. */
+const [MAX_FREQUENCIES, FADING_FREQUENCY] = [32, 8];
+
+/**
+ * Vectors of the bytes whose products depend on the bytes' distance alone, around the circle of 256: the cosines and
+ * sines of 2 pi k b / 256, k = 1, 2, …, along random orthogonal directions. On a circle, since byte 2 of an RTT code
+ * that grows goes from 255 to 0.
+ *
+ * Source: Rahimi and Recht, Random features for large-scale kernel machines, 2007, section 3.
+ *
+ * @param width C, a multiple of 4.
+ * @returns (256, C), rows of length sqrt(C).
+ */
+function byteFeatures(width: number, seed: number): Float64Array {
+  const numFrequencies = Math.min(MAX_FREQUENCIES, width / 4);
+  const directions = orthonormalRows(2 * numFrequencies, width, new RandomStream(seed, "model/byte vectors"));
+  const amplitudes = Array.from(
+    { length: numFrequencies },
+    (_, i) => 1 / Math.hypot(1, (i + 1) / FADING_FREQUENCY),
+  );
+  const scale = Math.sqrt(width) / Math.hypot(...amplitudes);
+  const features = new Float64Array(256 * width);
+  for (let byte = 0; byte < 256; byte++) {
+    amplitudes.forEach((amplitude, i) => {
+      const angle = 2 * Math.PI * (i + 1) * byte / 256;
+      const [x, y] = [scale * amplitude * Math.cos(angle), scale * amplitude * Math.sin(angle)];
+      for (let column = 0; column < width; column++) {
+        features[byte * width + column] += x * directions[2 * i][column] + y * directions[2 * i + 1][column];
+      }
+    });
+  }
+  return features;
+}
+
+/** Random orthonormal vectors, by Gram and Schmidt. */
+function orthonormalRows(count: number, width: number, random: RandomStream): Float64Array[] {
+  const rows: Float64Array[] = [];
+  for (let i = 0; i < count; i++) {
+    const row = Float64Array.from({ length: width }, () => random.normal());
+    for (const other of rows) {
+      const product = row.reduce((sum, x, j) => sum + x * other[j], 0);
+      for (let j = 0; j < width; j++) row[j] -= product * other[j];
+    }
+    const length = Math.hypot(...row);
+    rows.push(row.map((x) => x / length));
+  }
+  return rows;
+}
+
+/** Makes rows of deviation `deviation` the weighted sum of what they are and the features. */
+function mixIn(
+  values: Float32Array,
+  features: Float64Array,
+  { firstRow, deviation }: { firstRow: number; deviation: number },
+): void {
+  const first = firstRow * (features.length / 256);
+  for (let i = 0; i < features.length; i++) {
+    values[first + i] = Math.sqrt(1 - ORDINAL_SHARE) * values[first + i] +
+      Math.sqrt(ORDINAL_SHARE) * deviation * features[i];
+  }
 }

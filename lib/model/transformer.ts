@@ -10,6 +10,7 @@ import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { initialLossScale } from "../gpu/ops/clip.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
+import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import type { Tensor } from "../gpu/tensor.ts";
@@ -90,7 +91,7 @@ export class Transformer {
    *
    * @param options `batchSize`: sequences of a batch; `training`: whether gradients can be computed, at several
    *   times the memory; `sequenceLength`: tokens of a sequence (default and most: the configuration's);
-   *   `checkpointActivations`, `dtype`, `rttDistanceWeights`: as {@link ModelExtent} has them.
+   *   `checkpointActivations`, `dtype`, `rttDistanceWeights`, `rttByteWeight`: as {@link ModelExtent} has them.
    * @throws {UserError} If the adapter cannot hold the model.
    */
   static async create(
@@ -266,8 +267,10 @@ export class Transformer {
   #write(batch: ModelBatch, weight: number): void {
     const { inputs } = this.#pass.tensors;
     const limit = vocabSize(this.config);
-    const { sequenceLength, rttDistanceWeights } = this.extent;
-    const marked = rttDistanceWeights ? { ...batch, lossMask: markRttBytes(batch, sequenceLength) } : batch;
+    const { sequenceLength, rttDistanceWeights, rttByteWeight = 1 } = this.extent;
+    const marked = rttDistanceWeights || rttByteWeight !== 1
+      ? { ...batch, lossMask: markRttBytes(batch, sequenceLength) }
+      : batch;
     for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
       const values = marked[name];
       ensure(values.length === this.#upload.length, `${name} has ${values.length} elements`);
@@ -280,6 +283,7 @@ export class Transformer {
       }
       this.#gpu.write(inputs[name], this.#upload);
     }
+    if (inputs.previous) this.#gpu.write(inputs.previous, previousRows(batch.segmentStart, sequenceLength));
     this.#gpu.write(inputs.weight, Float32Array.of(weight));
   }
 }

@@ -78,11 +78,14 @@ export function parseRunConfig(value: unknown): RunConfig {
       throw new ConfigError(`train.${key}`, `found ${train[key]}, ${wanted}`);
     }
   }
-  if (train.rttDistanceWeights && config.model.vocabulary !== "v2") {
-    throw new ConfigError(
-      "train.rttDistanceWeights",
-      "found weights with vocabulary v1, v2 was wanted or null",
-    );
+  const isWeighted = {
+    rttDistanceWeights: train.rttDistanceWeights !== null,
+    rttByteWeight: train.rttByteWeight !== 1,
+  };
+  for (const [key, isUsed] of Object.entries(isWeighted)) {
+    if (isUsed && config.model.vocabulary !== "v2") {
+      throw new ConfigError(`train.${key}`, "found vocabulary v1, v2 was wanted, or no weights");
+    }
   }
   return config;
 }
@@ -100,9 +103,11 @@ export function deriveConfig({ model, train }: RunConfig): DerivedConfig {
 
 /** How a run's model is made for training. */
 export function trainingExtent({ model, train }: RunConfig): ModelExtent {
-  const { microBatchSize: batchSize, checkpointActivations, dtype, rttDistanceWeights } = train;
+  const { microBatchSize: batchSize, checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } =
+    train;
   return {
     ...{ batchSize, sequenceLength: model.sequenceLength, training: true, checkpointActivations, dtype },
+    rttByteWeight,
     ...(rttDistanceWeights ? { rttDistanceWeights } : {}),
   };
 }

@@ -28,6 +28,8 @@ export interface TrainConfig {
    * second byte of its code, such as [0.5, 0.1]; null for none. Losses that are shown never contain it.
    */
   rttDistanceWeights: [number, number] | null;
+  /** Weight of the two bytes of an RTT code in the gradient, where other tokens have 1; shown losses have no weights. */
+  rttByteWeight: number;
   /** Steps between two logged lines of metrics.jsonl. */
   logEverySteps: number;
   /** Steps between two evaluations on the validation batches. */
@@ -52,6 +54,7 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   checkpointActivations: z.boolean().default(false),
   dtype: z.enum(["f32", "f16"]).default("f32"),
   rttDistanceWeights: z.tuple([z.number().min(0), z.number().min(0)]).nullable().default(null),
+  rttByteWeight: z.number().positive().default(1),
   logEverySteps: count.default(1),
   evalEverySteps: count.default(200),
   evalSequences: count.default(64),

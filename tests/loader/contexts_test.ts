@@ -215,7 +215,7 @@ Deno.test("prefixLengths() and cutContext() count what is written", () => {
   }
 });
 
-Deno.test("sampleContext() with fewDestinationsShare shows few destinations, of any number, and any of them", () => {
+Deno.test("sampleContext() with fewDestinationsShare shows one destination half the time, seldom many, and any of them", () => {
   const from = row(2000);
   const config = { ...only("full"), fewDestinationsShare: 1 };
   const seen = new Map<string, number>();
@@ -227,16 +227,31 @@ Deno.test("sampleContext() with fewDestinationsShare shows few destinations, of 
     if (measurements.length > 30) counts.set(distinct.size, (counts.get(distinct.size) ?? 0) + 1);
   }
   assertEquals(seen.size, 8);
-  // 1 of 8 with probability ln 2 / ln 8, and 4 or more too; windows of 30 are likelier among many destinations.
+  // 1 of 8 with probability 1/2, 4 or more with 1/8; windows of 30 are somewhat likelier among many destinations.
   const total = [...counts.values()].reduce((sum, count) => sum + count, 0);
   const share = (isCounted: (size: number) => boolean) =>
     [...counts].reduce((sum, [size, count]) => sum + (isCounted(size) ? count : 0), 0) / total;
-  assertAlmostEquals(share((size) => size === 1), 0.27, 0.12);
-  assertAlmostEquals(share((size) => size >= 4), 0.39, 0.12);
+  assertAlmostEquals(share((size) => size === 1), 0.5, 0.12);
+  assertAlmostEquals(share((size) => size >= 4), 0.125, 0.09);
   for (let draw = 0; draw < 40; draw++) {
     const { measurements } = sample(from, draw, only("full"));
     if (measurements.length <= 30) continue;
     assert(new Set(measurements.map(({ destination }) => String(destination))).size > 4);
+  }
+});
+
+Deno.test("sampleContext() with maxMeasurements draws no more, of short rows too, and any of them", () => {
+  for (const numMeasurements of [3, 2000]) {
+    const from = row(numMeasurements);
+    const counts = new Set<number>();
+    const times = new Set<number | null>();
+    for (let draw = 0; draw < 200; draw++) {
+      const { measurements } = sample(from, draw, { ...only("full"), maxMeasurements: 2 });
+      counts.add(measurements.length);
+      for (const { timeS } of measurements) times.add(timeS);
+    }
+    assertEquals([...counts].sort(), [1, 2]);
+    assert(times.size >= Math.min(numMeasurements, 150), `${times.size} different times`);
   }
 });
 

@@ -1,4 +1,4 @@
-import { assertEquals, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { ConfigError } from "../../lib/errors.ts";
 import { numParameters, parameterShapes, parseModelConfig } from "../../lib/model/config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
@@ -82,4 +82,41 @@ Deno.test("initialParameters() draws each parameter from its own stream, the sam
   assertEquals(a.get(q)?.[0] === a.get("blocks.0.attn.k_proj.weight")?.[0], false);
   const deeper = initialParameters(tinyConfig({ numLayers: 3 }), 1);
   assertEquals(deeper.get(q), a.get(q));
+});
+
+Deno.test("initialParameters() with ordinal byte vectors makes near bytes alike, around the circle", () => {
+  for (const [width, vocabulary, firstByte] of [[64, "v2", 11], [128, "v1", 10]] as const) {
+    const config = tinyConfig({ width, vocabulary, byteVectors: "ordinal" });
+    const weights = initialParameters(config, 3);
+    for (const [name, deviation] of [["wte.weight", 1], ["lm_head.weight", 0.02]] as const) {
+      const values = weights.get(name) ?? new Float32Array();
+      const vector = (byte: number) =>
+        values.subarray((firstByte + byte) * width, (firstByte + byte + 1) * width);
+      /** The mean cosine of the angle between the vectors of bytes so far apart. */
+      const likeness = (distance: number) => {
+        let sum = 0;
+        for (let byte = 0; byte < 256; byte++) {
+          const [a, b] = [vector(byte), vector((byte + distance) % 256)];
+          const dot = (x: Float32Array, y: Float32Array) =>
+            x.reduce((total, value, i) => total + value * y[i], 0);
+          sum += dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
+        }
+        return sum / 256;
+      };
+      assertAlmostEquals(likeness(0), 1, 1e-5);
+      assert(likeness(1) > 0.6 && likeness(1) < 0.75, `${likeness(1)}`);
+      assert(
+        likeness(1) > likeness(4) + 0.05 && likeness(4) > likeness(16) + 0.2,
+        `${likeness(4)}, ${likeness(16)}`,
+      );
+      assertAlmostEquals(likeness(255), likeness(1), 1e-5);
+      assert(Math.abs(likeness(100)) < 0.15, `${likeness(100)}`);
+      const rms = Math.sqrt(values.reduce((sum, value) => sum + value * value, 0) / values.length);
+      assertAlmostEquals(rms / deviation, 1, 0.05);
+    }
+    const plain = initialParameters({ ...config, byteVectors: "random" }, 3);
+    for (const [name, values] of weights) {
+      if (name.startsWith("blocks")) assertEquals(values, plain.get(name));
+    }
+  }
 });

@@ -19,6 +19,19 @@ import { tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 const SAME: Tolerance = { relative: 0, absolute: 1e-5 };
 
 const CONFIG = tinyConfig({ sequenceLength: 96, headDim: 32, numHeads: 2 });
+
+/** Tests a model without and one with keys that are shifted, whose cache has them before that too. */
+function testWithAndWithoutShift(
+  name: string,
+  test: (registry: KernelRegistry, config: ModelConfig) => Promise<void>,
+): void {
+  for (const keyShift of [false, true]) {
+    testOnEachDevice(
+      `${name}${keyShift ? ", with shifted keys" : ""}`,
+      ({ registry }) => test(registry, { ...CONFIG, keyShift }),
+    );
+  }
+}
 const EXTENT: DecoderExtent = { maxPromptTokens: 256, maxRows: 96, maxSteps: 95 };
 
 async function decoderOf(
@@ -79,14 +92,14 @@ function measurementTokens(version: 4 | 6, numMeasurements: number): Uint16Array
   return tokens.slice(0, writer.at);
 }
 
-testOnEachDevice(
+testWithAndWithoutShift(
   "a prefill and steps give the full pass's log-probabilities at every position, IPv4 and IPv6, with and without context",
-  async ({ registry }) => {
-    const decoder = await decoderOf(registry, CONFIG);
-    const V = vocabSize(CONFIG);
+  async (registry, config) => {
+    const decoder = await decoderOf(registry, config);
+    const V = vocabSize(config);
     for (const [version, numMeasurements] of [[4, 1], [4, 5], [6, 1], [6, 2]] as const) {
       const tokens = measurementTokens(version, numMeasurements);
-      const expected = await fullForward(registry, CONFIG, tokens);
+      const expected = await fullForward(registry, config, tokens);
       for (const numPrompt of [1, tokens.length - 9]) {
         const parts = [decoder.prefill([tokens.subarray(0, numPrompt)], { numLast: numPrompt })];
         decoder.fork([1]);
@@ -103,38 +116,46 @@ testOnEachDevice(
 const PROMPT_LENGTHS = [1, 40, 17, 95];
 const NUM_CHILDREN = [33, 0, 60, 1];
 
-testOnEachDevice("rows that share a prompt see it and their own tokens only", async ({ registry }) => {
-  const decoder = await decoderOf(registry, CONFIG);
-  const V = vocabSize(CONFIG);
-  const prompts = PROMPT_LENGTHS.map((length) => randomTokens(`prompt of ${length}`, length));
-  const prefilled = await decoder.prefill(prompts);
-  decoder.fork(NUM_CHILDREN);
-  const numRows = NUM_CHILDREN.reduce((sum, count) => sum + count, 0);
-  const appended = randomTokens("appended", numRows);
-  const stepped = await decoder.step(appended);
-  let row = 0;
-  for (const [i, prompt] of prompts.entries()) {
-    const alone = await fullForward(registry, CONFIG, prompt);
-    assertClose(
-      prefilled.slice(i * V, (i + 1) * V),
-      alone.slice(-V),
-      SAME,
-      `the end of prompt ${i}`,
-    );
-    for (let child = 0; child < NUM_CHILDREN[i]; child++, row++) {
-      if (child % 16 !== 0 && child !== NUM_CHILDREN[i] - 1) continue;
-      const whole = Uint16Array.from([...prompt, appended[row]]);
-      const expected = await fullForward(registry, CONFIG, whole);
-      assertClose(stepped.slice(row * V, (row + 1) * V), expected.slice(-V), SAME, `child ${child} of ${i}`);
+testWithAndWithoutShift(
+  "rows that share a prompt see it and their own tokens only",
+  async (registry, config) => {
+    const decoder = await decoderOf(registry, config);
+    const V = vocabSize(config);
+    const prompts = PROMPT_LENGTHS.map((length) => randomTokens(`prompt of ${length}`, length));
+    const prefilled = await decoder.prefill(prompts);
+    decoder.fork(NUM_CHILDREN);
+    const numRows = NUM_CHILDREN.reduce((sum, count) => sum + count, 0);
+    const appended = randomTokens("appended", numRows);
+    const stepped = await decoder.step(appended);
+    let row = 0;
+    for (const [i, prompt] of prompts.entries()) {
+      const alone = await fullForward(registry, config, prompt);
+      assertClose(
+        prefilled.slice(i * V, (i + 1) * V),
+        alone.slice(-V),
+        SAME,
+        `the end of prompt ${i}`,
+      );
+      for (let child = 0; child < NUM_CHILDREN[i]; child++, row++) {
+        if (child % 16 !== 0 && child !== NUM_CHILDREN[i] - 1) continue;
+        const whole = Uint16Array.from([...prompt, appended[row]]);
+        const expected = await fullForward(registry, config, whole);
+        assertClose(
+          stepped.slice(row * V, (row + 1) * V),
+          expected.slice(-V),
+          SAME,
+          `child ${child} of ${i}`,
+        );
+      }
     }
-  }
-});
+  },
+);
 
-testOnEachDevice(
+testWithAndWithoutShift(
   "rows that branch off others see what these appended, and rows end where nothing continues them",
-  async ({ registry }) => {
-    const decoder = await decoderOf(registry, CONFIG);
-    const V = vocabSize(CONFIG);
+  async (registry, config) => {
+    const decoder = await decoderOf(registry, config);
+    const V = vocabSize(config);
     const prompts = [7, 1, 33].map((length) => randomTokens(`prompt of ${length}`, length));
     await decoder.prefill(prompts);
     decoder.fork([2, 1, 3]);
@@ -158,7 +179,7 @@ testOnEachDevice(
       assertEquals(stepped.length, rows.length * V);
       for (const [i, row] of rows.entries()) {
         if (i % 23 !== 0 && i !== rows.length - 1) continue;
-        const expected = await fullForward(registry, CONFIG, Uint16Array.from(row));
+        const expected = await fullForward(registry, config, Uint16Array.from(row));
         const actual = stepped.slice(i * V, (i + 1) * V);
         assertClose(actual, expected.slice(-V), SAME, `row ${i} of step ${step}`);
       }
@@ -168,10 +189,10 @@ testOnEachDevice(
   },
 );
 
-testOnEachDevice(
+testWithAndWithoutShift(
   "a prompt can be forked again, and a decoder used again, with the same bits",
-  async ({ registry }) => {
-    const decoder = await decoderOf(registry, CONFIG);
+  async (registry, config) => {
+    const decoder = await decoderOf(registry, config);
     const prompts = [randomTokens("first", 20), randomTokens("second", 9)];
     const tokens = [randomTokens("a", 40), randomTokens("b", 40)];
     const continueBoth = async () => {

@@ -37,6 +37,10 @@ Deno.test("referenceBackward() is the derivative without softcap and qkNorm, wit
   checkModelGradient({ activation: "gelu" });
 });
 
+Deno.test("referenceBackward() is the derivative with shifted keys", () => {
+  checkModelGradient({ keyShift: true });
+});
+
 Deno.test("referenceForward() does not look past a segment's borders or into the future", () => {
   const config = tinyConfig();
   const weights = tinyWeights(config);

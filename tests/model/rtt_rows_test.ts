@@ -1,10 +1,12 @@
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import type { ModelExtent } from "../../lib/model/buffers.ts";
 import { markRttBytes } from "../../lib/model/rtt_rows.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { decodeTokens, type Field, RTT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
-import { assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { modelTolerance } from "../tolerances.ts";
 import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
 const ORDERS: Field[][] = [["result", "source", "destination"], ["source", "destination", "result"]];
@@ -46,12 +48,16 @@ Deno.test("markRttBytes() sees neither over a segment's start nor over a sequenc
   ]);
 });
 
-async function gradientsOf(registry: KernelRegistry, rttDistanceWeights?: [number, number]) {
+async function gradientsOf(
+  registry: KernelRegistry,
+  weights: Pick<ModelExtent, "rttDistanceWeights" | "rttByteWeight"> = {},
+  isRttOnly = false,
+) {
   const config = tinyConfig();
   const batch = tinyBatch(config, 2);
   batch.tokens.fill(RTT_START, 4, 6);
-  const options = { batchSize: 2, training: true, ...(rttDistanceWeights ? { rttDistanceWeights } : {}) };
-  const model = await Transformer.create(registry, config, options);
+  if (isRttOnly) batch.lossMask = markRttBytes(batch, config.sequenceLength).map((kind) => Number(kind > 1));
+  const model = await Transformer.create(registry, config, { batchSize: 2, training: true, ...weights });
   model.load(toFloat32(tinyWeights(config)));
   model.accumulate(batch, 0.25);
   const gradients = await readParameterLike(registry.gpu, config, model.gradients);
@@ -61,8 +67,8 @@ async function gradientsOf(registry: KernelRegistry, rttDistanceWeights?: [numbe
 testOnEachDevice("rttDistanceWeights change the gradient, not the loss", async ({ registry }) => {
   const [plain, zero, weighted] = [
     await gradientsOf(registry),
-    await gradientsOf(registry, [0, 0]),
-    await gradientsOf(registry, [0.5, 0.1]),
+    await gradientsOf(registry, { rttDistanceWeights: [0, 0] }),
+    await gradientsOf(registry, { rttDistanceWeights: [0.5, 0.1] }),
   ];
   const values = (gradients: Map<string, Float32Array>, name: string) =>
     gradients.get(name) ?? new Float32Array();
@@ -72,3 +78,24 @@ testOnEachDevice("rttDistanceWeights change the gradient, not the loss", async (
   const changed = values(weighted, name);
   assert(values(plain, name).some((value, i) => value !== changed[i]), "nothing changed");
 });
+
+testOnEachDevice(
+  "rttByteWeight counts the gradient of RTT bytes so often, not their loss",
+  async ({ registry }) => {
+    const [plain, rttOnly, weighted] = [
+      await gradientsOf(registry),
+      await gradientsOf(registry, {}, true),
+      await gradientsOf(registry, { rttByteWeight: 3 }),
+    ];
+    for (const [name, values] of weighted) {
+      const [ofAll, ofRtt] = [plain, rttOnly].map((gradients) => gradients.get(name) ?? new Float32Array());
+      if (name === "lossSum") assertSameBits(values, ofAll, name);
+      else {
+        const expected = Float64Array.from(ofAll, (g, i) => g + 2 * ofRtt[i]);
+        const largest = expected.reduce((most, g) => Math.max(most, Math.abs(g)), 0);
+        assertClose(values, expected, modelTolerance(tinyConfig(), largest), name);
+        assert(ofRtt.some((g) => g !== 0), `no gradient of ${name}`);
+      }
+    }
+  },
+);

@@ -77,6 +77,10 @@ testOnEachDevice(
   },
 );
 
+testOnEachDevice("Transformer gives them with shifted keys", async ({ registry }) => {
+  await compareWithReference(registry, tinyConfig({ keyShift: true }));
+});
+
 testOnEachDevice("Transformer gives the same bits in two runs", async ({ registry }) => {
   const config = tinyConfig();
   const batch = tinyBatch(config, BATCH_SIZE);

@@ -14,6 +14,7 @@ import { embedding, embeddingBackward } from "./embedding.ts";
 import { gemm } from "./gemm.ts";
 import { type HeadsProblem, qkNormRope, qkNormRopeBackward } from "./qk_norm_rope.ts";
 import { rmsNorm, rmsNormBackward } from "./rms_norm.ts";
+import { type KeysProblem, shiftKeys, shiftKeysBackward } from "./shift_keys.ts";
 
 /** name -> float64 values, row-major; names of 02-formats 2.7. */
 export type Weights = Map<string, Float64Array>;
@@ -67,6 +68,14 @@ function headsProblem({ numHeads, headDim, sequenceLength, qkNorm }: ModelConfig
   return { numHeads, headDim, sequenceLength, norm: qkNorm };
 }
 
+/** Where keys take their shifted parts from: from the row before, if there is one in the segment. */
+function keysProblem(config: ModelConfig, { segmentStart }: ReferenceBatch): KeysProblem {
+  const { numHeads, headDim, sequenceLength } = config;
+  const hasEarlier = (start: number, row: number) => config.keyShift && row % sequenceLength > start;
+  const previous = Array.from(segmentStart, (start, row) => hasEarlier(start, row) ? row - 1 : row);
+  return { numHeads, headDim, previous };
+}
+
 /** The layout of the model's logits in this reference: no padding. */
 export function logitsProblem(config: ModelConfig): LogitsProblem {
   return { vocabSize: vocabSize(config), stride: vocabSize(config), softcap: config.softcap };
@@ -91,7 +100,8 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
     const [q, k, v] = ["q", "k", "v"].map((name) =>
       gemm({ kind: "NT", m: rows, n: HD, k: C }, xNorm, weight(`attn.${name}`))
     );
-    const [qRotated, kRotated] = [q, k].map((y) => qkNormRope(headsProblem(config), y).y);
+    const [qRotated, kUnshifted] = [q, k].map((y) => qkNormRope(headsProblem(config), y).y);
+    const kRotated = shiftKeys(keysProblem(config, batch), kUnshifted);
     const { out } = attention(attentionProblem(config, batch), { q: qRotated, k: kRotated, v });
     const xMiddle = gemm({ kind: "NT", m: rows, n: C, k: HD }, out, weight("attn.o"));
     addInto(xMiddle, x);
@@ -160,11 +170,15 @@ export function referenceBackward(
     gradients.set(name("attn.o"), gemm({ kind: "TN", m: C, n: HD, k: rows }, dx, saved.attention));
     const attended = { q: saved.qRotated, k: saved.kRotated, v: saved.v };
     const { q: dq, k: dk, v: dv } = attentionBackward(attentionProblem(config, batch), attended, dAttention);
+    const dkUnshifted = shiftKeysBackward(keysProblem(config, batch), dk);
     const unrotate = (d: Float64Array, input: Float64Array) =>
       qkNormRopeBackward(headsProblem(config), input, d);
     const dNorm = new Float64Array(rows * C);
     for (
-      const [part, d] of [["q", unrotate(dq, saved.q)], ["k", unrotate(dk, saved.k)], ["v", dv]] as const
+      const [part, d] of [["q", unrotate(dq, saved.q)], ["k", unrotate(dkUnshifted, saved.k)], [
+        "v",
+        dv,
+      ]] as const
     ) {
       gradients.set(name(`attn.${part}`), gemm({ kind: "TN", m: HD, n: C, k: rows }, d, saved.xNorm));
       addInto(dNorm, gemm({ kind: "NN", m: rows, n: C, k: HD }, d, weight(`attn.${part}`)));

@@ -37,7 +37,7 @@ export interface OrdinalTerm {
  * @param args `logits`: (rows, stride) f32; `targets`: (rows) u32 below V; `lossMask`: (rows) u32, 0 for rows
  *   whose loss and gradient are 0, 2 and 3 for those with the `ordinal` term; `losses`: (rows) f32, nats; `dLogits`: (rows, stride) f32, written if given:
  *   `weight[0]` times the gradient of the row's loss, 0 in the padding; it shares no buffer with `logits`;
- *   `weight`: (1) f32; `lossScale`: (1) f32, another factor of the gradient; `ordinal`: adds to the gradient, not to the loss, that of the Wasserstein-1 distance
+ *   `weight`: (1) f32; `lossScale`: (1) f32, another factor of the gradient; `markedWeight`: a factor of it where `lossMask` is 2 or 3 (1); `ordinal`: adds to the gradient, not to the loss, that of the Wasserstein-1 distance
  *   between the distribution over bytes and the target byte, in units of 255 bytes.
  * @throws {KernelError} If a tensor is too small or the shape is not as said.
  */
@@ -52,10 +52,11 @@ export function addCrossEntropy(
     weight: Tensor;
     rows: number;
     ordinal?: OrdinalTerm;
+    markedWeight?: number | undefined;
     lossScale?: Tensor | undefined;
   },
 ): void {
-  const { logits, targets, lossMask, losses, weight, dLogits, lossScale, ordinal } = args;
+  const { logits, targets, lossMask, losses, weight, dLogits, lossScale, ordinal, markedWeight = 1 } = args;
   const { rows, vocabSize, stride, softcap } = args;
   const kernel = "cross_entropy";
   requireLayout(kernel, args);
@@ -86,6 +87,7 @@ export function addCrossEntropy(
       first_byte: ordinal?.firstByte ?? 0,
       ordinal_2: ordinal?.weights[0] ?? 0,
       ordinal_3: ordinal?.weights[1] ?? 0,
+      marked_weight: markedWeight,
     },
     grid: gridOf(rows),
   });

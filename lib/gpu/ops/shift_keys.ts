@@ -1,0 +1,81 @@
+/**
+ * Keys of which a part is that of the token before, and their gradient: with them one attention head can look for
+ * what followed a token like this one, which otherwise takes two blocks (Olsson et al., In-context Learning and
+ * Induction Heads, 2022). Which part: the 2nd and the 4th quarter of each head, the slower half of its rotations.
+ *
+ * @module
+ */
+import type { Program } from "../program.ts";
+import type { Tensor } from "../tensor.ts";
+import { elementwiseGrid } from "./elementwise.ts";
+import { requireLength, requireMultiple } from "./require.ts";
+
+/** The sizes of a tensor of heads. */
+export interface KeysShape {
+  readonly rows: number;
+  readonly numHeads: number;
+  /** D, a multiple of 16. */
+  readonly headDim: number;
+}
+
+/**
+ * Adds y = x with the shifted quarters of `earlier` to a program.
+ *
+ * @param args `x`, `y`: (rows, H, D), in different buffers; `earlier`: (any, H, D), may be `x`; `previous`: (rows)
+ *   u32, of which row of `earlier` each row takes them.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 16.
+ */
+export function addShiftKeys(
+  program: Program,
+  args: KeysShape & { x: Tensor; earlier: Tensor; previous: Tensor; y: Tensor },
+): void {
+  const { x, earlier, previous, y } = args;
+  const kernel = "shift_keys_forward";
+  requireShape(kernel, args, { x, y }, previous);
+  program.add({ kernel, bindings: { x, earlier, previous, y }, ...launch(args) });
+}
+
+/**
+ * Adds dx = d(loss)/dx of y = shift(x), whose `earlier` is x too, to a program.
+ *
+ * @param args `dy`, `dx`: (rows, H, D), in different buffers; `previous`: (rows) u32, r or r - 1 for each row r.
+ * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 16.
+ */
+export function addShiftKeysBackward(
+  program: Program,
+  args: KeysShape & { dy: Tensor; previous: Tensor; dx: Tensor },
+): void {
+  const { dy, previous, dx } = args;
+  const kernel = "shift_keys_backward";
+  requireShape(kernel, args, { dy, dx }, previous);
+  program.add({ kernel, bindings: { dy, previous, dx }, ...launch(args) });
+}
+
+/**
+ * The row before each row, within its segment; a segment's first row has itself.
+ *
+ * @param segmentStart (B, T): the first position of the segment of each position.
+ * @param sequenceLength T.
+ */
+export function previousRows(segmentStart: ArrayLike<number>, sequenceLength: number): Uint32Array {
+  return Uint32Array.from(segmentStart, (start, row) => row % sequenceLength > start ? row - 1 : row);
+}
+
+function requireShape(
+  kernel: string,
+  { rows, numHeads, headDim }: KeysShape,
+  perElement: Record<string, Tensor>,
+  previous: Tensor,
+): void {
+  requireMultiple(kernel, { headDim }, 16);
+  requireLength(kernel, rows, { previous });
+  requireLength(kernel, rows * numHeads * headDim, perElement);
+}
+
+function launch({ rows, numHeads, headDim }: KeysShape) {
+  const rowVec4 = numHeads * headDim / 4;
+  return {
+    params: { num_vec4: rows * rowVec4, row_vec4: rowVec4, quarter_vec4: headDim / 16 },
+    grid: elementwiseGrid(rows * rowVec4 * 4),
+  };
+}
