@@ -97,6 +97,22 @@ export function contextOf({ measurement, history }: EvalCase, count: number): To
   return history.filter((_, i) => (ofPair[i] ? skipPair-- : skipOthers--) <= 0);
 }
 
+/**
+ * Which cases are asked about with which number of context measurements: each with the next one in turn, or with all.
+ *
+ * @returns Index of the case, and the number.
+ */
+export function withContexts(
+  numCases: number,
+  { contexts, everyContext = false }: { contexts: readonly number[]; everyContext?: boolean | undefined },
+): { index: number; context: number }[] {
+  const numEach = everyContext ? contexts.length : 1;
+  return Array.from({ length: numCases * numEach }, (_, i) => ({
+    index: Math.floor(i / numEach),
+    context: contexts[i % contexts.length],
+  }));
+}
+
 /** As many of some cases as wanted, at even distances; all if there are no more. */
 export function evenlySpread<T>(values: readonly T[], count: number): T[] {
   if (values.length <= count) return [...values];

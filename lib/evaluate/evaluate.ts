@@ -16,7 +16,7 @@ import { forecastWithBaselines } from "./baseline_forecasts.ts";
 import type { Baseline } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
 import { evaluateBits } from "./bits_section.ts";
-import { drawCases, type EvalCase } from "./cases.ts";
+import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
 import { evaluateDestinations } from "./destination_section.ts";
 import { readEncodingSection } from "./encoding_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
@@ -143,8 +143,7 @@ async function truthOf(
   const path = findTruthFile(options.dataDir);
   if (path === undefined) return undefined;
   const { contexts } = options;
-  const stride = Math.ceil(cases.length / MAX_TRUTH_CASES);
-  const chosen = cases.filter((_, i) => i % stride === 0);
+  const chosen = evenlySpread(cases, MAX_TRUTH_CASES);
   const truth = SyntheticTruth.load(path);
   return await evaluateTruth(model, chosen, { truth, training: rows.training, contexts, ...during });
 }

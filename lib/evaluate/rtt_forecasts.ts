@@ -6,7 +6,7 @@
 import type { PingModel } from "../query/ping_model.ts";
 import type { RttDistribution } from "../query/rtt_distribution.ts";
 import type { RttQuery } from "../query/query_tokens.ts";
-import { contextOf, type EvalCase } from "./cases.ts";
+import { contextOf, type EvalCase, withContexts } from "./cases.ts";
 import { crpsMs } from "./crps.ts";
 
 /** Which forecasts are made. */
@@ -57,13 +57,11 @@ export async function forecastRtts(
   cases: readonly EvalCase[],
   { contexts, everyContext = false, maxSpreadMass = 1e-3, onProgress, signal }: ForecastOptions,
 ): Promise<RttForecasts> {
-  const numEach = everyContext ? contexts.length : 1;
-  const forecasts = newForecasts(cases.length * numEach);
+  const asked = withContexts(cases.length, { contexts, everyContext });
+  const forecasts = newForecasts(asked.length);
   const { caseIndex, numContext } = forecasts;
-  for (let i = 0; i < caseIndex.length; i++) {
-    caseIndex[i] = Math.floor(i / numEach);
-    numContext[i] = contexts[i % contexts.length];
-  }
+  caseIndex.set(asked.map(({ index }) => index));
+  numContext.set(asked.map(({ context }) => context));
   for (let first = 0; first < caseIndex.length; first += CASES_AT_ONCE) {
     const part: EvalCase[] = [];
     const queries: RttQuery[] = [];

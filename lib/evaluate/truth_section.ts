@@ -15,7 +15,7 @@ import { codeProbability } from "../measurement/synth/rtt_codes.ts";
 import type { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { COVERAGE_LEVELS } from "./calibration.ts";
-import { contextOf, type EvalCase } from "./cases.ts";
+import { contextOf, type EvalCase, withContexts } from "./cases.ts";
 import { meanOf, type MeanWithError, meanWithError } from "./means.ts";
 import { quantileOfSample } from "./quantile.ts";
 import { outcomeExcessBits, type ReplyScore, scoreReply, TRUTH_QUANTILES } from "./truth_scores.ts";
@@ -88,14 +88,10 @@ export async function evaluateTruth(
   cases: readonly EvalCase[],
   options: TruthSectionOptions,
 ): Promise<TruthSection> {
-  const { contexts, isEveryContext = false, onProgress } = options;
+  const { contexts, isEveryContext, onProgress } = options;
   const laws = cases.map((drawn) => lawOf(options.truth, drawn));
   const trainingCounts = countTraining(options.training, cases);
-  const asked = cases.flatMap((_, index) =>
-    isEveryContext
-      ? contexts.map((context) => ({ index, context }))
-      : [{ index, context: contexts[index % contexts.length] }]
-  );
+  const asked = withContexts(cases.length, { contexts, everyContext: isEveryContext });
   const samples: TruthSample[] = [];
   await model.likelyRttDistributions(
     asked.map(({ index, context }) => ({
