@@ -160,6 +160,12 @@ export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/que
 export type { Continuation } from "./lib/query/byte_walks.ts";
 export type { DestinationQuery } from "./lib/query/destination_prompt.ts";
 export {
+  rankDestinations,
+  type RankedDestinations,
+  type RankingModel,
+  type RankOptions,
+} from "./lib/query/destination_ranking.ts";
+export {
   type DestinationSampleOptions,
   type SampledDestinations,
   sampleDestinations,

@@ -12,10 +12,12 @@ import {
   destinationContextThatFits,
   type DestinationQuery,
 } from "../lib/query/destination_prompt.ts";
+import { rankDestinations } from "../lib/query/destination_ranking.ts";
 import { sampleDestinations } from "../lib/query/destination_samples.ts";
 import {
   type LikelyDestination,
   type LikelyDestinations,
+  listed,
   prefixLengthOf,
 } from "../lib/query/destinations.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
@@ -27,6 +29,7 @@ interface Asked {
   top: number;
   prefixLength: number | undefined;
   samples: number | undefined;
+  candidates: number | undefined;
   seed: number;
   maxCodes: number;
   maxExpansions: number;
@@ -55,6 +58,10 @@ export const destinationsStage = defineStage({
       min: 1,
       max: 2 ** 31,
     }),
+    candidates: flag.optionalInteger(
+      "rank this many likely destinations of the source by how probable they make the RTT, instead of searching",
+      { min: 1, max: 1024 },
+    ),
     maxCodes: flag.integer("RTT codes that a range is stood for by, at most; all of them up to that many", {
       default: 32,
       min: 1,
@@ -78,6 +85,7 @@ export const destinationsStage = defineStage({
   async run(options, stage) {
     const source = addressOf("src", options.src);
     const rttMs = rttRangeOf(options.rtt);
+    requireOneWay(options);
     const timeS = timeOf(options.time);
     const question = { source, rttMs, timeS };
     codesOf(question);
@@ -87,9 +95,12 @@ export const destinationsStage = defineStage({
     using model = await PingModel.load(options.checkpoint);
     const numUsed = destinationContextThatFits(query, model.config.sequenceLength).length;
     logContext(stage, numUsed, context);
-    const answer = options.samples === undefined
-      ? await search(model, query, { asked: options, stage })
-      : await draw(model, query, { asked: { ...options, samples: options.samples }, stage });
+    const { samples, candidates } = options;
+    const answer = candidates !== undefined
+      ? await rank(model, query, { asked: { ...options, candidates }, stage })
+      : samples !== undefined
+      ? await draw(model, query, { asked: { ...options, samples }, stage })
+      : await search(model, query, { asked: options, stage });
     if (options.output !== undefined) writeLines(options.output, answer.destinations);
     const { text, destinations, ...numbers } = answer;
     return {
@@ -152,6 +163,46 @@ async function draw(
     `${percent(unlistedProbability)} of ${count} draws fell elsewhere; ${numDistinct} different were drawn`,
   ];
   return { text: lines.join("\n"), ...answer, samples: count };
+}
+
+async function rank(
+  model: PingModel,
+  query: DestinationQuery,
+  { asked, stage }: { asked: Asked & { candidates: number }; stage: StageContext },
+): Promise<Answer> {
+  const { top, candidates: numCandidates } = asked;
+  const [{ destinations: ranked, priorMass }] = await rankDestinations(model, [query], {
+    numCandidates,
+    maxExpansions: asked.maxExpansions,
+    signal: stage.signal,
+  });
+  const destinations = ranked.slice(0, top).map(({ address: bytes, probability }) => ({
+    prefix: { bytes, length: 8 * bytes.length },
+    probability,
+    standardError: 0,
+  }));
+  const answer = listed(destinations);
+  const text = [
+    tableOf(answer),
+    `probabilities among the ${ranked.length} likeliest destinations of the source, which were ${
+      percent(priorMass)
+    } probable before the RTT was known`,
+  ].join("\n");
+  return { text, ...answer, candidates: ranked.length, priorMass };
+}
+
+/** @throws {UsageError} If options of different ways to answer are given together. */
+function requireOneWay({ candidates, samples, prefixLength }: Asked): void {
+  if (candidates === undefined) return;
+  const other = samples !== undefined
+    ? "--samples"
+    : prefixLength !== undefined
+    ? "--prefix-length"
+    : undefined;
+  if (!other) return;
+  throw new UsageError(
+    `Cannot use --candidates with ${other}: candidates are ranked whole, one of the two was wanted`,
+  );
 }
 
 function tableOf({ destinations }: Pick<Answer, "destinations">): string {

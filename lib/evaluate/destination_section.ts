@@ -9,7 +9,11 @@
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import type { DestinationQuery } from "../query/destination_prompt.ts";
-import type { ContinuingModel } from "../query/destinations.ts";
+import {
+  rankDestinations,
+  type RankedDestinations,
+  type RankingModel,
+} from "../query/destination_ranking.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { type EvalCase, evenlySpread } from "./cases.ts";
 import { type DestinationGuess, guessDestinations } from "./destination_guesses.ts";
@@ -39,7 +43,7 @@ export interface DestinationScores {
   bitsPerAddress: number | null;
   /** Share of the cases where the model's guesses are known to be its most probable five addresses. */
   provenShare: number;
-  /** The model first. */
+  /** The model's search first, then its ranking of {@link NUM_CANDIDATES} likely destinations by the result. */
   methods: GuessScores[];
 }
 
@@ -57,7 +61,7 @@ export interface DestinationSectionOptions {
   training: ProbeRowSource;
   /** The `maxContext` that the cases were drawn with; half of it is the largest context. */
   maxContext: number;
-  /** Of how many cases at most, spread evenly over all (1,000). */
+  /** Of how many cases at most, spread evenly over all (500). */
   maxCases?: number;
   /** Told how many training rows are read and cases are asked about, of how many. */
   onProgress?: (done: number, total: number) => void;
@@ -65,6 +69,10 @@ export interface DestinationSectionOptions {
 }
 
 const NUM_GUESSES = 5;
+/** Destinations that are ranked by how probable they make the result; see destination_ranking.ts. */
+export const NUM_CANDIDATES = 32;
+/** Prefixes that are looked into to find them: what the budget of an evaluation allows. */
+const MAX_EXPANSIONS = 64;
 const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
 const NUM_BYTES = { 4: 4, 6: 16 } as const;
 
@@ -80,14 +88,14 @@ interface Asked {
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */
 export async function evaluateDestinations(
-  model: ContinuingModel,
+  model: RankingModel,
   cases: readonly EvalCase[],
   options: DestinationSectionOptions,
 ): Promise<DestinationSection> {
-  const { training, maxContext, maxCases = 1000, onProgress, signal } = options;
+  const { training, maxContext, maxCases = 500, onProgress, signal } = options;
   const chosen = evenlySpread(cases, maxCases);
   const contexts = [...new Set([0, Math.floor(maxContext / 2)])];
-  const total = training.numRows + chosen.length * contexts.length;
+  const total = training.numRows + 2 * chosen.length * contexts.length;
   let done = 0;
   const known = await learnDestinations(training, {
     sourceKeys: new Set(chosen.map(({ sourceKey }) => sourceKey)),
@@ -105,7 +113,14 @@ export async function evaluateDestinations(
         onProgress: (count) => onProgress?.(done + count, total),
       });
       done += asked.length;
-      scores.push(scoresOf(asked, guessed, { version, numContext, known }));
+      const ranked = await rankDestinations(model, asked.map(({ query }) => query), {
+        numCandidates: NUM_CANDIDATES,
+        maxExpansions: MAX_EXPANSIONS,
+        signal,
+        onProgress: (count) => onProgress?.(done + count, total),
+      });
+      done += asked.length;
+      scores.push(scoresOf(asked, { guessed, ranked }, { version, numContext, known }));
     }
   }
   return { numCases: chosen.length, numMeasurements: cases.length, scores };
@@ -134,7 +149,7 @@ function askedOf(each: EvalCase, numContext: number): Asked {
 
 function scoresOf(
   asked: readonly Asked[],
-  guessed: readonly DestinationGuess[],
+  { guessed, ranked }: { guessed: readonly DestinationGuess[]; ranked: readonly RankedDestinations[] },
   { version, numContext, known }: { version: 4 | 6; numContext: number; known: KnownDestinations },
 ): DestinationScores {
   const addresses = asked.map(({ destination }) => destination);
@@ -148,6 +163,10 @@ function scoresOf(
     provenShare: meanOf(guessed.map(({ isProven }) => isProven ? 1 : 0)) ?? 0,
     methods: [
       { method: "model", ...scoreGuesses(guessed.map(({ guesses }) => guesses), addresses) },
+      {
+        method: "model, ranked by the result",
+        ...scoreGuesses(ranked.map((each) => each.destinations.map(({ address }) => address)), addresses),
+      },
       ...names.map((method) => ({
         method,
         ...scoreGuesses(others.map((guesses) => guesses.get(method) ?? []), addresses),

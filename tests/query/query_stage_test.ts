@@ -128,6 +128,17 @@ Deno.test("query destinations lists prefixes with their probabilities, searched 
     assertEquals(drawn.code, 0, drawn.stderr);
     assertEquals(drawn.stdout.trimEnd().split("\n").length, 5, drawn.stdout);
     assertStringIncludes(drawn.stdout, "/9 ");
+    const refused = await runStageProcess([...args, "--rtt", "20", "--candidates", "8"]);
+    assertEquals(refused.code, 2, refused.stderr);
+    assertStringIncludes(refused.stderr, "Cannot use --candidates with --prefix-length");
+    const rankedArgs = [...args.slice(0, -2), "--rtt", "20", "--candidates", "8", "--top", "3"];
+    const ranked = await runStageProcess([...rankedArgs, "--json"]);
+    assertEquals(ranked.code, 0, ranked.stderr);
+    const { candidates, destinations, priorMass } = JSON.parse(ranked.stdout);
+    assertEquals([candidates, destinations.length], [8, 3]);
+    assert(priorMass > 0 && destinations[0].probability >= destinations[2].probability);
+    const text = await runStageProcess(rankedArgs);
+    assertStringIncludes(text.stdout, "probabilities among the 8 likeliest destinations of the source");
     assertStringIncludes(drawn.stdout, "of 50 draws");
   }));
 
