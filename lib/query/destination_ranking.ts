@@ -43,6 +43,7 @@ export interface RankOptions {
   maxExpansions?: number;
   /** Told how many questions are done. */
   onProgress?: (done: number) => void;
+  /** Ends the work. */
   signal?: AbortSignal | undefined;
 }
 
