@@ -8,12 +8,7 @@
  * @module
  */
 import { ensure, UserError } from "../errors.ts";
-import {
-  addAttentionDecode,
-  type DecodeTile,
-  decodeTileRows,
-  decodeTiles,
-} from "../gpu/ops/attention_decode.ts";
+import { addAttentionDecode, decodeTileRows, decodeTiles } from "../gpu/ops/attention_decode.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { rotationTable } from "../gpu/ops/qk_norm_rope.ts";
 import { previousRows } from "../gpu/ops/shift_keys.ts";
@@ -22,6 +17,7 @@ import type { KernelRegistry } from "../gpu/registry.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { allocateTensors, mib } from "./allocation.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
+import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
 import {
   buildDecoder,
   type DecoderExtent,
@@ -38,14 +34,8 @@ const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 export class Decoder {
   readonly #tensors: DecoderTensors;
   readonly #programs = new Map<string, Program>();
-  #prompts: { firstKey: number; endKey: number }[] = [];
-  /** Of each prompt's last tokens, how many its rows do not see. */
-  #numDropped = 0;
-  #children: DecodeTile[] = [];
+  readonly #rows = new DecodedRows();
   #numTiles = 0;
-  #numRows = 0;
-  /** One entry per step: which of the appended keys is each row's. */
-  #suffixRows: Uint32Array[] = [];
 
   private constructor(
     readonly registry: KernelRegistry,
@@ -106,8 +96,7 @@ export class Decoder {
     const rows = programRows(numTokens);
     const [tokens, positions, starts] = [new Uint32Array(rows), new Uint32Array(rows), new Uint32Array(rows)];
     const chosen: number[] = [];
-    this.#prompts = [];
-    this.#numRows = 0;
+    const keys: PromptKeys[] = [];
     let firstKey = 0;
     for (const prompt of prompts) {
       const numChosen = numLast === Infinity ? prompt.length : numLast;
@@ -118,9 +107,10 @@ export class Decoder {
       for (let row = firstKey; row < endKey; row++) positions[row] = row - firstKey;
       starts.fill(firstKey, firstKey, endKey);
       for (let row = endKey - numChosen; row < endKey; row++) chosen.push(row);
-      this.#prompts.push({ firstKey, endKey });
+      keys.push({ firstKey, endKey });
       firstKey = endKey;
     }
+    this.#rows.begin(keys);
     // The rows after the last prompt are a segment of their own, which nobody reads.
     starts.fill(firstKey, firstKey);
     this.#writeTokens(tokens, positions);
@@ -137,10 +127,10 @@ export class Decoder {
    * @param options `numDropped`: how many of each prompt's last tokens its rows do not continue, but replace (0).
    */
   fork(numChildren: readonly number[], options: { numDropped?: number } = {}): void {
-    this.#numDropped = options.numDropped ?? 0;
-    ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
-    this.#setRows(numChildren);
-    this.#suffixRows = [];
+    const numRows = numChildren.reduce((sum, count) => sum + count, 0);
+    this.#requireRoom("rows", numRows, this.extent.maxRows);
+    this.#rows.fork(numChildren, options.numDropped ?? 0);
+    this.#writeTiles();
   }
 
   /**
@@ -153,81 +143,40 @@ export class Decoder {
    * @throws {UserError} If a row would be longer than the model's sequence.
    */
   async step(tokens: ArrayLike<number>, parents?: Uint32Array): Promise<Float32Array> {
-    ensure(this.#numRows > 0, "a step needs rows: call fork() before");
-    const numRows = parents?.length ?? this.#numRows;
+    ensure(this.#rows.numRows > 0, "a step needs rows: call fork() before");
+    const numRows = parents?.length ?? this.#rows.numRows;
     ensure(tokens.length === numRows, `${tokens.length} tokens for ${numRows} rows`);
-    const step = this.#suffixRows.length;
+    const step = this.#rows.numSteps;
     this.#requireRoom("steps", step + 1, this.extent.maxSteps);
-    if (parents) this.#branch(parents);
+    this.#requireRoom("rows", numRows, this.extent.maxRows);
+    if (parents) {
+      this.#rows.branch(parents);
+      this.#writeTiles();
+    }
     const rows = programRows(numRows);
     const upload = new Uint32Array(rows);
     upload.set(tokens);
-    const positions = new Uint32Array(rows);
-    for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
-      const position = endKey - firstKey + step;
-      if (endRow > firstRow) this.#requirePosition(position);
-      positions.fill(position, firstRow, endRow);
-    }
+    const positions = this.#rows.nextPositions(rows);
+    for (const position of positions) this.#requirePosition(position);
     this.#writeTokens(upload, positions);
-    this.#writePrevious(this.#previousKeys(rows));
-    this.#writeSuffixRows(rows);
+    this.#writePrevious(this.#rows.previousKeys(rows));
+    const { suffixRows } = this.#tensors;
+    this.#rows.append(step * suffixRows.shape[1]);
+    this.registry.gpu.write(suffixRows, this.#rows.appendedKeys(rows));
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
     this.#program(name, (program) => this.#addStep(program, { rows, step, numTiles })).run();
     return await this.#logProbabilities(Uint32Array.from({ length: numRows }, (_, row) => row));
   }
 
-  /** Lays rows out one after the other. @param numChildren How many rows each prompt has. */
-  #setRows(numChildren: readonly number[]): void {
-    const numRows = numChildren.reduce((sum, count) => sum + count, 0);
-    this.#requireRoom("rows", numRows, this.extent.maxRows);
-    const numDropped = this.#numDropped;
-    let firstRow = 0;
-    this.#children = this.#prompts.map(({ firstKey, endKey }, i) => {
-      ensure(numDropped < endKey - firstKey, `a prompt has no ${numDropped} tokens and one before`);
-      const endRow = firstRow + numChildren[i];
-      const tile = { firstKey, endKey: endKey - numDropped, firstRow, endRow };
-      firstRow = endRow;
-      return tile;
-    });
+  /** Writes which rows see which prompt, in tiles of as many rows as a workgroup takes. */
+  #writeTiles(): void {
     const { gpu } = this.registry;
-    const tiles = decodeTiles(this.#children, decodeTileRows(gpu.info, this.config.headDim));
+    const tiles = decodeTiles(this.#rows.children, decodeTileRows(gpu.info, this.config.headDim));
     this.#numTiles = Math.min(programRows(tiles.length), this.#tensors.tiles.shape[0]);
     const words = new Uint32Array(this.#numTiles * 4);
     tiles.forEach((tile, i) => words.set([tile.firstKey, tile.endKey, tile.firstRow, tile.endRow], i * 4));
     gpu.write(this.#tensors.tiles, words);
-    this.#numRows = numRows;
-  }
-
-  #branch(parents: Uint32Array): void {
-    const isAscending = parents.every((parent, i) => i === 0 || parents[i - 1] <= parent);
-    ensure(isAscending && parents[parents.length - 1] < this.#numRows, `parents ${parents}`);
-    const numChildren = this.#children.map(({ firstRow, endRow }) =>
-      parents.reduce((count, parent) => parent >= firstRow && parent < endRow ? count + 1 : count, 0)
-    );
-    this.#setRows(numChildren);
-    this.#suffixRows = this.#suffixRows.map((appended) => parents.map((parent) => appended[parent]));
-  }
-
-  /** Adds the keys that the step at hand appends, and writes which keys are each row's. */
-  #writeSuffixRows(rows: number): void {
-    const { suffixRows } = this.#tensors;
-    const first = this.#suffixRows.length * suffixRows.shape[1];
-    this.#suffixRows.push(Uint32Array.from({ length: this.#numRows }, (_, row) => first + row));
-    const words = new Uint32Array(this.#suffixRows.length * rows);
-    this.#suffixRows.forEach((appended, step) => words.set(appended, step * rows));
-    this.registry.gpu.write(suffixRows, words);
-  }
-
-  /** Of each row the key before the one that the step at hand appends: one that it appended, or its prompt's last. */
-  #previousKeys(rows: number): Uint32Array {
-    const previous = new Uint32Array(rows);
-    const appended = this.#suffixRows.at(-1);
-    if (appended) previous.set(appended);
-    else {for (const { endKey, firstRow, endRow } of this.#children) {
-        previous.fill(endKey - 1, firstRow, endRow);
-      }}
-    return previous;
   }
 
   #writePrevious(previous: Uint32Array): void {

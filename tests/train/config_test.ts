@@ -40,7 +40,7 @@ Deno.test("loadConfig() applies --set in order, with the type that the key has",
 function otherValue(json: string): string {
   const value: unknown = JSON.parse(json);
   if (Array.isArray(value)) return `[${value.map((item) => otherValue(JSON.stringify(item)))}]`;
-  if (typeof value === "string" || value === null) return OTHER_VALUES[json] ?? json;
+  if (typeof value === "string") return OTHER_VALUES[json] ?? json;
   if (typeof value === "boolean") return String(!value);
   if (value === 0) return "0.5";
   return String(Number.isInteger(value) ? 2 * Number(value) : Number(value) / 2);
@@ -49,8 +49,15 @@ function otherValue(json: string): string {
 const OTHER_VALUES: Record<string, string> = {
   '"v2"': '"v1"',
   '"relu2"': '"gelu"',
+  '"random"': '"ordinal"',
+  '"f32"': '"f16"',
   '"wsd"': '"cosine"',
-  "null": "[0.5,0.25]",
+};
+
+/** Values of keys that are null by default. */
+const VALUES: Record<string, string> = {
+  "data.maxMeasurements": "7",
+  "train.rttDistanceWeights": "[0.5,0.25]",
 };
 
 /** What else has to change with a key, to half or twice its value. */
@@ -66,7 +73,8 @@ Deno.test("loadConfig() takes --set for every key, and names the right one for e
   const keys = [...flattenConfig(config)].filter(([keyPath]) => !keyPath.endsWith(".kind"));
   assert(keys.length > 40, `only ${keys.length} keys`);
   for (const [keyPath, json] of keys) {
-    const value = otherValue(json);
+    const value = VALUES[keyPath] ?? otherValue(json);
+    assert(value !== json, keyPath);
     const set = loadConfig("demo", [...RELATED[keyPath] ?? [], `${keyPath}=${value}`]);
     assertEquals(flattenConfig(set).get(keyPath), value, keyPath);
     const name = keyPath.split(".").at(-1) ?? "";
@@ -90,6 +98,9 @@ Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key pa
     ["train.steps=many", "train.steps", '"many"'],
     ["train.steps=1.5", "train.steps", "an integer was wanted"],
     ["train.steps=0", "train.steps", "at least 1"],
+    ["train.rttByteWeight=0", "train.rttByteWeight", "more than 0 was wanted"],
+    ["data.maxMeasurements=0", "data.maxMeasurements", "at least 1 was wanted"],
+    ["model.byteVectors=near", "model.byteVectors", "random or ordinal was wanted"],
     ["train.steps.x=3", "train.steps.x", "it has no keys"],
     ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],
     ["model.width=130", "model.width", "a multiple of 4"],

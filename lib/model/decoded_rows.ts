@@ -1,0 +1,120 @@
+/**
+ * Which keys the rows of a decoder see: those of their prompt, and those that they or the rows they branched off
+ * appended. Bookkeeping of the host; the keys themselves are on the GPU.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import type { DecodeTile } from "../gpu/ops/attention_decode.ts";
+
+/** The keys of a prompt in the cache of all prompts, the end outside. */
+export interface PromptKeys {
+  readonly firstKey: number;
+  readonly endKey: number;
+}
+
+/** Rows that continue prompts; the rows of a prompt stand one after the other, in the order of the prompts. */
+export class DecodedRows {
+  #prompts: readonly PromptKeys[] = [];
+  /** Of each prompt's last tokens, how many its rows do not see. */
+  #numDropped = 0;
+  #children: DecodeTile[] = [];
+  #numRows = 0;
+  /** One entry per step: which of the appended keys is each row's. */
+  #suffixRows: Uint32Array[] = [];
+
+  /** For each prompt the keys that its rows see and the rows themselves. */
+  get children(): readonly DecodeTile[] {
+    return this.#children;
+  }
+
+  /** How many rows there are. */
+  get numRows(): number {
+    return this.#numRows;
+  }
+
+  /** How many tokens were appended to every row. */
+  get numSteps(): number {
+    return this.#suffixRows.length;
+  }
+
+  /** Takes new prompts, which have no rows. */
+  begin(prompts: readonly PromptKeys[]): void {
+    this.#prompts = prompts;
+    this.#children = [];
+    this.#numRows = 0;
+  }
+
+  /**
+   * Gives every prompt rows with nothing appended.
+   *
+   * @param numChildren How many, one number per prompt.
+   * @param numDropped How many of a prompt's last tokens its rows do not see; fewer than any prompt has.
+   */
+  fork(numChildren: readonly number[], numDropped: number): void {
+    ensure(numChildren.length === this.#prompts.length, `${numChildren.length} numbers of children`);
+    this.#numDropped = numDropped;
+    this.#suffixRows = [];
+    this.#layOut(numChildren);
+  }
+
+  /** Lets other rows go on: for each of them the row so far that it continues, ascending. */
+  branch(parents: Uint32Array): void {
+    const isAscending = parents.every((parent, i) => i === 0 || parents[i - 1] <= parent);
+    ensure(isAscending && parents[parents.length - 1] < this.#numRows, `parents ${parents}`);
+    const numChildren = this.#children.map(({ firstRow, endRow }) =>
+      parents.reduce((count, parent) => parent >= firstRow && parent < endRow ? count + 1 : count, 0)
+    );
+    this.#layOut(numChildren);
+    this.#suffixRows = this.#suffixRows.map((appended) => parents.map((parent) => appended[parent]));
+  }
+
+  /** The position of the next token of each row. @param length Of the result, the rest of it 0. */
+  nextPositions(length: number): Uint32Array {
+    const positions = new Uint32Array(length);
+    for (const { firstKey, endKey, firstRow, endRow } of this.#children) {
+      positions.fill(endKey - firstKey + this.numSteps, firstRow, endRow);
+    }
+    return positions;
+  }
+
+  /**
+   * The key before the next one of each row: before the first step its prompt's last, else the last it appended.
+   *
+   * @param length Of the result, the rest of it 0.
+   */
+  previousKeys(length: number): Uint32Array {
+    const previous = new Uint32Array(length);
+    const appended = this.#suffixRows.at(-1);
+    if (appended) previous.set(appended);
+    else {this.#children.forEach(({ endKey, firstRow, endRow }) =>
+        previous.fill(endKey - 1, firstRow, endRow)
+      );}
+    return previous;
+  }
+
+  /** Notes that every row appended a key. @param firstKey The first row's; the others follow. */
+  append(firstKey: number): void {
+    this.#suffixRows.push(Uint32Array.from({ length: this.#numRows }, (_, row) => firstKey + row));
+  }
+
+  /** The appended keys of each row, (steps, length), the rest of it 0. */
+  appendedKeys(length: number): Uint32Array {
+    const keys = new Uint32Array(this.numSteps * length);
+    this.#suffixRows.forEach((appended, step) => keys.set(appended, step * length));
+    return keys;
+  }
+
+  #layOut(numChildren: readonly number[]): void {
+    const numDropped = this.#numDropped;
+    let firstRow = 0;
+    this.#children = this.#prompts.map(({ firstKey, endKey }, i) => {
+      ensure(numDropped < endKey - firstKey, `a prompt has no ${numDropped} tokens and one before`);
+      const endRow = firstRow + numChildren[i];
+      const tile = { firstKey, endKey: endKey - numDropped, firstRow, endRow };
+      firstRow = endRow;
+      return tile;
+    });
+    this.#numRows = firstRow;
+  }
+}
