@@ -17,6 +17,9 @@ Deno.test("numParameters() gives the design's counts for every preset", () => {
     ["plan-100m", 85_343_232],
     ["300m", 302_536_704],
     ["full-680m", 680_297_472],
+    ["menog-2019-05", 419_904],
+    ["menog-2019-05-long", 419_904],
+    ["synth-20min", 419_904],
   ];
   for (const [name, count] of counts) {
     assertEquals(numParameters(parseModelConfig(preset(name))), count, name);
