@@ -135,6 +135,12 @@ function checkConfig({ model, train }: RunConfig): void {
       "found weights, null was wanted: only v2 has such codes",
     );
   }
+  if (train.rttByteWeight !== 1) {
+    throw new ConfigError(
+      "train.rttByteWeight",
+      `found ${train.rttByteWeight}, 1 was wanted: the encodings have other bytes to weigh`,
+    );
+  }
   if (model.sequenceLength < MAX_SCHEME_MEASUREMENT_TOKENS) {
     throw new ConfigError(
       "model.sequenceLength",

@@ -100,6 +100,7 @@ Deno.test("studyEncodings() refuses what not all encodings can be trained with, 
   const refused: [string, unknown][] = [
     ["model.vocabulary", { ...CONFIG, model: { ...CONFIG.model, vocabulary: "v1" } }],
     ["model.sequenceLength", { ...CONFIG, model: { ...CONFIG.model, sequenceLength: 52 } }],
+    ["train.rttByteWeight", { ...CONFIG, train: { ...CONFIG.train, rttByteWeight: 8 } }],
     ["train.rttDistanceWeights", { ...CONFIG, train: { ...CONFIG.train, rttDistanceWeights: [1, 1] } }],
   ];
   for (const [key, config] of refused) {
