@@ -20,6 +20,7 @@ import {
 import { addQkNormRope, addQkNormRopeBackward } from "./ops/qk_norm_rope.ts";
 import { addSumOfSquares } from "./ops/reduce.ts";
 import { addRmsNorm, addRmsNormBackward } from "./ops/rms_norm.ts";
+import { addShiftKeys, addShiftKeysBackward } from "./ops/shift_keys.ts";
 import type { Program } from "./program.ts";
 import type { Tensor } from "./tensor.ts";
 
@@ -208,6 +209,26 @@ function headCases(heads: { numHeads: number; headDim: number; sequenceLength: n
     elementCase(`qkNorm and RoPE backward ${name}`, ROWS * width, (memory, tensor) => {
       const args = { ...inputs(memory, tensor), dy: tensor("dy"), dx: tensor("dx") };
       return (program) => addQkNormRopeBackward(program, args);
+    }),
+    elementCase(`key shift ${name}`, ROWS * width, (memory, tensor) => {
+      const x = tensor("x");
+      const args = {
+        ...shape,
+        x,
+        earlier: x,
+        previous: memory.uint32("previous", [ROWS], ROWS),
+        y: tensor("y"),
+      };
+      return (program) => addShiftKeys(program, args);
+    }),
+    elementCase(`key shift backward ${name}`, ROWS * width, (memory, tensor) => {
+      const args = {
+        ...shape,
+        dy: tensor("dy"),
+        previous: memory.uint32("previous", [ROWS], ROWS),
+        dx: tensor("dx"),
+      };
+      return (program) => addShiftKeysBackward(program, args);
     }),
   ];
 }
