@@ -86,10 +86,11 @@ export class DecodedRows {
   previousKeys(length: number): Uint32Array {
     const previous = new Uint32Array(length);
     const appended = this.#suffixRows.at(-1);
-    if (appended) previous.set(appended);
-    else {this.#children.forEach(({ endKey, firstRow, endRow }) =>
-        previous.fill(endKey - 1, firstRow, endRow)
-      );}
+    if (appended) {
+      previous.set(appended);
+    } else {
+      for (const { endKey, firstRow, endRow } of this.#children) previous.fill(endKey - 1, firstRow, endRow);
+    }
     return previous;
   }
 

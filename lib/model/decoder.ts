@@ -115,7 +115,7 @@ export class Decoder {
     starts.fill(firstKey, firstKey);
     this.#writeTokens(tokens, positions);
     gpu.write(this.#tensors.inputs.segmentStart, starts);
-    this.#writePrevious(previousRows(starts, rows));
+    this.#writePrevious(() => previousRows(starts, rows));
     this.#program(`prefill ${rows}`, (program) => this.#addPrefill(program, rows)).run();
     return await this.#logProbabilities(Uint32Array.from(chosen));
   }
@@ -159,7 +159,7 @@ export class Decoder {
     const positions = this.#rows.nextPositions(rows);
     for (const position of positions) this.#requirePosition(position);
     this.#writeTokens(upload, positions);
-    this.#writePrevious(this.#rows.previousKeys(rows));
+    this.#writePrevious(() => this.#rows.previousKeys(rows));
     const { suffixRows } = this.#tensors;
     this.#rows.append(step * suffixRows.shape[1]);
     this.registry.gpu.write(suffixRows, this.#rows.appendedKeys(rows));
@@ -179,9 +179,10 @@ export class Decoder {
     gpu.write(this.#tensors.tiles, words);
   }
 
-  #writePrevious(previous: Uint32Array): void {
+  /** Writes where shifted keys come from, if the model has any. */
+  #writePrevious(previous: () => Uint32Array): void {
     const tensor = this.#tensors.inputs.previous;
-    if (tensor) this.registry.gpu.write(tensor, previous);
+    if (tensor) this.registry.gpu.write(tensor, previous());
   }
 
   #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {
