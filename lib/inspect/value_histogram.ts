@@ -9,6 +9,8 @@
 
 const DROPPED_BITS = 13;
 const NUM_BUCKETS = 1 << (31 - DROPPED_BITS);
+/** Of the value; the bits that are kept are 10 of the mantissa. */
+const BUCKET_WIDTH = 2 ** -10;
 
 /** How many bins {@link ValueHistogram.logBins} has. */
 const MAX_LOG_BINS = 48;
@@ -60,9 +62,10 @@ export class ValueHistogram {
     const first = this.#counts.findIndex((count, bucket) => bucket > 0 && count > 0);
     if (first < 0) return [];
     const least = this.#counts[0] > 0 ? this.#middle(first) : this.min;
-    // A single value stands in the middle of bins from half to twice of it.
-    const low = Math.log10(least < this.max ? least : least / 2);
-    const step = (Math.log10(least < this.max ? this.max : 2 * least) - low) / MAX_LOG_BINS;
+    // Values closer than a bucket is wide, or but one, stand in the middle of bins from half to twice of them.
+    const isOne = this.max < (1 + BUCKET_WIDTH) * least;
+    const low = Math.log10(isOne ? least / 2 : least);
+    const step = (Math.log10(isOne ? 2 * least : this.max) - low) / MAX_LOG_BINS;
     const bins = Array.from({ length: MAX_LOG_BINS }, (_, i): Bin => ({
       low: 10 ** (low + i * step),
       high: 10 ** (low + (i + 1) * step),

@@ -42,6 +42,15 @@ Deno.test("logBins() counts every value once, in the bin that it lies in", () =>
       );
     }),
   );
+  for (
+    const values of [[1, 1 + 2 ** -52], [1e9 - 2 ** -23, 1e9], [3, 3 * (1 + 1e-14)], [0, 1e-40, 1.1e-40]]
+  ) {
+    const close = new ValueHistogram();
+    values.forEach((value) => close.add(value));
+    const bins = close.logBins();
+    assertEquals(totalOf(bins), values.length);
+    assert(bins.every(({ low, high }) => 0 < low && low < high), `bins of ${values}`);
+  }
   const histogram = new ValueHistogram();
   for (const value of [0, 1, 10, 10, 100, 1e4]) histogram.add(value);
   const filled = histogram.logBins().filter(({ count }) => count > 0);
