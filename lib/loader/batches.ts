@@ -137,7 +137,8 @@ export class BatchLoader implements BatchSource {
 
 /**
  * A fixed set of batches for evaluation: the same for the same data, T, number of sequences, seed and sampling,
- * whatever the batch size; positions beyond the last sequence are padding.
+ * whatever the batch size; positions beyond the last sequence are padding. Sources have their own addresses, whatever
+ * `unknownSourceShare` says.
  *
  * @param source The validation rows.
  * @param options `numSequences` in all, `batchSize` in each batch; `seed` is not the run's, 0 by default.
@@ -155,7 +156,8 @@ export function validationBatches(
   },
 ): Batch[] {
   const { sequenceLength, batchSize, numSequences } = options;
-  const seeded = { ...options, seed: options.seed ?? 0 };
+  const sampling = { ...(options.sampling ?? DEFAULT_SAMPLING), unknownSourceShare: 0 };
+  const seeded = { ...options, sampling, seed: options.seed ?? 0 };
   checkOptions(seeded);
   const cursor = new SequenceCursor(makeBlocks(source, seeded));
   const batches: Batch[] = [];

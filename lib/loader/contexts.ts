@@ -79,9 +79,10 @@ export function sampleContext(
   const numTokens = lengthOfKeys(row, keys);
   const measurements: ContextMeasurement[] = [];
   const hasQueryOrder = config.queryOrderShare > 0 && random.float64() < config.queryOrderShare;
+  const sources = drawSources(row.sources, config.unknownSourceShare, random);
   for (const key of arrange(keys, random)) {
     const order = hasQueryOrder ? QUERY_ORDER : FIELD_ORDERS[random.below(FIELD_ORDERS.length)];
-    measurements.push(measurementOf(row, key, order));
+    measurements.push(measurementOf(row, sources, key, order));
   }
   return { mode, measurements, numTokens };
 }
@@ -269,11 +270,22 @@ function arrange(keys: Int32Array, random: RandomStream): Int32Array {
   return arranged;
 }
 
-function measurementOf(row: PreparedRow, key: number, order: readonly Field[]): ContextMeasurement {
+/** A row's source addresses, or with probability `unknownShare` random bytes in the place of each. */
+function drawSources(sources: Uint8Array[], unknownShare: number, random: RandomStream): Uint8Array[] {
+  if (unknownShare === 0 || random.float64() >= unknownShare) return sources;
+  return sources.map(({ length }) => Uint8Array.from({ length }, () => random.below(256)));
+}
+
+function measurementOf(
+  row: PreparedRow,
+  sources: Uint8Array[],
+  key: number,
+  order: readonly Field[],
+): ContextMeasurement {
   const index = indexOfKey(key);
   const rttMs = row.rttMs[index];
   return {
-    source: row.sources[row.srcIndex[index]],
+    source: sources[row.srcIndex[index]],
     destination: row.destinations[row.dstIndex[index]],
     rttCode: rttMs < 0 ? null : encodeRttCode(rttMs),
     rttMs: rttMs < 0 ? null : rttMs,

@@ -28,6 +28,11 @@ export interface SamplingConfig {
    * not an order each. A small model learns much sooner there to look up what a pair measured before.
    */
   queryOrderShare: number;
+  /**
+   * Share of the contexts in which each source address is replaced by a random one of its family, the same throughout
+   * the context: so that the model learns to read from the context what it cannot know of a source that it has not met.
+   */
+  unknownSourceShare: number;
 }
 
 /** Schema of the section `data`. */
@@ -44,6 +49,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   fewDestinationsShare: share.default(0),
   maxMeasurements: z.number().int().min(1).nullable().default(null),
   queryOrderShare: share.default(0),
+  unknownSourceShare: share.default(0),
 });
 
 /** The defaults of design page 3. */

@@ -7,6 +7,7 @@ import {
   validationBatches,
 } from "../../lib/loader/batches.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
+import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
 import { ConfigError, UserError } from "../../lib/errors.ts";
 import { formatAddress } from "../../lib/tokens/ip.ts";
 import { type DecodedMeasurement, decodeTokens } from "../../lib/tokens/vocab_v2.ts";
@@ -256,6 +257,8 @@ Deno.test("validationBatches() gives the same sequences for any batch size, and 
   assertEquals(last.lossMask.subarray(2 * 256).indexOf(1), -1);
   assertEquals([...last.segmentStart.subarray(2 * 256, 3 * 256)], [...Array(256).keys()]);
   assertEquals(validationBatches(SOURCE, { ...options, batchSize: 4 }), four);
+  const unknown = { ...DEFAULT_SAMPLING, unknownSourceShare: 1 };
+  assertEquals(validationBatches(SOURCE, { ...options, sampling: unknown, batchSize: 4 }), four);
   assertNotEquals(
     sequencesOf(validationBatches(SOURCE, { ...options, seed: 4, batchSize: 1 })),
     sequencesOf(one),

@@ -268,3 +268,27 @@ Deno.test("sampleContext() with queryOrderShare writes that share of the context
   }
   assert(Math.abs(numOrdered) < 60, `${numOrdered}`); // 3 standard deviations of at most 400 draws
 });
+
+Deno.test("sampleContext() with unknownSourceShare gives that share of the contexts sources of their own", () => {
+  const from = row(2000);
+  const known = new Map(from.sources.map((source) => [String(source), source.length]));
+  const config = { ...only("full"), unknownSourceShare: 0.5 };
+  const drawn = new Set<string>();
+  let numUnknown = 0;
+  for (let draw = 0; draw < 400; draw++) {
+    const { measurements } = sample(from, draw, config);
+    const unknown = measurements.filter(({ source }) => !known.has(String(source)));
+    assert(unknown.length === 0 || unknown.length === measurements.length);
+    if (unknown.length === 0) continue;
+    numUnknown++;
+    // One address a family within the context, as the row has them, and another in the next.
+    const sources = new Set(unknown.map(({ source }) => String(source)));
+    for (const { source, destination } of unknown) assertEquals(source.length, destination.length);
+    assert(sources.size <= known.size);
+    for (const source of sources) {
+      assert(!drawn.has(source));
+      drawn.add(source);
+    }
+  }
+  assert(Math.abs(numUnknown - 200) < 50, `${numUnknown}`); // 5 standard deviations
+});
