@@ -58,6 +58,11 @@ export class BenchMemory {
   uint32(label: string, shape: readonly number[], below: number): Tensor {
     const data = new Uint32Array(shape.reduce((product, extent) => product * extent, 1));
     for (let i = 0; i < data.length; i++) data[i] = 7 * i % below;
+    return this.uint32From(label, shape, data);
+  }
+
+  /** A tensor of these integers. */
+  uint32From(label: string, shape: readonly number[], data: Uint32Array<ArrayBuffer>): Tensor {
     return this.#keep(this.gpu.tensorFrom(label, shape, data));
   }
 

@@ -8,7 +8,7 @@ import type { GpuInfo } from "./device.ts";
 import { addAttention, addAttentionBackward, type AttentionShape } from "./ops/attention.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "./ops/adamw.ts";
 import { addCrossEntropy } from "./ops/cross_entropy.ts";
-import { addEmbedding, addEmbeddingBackward } from "./ops/embedding.ts";
+import { addEmbedding, addEmbeddingBackward, numTokenRows, tokenRows } from "./ops/embedding.ts";
 import {
   addGemm,
   gemmCandidates,
@@ -182,8 +182,13 @@ function rowCases(width: number): BenchCase[] {
       return (program) => addEmbedding(program, { ...args, ...shape });
     }),
     elementCase(named("embedding backward"), ROWS * width, (memory, tensor) => {
+      const tokens = Array.from({ length: ROWS }, (_, row) => 7 * row % vocabSize);
       const args = {
-        tokens: memory.uint32("tokens", [ROWS], vocabSize),
+        tokenRows: memory.uint32From(
+          "token rows",
+          [numTokenRows(ROWS, vocabSize)],
+          tokenRows(tokens, vocabSize),
+        ),
         dTable: memory.float32("dTable", [vocabSize, width]),
         dx: tensor("dx"),
       };

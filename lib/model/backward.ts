@@ -21,7 +21,7 @@ import { addBlockActivations, attentionShape, namedTensor, type Pass, ropeShape 
 export function addBackward(program: Program, pass: Pass): void {
   const { config, extent, tensors } = pass;
   const { backward, head, gradients, inputs } = tensors;
-  ensure(backward, "a model without training has no backward pass");
+  ensure(backward && inputs.tokenRows, "a model without training has no backward pass");
   const rows = extent.batchSize * extent.sequenceLength;
   const width = config.width;
   addLinearBackward(program, pass, {
@@ -49,7 +49,7 @@ export function addBackward(program: Program, pass: Pass): void {
   }
   const dTable = namedTensor(gradients, "wte.weight");
   addEmbeddingBackward(program, {
-    tokens: inputs.tokens,
+    tokenRows: inputs.tokenRows,
     dx: backward.dx,
     dTable,
     rows,

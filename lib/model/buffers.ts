@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { numTokenRows } from "../gpu/ops/embedding.ts";
 import type { DType, Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
@@ -48,6 +49,8 @@ export interface InputTensors {
   segmentStart: Tensor;
   /** (B, T) u32: see `previousRows`; only with keyShift. */
   previous: Tensor | undefined;
+  /** (V + 1 + rows) u32: see `tokenRows`; only for training. */
+  tokenRows: Tensor | undefined;
   /** (1): the weight of the loss in the gradient. */
   weight: Tensor;
   /** (2): what the gradients are multiplied with besides, see `addClipFactor`; only for training with dtype f16. */
@@ -175,6 +178,7 @@ export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: 
       lossMask: make("lossMask", inputShape),
       segmentStart: make("segmentStart", inputShape),
       previous: config.keyShift ? make("previous", inputShape) : undefined,
+      tokenRows: extent.training ? make("token rows", [numTokenRows(rows, vocabSize(config))]) : undefined,
       weight: make("weight", [1]),
       lossScale: extent.training && dtype === "f16" ? make("loss scale", [2]) : undefined,
     },

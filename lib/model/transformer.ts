@@ -9,6 +9,7 @@ import { ensure } from "../errors.ts";
 import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { initialLossScale } from "../gpu/ops/clip.ts";
+import { tokenRows } from "../gpu/ops/embedding.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
 import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
@@ -284,6 +285,7 @@ export class Transformer {
       this.#gpu.write(inputs[name], this.#upload);
     }
     if (inputs.previous) this.#gpu.write(inputs.previous, previousRows(batch.segmentStart, sequenceLength));
+    if (inputs.tokenRows) this.#gpu.write(inputs.tokenRows, tokenRows(batch.tokens, limit));
     this.#gpu.write(inputs.weight, Float32Array.of(weight));
   }
 }

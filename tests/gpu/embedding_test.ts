@@ -1,10 +1,11 @@
-import { addEmbedding, addEmbeddingBackward } from "../../lib/gpu/ops/embedding.ts";
+import { assertEquals } from "@std/assert";
+import { addEmbedding, addEmbeddingBackward, numTokenRows, tokenRows } from "../../lib/gpu/ops/embedding.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { embedding, embeddingBackward } from "../reference/embedding.ts";
 import { sumTolerance } from "../tolerances.ts";
 import { assertClose, assertSameBits, randomIntegers, randomNormal, testOnEachDevice } from "./support.ts";
 
-/** Rows, width, vocabulary; 8 or 64 lanes look at 4 rows each and own 16 columns each. */
+/** Rows, width, vocabulary; 8 or 64 lanes own 16 columns each. */
 const SIZES = [
   [1, 4, 1],
   [31, 124, 7],
@@ -22,6 +23,9 @@ testOnEachDevice("addEmbedding() and its backward equal the float64 reference", 
     const dx = randomNormal("dx", rows * width);
     const before = randomNormal("before", vocabSize * width);
     const inputs = { tokens: bench.inputUint32("tokens", [rows], tokens), rows, width };
+    const order = tokenRows(tokens, vocabSize);
+    const rowsOfTokens = bench.inputUint32("token rows", [numTokenRows(rows, vocabSize)], order);
+    const backward = { tokenRows: rowsOfTokens, rows, width, vocabSize };
     const tensorTable = bench.input("table", [vocabSize, width], table);
     const tensorDx = bench.input("dx", [rows, width], dx);
     const x = bench.output("x", [rows, width]);
@@ -29,8 +33,8 @@ testOnEachDevice("addEmbedding() and its backward equal the float64 reference", 
     const again = bench.output("again", [vocabSize, width], before);
     await bench.run((program) => {
       addEmbedding(program, { ...inputs, table: tensorTable, x });
-      addEmbeddingBackward(program, { ...inputs, dx: tensorDx, dTable, vocabSize });
-      addEmbeddingBackward(program, { ...inputs, dx: tensorDx, dTable: again, vocabSize });
+      addEmbeddingBackward(program, { ...backward, dx: tensorDx, dTable });
+      addEmbeddingBackward(program, { ...backward, dx: tensorDx, dTable: again });
     });
     const [actualX, actual, repeated] = await bench.read(x, dTable, again);
     assertClose(
@@ -46,6 +50,16 @@ testOnEachDevice("addEmbedding() and its backward equal the float64 reference", 
     assertClose(actual, expected, sumTolerance(maxTerms + 1, maxTerms + 10), `dTable ${rows} x ${width}`);
     assertSameBits(actual, repeated, "dTable");
     bench.clear();
+  }
+});
+
+Deno.test("tokenRows() puts the rows of each token together, ascending", () => {
+  assertEquals([...tokenRows([2, 0, 2, 3, 2], 5)], [6, 7, 7, 10, 11, 11, 1, 0, 2, 4, 3]);
+  const tokens = randomIntegers("tokens", 500, 40);
+  const places = tokenRows(tokens, 60);
+  for (let token = 0; token < 60; token++) {
+    const rows = places.subarray(places[token], places[token + 1]);
+    assertEquals([...rows], [...tokens.keys()].filter((row) => tokens[row] === token));
   }
 });
 

@@ -29,27 +29,54 @@ export function addEmbedding(
   program.add({ kernel, bindings: { tokens, table, x }, params: { rows, width }, grid: gridOf(rows) });
 }
 
+/** The number of elements of {@link tokenRows}. */
+export function numTokenRows(rows: number, vocabSize: number): number {
+  return vocabSize + 1 + rows;
+}
+
+/**
+ * The rows in the order of their tokens, by counting, as {@link addEmbeddingBackward} reads them.
+ *
+ * @param tokens (rows), each below `vocabSize`.
+ * @returns (vocabSize + 1 + rows): element v is the place where the rows of token v start, element v + 1 where they
+ *   end; from place vocabSize + 1 on, the rows, ascending for each token.
+ */
+export function tokenRows(tokens: ArrayLike<number>, vocabSize: number): Uint32Array<ArrayBuffer> {
+  const places = new Uint32Array(numTokenRows(tokens.length, vocabSize));
+  // Element v + 1 counts the rows of token v, then is where the next of them goes, and last where they end.
+  for (let row = 0; row < tokens.length; row++) places[tokens[row] + 1]++;
+  let start = places[0] = vocabSize + 1;
+  for (let token = 0; token < vocabSize; token++) {
+    const count = places[token + 1];
+    places[token + 1] = start;
+    start += count;
+  }
+  for (let row = 0; row < tokens.length; row++) places[places[tokens[row] + 1]++] = row;
+  return places;
+}
+
 /**
  * Adds dTable[v, :] += sum of dx[r, :] over the rows with tokens[r] = v to a program; rows ascending, so that
  * the result is the same at every run.
  *
- * @param args `dTable`: (vocabSize, width) f32; the others as in {@link addEmbedding}.
+ * @param args `tokenRows`: (vocabSize + 1 + rows) u32 of {@link tokenRows}; `dTable`: (vocabSize, width) f32; the others
+ *   as in {@link addEmbedding}.
  * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addEmbeddingBackward(
   program: Program,
-  args: { tokens: Tensor; dx: Tensor; dTable: Tensor; rows: number; width: number; vocabSize: number },
+  args: { tokenRows: Tensor; dx: Tensor; dTable: Tensor; rows: number; width: number; vocabSize: number },
 ): void {
-  const { tokens, dx, dTable, rows, width, vocabSize } = args;
+  const { tokenRows, dx, dTable, rows, width, vocabSize } = args;
   const kernel = "embedding_backward";
   requireMultiple(kernel, { width }, 4);
-  requireLength(kernel, rows, { tokens });
+  requireLength(kernel, numTokenRows(rows, vocabSize), { tokenRows });
   requireLength(kernel, rows * width, { dx });
   requireLength(kernel, vocabSize * width, { dTable });
   program.add({
     kernel,
-    bindings: { tokens, dx, d_table: dTable },
-    params: { rows, width },
+    bindings: { token_rows: tokenRows, dx, d_table: dTable },
+    params: { width },
     grid: [vocabSize, Math.ceil(width / (4 * COLUMNS4_PER_LANE * program.registry.lanes))],
   });
 }
