@@ -270,10 +270,16 @@ function arrange(keys: Int32Array, random: RandomStream): Int32Array {
   return arranged;
 }
 
-/** A row's source addresses, or with probability `unknownShare` random bytes in the place of each. */
+/**
+ * A row's source addresses; with probability `unknownShare` random ones, that have the first bytes of the row's: as many,
+ * for each, as a uniform draw says, from none to all but one.
+ */
 function drawSources(sources: Uint8Array[], unknownShare: number, random: RandomStream): Uint8Array[] {
   if (unknownShare === 0 || random.float64() >= unknownShare) return sources;
-  return sources.map(({ length }) => Uint8Array.from({ length }, () => random.below(256)));
+  return sources.map((source) => {
+    const numKept = random.below(source.length);
+    return source.map((byte, i) => i < numKept ? byte : random.below(256));
+  });
 }
 
 function measurementOf(

@@ -29,8 +29,9 @@ export interface SamplingConfig {
    */
   queryOrderShare: number;
   /**
-   * Share of the contexts in which each source address is replaced by a random one of its family, the same throughout
-   * the context: so that the model learns to read from the context what it cannot know of a source that it has not met.
+   * Share of the contexts in which the end of each source address is replaced by random bytes, the same throughout the
+   * context: so that the model learns to read from the context what it cannot know of a source that it has not met,
+   * however much of its prefix it knows.
    */
   unknownSourceShare: number;
 }

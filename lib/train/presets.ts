@@ -4,7 +4,6 @@ import base300m from "../../configs/300m.json" with { type: "json" };
 import demo from "../../configs/demo.json" with { type: "json" };
 import full680m from "../../configs/full-680m.json" with { type: "json" };
 import menog from "../../configs/menog-2019-05.json" with { type: "json" };
-import menogLong from "../../configs/menog-2019-05-long.json" with { type: "json" };
 import plan100m from "../../configs/plan-100m.json" with { type: "json" };
 import small95m from "../../configs/small-95m.json" with { type: "json" };
 import synth20min from "../../configs/synth-20min.json" with { type: "json" };
@@ -15,7 +14,6 @@ export const PRESETS: ReadonlyMap<string, Record<string, unknown>> = new Map<str
     ["demo", demo],
     ["synth-20min", synth20min],
     ["menog-2019-05", menog],
-    ["menog-2019-05-long", menogLong],
     ["20m", base20m],
     ["small-95m", small95m],
     ["plan-100m", plan100m],

@@ -269,26 +269,30 @@ Deno.test("sampleContext() with queryOrderShare writes that share of the context
   assert(Math.abs(numOrdered) < 60, `${numOrdered}`); // 3 standard deviations of at most 400 draws
 });
 
-Deno.test("sampleContext() with unknownSourceShare gives that share of the contexts sources of their own", () => {
+Deno.test("sampleContext() with unknownSourceShare gives that share of the contexts sources with other ends", () => {
   const from = row(2000);
-  const known = new Map(from.sources.map((source) => [String(source), source.length]));
   const config = { ...only("full"), unknownSourceShare: 0.5 };
-  const drawn = new Set<string>();
+  const known = from.sources.map(String);
+  const keptBytes = new Map<number, Set<number>>();
   let numUnknown = 0;
   for (let draw = 0; draw < 400; draw++) {
     const { measurements } = sample(from, draw, config);
-    const unknown = measurements.filter(({ source }) => !known.has(String(source)));
-    assert(unknown.length === 0 || unknown.length === measurements.length);
-    if (unknown.length === 0) continue;
+    const numChanged = measurements.filter(({ source }) => !known.includes(String(source))).length;
+    if (numChanged === 0) continue;
     numUnknown++;
-    // One address a family within the context, as the row has them, and another in the next.
-    const sources = new Set(unknown.map(({ source }) => String(source)));
-    for (const { source, destination } of unknown) assertEquals(source.length, destination.length);
-    assert(sources.size <= known.size);
-    for (const source of sources) {
-      assert(!drawn.has(source));
-      drawn.add(source);
+    assertEquals(numChanged, measurements.length);
+    for (const length of new Set(measurements.map(({ source }) => source.length))) {
+      // One address a family within the context.
+      const sources = measurements.map(({ source }) => source).filter((source) => source.length === length);
+      assertEquals(new Set(sources.map(String)).size, 1);
+      const original = from.sources.find((source) => source.length === length)!;
+      const numKept = original.findIndex((byte, i) => sources[0][i] !== byte);
+      keptBytes.set(length, (keptBytes.get(length) ?? new Set()).add(numKept));
     }
   }
   assert(Math.abs(numUnknown - 200) < 50, `${numUnknown}`); // 5 standard deviations
+  for (const [length, counts] of keptBytes) {
+    assertEquals(counts.size, length, `kept of ${length} bytes: ${[...counts]}`);
+  }
+  assertEquals([...keptBytes.keys()].sort(), [...new Set(from.sources.map(({ length }) => length))].sort());
 });

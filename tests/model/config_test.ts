@@ -18,7 +18,6 @@ Deno.test("numParameters() gives the design's counts for every preset", () => {
     ["300m", 302_536_704],
     ["full-680m", 680_297_472],
     ["menog-2019-05", 419_904],
-    ["menog-2019-05-long", 419_904],
     ["synth-20min", 419_904],
   ];
   for (const [name, count] of counts) {
