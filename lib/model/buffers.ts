@@ -8,10 +8,10 @@
  *
  * @module
  */
-import { numTokenRows } from "../gpu/ops/embedding.ts";
 import type { DType, Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
+import { type InputTensors, inputTensors } from "./inputs.ts";
 
 /** How a model is to run. */
 export interface ModelExtent {
@@ -35,26 +35,6 @@ export interface ModelExtent {
   readonly rttDistanceWeights?: readonly [number, number];
   /** Weight of the two bytes of an RTT code in the gradient, others having 1 (the default). */
   readonly rttByteWeight?: number;
-}
-
-/** What a batch is uploaded to. */
-export interface InputTensors {
-  /** (B, T) u32. */
-  tokens: Tensor;
-  /** (B, T) u32. */
-  targets: Tensor;
-  /** (B, T) u32, 0 or 1. */
-  lossMask: Tensor;
-  /** (B, T) u32: the first position that a position may attend to. */
-  segmentStart: Tensor;
-  /** (B, T) u32: see `previousRows`; only with keyShift. */
-  previous: Tensor | undefined;
-  /** (V + 1 + rows) u32: see `tokenRows`; only for training. */
-  tokenRows: Tensor | undefined;
-  /** (1): the weight of the loss in the gradient. */
-  weight: Tensor;
-  /** (2): what the gradients are multiplied with besides, see `addClipFactor`; only for training with dtype f16. */
-  lossScale: Tensor | undefined;
 }
 
 /** Activations of one block; f16 with that dtype, but for x, xMiddle and what has no columns of C, D or M. */
@@ -164,7 +144,6 @@ export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: 
     return tensor;
   };
   const rows = extent.batchSize * extent.sequenceLength;
-  const inputShape = [extent.batchSize, extent.sequenceLength];
   const layers = allLayerTensors(config, extent, make);
   const parameters = parameterTensors(config, make);
   const { dtype } = extent;
@@ -172,16 +151,7 @@ export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: 
     parameters,
     operands: operandTensors(config, { parameters, dtype }, make),
     gradients: extent.training ? parameterTensors(config, labelled(make, "d ")) : new Map(),
-    inputs: {
-      tokens: make("tokens", inputShape),
-      targets: make("targets", inputShape),
-      lossMask: make("lossMask", inputShape),
-      segmentStart: make("segmentStart", inputShape),
-      previous: config.keyShift ? make("previous", inputShape) : undefined,
-      tokenRows: extent.training ? make("token rows", [numTokenRows(rows, vocabSize(config))]) : undefined,
-      weight: make("weight", [1]),
-      lossScale: extent.training && dtype === "f16" ? make("loss scale", [2]) : undefined,
-    },
+    inputs: inputTensors(config, extent, make),
     layers,
     head: {
       // Without training, the last block writes into the one residual stream.

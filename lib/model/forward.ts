@@ -15,13 +15,13 @@ import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import {
   type HeadTensors,
-  type InputTensors,
   type LayerTensors,
   type ModelExtent,
   type ModelTensors,
   paddedVocabSize,
 } from "./buffers.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
+import type { InputTensors } from "./inputs.ts";
 import { rttDistanceTerm } from "./rtt_rows.ts";
 
 /** What {@link addHiddenStates} works on. */

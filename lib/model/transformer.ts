@@ -9,9 +9,7 @@ import { ensure } from "../errors.ts";
 import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { initialLossScale } from "../gpu/ops/clip.ts";
-import { tokenRows } from "../gpu/ops/embedding.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
-import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import type { Tensor } from "../gpu/tensor.ts";
@@ -27,20 +25,8 @@ import {
   type Pass,
 } from "./forward.ts";
 import { allocate } from "./memory_plan.ts";
+import { type ModelBatch, writeInputs } from "./inputs.ts";
 import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
-import { markRttBytes } from "./rtt_rows.ts";
-
-/** Sequences as the loader packs them, (B, T) each. */
-export interface ModelBatch {
-  /** Token ids that are read. */
-  readonly tokens: Uint16Array;
-  /** The token that each position is to predict. */
-  readonly targets: Uint16Array;
-  /** 1 where the loss counts, 0 on padding and where the target opens the next context. */
-  readonly lossMask: Uint8Array;
-  /** First position of the sequence that a position may attend to. */
-  readonly segmentStart: Uint16Array;
-}
 
 /** Rows that are computed and read at a time; 4096 x 267 x 4 bytes = 4.2 MiB. */
 const MAX_HEAD_ROWS = 4096;
@@ -59,7 +45,6 @@ interface HeadProgram {
 export class Transformer {
   readonly #gpu: Gpu;
   readonly #pass: Pass;
-  readonly #upload: Uint32Array;
   readonly #copies: Program;
   readonly #hidden: Program;
   readonly #evaluation: Program;
@@ -74,7 +59,6 @@ export class Transformer {
   ) {
     this.#gpu = registry.gpu;
     this.#pass = { config, extent, tensors };
-    this.#upload = new Uint32Array(extent.batchSize * extent.sequenceLength);
     const { lossScale } = tensors.inputs;
     if (lossScale) this.#gpu.write(lossScale, initialLossScale());
     this.#copies = new Program(registry, "operand copies");
@@ -205,7 +189,7 @@ export class Transformer {
    * @returns (n, V), nats.
    */
   async logProbabilities(batch: ModelBatch, positions: Uint32Array): Promise<Float32Array> {
-    ensure(positions.every((row) => row < this.#upload.length), "a position is outside the batch");
+    ensure(positions.every((row) => row < this.#numRows), "a position is outside the batch");
     this.#write(batch, 0);
     this.#hidden.run();
     const V = vocabSize(this.config);
@@ -229,12 +213,16 @@ export class Transformer {
     }
   }
 
+  get #numRows(): number {
+    return this.extent.batchSize * this.extent.sequenceLength;
+  }
+
   #trainingProgram(): Program {
     const program = new Program(this.registry, "forward and backward");
     addHiddenStates(program, this.#pass);
     addLosses(program, this.#pass);
     const { head, lossSum } = this.#pass.tensors;
-    addSum(program, { x: head.losses, length: this.#upload.length, out: lossSum, accumulate: true });
+    addSum(program, { x: head.losses, length: this.#numRows, out: lossSum, accumulate: true });
     addBackward(program, this.#pass);
     return program;
   }
@@ -266,26 +254,7 @@ export class Transformer {
   }
 
   #write(batch: ModelBatch, weight: number): void {
-    const { inputs } = this.#pass.tensors;
-    const limit = vocabSize(this.config);
-    const { sequenceLength, rttDistanceWeights, rttByteWeight = 1 } = this.extent;
-    const marked = rttDistanceWeights || rttByteWeight !== 1
-      ? { ...batch, lossMask: markRttBytes(batch, sequenceLength) }
-      : batch;
-    for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
-      const values = marked[name];
-      ensure(values.length === this.#upload.length, `${name} has ${values.length} elements`);
-      this.#upload.set(values);
-      if (name === "tokens" || name === "targets") {
-        ensure(
-          this.#upload.every((token) => token < limit),
-          `${name} has a token that is not below ${limit}`,
-        );
-      }
-      this.#gpu.write(inputs[name], this.#upload);
-    }
-    if (inputs.previous) this.#gpu.write(inputs.previous, previousRows(batch.segmentStart, sequenceLength));
-    if (inputs.tokenRows) this.#gpu.write(inputs.tokenRows, tokenRows(batch.tokens, limit));
-    this.#gpu.write(inputs.weight, Float32Array.of(weight));
+    const { config, extent } = this;
+    writeInputs(this.#gpu, this.#pass.tensors.inputs, { config, extent, batch, weight });
   }
 }

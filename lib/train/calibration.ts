@@ -11,7 +11,8 @@ import { KernelRegistry } from "../gpu/registry.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { mergeProfiles } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
-import { type ModelBatch, Transformer } from "../model/transformer.ts";
+import type { ModelBatch } from "../model/inputs.ts";
+import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
 

@@ -285,8 +285,8 @@ Deno.test("sampleContext() with unknownSourceShare gives that share of the conte
       // One address a family within the context.
       const sources = measurements.map(({ source }) => source).filter((source) => source.length === length);
       assertEquals(new Set(sources.map(String)).size, 1);
-      const original = from.sources.find((source) => source.length === length)!;
-      const numKept = original.findIndex((byte, i) => sources[0][i] !== byte);
+      const original = from.sources.find((source) => source.length === length);
+      const numKept = original?.findIndex((byte, i) => sources[0][i] !== byte) ?? -1;
       keptBytes.set(length, (keptBytes.get(length) ?? new Set()).add(numKept));
     }
   }

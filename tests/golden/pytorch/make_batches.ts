@@ -6,7 +6,7 @@
  */
 import { BatchLoader } from "../../../lib/loader/batches.ts";
 import { MemoryRowSource } from "../../../lib/loader/row_source.ts";
-import type { ModelBatch } from "../../../lib/model/transformer.ts";
+import type { ModelBatch } from "../../../lib/model/inputs.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 import { FLOAT64_RTT } from "../../../lib/tokens/rtt_encoding.ts";
 import { blockOrder, WholeMeasurementWriter } from "../../../lib/tokens/vocab_v1.ts";

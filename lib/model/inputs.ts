@@ -1,0 +1,92 @@
+/**
+ * What a model reads: batches, and the tensors that they are uploaded to.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
+import { numTokenRows, tokenRows } from "../gpu/ops/embedding.ts";
+import { previousRows } from "../gpu/ops/shift_keys.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import type { MakeTensor } from "./allocation.ts";
+import type { ModelExtent } from "./buffers.ts";
+import { type ModelConfig, vocabSize } from "./config.ts";
+import { markRttBytes } from "./rtt_rows.ts";
+
+/** Sequences as the loader packs them, (B, T) each. */
+export interface ModelBatch {
+  /** Token ids that are read. */
+  readonly tokens: Uint16Array;
+  /** The token that each position is to predict. */
+  readonly targets: Uint16Array;
+  /** 1 where the loss counts, 0 on padding and where the target opens the next context. */
+  readonly lossMask: Uint8Array;
+  /** First position of the sequence that a position may attend to. */
+  readonly segmentStart: Uint16Array;
+}
+
+/** What a batch is uploaded to. */
+export interface InputTensors {
+  /** (B, T) u32. */
+  tokens: Tensor;
+  /** (B, T) u32. */
+  targets: Tensor;
+  /** (B, T) u32, 0 or 1. */
+  lossMask: Tensor;
+  /** (B, T) u32: the first position that a position may attend to. */
+  segmentStart: Tensor;
+  /** (B, T) u32: see `previousRows`; only with keyShift. */
+  previous: Tensor | undefined;
+  /** (V + 1 + rows) u32: see `tokenRows`; only for training. */
+  tokenRows: Tensor | undefined;
+  /** (1): the weight of the loss in the gradient. */
+  weight: Tensor;
+  /** (2): what the gradients are multiplied with besides, see `addClipFactor`; only for training with dtype f16. */
+  lossScale: Tensor | undefined;
+}
+
+/** Makes the tensors of a model's inputs. */
+export function inputTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): InputTensors {
+  const { batchSize, sequenceLength, training, dtype } = extent;
+  const shape = [batchSize, sequenceLength];
+  const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize(config));
+  return {
+    tokens: make("tokens", shape),
+    targets: make("targets", shape),
+    lossMask: make("lossMask", shape),
+    segmentStart: make("segmentStart", shape),
+    previous: config.keyShift ? make("previous", shape) : undefined,
+    tokenRows: training ? make("token rows", [numPlaces]) : undefined,
+    weight: make("weight", [1]),
+    lossScale: training && dtype === "f16" ? make("loss scale", [2]) : undefined,
+  };
+}
+
+/**
+ * Uploads a batch.
+ *
+ * @param args `weight`: of the loss in the gradient.
+ */
+export function writeInputs(
+  gpu: Gpu,
+  inputs: InputTensors,
+  args: { config: ModelConfig; extent: ModelExtent; batch: ModelBatch; weight: number },
+): void {
+  const { extent, batch, weight } = args;
+  const limit = vocabSize(args.config);
+  const { batchSize, sequenceLength, rttDistanceWeights, rttByteWeight = 1 } = extent;
+  const marked = rttDistanceWeights || rttByteWeight !== 1
+    ? { ...batch, lossMask: markRttBytes(batch, sequenceLength) }
+    : batch;
+  for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
+    const values = new Uint32Array(marked[name]);
+    ensure(values.length === batchSize * sequenceLength, `${name} has ${values.length} elements`);
+    if (name === "tokens" || name === "targets") {
+      ensure(values.every((token) => token < limit), `${name} has a token that is not below ${limit}`);
+    }
+    gpu.write(inputs[name], values);
+  }
+  if (inputs.previous) gpu.write(inputs.previous, previousRows(batch.segmentStart, sequenceLength));
+  if (inputs.tokenRows) gpu.write(inputs.tokenRows, tokenRows(batch.tokens, limit));
+  gpu.write(inputs.weight, Float32Array.of(weight));
+}
