@@ -13,9 +13,10 @@ import { ParquetFile } from "../lib/measurement/parquet_file.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/measurement/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../lib/measurement/rejects.ts";
 import { GROUP_KEYS, type GroupKey } from "../lib/preprocess/probe_columns.ts";
-import { PingModel } from "../lib/query/ping_model.ts";
+import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/score/ordered_rows.ts";
 import { modelDigest, SCORE_COLUMNS, scoreFile, workFolder } from "../lib/score/score_file.ts";
+import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
@@ -55,24 +56,27 @@ export const scoreStage: Stage = defineStage({
     const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
     checkOutput(output, [...inputs, ...history]);
     await checkColumns(inputs, history, { groupBy, stage });
-    using model = await PingModel.load(options.checkpoint);
+    const checkpoint = loadCheckpoint(options.checkpoint);
+    requireQueryable(checkpoint);
+    const model = modelDigest({ config: checkpoint.config.model, weights: checkpoint.weights });
     const start = {
       stage: "score",
       inputs: [...inputs, ...history].map((path) => fingerprint(path)),
       options: {
-        ...{ model: modelDigest(model), numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
+        ...{ model, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
       },
       overwrite,
       mayWrite: [rejectsPathBeside(output)],
     };
     const run = await makeOutputFile(output, start, async () => {
       using phases = new PhaseProgress(stage, "rows");
-      const { rejected, ...counts } = await scoreFile(model, {
-        ...{ inputs, history, output, maxContext, groupBy, seed, maxRejectRatio },
+      using pingModel = await PingModel.from(checkpoint);
+      const { rejected, ...counts } = await scoreFile(pingModel, {
+        ...{ inputs, history, output, model, maxContext, groupBy, seed, maxRejectRatio },
         memoryLimitBytes: options.memoryLimitGb * 1e9,
       }, { signal: stage.signal, onProgress: phases.update });
       const besides = Object.keys(rejected).length > 0 ? [rejectsPathBeside(output)] : [];
-      return { counts: { ...counts, step: model.step }, rows: counts.rows, rejected, besides };
+      return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected, besides };
     });
     removeWork(output);
     return describe(output, run);

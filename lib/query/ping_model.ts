@@ -35,6 +35,15 @@ export interface PingModelOptions {
   memoryLimitBytes?: number;
 }
 
+/** Refuses a checkpoint that {@link PingModel} cannot be made of. @throws {UserError} If its vocabulary is not v2. */
+export function requireQueryable({ directory, config }: LoadedCheckpoint): void {
+  const { vocabulary } = config.model;
+  if (vocabulary === "v2") return;
+  throw new FormatError(`the model has vocabulary ${vocabulary}, v2 was wanted; train one with v2`, {
+    path: directory,
+  });
+}
+
 /** A trained model on a GPU. */
 export class PingModel {
   readonly #decoders: ModelDecoders;
@@ -65,15 +74,11 @@ export class PingModel {
    * @throws {UserError} If its vocabulary is not v2 or there is no GPU.
    */
   static async from(
-    { directory, config, weights, state }: LoadedCheckpoint,
+    checkpoint: LoadedCheckpoint,
     options: PingModelOptions = {},
   ): Promise<PingModel> {
-    if (config.model.vocabulary !== "v2") {
-      throw new FormatError(
-        `the model has vocabulary ${config.model.vocabulary}, v2 was wanted; train one with v2`,
-        { path: directory },
-      );
-    }
+    requireQueryable(checkpoint);
+    const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
     return new PingModel(config.model, registry, weights, state.step, options);
   }

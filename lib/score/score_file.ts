@@ -47,6 +47,8 @@ export interface ScoreFileOptions {
   groupBy: GroupKey;
   /** Of the draws that share out ties of p-values. */
   seed: number;
+  /** What tells models apart, see {@link modelDigest}. */
+  model: string;
   /** Largest share of rows that may be rejected. */
   maxRejectRatio: number;
   memoryLimitBytes: number;
@@ -70,7 +72,7 @@ export function workFolder(output: string): string {
 }
 
 /** The SHA-256 of a model's configuration and weights, in hexadecimal digits. */
-export function modelDigest({ config, weights }: PingModel): string {
+export function modelDigest({ config, weights }: Pick<PingModel, "config" | "weights">): string {
   const hash = createHash("sha256").update(JSON.stringify(config));
   for (const [name, values] of [...weights].sort(([a], [b]) => (a < b ? -1 : 1))) {
     hash.update(name).update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
@@ -90,7 +92,7 @@ export async function scoreFile(
   hooks: StageHooks = {},
 ): Promise<ScoreSummary> {
   const folder = workFolder(options.output);
-  openOutputFolder(folder, workManifest(model, options), { overwrite: true });
+  openOutputFolder(folder, workManifest(options), { overwrite: true });
   const order = await orderOnce(folder, options, hooks);
   using table = ScoreTable.open(`${folder}/scores.bin`);
   const rowsResumed = table.numDone;
@@ -99,12 +101,12 @@ export async function scoreFile(
   return { ...written, rowsResumed };
 }
 
-function workManifest(model: PingModel, options: ScoreFileOptions): ReturnType<typeof newManifest> {
-  const { inputs, history, maxContext, groupBy, seed } = options;
+function workManifest(options: ScoreFileOptions): ReturnType<typeof newManifest> {
+  const { inputs, history, model, maxContext, groupBy, seed } = options;
   return newManifest({
     stage: "score work",
     inputs: [...inputs, ...history].map((path) => fingerprint(path)),
-    options: { model: modelDigest(model), numInputs: inputs.length, maxContext, groupBy, seed },
+    options: { model, numInputs: inputs.length, maxContext, groupBy, seed },
   });
 }
 
