@@ -61,7 +61,7 @@ export interface DestinationSectionOptions {
   training: ProbeRowSource;
   /** The `maxContext` that the cases were drawn with; half of it is the largest context. */
   maxContext: number;
-  /** Of how many cases at most, spread evenly over all (500). */
+  /** Of how many cases at most, spread evenly over all (250). */
   maxCases?: number;
   /** Told how many training rows are read and cases are asked about, of how many. */
   onProgress?: (done: number, total: number) => void;
@@ -92,7 +92,7 @@ export async function evaluateDestinations(
   cases: readonly EvalCase[],
   options: DestinationSectionOptions,
 ): Promise<DestinationSection> {
-  const { training, maxContext, maxCases = 500, onProgress, signal } = options;
+  const { training, maxContext, maxCases = 250, onProgress, signal } = options;
   const chosen = evenlySpread(cases, maxCases);
   const contexts = [...new Set([0, Math.floor(maxContext / 2)])];
   const total = training.numRows + 2 * chosen.length * contexts.length;

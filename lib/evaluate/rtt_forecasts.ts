@@ -16,7 +16,7 @@ export interface ForecastOptions {
   /** Whether each case is forecast with each of them; otherwise they take turns. */
   everyContext?: boolean;
   /**
-   * The mass of first bytes of RTT codes that may be spread evenly instead of asked for (1e-3). The byte of the measured
+   * The mass of first bytes of RTT codes that may be spread evenly instead of asked for (0.01). The byte of the measured
    * RTT is always asked for, so its bits and its place in the distribution are exact; median and CRPS hardly change.
    */
   maxSpreadMass?: number;
@@ -55,7 +55,7 @@ const CASES_AT_ONCE = 512;
 export async function forecastRtts(
   model: PingModel,
   cases: readonly EvalCase[],
-  { contexts, everyContext = false, maxSpreadMass = 1e-3, onProgress, signal }: ForecastOptions,
+  { contexts, everyContext = false, maxSpreadMass = 0.01, onProgress, signal }: ForecastOptions,
 ): Promise<RttForecasts> {
   const asked = withContexts(cases.length, { contexts, everyContext });
   const forecasts = newForecasts(asked.length);
