@@ -8,7 +8,7 @@
 import { type Context, numContextsOfRow, sampleContext } from "../loader/contexts.ts";
 import { prepareRow } from "../loader/prepared_row.ts";
 import type { ProbeRowSource } from "../loader/row_source.ts";
-import { DEFAULT_SAMPLING, type SamplingConfig } from "../loader/sampling_config.ts";
+import { heldOutSampling, type SamplingConfig } from "../loader/sampling_config.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
@@ -48,7 +48,8 @@ export async function evaluateBits(
   rows: ProbeRowSource,
   options: BitsOptions,
 ): Promise<BitsSection> {
-  const { seed, onProgress, numContexts = DEFAULT_NUM_CONTEXTS, sampling = DEFAULT_SAMPLING } = options;
+  const { seed, onProgress, numContexts = DEFAULT_NUM_CONTEXTS } = options;
+  const sampling = heldOutSampling(options.sampling);
   const places = choosePlaces(rows, { numContexts, seed, sampling });
   const total = 2 * places.length;
   let done = 0;

@@ -13,7 +13,7 @@ import { type Batch, copySequence, paddingBatch } from "./batch.ts";
 import { BlockMaker, type BlockOptions } from "./blocks.ts";
 import { MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
 import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
-import { DEFAULT_SAMPLING, type SamplingConfig } from "./sampling_config.ts";
+import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "./sampling_config.ts";
 import { type DataPosition, SequenceCursor } from "./sequence_cursor.ts";
 import { WorkerBlocks } from "./worker_blocks.ts";
 
@@ -137,8 +137,7 @@ export class BatchLoader implements BatchSource {
 
 /**
  * A fixed set of batches for evaluation: the same for the same data, T, number of sequences, seed and sampling,
- * whatever the batch size; positions beyond the last sequence are padding. Sources have their own addresses, whatever
- * `unknownSourceShare` says.
+ * whatever the batch size; positions beyond the last sequence are padding. The sampling is {@link heldOutSampling}'s.
  *
  * @param source The validation rows.
  * @param options `numSequences` in all, `batchSize` in each batch; `seed` is not the run's, 0 by default.
@@ -156,8 +155,7 @@ export function validationBatches(
   },
 ): Batch[] {
   const { sequenceLength, batchSize, numSequences } = options;
-  const sampling = { ...(options.sampling ?? DEFAULT_SAMPLING), unknownSourceShare: 0 };
-  const seeded = { ...options, sampling, seed: options.seed ?? 0 };
+  const seeded = { ...options, sampling: heldOutSampling(options.sampling), seed: options.seed ?? 0 };
   checkOptions(seeded);
   const cursor = new SequenceCursor(makeBlocks(source, seeded));
   const batches: Batch[] = [];

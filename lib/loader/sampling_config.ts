@@ -55,3 +55,8 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
 
 /** The defaults of design page 3. */
 export const DEFAULT_SAMPLING: SamplingConfig = samplingSchema.parse({});
+
+/** The sampling for what a model is measured on: sources have their own addresses, however they were trained on. */
+export function heldOutSampling(sampling: SamplingConfig = DEFAULT_SAMPLING): SamplingConfig {
+  return { ...sampling, unknownSourceShare: 0 };
+}

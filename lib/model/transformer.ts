@@ -24,8 +24,8 @@ import {
   namedTensor,
   type Pass,
 } from "./forward.ts";
-import { allocate } from "./memory_plan.ts";
 import { type ModelBatch, writeInputs } from "./inputs.ts";
+import { allocate } from "./memory_plan.ts";
 import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
 
 /** Rows that are computed and read at a time; 4096 x 267 x 4 bytes = 4.2 MiB. */

@@ -25,7 +25,7 @@ import {
 } from "../../loader/contexts.ts";
 import { type PreparedRow, PreparedRowCache } from "../../loader/prepared_row.ts";
 import type { ProbeRowSource } from "../../loader/row_source.ts";
-import { DEFAULT_SAMPLING, type SamplingConfig } from "../../loader/sampling_config.ts";
+import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "../../loader/sampling_config.ts";
 import { UserError } from "../../errors.ts";
 import { RandomStream } from "../../random/philox.ts";
 import type { BatchMaker } from "../../train/run_data.ts";
@@ -149,7 +149,7 @@ export function schemeBatchMaker(scheme: RttScheme): BatchMaker {
   return {
     openTraining: (rows, options) => new SchemeBatches(new SchemeSequences(rows, scheme, options), options),
     openValidation(rows, { numSequences, ...options }) {
-      const seeded = { ...options, seed: options.seed ?? 0 };
+      const seeded = { ...options, sampling: heldOutSampling(options.sampling), seed: options.seed ?? 0 };
       const batches = new SchemeBatches(new SchemeSequences(rows, scheme, seeded), seeded);
       return Array.from({ length: Math.ceil(numSequences / options.batchSize) }, () => batches.next());
     },

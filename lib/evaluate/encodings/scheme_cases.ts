@@ -8,7 +8,7 @@
  */
 import { type ContextMeasurement, MAX_MEASUREMENT_TOKENS, sampleContext } from "../../loader/contexts.ts";
 import type { ProbeRowSource } from "../../loader/row_source.ts";
-import type { SamplingConfig } from "../../loader/sampling_config.ts";
+import { heldOutSampling, type SamplingConfig } from "../../loader/sampling_config.ts";
 import { RandomStream } from "../../random/philox.ts";
 import { QUERY_ORDER, TokenWriter } from "../../tokens/vocab_v2.ts";
 import type { RttScheme } from "./rtt_scheme.ts";
@@ -42,7 +42,8 @@ export function drawSchemeCases(
 ): SchemeCase[] {
   const { count, seed, sequenceLength, longest } = options;
   const rows = new SchemeRows(source, longest, (numMeasurements) => numMeasurements);
-  const sampling = { ...options.sampling, timestampModes: { full: 1, partial: 0, none: 0 } };
+  const timestampModes = { full: 1, partial: 0, none: 0 };
+  const sampling = { ...heldOutSampling(options.sampling), timestampModes };
   return Array.from({ length: count }, (_, i) => {
     const random = new RandomStream(seed, "evaluate/encodings/case", i);
     const { measurements } = sampleContext(rows.draw(random), sequenceLength + 1, random, sampling);
