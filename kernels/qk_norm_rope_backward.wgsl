@@ -15,15 +15,33 @@ override NORM: bool = true;
 @group(0) @binding(4) var<storage, read_write> dx: array<vec4f>;
 @group(0) @binding(5) var<uniform> params: Params;
 
-// The gradients by the normalised x, of dims 4 i and D / 2 + 4 i onwards.
+// Dims 4 i onwards and D / 2 + 4 i onwards of a head, which a rotation turns into one another.
 struct Pair { first: vec4f, second: vec4f }
 
-fn turn_back(at: u32, table: u32) -> Pair {
+// Pairs that stay in registers between the sum and the result: all for D <= 32; those beyond are read twice.
+const NUM_KEPT = 4u;
+
+fn x_pair(at: u32) -> Pair {
+  if (!NORM) { return Pair(vec4f(0), vec4f(0)); }
+  return Pair(x[at], x[at + params.head_dim / 8u]);
+}
+
+// The gradient by the normalised x.
+fn dz_pair(at: u32, table: u32) -> Pair {
   let d1 = dy[at];
   let d2 = dy[at + params.head_dim / 8u];
   let cosine = rotation[table];
   let sine = rotation[table + 1u];
   return Pair(d1 * cosine + d2 * sine, d2 * cosine - d1 * sine);
+}
+
+fn dot_pairs(a: Pair, b: Pair) -> f32 {
+  return dot(a.first, b.first) + dot(a.second, b.second);
+}
+
+fn store_dx(at: u32, of_x: Pair, of_dz: Pair, s: f32, slope: f32) {
+  dx[at] = (of_dz.first - of_x.first * slope) * s;
+  dx[at + params.head_dim / 8u] = (of_dz.second - of_x.second * slope) * s;
 }
 
 @compute @workgroup_size(64)
@@ -32,27 +50,31 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   let head = (group.y * groups.x + group.x) * 64u + thread;
   if (head >= params.num_heads_total) { return; }
   let first = head * (params.head_dim / 4u);
-  let second = first + params.head_dim / 8u;
+  let num_pairs = params.head_dim / 8u;
   let table = head / params.num_heads % params.sequence_length * (params.head_dim / 4u);
+  var kept_x: array<Pair, NUM_KEPT>;
+  var kept_dz: array<Pair, NUM_KEPT>;
+  var sum = 0f;
+  for (var i = 0u; i < NUM_KEPT; i++) {
+    if (i < num_pairs) {
+      kept_x[i] = x_pair(first + i);
+      kept_dz[i] = dz_pair(first + i, table + 2u * i);
+      sum += dot_pairs(kept_x[i], kept_dz[i]);
+    }
+  }
   var s = 1f;
   var slope = 0f;
   if (NORM) {
-    var sum = 0f;
-    for (var i = 0u; i < params.head_dim / 8u; i++) {
-      let dz = turn_back(first + i, table + 2u * i);
-      sum += dot(x[first + i], dz.first) + dot(x[second + i], dz.second);
+    for (var i = NUM_KEPT; i < num_pairs; i++) {
+      sum += dot_pairs(x_pair(first + i), dz_pair(first + i, table + 2u * i));
     }
     s = scale[head];
     slope = sum / f32(params.head_dim) * s * s;
   }
-  for (var i = 0u; i < params.head_dim / 8u; i++) {
-    let dz = turn_back(first + i, table + 2u * i);
-    if (NORM) {
-      dx[first + i] = (dz.first - x[first + i] * slope) * s;
-      dx[second + i] = (dz.second - x[second + i] * slope) * s;
-    } else {
-      dx[first + i] = dz.first;
-      dx[second + i] = dz.second;
-    }
+  for (var i = 0u; i < NUM_KEPT; i++) {
+    if (i < num_pairs) { store_dx(first + i, kept_x[i], kept_dz[i], s, slope); }
+  }
+  for (var i = NUM_KEPT; i < num_pairs; i++) {
+    store_dx(first + i, x_pair(first + i), dz_pair(first + i, table + 2u * i), s, slope);
   }
 }

@@ -9,6 +9,9 @@ import { gridOf, type Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
+/** Rows of a workgroup of rms_norm_backward.wgsl, its `ROWS_PER_GROUP`. */
+const BACKWARD_ROWS_PER_GROUP = 4;
+
 /**
  * Adds y = rmsNorm(x) to a program.
  *
@@ -56,6 +59,6 @@ export function addRmsNormBackward(
     kernel,
     bindings: { x, scale, dy, dx },
     params: { rows, width, accumulate: Number(accumulate) },
-    grid: gridOf(rows),
+    grid: gridOf(Math.ceil(rows / BACKWARD_ROWS_PER_GROUP)),
   });
 }
