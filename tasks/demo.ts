@@ -99,7 +99,7 @@ export const demoStage = defineStage({
       ? SyntheticTruth.load(truthPathBeside(measurements[0]))
       : undefined;
     const examples = await answerExamples(model, evaluation.cases, {
-      count: NUM_EXAMPLES,
+      ...{ count: NUM_EXAMPLES, maxContext: MAX_CONTEXT },
       truth: truth && truthOf(truth),
     });
     const result: DemoResult = {

@@ -24,8 +24,8 @@ export interface EvalCase {
   rttMs: number | null;
   measurement: TokenMeasurement & { timeS: number };
   /**
-   * Earlier measurements of the same source that may be used, oldest first: the ones that {@link contextOf} chooses
-   * for `maxContext`.
+   * Earlier measurements of the same source that may be used, oldest first: the newest `maxContext` of the same pair
+   * of addresses and the newest `maxContext` of its other pairs.
    */
   history: readonly TokenMeasurement[];
 }
@@ -81,8 +81,8 @@ export async function drawCases(rows: EvalRows, options: DrawOptions): Promise<E
 }
 
 /**
- * The context of a case: up to half of it, rounded up, the newest earlier measurements of the same pair of
- * addresses, the rest the newest others of the same source; where there are fewer of one kind, more of the other.
+ * The context of a case: the newest earlier measurements of the same pair of addresses; where these are fewer, also
+ * the newest others of the same source.
  *
  * @param count How many measurements, at most the `maxContext` that the case was drawn with.
  * @returns They, or as many as there are, oldest first.

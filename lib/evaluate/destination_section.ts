@@ -59,7 +59,7 @@ export interface DestinationSection {
 export interface DestinationSectionOptions {
   /** The rows that the model was trained on; methods without a model learn from them. */
   training: ProbeRowSource;
-  /** The `maxContext` that the cases were drawn with; half of it is the largest context. */
+  /** The `maxContext` that the cases were drawn with. */
   maxContext: number;
   /** Of how many cases at most, spread evenly over all (250). */
   maxCases?: number;
@@ -69,6 +69,8 @@ export interface DestinationSectionOptions {
 }
 
 const NUM_GUESSES = 5;
+/** Measurements of context. */
+const NUM_CONTEXT = 10;
 /** Destinations that are ranked by how probable they make the result; see destination_ranking.ts. */
 export const NUM_CANDIDATES = 32;
 /** Prefixes that are looked into to find them: what the budget of an evaluation allows. */
@@ -83,7 +85,7 @@ interface Asked {
 }
 
 /**
- * Tells destinations, with no context and with the largest.
+ * Tells destinations, with no context and with {@link NUM_CONTEXT} measurements.
  *
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */
@@ -94,7 +96,7 @@ export async function evaluateDestinations(
 ): Promise<DestinationSection> {
   const { training, maxContext, maxCases = 250, onProgress, signal } = options;
   const chosen = evenlySpread(cases, maxCases);
-  const contexts = [...new Set([0, Math.floor(maxContext / 2)])];
+  const contexts = [...new Set([0, Math.min(NUM_CONTEXT, maxContext)])];
   const total = training.numRows + 2 * chosen.length * contexts.length;
   let done = 0;
   const known = await learnDestinations(training, {
@@ -129,8 +131,8 @@ export async function evaluateDestinations(
 /**
  * The newest measurements of a case's source, whatever their destination.
  *
- * @param numContext At most half of the `maxContext` that the case was drawn with: its history has the newest so
- *   many of the same pair and the newest so many others, and so the newest so many of all.
+ * @param numContext At most the `maxContext` that the case was drawn with: its history has the newest so many of the
+ *   same pair and the newest so many others, and so the newest so many of all.
  */
 export function newestOf(
   { history }: Pick<EvalCase, "history">,

@@ -1,6 +1,6 @@
 /** A few queries with the known quantiles beside the predicted ones, for people to look at. @module */
 import type { PingModel } from "../query/ping_model.ts";
-import type { EvalCase } from "./cases.ts";
+import { contextOf, type EvalCase } from "./cases.ts";
 import { quantileOfSample } from "./quantile.ts";
 
 const QUANTILES = [0.05, 0.25, 0.5, 0.75, 0.95];
@@ -27,17 +27,19 @@ export interface ExampleAnswer {
  * Asks for the RTT distributions of held-out pairs, each pair once, spread evenly over the held-out ones.
  *
  * @param cases Held-out measurements, several of most pairs; those without a reply are passed over.
- * @param options `count`: how many queries; `truth`: the true quantiles, if they are known.
+ * @param options `count`: how many queries; `maxContext`: measurements of context at most; `truth`: the true quantiles, if they are known.
  */
 export async function answerExamples(
   model: PingModel,
   cases: readonly EvalCase[],
-  options: { count: number; truth: Truth | undefined },
+  options: { count: number; maxContext: number; truth: Truth | undefined },
 ): Promise<ExampleAnswer[]> {
   const answers: ExampleAnswer[] = [];
   const answered = cases.filter((each): each is AnsweredCase => each.rttMs !== null);
-  for (const { srcAddr, dstAddr, measurement, history } of chooseSpread(answered, options.count)) {
-    const distribution = await model.rttDistribution({ ...measurement, context: history });
+  for (const example of chooseSpread(answered, options.count)) {
+    const { srcAddr, dstAddr, measurement } = example;
+    const context = contextOf(example, options.maxContext);
+    const distribution = await model.rttDistribution({ ...measurement, context });
     const ofPair = answered.filter((other) => other.srcAddr === srcAddr && other.dstAddr === dstAddr);
     const { truth } = options;
     answers.push({

@@ -57,8 +57,8 @@ export class SourceHistory {
   }
 
   /**
-   * The context of a measurement: up to half of it, rounded up, the newest earlier ones of the same pair, the rest
-   * the newest others; where there are fewer of one kind, more of the other.
+   * The context of a measurement: the newest earlier ones of the same pair; where these are fewer, also the newest
+   * others.
    *
    * @param timeUs When it is; only what is older counts. Not before any that was added.
    * @returns At most `maxContext`, oldest first.

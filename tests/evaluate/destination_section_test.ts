@@ -115,7 +115,7 @@ Deno.test("evaluateDestinations() tells what is asked of which cases, and leaves
     for (const each of cases) {
       const all = (await drawCases(rows, { count: 40, maxContext: 1000, seed: 1 }))
         .find(({ measurement }) => measurement.timeS === each.measurement.timeS)?.history ?? [];
-      assertEquals(newestOf(each, 3).map(({ timeS }) => timeS), all.slice(-3).map(({ timeS }) => timeS));
+      assertEquals(newestOf(each, 6).map(({ timeS }) => timeS), all.slice(-6).map(({ timeS }) => timeS));
       break;
     }
     const progress: number[] = [];
@@ -133,9 +133,9 @@ Deno.test("evaluateDestinations() tells what is asked of which cases, and leaves
     const ofVersion = Object.groupBy(section.scores, ({ version }) => version);
     let numCases = 0;
     for (const scores of Object.values(ofVersion)) {
-      assertEquals(scores.map(({ numContext }) => numContext), [0, 3]);
+      assertEquals(scores.map(({ numContext }) => numContext), [0, 6]);
       assertEquals(scores[0].meanContext, 0);
-      assert(scores[1].meanContext > 0 && scores[1].meanContext <= 3);
+      assert(scores[1].meanContext > 0 && scores[1].meanContext <= 6);
       assertEquals(scores[0].methods.slice(0, 2).map(({ method }) => method), [
         "model",
         "model, ranked by the result",
