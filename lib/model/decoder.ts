@@ -8,7 +8,12 @@
  * @module
  */
 import { ensure, UserError } from "../errors.ts";
-import { addAttentionDecode, decodeTileRows, decodeTiles } from "../gpu/ops/attention_decode.ts";
+import {
+  addAttentionDecode,
+  type DecodeTile,
+  decodeTileRows,
+  decodeTiles,
+} from "../gpu/ops/attention_decode.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { rotationTable } from "../gpu/ops/qk_norm_rope.ts";
 import { previousRows } from "../gpu/ops/shift_keys.ts";
@@ -25,7 +30,13 @@ import {
   type DecoderTensors,
   programRows,
 } from "./decoder_buffers.ts";
-import { addChosenLogProbabilities, addHiddenStates, type HiddenPass, namedTensor } from "./forward.ts";
+import {
+  addChosenLogProbabilities,
+  addHiddenStates,
+  type HiddenPass,
+  namedTensor,
+  type WantedRows,
+} from "./forward.ts";
 import { writeParameters } from "./parameter_tensors.ts";
 
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
@@ -116,8 +127,15 @@ export class Decoder {
     this.#writeTokens(tokens, positions);
     gpu.write(this.#tensors.inputs.segmentStart, starts);
     this.#writePrevious(() => previousRows(starts, rows));
-    this.#program(`prefill ${rows}`, (program) => this.#addPrefill(program, rows)).run();
-    return await this.#logProbabilities(Uint32Array.from(chosen));
+    gpu.write(this.#tensors.chosen.positions, Uint32Array.from(chosen));
+    const numWanted = programRows(chosen.length);
+    const isFew = numWanted <= Math.min(rows / 2, this.#tensors.tiles.shape[0]);
+    if (isFew) this.#writeTiles(tilesOfPositions(keys, chosen));
+    this.#program(
+      isFew ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
+      (program) => this.#addPrefill(program, rows, isFew ? numWanted : undefined),
+    ).run();
+    return await this.#logProbabilities(chosen.length, isFew ? "all" : "chosen");
   }
 
   /**
@@ -130,7 +148,7 @@ export class Decoder {
     const numRows = numChildren.reduce((sum, count) => sum + count, 0);
     this.#requireRoom("rows", numRows, this.extent.maxRows);
     this.#rows.fork(numChildren, options.numDropped ?? 0);
-    this.#writeTiles();
+    this.#writeTiles(this.#rowTiles());
   }
 
   /**
@@ -151,7 +169,7 @@ export class Decoder {
     this.#requireRoom("rows", numRows, this.extent.maxRows);
     if (parents) {
       this.#rows.branch(parents);
-      this.#writeTiles();
+      this.#writeTiles(this.#rowTiles());
     }
     const rows = programRows(numRows);
     const upload = new Uint32Array(rows);
@@ -166,13 +184,16 @@ export class Decoder {
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
     this.#program(name, (program) => this.#addStep(program, { rows, step, numTiles })).run();
-    return await this.#logProbabilities(Uint32Array.from({ length: numRows }, (_, row) => row));
+    return await this.#logProbabilities(numRows, "all");
   }
 
-  /** Writes which rows see which prompt, in tiles of as many rows as a workgroup takes. */
-  #writeTiles(): void {
+  /** Which rows see which prompt, in tiles of as many rows as a workgroup takes. */
+  #rowTiles(): DecodeTile[] {
+    return decodeTiles(this.#rows.children, decodeTileRows(this.registry.gpu.info, this.config.headDim));
+  }
+
+  #writeTiles(tiles: readonly DecodeTile[]): void {
     const { gpu } = this.registry;
-    const tiles = decodeTiles(this.#rows.children, decodeTileRows(gpu.info, this.config.headDim));
     this.#numTiles = Math.min(programRows(tiles.length), this.#tensors.tiles.shape[0]);
     const words = new Uint32Array(this.#numTiles * 4);
     tiles.forEach((tile, i) => words.set([tile.firstKey, tile.endKey, tile.firstRow, tile.endRow], i * 4));
@@ -193,31 +214,58 @@ export class Decoder {
     gpu.write(this.#tensors.positions, positions);
   }
 
-  async #logProbabilities(chosen: Uint32Array): Promise<Float32Array> {
+  /** Computes those of the first rows of the hidden states, or of the chosen ones. @param numRows How many. */
+  async #logProbabilities(numRows: number, of: "all" | "chosen"): Promise<Float32Array> {
     const { gpu } = this.registry;
     const { config } = this;
-    const rows = programRows(chosen.length);
-    const upload = new Uint32Array(rows);
-    upload.set(chosen);
-    const tensors = this.#tensors.chosen;
-    gpu.write(tensors.positions, upload);
-    this.#program(`head of ${rows}`, (program) =>
+    const rows = programRows(numRows);
+    const { chosen: tensors, head, parameters } = this.#tensors;
+    this.#program(`head of ${rows}, ${of}`, (program) =>
       addChosenLogProbabilities(program, {
         config,
-        hiddenStates: this.#tensors.head.xLastNorm,
-        head: namedTensor(this.#tensors.parameters, "lm_head.weight"),
-        tensors,
+        hiddenStates: head.xLastNorm,
+        head: namedTensor(parameters, "lm_head.weight"),
+        tensors: of === "all" ? { ...tensors, positions: tensors.rowIndex } : tensors,
         rows,
       })).run();
-    const written = { ...tensors.logProbabilities, shape: [chosen.length, vocabSize(config)] };
+    const written = { ...tensors.logProbabilities, shape: [numRows, vocabSize(config)] };
     const [values] = await gpu.read(written);
     await this.registry.ready();
     return values;
   }
 
-  #addPrefill(program: Program, rows: number): void {
+  /** @param numWanted Of how many rows hidden states are computed: those chosen, each in a tile; undefined for all. */
+  #addPrefill(program: Program, rows: number, numWanted: number | undefined): void {
     const { promptLayers } = this.#tensors;
-    addHiddenStates(program, this.#pass(program, promptLayers, rows));
+    const pass = this.#pass(program, promptLayers, rows);
+    addHiddenStates(
+      program,
+      numWanted === undefined ? pass : { ...pass, wanted: this.#wantedRows(numWanted) },
+    );
+  }
+
+  #wantedRows(rows: number): WantedRows {
+    const { promptLayers, suffixes, suffixRows, tiles, chosen, chosenRotation } = this.#tensors;
+    const { numHeads, headDim, numLayers } = this.config;
+    const [last, suffix] = [promptLayers[numLayers - 1], suffixes[numLayers - 1]];
+    return {
+      rows,
+      index: chosen.positions,
+      // Neither is needed between the choice of rows and its last reader.
+      x: chosen.picked,
+      xNorm: last.xMiddleNorm,
+      rotation: chosenRotation,
+      addAttention: (program) =>
+        addAttentionDecode(program, {
+          q: last.qRotated,
+          promptK: last.kRotated,
+          promptV: last.v,
+          suffixK: suffix.k,
+          suffixV: suffix.v,
+          out: last.attention,
+          ...{ suffixRows, tiles, numTiles: rows, numRows: rows, numSteps: 0, numHeads, headDim },
+        }),
+    };
   }
 
   #addStep(
@@ -290,4 +338,13 @@ export class Decoder {
       `Cannot decode: ${found} ${what} were asked for, at most ${limit} was planned; create a larger decoder`,
     );
   }
+}
+
+/** A tile for each position of prompts, which sees its prompt up to itself. @param positions Rows of a prefill, ascending. */
+function tilesOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
+  let prompt = 0;
+  return positions.map((position, row) => {
+    while (position >= prompts[prompt].endKey) prompt++;
+    return { firstKey: prompts[prompt].firstKey, endKey: position + 1, firstRow: row, endRow: row + 1 };
+  });
 }

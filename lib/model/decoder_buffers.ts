@@ -34,6 +34,8 @@ export interface DecoderTensors {
   positions: Tensor;
   /** (rows, D): the rotation of each row. */
   rotation: Tensor;
+  /** (rows, D): the rotation of each chosen row. */
+  chosenRotation: Tensor;
   /** (N, 4) u32: see `addAttentionDecode`. */
   tiles: Tensor;
   /** (S, N) u32: see `addAttentionDecode`. */
@@ -78,6 +80,7 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
     },
     positions: make("positions", [rows]),
     rotation: make("rotation", [rows, headDim]),
+    chosenRotation: make("chosen rotation", [rows, headDim]),
     tiles: make("tiles", [maxRows, 4]),
     suffixRows: make("suffixRows", [extent.maxSteps, maxRows]),
     promptLayers: layers.map((makeLayer) => ({

@@ -35,6 +35,22 @@ export interface HiddenPass {
   readonly addAttention?: (program: Program, layer: number) => void;
   /** With keyShift, a block's keys before their shift that `inputs.previous` tells rows of, if not those of the batch. */
   readonly earlierKeys?: (layer: number) => Tensor;
+  /** The rows whose hidden states are wanted, if not all; the last block computes only keys and values of the others. */
+  readonly wanted?: WantedRows;
+}
+
+/** The only rows, n of them, that the last block goes on with after its keys and values. */
+export interface WantedRows {
+  readonly rows: number;
+  /** (n) u32: which they are. */
+  readonly index: Tensor;
+  /** (n, C): for their rows of the block's input, raw and normalised. */
+  readonly x: Tensor;
+  readonly xNorm: Tensor;
+  /** (n, D): for their rows of the pass's rotation, which it must have. */
+  readonly rotation: Tensor;
+  /** Adds the last block's attention of these rows: `attention` from `qRotated`, n rows each. */
+  readonly addAttention: (program: Program) => void;
 }
 
 /** The tensors of {@link HiddenPass}. */
@@ -71,19 +87,46 @@ export function addOperandCopies(
   }
 }
 
-/** Adds everything from the tokens to the normalised output of the last block, `head.xLastNorm`. */
+/** Adds everything from the tokens to the normalised output of the last block, `head.xLastNorm`, of all rows or `wanted`. */
 export function addHiddenStates(program: Program, pass: HiddenPass): void {
-  const { config, extent, tensors } = pass;
+  const { config, extent, tensors, wanted } = pass;
   const { layers, head, inputs, operands } = tensors;
-  const rows = extent.batchSize * extent.sequenceLength;
+  const allRows = extent.batchSize * extent.sequenceLength;
   const width = config.width;
   const table = namedTensor(operands, "wte.weight");
-  addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows, width });
+  addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows: allRows, width });
   for (let layer = 0; layer < config.numLayers; layer++) {
-    addBlockActivations(program, pass, layer);
-    addMlpDown(program, pass, { layer, out: layers[layer + 1]?.x ?? head.xLast });
+    const isLast = layer === config.numLayers - 1;
+    addKeysAndValues(program, pass, layer);
+    const rest = wanted && isLast ? addWantedRows(program, pass, wanted) : pass;
+    addFromQueries(program, rest, layer);
+    addMlpUp(program, rest, layer);
+    addMlpDown(program, rest, { layer, out: isLast ? head.xLast : layers[layer + 1].x });
   }
+  const rows = wanted?.rows ?? allRows;
   addRmsNorm(program, { x: head.xLast, y: head.xLastNorm, scale: head.xLastScale, rows, width });
+}
+
+/** Adds what picks the wanted rows of the last block's input; returns the pass over them alone. */
+function addWantedRows(program: Program, pass: HiddenPass, wanted: WantedRows): HiddenPass {
+  const { config, tensors, rotation } = pass;
+  const { rows, index } = wanted;
+  const last = tensors.layers[config.numLayers - 1];
+  if (!rotation) throw new Error("Internal error: wanted rows need a pass with a rotation");
+  // Picking rows of a matrix is what an embedding does.
+  const pick = (table: Tensor, x: Tensor, width: number) =>
+    addEmbedding(program, { tokens: index, table, x, rows, width });
+  pick(last.x, wanted.x, config.width);
+  pick(last.xNorm, wanted.xNorm, config.width);
+  pick(rotation, wanted.rotation, config.headDim);
+  const layers = tensors.layers.with(-1, { ...last, x: wanted.x, xNorm: wanted.xNorm });
+  return {
+    config,
+    extent: { batchSize: 1, sequenceLength: rows, training: false },
+    tensors: { ...tensors, layers },
+    rotation: wanted.rotation,
+    addAttention: wanted.addAttention,
+  };
 }
 
 /** Adds the logits and losses of every position; with `training`, the gradient of the logits too. */
@@ -181,25 +224,19 @@ export function ropeShape(config: ModelConfig, extent: ModelExtent) {
 
 /** Adds everything between a block's input and the input of its last matrix: what its backward pass reads. */
 export function addBlockActivations(program: Program, pass: HiddenPass, layer: number): void {
-  addAttentionBlock(program, pass, layer);
+  addKeysAndValues(program, pass, layer);
+  addFromQueries(program, pass, layer);
   addMlpUp(program, pass, layer);
 }
 
-/** xMiddle = x + o_proj(attention(rope(qkNorm(q)), rope(qkNorm(k)), v)). */
-function addAttentionBlock(program: Program, pass: HiddenPass, layer: number): void {
+/** xNorm = rmsNorm(x), kRotated = rope(qkNorm(k)), v. */
+function addKeysAndValues(program: Program, pass: HiddenPass, layer: number): void {
   const { config, extent, tensors, rotation } = pass;
   const saved: LayerTensors = tensors.layers[layer];
-  const weight = (part: string) => blockWeight(tensors.operands, layer, part);
   const rows = extent.batchSize * extent.sequenceLength;
-  const { width: C } = config;
-  const HD = config.numHeads * config.headDim;
-  addRmsNorm(program, { x: saved.x, y: saved.xNorm, scale: saved.xScale, rows, width: C });
-  for (const part of ["q", "k", "v"] as const) {
-    const shape = { kind: "NT", m: rows, n: HD, k: C, label: "qkv_proj" } as const;
-    addGemm(program, { ...shape, a: saved.xNorm, b: weight(`attn.${part}`), c: saved[part] });
-  }
+  addRmsNorm(program, { x: saved.x, y: saved.xNorm, scale: saved.xScale, rows, width: config.width });
+  for (const part of ["k", "v"] as const) addProjection(program, pass, { layer, part });
   const shape = { ...ropeShape(config, extent), ...(rotation ? { rotation } : {}) };
-  addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
   const { kUnshifted = saved.kRotated } = saved;
   addQkNormRope(program, { x: saved.k, y: kUnshifted, scale: saved.kScale, ...shape });
   if (saved.kUnshifted && tensors.inputs.previous) {
@@ -211,18 +248,46 @@ function addAttentionBlock(program: Program, pass: HiddenPass, layer: number): v
       ...{ rows, numHeads: config.numHeads, headDim: config.headDim },
     });
   }
+}
+
+/** xMiddle = x + o_proj(attention(rope(qkNorm(q)), keys and values)). */
+function addFromQueries(program: Program, pass: HiddenPass, layer: number): void {
+  const { config, extent, tensors, rotation } = pass;
+  const saved: LayerTensors = tensors.layers[layer];
+  addProjection(program, pass, { layer, part: "q" });
+  const shape = { ...ropeShape(config, extent), ...(rotation ? { rotation } : {}) };
+  addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
   if (pass.addAttention) pass.addAttention(program, layer);
   else addAttentionOfBatch(program, pass, layer);
   addGemm(program, {
     kind: "NT",
-    m: rows,
-    n: C,
-    k: HD,
+    m: extent.batchSize * extent.sequenceLength,
+    n: config.width,
+    k: config.numHeads * config.headDim,
     a: saved.attention,
-    b: weight("attn.o"),
+    b: blockWeight(tensors.operands, layer, "attn.o"),
     c: saved.xMiddle,
     epilogue: { add: saved.x },
     label: "o_proj",
+  });
+}
+
+/** q, k or v = its matrix times xNorm. */
+function addProjection(
+  program: Program,
+  { config, extent, tensors }: HiddenPass,
+  { layer, part }: { layer: number; part: "q" | "k" | "v" },
+): void {
+  const saved = tensors.layers[layer];
+  addGemm(program, {
+    kind: "NT",
+    m: extent.batchSize * extent.sequenceLength,
+    n: config.numHeads * config.headDim,
+    k: config.width,
+    a: saved.xNorm,
+    b: blockWeight(tensors.operands, layer, `attn.${part}`),
+    c: saved[part],
+    label: "qkv_proj",
   });
 }
 

@@ -31,6 +31,7 @@ interface Case {
 /** A tile has 32, 16, 8 rows of D = 32, 64, 128 (8 lanes), or 64, 32, 16 (64 threads); keys come 4, or 16, 8, 4 at once. */
 const CASES: Case[] = [
   { numHeads: 1, headDim: 32, numSteps: 1, prompts: [[1, 1]] },
+  { numHeads: 2, headDim: 64, numSteps: 0, prompts: [[1, 1], [33, 2]] },
   { numHeads: 2, headDim: 32, numSteps: 1, prompts: [[3, 31], [4, 32], [5, 33]] },
   { numHeads: 1, headDim: 32, numSteps: 3, prompts: [[15, 63], [16, 64], [17, 65]] },
   { numHeads: 4, headDim: 32, numSteps: 1, prompts: [[21, 132], [250, 132]] },

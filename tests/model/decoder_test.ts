@@ -112,6 +112,40 @@ testWithAndWithoutShift(
   },
 );
 
+testWithAndWithoutShift(
+  "prefill() of a few last positions gives the rows of the full pass, and steps go on from it",
+  async (registry, config) => {
+    const decoder = await decoderOf(registry, config);
+    const V = vocabSize(config);
+    const prompts = [40, 3, 95, 17].map((length) => randomTokens(`prompt of ${length}`, length));
+    const next = 7;
+    for (const numLast of [1, 2, 3]) {
+      const ends = await decoder.prefill(prompts, { numLast });
+      decoder.fork([1, 1, 0, 1]);
+      const stepped = await decoder.step([next, next, next]);
+      let [at, row] = [0, 0];
+      for (const prompt of prompts) {
+        const hasChild = prompt.length < 95;
+        const expected = await fullForward(
+          registry,
+          config,
+          Uint16Array.from([...prompt, ...(hasChild ? [next] : [])]),
+        );
+        const last = expected.subarray((prompt.length - numLast) * V, prompt.length * V);
+        assertClose(ends.subarray(at, at += numLast * V), last, SAME, `${numLast} of ${prompt.length}`);
+        if (!hasChild) continue;
+        const afterNext = expected.subarray(prompt.length * V);
+        assertClose(
+          stepped.subarray(row * V, ++row * V),
+          afterNext,
+          SAME,
+          `after ${numLast} of ${prompt.length}`,
+        );
+      }
+    }
+  },
+);
+
 /** Children that each continue one of several prompts by tokens of their own. */
 const PROMPT_LENGTHS = [1, 40, 17, 95];
 const NUM_CHILDREN = [33, 0, 60, 1];

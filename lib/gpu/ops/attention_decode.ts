@@ -12,7 +12,6 @@
  *
  * @module
  */
-import { KernelError } from "../../errors.ts";
 import type { GpuInfo } from "../device.ts";
 import type { Program } from "../program.ts";
 import type { Tensor } from "../tensor.ts";
@@ -23,7 +22,7 @@ import { requireLength } from "./require.ts";
 export interface DecodeShape {
   /** N, the rows of this program. */
   readonly numRows: number;
-  /** S, how many keys each row's own suffix has. */
+  /** S, how many keys each row's own suffix has, 0 or more. */
   readonly numSteps: number;
   readonly numHeads: number;
   readonly headDim: number;
@@ -93,9 +92,8 @@ export function addAttentionDecode(
   const rowLength = numHeads * headDim;
   requireLength(kernel, rowLength, { promptK, promptV, suffixK, suffixV });
   requireLength(kernel, numRows * rowLength, { q, out });
-  requireLength(kernel, numSteps * numRows, { suffixRows });
+  if (numSteps > 0) requireLength(kernel, numSteps * numRows, { suffixRows });
   requireLength(kernel, numTiles * 4, { tiles });
-  if (numSteps < 1) throw new KernelError(kernel, `numSteps is ${numSteps}, at least 1 was wanted`);
   const sizes = { num_rows: numRows, num_heads: numHeads, num_steps: numSteps };
   program.add({
     kernel,
