@@ -8,18 +8,10 @@
  * @module
  */
 import { ensure, UserError } from "../errors.ts";
-import {
-  addAttentionDecode,
-  type DecodeTile,
-  decodeTileRows,
-  decodeTiles,
-} from "../gpu/ops/attention_decode.ts";
-import { addEmbedding } from "../gpu/ops/embedding.ts";
-import { rotationTable } from "../gpu/ops/qk_norm_rope.ts";
+import { type DecodeTile, decodeTileRows, decodeTiles } from "../gpu/ops/attention_decode.ts";
 import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
-import type { Tensor } from "../gpu/tensor.ts";
 import { allocateTensors, mib } from "./allocation.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
 import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
@@ -30,13 +22,9 @@ import {
   type DecoderTensors,
   programRows,
 } from "./decoder_buffers.ts";
-import {
-  addChosenLogProbabilities,
-  addHiddenStates,
-  type HiddenPass,
-  namedTensor,
-  type WantedRows,
-} from "./forward.ts";
+import { addPrefill, addStep } from "./decoder_passes.ts";
+import { namedTensor } from "./forward.ts";
+import { addChosenLogProbabilities } from "./head.ts";
 import { writeParameters } from "./parameter_tensors.ts";
 
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
@@ -101,7 +89,9 @@ export class Decoder {
    */
   async prefill(prompts: readonly Uint16Array[], options: { numLast?: number } = {}): Promise<Float32Array> {
     const { numLast = 1 } = options;
+    const { config } = this;
     const { gpu } = this.registry;
+    const tensors = this.#tensors;
     const numTokens = prompts.reduce((sum, { length }) => sum + length, 0);
     this.#requireRoom("prompt tokens", numTokens, this.extent.maxPromptTokens);
     const rows = programRows(numTokens);
@@ -125,15 +115,15 @@ export class Decoder {
     // The rows after the last prompt are a segment of their own, which nobody reads.
     starts.fill(firstKey, firstKey);
     this.#writeTokens(tokens, positions);
-    gpu.write(this.#tensors.inputs.segmentStart, starts);
+    gpu.write(tensors.inputs.segmentStart, starts);
     this.#writePrevious(() => previousRows(starts, rows));
-    gpu.write(this.#tensors.chosen.positions, Uint32Array.from(chosen));
+    gpu.write(tensors.chosen.positions, Uint32Array.from(chosen));
     const numWanted = programRows(chosen.length);
-    const isFew = numWanted <= Math.min(rows / 2, this.#tensors.tiles.shape[0]);
+    const isFew = numWanted <= Math.min(rows / 2, tensors.tiles.shape[0]);
     if (isFew) this.#writeTiles(tilesOfPositions(keys, chosen));
     this.#program(
       isFew ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
-      (program) => this.#addPrefill(program, rows, isFew ? numWanted : undefined),
+      (program) => addPrefill(program, { config, tensors, rows, numWanted: isFew ? numWanted : undefined }),
     ).run();
     return await this.#logProbabilities(chosen.length, isFew ? "all" : "chosen");
   }
@@ -178,12 +168,14 @@ export class Decoder {
     for (const position of positions) this.#requirePosition(position);
     this.#writeTokens(upload, positions);
     this.#writePrevious(() => this.#rows.previousKeys(rows));
-    const { suffixRows } = this.#tensors;
+    const { config } = this;
+    const tensors = this.#tensors;
+    const { suffixRows } = tensors;
     this.#rows.append(step * suffixRows.shape[1]);
     this.registry.gpu.write(suffixRows, this.#rows.appendedKeys(rows));
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
-    this.#program(name, (program) => this.#addStep(program, { rows, step, numTiles })).run();
+    this.#program(name, (program) => addStep(program, { config, tensors, rows, step, numTiles })).run();
     return await this.#logProbabilities(numRows, "all");
   }
 
@@ -232,84 +224,6 @@ export class Decoder {
     const [values] = await gpu.read(written);
     await this.registry.ready();
     return values;
-  }
-
-  /** @param numWanted Of how many rows hidden states are computed: those chosen, each in a tile; undefined for all. */
-  #addPrefill(program: Program, rows: number, numWanted: number | undefined): void {
-    const { promptLayers } = this.#tensors;
-    const pass = this.#pass(program, promptLayers, rows);
-    addHiddenStates(
-      program,
-      numWanted === undefined ? pass : { ...pass, wanted: this.#wantedRows(numWanted) },
-    );
-  }
-
-  #wantedRows(rows: number): WantedRows {
-    const { promptLayers, suffixes, suffixRows, tiles, chosen, chosenRotation } = this.#tensors;
-    const { numHeads, headDim, numLayers } = this.config;
-    const [last, suffix] = [promptLayers[numLayers - 1], suffixes[numLayers - 1]];
-    return {
-      rows,
-      index: chosen.positions,
-      // Neither is needed between the choice of rows and its last reader.
-      x: chosen.picked,
-      xNorm: last.xMiddleNorm,
-      rotation: chosenRotation,
-      addAttention: (program) =>
-        addAttentionDecode(program, {
-          q: last.qRotated,
-          promptK: last.kRotated,
-          promptV: last.v,
-          suffixK: suffix.k,
-          suffixV: suffix.v,
-          out: last.attention,
-          ...{ suffixRows, tiles, numTiles: rows, numRows: rows, numSteps: 0, numHeads, headDim },
-        }),
-    };
-  }
-
-  #addStep(
-    program: Program,
-    { rows, step, numTiles }: { rows: number; step: number; numTiles: number },
-  ): void {
-    const { promptLayers, suffixes, suffixRows, tiles } = this.#tensors;
-    const { numHeads, headDim } = this.config;
-    const offsetBytes = step * suffixRows.shape[1] * numHeads * headDim * 4;
-    const part = (cache: Tensor): Tensor => ({ ...cache, shape: [rows, numHeads, headDim], offsetBytes });
-    const layers = promptLayers.map((layer, i) => ({
-      ...layer,
-      kRotated: part(suffixes[i].k),
-      kUnshifted: suffixes[i].kUnshifted && part(suffixes[i].kUnshifted),
-      v: part(suffixes[i].v),
-    }));
-    addHiddenStates(program, {
-      ...this.#pass(program, layers, rows),
-      earlierKeys: (layer) => {
-        const earlier = (step === 0 ? promptLayers : suffixes)[layer].kUnshifted;
-        ensure(earlier, "a model without keyShift has no keys before their shift");
-        return earlier;
-      },
-      addAttention: (program, layer) =>
-        addAttentionDecode(program, {
-          q: layers[layer].qRotated,
-          promptK: promptLayers[layer].kRotated,
-          promptV: promptLayers[layer].v,
-          suffixK: suffixes[layer].k,
-          suffixV: suffixes[layer].v,
-          out: layers[layer].attention,
-          ...{ suffixRows, tiles, numTiles, numRows: rows, numSteps: step + 1, numHeads, headDim },
-        }),
-    });
-  }
-
-  /** Adds the rotations of the rows' positions; returns what {@link addHiddenStates} needs. */
-  #pass(program: Program, layers: DecoderTensors["promptLayers"], rows: number): HiddenPass {
-    const { config } = this;
-    const { parameters, inputs, head, positions, rotation } = this.#tensors;
-    const table = rotationTable(program, config);
-    addEmbedding(program, { tokens: positions, table, x: rotation, rows, width: config.headDim });
-    const extent = { batchSize: 1, sequenceLength: rows, training: false };
-    return { config, extent, tensors: { operands: parameters, inputs, head, layers }, rotation };
   }
 
   #program(name: string, add: (program: Program) => void): Program {

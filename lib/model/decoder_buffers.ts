@@ -11,7 +11,8 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
-import type { ChosenRowTensors, HiddenTensors } from "./forward.ts";
+import type { HiddenTensors } from "./forward.ts";
+import type { ChosenRowTensors } from "./head.ts";
 
 /** Rows of a program are a multiple of this, the tile of matrix products; it keeps parts of caches aligned. */
 const ROW_STEP = 32;

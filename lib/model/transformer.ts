@@ -16,14 +16,8 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { addBackward } from "./backward.ts";
 import { type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
-import {
-  addChosenLogProbabilities,
-  addHiddenStates,
-  addLosses,
-  addOperandCopies,
-  namedTensor,
-  type Pass,
-} from "./forward.ts";
+import { addHiddenStates, addOperandCopies, namedTensor, type Pass } from "./forward.ts";
+import { addChosenLogProbabilities, addLosses } from "./head.ts";
 import { type ModelBatch, writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
 import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
