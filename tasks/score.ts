@@ -15,7 +15,7 @@ import { RejectLog, rejectsPathBeside } from "../lib/measurement/rejects.ts";
 import { GROUP_KEYS, type GroupKey } from "../lib/preprocess/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/score/ordered_rows.ts";
-import { modelDigest, SCORE_COLUMNS, scoreFile, workFolder } from "../lib/score/score_file.ts";
+import { digestOfModel, SCORE_COLUMNS, scoreFile, workFolder } from "../lib/score/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
@@ -58,12 +58,12 @@ export const scoreStage: Stage = defineStage({
     await checkColumns(inputs, history, { groupBy, stage });
     const checkpoint = loadCheckpoint(options.checkpoint);
     requireQueryable(checkpoint);
-    const model = modelDigest({ config: checkpoint.config.model, weights: checkpoint.weights });
+    const modelDigest = digestOfModel({ config: checkpoint.config.model, weights: checkpoint.weights });
     const start = {
       stage: "score",
       inputs: [...inputs, ...history].map((path) => fingerprint(path)),
       options: {
-        ...{ model, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
+        ...{ model: digestOfModel, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
       },
       overwrite,
       mayWrite: [rejectsPathBeside(output)],
@@ -72,7 +72,7 @@ export const scoreStage: Stage = defineStage({
       using phases = new PhaseProgress(stage, "rows");
       using pingModel = await PingModel.from(checkpoint);
       const { rejected, ...counts } = await scoreFile(pingModel, {
-        ...{ inputs, history, output, model, maxContext, groupBy, seed, maxRejectRatio },
+        ...{ inputs, history, output, modelDigest, maxContext, groupBy, seed, maxRejectRatio },
         memoryLimitBytes: options.memoryLimitGb * 1e9,
       }, { signal: stage.signal, onProgress: phases.update });
       const besides = Object.keys(rejected).length > 0 ? [rejectsPathBeside(output)] : [];

@@ -47,8 +47,8 @@ export interface ScoreFileOptions {
   groupBy: GroupKey;
   /** Of the draws that share out ties of p-values. */
   seed: number;
-  /** What tells models apart, see {@link modelDigest}. */
-  model: string;
+  /** What tells models apart, of {@link digestOfModel}. */
+  modelDigest: string;
   /** Largest share of rows that may be rejected. */
   maxRejectRatio: number;
   memoryLimitBytes: number;
@@ -72,7 +72,7 @@ export function workFolder(output: string): string {
 }
 
 /** The SHA-256 of a model's configuration and weights, in hexadecimal digits. */
-export function modelDigest({ config, weights }: Pick<PingModel, "config" | "weights">): string {
+export function digestOfModel({ config, weights }: Pick<PingModel, "config" | "weights">): string {
   const hash = createHash("sha256").update(JSON.stringify(config));
   for (const [name, values] of [...weights].sort(([a], [b]) => (a < b ? -1 : 1))) {
     hash.update(name).update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
@@ -102,11 +102,11 @@ export async function scoreFile(
 }
 
 function workManifest(options: ScoreFileOptions): ReturnType<typeof newManifest> {
-  const { inputs, history, model, maxContext, groupBy, seed } = options;
+  const { inputs, history, modelDigest, maxContext, groupBy, seed } = options;
   return newManifest({
     stage: "score work",
     inputs: [...inputs, ...history].map((path) => fingerprint(path)),
-    options: { model, numInputs: inputs.length, maxContext, groupBy, seed },
+    options: { model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed },
   });
 }
 

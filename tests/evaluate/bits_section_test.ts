@@ -64,6 +64,17 @@ Deno.test("evaluateBits() adds up the same bits by token type, position and fiel
     assertNotEquals(await evaluateBits(model, ROWS, { ...options, seed: 4 }), bits);
   }));
 
+Deno.test("evaluateBits() asks about the sources' own addresses, however many of a training's are random", () =>
+  withTinyModel(async (model) => {
+    const bitsOf = (unknownSourceShare: number) =>
+      evaluateBits(model, ROWS, {
+        seed: 3,
+        numContexts: 9,
+        sampling: { ...DEFAULT_SAMPLING, unknownSourceShare },
+      });
+    assertEquals(await bitsOf(1), await bitsOf(0));
+  }));
+
 Deno.test("evaluateBits() gives each token the bits of a next-token question, in the loader's contexts", () =>
   withTinyModel(async (model) => {
     const row = syntheticRow(1, 0, 20);

@@ -22,7 +22,7 @@ function optionsOf(folder: TemporaryFolder, changes: Partial<ScoreFileOptions> =
     inputs: [folder.at("in.parquet")],
     history: [],
     output: folder.at("out.parquet"),
-    ...{ model: "digest of a model", maxContext: MAX_CONTEXT, groupBy: "src_addr", seed: 3 },
+    ...{ modelDigest: "digest of a model", maxContext: MAX_CONTEXT, groupBy: "src_addr", seed: 3 },
     ...{ maxRejectRatio: 0, memoryLimitBytes: 5e8 },
     ...changes,
   };
