@@ -189,6 +189,11 @@ export {
 export type { ContinuedPrompt } from "./lib/query/continuations.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export {
+  CALIBRATION_LEVELS,
+  type PredictedPlaces,
+  QuantileCalibration,
+} from "./lib/query/quantile_calibration.ts";
+export {
   type AddressDraws,
   drawAddresses,
   type DrawnPair,

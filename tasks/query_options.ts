@@ -7,6 +7,8 @@ import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { readContext } from "../lib/query/context.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { QuantileCalibration } from "../lib/query/quantile_calibration.ts";
 import { parseTimeS } from "../lib/query/rtt_question.ts";
 import { parseAddress } from "../lib/tokens/ip.ts";
 import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
@@ -50,6 +52,14 @@ export async function contextOf(path: string | undefined, stage: StageContext): 
   const { measurements, isSorted } = await readContext(path);
   if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
   return measurements;
+}
+
+/** The model of `--checkpoint`, with the correction of `--calibration` if that is given. */
+export async function loadModel(
+  { checkpoint, calibration }: { checkpoint: string; calibration: string | undefined },
+): Promise<PingModel> {
+  const correction = calibration === undefined ? {} : { calibration: QuantileCalibration.read(calibration) };
+  return await PingModel.load(checkpoint, correction);
 }
 
 /** Says if not all of the context is used. */

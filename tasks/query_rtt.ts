@@ -7,13 +7,13 @@ import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { writeFileAtomic } from "../lib/files/atomic.ts";
-import { PingModel } from "../lib/query/ping_model.ts";
+import type { PingModel } from "../lib/query/ping_model.ts";
 import { DEFAULT_NUM_DRAWS, type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
 import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt_question.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
 import { faultOfPrefix, type IpPrefix, parsePrefix } from "../lib/tokens/ip_prefix.ts";
-import { contextOf, logContext, queryFlags, timeFlag, timeOf } from "./query_options.ts";
+import { contextOf, loadModel, logContext, queryFlags, timeFlag, timeOf } from "./query_options.ts";
 import { answerFile } from "./query_rtt_file.ts";
 import { describeAnswer } from "./query_rtt_text.ts";
 
@@ -53,6 +53,10 @@ export const rttStage = defineStage({
       default: "0.05,0.25,0.5,0.75,0.95",
       placeholder: "Q,Q,…",
     }),
+    calibration: flag.optionalText(
+      "report.json of an eval: correct the distributions by where its validation split fell in them",
+      { placeholder: "FILE" },
+    ),
     at: flag.optionalText("RTTs in ms: report P(RTT <= each) and how likely it is itself", {
       placeholder: "MS,MS,…",
     }),
@@ -79,6 +83,7 @@ interface RttOptions {
   seed: number;
   output: string | undefined;
   plot: string | undefined;
+  calibration: string | undefined;
 }
 
 async function answerOne(
@@ -99,7 +104,7 @@ async function answerOne(
   const notes = [noteHostBits(src), noteHostBits(dst)].filter((note) => note !== undefined);
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage);
-  using model = await PingModel.load(options.checkpoint);
+  using model = await loadModel(options);
   const query = { source, destination, timeS, context };
   const numUsed =
     model.contextThatFits({ ...query, source: source.bytes, destination: destination.bytes }).length;
@@ -117,6 +122,7 @@ async function answerOne(
     json: {
       stage: "query rtt",
       ...{ src, dst, timeS, contextMeasurements: numUsed },
+      ...(options.calibration !== undefined && { calibration: options.calibration }),
       ...summaryOf(answer, summary),
       ...(notes.length > 0 && { notes }),
       histogram: distribution.histogram(JSON_BARS),

@@ -6,11 +6,10 @@
 import type { StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/errors.ts";
 import { type AnsweredQuery, answerQueries } from "../lib/query/answer_queries.ts";
-import { PingModel } from "../lib/query/ping_model.ts";
 import { type BadLine, readQueries } from "../lib/query/query_file.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-import { contextOf } from "./query_options.ts";
+import { contextOf, loadModel } from "./query_options.ts";
 
 /** Lines that cannot be answered and are shown one by one. */
 const MAX_SHOWN_LINES = 20;
@@ -23,6 +22,7 @@ export interface FileOptions {
   dst: string | undefined;
   time: string | undefined;
   plot: string | undefined;
+  calibration: string | undefined;
   draws: number;
   seed: number;
   queries: string;
@@ -39,7 +39,7 @@ export async function answerFile(
   const { queries, output } = options;
   refuseOptions(options);
   const context = await contextOf(options.context, stage);
-  using model = await PingModel.load(options.checkpoint);
+  using model = await loadModel(options);
   using lines = new JsonLinesOutput(output);
   using progress = stage.progress("answering", { unit: "queries" });
   const bad: BadLine[] = [];

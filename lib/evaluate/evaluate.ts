@@ -16,6 +16,7 @@ import { forecastWithBaselines } from "./baseline_forecasts.ts";
 import type { Baseline } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
 import { evaluateBits } from "./bits_section.ts";
+import { calibrationSection, learnCalibration } from "./calibration_section.ts";
 import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
 import { evaluateDestinations } from "./destination_section.ts";
 import { readEncodingSection } from "./encoding_section.ts";
@@ -34,6 +35,8 @@ const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
 /** Measurements whose fields are put in every order, which takes 60 sequences each; spread evenly over all. */
 const MAX_ORDERED_MEASUREMENTS = 128;
+/** Measurements of the validation split that correct distributions. */
+const MAX_CALIBRATION_MEASUREMENTS = 2000;
 /** Measurements that are compared with the truth at most, spread evenly over all. */
 const MAX_TRUTH_CASES = 2000;
 
@@ -115,10 +118,17 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...{ seed, baselines: chosenBaselines(options), maxMeasurements: MAX_BASELINE_MEASUREMENTS },
     ...during("training baselines"),
   });
-  const { rtt, failures } = await evaluateRtt(model, cases, {
-    ...{ contexts, everyContext: isEveryContext, baselines },
+  const predicted = { contexts, everyContext: isEveryContext };
+  const { rtt, failures, forecasts } = await evaluateRtt(model, cases, {
+    ...{ ...predicted, baselines },
     ...during("predicting RTTs"),
   });
+  const learned = options.split === "val" ? undefined : await learnCalibration(model, {
+    ...options,
+    ...{ ...predicted, count: Math.min(MAX_CALIBRATION_MEASUREMENTS, options.maxMeasurements) },
+    ...during("calibrating on the validation split"),
+  });
+  const calibration = learned && calibrationSection(learned, forecasts, contexts);
   const bits = await evaluateBits(model, rows.heldOut, {
     numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
     ...{ seed, sampling, ...during("computing bits") },
@@ -131,21 +141,28 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...{ training: rows.training, maxContext: Math.max(...contexts) },
     ...during("guessing destinations"),
   });
-  const truth = await truthOf(evaluated, during("comparing with the truth"));
-  return { rtt, failures, bits, fieldOrders, destinations, ...(truth ? { truth } : {}) };
+  const truth = await truthOf(evaluated, {
+    calibration: learned?.calibration,
+    ...during("comparing with the truth"),
+  });
+  return {
+    ...{ rtt, failures, bits, fieldOrders, destinations },
+    ...(calibration ? { calibration } : {}),
+    ...(truth ? { truth } : {}),
+  };
 }
 
 /** The comparison with the truth, where the rows are those of a synthetic Internet. */
 async function truthOf(
   { options, rows, model, cases }: Evaluated,
-  during: Pick<TruthSectionOptions, "onProgress">,
+  more: Pick<TruthSectionOptions, "onProgress" | "calibration">,
 ): Promise<TruthSection | undefined> {
   const path = findTruthFile(options.dataDir);
   if (path === undefined) return undefined;
   const { contexts } = options;
   const chosen = evenlySpread(cases, MAX_TRUTH_CASES);
   const truth = SyntheticTruth.load(path);
-  return await evaluateTruth(model, chosen, { truth, training: rows.training, contexts, ...during });
+  return await evaluateTruth(model, chosen, { truth, training: rows.training, contexts, ...more });
 }
 
 /** The baselines that were asked for, untrained. */

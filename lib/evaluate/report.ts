@@ -7,6 +7,7 @@
  * @module
  */
 import type { BitsSection } from "./bits_section.ts";
+import type { CalibrationSection } from "./calibration_section.ts";
 import type { DestinationSection } from "./destination_section.ts";
 import type { EncodingSection } from "./encoding_section.ts";
 import type { FailureSection } from "./failure_section.ts";
@@ -54,6 +55,8 @@ export interface EvalReport {
   run: EvalRun;
   /** RTTs, beside baselines. */
   rtt?: RttSection;
+  /** Distributions corrected by the validation split, where there is one. */
+  calibration?: CalibrationSection;
   /** Whether a reply comes. */
   failures?: FailureSection;
   /** Bits by token type and position. */

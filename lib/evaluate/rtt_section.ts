@@ -64,11 +64,12 @@ export async function evaluateRtt(
   model: PingModel,
   cases: readonly EvalCase[],
   options: RttOptions,
-): Promise<{ rtt: RttSection; failures: FailureSection }> {
+): Promise<{ rtt: RttSection; failures: FailureSection; forecasts: RttForecasts }> {
   const forecasts = await forecastRtts(model, cases, options);
   const { baselines, contexts, everyContext = false } = options;
   const isFailed = Uint8Array.from(forecasts.caseIndex, (i) => cases[i].rttMs === null ? 1 : 0);
   return {
+    forecasts,
     rtt: rttSection(forecasts, cases, { baselines, contexts, everyContext }),
     failures: failureSection({ ...forecasts, isFailed }, {
       contexts,

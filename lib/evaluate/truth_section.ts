@@ -14,6 +14,7 @@ import type { RttLaw } from "../measurement/synth/law.ts";
 import { codeProbability } from "../measurement/synth/rtt_codes.ts";
 import type { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { PingModel } from "../query/ping_model.ts";
+import type { QuantileCalibration } from "../query/quantile_calibration.ts";
 import { COVERAGE_LEVELS } from "./calibration.ts";
 import { contextOf, type EvalCase, withContexts } from "./cases.ts";
 import { meanOf, type MeanWithError, meanWithError } from "./means.ts";
@@ -47,12 +48,17 @@ export interface TruthScores {
   }[];
 }
 
+/** The same of predictions that were corrected. */
+export type CalibratedScores = Pick<TruthScores, "excessBits" | "coverage">;
+
 /** Predictions beside the truth, all of them and broken down. */
 export interface TruthSection extends TruthScores {
   byContext: (TruthScores & { context: number })[];
   byIpVersion: (TruthScores & { ipVersion: 4 | 6 })[];
   /** By how many measurements of the pair of addresses the model was trained on; `high` is null for no end. */
   byTrainingCount: (TruthScores & { low: number; high: number | null })[];
+  /** Of all, with distributions corrected by the validation split; absent without one. */
+  calibrated?: CalibratedScores;
 }
 
 /** How predictions are compared with the truth. */
@@ -60,6 +66,8 @@ export interface TruthSectionOptions {
   truth: SyntheticTruth;
   /** The rows that the model was trained on. */
   training: ProbeRowSource;
+  /** A correction of the predictions, to be compared too. */
+  calibration?: QuantileCalibration | undefined;
   /** Numbers of context measurements; each case gets one of them, in rotation. */
   contexts: readonly number[];
   /** Predict each case with every number of context measurements instead. */
@@ -75,6 +83,8 @@ interface TruthSample {
   outcomeExcessBits: number;
   /** Absent if there was no reply. */
   reply?: ReplyScore;
+  /** The same of the corrected prediction. */
+  calibrated?: ReplyScore;
 }
 
 /**
@@ -88,7 +98,7 @@ export async function evaluateTruth(
   cases: readonly EvalCase[],
   options: TruthSectionOptions,
 ): Promise<TruthSection> {
-  const { contexts, isEveryContext, onProgress } = options;
+  const { contexts, isEveryContext, calibration, onProgress } = options;
   const laws = cases.map((drawn) => lawOf(options.truth, drawn));
   const trainingCounts = countTraining(options.training, cases);
   const asked = withContexts(cases.length, { contexts, everyContext: isEveryContext });
@@ -108,6 +118,9 @@ export async function evaluateTruth(
         trainingCount: trainingCounts[index],
         outcomeExcessBits: outcomeExcessBits(law, predicted.pFailed, rttCode === null),
         ...(rttCode === null ? {} : { reply: scoreReply(law, predicted, rttCode) }),
+        ...(rttCode === null || !calibration
+          ? {}
+          : { calibrated: scoreReply(law, calibration.apply(predicted), rttCode) }),
       });
       onProgress?.(samples.length, asked.length);
     },
@@ -116,7 +129,12 @@ export async function evaluateTruth(
       codes: asked.map(({ index }) => cases[index].measurement.rttCode),
     },
   );
-  return { ...summarise(samples), ...breakDown(samples, contexts) };
+  const corrected = samples.flatMap(({ calibrated }) => calibrated ? [calibrated] : []);
+  return {
+    ...summarise(samples),
+    ...breakDown(samples, contexts),
+    ...(corrected.length > 0 ? { calibrated: summariseBits(corrected) } : {}),
+  };
 }
 
 /** The true distribution of a case, which it can come from. */
@@ -173,12 +191,8 @@ function summarise(samples: readonly TruthSample[]): TruthScores {
     numMeasurements: samples.length,
     numReplies: replies.length,
     trueBits: meanWithError(replies.map(({ trueBits }) => trueBits)),
-    excessBits: meanWithError(replies.map(({ excessBits }) => excessBits)),
     outcomeExcessBits: meanWithError(samples.map((sample) => sample.outcomeExcessBits)),
-    coverage: COVERAGE_LEVELS.map((level, i) => ({
-      level,
-      share: meanOf(replies.map(({ coverage }) => coverage[i])),
-    })),
+    ...summariseBits(replies),
     quantiles: TRUTH_QUANTILES.map((q, i) => {
       const errorsMs = replies.map(({ predictedMs, trueMs }) => Math.abs(predictedMs[i] - trueMs[i]));
       return {
@@ -188,6 +202,16 @@ function summarise(samples: readonly TruthSample[]): TruthScores {
         medianRelative: medianOf(errorsMs.map((errorMs, k) => errorMs / replies[k].trueMs[i])),
       };
     }),
+  };
+}
+
+function summariseBits(replies: readonly ReplyScore[]): CalibratedScores {
+  return {
+    excessBits: meanWithError(replies.map(({ excessBits }) => excessBits)),
+    coverage: COVERAGE_LEVELS.map((level, i) => ({
+      level,
+      share: meanOf(replies.map(({ coverage }) => coverage[i])),
+    })),
   };
 }
 

@@ -22,7 +22,8 @@ import { type DestinationOptions, type LikelyDestinations, likelyDestinations } 
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
-import { likelyRttDistributions, medianRttsMs, rttDistributions } from "./rtt_forecasts.ts";
+import type { QuantileCalibration } from "./quantile_calibration.ts";
+import { likelyRttDistributions, rttDistributions, rttQuantilesMs } from "./rtt_forecasts.ts";
 import { rowOf } from "./token_rows.ts";
 import { parseAddressQuestion, type RttQuestion } from "./rtt_question.ts";
 
@@ -33,6 +34,8 @@ const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
 export interface PingModelOptions {
   /** What distributions, and again what samples, may take of the GPU's memory besides weights, in bytes (1 GiB). */
   memoryLimitBytes?: number;
+  /** Corrects every distribution and median of RTTs; likelihoods of tokens and samples stay the model's own. */
+  calibration?: QuantileCalibration;
 }
 
 /** Refuses a checkpoint that {@link PingModel} cannot be made of. @throws {UserError} If its vocabulary is not v2. */
@@ -47,14 +50,16 @@ export function requireQueryable({ directory, config }: LoadedCheckpoint): void 
 /** A trained model on a GPU. */
 export class PingModel {
   readonly #decoders: ModelDecoders;
+  readonly #calibration: QuantileCalibration | undefined;
 
   private constructor(
     readonly config: ModelConfig,
     readonly registry: KernelRegistry,
     readonly weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES }: PingModelOptions,
+    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration }: PingModelOptions,
   ) {
+    this.#calibration = calibration;
     this.#decoders = new ModelDecoders(this, memoryLimitBytes);
   }
 
@@ -119,7 +124,8 @@ export class PingModel {
     queries: readonly RttQuery[],
     onProgress: (done: number) => void = () => {},
   ): Promise<RttDistribution[]> {
-    return await rttDistributions(this.#decoders, this.#startResults(queries), onProgress);
+    const distributions = await rttDistributions(this.#decoders, this.#startResults(queries), onProgress);
+    return distributions.map((distribution) => this.#calibrated(distribution));
   }
 
   /**
@@ -136,7 +142,10 @@ export class PingModel {
     take: (distribution: RttDistribution, index: number) => void,
     options: { maxSpreadMass: number; codes: readonly (number | null)[] },
   ): Promise<void> {
-    await likelyRttDistributions(this.#decoders, this.#startResults(queries), { take, ...options });
+    await likelyRttDistributions(this.#decoders, this.#startResults(queries), {
+      take: (distribution, index) => take(this.#calibrated(distribution), index),
+      ...options,
+    });
   }
 
   /**
@@ -151,7 +160,8 @@ export class PingModel {
     queries: readonly RttQuery[],
     onProgress: (done: number) => void = () => {},
   ): Promise<number[]> {
-    return await medianRttsMs(this.#decoders, this.#startResults(queries), onProgress);
+    const level = this.#calibration?.levelOf(0.5) ?? 0.5;
+    return await rttQuantilesMs(this.#decoders, this.#startResults(queries), { level, onProgress });
   }
 
   /**
@@ -308,6 +318,10 @@ export class PingModel {
   /** As {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  #calibrated(distribution: RttDistribution): RttDistribution {
+    return this.#calibration?.apply(distribution) ?? distribution;
   }
 
   /** The queries as tokens, up to where the first byte of an RTT is next. */

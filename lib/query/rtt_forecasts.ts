@@ -1,5 +1,5 @@
 /**
- * RTT distributions of many prompts on a model's decoders: whole, where it matters, or only their medians.
+ * RTT distributions of many prompts on a model's decoders: whole, where it matters, or only a quantile.
  *
  * @module
  */
@@ -84,21 +84,21 @@ export async function likelyRttDistributions(
 }
 
 /**
- * Medians by two tokens each instead of 133: P(byte 1), then P(byte 2) for the byte in which the median lies.
+ * Quantiles by two tokens each instead of 133: P(byte 1), then P(byte 2) for the byte in which the quantile lies.
  *
  * @param prompts As {@link rttDistributions}.
- * @param onProgress Told how many prompts are done.
+ * @param options `level`: of which quantile, 0 to 1; `onProgress`: told how many prompts are done.
  * @returns One RTT in ms per prompt.
  */
-export async function medianRttsMs(
+export async function rttQuantilesMs(
   decoders: ModelDecoders,
   prompts: readonly Uint16Array[],
-  onProgress: (done: number) => void,
+  { level, onProgress }: { level: number; onProgress: (done: number) => void },
 ): Promise<number[]> {
   const results: number[] = [];
   await decoders.withPrompts(prompts, 1, async (decoder, group) => {
     const first = await decoder.prefill(group);
-    const quantiles = group.map((_, i) => firstByteQuantile(rowOf(first, i, V), 0.5));
+    const quantiles = group.map((_, i) => firstByteQuantile(rowOf(first, i, V), level));
     decoder.fork(group.map(() => 1));
     const second = await decoder.step(quantiles.map(({ index }) => FIRST_BYTE_TOKENS[index]));
     quantiles.forEach((quantile, i) => results.push(secondByteQuantileMs(rowOf(second, i, V), quantile)));

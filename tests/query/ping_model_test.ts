@@ -2,6 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows }
 import { UserError } from "../../lib/errors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
 import type { RttQuery } from "../../lib/query/query_tokens.ts";
 import type { RttDistribution } from "../../lib/query/rtt_distribution.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
@@ -172,6 +173,28 @@ Deno.test("medianRttsMs() of many queries equals the median of each whole distri
     for (const [i, query] of QUERIES.entries()) {
       assertEquals(medians[i], (await model.rttDistribution(query)).quantileMs(0.5));
     }
+  }));
+
+Deno.test("a model with a calibration gives corrected distributions and medians, whole or in part", () =>
+  withTinyModel(async (model) => {
+    const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 2));
+    const { config, registry, weights } = model;
+    const corrected = PingModel.of(config, registry, { weights, calibration });
+    const wanted = (await model.rttDistributions(QUERIES)).map((raw) => calibration.apply(raw));
+    const found = await corrected.rttDistributions(QUERIES);
+    wanted.forEach(({ probabilities }, i) => assertEquals(found[i].probabilities, probabilities));
+    await corrected.likelyRttDistributions(
+      QUERIES,
+      ({ probabilities }, i) =>
+        probabilities.forEach((p, j) => assertAlmostEquals(p, wanted[i].probabilities[j], 1e-5)),
+      { maxSpreadMass: 0, codes: QUERIES.map(() => null) },
+    );
+    const medians = await corrected.medianRttsMs(QUERIES);
+    const raw = await model.medianRttsMs(QUERIES);
+    wanted.forEach((distribution, i) => {
+      assertEquals(medians[i], distribution.quantileMs(0.5));
+      assert(medians[i] > raw[i], "sqrt(1/2) is above 1/2");
+    });
   }));
 
 Deno.test("encodeQuery() writes the context, then the asked measurement up to its result", () =>

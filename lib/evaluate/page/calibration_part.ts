@@ -3,11 +3,15 @@ import { specOfColumns } from "../../plot/column_plot.ts";
 import { besideOf, figureOf, tableOf } from "../../plot/page.ts";
 import { specOfReliability } from "../../plot/reliability_plot.ts";
 import { renderSvg } from "../../plot/svg.ts";
+import type { CalibrationSection } from "../calibration_section.ts";
 import type { RttSection } from "../rtt_section.ts";
 import { countText, percentText } from "./quantities.ts";
 
-/** The section as HTML. */
-export async function calibrationPart({ model }: RttSection): Promise<string> {
+/** The section as HTML. @param corrected What the intervals hold after their correction, if there was one. */
+export async function calibrationPart(
+  { model }: RttSection,
+  corrected: CalibrationSection | undefined,
+): Promise<string> {
   const { coverage, pit, numMeasurements: count } = model.overall;
   const points = coverage.flatMap(({ level, share }) =>
     share === null ? [] : [{ promised: level, observed: share, count }]
@@ -40,7 +44,33 @@ export async function calibrationPart({ model }: RttSection): Promise<string> {
       }),
     ]),
     coverageTable(model),
+    ...(corrected ? [correctedTable(model, corrected)] : []),
   ].join("\n");
+}
+
+function correctedTable(
+  { overall, byContext }: RttSection["model"],
+  { numMeasurements, coverage, byContext: corrected }: CalibrationSection,
+): string {
+  const levels = coverage.map(({ level }) => `${percentText(level, 0)} interval`);
+  const row = (name: string, shares: typeof coverage, count: number) => [
+    ...[name, ...shares.map(({ share }) => percentText(share)), countText(count)],
+  ];
+  const contexts = byContext.length > 1
+    ? byContext.map(({ numContext, numMeasurements }, i) =>
+      row(String(numContext), corrected[i].coverage, numMeasurements)
+    )
+    : [];
+  return `<h3>The same, corrected by ${
+    countText(numMeasurements)
+  } measurements of the validation split</h3>\n` +
+    tableOf(
+      ["context", ...levels, "predictions"],
+      [row("all", coverage, overall.numMeasurements), ...contexts],
+      "numbers",
+    ) +
+    "\n<p>A level of a predicted distribution stands for the share of the validation split's measurements that lay " +
+    "below it (Kuleshov, Fenner, Ermon, 2018). <code>query rtt --calibration</code> with this report.json answers so.</p>";
 }
 
 function coverageTable({ overall, byContext }: RttSection["model"]): string {

@@ -22,7 +22,7 @@ export async function evalPage(report: EvalReport): Promise<string> {
   const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
   return pageOf(`Evaluation of ${run.checkpoint}`, [
     headlineOf(report),
-    ...(hasForecasts ? [await rttPart(rtt), await calibrationPart(rtt)] : []),
+    ...(hasForecasts ? [await rttPart(rtt), await calibrationPart(rtt, report.calibration)] : []),
     ...(truth && truth.numReplies > 0 ? [await truthPart(truth)] : []),
     ...(failures ? [await failurePart(failures)] : []),
     ...(bits ? [await bitsPart(bits)] : []),

@@ -3,7 +3,7 @@ import { specOfLines } from "../../plot/line_plot.ts";
 import { figureOf, tableOf } from "../../plot/page.ts";
 import { renderSvg } from "../../plot/svg.ts";
 import type { MeanWithError } from "../means.ts";
-import type { TruthScores, TruthSection } from "../truth_section.ts";
+import type { CalibratedScores, TruthScores, TruthSection } from "../truth_section.ts";
 import { countText, fixedText, msText, percentText } from "./quantities.ts";
 
 /** The section as HTML. */
@@ -46,7 +46,16 @@ export async function truthPart(section: TruthSection): Promise<string> {
       ]),
       "compared",
     ),
+    ...(section.calibrated ? [calibratedTable(section.calibrated)] : []),
   ].join("\n");
+}
+
+function calibratedTable({ excessBits, coverage }: CalibratedScores): string {
+  return "<h3>Of all, corrected by the validation split</h3>\n" + tableOf(
+    ["excess, bits", ...coverage.map(({ level }) => `${percentText(level, 0)} interval`)],
+    [[withErrorText(excessBits), ...coverage.map(({ share }) => percentText(share))]],
+    "numbers",
+  );
 }
 
 function withErrorText({ mean, standardError }: MeanWithError, digits = 2): string {

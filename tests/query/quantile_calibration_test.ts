@@ -1,0 +1,90 @@
+import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { FormatError } from "../../lib/errors.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
+import { RttDistribution } from "../../lib/query/rtt_distribution.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+
+/** Places of n points, from the values of n uniform numbers. */
+function pointsOf(n: number, place: (u: number) => number) {
+  const places = Float64Array.from({ length: n }, (_, i) => place((i + 0.5) / n));
+  return { below: places, upTo: places };
+}
+
+/** A distribution that is uniform over some neighbouring codes, as their index in the canonical ones. */
+function uniformOver(first: number, count: number): RttDistribution {
+  const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  probabilities.fill(1 / count, first, first + count);
+  return new RttDistribution(0.25, probabilities, 0.99);
+}
+
+Deno.test("QuantileCalibration.of() leaves alone what is calibrated, points and ranges", () => {
+  const n = 1000;
+  const ranges = {
+    below: Float64Array.from({ length: n }, (_, i) => i / n),
+    upTo: Float64Array.from({ length: n }, (_, i) => (i + 1) / n),
+  };
+  for (const [k, share] of QuantileCalibration.of(ranges).shares.entries()) {
+    assertAlmostEquals(share, CALIBRATION_LEVELS[k], 1e-12);
+  }
+  for (const [k, share] of QuantileCalibration.of(pointsOf(n, (u) => u)).shares.entries()) {
+    assertAlmostEquals(share, CALIBRATION_LEVELS[k], 1 / n);
+  }
+});
+
+Deno.test("QuantileCalibration.of() finds the share of the measurements below each level", () => {
+  const calibration = QuantileCalibration.of(pointsOf(10_000, (u) => u * u));
+  CALIBRATION_LEVELS.forEach((level, k) => assertAlmostEquals(calibration.shares[k], Math.sqrt(level), 2e-4));
+  for (const share of [0, 0.003, 0.05, 0.31, 0.5, 0.95, 0.999, 1]) {
+    assertAlmostEquals(calibration.shareBelow(calibration.levelOf(share)), share, 1e-12);
+  }
+});
+
+Deno.test("apply() gives R(F) as the distribution, of mass 1, and leaves the failures", () => {
+  const calibration = QuantileCalibration.of(pointsOf(500, (u) => 0.3 + 0.4 * u));
+  const predicted = uniformOver(9000, 777);
+  const corrected = calibration.apply(predicted);
+  assertEquals([corrected.pFailed, corrected.canonicalMass], [0.25, 0.99]);
+  assertAlmostEquals(corrected.probabilities.reduce((sum, p) => sum + p, 0), 1, 1e-12);
+  for (const index of [8999, 9000, 9100, 9388, 9700, 9776, 9777]) {
+    const rttMs = decodeRttCode(CANONICAL_RTT_CODES[index]);
+    assertAlmostEquals(corrected.cdf(rttMs), calibration.shareBelow(predicted.cdf(rttMs)), 1e-12);
+  }
+});
+
+Deno.test("corrected intervals hold what they say of further measurements, raw ones do not", () => {
+  const random = new RandomStream(0, "calibration");
+  const predicted = uniformOver(9000, 1000);
+  // Measurements stand in the middle fifth: the model is far from sure enough.
+  const drawIndexes = (count: number) => Array.from({ length: count }, () => 9400 + random.below(200));
+  const msAt = (index: number) => decodeRttCode(CANONICAL_RTT_CODES[index]);
+  const places = (distribution: RttDistribution, indexes: readonly number[]) => {
+    const upTo = indexes.map((index) => distribution.cdf(msAt(index)));
+    return { upTo, below: upTo.map((p, i) => p - distribution.probabilities[indexes[i]]) };
+  };
+  const shareInside = (distribution: RttDistribution, indexes: readonly number[]) => {
+    const { below, upTo } = places(distribution, indexes);
+    return below.filter((p, i) => (p + upTo[i]) / 2 >= 0.05 && (p + upTo[i]) / 2 <= 0.95).length /
+      indexes.length;
+  };
+  const corrected = QuantileCalibration.of(places(predicted, drawIndexes(2000))).apply(predicted);
+  const further = drawIndexes(4000);
+  assertEquals(shareInside(predicted, further), 1);
+  const share = shareInside(corrected, further);
+  assert(share > 0.87 && share < 0.93, `${share}`);
+});
+
+Deno.test("QuantileCalibration.read() reads the one of a report, and refuses files without", () => {
+  using folder = new TemporaryFolder();
+  const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
+  const path = folder.at("report.json");
+  Deno.writeTextFileSync(path, JSON.stringify({ calibration: { shares, numMeasurements: 100 } }));
+  assertEquals(QuantileCalibration.read(path).shares, shares);
+  const falling = [...shares.slice(0, -1), 0.5];
+  for (const bad of ["{}", "no JSON", JSON.stringify({ calibration: { shares: falling } })]) {
+    Deno.writeTextFileSync(path, bad);
+    const error = assertThrows(() => QuantileCalibration.read(path), FormatError, "holds no calibration");
+    assert(error.message.includes(path), error.message);
+  }
+});
