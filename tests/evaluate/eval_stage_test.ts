@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
+import { QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../plot/browser.ts";
@@ -63,7 +64,40 @@ Deno.test("eval gives one JSON object and writes two reports and a complete mani
   assertEquals(result.rtt.overall.medianAbsoluteMs, report.rtt.model.overall.medianAbsoluteMs);
   assertEquals(Object.keys(result.baselines).length, 11);
   assertEquals(report.truth.numMeasurements, 60);
+  assertEquals(report.calibration.numDrawn, 60);
+  assertEquals(report.truth.calibrated.coverage.length, report.truth.coverage.length);
   assert(!Deno.readTextFileSync(result.report).includes("NaN"));
+});
+
+Deno.test("query rtt --calibration answers with the corrected distribution of eval's report", async () => {
+  const output = folder.at("first");
+  if (!exists(output)) await succeed(...evalOf(output));
+  const question = [
+    "query",
+    "rtt",
+    "--checkpoint",
+    run,
+    "--src",
+    "192.0.2.1",
+    "--dst",
+    "192.0.2.2",
+    "--json",
+  ];
+  const report = join(output, "report.json");
+  const raw = JSON.parse((await succeed(...question)).stdout);
+  const corrected = JSON.parse((await succeed(...question, "--calibration", report)).stdout);
+  assertEquals([raw.calibration, corrected.calibration], [undefined, report]);
+  assertEquals(corrected.pFailed, raw.pFailed);
+  const calibration = QuantileCalibration.read(report);
+  const levels = ["0.05", "0.5", "0.95"].map((q) => calibration.levelOf(Number(q)));
+  const atLevels = await succeed(...question, "--quantiles", levels.join(","));
+  assertEquals(
+    Object.values(JSON.parse(atLevels.stdout).quantilesMs),
+    ["0.05", "0.5", "0.95"].map((q) => corrected.quantilesMs[q]),
+  );
+  const [code, line] = await refusal(...question, "--calibration", join(rows, "manifest.json"));
+  assertEquals(code, 1);
+  assertStringIncludes(line, "it holds no calibration, the report.json of an eval");
 });
 
 Deno.test({

@@ -1,7 +1,8 @@
-import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
 import { contextOf, drawCases, type EvalCase } from "../../lib/evaluate/cases.ts";
 import { evaluateTruth } from "../../lib/evaluate/truth_section.ts";
 import { UserError } from "../../lib/errors.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { makeCampaign } from "../../lib/measurement/synth/campaign.ts";
 import { RowGenerator } from "../../lib/measurement/synth/rows.ts";
@@ -85,6 +86,25 @@ Deno.test("evaluateTruth() tells the excess that exact distributions and the tru
       const ofContext = expected.filter((reply) => reply.context === context).map((reply) => reply.bits);
       assertAlmostEquals(excessBits.mean ?? NaN, mean(ofContext), 1e-3);
     }
+  });
+});
+
+Deno.test("evaluateTruth() compares corrected predictions too: the same where nothing is corrected, else others", async () => {
+  await withTinyModel(async (model) => {
+    const { cases, training } = await synthCases(6);
+    const sectionOf = (shares: readonly number[]) =>
+      evaluateTruth(model, cases, {
+        ...{ truth: TRUTH, training, contexts: [0] },
+        calibration: new QuantileCalibration(shares),
+      });
+    const same = await sectionOf(CALIBRATION_LEVELS);
+    assertAlmostEquals(same.calibrated?.excessBits.mean ?? NaN, same.excessBits.mean ?? NaN, 1e-9);
+    same.coverage.forEach(({ share }, i) =>
+      assertAlmostEquals(same.calibrated?.coverage[i].share ?? NaN, share ?? NaN, 1e-9)
+    );
+    const other = await sectionOf(CALIBRATION_LEVELS.map((level) => level ** 2));
+    assertEquals(other.coverage, same.coverage);
+    assertNotEquals(other.calibrated, same.calibrated);
   });
 });
 
