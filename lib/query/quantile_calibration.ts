@@ -23,9 +23,11 @@ export const CALIBRATION_LEVELS: readonly number[] = [
   ...[0.975, 0.99, 1],
 ];
 
-/** Where measurements lie in their predicted distributions: from P(less) to P(less or equal), given a reply. */
+/** Where measurements lie in their predicted distributions. */
 export interface PredictedPlaces {
+  /** P(a lower RTT code | a reply) of each. */
   readonly below: ArrayLike<number>;
+  /** P(its RTT code or a lower one | a reply) of each. */
   readonly upTo: ArrayLike<number>;
 }
 
@@ -33,7 +35,11 @@ export interface PredictedPlaces {
 export class QuantileCalibration {
   readonly #shares: readonly number[];
 
-  /** @param shares R at each of {@link CALIBRATION_LEVELS}: from 0 to 1, strictly rising. */
+  /**
+   * Takes R as it is.
+   *
+   * @param shares R at each of {@link CALIBRATION_LEVELS}: from 0 to 1, strictly rising.
+   */
   constructor(shares: readonly number[]) {
     ensure(isRising(shares), "shares of a calibration rise from 0 to 1");
     this.#shares = shares;
