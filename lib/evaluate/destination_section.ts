@@ -85,7 +85,7 @@ interface Asked {
 }
 
 /**
- * Tells destinations, with no context and with {@link NUM_CONTEXT} measurements.
+ * Tells destinations, with no context and with {@link NUM_CONTEXT} measurements in turn.
  *
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */
@@ -97,7 +97,7 @@ export async function evaluateDestinations(
   const { training, maxContext, maxCases = 250, onProgress, signal } = options;
   const chosen = evenlySpread(cases, maxCases);
   const contexts = [...new Set([0, Math.min(NUM_CONTEXT, maxContext)])];
-  const total = training.numRows + 2 * chosen.length * contexts.length;
+  const total = training.numRows + 2 * chosen.length;
   let done = 0;
   const known = await learnDestinations(training, {
     sourceKeys: new Set(chosen.map(({ sourceKey }) => sourceKey)),
@@ -107,8 +107,10 @@ export async function evaluateDestinations(
   const scores: DestinationScores[] = [];
   for (const version of [4, 6] as const) {
     const alike = chosen.filter(({ measurement }) => measurement.source.length === NUM_BYTES[version]);
-    for (const numContext of alike.length > 0 ? contexts : []) {
-      const asked = alike.map((each) => askedOf(each, numContext));
+    for (const [turn, numContext] of contexts.entries()) {
+      const asked = alike.filter((_, i) => i % contexts.length === turn)
+        .map((each) => askedOf(each, numContext));
+      if (asked.length === 0) continue;
       const guessed = await guessDestinations(model, asked, {
         numGuesses: NUM_GUESSES,
         signal,

@@ -34,7 +34,7 @@ const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
 /** Measurements whose fields are put in every order, which takes 60 sequences each; spread evenly over all. */
-const MAX_ORDERED_MEASUREMENTS = 128;
+const MAX_ORDERED_MEASUREMENTS = 64;
 /** Measurements of the validation split that correct distributions: they tell the ends of 90 % intervals to 0.7 %. */
 const MAX_CALIBRATION_MEASUREMENTS = 1000;
 /** Measurements that are compared with the truth at most, spread evenly over all. */
