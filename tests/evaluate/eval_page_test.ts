@@ -1,10 +1,12 @@
 import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { COVERAGE_LEVELS } from "../../lib/evaluate/calibration.ts";
 import type { EvalCase } from "../../lib/evaluate/cases.ts";
 import { evalPage } from "../../lib/evaluate/page/eval_page.ts";
 import { headlineLines } from "../../lib/evaluate/page/headline.ts";
 import { comparedText, countText, ratioText } from "../../lib/evaluate/page/quantities.ts";
 import type { EvalReport, EvalRun } from "../../lib/evaluate/report.ts";
 import { rttSection } from "../../lib/evaluate/rtt_section.ts";
+import { CALIBRATION_LEVELS } from "../../lib/query/quantile_calibration.ts";
 
 const RUN: EvalRun = {
   ...{ version: "0.0.0", checkpoint: "runs/<first>", step: 3, numParameters: 855_000, sequenceLength: 256 },
@@ -67,6 +69,21 @@ function reportOf(modelMs: readonly number[], baselineMs: readonly number[]): Ev
   );
   return { run: RUN, rtt };
 }
+
+Deno.test("headlineLines() and the page tell what corrected intervals hold, where there is a correction", async () => {
+  const report = reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
+  const coverage = COVERAGE_LEVELS.map((level) => ({ level, share: level === 0.9 ? 0.75 : level }));
+  const calibration = {
+    ...{ numDrawn: 90, numMeasurements: 80, shares: [...CALIBRATION_LEVELS], coverage },
+    byContext: [0, 5].map((numContext) => ({ numContext, coverage })),
+  };
+  const told = /hold [\d.]+ % of the measurements, corrected by the validation split 75\.0 %\./;
+  assertNotMatch(headlineLines(report).join("\n"), /corrected/);
+  assertMatch(headlineLines({ ...report, calibration }).join("\n"), told);
+  const page = await evalPage({ ...report, calibration });
+  assertStringIncludes(page, "corrected by 80 measurements of the validation split");
+  assertNotMatch(await evalPage(report), /corrected by/);
+});
 
 Deno.test("headlineLines() says how good the model is, where it loses, to what, and by how much", () => {
   const lines = headlineLines(reportOf([2, 2, 8, 8], [4, 4, 4, 4]));

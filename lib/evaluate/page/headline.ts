@@ -4,6 +4,8 @@
  * @module
  */
 import { escapeHtml } from "../../plot/page.ts";
+import type { Coverage } from "../calibration.ts";
+import type { CalibrationSection } from "../calibration_section.ts";
 import type { EvalReport } from "../report.ts";
 import type { ComparedMetric, RttComparison } from "../rtt_comparison.ts";
 import type { RttSection } from "../rtt_section.ts";
@@ -35,10 +37,10 @@ export function headlineLines(report: EvalReport): string[] {
 
 const VERDICTS = { wins: "Better:", loses: "Worse:" };
 
-function findingsOf({ rtt, failures }: EvalReport): Finding[] {
+function findingsOf({ rtt, calibration, failures }: EvalReport): Finding[] {
   return [
     ...(rtt && rtt.model.overall.numMeasurements > 0
-      ? [accuracyOf(rtt), ...overallOf(rtt), ...byContextOf(rtt), ...coverageOf(rtt)]
+      ? [accuracyOf(rtt), ...overallOf(rtt), ...byContextOf(rtt), ...coverageOf(rtt, calibration)]
       : []),
     ...(failures?.brier === undefined || failures.brier === null ? [] : [{
       text:
@@ -103,10 +105,18 @@ function byContextOf({ comparisons, contexts }: RttSection): Finding[] {
   });
 }
 
-function coverageOf({ model: { overall } }: RttSection): Finding[] {
-  const ninety = overall.coverage.find(({ level }) => level === 0.9);
-  if (!ninety || ninety.share === null) return [];
-  return [{ text: `Its 90 % intervals hold ${percentText(ninety.share)} of the measurements.` }];
+function coverageOf(
+  { model: { overall } }: RttSection,
+  corrected: Pick<CalibrationSection, "coverage"> | undefined,
+): Finding[] {
+  const shareOf = (coverage: readonly Coverage[] = []) =>
+    coverage.find(({ level }) => level === 0.9)?.share ?? null;
+  const [share, correctedShare] = [shareOf(overall.coverage), shareOf(corrected?.coverage)];
+  if (share === null) return [];
+  const after = correctedShare === null
+    ? ""
+    : `, corrected by the validation split ${percentText(correctedShare)}`;
+  return [{ text: `Its 90 % intervals hold ${percentText(share)} of the measurements${after}.` }];
 }
 
 function verdictOf(model: number, other: number | null): { verdict?: "wins" | "loses" } {
