@@ -63,7 +63,7 @@ export const scoreStage: Stage = defineStage({
       stage: "score",
       inputs: [...inputs, ...history].map((path) => fingerprint(path)),
       options: {
-        ...{ model: digestOfModel, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
+        ...{ model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
       },
       overwrite,
       mayWrite: [rejectsPathBeside(output)],

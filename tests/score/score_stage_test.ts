@@ -34,8 +34,10 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
     assert(JSON.parse(rerun.stdout).rowsResumed > 0);
     assertEquals(Deno.readFileSync(killed), Deno.readFileSync(whole));
     assert(!exists(`${killed}.work`));
-    const again = JSON.parse((await runStageProcess([...args, "--output", killed])).stdout);
-    assertEquals([again.doneAlready, again.rows], [true, 1000]);
+    const again = await runStageProcess([...args, "--output", killed]);
+    assertEquals(again.code, 0, again.stderr);
+    const { doneAlready, rows: rowsAgain } = JSON.parse(again.stdout);
+    assertEquals([doneAlready, rowsAgain], [true, 1000]);
   }));
 
 Deno.test("score refuses bad input with one line and leaves nothing behind", () =>
