@@ -114,11 +114,10 @@ async function answerOne(
   const onMean = noteOnMean(distribution);
   if (onMean !== undefined) notes.push(onMean);
   for (const note of notes) stage.log(note);
-  if (options.plot !== undefined) {
-    await writePlot(options.plot, answer, { summary, title: `${src} -> ${dst}` });
-  }
+  const title = `${src} -> ${dst}${options.calibration === undefined ? "" : ", corrected"}`;
+  if (options.plot !== undefined) await writePlot(options.plot, answer, { summary, title });
   return {
-    text: describeAnswer(answer, summary, `${src} -> ${dst}`),
+    text: describeAnswer(answer, summary, title),
     json: {
       stage: "query rtt",
       ...{ src, dst, timeS, contextMeasurements: numUsed },

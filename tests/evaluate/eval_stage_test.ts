@@ -89,6 +89,8 @@ Deno.test("query rtt --calibration answers with the corrected distribution of ev
   assertEquals([raw.calibration, corrected.calibration], [undefined, report]);
   assertEquals(corrected.pFailed, raw.pFailed);
   const calibration = QuantileCalibration.read(report);
+  const text = await succeed(...question.slice(0, -1), "--calibration", report);
+  assertStringIncludes(text.stdout, "RTT 192.0.2.1 -> 192.0.2.2, corrected");
   const levels = ["0.05", "0.5", "0.95"].map((q) => calibration.levelOf(Number(q)));
   const atLevels = await succeed(...question, "--quantiles", levels.join(","));
   assertEquals(
