@@ -71,10 +71,8 @@ export function sampleContext(
   const maxCount = config.maxMeasurements ?? Infinity;
   const keys = (row.timeS.length > maxCount ? undefined : drawWhole(row, maxTokens, timedShare, random)) ??
     drawWindow(row, drawCandidates(row, config.fewDestinationsShare, random), {
-      maxTokens,
-      maxCount,
-      timedShare,
-      random,
+      isDense: config.denseWindowShare > 0 && random.float64() < config.denseWindowShare,
+      ...{ maxTokens, maxCount, timedShare, random },
     });
   const numTokens = lengthOfKeys(row, keys);
   const measurements: ContextMeasurement[] = [];
@@ -180,7 +178,7 @@ function logUniform(n: number, random: RandomStream): number {
 
 /**
  * As many measurements of a random window as fit. The window's size is log-uniform, its place uniform, the
- * sample uniform without replacement.
+ * sample uniform without replacement; or, if dense, the newest ones up to a uniform one.
  *
  * @param candidates Indices of the measurements that it is laid over, in time order; undefined for all.
  * @returns Keys in time order.
@@ -188,7 +186,8 @@ function logUniform(n: number, random: RandomStream): number {
 function drawWindow(
   row: PreparedRow,
   candidates: Int32Array | undefined,
-  { maxTokens, maxCount, timedShare, random }: {
+  { isDense, maxTokens, maxCount, timedShare, random }: {
+    isDense: boolean;
     maxTokens: number;
     maxCount: number;
     timedShare: number;
@@ -196,10 +195,13 @@ function drawWindow(
   },
 ): Int32Array {
   const numMeasurements = candidates?.length ?? row.timeS.length;
-  const windowSize = logUniform(numMeasurements, random);
-  const offset = random.below(numMeasurements - windowSize + 1);
+  const windowSize = isDense ? 1 + random.below(numMeasurements) : logUniform(numMeasurements, random);
+  const offset = isDense ? 0 : random.below(numMeasurements - windowSize + 1);
   const numDraws = Math.min(windowSize, maxCount, Math.floor(maxTokens / MIN_MEASUREMENT_TOKENS));
-  const keys = drawDistinct(windowSize, numDraws, random);
+  // In the order in which they may take the room.
+  const keys = isDense
+    ? Int32Array.from({ length: numDraws }, (_, i) => windowSize - 1 - i)
+    : drawDistinct(windowSize, numDraws, random);
   for (let i = 0; i < numDraws; i++) {
     const index = offset + keys[i];
     keys[i] = toKey(candidates ? candidates[index] : index, drawTimed(timedShare, random));

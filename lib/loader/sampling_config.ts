@@ -21,6 +21,11 @@ export interface SamplingConfig {
    * seldom shows how one pair goes on. Half of them see one destination, a quarter two, and so on.
    */
   fewDestinationsShare: number;
+  /**
+   * Share of the contexts of rows that do not fit whole that have all measurements up to some moment, as many as fit,
+   * and not a sample of a window: what a model is asked with, where a context fills its sequence.
+   */
+  denseWindowShare: number;
   /** At most so many measurements a context; null for as many as fit. */
   maxMeasurements: number | null;
   /**
@@ -48,6 +53,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
     .refine((s) => Math.abs(s.full + s.partial + s.none - 1) < 1e-9, "the shares must add up to 1")
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
   fewDestinationsShare: share.default(0),
+  denseWindowShare: share.default(0),
   maxMeasurements: z.number().int().min(1).nullable().default(null),
   queryOrderShare: share.default(0),
   unknownSourceShare: share.default(0),

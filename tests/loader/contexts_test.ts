@@ -240,6 +240,35 @@ Deno.test("sampleContext() with fewDestinationsShare shows one destination half 
   }
 });
 
+Deno.test("sampleContext() with denseWindowShare takes all measurements up to a moment that fit, any moment alike", () => {
+  const from = row(2000);
+  const config = { ...only("full"), denseWindowShare: 1 };
+  const indexOf = new Map([...from.timeS].map((timeS, index) => [timeS, index]));
+  const last: number[] = [];
+  for (let draw = 0; draw < 400; draw++) {
+    const { measurements, numTokens } = sample(from, draw, config);
+    const indexes = measurements.map(({ timeS }) => indexOf.get(timeS ?? NaN) ?? NaN);
+    assert(indexes.every((index, i) => i === 0 || index === indexes[i - 1] + 1), `${indexes}`);
+    if (indexes[0] > 0) assert(numTokens + MAX_MEASUREMENT_TOKENS > ROOM, `${numTokens} tokens`);
+    last.push(indexes[indexes.length - 1]);
+  }
+  const mean = last.reduce((sum, index) => sum + index, 0) / last.length;
+  assertAlmostEquals(mean / 2000, 0.5, 0.06);
+  let numOfOne = 0;
+  for (let draw = 0; draw < 40; draw++) {
+    const { measurements } = sample(from, draw, { ...config, fewDestinationsShare: 1 });
+    const destinations = new Set(measurements.map(({ destination }) => String(destination)));
+    if (destinations.size > 1) continue;
+    const ofOne = [...from.timeS].filter((_, i) =>
+      destinations.has(String(from.destinations[from.dstIndex[i]]))
+    );
+    const first = ofOne.indexOf(measurements[0].timeS ?? NaN);
+    assertEquals(measurements.map(({ timeS }) => timeS), ofOne.slice(first, first + measurements.length));
+    numOfOne++;
+  }
+  assert(numOfOne > 10, `${numOfOne}`);
+});
+
 Deno.test("sampleContext() with maxMeasurements draws no more, of short rows too, and any of them", () => {
   for (const numMeasurements of [3, 2000]) {
     const from = row(numMeasurements);
