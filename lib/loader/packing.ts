@@ -11,7 +11,8 @@
  * @module
  */
 import { ensure } from "../errors.ts";
-import { type Context, cutContext, MIN_MEASUREMENT_TOKENS, prefixLengths } from "./contexts.ts";
+import { MIN_MEASUREMENT_TOKENS } from "./context_keys.ts";
+import { type Context, cutContext, prefixLengths } from "./contexts.ts";
 
 /** A gap of so small a share of the sequence is left alone: half the goal of 1 % padding of design page 3. */
 const TOLERATED_SHARE = 0.005;

@@ -1,0 +1,136 @@
+/**
+ * Which measurements of a row make a context: drawn from a window, as many as fit the room.
+ *
+ * @module
+ */
+import { drawDistinct } from "../random/distinct.ts";
+import type { RandomStream } from "../random/philox.ts";
+import { timeLength } from "../tokens/vocab_v2.ts";
+import type { PreparedRow } from "./prepared_row.ts";
+
+/** Tokens of the shortest measurement: IPv4, failed, without a time. */
+export const MIN_MEASUREMENT_TOKENS = 12;
+
+// A measurement that was drawn is a key: 2 * its index in the row + 1 if it carries its time, else + 0. Keys
+// sort by time, and one array of small integers holds a draw.
+const toKey = (index: number, isTimed: boolean) => 2 * index + (isTimed ? 1 : 0);
+/** Which measurement of the row a key is. */
+export const indexOfKey = (key: number) => key >> 1;
+/** Whether the measurement carries its time. */
+export const isTimedKey = (key: number) => (key & 1) === 1;
+
+function drawTimed(timedShare: number, random: RandomStream): boolean {
+  return timedShare === 1 || (timedShare > 0 && random.float64() < timedShare);
+}
+
+/** All measurements of the row, if they fit. */
+export function drawWhole(
+  row: PreparedRow,
+  maxTokens: number,
+  timedShare: number,
+  random: RandomStream,
+): Int32Array | undefined {
+  const numMeasurements = row.timeS.length;
+  if (numMeasurements * MIN_MEASUREMENT_TOKENS > maxTokens) return undefined;
+  const keys = new Int32Array(numMeasurements);
+  for (let i = 0; i < numMeasurements; i++) keys[i] = toKey(i, drawTimed(timedShare, random));
+  return lengthOfKeys(row, keys) <= maxTokens ? keys : undefined;
+}
+
+/**
+ * The measurements that a window is laid over: all, or with probability `fewDestinationsShare` those of a few
+ * destinations. The first of these is that of a uniform measurement; one more is added as often as a coin shows heads.
+ *
+ * @returns Indices in time order, or undefined for all.
+ */
+export function drawCandidates(
+  { destinations, dstIndex }: PreparedRow,
+  fewDestinationsShare: number,
+  random: RandomStream,
+): Int32Array | undefined {
+  if (fewDestinationsShare === 0 || random.float64() >= fewDestinationsShare) return undefined;
+  const first = dstIndex[random.below(dstIndex.length)];
+  const count = Math.min(destinations.length, 1 + Math.floor(-Math.log2(1 - random.float64())));
+  const others = drawDistinct(destinations.length, count, random);
+  const isChosen = new Uint8Array(destinations.length);
+  for (const destination of [first, ...others.subarray(1)]) isChosen[destination] = 1;
+  return Int32Array.from(dstIndex.keys()).filter((index) => isChosen[dstIndex[index]] === 1);
+}
+
+/** floor(exp(u)), u uniform in [0, ln n): an integer from 1 to n, every scale equally likely. */
+function logUniform(n: number, random: RandomStream): number {
+  return Math.min(Math.floor(Math.exp(random.float64() * Math.log(n))), n);
+}
+
+/**
+ * As many measurements of a random window as fit. The window's size is log-uniform, its place uniform, the
+ * sample uniform without replacement; or, if dense, the newest ones up to a uniform one.
+ *
+ * @param candidates Indices of the measurements that it is laid over, in time order; undefined for all.
+ * @returns Keys in time order.
+ */
+export function drawWindow(
+  row: PreparedRow,
+  candidates: Int32Array | undefined,
+  { isDense, maxTokens, maxCount, timedShare, random }: {
+    isDense: boolean;
+    maxTokens: number;
+    maxCount: number;
+    timedShare: number;
+    random: RandomStream;
+  },
+): Int32Array {
+  const numMeasurements = candidates?.length ?? row.timeS.length;
+  const windowSize = isDense ? 1 + random.below(numMeasurements) : logUniform(numMeasurements, random);
+  const offset = isDense ? 0 : random.below(numMeasurements - windowSize + 1);
+  const numDraws = Math.min(windowSize, maxCount, Math.floor(maxTokens / MIN_MEASUREMENT_TOKENS));
+  // In the order in which they may take the room.
+  const keys = isDense
+    ? Int32Array.from({ length: numDraws }, (_, i) => windowSize - 1 - i)
+    : drawDistinct(windowSize, numDraws, random);
+  for (let i = 0; i < numDraws; i++) {
+    const index = offset + keys[i];
+    keys[i] = toKey(candidates ? candidates[index] : index, drawTimed(timedShare, random));
+  }
+  return keys.subarray(0, largestFit(row, keys, maxTokens)).sort();
+}
+
+/**
+ * How many of the drawn measurements fit, taken in the order of drawing. The length of the first k grows with
+ * k (a measurement of 12 tokens or more can shorten the gap after it by 3 at most), so a binary search between
+ * bounds from the shortest and the longest times finds the last k that fits.
+ */
+function largestFit(row: PreparedRow, keys: Int32Array, maxTokens: number): number {
+  const [shortestGap, longestGap, absolute] = [timeLength(0, 0), timeLength(256, 0), timeLength(0, null)];
+  let [low, high, shortest, longest, numTimed] = [0, 0, 0, 0, 0];
+  for (const key of keys) {
+    const untimed = row.untimedLength[indexOfKey(key)];
+    const isTimed = isTimedKey(key);
+    if (isTimed) numTimed++;
+    shortest += untimed + (isTimed ? (numTimed === 1 ? absolute : shortestGap) : 0);
+    longest += untimed + (isTimed ? (numTimed === 1 ? absolute : longestGap) : 0);
+    if (shortest > maxTokens) break;
+    high++;
+    if (longest <= maxTokens) low = high;
+  }
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (lengthOfKeys(row, keys.slice(0, middle).sort()) <= maxTokens) low = middle;
+    else high = middle - 1;
+  }
+  return low;
+}
+
+/** Number of tokens of measurements given in time order. */
+export function lengthOfKeys(row: PreparedRow, keys: Int32Array): number {
+  let numTokens = 0;
+  let previousTimeS: number | null = null;
+  for (const key of keys) {
+    const index = indexOfKey(key);
+    numTokens += row.untimedLength[index];
+    if (!isTimedKey(key)) continue;
+    numTokens += timeLength(row.timeS[index], previousTimeS);
+    previousTimeS = row.timeS[index];
+  }
+  return numTokens;
+}
