@@ -188,11 +188,8 @@ export {
 } from "./lib/query/likelihood.ts";
 export type { ContinuedPrompt } from "./lib/query/continuations.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
-export {
-  CALIBRATION_LEVELS,
-  type PredictedPlaces,
-  QuantileCalibration,
-} from "./lib/query/quantile_calibration.ts";
+export type { MassRanges } from "./lib/query/mass_ranges.ts";
+export { CALIBRATION_LEVELS, QuantileCalibration } from "./lib/query/quantile_calibration.ts";
 export {
   type AddressDraws,
   drawAddresses,

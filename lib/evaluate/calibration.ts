@@ -9,13 +9,8 @@
  *
  * @module
  */
+import { type MassRanges, sharesWithin } from "../query/mass_ranges.ts";
 import { meanOf } from "./means.ts";
-
-/** Where measurements lie in their forecast distributions: from P(less) to P(less or equal). */
-export interface MassRanges {
-  below: Float64Array;
-  upTo: Float64Array;
-}
 
 /** How many of the measurements a central interval should cover, and how many it does. */
 export interface Coverage {
@@ -75,13 +70,4 @@ export function reliability(
     predicted: meanOf(bin.map((i) => pFailed[i])) ?? 0,
     observed: meanOf(bin.map((i) => isFailed[i])) ?? 0,
   }));
-}
-
-/** Which share of each measurement's range lies within [low, high]; a range of no width is a point, high excluded. */
-function sharesWithin({ below, upTo }: MassRanges, [low, high]: readonly [number, number]): Float64Array {
-  return below.map((start, i) => {
-    const width = upTo[i] - start;
-    if (width > 0) return Math.max(0, Math.min(high, upTo[i]) - Math.max(low, start)) / width;
-    return start >= low && (start < high || high === 1) ? 1 : 0;
-  });
 }

@@ -7,8 +7,9 @@
 import { join } from "@std/path";
 import { exists } from "../files/inputs.ts";
 import type { PingModel } from "../query/ping_model.ts";
+import type { MassRanges } from "../query/mass_ranges.ts";
 import { QuantileCalibration } from "../query/quantile_calibration.ts";
-import { type Coverage, coverages, type MassRanges } from "./calibration.ts";
+import { type Coverage, coverages } from "./calibration.ts";
 import { drawCases } from "./cases.ts";
 import { type EvalRowsOptions, openEvalRows } from "./eval_rows.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts } from "./rtt_forecasts.ts";
@@ -52,11 +53,11 @@ export async function learnCalibration(
   model: PingModel,
   options: LearnOptions,
 ): Promise<LearnedCalibration | undefined> {
-  const { dataDir, count, seed, contexts } = options;
+  const { dataDir, count, seed, contexts, signal } = options;
   if (!exists(join(dataDir, "val"))) return undefined;
   using rows = await openEvalRows(dataDir, { ...options, split: "val" });
   const maxContext = Math.max(...contexts);
-  const cases = await drawCases(rows, { count, maxContext, seed });
+  const cases = await drawCases(rows, { count, maxContext, seed, ...(signal ? { signal } : {}) });
   const places = answeredOf(await forecastRtts(model, cases, options));
   const numMeasurements = places.below.length;
   if (numMeasurements < MIN_MEASUREMENTS) return undefined;

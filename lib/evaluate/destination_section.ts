@@ -15,7 +15,7 @@ import {
   type RankingModel,
 } from "../query/destination_ranking.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { type EvalCase, evenlySpread } from "./cases.ts";
+import { type EvalCase, evenlySpread, withContexts } from "./cases.ts";
 import { type DestinationGuess, guessDestinations } from "./destination_guesses.ts";
 import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
 import { meanOf } from "./means.ts";
@@ -107,9 +107,10 @@ export async function evaluateDestinations(
   const scores: DestinationScores[] = [];
   for (const version of [4, 6] as const) {
     const alike = chosen.filter(({ measurement }) => measurement.source.length === NUM_BYTES[version]);
-    for (const [turn, numContext] of contexts.entries()) {
-      const asked = alike.filter((_, i) => i % contexts.length === turn)
-        .map((each) => askedOf(each, numContext));
+    const turns = withContexts(alike.length, { contexts });
+    for (const numContext of contexts) {
+      const asked = turns.filter(({ context }) => context === numContext)
+        .map(({ index }) => askedOf(alike[index], numContext));
       if (asked.length === 0) continue;
       const guessed = await guessDestinations(model, asked, {
         numGuesses: NUM_GUESSES,

@@ -27,7 +27,8 @@ export interface ExampleAnswer {
  * Asks for the RTT distributions of held-out pairs, each pair once, spread evenly over the held-out ones.
  *
  * @param cases Held-out measurements, several of most pairs; those without a reply are passed over.
- * @param options `count`: how many queries; `maxContext`: measurements of context at most; `truth`: the true quantiles, if they are known.
+ * @param options `count`: how many queries; `maxContext`: measurements of context at most; `truth`: the true
+ *   quantiles, if they are known.
  */
 export async function answerExamples(
   model: PingModel,

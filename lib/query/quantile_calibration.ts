@@ -14,6 +14,7 @@
 import { z } from "zod";
 import { ensure, FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
+import { type MassRanges, sharesWithin } from "./mass_ranges.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
 /** Where R is known; straight in between. Finer at the ends, where intervals end. */
@@ -22,14 +23,6 @@ export const CALIBRATION_LEVELS: readonly number[] = [
   ...Array.from({ length: 19 }, (_, i) => Math.round(5 * (i + 1)) / 100),
   ...[0.975, 0.99, 1],
 ];
-
-/** Where measurements lie in their predicted distributions. */
-export interface PredictedPlaces {
-  /** P(a lower RTT code | a reply) of each. */
-  readonly below: ArrayLike<number>;
-  /** P(its RTT code or a lower one | a reply) of each. */
-  readonly upTo: ArrayLike<number>;
-}
 
 /** R: what share of measurements lies below a level of their predicted distributions. */
 export class QuantileCalibration {
@@ -48,22 +41,17 @@ export class QuantileCalibration {
   /**
    * Learns from measurements that the model was not trained on.
    *
-   * A measurement counts as spread evenly over the range of its RTT code. One more, spread evenly over everything,
-   * keeps R rising where there is none.
+   * One more, spread evenly over everything, keeps R rising where there is none.
    *
-   * @param places Of at least one measurement.
+   * @param ranges Of at least one measurement.
    */
-  static of({ below, upTo }: PredictedPlaces): QuantileCalibration {
-    const count = below.length;
+  static of(ranges: MassRanges): QuantileCalibration {
+    const count = ranges.below.length;
     ensure(count > 0, "a calibration needs measurements");
     return new QuantileCalibration(CALIBRATION_LEVELS.map((level, k) => {
       if (k === 0 || k === CALIBRATION_LEVELS.length - 1) return level;
-      let sum = level;
-      for (let i = 0; i < count; i++) {
-        const width = upTo[i] - below[i];
-        sum += width > 0 ? Math.min(1, Math.max(0, (level - below[i]) / width)) : Number(below[i] < level);
-      }
-      return sum / (count + 1);
+      const inside = sharesWithin(ranges, [0, level]).reduce((sum, share) => sum + share, 0);
+      return (level + inside) / (count + 1);
     }));
   }
 

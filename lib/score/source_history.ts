@@ -3,7 +3,6 @@
  *
  * @module
  */
-import { contextShares } from "../evaluate/case_history.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 /**
@@ -67,12 +66,11 @@ export class SourceHistory {
     this.#advance(timeUs);
     const ofPair = this.#byPair.get(pair) ?? [];
     const others: Kept[] = [];
-    for (let i = this.#newest.length - 1; i >= 0 && others.length < this.maxContext; i--) {
+    for (let i = this.#newest.length - 1; i >= 0 && ofPair.length + others.length < this.maxContext; i--) {
       const kept = this.#newest[i];
       if (kept.isOfUse && kept.pair !== pair) others.push(kept);
     }
-    const shares = contextShares(this.maxContext, { pair: ofPair.length, others: others.length });
-    return [...ofPair.slice(ofPair.length - shares.pair), ...others.slice(0, shares.others)]
+    return [...ofPair, ...others]
       .sort((a, b) => a.order - b.order).map(({ measurement }) => measurement);
   }
 

@@ -60,7 +60,7 @@ Deno.test("corrected intervals hold what they say of further measurements, raw o
   const drawIndexes = (count: number) => Array.from({ length: count }, () => 9400 + random.below(200));
   const msAt = (index: number) => decodeRttCode(CANONICAL_RTT_CODES[index]);
   const places = (distribution: RttDistribution, indexes: readonly number[]) => {
-    const upTo = indexes.map((index) => distribution.cdf(msAt(index)));
+    const upTo = Float64Array.from(indexes, (index) => distribution.cdf(msAt(index)));
     return { upTo, below: upTo.map((p, i) => p - distribution.probabilities[indexes[i]]) };
   };
   const shareInside = (distribution: RttDistribution, indexes: readonly number[]) => {

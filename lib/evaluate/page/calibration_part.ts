@@ -7,6 +7,9 @@ import type { CalibrationSection } from "../calibration_section.ts";
 import type { RttSection } from "../rtt_section.ts";
 import { countText, percentText } from "./quantities.ts";
 
+/** What a table of coverage tells of. */
+type Covered = Pick<RttSection["model"], "overall" | "byContext">;
+
 /** The section as HTML. @param corrected What the intervals hold after their correction, if there was one. */
 export async function calibrationPart(
   { model }: RttSection,
@@ -43,37 +46,27 @@ export async function calibrationPart(
           "sure enough, a slope leans to one side. Chance keeps 95 % of flat columns between the dotted lines.",
       }),
     ]),
-    coverageTable(model),
-    ...(corrected ? [correctedTable(model, corrected)] : []),
+    coverageTable("Share of measurements inside, by context measurements", model),
+    ...(corrected ? correctedTable(model, corrected) : []),
   ].join("\n");
 }
 
 function correctedTable(
-  { overall, byContext }: RttSection["model"],
+  { overall, byContext }: Covered,
   { numMeasurements, coverage, byContext: corrected }: CalibrationSection,
-): string {
-  const levels = coverage.map(({ level }) => `${percentText(level, 0)} interval`);
-  const row = (name: string, shares: typeof coverage, count: number) => [
-    ...[name, ...shares.map(({ share }) => percentText(share)), countText(count)],
+): string[] {
+  const title = `The same, corrected by ${countText(numMeasurements)} measurements of the validation split`;
+  return [
+    coverageTable(title, {
+      overall: { ...overall, coverage },
+      byContext: byContext.map((metrics, i) => ({ ...metrics, coverage: corrected[i].coverage })),
+    }),
+    "<p>A level of a predicted distribution stands for the share of the validation split's measurements that lay " +
+    "below it (Kuleshov, Fenner, Ermon, 2018). <code>query rtt --calibration</code> with this report.json answers so.</p>",
   ];
-  const contexts = byContext.length > 1
-    ? byContext.map(({ numContext, numMeasurements }, i) =>
-      row(String(numContext), corrected[i].coverage, numMeasurements)
-    )
-    : [];
-  return `<h3>The same, corrected by ${
-    countText(numMeasurements)
-  } measurements of the validation split</h3>\n` +
-    tableOf(
-      ["context", ...levels, "predictions"],
-      [row("all", coverage, overall.numMeasurements), ...contexts],
-      "numbers",
-    ) +
-    "\n<p>A level of a predicted distribution stands for the share of the validation split's measurements that lay " +
-    "below it (Kuleshov, Fenner, Ermon, 2018). <code>query rtt --calibration</code> with this report.json answers so.</p>";
 }
 
-function coverageTable({ overall, byContext }: RttSection["model"]): string {
+function coverageTable(title: string, { overall, byContext }: Covered): string {
   const levels = overall.coverage.map(({ level }) => `${percentText(level, 0)} interval`);
   const row = (name: string, { coverage, numMeasurements }: typeof overall) => [
     ...[name, ...coverage.map(({ share }) => percentText(share)), countText(numMeasurements)],
@@ -81,6 +74,6 @@ function coverageTable({ overall, byContext }: RttSection["model"]): string {
   const contexts = byContext.length > 1
     ? byContext.map((metrics) => row(String(metrics.numContext), metrics))
     : [];
-  return "<h3>Share of measurements inside, by context measurements</h3>\n" +
+  return `<h3>${title}</h3>\n` +
     tableOf(["context", ...levels, "predictions"], [row("all", overall), ...contexts], "numbers");
 }
