@@ -2,9 +2,10 @@
  * Walks down the tree of an address's bytes, many at once on the GPU: whoever walks says which nodes to look into
  * and is told the probabilities of the next byte.
  *
- * The rows of a round all begin after their prompt and take one byte a step, those that lead to the node in
+ * The walks of a round all begin after their prompt and take one byte a step, those that lead to the node in
  * question first; so nodes of any depth are looked into together, and a walk goes on below its node as far as it
- * wants within the same steps. Rows may be mixtures: one for each way to go on from the prompt to the address.
+ * wants within the same steps. Walks may be of mixtures: a path for each way to go on from the prompt to the address.
+ * What several paths begin with is computed once.
  *
  * @module
  */
@@ -13,6 +14,7 @@ import type { ModelConfig } from "../model/config.ts";
 import { vocabSize } from "../model/config.ts";
 import { BYTE_BASE } from "../tokens/vocab_v2.ts";
 import { byteMass } from "./byte_mass.ts";
+import { branchRows, NO_TOKEN } from "./row_branches.ts";
 
 const NUM_BYTES = 256;
 const ANY_BYTE = { first: 0, last: NUM_BYTES - 1 };
@@ -46,8 +48,8 @@ export interface Walk {
 export interface Continuation {
   /** Gives every prompt so many new rows, with nothing appended yet. */
   fork(numChildren: readonly number[]): void;
-  /** Appends a token to every row; returns log P(next token), nats, (rows, V). */
-  step(tokens: ArrayLike<number>): Promise<Float32Array>;
+  /** Appends a token to every row, or to those that continue `parents`; returns log P(next token), nats, (rows, V). */
+  step(tokens: ArrayLike<number>, parents?: Uint32Array): Promise<Float32Array>;
 }
 
 /** Prompts that were read, and what walks behind each of them. */
@@ -75,22 +77,21 @@ export async function walkOn(prompts: WalkedPrompts, nodesPerWalk: number): Prom
     )
   ).map((start) => new Walker(start));
   if (walkers.length === 0) return 0;
-  decoder.fork(
-    walks.map((_, prompt) => sum(walkers.filter((walker) => walker.prompt === prompt).map(numRowsOf))),
-  );
+  decoder.fork(walks.map(() => 1));
   const tailLength = walkers[0].tails[0].length;
-  let rows = walkers.flatMap(({ prompt, tails }) => tails.map(() => rowOf(ends, prompt, V)));
+  let logP = ends;
+  let rows: Uint32Array = Uint32Array.from(walkers.flatMap(({ prompt, tails }) => tails.map(() => prompt)));
   for (let numRead = 0;; numRead++) {
     const depth = numRead - tailLength;
     let first = 0;
     for (const walker of walkers) {
-      const end = first + numRowsOf(walker);
-      if (depth >= 0) walker.look(depth, rows.slice(first, end));
-      first = end;
+      const ofWalker = rows.subarray(first, first += walker.tails.length);
+      if (depth >= 0) walker.look(depth, Array.from(ofWalker, (row) => rowOf(logP, row, V)));
     }
-    if (walkers.every(({ isDone }) => isDone)) return walkers.length;
-    const logP = await decoder.step(walkers.flatMap((walker) => walker.tokens(numRead)));
-    rows = rows.map((_, row) => rowOf(logP, row, V));
+    const next = branchRows(rows, walkers.flatMap((walker) => walker.tokens(numRead)));
+    if (next.tokens.length === 0) return walkers.length;
+    logP = await decoder.step(next.tokens, next.parents);
+    rows = next.rows;
   }
 }
 
@@ -109,10 +110,6 @@ class Walker {
     this.#at = at;
   }
 
-  get isDone(): boolean {
-    return this.#isDone;
-  }
-
   /** Reads what follows the bytes read so far, if the walk has come to its node. @param rows log P, K of (V). */
   look(depth: number, rows: readonly Float32Array[]): void {
     if (this.#isDone || this.#at.bytes.length !== depth) return;
@@ -123,10 +120,10 @@ class Walker {
     else this.#isDone = true;
   }
 
-  /** The next token of each of its rows; any byte when it is done. */
+  /** The next token of each of its paths; none when it is done. */
   tokens(numRead: number): number[] {
     return this.tails.map((tail) =>
-      tail[numRead] ?? BYTE_BASE + (this.#at.bytes[numRead - tail.length] ?? 0)
+      this.#isDone ? NO_TOKEN : tail[numRead] ?? BYTE_BASE + this.#at.bytes[numRead - tail.length]
     );
   }
 }
@@ -137,12 +134,4 @@ function addByteProbabilities(out: Float64Array, component: number, logP: Float3
   for (let byte = 0; byte < NUM_BYTES; byte++) {
     out[component * NUM_BYTES + byte] = Math.exp(logP[BYTE_BASE + byte]) / mass;
   }
-}
-
-function numRowsOf({ tails }: Pick<Walk, "tails">): number {
-  return tails.length;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }

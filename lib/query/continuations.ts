@@ -12,6 +12,7 @@
 import { vocabSize } from "../model/config.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
+import { branchRows, NO_TOKEN } from "./row_branches.ts";
 
 /** A prompt and what may follow it. */
 export interface ContinuedPrompt {
@@ -35,7 +36,7 @@ export async function continuationLogProbabilities(
   const V = vocabSize(decoder.config);
   const all = prompts.flatMap(({ continuations }) => [...continuations]);
   const results = all.map(({ length }) => new Float32Array(length));
-  let rowOf: Uint32Array = Uint32Array.from(
+  let rows: Uint32Array = Uint32Array.from(
     prompts.flatMap(({ continuations }, i) => continuations.map(() => i)),
   );
   const collect = (depth: number, rows: Uint32Array) => (logP: Float32Array) => {
@@ -44,13 +45,17 @@ export async function continuationLogProbabilities(
     });
   };
   // All steps are submitted before the first is awaited, so that the GPU waits for nothing.
-  const done = [decoder.prefill(prompts.map(({ prompt }) => prompt)).then(collect(0, rowOf))];
+  const done = [decoder.prefill(prompts.map(({ prompt }) => prompt)).then(collect(0, rows))];
   decoder.fork(prompts.map(() => 1));
   for (let depth = 1;; depth++) {
-    const step = branchesOf(all, rowOf, depth);
-    if (step.tokens.length === 0) break;
-    rowOf = step.rowOf;
-    done.push(decoder.step(step.tokens, step.parents).then(collect(depth, rowOf)));
+    // A token is continued where more follow it.
+    const next = branchRows(
+      rows,
+      all.map((tokens) => depth < tokens.length ? tokens[depth - 1] : NO_TOKEN),
+    );
+    if (next.tokens.length === 0) break;
+    rows = next.rows;
+    done.push(decoder.step(next.tokens, next.parents).then(collect(depth, rows)));
   }
   await Promise.all(done);
   return results;
@@ -82,23 +87,4 @@ export function* groupsOfContinuations(
     }
   }
   if (group.length > 0) yield group;
-}
-
-/** The next depth of the tree: a row for each different token after each row, where more tokens follow that. */
-function branchesOf(
-  continuations: readonly Uint16Array[],
-  rowOf: Uint32Array,
-  depth: number,
-): { tokens: Uint16Array; parents: Uint32Array; rowOf: Uint32Array } {
-  // Row and token as one number, so that rows in the order of numbers have ascending parents.
-  const branches = continuations.map((tokens, i) =>
-    depth < tokens.length ? rowOf[i] * 2 ** 16 + tokens[depth - 1] : -1
-  );
-  const different = Float64Array.from(new Set(branches.filter((branch) => branch >= 0))).sort();
-  const rows = new Map(Array.from(different, (branch, row) => [branch, row]));
-  return {
-    tokens: Uint16Array.from(different, (branch) => branch % 2 ** 16),
-    parents: Uint32Array.from(different, (branch) => Math.floor(branch / 2 ** 16)),
-    rowOf: Uint32Array.from(branches, (branch) => rows.get(branch) ?? 0),
-  };
 }
