@@ -18,6 +18,8 @@ export interface PeerOptions {
   signal?: AbortSignal;
   /** Whether to do without npm, with what was fetched before. */
   cachedOnly?: boolean;
+  /** Deno's cache, where that is (DENO_DIR, else Deno's default). */
+  cacheDir?: string;
 }
 
 /** jax-js in a process of its own; to be disposed of. */
@@ -36,7 +38,7 @@ export class PeerProcess implements Peer, Disposable {
   };
   #received = "";
 
-  private constructor({ signal, cachedOnly }: PeerOptions) {
+  private constructor({ signal, cachedOnly, cacheDir }: PeerOptions) {
     const path = (name: string) => fromFileUrl(new URL(name, import.meta.url));
     this.#child = new Deno.Command(Deno.execPath(), {
       args: [
@@ -51,7 +53,7 @@ export class PeerProcess implements Peer, Disposable {
         "--allow-sys",
         path("peers_child.ts"),
       ],
-      env: { NO_COLOR: "1" },
+      env: { NO_COLOR: "1", ...(cacheDir === undefined ? {} : { DENO_DIR: cacheDir }) },
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
