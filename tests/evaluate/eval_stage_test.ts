@@ -38,6 +38,16 @@ function evalOf(output: string, ...more: string[]): string[] {
   return ["eval", "--checkpoint", run, "--data", rows, "--output", output, ...few, ...more];
 }
 
+/** Options of an evaluation that is over soon. */
+const SHORT = ["--max-measurements", "12", "--baselines", "none"];
+
+/** The folder of an evaluation that tests share; made by the first of them. */
+async function sharedReport(): Promise<string> {
+  const output = folder.at("shared");
+  if (!exists(output)) await succeed(...evalOf(output));
+  return output;
+}
+
 /** A refusal: its exit code, and what its one line says. */
 async function refusal(...args: string[]): Promise<[code: number, line: string]> {
   const { code, stderr, stdout } = await runStageProcess(args);
@@ -46,7 +56,7 @@ async function refusal(...args: string[]): Promise<[code: number, line: string]>
 }
 
 Deno.test("eval gives one JSON object and writes two reports and a complete manifest", async () => {
-  const output = folder.at("first");
+  const output = folder.at("shared");
   const { stdout } = await succeed(...evalOf(output, "--json"));
   const result = JSON.parse(stdout);
   assertEquals([result.stage, result.report], ["eval", join(output, "report.json")]);
@@ -70,8 +80,7 @@ Deno.test("eval gives one JSON object and writes two reports and a complete mani
 });
 
 Deno.test("query rtt --calibration answers with the corrected distribution of eval's report", async () => {
-  const output = folder.at("first");
-  if (!exists(output)) await succeed(...evalOf(output));
+  const output = await sharedReport();
   const question = [
     "query",
     "rtt",
@@ -106,8 +115,7 @@ Deno.test({
   name: "eval's page shows every picture with its marks, in a browser, light and dark and printed",
   ignore: !hasBrowser(),
   async fn() {
-    const output = folder.at("first");
-    if (!exists(output)) await succeed(...evalOf(output));
+    const output = await sharedReport();
     await using browser = await TestBrowser.start();
     for (
       const options of [
@@ -139,22 +147,22 @@ Deno.test({
 });
 
 Deno.test("eval of the same again does no work, another is refused without --overwrite", async () => {
-  const output = folder.at("again");
-  await succeed(...evalOf(output));
+  const output = await sharedReport();
   const first = Deno.readTextFileSync(join(output, "report.json"));
   const again = await succeed(...evalOf(output));
   assertStringIncludes(again.stderr, "is complete");
   assertEquals(Deno.readTextFileSync(join(output, "report.json")), first);
-  const [code, line] = await refusal(...evalOf(output, "--contexts", "0,3"));
-  assertEquals(code, 1);
-  assertStringIncludes(line, "--overwrite");
-  await succeed(...evalOf(output, "--contexts", "3,0,3", "--overwrite"));
-  assertEquals(JSON.parse(Deno.readTextFileSync(join(output, "report.json"))).run.contexts, [0, 3]);
   // What the same evaluation gives does not depend on when it runs.
   const elsewhere = folder.at("elsewhere");
   await succeed(...evalOf(elsewhere));
   const untimed = (text: string) => text.replace(/"seconds": [\d.]+/g, "");
   assertEquals(untimed(Deno.readTextFileSync(join(elsewhere, "report.json"))), untimed(first));
+  const other = evalOf(elsewhere, "--contexts", "3,0,3", ...SHORT);
+  const [code, line] = await refusal(...other);
+  assertEquals(code, 1);
+  assertStringIncludes(line, "--overwrite");
+  await succeed(...other, "--overwrite");
+  assertEquals(JSON.parse(Deno.readTextFileSync(join(elsewhere, "report.json"))).run.contexts, [0, 3]);
 });
 
 Deno.test("eval refuses wrong options, and what is not there, in one line", async () => {
@@ -190,7 +198,7 @@ Deno.test("eval refuses wrong options, and what is not there, in one line", asyn
 
 Deno.test("eval interrupted leaves no report, and the same command then makes it", async () => {
   const output = folder.at("interrupted");
-  const args = evalOf(output, "--every-context");
+  const args = evalOf(output, ...SHORT);
   const child = spawnStage(args);
   const ended = outputOf(child);
   while (!exists(join(output, "manifest.json"))) await new Promise((resolve) => setTimeout(resolve, 5));
