@@ -115,6 +115,7 @@ function summaryOf(report: EvalReport, folder: EvalFolder): Record<string, unkno
       (bits?.withTimes.byTokenType ?? []).map(({ tokenType, meanBits }) => [tokenType, meanBits]),
     ),
     rtt: rtt?.model ?? null,
+    likeliest: rtt?.likeliest ?? null,
     baselines: Object.fromEntries((rtt?.baselines ?? []).map(({ name, ...metrics }) => [name, metrics])),
     comparisons: rtt?.comparisons ?? [],
     ...sections,

@@ -12,7 +12,10 @@ const LABEL_WIDTH = 12;
 
 /** Describes an answer. @param pair Between what. */
 export function describeAnswer(answer: PrefixAnswer, options: SummaryOptions, pair: string): string {
-  const { pFailed, meanMs, meanBelowQ999Ms, quantilesMs, at = [], drawn } = summaryOf(answer, options);
+  const { pFailed, meanMs, meanBelowQ999Ms, likeliest, quantilesMs, at = [], drawn } = summaryOf(
+    answer,
+    options,
+  );
   const errors = drawn?.standardErrors;
   const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
   const ms = (value: number, error: number | undefined) =>
@@ -22,6 +25,10 @@ export function describeAnswer(answer: PrefixAnswer, options: SummaryOptions, pa
     line("no reply", percent(pFailed) + (errors ? ` ± ${percent(errors.pFailed)}` : "")),
     line("mean", ms(meanMs, errors?.meanMs)),
     line("  to 99.9 %", ms(meanBelowQ999Ms, undefined)),
+    line(
+      "likeliest",
+      `${formatMs(likeliest.rttMs)} ms, ${percent(likeliest.probability)} within half a percent`,
+    ),
     ...options.quantiles.map((q) =>
       line(`${+(q * 100).toFixed(4)} %`, ms(quantilesMs[q], errors?.quantilesMs[q]))
     ),

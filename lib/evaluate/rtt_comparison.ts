@@ -1,8 +1,18 @@
 /** The model against the best of the baselines. @module */
 import type { ErrorMetrics, MethodMetrics } from "./forecast_errors.ts";
 
-/** The metrics in which methods are compared; smaller is better. */
-export const COMPARED_METRICS = ["medianAbsoluteMs", "meanAbsoluteMs", "p90Relative", "crpsMs"] as const;
+/**
+ * The metrics in which methods are compared; smaller is better. `likeliestAbsoluteMs` is the median absolute error of
+ * the RTT that the model finds likeliest, beside that of the baselines; the others are those of {@link ErrorMetrics},
+ * of the model's median and its whole distribution.
+ */
+export const COMPARED_METRICS = [
+  "medianAbsoluteMs",
+  "likeliestAbsoluteMs",
+  "meanAbsoluteMs",
+  "p90Relative",
+  "crpsMs",
+] as const;
 /** One of {@link COMPARED_METRICS}. */
 export type ComparedMetric = typeof COMPARED_METRICS[number];
 
@@ -20,21 +30,26 @@ export interface RttComparison {
 
 type Scored = Pick<MethodMetrics<ErrorMetrics>, "overall" | "byContext">;
 
-/** Compares in each metric, overall and by context; without what was not measured. */
+/**
+ * Compares in each metric, overall and by context; without what was not measured.
+ *
+ * @param forecasts Of the model: with its medians as point forecasts, and with the likeliest RTTs.
+ */
 export function rttComparisons(
-  model: Scored,
+  forecasts: { model: Scored; likeliest: Scored },
   baselines: readonly (Scored & { name: string })[],
 ): RttComparison[] {
   const groups: { numContext: number | null; of: (method: Scored) => ErrorMetrics }[] = [
     { numContext: null, of: ({ overall }) => overall },
-    ...model.byContext.map(({ numContext }, i) => ({
+    ...forecasts.model.byContext.map(({ numContext }, i) => ({
       numContext,
       of: (method: Scored) => method.byContext[i],
     })),
   ];
   return groups.flatMap(({ numContext, of }) =>
     COMPARED_METRICS.flatMap((metric) => {
-      const ofModel = valueOf(of(model), metric);
+      const { model, likeliest } = forecasts;
+      const ofModel = valueOf(of(metric === "likeliestAbsoluteMs" ? likeliest : model), metric);
       const [best] = baselines.map((method) => ({ name: method.name, value: valueOf(of(method), metric) }))
         .filter((each): each is { name: string; value: number } => each.value !== null)
         .sort((a, b) => a.value - b.value);
@@ -46,5 +61,6 @@ export function rttComparisons(
 }
 
 function valueOf(metrics: ErrorMetrics, metric: ComparedMetric): number | null {
-  return metric === "p90Relative" ? metrics.relative.p90 : metrics[metric];
+  if (metric === "p90Relative") return metrics.relative.p90;
+  return metrics[metric === "likeliestAbsoluteMs" ? "medianAbsoluteMs" : metric];
 }

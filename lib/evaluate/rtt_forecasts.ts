@@ -32,6 +32,8 @@ export interface RttForecasts {
   numContext: Uint32Array;
   /** Median of the RTT given a reply, ms. */
   predictedMs: Float64Array;
+  /** The RTT that most replies are near; see `RttDistribution.likeliest`. */
+  likeliestMs: Float64Array;
   crpsMs: Float64Array;
   /** -log2 P(the RTT's code | a reply). */
   codeBits: Float64Array;
@@ -88,6 +90,7 @@ export function selectForecasts(forecasts: RttForecasts, places: readonly number
     caseIndex: Uint32Array.from(places, (place) => forecasts.caseIndex[place]),
     numContext: Uint32Array.from(places, (place) => forecasts.numContext[place]),
     predictedMs: floats(forecasts.predictedMs),
+    likeliestMs: floats(forecasts.likeliestMs),
     crpsMs: floats(forecasts.crpsMs),
     codeBits: floats(forecasts.codeBits),
     below: floats(forecasts.below),
@@ -103,6 +106,7 @@ function newForecasts(length: number): RttForecasts {
     caseIndex: new Uint32Array(length),
     numContext: new Uint32Array(length),
     predictedMs: floats(),
+    likeliestMs: floats(),
     crpsMs: floats(),
     codeBits: floats(),
     below: floats(),
@@ -121,6 +125,7 @@ function record(
   forecasts.spreadMass[place] = distribution.spreadMass;
   forecasts.predictedMs[place] = distribution.quantileMs(0.5);
   if (rttMs === null) return;
+  forecasts.likeliestMs[place] = distribution.likeliest().rttMs;
   const [probability, upTo] = [distribution.probabilityOf(rttMs), distribution.cdf(rttMs)];
   forecasts.crpsMs[place] = crpsMs(distribution, rttMs);
   forecasts.codeBits[place] = -Math.log2(probability);

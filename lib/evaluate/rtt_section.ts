@@ -33,7 +33,10 @@ export interface RttSection {
   isEveryContext: boolean;
   /** RTTs count as at most this in CRPS, ms. */
   crpsLimitMs: number;
+  /** Point forecasts are the distributions' medians. */
   model: MethodMetrics<RttMetrics>;
+  /** Of the RTT that most replies are near, by the model, as a single number; see `RttDistribution.likeliest`. */
+  likeliest: MethodMetrics<ErrorMetrics>;
   baselines: ({ name: string } & MethodMetrics<ErrorMetrics>)[];
   /** The model against the best baseline of each metric: overall (`numContext` null) and by context. */
   comparisons: RttComparison[];
@@ -93,23 +96,27 @@ export function rttSection(
   const groups = groupByContext(answered, contexts);
   const ofModel = scoreGroups(groups, (places) => modelMetrics(selectForecasts(answered, places), cases));
   const model = { ...ofModel, errorCdf: errorCdf({ predictedMs, measuredMs }) };
-  const methods = [...baselines.predictedMs].map(([name, ofCases]) => {
-    const predictedMs = Float64Array.from(caseIndex, (i) => ofCases[i]);
+  const scoreNumbers = (predictedMs: Float64Array): MethodMetrics<ErrorMetrics> => {
     const at = (places: readonly number[]) => ({
       predictedMs: Float64Array.from(places, (place) => predictedMs[place]),
       measuredMs: Float64Array.from(places, (place) => measuredMs[place]),
     });
     const metrics = scoreGroups(groups, (places) => errorMetrics(at(places)));
-    return { name, ...metrics, errorCdf: errorCdf({ predictedMs, measuredMs }) };
-  });
+    return { ...metrics, errorCdf: errorCdf({ predictedMs, measuredMs }) };
+  };
+  const likeliest = scoreNumbers(answered.likeliestMs);
+  const methods = [...baselines.predictedMs].map(([name, ofCases]) => ({
+    name,
+    ...scoreNumbers(Float64Array.from(caseIndex, (i) => ofCases[i])),
+  }));
   const { numTraining, numTrainingUsed, numObservable, numObserved } = baselines;
   return {
     contexts: [...contexts],
     isEveryContext: everyContext,
     crpsLimitMs: CRPS_LIMIT_MS,
-    model,
+    ...{ model, likeliest },
     baselines: methods,
-    comparisons: rttComparisons(model, methods),
+    comparisons: rttComparisons({ model, likeliest }, methods),
     ...{ numTraining, numTrainingUsed, numObservable, numObserved },
     meanSpreadMass: meanOf(spreadMass),
     maxSpreadMass: spreadMass.length === 0 ? null : spreadMass.reduce((a, b) => Math.max(a, b)),

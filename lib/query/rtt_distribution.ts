@@ -22,6 +22,17 @@ export interface HistogramBar {
   probability: number;
 }
 
+/** How wide an RTT's neighbourhood is, as a share of it: half a percent on either side. */
+const NEIGHBOURHOOD_WIDTH = 0.01;
+
+/** The RTT that most replies are near. */
+export interface LikeliestRtt {
+  /** It, ms. */
+  readonly rttMs: number;
+  /** P(an interval around it that is a hundredth wide | a reply came). */
+  readonly probability: number;
+}
+
 /** The distribution of one measurement's result. */
 export class RttDistribution {
   readonly #cumulative: Float64Array;
@@ -112,6 +123,27 @@ export class RttDistribution {
     if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: 0 to 1 was wanted`);
     const index = lowerBound(this.#cumulative, q * this.#cumulative[this.#cumulative.length - 1]);
     return RTTS_MS[Math.min(index, RTTS_MS.length - 1)];
+  }
+
+  /**
+   * The RTT that most replies are near: the median of what lies in the likeliest of all intervals that are a hundredth
+   * wide.
+   *
+   * Where {@link quantileMs} of 0.5 is the guess with the least mean absolute error, the middle of that interval is the
+   * one that is right to half a percent most often (Gneiting, Making and Evaluating Point Forecasts, JASA 106 (2011),
+   * on the zero-one score and modal intervals); the median inside is less than that away from it, and at the value
+   * itself where a single one has the mass.
+   */
+  likeliest(): LikeliestRtt {
+    let [best, bestLow, low, mass] = [0, 0, 0, 0];
+    for (let high = 0; high < RTTS_MS.length; high++) {
+      mass += this.probabilities[high];
+      while (RTTS_MS[high] > RTTS_MS[low] * (1 + NEIGHBOURHOOD_WIDTH)) mass -= this.probabilities[low++];
+      if (mass > best) [best, bestLow] = [mass, low];
+    }
+    const below = bestLow === 0 ? 0 : this.#cumulative[bestLow - 1];
+    const index = lowerBound(this.#cumulative, below + best / 2);
+    return { rttMs: RTTS_MS[Math.min(index, RTTS_MS.length - 1)], probability: best };
   }
 
   /**

@@ -5,7 +5,7 @@
  */
 import { CANONICAL_RTT_CODES, rttCodeBounds } from "../tokens/rtt_code.ts";
 import type { PrefixAnswer } from "./prefix_query.ts";
-import type { RttDistribution } from "./rtt_distribution.ts";
+import type { LikeliestRtt, RttDistribution } from "./rtt_distribution.ts";
 
 /** The share of replies whose mean is reported beside that of all. */
 const MEAN_SHARE = 0.999;
@@ -45,6 +45,8 @@ export interface RttSummary {
   readonly meanMs: number;
   /** Mean of the fastest 99.9 % of the replies, ms. */
   readonly meanBelowQ999Ms: number;
+  /** The RTT that most replies are near; see `RttDistribution.likeliest`. */
+  readonly likeliest: LikeliestRtt;
   /** Quantile -> ms. */
   readonly quantilesMs: Readonly<Record<string, number>>;
   /** The mass that the model gave to what is an RTT. */
@@ -82,6 +84,7 @@ export function summaryOf(answer: PrefixAnswer, options: SummaryOptions): RttSum
   const { pFailed, meanMs, canonicalMass } = distribution;
   return {
     ...{ pFailed, meanMs, meanBelowQ999Ms: distribution.meanBelowQuantileMs(MEAN_SHARE) },
+    likeliest: distribution.likeliest(),
     quantilesMs: byQuantile(quantiles, (q) => distribution.quantileMs(q)),
     canonicalMass,
     ...(atMs.length > 0 && { at: atMs.map((rttMs) => likelihoodOf(distribution, rttMs)) }),

@@ -49,6 +49,7 @@ function reportOf(modelMs: readonly number[], baselineMs: readonly number[]): Ev
     {
       ...{ caseIndex: Uint32Array.of(0, 1, 2, 3), numContext: Uint32Array.of(0, 0, 5, 5) },
       predictedMs: Float64Array.from(modelMs, (errorMs) => 100 + errorMs),
+      likeliestMs: Float64Array.from(modelMs, (errorMs) => 100 - errorMs / 2),
       crpsMs: Float64Array.from(modelMs),
       ...{
         codeBits: filled(7),
@@ -88,8 +89,10 @@ Deno.test("headlineLines() and the page tell what corrected intervals hold, wher
 Deno.test("headlineLines() says how good the model is, where it loses, to what, and by how much", () => {
   const lines = headlineLines(reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
   assertMatch(lines[0], /^Half of 4 predicted RTTs are off by at most 2\.00 ms; the mean error is 5\.00 ms/);
-  assertEquals(lines.slice(1, 3), [
+  assertEquals(lines.slice(1, 4), [
     "Better: Median absolute error 2.00 ms, 50 % smaller than that of the best baseline (pair last seen, 4.00 ms).",
+    "Better: Median absolute error of the likeliest RTT 1.00 ms, 75 % smaller than that of the best baseline " +
+    "(pair last seen, 4.00 ms).",
     "Worse: Mean absolute error 5.00 ms, 25 % larger than that of the best baseline (pair last seen, 4.00 ms).",
   ]);
   assertEquals(
@@ -102,7 +105,7 @@ Deno.test("headlineLines() says how good the model is, where it loses, to what, 
 Deno.test("headlineLines() says where nothing is lost, and claims nothing without baselines", () => {
   const lines = headlineLines(reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
   assertEquals(lines.filter((line) => line.startsWith("Worse")), []);
-  assertEquals(lines.filter((line) => line.includes("below every baseline")).length, 2);
+  assertEquals(lines.filter((line) => line.includes("below every baseline")).length, 3);
   assertEquals(headlineLines({ run: RUN }), []);
 });
 
@@ -114,6 +117,7 @@ Deno.test("evalPage() leaves out the sections that are not there, and escapes na
   const page = await evalPage(reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
   const names = [...page.matchAll(/<figure id="([^"]+)"/g)].map(([, name]) => name);
   assertEquals(names, ["error-cdf", "error-by-context", "crps-by-context", "coverage", "pit"]);
+  assertMatch(page, /its likeliest RTT<\/[^>]*>[^2]*2\.50 ms/);
   assertMatch(page, /<span class="loses">8\.00 ms \(2×\)<\/span>/);
   assertMatch(page, /<span class="wins">2\.00 ms \(−50 %\)<\/span>/);
 });

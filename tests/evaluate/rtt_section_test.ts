@@ -157,7 +157,12 @@ Deno.test("evaluateRtt() equals exact distributions and compares with the best b
     assertAlmostEquals(near.overall.meanAbsoluteMs ?? NaN, 1, 1e-9);
     assertAlmostEquals(far.byContext[1].crpsMs ?? NaN, 100, 1e-9);
     assertEquals(mute.overall.numMeasurements, 0);
-    assertEquals(rtt.comparisons.length, 4 * 4);
+    assertEquals(rtt.comparisons.length, 5 * 4);
+    const likeliestErrorMs = (i: number) => Math.abs(exact[i].likeliest().rttMs - rttOf(i));
+    assertAlmostEquals(rtt.likeliest.overall.meanAbsoluteMs ?? NaN, mean(likeliestErrorMs), 1e-3);
+    const compared = rtt.comparisons.find(({ metric }) => metric === "likeliestAbsoluteMs");
+    assertEquals(compared?.model, rtt.likeliest.overall.medianAbsoluteMs);
+    assertEquals(compared?.baseline, near.overall.medianAbsoluteMs);
     for (const { bestBaseline, baseline, ratio, model } of rtt.comparisons) {
       assertEquals(bestBaseline, "near");
       assertAlmostEquals(ratio ?? NaN, model / baseline, 1e-9);
@@ -193,7 +198,15 @@ Deno.test("rttSection() of no answered measurement has no numbers and no compari
   const forecasts = {
     caseIndex: new Uint32Array(0),
     numContext: new Uint32Array(0),
-    ...{ predictedMs: none, crpsMs: none, codeBits: none, below: none, upTo: none, pFailed: none },
+    ...{
+      predictedMs: none,
+      likeliestMs: none,
+      crpsMs: none,
+      codeBits: none,
+      below: none,
+      upTo: none,
+      pFailed: none,
+    },
     spreadMass: none,
   };
   const section = rttSection(forecasts, [], {

@@ -1,5 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { RttDistribution } from "../../lib/query/rtt_distribution.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 
 /** A distribution with the given masses at the codes of the given RTTs. */
@@ -30,6 +31,44 @@ Deno.test("RttDistribution gives quantiles, CDF and mean of a known distribution
     1,
   ]);
   assertThrows(() => distribution.quantileMs(1.5), RangeError);
+});
+
+Deno.test("RttDistribution.likeliest() is where most mass is within a hundredth, not the median", () => {
+  // A peak of 40 % at 10 ms, split over three codes, and 60 % over 41 RTTs that are further apart than a hundredth.
+  const wide = Array.from({ length: 41 }, (_, i) => [20 * 1.02 ** i, 0.6 / 41]);
+  const distribution = distributionOf({ 9.97: 0.1, 10: 0.2, 10.03: 0.1, ...Object.fromEntries(wide) });
+  const { rttMs, probability } = distribution.likeliest();
+  assertAlmostEquals(rttMs, 10, 0.005);
+  assertAlmostEquals(probability, 0.4, 1e-12);
+  assert(distribution.quantileMs(0.5) > 20);
+  const certain = distributionOf({ 55.5: 1 }).likeliest();
+  assertAlmostEquals(certain.rttMs, 55.5, 0.03);
+  assertEquals(certain.probability, 1);
+  // Apart by a little less than a hundredth and by a little more.
+  assertAlmostEquals(distributionOf({ 10: 0.5, 10.08: 0.5 }).likeliest().probability, 1, 1e-12);
+  assertAlmostEquals(distributionOf({ 10: 0.5, 10.12: 0.5 }).likeliest().probability, 0.5, 1e-12);
+});
+
+Deno.test("RttDistribution.likeliest() finds as much mass as trying all intervals", () => {
+  const random = new RandomStream(3, "likeliest");
+  for (let draw = 0; draw < 20; draw++) {
+    const rttsMs = Array.from({ length: 60 }, () => 5 + 0.5 * random.float64());
+    const masses = Object.fromEntries(rttsMs.map((rttMs) => [rttMs, random.float64()]));
+    const distribution = distributionOf(masses);
+    const values = Array.from(distribution.probabilities.keys()).filter((i) =>
+      distribution.probabilities[i] > 0
+    )
+      .map((i) => ({ rttMs: decodeRttCode(CANONICAL_RTT_CODES[i]), mass: distribution.probabilities[i] }));
+    const massFrom = (lowMs: number) =>
+      values.filter(({ rttMs }) => rttMs >= lowMs && rttMs <= lowMs * 1.01).reduce(
+        (sum, { mass }) => sum + mass,
+        0,
+      );
+    const most = Math.max(...values.map(({ rttMs }) => massFrom(rttMs)));
+    const { rttMs, probability } = distribution.likeliest();
+    assertAlmostEquals(probability, most, 1e-9);
+    assert(values.some((value) => value.rttMs === rttMs), `${rttMs} ms has no mass`);
+  }
 });
 
 Deno.test("RttDistribution.histogram() keeps the mass and its place", () => {

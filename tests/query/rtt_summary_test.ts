@@ -22,6 +22,8 @@ Deno.test("summaryOf() gives quantiles, both means and how likely given RTTs are
   assertEquals(Object.keys(summary.quantilesMs), ["0.1", "0.5"]);
   assertAlmostEquals(summary.meanBelowQ999Ms, (2.5 + 0.749 * 20) / 0.999, 0.01);
   assert(summary.meanMs > 400_000);
+  assertAlmostEquals(summary.likeliest.rttMs, 20, 0.02);
+  assertEquals(summary.likeliest.probability, 0.7495);
   assert(summary.at);
   const [ten, fifteen, endless] = summary.at;
   assertEquals([ten.cdf, ten.probability, fifteen.cdf, fifteen.probability], [0.25, 0.25, 0.25, 0]);

@@ -13,7 +13,7 @@ import { comparedText, countText, fixedText, msText, percentText } from "./quant
 import { METRIC_NAMES, metricText } from "./rtt_part.ts";
 
 /** The metrics that the verdict by number of context measurements is told for. */
-const TOLD_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "crpsMs"];
+const TOLD_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
 
 /** Something that was found; whether the model wins or loses where it was compared. */
 interface Finding {

@@ -24,6 +24,7 @@ type Method = { name: string } & MethodMetrics<ErrorMetrics>;
 /** The names that metrics have on the page. */
 export const METRIC_NAMES: Record<ComparedMetric, string> = {
   medianAbsoluteMs: "median absolute error",
+  likeliestAbsoluteMs: "median absolute error of the likeliest RTT",
   meanAbsoluteMs: "mean absolute error",
   p90Relative: "relative error (90th percentile)",
   crpsMs: "CRPS",
@@ -36,12 +37,15 @@ export function metricText(metric: ComparedMetric, value: number | null): string
 
 /** The section as HTML. */
 export async function rttPart(section: RttSection): Promise<string> {
-  const methods = [{ name: "model", ...section.model }, ...byMedianError(section.baselines)];
+  const model = { name: "model", ...section.model };
+  const likeliest = { name: "its likeliest RTT", ...section.likeliest };
+  const baselines = byMedianError(section.baselines);
+  const methods = [model, ...baselines];
   const hasContexts = section.contexts.length > 1;
   return [
     "<h2>How far predictions are off</h2>",
     `<p>${introduction(section)}</p>`,
-    tableOf(HEADINGS, methods.map(rowOf), "compared"),
+    tableOf(HEADINGS, [model, likeliest, ...baselines].map(rowOf), "compared"),
     await cdfFigure(methods),
     ...(section.baselines.length === 0 ? [] : [comparisonTable(section)]),
     ...(hasContexts
@@ -67,7 +71,8 @@ function introduction({ model, isEveryContext, baselines, ...section }: RttSecti
   return `${
     countText(model.overall.numMeasurements)
   } predictions of measurements that had a reply, ${turns}. The error is ` +
-    `that of the predicted median; the relative one is of the measured RTT. CRPS scores the whole distribution; of a single ` +
+    `that of the predicted median, in the second row that of the RTT which most replies are near by the model's ` +
+    `distribution (within half a percent); the relative one is of the measured RTT. CRPS scores the whole distribution; of a single ` +
     `number it is the absolute error, so the two compare.${others}`;
 }
 
