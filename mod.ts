@@ -217,5 +217,5 @@ export {
 } from "./lib/query/rtt_question.ts";
 export type { RttQuery } from "./lib/query/query_tokens.ts";
 export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/sample.ts";
-export { type HistogramBar, RttDistribution } from "./lib/query/rtt_distribution.ts";
+export { type HistogramBar, type LikeliestRtt, RttDistribution } from "./lib/query/rtt_distribution.ts";
 export { VERSION } from "./lib/version.ts";
