@@ -27,7 +27,7 @@ export function describeAnswer(answer: PrefixAnswer, options: SummaryOptions, pa
     line("  to 99.9 %", ms(meanBelowQ999Ms, undefined)),
     line(
       "likeliest",
-      `${formatMs(likeliest.rttMs)} ms, ${percent(likeliest.probability)} within half a percent`,
+      `${formatMs(likeliest.rttMs)} ms, ${percent(likeliest.probability)} in an interval 1 % wide`,
     ),
     ...options.quantiles.map((q) =>
       line(`${+(q * 100).toFixed(4)} %`, ms(quantilesMs[q], errors?.quantilesMs[q]))

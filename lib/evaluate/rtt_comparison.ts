@@ -1,20 +1,21 @@
 /** The model against the best of the baselines. @module */
 import type { ErrorMetrics, MethodMetrics } from "./forecast_errors.ts";
 
+/** How metrics are read off what was scored. */
+const METRICS = {
+  medianAbsoluteMs: ({ medianAbsoluteMs }: ErrorMetrics) => medianAbsoluteMs,
+  likeliestAbsoluteMs: ({ medianAbsoluteMs }: ErrorMetrics) => medianAbsoluteMs,
+  meanAbsoluteMs: ({ meanAbsoluteMs }: ErrorMetrics) => meanAbsoluteMs,
+  p90Relative: ({ relative }: ErrorMetrics) => relative.p90,
+  crpsMs: ({ crpsMs }: ErrorMetrics) => crpsMs,
+};
+
 /**
- * The metrics in which methods are compared; smaller is better. `likeliestAbsoluteMs` is the median absolute error of
- * the RTT that the model finds likeliest, beside that of the baselines; the others are those of {@link ErrorMetrics},
- * of the model's median and its whole distribution.
+ * A metric in which methods are compared; smaller is better. `likeliestAbsoluteMs` is the median absolute error of the
+ * RTT that the model finds likeliest, beside that of the baselines; the others are of the model's median and its whole
+ * distribution.
  */
-export const COMPARED_METRICS = [
-  "medianAbsoluteMs",
-  "likeliestAbsoluteMs",
-  "meanAbsoluteMs",
-  "p90Relative",
-  "crpsMs",
-] as const;
-/** One of {@link COMPARED_METRICS}. */
-export type ComparedMetric = typeof COMPARED_METRICS[number];
+export type ComparedMetric = keyof typeof METRICS;
 
 /** The model against the best baseline in one metric. */
 export interface RttComparison {
@@ -47,10 +48,10 @@ export function rttComparisons(
     })),
   ];
   return groups.flatMap(({ numContext, of }) =>
-    COMPARED_METRICS.flatMap((metric) => {
-      const { model, likeliest } = forecasts;
-      const ofModel = valueOf(of(metric === "likeliestAbsoluteMs" ? likeliest : model), metric);
-      const [best] = baselines.map((method) => ({ name: method.name, value: valueOf(of(method), metric) }))
+    (Object.keys(METRICS) as ComparedMetric[]).flatMap((metric) => {
+      const valueOf = METRICS[metric];
+      const ofModel = valueOf(of(metric === "likeliestAbsoluteMs" ? forecasts.likeliest : forecasts.model));
+      const [best] = baselines.map((method) => ({ name: method.name, value: valueOf(of(method)) }))
         .filter((each): each is { name: string; value: number } => each.value !== null)
         .sort((a, b) => a.value - b.value);
       if (ofModel === null || !best) return [];
@@ -58,9 +59,4 @@ export function rttComparisons(
       return [{ metric, numContext, model: ofModel, bestBaseline: best.name, baseline: best.value, ratio }];
     })
   );
-}
-
-function valueOf(metrics: ErrorMetrics, metric: ComparedMetric): number | null {
-  if (metric === "p90Relative") return metrics.relative.p90;
-  return metrics[metric === "likeliestAbsoluteMs" ? "medianAbsoluteMs" : metric];
 }

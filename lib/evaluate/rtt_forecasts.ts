@@ -32,7 +32,7 @@ export interface RttForecasts {
   numContext: Uint32Array;
   /** Median of the RTT given a reply, ms. */
   predictedMs: Float64Array;
-  /** The RTT that most replies are near; see `RttDistribution.likeliest`. */
+  /** The RTT that more replies are near than any other; see `RttDistribution.likeliest`. */
   likeliestMs: Float64Array;
   crpsMs: Float64Array;
   /** -log2 P(the RTT's code | a reply). */

@@ -35,7 +35,7 @@ export interface RttSection {
   crpsLimitMs: number;
   /** Point forecasts are the distributions' medians. */
   model: MethodMetrics<RttMetrics>;
-  /** Of the RTT that most replies are near, by the model, as a single number; see `RttDistribution.likeliest`. */
+  /** With the likeliest RTTs of the model as single numbers; see `RttDistribution.likeliest`. */
   likeliest: MethodMetrics<ErrorMetrics>;
   baselines: ({ name: string } & MethodMetrics<ErrorMetrics>)[];
   /** The model against the best baseline of each metric: overall (`numContext` null) and by context. */

@@ -22,14 +22,14 @@ export interface HistogramBar {
   probability: number;
 }
 
-/** How wide an RTT's neighbourhood is, as a share of it: half a percent on either side. */
-const NEIGHBOURHOOD_WIDTH = 0.01;
+/** How much longer the last RTT of an interval is than its first, at most, where the likeliest is looked for. */
+const INTERVAL_WIDTH = 0.01;
 
-/** The RTT that most replies are near. */
+/** The RTT that more replies are near than any other. */
 export interface LikeliestRtt {
   /** It, ms. */
   readonly rttMs: number;
-  /** P(an interval around it that is a hundredth wide | a reply came). */
+  /** P(the interval a hundredth wide in which it lies | a reply came). */
   readonly probability: number;
 }
 
@@ -121,13 +121,12 @@ export class RttDistribution {
    */
   quantileMs(q: number): number {
     if (!(q >= 0 && q <= 1)) throw new RangeError(`Cannot take quantile ${q}: 0 to 1 was wanted`);
-    const index = lowerBound(this.#cumulative, q * this.#cumulative[this.#cumulative.length - 1]);
-    return RTTS_MS[Math.min(index, RTTS_MS.length - 1)];
+    return this.#rttReaching(q * this.#cumulative[this.#cumulative.length - 1]);
   }
 
   /**
-   * The RTT that most replies are near: the median of what lies in the likeliest of all intervals that are a hundredth
-   * wide.
+   * The RTT that more replies are near than any other: the median of what lies in the likeliest of all intervals that
+   * are a hundredth wide.
    *
    * Where {@link quantileMs} of 0.5 is the guess with the least mean absolute error, the middle of that interval is the
    * one that is right to half a percent most often (Gneiting, Making and Evaluating Point Forecasts, JASA 106 (2011),
@@ -138,12 +137,11 @@ export class RttDistribution {
     let [best, bestLow, low, mass] = [0, 0, 0, 0];
     for (let high = 0; high < RTTS_MS.length; high++) {
       mass += this.probabilities[high];
-      while (RTTS_MS[high] > RTTS_MS[low] * (1 + NEIGHBOURHOOD_WIDTH)) mass -= this.probabilities[low++];
+      while (RTTS_MS[high] > RTTS_MS[low] * (1 + INTERVAL_WIDTH)) mass -= this.probabilities[low++];
       if (mass > best) [best, bestLow] = [mass, low];
     }
     const below = bestLow === 0 ? 0 : this.#cumulative[bestLow - 1];
-    const index = lowerBound(this.#cumulative, below + best / 2);
-    return { rttMs: RTTS_MS[Math.min(index, RTTS_MS.length - 1)], probability: best };
+    return { rttMs: this.#rttReaching(below + best / 2), probability: best };
   }
 
   /**
@@ -166,6 +164,11 @@ export class RttDistribution {
       if (this.probabilities[i] > 0) spread(bars, CANONICAL_RTT_CODES[i], this.probabilities[i]);
     }
     return bars;
+  }
+
+  /** The smallest RTT up to which there is so much mass, ms. */
+  #rttReaching(mass: number): number {
+    return RTTS_MS[Math.min(lowerBound(this.#cumulative, mass), RTTS_MS.length - 1)];
   }
 }
 

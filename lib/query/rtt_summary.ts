@@ -45,7 +45,7 @@ export interface RttSummary {
   readonly meanMs: number;
   /** Mean of the fastest 99.9 % of the replies, ms. */
   readonly meanBelowQ999Ms: number;
-  /** The RTT that most replies are near; see `RttDistribution.likeliest`. */
+  /** The RTT that more replies are near than any other; see `RttDistribution.likeliest`. */
   readonly likeliest: LikeliestRtt;
   /** Quantile -> ms. */
   readonly quantilesMs: Readonly<Record<string, number>>;

@@ -2,18 +2,15 @@ import { assert, assertEquals } from "@std/assert";
 import type { Scaling } from "../../lib/bench/scaling.ts";
 import type { Throughput } from "../../lib/bench/throughput.ts";
 import { fromFileUrl } from "@std/path";
+import { runProgram } from "../cli/process.ts";
 import { withFolder } from "../measurement/batches.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
 async function runBench(args: string[]): Promise<{ rows: Throughput[]; scaling: Scaling[]; stderr: string }> {
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-prompt", "--allow-read", "--allow-write", "--allow-run", MAIN, "bench", ...args],
-    env: { NO_COLOR: "1" },
-  }).output();
-  const text = new TextDecoder();
-  assertEquals(code, 0, text.decode(stderr));
-  return { ...JSON.parse(text.decode(stdout)), stderr: text.decode(stderr) };
+  const { code, stdout, stderr } = await runProgram(["--allow-run", MAIN, "bench", ...args]);
+  assertEquals(code, 0, stderr);
+  return { ...JSON.parse(stdout), stderr };
 }
 
 const COMMON = ["--rows", "3000", "--probes", "20", "--destinations", "10", "--duckdb", "off", "--json"];

@@ -10,11 +10,6 @@ export interface ProcessResult {
   stderr: string;
 }
 
-/** The arguments of `deno` that run a stage with all the permissions any stage needs. */
-function denoArguments(args: readonly string[]): string[] {
-  return ["run", "--no-prompt", "--allow-read", "--allow-write", MAIN, ...args];
-}
-
 interface ProcessOptions {
   env?: Record<string, string>;
   /** What standard input gives; nothing by default. */
@@ -23,8 +18,13 @@ interface ProcessOptions {
 
 /** Starts `ping-llm ARGS…`. */
 export function spawnStage(args: readonly string[], options: ProcessOptions = {}): Deno.ChildProcess {
+  return spawnProgram([MAIN, ...args], options);
+}
+
+/** Starts `deno run` with all the permissions any stage needs. @param args Its flags, a program and that one's own. */
+function spawnProgram(args: readonly string[], options: ProcessOptions = {}): Deno.ChildProcess {
   return new Deno.Command(Deno.execPath(), {
-    args: denoArguments(args),
+    args: ["run", "--no-prompt", "--allow-read", "--allow-write", ...args],
     env: { NO_COLOR: "1", ...options.env },
     stdin: options.stdin ? "piped" : "null",
     stdout: "piped",
@@ -44,6 +44,11 @@ export async function runStageProcess(
     await writer.close();
   }
   return await outputOf(child);
+}
+
+/** Runs a program of the tests to its end. @param args Flags of `deno run`, its path, its arguments. */
+export async function runProgram(args: readonly string[]): Promise<ProcessResult> {
+  return await outputOf(spawnProgram(args));
 }
 
 /** Waits for the end of what {@link spawnStage} started. */

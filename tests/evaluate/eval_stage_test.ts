@@ -15,6 +15,8 @@ const SETTINGS = {
 /** A folder with probe rows (`rows`) and a model of them (`run`), made by the stages themselves. */
 const folder = new TemporaryFolder();
 const [rows, run] = [folder.at("rows"), folder.at("run")];
+/** An evaluation that tests share. */
+const shared = folder.at("shared");
 
 Deno.test.beforeAll(async () => {
   const measurements = folder.at("synth.parquet");
@@ -41,11 +43,10 @@ function evalOf(output: string, ...more: string[]): string[] {
 /** Options of an evaluation that is over soon. */
 const SHORT = ["--max-measurements", "12", "--baselines", "none"];
 
-/** The folder of an evaluation that tests share; made by the first of them. */
+/** The folder of the evaluation that tests share; made by the first of them. */
 async function sharedReport(): Promise<string> {
-  const output = folder.at("shared");
-  if (!exists(output)) await succeed(...evalOf(output));
-  return output;
+  if (!exists(shared)) await succeed(...evalOf(shared));
+  return shared;
 }
 
 /** A refusal: its exit code, and what its one line says. */
@@ -56,7 +57,7 @@ async function refusal(...args: string[]): Promise<[code: number, line: string]>
 }
 
 Deno.test("eval gives one JSON object and writes two reports and a complete manifest", async () => {
-  const output = folder.at("shared");
+  const output = shared;
   const { stdout } = await succeed(...evalOf(output, "--json"));
   const result = JSON.parse(stdout);
   assertEquals([result.stage, result.report], ["eval", join(output, "report.json")]);
@@ -157,11 +158,10 @@ Deno.test("eval of the same again does no work, another is refused without --ove
   await succeed(...evalOf(elsewhere));
   const untimed = (text: string) => text.replace(/"seconds": [\d.]+/g, "");
   assertEquals(untimed(Deno.readTextFileSync(join(elsewhere, "report.json"))), untimed(first));
-  const other = evalOf(elsewhere, "--contexts", "3,0,3", ...SHORT);
-  const [code, line] = await refusal(...other);
+  const [code, line] = await refusal(...evalOf(elsewhere, "--contexts", "0,3"));
   assertEquals(code, 1);
   assertStringIncludes(line, "--overwrite");
-  await succeed(...other, "--overwrite");
+  await succeed(...evalOf(elsewhere, "--contexts", "3,0,3", ...SHORT, "--overwrite"));
   assertEquals(JSON.parse(Deno.readTextFileSync(join(elsewhere, "report.json"))).run.contexts, [0, 3]);
 });
 
@@ -198,7 +198,7 @@ Deno.test("eval refuses wrong options, and what is not there, in one line", asyn
 
 Deno.test("eval interrupted leaves no report, and the same command then makes it", async () => {
   const output = folder.at("interrupted");
-  const args = evalOf(output, ...SHORT);
+  const args = evalOf(output, "--every-context", ...SHORT);
   const child = spawnStage(args);
   const ended = outputOf(child);
   while (!exists(join(output, "manifest.json"))) await new Promise((resolve) => setTimeout(resolve, 5));

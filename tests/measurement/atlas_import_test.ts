@@ -9,6 +9,7 @@ import {
   type ImportOptions,
   type ImportSummary,
 } from "../../lib/measurement/atlas_import.ts";
+import { runProgram } from "../cli/process.ts";
 import { joinBatches, readAll, realData, withFolder } from "./batches.ts";
 import { ping } from "./ping_result.ts";
 
@@ -210,12 +211,9 @@ Deno.test("importAtlas() holds no more memory for a long file", () =>
     for (let i = 0; i < 180; i++) write((i > 0 ? "," : "") + part);
     write("]}");
     assert(Deno.statSync(path).size > 160e6);
-    const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-prompt", "--allow-read", "--allow-write", CHILD, path, `${folder}/out.parquet`],
-    }).output();
-    const text = new TextDecoder();
-    assertEquals(code, 0, text.decode(stderr));
-    const { rows, duplicates, moreBytes } = JSON.parse(text.decode(stdout));
+    const { code, stdout, stderr } = await runProgram([CHILD, path, `${folder}/out.parquet`]);
+    assertEquals(code, 0, stderr);
+    const { rows, duplicates, moreBytes } = JSON.parse(stdout);
     assertEquals([rows, duplicates], [2000, 358_000]);
     assert(moreBytes < 150e6, `${Math.round(moreBytes / 1e6)} MB more`);
   }));

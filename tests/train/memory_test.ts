@@ -1,5 +1,6 @@
 import { assertEquals, assertLess } from "@std/assert";
 import { fromFileUrl } from "@std/path";
+import { runProgram } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import type { MemoryAtStep } from "./memory_child.ts";
 import { writeTrainingRows } from "./training_runs.ts";
@@ -12,15 +13,10 @@ const NOISE_BYTES = 2e6;
 Deno.test("train keeps no memory of past steps, evaluations and checkpoints", async () => {
   using folder = new TemporaryFolder();
   await writeTrainingRows(folder.at("rows"));
-  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
-    args: [
-      ...["run", "--no-prompt", "--allow-read", "--allow-write", "--v8-flags=--expose-gc", CHILD],
-      ...[folder.at("rows"), folder.at("run"), String(STEPS)],
-    ],
-  }).output();
-  const text = new TextDecoder();
-  assertEquals(code, 0, text.decode(stderr));
-  const memory: MemoryAtStep[] = JSON.parse(text.decode(stdout));
+  const args = ["--v8-flags=--expose-gc", CHILD, folder.at("rows"), folder.at("run"), String(STEPS)];
+  const { code, stdout, stderr } = await runProgram(args);
+  assertEquals(code, 0, stderr);
+  const memory: MemoryAtStep[] = JSON.parse(stdout);
   assertEquals(memory.map(({ step }) => step), [100, 200, 300, 400, 500]);
-  assertLess(memory[4].rssBytes - memory[1].rssBytes, NOISE_BYTES, text.decode(stdout));
+  assertLess(memory[4].rssBytes - memory[1].rssBytes, NOISE_BYTES, stdout);
 });

@@ -71,8 +71,8 @@ function introduction({ model, isEveryContext, baselines, ...section }: RttSecti
   return `${
     countText(model.overall.numMeasurements)
   } predictions of measurements that had a reply, ${turns}. The error is ` +
-    `that of the predicted median, in the second row that of the RTT which most replies are near by the model's ` +
-    `distribution (within half a percent); the relative one is of the measured RTT. CRPS scores the whole distribution; of a single ` +
+    `that of the predicted median, in the second row that of the likeliest RTT (the median within the likeliest ` +
+    `interval that is 1 % wide); the relative one is of the measured RTT. CRPS scores the whole distribution; of a single ` +
     `number it is the absolute error, so the two compare.${others}`;
 }
 
