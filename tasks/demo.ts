@@ -9,7 +9,7 @@ import { flag } from "../lib/cli/flags.ts";
 import { formatMs } from "../lib/cli/histogram.ts";
 import { formatCount, formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
-import { ensure, FormatError, UserError } from "../lib/errors.ts";
+import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
 import { answerExamples, type ExampleAnswer, type Truth } from "../lib/evaluate/example_queries.ts";
 import {
   type MedianReport,
@@ -19,6 +19,9 @@ import {
 import { unigramEntropyBits } from "../lib/evaluate/unigram.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
 import { exists, listInputs, readText } from "../lib/files/inputs.ts";
+import { refuseOverlap } from "../lib/files/output_guard.ts";
+import { OutputLock } from "../lib/files/output_lock.ts";
+import { WORK } from "../lib/files/task_manifests.ts";
 import { validationBatches } from "../lib/loader/batches.ts";
 import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/measurement/atlas_import.ts";
@@ -54,13 +57,17 @@ export const demoStage = defineStage({
       placeholder: "P",
     }),
     minutes: flag.number("how long to train, in minutes", { default: 3, min: 0.05, max: 100_000 }),
-    overwrite: flag.boolean("delete the folder of an earlier demo with other options"),
+    overwrite: flag.boolean("replace what an earlier demo with other options wrote"),
   },
   async run(options, context) {
     const startMs = performance.now();
     const { output, seed } = options;
+    const inputs = listDemoInputs(options.input);
+    refuseOverlap(output, inputs);
+    using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
     const demo = openDemo(options);
-    const measurements = await makeMeasurements(options, context);
+    const replacing = demo.replaces ? ["--overwrite"] : [];
+    const measurements = await makeMeasurements(options, { inputs, replacing, context });
     const rows = join(output, "rows");
     const shards = join(output, "shards");
     const seeded = ["--seed", String(seed)];
@@ -73,21 +80,17 @@ export const demoStage = defineStage({
       "row",
       ...SHARDS,
       ...seeded,
+      ...replacing,
     ]);
-    await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded]);
+    await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
     const steps = await chooseSteps(demo, options, context);
     const run = join(output, "train");
-    const trained = await step(context, trainStage, [
-      "--data",
-      rows,
-      "--run",
-      run,
-      "--config",
-      CONFIG,
-      "--steps",
-      String(steps),
-      ...seeded,
-    ]);
+    const training = ["--data", rows, "--run", run, "--config", CONFIG, "--steps", String(steps), ...seeded];
+    const trained = await step(context, trainStage, training).catch((error) => {
+      // The run of the demo that this one replaces.
+      if (!(error instanceof ConfigError && demo.replaces)) throw error;
+      return step(context, trainStage, [...training, "--fresh"]);
+    });
     if (trained["tokensPerSecond"] !== null) {
       demo.tokensPerSecond = trained["tokensPerSecond"] as number;
       writeJsonAtomic(statePath(output), demo);
@@ -140,6 +143,8 @@ interface DemoState {
   options: { input: string[]; minutes: number; seed: number };
   steps?: number;
   tokensPerSecond?: number;
+  /** Whether it replaces what a demo with other options wrote. */
+  replaces?: boolean;
 }
 
 interface DemoOptions {
@@ -174,8 +179,8 @@ function openDemo({ output, input, minutes, seed, overwrite }: DemoOptions): Dem
         `Cannot use ${output}: a demo with other options wrote to it; choose another --output or add --overwrite`,
       );
     }
-    Deno.removeSync(output, { recursive: true });
-  } else if (exists(output) && [...Deno.readDirSync(output)].length > 0) {
+    state.replaces = true;
+  } else if ([...Deno.readDirSync(output)].some(({ name }) => name !== WORK)) {
     throw new UserError(
       `Cannot use ${output}: it holds other files, an empty folder was wanted; choose another --output`,
     );
@@ -184,28 +189,31 @@ function openDemo({ output, input, minutes, seed, overwrite }: DemoOptions): Dem
   return state;
 }
 
-/** The Parquet files to learn from: made, imported, or those given. */
-async function makeMeasurements(
-  { output, input, seed }: DemoOptions,
-  context: StageContext,
-): Promise<string[]> {
-  const parquet = join(output, "measurements.parquet");
-  if (input.length === 0) {
-    await step(context, synthStage, ["--output", parquet, ...SYNTH, "--seed", String(seed)]);
-    return [parquet];
-  }
+/** The files of `--input`, all Parquet or none. */
+function listDemoInputs(input: readonly string[]): string[] {
+  if (input.length === 0) return [];
   const files = listInputs(input, {
     extensions: [".parquet", ...ATLAS_EXTENSIONS],
     wanted: "measurements Parquet or RIPE Atlas results",
   });
   const numParquet = files.filter((file) => file.endsWith(".parquet")).length;
-  if (numParquet === files.length) return input;
-  if (numParquet > 0) {
-    throw new UserError(
-      `Cannot use --input: found ${numParquet} Parquet files among ${files.length}, one kind was wanted; give either kind`,
-    );
-  }
-  await step(context, importStage, ["--input", ...input, "--output", parquet]);
+  if (numParquet === 0 || numParquet === files.length) return files;
+  throw new UserError(
+    `Cannot use --input: found ${numParquet} Parquet files among ${files.length}, one kind was wanted; give either kind`,
+  );
+}
+
+/** The Parquet files to learn from: made, imported, or those given. */
+async function makeMeasurements(
+  { output, input, seed }: DemoOptions,
+  { inputs, replacing, context }: { inputs: string[]; replacing: string[]; context: StageContext },
+): Promise<string[]> {
+  if (inputs.some((file) => file.endsWith(".parquet"))) return input;
+  // Two names, since no stage replaces what another one wrote.
+  const [parquet, stage, args] = input.length === 0
+    ? [join(output, "measurements.parquet"), synthStage, [...SYNTH, "--seed", String(seed)]]
+    : [join(output, "imported.parquet"), importStage, ["--input", ...input]];
+  await step(context, stage, [...args, "--output", parquet, ...replacing]);
   return [parquet];
 }
 

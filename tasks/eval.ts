@@ -69,7 +69,7 @@ export const evalStage = defineStage({
       seed: options.seed,
       encodings: options.encodings,
     };
-    const folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
+    using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
     let report = folder.earlier();
     if (report) context.log(`${options.output} is complete: the same evaluation was made before`);
     else {

@@ -7,12 +7,7 @@ import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs } from "../lib/files/inputs.ts";
-import {
-  ATLAS_EXTENSIONS,
-  importAtlas,
-  inputFingerprint,
-  workFiles,
-} from "../lib/measurement/atlas_import.ts";
+import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/measurement/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/measurement/atlas_result.ts";
 import { STANDARD_INPUT } from "../lib/measurement/decompress.ts";
 import { rejectsPathBeside } from "../lib/measurement/rejects.ts";
@@ -49,25 +44,22 @@ export const importStage: Stage = defineStage({
     const paths = listAtlasInputs(options.input);
     const { source, rtt, maxRejectRatio, output, overwrite } = options;
     const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
-    const start = { stage: "import", inputs, options: { source, rtt, maxRejectRatio }, overwrite };
-    const rejectsPath = rejectsPathBeside(output);
-    const run = await makeOutputFile(output, {
-      ...start,
-      mayWrite: [rejectsPath, ...Object.values(workFiles(output))],
-    }, async () => {
+    const besides = (path: string) => [rejectsPathBeside(path)];
+    const start = { stage: "import", inputs, options: { source, rtt, maxRejectRatio }, overwrite, besides };
+    const run = await makeOutputFile(output, start, async ({ path }) => {
       const totalBytes = inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       using progress = context.progress("importing", { total: totalBytes, unit: "B" });
-      const { rejected, ...counts } = await importAtlas(paths, output, {
+      const { rejected, ...counts } = await importAtlas(paths, path, {
         source,
         rtt,
         maxRejectRatio,
         memoryLimitBytes: options.memoryLimitGb * 1e9,
-        rejectsPath,
+        rejectsPath: rejectsPathBeside(path),
         signal: context.signal,
         onProgress: ({ bytes, rows }) => progress.update(bytes, `${rows} rows`),
       });
-      const besides = Object.keys(rejected).length > 0 ? [rejectsPath] : [];
-      return { counts: { ...counts }, rows: counts.rows, rejected, besides };
+      const hasRejects = Object.keys(rejected).length > 0;
+      return { counts: { ...counts }, rows: counts.rows, rejected, besides: hasRejects ? besides(path) : [] };
     });
     return describe(output, run);
   },

@@ -53,7 +53,7 @@ export const inspectStage = defineStage({
         title: `${kind}: ${path}`,
         histograms,
       }));
-      await plotHistograms(plot, groups);
+      await plotHistograms(plot, groups, { stage: "inspect", inputs: paths });
     }
     return { text: describeReports(reports), json: reportsAsJson(reports) };
   },

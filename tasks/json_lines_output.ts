@@ -3,33 +3,33 @@
  *
  * @module
  */
-import { explainFileError, UserError } from "../lib/errors.ts";
-import { AtomicFile } from "../lib/files/atomic.ts";
+import { OutputFile, type OutputFileOptions, writeAll } from "../lib/files/output_file.ts";
 
 /** Takes values one by one. */
 export class JsonLinesOutput {
   readonly #encoder = new TextEncoder();
-  readonly #file: AtomicFile | undefined;
+  readonly #file: OutputFile | undefined;
 
   /**
    * Opens the output.
    *
    * @param path The file, or undefined for standard output.
+   * @param options Who writes it, and what that reads.
    * @throws {UserError} If the file cannot be made.
    */
-  constructor(path: string | undefined) {
-    this.#file = path === undefined ? undefined : AtomicFile.create(path);
+  constructor(path: string | undefined, options: OutputFileOptions) {
+    this.#file = path === undefined ? undefined : new OutputFile(path, options);
   }
 
   /**
    * Writes a value as one line.
    *
-   * @throws {UserError} If the disk is full or nobody reads standard output any more.
+   * @throws {UserError} If the disk is full or nobody reads the output any more.
    */
   write(value: unknown): void {
     const bytes = this.#encoder.encode(JSON.stringify(value) + "\n");
     if (this.#file) this.#file.writeSync(bytes);
-    else writeToStandardOutput(bytes);
+    else writeAll(Deno.stdout, bytes, "standard output");
   }
 
   /** Gives the file its name. */
@@ -38,17 +38,6 @@ export class JsonLinesOutput {
   }
 
   [Symbol.dispose](): void {
-    this.#file?.abort();
-  }
-}
-
-function writeToStandardOutput(bytes: Uint8Array): void {
-  try {
-    for (let done = 0; done < bytes.length;) done += Deno.stdout.writeSync(bytes.subarray(done));
-  } catch (error) {
-    if (error instanceof Deno.errors.BrokenPipe) {
-      throw new UserError("Cannot write to standard output: its reader has gone", { cause: error });
-    }
-    throw explainFileError(error, "write to standard output");
+    this.#file?.[Symbol.dispose]();
   }
 }

@@ -3,15 +3,9 @@
  *
  * @module
  */
-import { basename, dirname } from "@std/path";
-import {
-  describeOutput,
-  type Manifest,
-  manifestPathBeside,
-  newManifest,
-  openOutputFile,
-  writeManifest,
-} from "../lib/files/manifest.ts";
+import { basename, dirname, join } from "@std/path";
+import type { Manifest } from "../lib/files/manifest.ts";
+import { type OutputStart, placeOfFile, StagedOutput } from "../lib/files/staged_output.ts";
 
 /** What was written: the counts for the manifest, and further files beside the output. */
 export interface WrittenFile extends Pick<Manifest, "counts"> {
@@ -19,7 +13,7 @@ export interface WrittenFile extends Pick<Manifest, "counts"> {
   rows: number;
   /** How many rows were rejected, by reason; none by default. */
   rejected?: Manifest["rejected"];
-  /** Paths of files that were written beside the output. */
+  /** Those of the further files that were written. */
   besides: readonly string[];
 }
 
@@ -33,31 +27,42 @@ export interface FileRun {
   isDone: boolean;
 }
 
+/** Where a stage writes what it makes, before that is moved to its place. */
+export interface FileWork {
+  /** The output file; further files are written beside it. */
+  path: string;
+  /** A place for what is needed on the way, kept for a run that goes on. */
+  workPath(name: string): string;
+}
+
 /**
  * Makes an output file and its manifest, unless the same run has made it before.
  *
  * @param output The file.
- * @param start What the run depends on, whether another run's file may be replaced, and `mayWrite`: the files beside
- *   the output that the stage may write.
+ * @param start What the run depends on, whether the file of another run may be replaced, and `besides`: the further
+ *   files that the stage may write beside a file.
  * @param make Writes the file.
- * @throws {UserError} If the file is another run's.
+ * @throws {UserError} If one of the files is another run's, or another process writes them.
  */
 export async function makeOutputFile(
   output: string,
-  start: Pick<Manifest, "stage" | "inputs" | "options"> & { overwrite: boolean; mayWrite: readonly string[] },
-  make: () => Promise<WrittenFile>,
+  start: OutputStart & { besides: (path: string) => readonly string[] },
+  make: (work: FileWork) => Promise<WrittenFile>,
 ): Promise<FileRun> {
   const startMs = performance.now();
-  const { overwrite, mayWrite, ...identity } = start;
-  const manifest = newManifest(identity);
-  const earlier = openOutputFile(output, manifest, { overwrite, besides: mayWrite });
-  if (earlier) return { manifest: earlier, seconds: 0, isDone: true };
-  const { counts, rows, rejected = {}, besides } = await make();
-  const outputs = [await describeOutput(dirname(output), basename(output), { rows })];
-  for (const path of besides) outputs.push(await describeOutput(dirname(output), basename(path)));
-  const finished: Manifest = { ...manifest, counts, rejected, outputs, complete: true };
-  writeManifest(manifestPathBeside(output), finished);
-  return { manifest: finished, seconds: (performance.now() - startMs) / 1000, isDone: false };
+  const { path } = placeOfFile(output);
+  using staged = StagedOutput.openFile(path, { ...start, besides: start.besides(path) });
+  const { manifest } = staged;
+  if (staged.isComplete) return { manifest, seconds: 0, isDone: true };
+  const { counts, rows, rejected = {}, besides } = await make({
+    path: join(staged.folder, basename(path)),
+    workPath: (name) => staged.workPath(name),
+  });
+  Object.assign(manifest, { counts, rejected });
+  await staged.record(basename(path), { rows });
+  for (const written of besides) await staged.record(basename(written));
+  staged.publish();
+  return { manifest, seconds: (performance.now() - startMs) / 1000, isDone: false };
 }
 
 /** The paths of a manifest's outputs. */

@@ -23,7 +23,7 @@ import {
 import { PingModel } from "../lib/query/ping_model.ts";
 import { formatPrefix } from "../lib/tokens/ip_prefix.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-import { addressOf, contextOf, logContext, queryFlags, timeFlag, timeOf } from "./query_options.ts";
+import { addressOf, contextOf, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
 
 interface Asked {
   top: number;
@@ -101,7 +101,7 @@ export const destinationsStage = defineStage({
       : samples !== undefined
       ? await draw(model, query, { asked: { ...options, samples }, stage })
       : await search(model, query, { asked: options, stage });
-    if (options.output !== undefined) writeLines(options.output, answer.destinations);
+    if (options.output !== undefined) writeLines(options.output, answer.destinations, readBy(options));
     const { text, destinations, ...numbers } = answer;
     return {
       text,
@@ -236,8 +236,12 @@ function describe({ prefix, probability, standardError }: LikelyDestination) {
   return { prefix: formatPrefix(prefix), probability, standardError };
 }
 
-function writeLines(path: string, destinations: readonly LikelyDestination[]): void {
-  using lines = new JsonLinesOutput(path);
+function writeLines(
+  path: string,
+  destinations: readonly LikelyDestination[],
+  inputs: readonly string[],
+): void {
+  using lines = new JsonLinesOutput(path, { stage: "query destinations", inputs });
   for (const destination of destinations) lines.write(describe(destination));
   lines.commit();
 }

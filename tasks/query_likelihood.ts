@@ -14,7 +14,7 @@ import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/qu
 import { PingModel } from "../lib/query/ping_model.ts";
 import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-import { contextOf, logContext, queryFlags } from "./query_options.ts";
+import { contextOf, logContext, queryFlags, readBy } from "./query_options.ts";
 
 const FIELDS: readonly Field[] = ["source", "destination", "time", "result"];
 /** Measurements that are computed at once: 6,144 sequences in all orders. */
@@ -60,7 +60,8 @@ export const likelihoodStage = defineStage({
     });
     const context = await contextOf(options.context, stage);
     using model = await PingModel.load(options.checkpoint);
-    using lines = new JsonLinesOutput(output);
+    const inputs = [...readBy(options), ...paths];
+    using lines = new JsonLinesOutput(output, { stage: "query likelihood", inputs });
     using progress = stage.progress("computing likelihoods", { unit: "rows" });
     const totals = new Totals();
     for await (const rows of partsOf(paths, withoutTime)) {

@@ -8,6 +8,7 @@ import type { StageContext } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { readContext } from "../lib/query/context.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
+import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { QuantileCalibration } from "../lib/query/quantile_calibration.ts";
 import { parseTimeS } from "../lib/query/rtt_question.ts";
 import { parseAddress } from "../lib/tokens/ip.ts";
@@ -52,6 +53,20 @@ export async function contextOf(path: string | undefined, stage: StageContext): 
   const { measurements, isSorted } = await readContext(path);
   if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
   return measurements;
+}
+
+/** The files and folders that a query reads, which its output may not replace. */
+export function readBy(
+  options: {
+    checkpoint: string;
+    context?: string | undefined;
+    calibration?: string | undefined;
+    queries?: string;
+  },
+): string[] {
+  const { checkpoint, context, calibration, queries } = options;
+  const files = [context, calibration, queries].filter((path) => path !== undefined);
+  return [checkpointDirectory(checkpoint), ...files];
 }
 
 /** The model of `--checkpoint`, with the correction of `--calibration` if that is given. */

@@ -6,14 +6,14 @@
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
-import { writeFileAtomic } from "../lib/files/atomic.ts";
+import { writeOutputFile } from "../lib/files/output_file.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { DEFAULT_NUM_DRAWS, type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
 import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt_question.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
 import { faultOfPrefix, type IpPrefix, parsePrefix } from "../lib/tokens/ip_prefix.ts";
-import { contextOf, loadModel, logContext, queryFlags, timeFlag, timeOf } from "./query_options.ts";
+import { contextOf, loadModel, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
 import { answerFile } from "./query_rtt_file.ts";
 import { describeAnswer } from "./query_rtt_text.ts";
 
@@ -115,7 +115,7 @@ async function answerOne(
   if (onMean !== undefined) notes.push(onMean);
   for (const note of notes) stage.log(note);
   const title = `${src} -> ${dst}${options.calibration === undefined ? "" : ", corrected"}`;
-  if (options.plot !== undefined) await writePlot(options.plot, answer, { summary, title });
+  if (options.plot !== undefined) await writePlot(options.plot, answer, { options, summary, title });
   return {
     text: describeAnswer(answer, summary, title),
     json: {
@@ -146,14 +146,12 @@ async function answerWithProgress(
 async function writePlot(
   path: string,
   { mixture }: PrefixAnswer,
-  { summary, title }: { summary: SummaryOptions; title: string },
+  { options, summary, title }: { options: RttOptions; summary: SummaryOptions; title: string },
 ): Promise<void> {
   const { distribution, numDraws } = mixture;
   const subtitle = numDraws > 0 ? `mixture of ${numDraws} draws from the model` : "exact";
-  writeFileAtomic(
-    path,
-    await plotRttDistribution(distribution, { title, subtitle, quantiles: summary.quantiles }),
-  );
+  const svg = await plotRttDistribution(distribution, { title, subtitle, quantiles: summary.quantiles });
+  writeOutputFile(path, svg, { stage: "query rtt", inputs: readBy(options) });
 }
 
 function prefixOf(option: string, text: string): IpPrefix {

@@ -9,7 +9,7 @@ import { type AnsweredQuery, answerQueries } from "../lib/query/answer_queries.t
 import { type BadLine, readQueries } from "../lib/query/query_file.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-import { contextOf, loadModel } from "./query_options.ts";
+import { contextOf, loadModel, readBy } from "./query_options.ts";
 
 /** Lines that cannot be answered and are shown one by one. */
 const MAX_SHOWN_LINES = 20;
@@ -40,7 +40,7 @@ export async function answerFile(
   refuseOptions(options);
   const context = await contextOf(options.context, stage);
   using model = await loadModel(options);
-  using lines = new JsonLinesOutput(output);
+  using lines = new JsonLinesOutput(output, { stage: "query rtt", inputs: readBy(options) });
   using progress = stage.progress("answering", { unit: "queries" });
   const bad: BadLine[] = [];
   let numAnswered = 0;

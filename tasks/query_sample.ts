@@ -12,7 +12,7 @@ import { formatAddress } from "../lib/tokens/ip.ts";
 import { decodeRttCode } from "../lib/tokens/rtt_code.ts";
 import type { DecodedMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-import { addressOf, contextOf, logContext, queryFlags, timeOf } from "./query_options.ts";
+import { addressOf, contextOf, logContext, queryFlags, readBy, timeOf } from "./query_options.ts";
 
 /** The stage `query sample`. */
 export const sampleStage = defineStage({
@@ -48,7 +48,7 @@ export const sampleStage = defineStage({
     using model = await PingModel.load(options.checkpoint);
     const query = { source, destination, timeS, context };
     logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
-    using lines = new JsonLinesOutput(output);
+    using lines = new JsonLinesOutput(output, { stage: "query sample", inputs: readBy(options) });
     using progress = stage.progress("sampling", { total: count, unit: "measurements" });
     let numDrawn = 0;
     for await (const measurement of sampleMeasurements(model, query, options)) {

@@ -7,15 +7,14 @@ import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
-import { exists, fingerprint, listInputs } from "../lib/files/inputs.ts";
+import { fingerprint, listInputs } from "../lib/files/inputs.ts";
 import { ParquetFile } from "../lib/measurement/parquet_file.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/measurement/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../lib/measurement/rejects.ts";
 import { GROUP_KEYS, type GroupKey } from "../lib/preprocess/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/score/ordered_rows.ts";
-import { digestOfModel, SCORE_COLUMNS, scoreFile, workFolder } from "../lib/score/score_file.ts";
+import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/score/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
@@ -54,11 +53,11 @@ export const scoreStage: Stage = defineStage({
     const { output, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
     const inputs = listInputs(options.input, WANTED);
     const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
-    checkOutput(output, [...inputs, ...history]);
     await checkColumns(inputs, history, { groupBy, stage });
     const checkpoint = loadCheckpoint(options.checkpoint);
     requireQueryable(checkpoint);
     const modelDigest = digestOfModel({ config: checkpoint.config.model, weights: checkpoint.weights });
+    const besides = (path: string) => [rejectsPathBeside(path)];
     const start = {
       stage: "score",
       inputs: [...inputs, ...history].map((path) => fingerprint(path)),
@@ -66,32 +65,35 @@ export const scoreStage: Stage = defineStage({
         ...{ model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
       },
       overwrite,
-      mayWrite: [rejectsPathBeside(output)],
+      besides,
     };
-    const run = await makeOutputFile(output, start, async () => {
+    const run = await makeOutputFile(output, start, async ({ path, workPath }) => {
       using phases = new PhaseProgress(stage, "rows");
       using pingModel = await PingModel.from(checkpoint);
       const { rejected, ...counts } = await scoreFile(pingModel, {
-        ...{ inputs, history, output, modelDigest, maxContext, groupBy, seed, maxRejectRatio },
+        ...{
+          inputs,
+          history,
+          output: path,
+          workFolder: workPath("score"),
+          maxContext,
+          groupBy,
+          seed,
+          maxRejectRatio,
+        },
         memoryLimitBytes: options.memoryLimitGb * 1e9,
       }, { signal: stage.signal, onProgress: phases.update });
-      const besides = Object.keys(rejected).length > 0 ? [rejectsPathBeside(output)] : [];
-      return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected, besides };
+      const hasRejects = Object.keys(rejected).length > 0;
+      return {
+        counts: { ...counts, step: pingModel.step },
+        rows: counts.rows,
+        rejected,
+        besides: hasRejects ? besides(path) : [],
+      };
     });
-    removeWork(output);
     return describe(output, run);
   },
 });
-
-/** Refuses to write over what is read. */
-function checkOutput(output: string, read: readonly string[]): void {
-  if (!exists(output)) return;
-  const path = Deno.realPathSync(output);
-  if (!read.some((input) => Deno.realPathSync(input) === path)) return;
-  throw new UsageError(
-    `Cannot write ${output}: it is read too, another file was wanted; choose another --output`,
-  );
-}
 
 /** Refuses files that lack a column, before anything is written; says which columns are left out. */
 async function checkColumns(
@@ -108,11 +110,6 @@ async function checkColumns(
     if (others.length === 0) continue;
     stage.log(`${input}: columns ${others.join(", ")} are no columns of measurements and are left out`);
   }
-}
-
-function removeWork(output: string): void {
-  const folder = workFolder(output);
-  if (exists(folder)) Deno.removeSync(folder, { recursive: true });
 }
 
 function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {

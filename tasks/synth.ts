@@ -28,16 +28,17 @@ export const synthStage: Stage = defineStage({
   async run(options, context): Promise<StageResult> {
     const { output, seed, rows, probes, destinations, days, ipv6Share, workers, overwrite } = options;
     const made = { seed, rows, probes, destinations, days, ipv6Share };
-    const start = { stage: "synth", inputs: [], options: made, overwrite };
-    const run = await makeOutputFile(output, { ...start, mayWrite: [truthPathBeside(output)] }, async () => {
+    const besides = (path: string) => [truthPathBeside(path)];
+    const start = { stage: "synth", inputs: [], options: made, overwrite, besides };
+    const run = await makeOutputFile(output, start, async ({ path }) => {
       using progress = context.progress("making", { total: rows, unit: "rows" });
-      const counts = await synthesize(output, {
+      const counts = await synthesize(path, {
         ...made,
         workers,
         signal: context.signal,
         onProgress: (done) => progress.update(done),
       });
-      return { counts: { ...counts }, rows, besides: [truthPathBeside(output)] };
+      return { counts: { ...counts }, rows, besides: besides(path) };
     });
     return describe(output, run);
   },

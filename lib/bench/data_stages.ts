@@ -4,6 +4,8 @@
  * @module
  */
 import { join } from "@std/path";
+import { exists } from "../files/inputs.ts";
+import { manifestPathBeside } from "../files/manifest.ts";
 import { writeAtlasLines } from "./atlas_lines.ts";
 import { runDuckDb } from "./duckdb.ts";
 import type { DuckDbJob } from "./duckdb_child.ts";
@@ -179,6 +181,6 @@ function sizeOf(path: string): number {
 /** Removes what a stage wrote, the manifest beside a file too, so that it runs again. */
 function removeOutput(path: string): void {
   Deno.removeSync(path, { recursive: true });
-  const manifest = path.replace(/\.parquet$/, ".manifest.json");
-  if (manifest !== path) Deno.removeSync(manifest);
+  const manifest = manifestPathBeside(path);
+  if (exists(manifest)) Deno.removeSync(manifest);
 }

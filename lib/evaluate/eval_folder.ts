@@ -1,62 +1,58 @@
 /**
- * The folder that an evaluation writes: `report.json`, `report.html`, `manifest.json`. The reports appear whole, at
- * the end; an evaluation that was interrupted starts over.
+ * The folder that an evaluation writes: `report.json`, `report.html`, `manifest.json`. They appear whole, at the end; an
+ * evaluation that was interrupted starts over.
  *
  * @module
  */
 import { join } from "@std/path";
 import { FormatError } from "../errors.ts";
-import { removeStaleTemporaries, writeFileAtomic, writeJsonAtomic } from "../files/atomic.ts";
-import { exists, fingerprint, listInputs, readText } from "../files/inputs.ts";
-import {
-  describeOutput,
-  type Manifest,
-  newManifest,
-  openOutputFolder,
-  writeManifest,
-} from "../files/manifest.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../files/atomic.ts";
+import { fingerprint, listInputs, readText } from "../files/inputs.ts";
+import { StagedOutput } from "../files/staged_output.ts";
 import type { EvaluateOptions } from "./evaluate.ts";
 import { evalPage } from "./page/eval_page.ts";
 import type { EvalReport } from "./report.ts";
 
-/** An evaluation's folder. */
-export class EvalFolder {
+const [JSON_NAME, HTML_NAME] = ["report.json", "report.html"];
+
+/** An evaluation's folder, which this process alone writes until it is disposed of. */
+export class EvalFolder implements Disposable {
   readonly jsonPath: string;
   readonly htmlPath: string;
-  readonly #manifest: Manifest;
-  readonly #isDone: boolean;
+  readonly #output: StagedOutput;
 
-  private constructor(readonly path: string, manifest: Manifest, isDone: boolean) {
-    this.jsonPath = join(path, "report.json");
-    this.htmlPath = join(path, "report.html");
-    this.#manifest = manifest;
-    this.#isDone = isDone && exists(this.jsonPath) && exists(this.htmlPath);
+  private constructor(path: string, output: StagedOutput) {
+    this.jsonPath = join(path, JSON_NAME);
+    this.htmlPath = join(path, HTML_NAME);
+    this.#output = output;
   }
 
   /**
    * Opens the folder for an evaluation, making it if needed.
    *
-   * @param options What is evaluated, of one checkpoint's folder; `overwrite`: another run's files are deleted instead of refused.
+   * @param options What is evaluated, of one checkpoint's folder; `overwrite`: the reports of another evaluation are
+   *   replaced instead of refused.
    * @throws {UserError} If it holds another run's files, or the checkpoint or the rows are not there.
    */
   static open(path: string, { overwrite, ...options }: EvaluateOptions & { overwrite: boolean }): EvalFolder {
     const rows = [...new Set([options.dataDir, options.trainDir ?? options.dataDir])];
     const files = listInputs(rows, { extensions: [".arrayrecord"], wanted: "probe rows" });
     const studies = options.encodings === undefined ? [] : [options.encodings];
-    const manifest = newManifest({
+    const output = StagedOutput.openFolder(path, {
       stage: "eval",
-      inputs: [join(options.checkpoint, "model.safetensors"), ...files, ...studies].map(fingerprint),
+      inputs: [join(options.checkpoint, "model.safetensors"), ...files, ...studies].map((file) =>
+        fingerprint(file)
+      ),
       // What is undefined is absent in a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
+      overwrite,
     });
-    const earlier = openOutputFolder(path, manifest, { overwrite });
-    removeStaleTemporaries(path);
-    return new EvalFolder(path, earlier ?? manifest, earlier?.complete ?? false);
+    return new EvalFolder(path, output);
   }
 
   /** What the same evaluation gave earlier, if it came to its end. */
   earlier(): EvalReport | undefined {
-    if (!this.#isDone) return undefined;
+    if (!this.#output.isComplete) return undefined;
     try {
       return JSON.parse(readText(this.jsonPath)) as EvalReport;
     } catch (cause) {
@@ -68,14 +64,17 @@ export class EvalFolder {
     }
   }
 
-  /** Writes both reports and completes the manifest. */
+  /** Writes both reports and the manifest. */
   async write(report: EvalReport): Promise<void> {
-    const html = await evalPage(report);
-    writeJsonAtomic(this.jsonPath, report);
-    writeFileAtomic(this.htmlPath, html);
-    const outputs = [];
-    for (const name of ["report.json", "report.html"]) outputs.push(await describeOutput(this.path, name));
-    const counts = { measurements: report.run.numMeasurements };
-    writeManifest(join(this.path, "manifest.json"), { ...this.#manifest, counts, outputs, complete: true });
+    const { folder, manifest } = this.#output;
+    writeJsonAtomic(join(folder, JSON_NAME), report);
+    writeFileAtomic(join(folder, HTML_NAME), await evalPage(report));
+    for (const name of [JSON_NAME, HTML_NAME]) await this.#output.record(name);
+    manifest.counts = { measurements: report.run.numMeasurements };
+    this.#output.publish();
+  }
+
+  [Symbol.dispose](): void {
+    this.#output[Symbol.dispose]();
   }
 }

@@ -1,15 +1,27 @@
 /**
  * Files that appear whole or not at all.
  *
- * Output is written to `NAME.PID.tmp` in the same folder, flushed to the disk and renamed. After a kill -9
- * only the temporary name can be left; {@link removeStaleTemporaries} deletes it at the next run.
+ * Output is written under a temporary name in the same folder, flushed to the disk and renamed. Temporary names
+ * are random, so that processes with equal numbers (in containers) do not share one. After a kill -9 only a
+ * temporary name can be left; whoever holds the lock of the folder deletes it, see {@link removeStaleTemporaries}.
  *
  * @module
  */
-import { basename, dirname, join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { explainFileError } from "../errors.ts";
 
-const TEMPORARY = /\.\d+\.tmp$/;
+/** What {@link temporaryName} makes: no name that a user would choose. */
+const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
+
+/** A name beside `path` that nobody else has. */
+export function temporaryName(path: string): string {
+  return `${path}.${crypto.getRandomValues(new BigUint64Array(1))[0].toString(16).padStart(16, "0")}.tmp`;
+}
+
+/** Whether a killed process may have left a file or folder of that name. */
+export function isTemporary(name: string): boolean {
+  return TEMPORARY.test(name);
+}
 
 /** A file under a temporary name, which takes its own name when committed. */
 export class AtomicFile {
@@ -27,7 +39,7 @@ export class AtomicFile {
    * @throws {UserError} If the file cannot be made.
    */
   static create(path: string): AtomicFile {
-    const temporaryPath = `${path}.${Deno.pid}.tmp`;
+    const temporaryPath = temporaryName(path);
     try {
       Deno.mkdirSync(dirname(path), { recursive: true });
       return new AtomicFile(
@@ -65,15 +77,15 @@ export class AtomicFile {
     this.#offsetBytes += bytes.length;
   }
 
-  /** Flushes to the disk and gives the file its name. */
-  commit(): void {
+  /** Flushes to the disk and gives the file its name. @param path Another name than was said first. */
+  commit(path: string = this.path): void {
     const file = this.#open();
     try {
       file.syncSync();
       file.close();
       this.#file = undefined;
-      Deno.renameSync(this.temporaryPath, this.path);
-      syncDirectory(dirname(this.path));
+      Deno.renameSync(this.temporaryPath, path);
+      syncDirectory(dirname(path));
     } catch (error) {
       this.abort();
       throw explainFileError(error, `write ${this.path}`);
@@ -129,21 +141,14 @@ export function syncDirectory(path: string): void {
 }
 
 /**
- * Deletes what an interrupted run left under temporary names: files and folders `*.PID.tmp`.
+ * Deletes what a killed process left under temporary names. Only whoever holds the folder's lock may do so.
  *
- * @param folder The output folder; it may not exist.
- * @param options `only`: look only at temporaries of this final name, or of these names without folders.
+ * @param folder The folder; it may not exist.
  */
-export function removeStaleTemporaries(
-  folder: string,
-  options: { only?: string | ReadonlySet<string> } = {},
-): void {
-  const only = typeof options.only === "string" ? new Set([basename(options.only)]) : options.only;
+export function removeStaleTemporaries(folder: string): void {
   try {
-    for (const entry of Deno.readDirSync(folder)) {
-      if (!TEMPORARY.test(entry.name)) continue;
-      if (only && !only.has(entry.name.replace(TEMPORARY, ""))) continue;
-      Deno.removeSync(join(folder, entry.name), { recursive: true });
+    for (const { name } of Deno.readDirSync(folder)) {
+      if (isTemporary(name)) Deno.removeSync(join(folder, name), { recursive: true });
     }
   } catch (error) {
     if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, `clean ${folder}`);

@@ -1,18 +1,15 @@
 /**
- * `manifest.json`, which every stage leaves beside its output: what it read, how, and what it wrote.
- *
- * A rerun with the same inputs and options finds its own manifest and does not do the work again; a folder
- * that holds another run's output is refused.
+ * `manifest.json`, which every stage leaves beside its output: what it read, how, and what it wrote. A rerun with the
+ * same inputs and options finds it and does not do the work again (staged_output.ts).
  *
  * @module
  */
 import { createHash } from "node:crypto";
-import { basename, dirname, join } from "@std/path";
+import { join } from "@std/path";
 import { z } from "zod";
-import { FormatError, UserError } from "../errors.ts";
+import { FormatError } from "../errors.ts";
 import { VERSION } from "../version.ts";
-import { removeStaleTemporaries, writeJsonAtomic } from "./atomic.ts";
-import { exists, fingerprint } from "./inputs.ts";
+import { writeJsonAtomic } from "./atomic.ts";
 
 const outputSchema = z.object({
   path: z.string(),
@@ -38,8 +35,11 @@ export type Manifest = z.infer<typeof manifestSchema>;
 export type ManifestOutput = z.infer<typeof outputSchema>;
 
 /** Starts the manifest of a stage with the current software version. */
-export function newManifest(start: Pick<Manifest, "stage" | "inputs" | "options">): Manifest {
-  return { ...start, version: VERSION, counts: {}, rejected: {}, outputs: [], complete: false };
+export function newManifest(
+  { stage, inputs, options }: Pick<Manifest, "stage" | "inputs" | "options">,
+): Manifest {
+  // In the order of the schema, which is that of a manifest that was read.
+  return { stage, version: VERSION, inputs, options, counts: {}, rejected: {}, outputs: [], complete: false };
 }
 
 /**
@@ -49,10 +49,10 @@ export function newManifest(start: Pick<Manifest, "stage" | "inputs" | "options"
  * @throws {FormatError} If the file is no manifest.
  */
 export function readManifest(path: string): Manifest | undefined {
-  if (!exists(path)) return undefined;
   try {
     return manifestSchema.parse(JSON.parse(Deno.readTextFileSync(path)));
   } catch (cause) {
+    if (cause instanceof Deno.errors.NotFound || cause instanceof Deno.errors.NotADirectory) return undefined;
     throw new FormatError("it is no manifest of this program; delete it or choose another output folder", {
       path,
       cause,
@@ -72,85 +72,6 @@ export function isSameRun(a: Manifest, b: Manifest): boolean {
   return identity(a) === identity(b);
 }
 
-/**
- * Decides what an output folder means for a run: fresh, to be resumed, or another run's.
- *
- * @param folder The output folder; it may not exist.
- * @param manifest The manifest this run starts with.
- * @param options `overwrite`: another run's files are deleted instead of refused.
- * @returns The manifest of the same run that was started or finished here earlier, if any.
- * @throws {UserError} If the folder holds files of another run.
- */
-export function openOutputFolder(
-  folder: string,
-  manifest: Manifest,
-  options: { overwrite: boolean },
-): Manifest | undefined {
-  const path = join(folder, "manifest.json");
-  const earlier = readManifest(path);
-  if (earlier && isSameRun(earlier, manifest)) return earlier;
-  const occupied = exists(folder) && [...Deno.readDirSync(folder)].length > 0;
-  if (occupied && !options.overwrite) {
-    const found = earlier
-      ? `${earlier.stage} with other inputs or options wrote to it`
-      : "it holds other files";
-    throw new UserError(
-      `Cannot write to ${folder}: ${found}, an empty folder was wanted; choose another --output or add --overwrite`,
-    );
-  }
-  if (occupied) {
-    if (!earlier) {
-      throw new UserError(
-        `Cannot overwrite ${folder}: it has no manifest.json of this program; delete the folder by hand`,
-      );
-    }
-    removeContents(folder);
-  }
-  Deno.mkdirSync(folder, { recursive: true });
-  writeManifest(path, manifest);
-  return undefined;
-}
-
-/**
- * Decides what the output file of a stage that writes one file means for a run: to be made, or made already.
- *
- * @param file The output file; its manifest lies beside it, see {@link manifestPathBeside}.
- * @param manifest The manifest this run starts with; it is written if the run has to work.
- * @param options `overwrite`: another run's file is replaced instead of refused; `besides`: further files that the
- *   stage may write, of which a killed run may have left temporaries.
- * @returns The manifest of the same run that finished earlier, if all its outputs are still there.
- * @throws {UserError} If the file is another run's.
- */
-export function openOutputFile(
-  file: string,
-  manifest: Manifest,
-  options: { overwrite: boolean; besides?: readonly string[] },
-): Manifest | undefined {
-  const path = manifestPathBeside(file);
-  const earlier = readManifest(path);
-  const isSame = earlier !== undefined && isSameRun(earlier, manifest);
-  const folder = dirname(file);
-  const isThere = (output: ManifestOutput) =>
-    exists(join(folder, output.path)) &&
-    fingerprint(join(folder, output.path)).sizeBytes === output.sizeBytes;
-  if (isSame && earlier.complete && earlier.outputs.every(isThere)) return earlier;
-  if (exists(file) && !isSame && !options.overwrite) {
-    const found = earlier ? `${earlier.stage} with other inputs or options wrote it` : "it exists already";
-    throw new UserError(`Cannot write ${file}: ${found}; choose another --output or add --overwrite`);
-  }
-  for (const only of [file, path, ...options.besides ?? []]) removeStaleTemporaries(folder, { only });
-  writeManifest(path, manifest);
-  return undefined;
-}
-
-/** Empties the folder, the manifest last: after a kill on the way it is still known as this program's. */
-function removeContents(folder: string): void {
-  const names = [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) =>
-    name !== "manifest.json"
-  );
-  for (const name of [...names, "manifest.json"]) Deno.removeSync(join(folder, name), { recursive: true });
-}
-
 /** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes. */
 export async function describeOutput(
   folder: string,
@@ -168,8 +89,7 @@ export async function describeOutput(
   return { path: name, sizeBytes, sha256: hash.digest("hex"), ...(counts ? { counts } : {}) };
 }
 
-/** The manifest's place for a stage that writes one file: `F.manifest.json` beside `F.parquet`. */
+/** The manifest's place for a stage that writes one file: `F.parquet.manifest.json` beside `F.parquet`. */
 export function manifestPathBeside(file: string): string {
-  return file.slice(0, file.length - basename(file).length) + basename(file).replace(/\.[^.]+$/, "") +
-    ".manifest.json";
+  return `${file}.manifest.json`;
 }

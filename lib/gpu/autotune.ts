@@ -8,7 +8,8 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { writeJsonAtomic } from "../files/atomic.ts";
+import { writeOutputFile } from "../files/output_file.ts";
+import { BusyError } from "../files/output_lock.ts";
 import { exists, readText } from "../files/inputs.ts";
 import { timeRun } from "./bench.ts";
 import { type Dispatch, type Launch, Program } from "./program.ts";
@@ -78,11 +79,16 @@ export class Autotuner {
     }
   }
 
-  /** Remembers the choices. @throws {UserError} If the file cannot be written. */
+  /** Remembers the choices, unless another process does so just now. @throws {UserError} If the file cannot be written. */
   save(): void {
     if (this.#path === undefined || this.#numMeasured === 0) return;
     const choices = Object.fromEntries([...this.#choices].sort(([a], [b]) => a < b ? -1 : 1));
-    writeJsonAtomic(this.#path, { choices });
+    try {
+      const content = JSON.stringify({ choices }, null, 2) + "\n";
+      writeOutputFile(this.#path, content, { stage: "train", inputs: [] });
+    } catch (error) {
+      if (!(error instanceof BusyError)) throw error;
+    }
   }
 
   async #fastest(dispatch: Dispatch, launches: readonly Launch[]): Promise<Launch> {

@@ -5,7 +5,7 @@
  */
 import type { TopLevelSpec } from "vega-lite";
 import { UserError } from "../errors.ts";
-import { writeFileAtomic } from "../files/atomic.ts";
+import { type OutputFileOptions, writeOutputFile } from "../files/output_file.ts";
 import { renderSvg, VEGA_LITE_SCHEMA } from "../plot/svg.ts";
 import type { Bin, ValueHistogram } from "./value_histogram.ts";
 
@@ -43,9 +43,14 @@ const BAR_COLOR = "#4c78a8";
  *
  * @param path The file to write.
  * @param groups What to draw, one group below the other.
+ * @param options Who writes it, and what that reads.
  * @throws {UserError} If there is nothing to draw or the file cannot be written.
  */
-export async function plotHistograms(path: string, groups: readonly HistogramGroup[]): Promise<void> {
+export async function plotHistograms(
+  path: string,
+  groups: readonly HistogramGroup[],
+  options: OutputFileOptions,
+): Promise<void> {
   const filled = groups.map(({ title, histograms }) => ({
     title,
     histograms: histograms.filter(({ bins }) => bins.length > 0),
@@ -56,7 +61,7 @@ export async function plotHistograms(path: string, groups: readonly HistogramGro
         `leave out --plot`,
     );
   }
-  writeFileAtomic(path, await renderSvg(specOf(filled)));
+  writeOutputFile(path, await renderSvg(specOf(filled)), options);
 }
 
 function specOf(groups: readonly HistogramGroup[]): TopLevelSpec {

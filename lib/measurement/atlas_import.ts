@@ -65,11 +65,6 @@ export interface ImportSummary extends RowCounts {
   rejected: Record<string, number>;
 }
 
-/** The files that an import needs beside its output; only a killed one leaves them. */
-export function workFiles(outputPath: string): { rows: string; keys: string } {
-  return { rows: `${outputPath}.rows`, keys: `${outputPath}.keys` };
-}
-
 /** The fingerprint of an input, standard input included (which is never the same twice). */
 export function inputFingerprint(path: string, ofFile: (path: string) => InputFingerprint): InputFingerprint {
   return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : ofFile(path);
@@ -79,7 +74,7 @@ export function inputFingerprint(path: string, ofFile: (path: string) => InputFi
  * Imports ping results.
  *
  * @param paths The files, `-` for standard input.
- * @param outputPath The Parquet file to write.
+ * @param outputPath The Parquet file to write; two more files are needed beside it on the way.
  * @throws {FormatError} If a file is no JSON, is truncated or its compressed data is damaged.
  * @throws {UserError} If too many results are rejected, the memory is too small or the disk is full.
  */
@@ -88,9 +83,9 @@ export async function importAtlas(
   outputPath: string,
   options: ImportOptions,
 ): Promise<ImportSummary> {
-  const { rows: rowsPath, keys: keysPath } = workFiles(outputPath);
+  const rowsPath = `${outputPath}.rows`;
   using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
-  using duplicates = new DuplicateSet(keysPath, {
+  using duplicates = new DuplicateSet(`${outputPath}.keys`, {
     maxBytes: memoryForKeys(options.memoryLimitBytes),
   });
   const importer = new Importer(new RowSink(writer), duplicates, options);

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { explainFileError, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 
 /** How many rows of each reason are listed in `rejects.jsonl`. */
@@ -49,6 +49,7 @@ export interface RejectSnapshot {
 export class RejectLog {
   readonly #rows = new Map<RejectReason, RejectedRow[]>();
   readonly #counts = new Map<RejectReason, number>();
+  #listPath: string | undefined;
 
   /**
    * Counts a row.
@@ -106,24 +107,24 @@ export class RejectLog {
     throw new UserError(
       `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}${example}), ` +
         `at most ${+(maxRejectRatio * 100).toPrecision(6)} % was wanted; ` +
-        `mend the input or raise --max-reject-ratio`,
+        `mend the input${
+          this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
+        } or raise --max-reject-ratio`,
     );
   }
 
   /**
-   * Writes the listed rows as JSON lines, atomically; deletes the list of an earlier run when no row was rejected.
+   * Writes the listed rows as JSON lines, atomically, if any row was rejected.
    *
    * @param path Where to, such as `DIR/rejects.jsonl`.
    * @returns Whether the file was written.
-   * @throws {UserError} If the file cannot be written or deleted.
+   * @throws {UserError} If the file cannot be written.
    */
   write(path: string): boolean {
-    if (this.total === 0) {
-      removeFile(path);
-      return false;
-    }
+    if (this.total === 0) return false;
     const rows = [...this.#rows].sort(([a], [b]) => (a < b ? -1 : 1)).flatMap(([, listed]) => listed);
     writeFileAtomic(path, rows.map((row) => JSON.stringify(row) + "\n").join(""));
+    this.#listPath = path;
     return true;
   }
 
@@ -131,14 +132,6 @@ export class RejectLog {
     const listed = this.#rows.get(row.reason);
     if (!listed) this.#rows.set(row.reason, [row]);
     else if (listed.length < MAX_LISTED_PER_REASON) listed.push(row);
-  }
-}
-
-function removeFile(path: string): void {
-  try {
-    Deno.removeSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, `delete ${path}`);
   }
 }
 

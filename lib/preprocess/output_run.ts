@@ -1,27 +1,19 @@
 /**
- * An output folder that fills shard by shard and survives a kill at any moment.
+ * An output folder that is filled shard by shard and survives a kill at any moment.
  *
- * The manifest stands there from the first moment with `complete: false`. Rows are first divided over
- * `spill/` (done when `spill/index.json` is there), then each finished shard is added to the manifest. A rerun
- * with the same inputs and options keeps finished shards, and the spill file where it is whole; since all the
- * rest is a function of inputs and options, the files end up the same.
+ * Rows are first divided over `spill/` of the work folder (done when `spill/index.json` is there), then each finished
+ * shard is added to the manifest. A rerun with the same inputs and options keeps finished shards, and the spill files
+ * where they are whole; since all the rest is a function of inputs and options, the files end up the same.
  *
  * @module
  */
-import { basename, join } from "@std/path";
-import { explainFileError, UserError } from "../errors.ts";
+import { join } from "@std/path";
+import { UserError } from "../errors.ts";
 import { type ArrayTask, ONLY_TASK, taskSuffix } from "../files/array_task.ts";
-import { removeStaleTemporaries, writeJsonAtomic } from "../files/atomic.ts";
+import { writeJsonAtomic } from "../files/atomic.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
-import {
-  describeOutput,
-  type Manifest,
-  type ManifestOutput,
-  newManifest,
-  openOutputFolder,
-  writeManifest,
-} from "../files/manifest.ts";
-import { manifestName, openTaskFolder, refuseOtherDivision } from "../files/task_manifests.ts";
+import type { Manifest, ManifestOutput } from "../files/manifest.ts";
+import { StagedOutput } from "../files/staged_output.ts";
 import type { SpillIndex } from "./spill.ts";
 
 /** Rewriting the manifest after each shard may take at most this share of the time, whatever its size. */
@@ -44,27 +36,23 @@ export interface OutputRunStart {
   inputs: readonly string[];
   /** The options that decide the output's bytes. */
   options: Record<string, unknown>;
-  /** Whether another run's files are deleted instead of refused. */
+  /** Whether another run's files are replaced instead of refused. */
   overwrite: boolean;
   /** Which of several runs that write to the folder this is; the only one by default. */
   task?: ArrayTask;
-  /** The outputs of a task among several: other tasks may be writing everything else. */
-  outputNames?: readonly string[];
 }
 
 /** The state of one run's output folder. */
-export class OutputRun {
+export class OutputRun implements Disposable {
   #nextWriteMs = 0;
+  readonly #output: StagedOutput;
   readonly #task: ArrayTask;
-  readonly #manifestName: string;
-  readonly #spill: string;
-  /** Where the task lists rejected rows. */
+  /** Where the task lists rejected rows, within {@link folder}. */
   readonly rejectsName: string;
 
-  private constructor(readonly folder: string, readonly manifest: Manifest, task: ArrayTask) {
+  private constructor(output: StagedOutput, task: ArrayTask) {
+    this.#output = output;
     this.#task = task;
-    this.#manifestName = manifestName(task);
-    this.#spill = `spill${taskSuffix(task)}`;
     this.rejectsName = `rejects${taskSuffix(task)}.jsonl`;
   }
 
@@ -74,46 +62,44 @@ export class OutputRun {
    * @throws {UserError} If it holds another run's files, or an input does not exist.
    */
   static open(folder: string, start: OutputRunStart): OutputRun {
-    const manifest = newManifest({
-      stage: start.stage,
-      inputs: start.inputs.map((path) => fingerprint(path)),
-      options: start.options,
-    });
-    const { task = ONLY_TASK, overwrite, outputNames = [] } = start;
-    makeFolder(folder);
-    removeStaleTemporaries(folder, { only: manifestName(task) });
-    if (task.count === 1) refuseOtherDivision(folder, task);
-    const earlier = task.count === 1
-      ? openOutputFolder(folder, manifest, { overwrite })
-      : openTaskFolder(folder, manifest, { task, overwrite });
-    const run = new OutputRun(folder, earlier ?? manifest, task);
-    if (earlier) run.#dropMissing(outputNames);
-    return run;
+    const { task = ONLY_TASK } = start;
+    const inputs = start.inputs.map((path) => fingerprint(path));
+    return new OutputRun(StagedOutput.openFolder(folder, { ...start, inputs }, task), task);
+  }
+
+  /** The folder to write to; what is recorded is moved to the output folder in the end. */
+  get folder(): string {
+    return this.#output.folder;
+  }
+
+  /** What was read, how, and what was written so far. */
+  get manifest(): Manifest {
+    return this.#output.manifest;
   }
 
   /** Whether all is done. */
   get isComplete(): boolean {
-    return this.manifest.complete;
+    return this.#output.isComplete;
   }
 
   /** The path of a thread's spill file. */
   spillPath(thread: number): string {
-    return join(this.folder, this.#spill, thread === 0 ? "rows.bin" : `rows-${thread}.bin`);
+    return join(this.#spill, thread === 0 ? "rows.bin" : `rows-${thread}.bin`);
   }
 
   /** The path for a thread's sorted runs of a partition larger than memory. */
   runsPath(thread: number): string {
-    return join(this.folder, this.#spill, `runs-${thread}.bin`);
+    return join(this.#spill, `runs-${thread}.bin`);
   }
 
   /** What is recorded of an output, if it is finished. */
   finished(name: string): ManifestOutput | undefined {
-    return this.manifest.outputs.find((output) => output.path === name);
+    return this.#output.finished(name);
   }
 
   /** The spill files of an earlier run of the same work, if they are whole. */
   earlierSpill(): SpillState | undefined {
-    const path = join(this.folder, this.#spill, "index.json");
+    const path = join(this.#spill, "index.json");
     if (!exists(path)) return undefined;
     try {
       const state: SpillState = JSON.parse(Deno.readTextFileSync(path));
@@ -129,8 +115,8 @@ export class OutputRun {
 
   /** Makes the spill folder anew. */
   beginSpill(): void {
-    this.removeSpill();
-    makeFolder(join(this.folder, this.#spill));
+    this.#removeSpill();
+    Deno.mkdirSync(this.#spill, { recursive: true });
   }
 
   /** Records that all rows are divided: from now on a rerun does not read the input again. */
@@ -140,38 +126,25 @@ export class OutputRun {
   ): void {
     this.manifest.counts = found.counts;
     this.manifest.rejected = found.rejected;
-    this.#write();
-    writeJsonAtomic(join(this.folder, this.#spill, "index.json"), state);
+    this.#output.save();
+    writeJsonAtomic(join(this.#spill, "index.json"), state);
   }
 
-  /** Empties the folder if the run failed before there was anything worth keeping. */
+  /** Deletes the work of a run that failed before there was anything worth keeping. */
   discardIfUseless(): void {
-    if (this.manifest.outputs.length > 0 || this.earlierSpill()) return;
-    this.removeSpill();
-    Deno.removeSync(join(this.folder, this.#manifestName));
-  }
-
-  /** Deletes the spill folder, its index first. */
-  removeSpill(): void {
-    for (const name of [join(this.#spill, "index.json"), this.#spill]) {
-      const path = join(this.folder, name);
-      if (exists(path)) Deno.removeSync(path, { recursive: true });
-    }
+    if (this.manifest.outputs.length === 0 && !this.earlierSpill()) this.#output.discard();
   }
 
   /** Adds a finished output to the manifest. */
   async record(name: string, counts?: Record<string, number>): Promise<void> {
-    this.add(await describeOutput(this.folder, name, counts));
+    await this.#output.record(name, counts);
+    this.#saveNowAndThen();
   }
 
   /** As {@link record}, of an output that is described already. */
   add(output: ManifestOutput): void {
-    this.manifest.outputs = [...this.manifest.outputs.filter(({ path }) => path !== output.path), output];
-    const startMs = performance.now();
-    if (startMs < this.#nextWriteMs) return;
-    this.#write();
-    const endMs = performance.now();
-    this.#nextWriteMs = endMs + (endMs - startMs) / MANIFEST_TIME_SHARE;
+    this.#output.add(output);
+    this.#saveNowAndThen();
   }
 
   /**
@@ -194,56 +167,38 @@ export class OutputRun {
   }
 
   /**
-   * Removes what is temporary and says in the manifest that all is done.
+   * Puts the outputs in their places.
    *
    * @param splits The sums of the shards' counts, for the manifest.
    * @throws {UserError} If an input changed since the start.
    */
   finish(splits: Record<string, Record<string, number>>): void {
     this.checkInputs();
-    this.removeSpill();
     this.manifest.counts = { ...this.manifest.counts, splits };
-    this.manifest.outputs.sort((a, b) => (a.path < b.path ? -1 : 1));
-    this.manifest.complete = true;
-    this.#write();
+    this.#output.publish();
   }
 
-  /** Writes the manifest with its keys in one order, whether it was made or read. */
-  #write(): void {
-    const { stage, version, inputs, options, counts, rejected, outputs, complete } = this.manifest;
-    const manifest = { stage, version, inputs, options, counts, rejected, outputs, complete };
-    writeManifest(join(this.folder, this.#manifestName), manifest);
+  /** Gives the folder free; unfinished work stays. */
+  [Symbol.dispose](): void {
+    this.#output[Symbol.dispose]();
   }
 
-  /** Forgets recorded outputs that are no longer there, and what was left under temporary names. */
-  #dropMissing(outputNames: readonly string[]): void {
-    const isThere = ({ path, sizeBytes }: ManifestOutput) => {
-      const full = join(this.folder, path);
-      return exists(full) && Deno.statSync(full).size === sizeBytes;
-    };
-    const kept = this.manifest.outputs.filter(isThere);
-    if (kept.length < this.manifest.outputs.length) {
-      this.manifest.outputs = kept;
-      this.manifest.complete = false;
+  get #spill(): string {
+    return this.#output.workPath("spill");
+  }
+
+  #removeSpill(): void {
+    // The index first: what it describes is not whole any more.
+    for (const path of [join(this.#spill, "index.json"), this.#spill]) {
+      if (exists(path)) Deno.removeSync(path, { recursive: true });
     }
-    const own = new Set([this.rejectsName, ...outputNames.map((name) => basename(name))]);
-    const which = this.#task.count === 1 ? {} : { only: own };
-    for (const entry of Deno.readDirSync(this.folder)) {
-      if (entry.isDirectory) removeStaleTemporaries(join(this.folder, entry.name), which);
-    }
-    removeStaleTemporaries(this.folder, which);
   }
-}
 
-function makeFolder(path: string): void {
-  if (exists(path) && !Deno.statSync(path).isDirectory) {
-    throw new UserError(
-      `Cannot write to ${path}: it is a file, a folder was wanted; choose another --output`,
-    );
-  }
-  try {
-    Deno.mkdirSync(path, { recursive: true });
-  } catch (error) {
-    throw explainFileError(error, `write to ${path}`);
+  #saveNowAndThen(): void {
+    const startMs = performance.now();
+    if (startMs < this.#nextWriteMs) return;
+    this.#output.save();
+    const endMs = performance.now();
+    this.#nextWriteMs = endMs + (endMs - startMs) / MANIFEST_TIME_SHARE;
   }
 }

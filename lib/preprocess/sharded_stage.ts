@@ -40,17 +40,13 @@ export interface StageSummary {
 export async function runShardedStage(definition: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
-  const { task, stage, inputs, identity, overwrite, arrayTask } = definition;
-  const outputNames = shardsWithin(task.numShards, task.ownShards).map((shard) =>
-    definition.shardName(shard)
-  );
-  const run = OutputRun.open(definition.output, {
+  const { stage, inputs, identity, overwrite, arrayTask } = definition;
+  using run = OutputRun.open(definition.output, {
     stage,
     inputs,
     options: identity,
     overwrite,
     task: arrayTask,
-    outputNames,
   });
   const wasComplete = run.isComplete;
   if (!wasComplete) {

@@ -99,7 +99,7 @@ export async function pretokenize(
   const startMs = performance.now();
   using memory = new PeakMemory();
   const inputs = listSplitInputs(options.inputs, options.vocabulary === "v2" ? PROBE_ROWS : undefined);
-  const run = OutputRun.open(options.output, {
+  using run = OutputRun.open(options.output, {
     stage: "pretokenize",
     inputs: inputs.files,
     options: identityOf(options),

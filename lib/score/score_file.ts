@@ -11,8 +11,7 @@
 import { createHash } from "node:crypto";
 import { UserError } from "../errors.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
-import { exists, fingerprint, readText } from "../files/inputs.ts";
-import { newManifest, openOutputFolder } from "../files/manifest.ts";
+import { exists, fingerprint, type InputFingerprint, readText } from "../files/inputs.ts";
 import { surveyInputs } from "../measurement/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../measurement/rejects.ts";
@@ -47,8 +46,8 @@ export interface ScoreFileOptions {
   groupBy: GroupKey;
   /** Of the draws that share out ties of p-values. */
   seed: number;
-  /** What tells models apart, of {@link digestOfModel}. */
-  modelDigest: string;
+  /** Where the work is kept until it is done; it is of the same files, model and options, or not there. */
+  workFolder: string;
   /** Largest share of rows that may be rejected. */
   maxRejectRatio: number;
   memoryLimitBytes: number;
@@ -66,11 +65,6 @@ export interface ScoreSummary {
   rowsResumed: number;
 }
 
-/** Where a run keeps its work beside the output, until it is done. */
-export function workFolder(output: string): string {
-  return `${output}.work`;
-}
-
 /** The SHA-256 of a model's configuration and weights, in hexadecimal digits. */
 export function digestOfModel({ config, weights }: Pick<PingModel, "config" | "weights">): string {
   const hash = createHash("sha256").update(JSON.stringify(config));
@@ -81,8 +75,7 @@ export function digestOfModel({ config, weights }: Pick<PingModel, "config" | "w
 }
 
 /**
- * Scores files; goes on where an earlier run with the same options ended. The work folder is left for the caller to
- * delete when the output is recorded.
+ * Scores files; goes on where an earlier run with the same work folder ended.
  *
  * @throws {UserError} If the input or output cannot be used, or too many rows are rejected.
  */
@@ -91,28 +84,20 @@ export async function scoreFile(
   options: ScoreFileOptions,
   hooks: StageHooks = {},
 ): Promise<ScoreSummary> {
-  const folder = workFolder(options.output);
-  openOutputFolder(folder, workManifest(options), { overwrite: true });
+  const { workFolder: folder } = options;
   const order = await orderOnce(folder, options, hooks);
   using table = ScoreTable.open(`${folder}/scores.bin`);
   const rowsResumed = table.numDone;
   await scoreOrdered(model, { folder, order, table }, { ...options, hooks });
-  const written = await writeScored(table, order.numRows, { ...options, hooks });
+  const written = await writeScored(table, order, { ...options, hooks });
   return { ...written, rowsResumed };
-}
-
-function workManifest(options: ScoreFileOptions): ReturnType<typeof newManifest> {
-  const { inputs, history, modelDigest, maxContext, groupBy, seed } = options;
-  return newManifest({
-    stage: "score work",
-    inputs: [...inputs, ...history].map((path) => fingerprint(path)),
-    options: { model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed },
-  });
 }
 
 interface Order {
   index: SpillIndex;
   numRows: number;
+  /** The files, as they were when their rows were put in order. */
+  files: InputFingerprint[];
 }
 
 /** Puts the rows in order, unless an earlier run did. */
@@ -120,6 +105,8 @@ async function orderOnce(folder: string, options: ScoreFileOptions, hooks: Stage
   const path = `${folder}/sorted.json`;
   if (exists(path)) return JSON.parse(readText(path));
   const { inputs, history, groupBy, memoryLimitBytes, maxRejectRatio } = options;
+  Deno.mkdirSync(folder, { recursive: true });
+  const files = inputs.map((input) => fingerprint(input));
   const { numRows: numAll } = await surveyInputs([...inputs, ...history]);
   const rejects = new RejectLog();
   try {
@@ -128,8 +115,9 @@ async function orderOnce(folder: string, options: ScoreFileOptions, hooks: Stage
       { folder, memoryLimitBytes, rejects, numRows: numAll, hooks },
     );
     rejects.check(numRowsRead, maxRejectRatio);
-    writeJsonAtomic(path, { index, numRows });
-    return { index, numRows };
+    const order: Order = { index, numRows, files };
+    writeJsonAtomic(path, order);
+    return order;
   } catch (error) {
     Deno.removeSync(folder, { recursive: true });
     throw error;
@@ -188,7 +176,7 @@ async function scoreOrdered(
 
 async function writeScored(
   table: ScoreTable,
-  numRows: number,
+  { numRows, files }: Order,
   options: ScoreFileOptions & { hooks: StageHooks },
 ): Promise<Omit<ScoreSummary, "rowsResumed">> {
   const { inputs, output, groupBy, hooks } = options;
@@ -209,24 +197,23 @@ async function writeScored(
     hooks.onProgress?.("writing", writer.numRows, numRows);
     await breather.breathe();
   }
-  checkUnchanged(options, writer.numRows === numRows);
+  checkUnchanged(files, writer.numRows === numRows);
   rejects.write(rejectsPathBeside(output));
   const { rows } = writer.close();
   return { rows, meanBits: sumNats / Math.LN2 / Math.max(1, rows), rejected: rejects.counts };
 }
 
 /** @throws {UserError} If an input is another than when its rows were put in order. */
-function checkUnchanged({ inputs, output }: ScoreFileOptions, hasSameRows: boolean): void {
-  const { inputs: earlier } = JSON.parse(readText(`${workFolder(output)}/manifest.json`));
-  const isSame = inputs.every((path, i) => {
-    const { sizeBytes, mtimeMs } = fingerprint(path);
-    return earlier[i].sizeBytes === sizeBytes && earlier[i].mtimeMs === mtimeMs;
+function checkUnchanged(files: readonly InputFingerprint[], hasSameRows: boolean): void {
+  const changed = files.find(({ path, sizeBytes, mtimeMs }) => {
+    const now = fingerprint(path);
+    return now.sizeBytes !== sizeBytes || now.mtimeMs !== mtimeMs;
   });
-  if (isSame && hasSameRows) return;
+  if (!changed && hasSameRows) return;
   throw new UserError(
     `Cannot score ${
-      inputs.length === 1 ? inputs[0] : `${inputs.length} files`
-    }: the input changed while it was ` +
-      "read, unchanging files were wanted; run again when they are complete",
+      (changed ?? files[0]).path
+    }: it changed while it was read, an unchanging file was wanted; ` +
+      "run again when it is complete",
   );
 }

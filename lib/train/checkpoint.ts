@@ -11,7 +11,7 @@
 import { createHash } from "node:crypto";
 import { basename, dirname, join } from "@std/path";
 import { ensure, explainFileError, FormatError, UserError } from "../errors.ts";
-import { removeStaleTemporaries, syncDirectory, writeFileAtomic } from "../files/atomic.ts";
+import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { parameterShapes } from "../model/config.ts";
 import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
@@ -75,7 +75,7 @@ export function saveCheckpoint(
 ): string {
   const name = stepName(content.state.step);
   const directory = join(checkpointsDir, name);
-  const temporary = `${directory}.${Deno.pid}.tmp`;
+  const temporary = temporaryName(directory);
   try {
     removeStaleTemporaries(checkpointsDir);
     Deno.mkdirSync(temporary, { recursive: true });
@@ -165,6 +165,13 @@ export function makeLatest(directory: string): void {
 /** Whether a folder holds checkpoints, damaged ones included. @param checkpointsDir It may not exist. */
 export function hasCheckpoints(checkpointsDir: string): boolean {
   return exists(checkpointsDir) && stepsIn(checkpointsDir).length > 0;
+}
+
+/** All that checkpoints are made of in a folder. @param checkpointsDir It may not exist. */
+export function checkpointPaths(checkpointsDir: string): string[] {
+  if (!exists(checkpointsDir)) return [];
+  const names = [...stepsIn(checkpointsDir).map(stepName), LATEST];
+  return names.map((name) => join(checkpointsDir, name)).filter(exists);
 }
 
 /** The states of the checkpoints of a folder, by step; damaged ones are left out. */
@@ -337,7 +344,7 @@ function stepsIn(checkpointsDir: string): number[] {
 /** Deletes a folder; renamed first, so that a kill in between leaves no half of it under its name. */
 function removeWhole(folder: string): void {
   if (!exists(folder)) return;
-  const doomed = `${folder.replace(/\.\d+\.tmp$/, "")}.old.${Deno.pid}.tmp`;
+  const doomed = temporaryName(folder);
   Deno.renameSync(folder, doomed);
   Deno.removeSync(doomed, { recursive: true });
 }

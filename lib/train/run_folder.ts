@@ -1,18 +1,26 @@
 /**
  * The folder of a run: `checkpoints/`, `metrics.jsonl`, `tensorboard/`, `report.html`, `manifest.json`, perhaps
- * `profile.txt` and `autotune.json`, and a lock that keeps a second trainer out while the first runs.
+ * `profile.txt` and `autotune.json`, and while a process trains in it `.work/` with its lock.
+ *
+ * A run that starts over (`--fresh`) puts the one before aside, into `.work/replaced/`, and deletes it when it has a
+ * checkpoint of its own. If it ends before, however it does, the one before is put back.
  *
  * @module
  */
-import { join } from "@std/path";
+import { dirname, join, relative } from "@std/path";
 import { explainFileError, UserError } from "../errors.ts";
-import { removeStaleTemporaries } from "../files/atomic.ts";
+import { isTemporary, removeStaleTemporaries } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../files/manifest.ts";
+import { OutputLock } from "../files/output_lock.ts";
+import { WORK } from "../files/task_manifests.ts";
+import { checkpointPaths, hasCheckpoints } from "./checkpoint.ts";
 import { EVENT_FILE } from "./event_log.ts";
 
 const STAGE = "train";
-const LOCK = "train.lock";
+const AUTOTUNE = "autotune.json";
+const [CHECKPOINTS, TENSORBOARD] = ["checkpoints", "tensorboard"];
+const [METRICS, REPORT, PROFILE, MANIFEST] = ["metrics.jsonl", "report.html", "profile.txt", "manifest.json"];
 
 /** An open, locked run folder. */
 export class RunFolder {
@@ -26,33 +34,53 @@ export class RunFolder {
   /** Which kernels are fastest here, where there is a choice. */
   readonly autotunePath: string;
   readonly manifestPath: string;
-  readonly #lock: Deno.FsFile;
+  readonly #lock: OutputLock;
+  readonly #replaced: string;
+  /** Where files are on the way to {@link #replaced} or back from it. */
+  readonly #moving: string;
 
-  private constructor(readonly path: string, lock: Deno.FsFile) {
-    this.checkpointsDir = join(path, "checkpoints");
-    this.metricsPath = join(path, "metrics.jsonl");
-    this.tensorboardDir = join(path, "tensorboard");
+  private constructor(readonly path: string, lock: OutputLock) {
+    this.checkpointsDir = join(path, CHECKPOINTS);
+    this.metricsPath = join(path, METRICS);
+    this.tensorboardDir = join(path, TENSORBOARD);
     this.eventsPath = join(this.tensorboardDir, EVENT_FILE);
-    this.reportPath = join(path, "report.html");
-    this.profilePath = join(path, "profile.txt");
-    this.autotunePath = join(path, "autotune.json");
-    this.manifestPath = join(path, "manifest.json");
+    this.reportPath = join(path, REPORT);
+    this.profilePath = join(path, PROFILE);
+    this.autotunePath = join(path, AUTOTUNE);
+    this.manifestPath = join(path, MANIFEST);
     this.#lock = lock;
+    this.#replaced = join(path, WORK, "replaced");
+    this.#moving = join(path, WORK, "moving");
   }
 
   /**
    * Opens the folder, making it if needed.
    *
    * @param path The folder.
-   * @param options `fresh`: delete what an earlier run left.
    * @throws {UserError} If it holds something else, or another process trains in it.
    */
-  static open(path: string, options: { fresh: boolean }): RunFolder {
+  static open(path: string): RunFolder {
     checkOwn(path);
-    const folder = new RunFolder(path, lock(path));
-    removeStaleTemporaries(path);
-    if (options.fresh) folder.#clear();
+    const folder = new RunFolder(path, OutputLock.acquire(join(path, WORK), { output: path, stage: STAGE }));
+    try {
+      folder.#settleReplaced();
+      for (const each of [path, folder.checkpointsDir]) removeStaleTemporaries(each);
+    } catch (error) {
+      folder.#lock[Symbol.dispose]();
+      throw error;
+    }
     return folder;
+  }
+
+  /** Puts the run that is there aside: it is deleted by {@link dropReplaced}, or else put back. */
+  replace(): void {
+    moveRun(this.path, this.#moving);
+    Deno.renameSync(this.#moving, this.#replaced);
+  }
+
+  /** Deletes the run that was put aside, if there is one. */
+  dropReplaced(): void {
+    if (exists(this.#replaced)) Deno.removeSync(this.#replaced, { recursive: true });
   }
 
   /** Writes the manifest at the start of the work; it is not complete. */
@@ -80,27 +108,42 @@ export class RunFolder {
   }
 
   [Symbol.dispose](): void {
-    this.#lock.close();
+    this.#settleReplaced();
+    this.#lock[Symbol.dispose]();
   }
 
-  #clear(): void {
-    for (
-      const path of [
-        this.checkpointsDir,
-        this.metricsPath,
-        this.tensorboardDir,
-        this.reportPath,
-        this.profilePath,
-        this.autotunePath,
-        this.manifestPath,
-      ]
-    ) {
-      try {
-        if (exists(path)) Deno.removeSync(path, { recursive: true });
-      } catch (error) {
-        throw explainFileError(error, `delete ${path}`);
-      }
+  /** Deletes the run that was put aside if the new one has a checkpoint, else puts it back. */
+  #settleReplaced(): void {
+    if (exists(this.#replaced)) {
+      if (hasCheckpoints(this.checkpointsDir)) return this.dropReplaced();
+      for (const path of runPaths(this.path)) Deno.removeSync(path, { recursive: true });
+      Deno.renameSync(this.#replaced, this.#moving);
     }
+    if (!exists(this.#moving)) return;
+    moveRun(this.#moving, this.path);
+    Deno.removeSync(this.#moving, { recursive: true });
+  }
+}
+
+/** What runs write that is there, but for autotune.json, which is true of every run on its GPU. */
+function runPaths(folder: string): string[] {
+  const files = [METRICS, join(TENSORBOARD, EVENT_FILE), REPORT, PROFILE, MANIFEST].map((name) =>
+    join(folder, name)
+  );
+  return [...checkpointPaths(join(folder, CHECKPOINTS)), ...files.filter(exists)];
+}
+
+/** Moves a run to another folder; a kill on the way leaves the rest of it where it was. */
+function moveRun(from: string, to: string): void {
+  try {
+    Deno.mkdirSync(to, { recursive: true });
+    for (const path of runPaths(from)) {
+      const target = join(to, relative(from, path));
+      Deno.mkdirSync(dirname(target), { recursive: true });
+      Deno.renameSync(path, target);
+    }
+  } catch (error) {
+    throw explainFileError(error, `move ${from} to ${to}`);
   }
 }
 
@@ -108,27 +151,14 @@ export class RunFolder {
 function checkOwn(path: string): void {
   if (!exists(path)) return;
   try {
-    const names = [...Deno.readDirSync(path)].map(({ name }) => name);
-    if (names.every((name) => name === LOCK || /\.tmp$/.test(name))) return;
+    const isOwn = (name: string) => name === WORK || name === AUTOTUNE || isTemporary(name);
+    if ([...Deno.readDirSync(path)].every(({ name }) => isOwn(name))) return;
+    if (["replaced", "moving"].some((name) => exists(join(path, WORK, name)))) return;
   } catch (error) {
     throw explainFileError(error, `write to ${path}`);
   }
-  if (readManifest(join(path, "manifest.json"))?.stage === STAGE) return;
+  if (readManifest(join(path, MANIFEST))?.stage === STAGE) return;
   throw new UserError(
     `Cannot train in ${path}: it holds other files, an empty folder or an earlier run was wanted; choose another --run`,
-  );
-}
-
-function lock(path: string): Deno.FsFile {
-  try {
-    Deno.mkdirSync(path, { recursive: true });
-    const file = Deno.openSync(join(path, LOCK), { write: true, create: true });
-    if (file.tryLockSync(true)) return file;
-    file.close();
-  } catch (error) {
-    throw explainFileError(error, `write to ${path}`);
-  }
-  throw new UserError(
-    `Cannot train in ${path}: another process is training in it; wait for it or choose another --run`,
   );
 }

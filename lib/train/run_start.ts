@@ -55,18 +55,18 @@ export interface RunStart {
  *
  * @param folder The run's folder, before its manifest is written anew.
  * @param wanted The run as it is asked for now.
- * @param options `onLog` is called with lines for the user.
+ * @param options `fresh`: as if the run had no checkpoints; `onLog` is called with lines for the user.
  * @throws {ConfigError} If the checkpoint is of a run that cannot be gone on with.
  * @throws {UserError} If there is no checkpoint where one was given, or it does not fit.
  */
 export function chooseStart(
   folder: RunFolder,
   wanted: RunIdentity,
-  options: StartOptions & { onLog: (line: string) => void },
+  options: StartOptions & { fresh?: boolean; onLog: (line: string) => void },
 ): RunStart {
-  const { resumeFrom, initFrom, onLog } = options;
+  const { resumeFrom, initFrom, fresh = false, onLog } = options;
   const notes = { onNote: onLog };
-  const hasOwn = hasCheckpoints(folder.checkpointsDir);
+  const hasOwn = !fresh && hasCheckpoints(folder.checkpointsDir);
   const hasBegun = hasOwn && readManifest(folder.manifestPath)?.options.resumeFrom === resumeFrom;
   if (resumeFrom !== undefined && !hasBegun) {
     const resumed = loadResumable(resumeFrom, notes);
@@ -77,7 +77,7 @@ export function chooseStart(
     if (isOwn) makeLatest(directory);
     return { resumed, isOwn, initial: undefined };
   }
-  const resumed = loadForResume(folder.checkpointsDir, notes);
+  const resumed = fresh ? undefined : loadForResume(folder.checkpointsDir, notes);
   if (resumed) checkSameRun(resumed, wanted);
   if (resumed || initFrom === undefined) return { resumed, isOwn: true, initial: undefined };
   const initial = loadCheckpoint(initFrom, notes);

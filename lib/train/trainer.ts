@@ -8,6 +8,7 @@ import { formatSeconds } from "../cli/progress.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
+import { refuseOverlap } from "../files/output_guard.ts";
 import { Autotuner } from "../gpu/autotune.ts";
 import { Gpu, type GpuInfo } from "../gpu/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
@@ -35,7 +36,7 @@ export type { TrainProgress } from "./training_loop.ts";
 export interface TrainOptions extends DataOptions, StartOptions {
   /** The run's folder; a run that is there is resumed. */
   runDir: string;
-  /** Delete an earlier run in the folder instead of resuming it. */
+  /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
   fresh?: boolean;
   /** Stop after so many seconds, with everything saved. */
   maxTimeS?: number;
@@ -90,7 +91,8 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   const { resumeFrom, initFrom } = options;
   const given = resumeFrom ?? initFrom;
   if (options.fresh && given !== undefined) checkNotWithin(given, options.runDir);
-  using run = RunFolder.open(options.runDir, { fresh: options.fresh ?? false });
+  refuseOverlap(options.runDir, [options.dataDir]);
+  using run = RunFolder.open(options.runDir);
   const { config, seed, onLog = () => {} } = options;
   const data = dataFingerprint(options.dataDir);
   const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
@@ -105,12 +107,13 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   describeConfig(config).forEach(onLog);
   using rows = await openRows(options);
   using loader = await openLoader(rows, options, resumed);
+  using gpu = await openGpu(onLog);
+  const { model, optimizer } = await openModel(gpu, { autotuneCache: run.autotunePath, ...options }, start);
+  if (options.fresh) run.replace();
   const manifest = run.begin({
     inputs: rows.train.files,
     options: { config, seed, data, resumeFrom, initFrom },
   });
-  using gpu = await openGpu(onLog);
-  const { model, optimizer } = await openModel(gpu, { autotuneCache: run.autotunePath, ...options }, start);
   using scalars = openScalarLogs({ metrics: run.metricsPath, events: run.eventsPath }, {
     lastStep: start.isOwn ? resumed?.state.step ?? 0 : 0,
   });
@@ -127,6 +130,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     journal,
     scalars,
     checkpointsDir: run.checkpointsDir,
+    onCheckpoint: () => run.dropReplaced(),
     signal: options.signal ?? new AbortController().signal,
     deadlineMs,
     onProgress: options.onProgress ?? (() => {}),

@@ -53,6 +53,8 @@ export interface LoopParts {
   journal: StepJournal;
   scalars: ScalarLog;
   checkpointsDir: string;
+  /** Called when a checkpoint is saved. */
+  onCheckpoint: () => void;
   signal: AbortSignal;
   /** When to stop, by `performance.now()`. */
   deadlineMs: number;
@@ -275,6 +277,7 @@ export class TrainingLoop {
       optimizer: await optimizer.readState(),
     }, { keep: config.train.keepCheckpoints });
     this.#isSaved = true;
+    this.#parts.onCheckpoint();
     collectGarbage();
     onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
     journal.restartClock();

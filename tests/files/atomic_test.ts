@@ -43,15 +43,16 @@ Deno.test("AtomicFile leaves nothing behind when it is not committed, and keeps 
   Deno.removeSync(folder, { recursive: true });
 });
 
-Deno.test("removeStaleTemporaries() deletes temporaries only", () => {
+Deno.test("removeStaleTemporaries() deletes what AtomicFile leaves after a kill, and no file of a user", () => {
   const folder = Deno.makeTempDirSync();
-  for (const name of ["a.parquet.123.tmp", "a.parquet", "b.bin.7.tmp", "notes.tmp"]) {
+  for (const name of ["a.parquet.123.tmp", "a.parquet", "notes.tmp"]) {
     Deno.writeTextFileSync(join(folder, name), "");
   }
-  removeStaleTemporaries(folder, { only: "a.parquet" });
-  assertEquals(names(folder), ["a.parquet", "b.bin.7.tmp", "notes.tmp"]);
+  // Never committed nor aborted.
+  AtomicFile.create(join(folder, "a.parquet")).writeSync(new Uint8Array(1));
+  assertEquals(names(folder).length, 4);
   removeStaleTemporaries(folder);
-  assertEquals(names(folder), ["a.parquet", "notes.tmp"]);
+  assertEquals(names(folder), ["a.parquet", "a.parquet.123.tmp", "notes.tmp"]);
   removeStaleTemporaries(join(folder, "absent"));
   Deno.removeSync(folder, { recursive: true });
 });

@@ -1,16 +1,21 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assertEquals, assertThrows } from "@std/assert";
 import { UsageError, UserError } from "../../lib/errors.ts";
 import type { ArrayTask } from "../../lib/files/array_task.ts";
 import { newManifest, writeManifest } from "../../lib/files/manifest.ts";
-import { manifestName, openTaskFolder, requireFinished } from "../../lib/files/task_manifests.ts";
+import { StagedOutput } from "../../lib/files/staged_output.ts";
+import { manifestName, requireFinished } from "../../lib/files/task_manifests.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
 function start(seed = 0) {
   return newManifest({ stage: "shard", inputs: [], options: { seed } });
 }
 
-function open(folder: string, task: ArrayTask, seed = 0) {
-  return openTaskFolder(folder, start(seed), { task, overwrite: false });
+/** Opens the folder for a task and leaves it as a kill would: begun. */
+function begin(folder: string, task: ArrayTask, seed = 0) {
+  const start = { stage: "shard", inputs: [], options: { seed }, overwrite: false };
+  using output = StagedOutput.openFolder(folder, start, task);
+  Deno.writeTextFileSync(`${output.folder}/half`, "");
+  return output.manifest;
 }
 
 function finish(folder: string, task: ArrayTask, changes: { seed?: number; complete?: boolean } = {}) {
@@ -18,37 +23,28 @@ function finish(folder: string, task: ArrayTask, changes: { seed?: number; compl
   writeManifest(`${folder}/${manifestName(task)}`, { ...start(seed), complete });
 }
 
-Deno.test("openTaskFolder() lets every task of a run in and finds its own manifest again", () => {
+Deno.test("StagedOutput.openFolder() lets every task of a run in, and goes on with what one of them began", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
-  for (const index of [3, 1, 2]) assertEquals(open(path, { index, count: 3 }), undefined);
-  assert(open(path, { index: 2, count: 3 }));
+  for (const index of [3, 1, 2, 2]) assertEquals(begin(path, { index, count: 3 }).complete, false);
 });
 
-Deno.test("openTaskFolder() passes what another task is about to put there", () => {
+Deno.test("StagedOutput.openFolder() refuses a task of other options or number, other files and --overwrite", () => {
   using folder = new TemporaryFolder();
   const path = folder.at("out");
-  Deno.mkdirSync(path);
-  Deno.writeTextFileSync(`${path}/manifest-00002-of-00002.json.71.tmp`, "{");
-  open(path, { index: 1, count: 2 });
-});
-
-Deno.test("openTaskFolder() refuses other options, another number of tasks, other files and --overwrite", () => {
-  using folder = new TemporaryFolder();
-  const path = folder.at("out");
-  open(path, { index: 1, count: 3 });
-  assertThrows(() => open(path, { index: 1, count: 3 }, 1), UserError, "other inputs or options");
-  assertThrows(() => open(path, { index: 2, count: 3 }, 1), UserError, "delete the folder");
-  assertThrows(() => open(path, { index: 2, count: 4 }), UserError, "go on with --task I/3");
-  Deno.mkdirSync(folder.at("whole"));
-  finish(folder.at("whole"), { index: 1, count: 1 });
-  assertThrows(() => open(folder.at("whole"), { index: 1, count: 2 }), UserError, "leave out --task");
+  begin(path, { index: 1, count: 3 });
+  assertThrows(() => begin(path, { index: 1, count: 3 }, 1), UserError, "other inputs or options");
+  assertThrows(() => begin(path, { index: 2, count: 3 }, 1), UserError, "delete the folder");
+  assertThrows(() => begin(path, { index: 2, count: 4 }), UserError, "go on with --task I/3");
+  begin(folder.at("whole"), { index: 1, count: 1 });
+  assertThrows(() => begin(folder.at("whole"), { index: 1, count: 2 }), UserError, "leave out --task");
   Deno.mkdirSync(folder.at("foreign"));
   Deno.writeTextFileSync(folder.at("foreign/thesis.tex"), "years of work");
-  assertThrows(() => open(folder.at("foreign"), { index: 1, count: 2 }), UserError, "it holds other files");
+  assertThrows(() => begin(folder.at("foreign"), { index: 1, count: 2 }), UserError, "it holds other files");
   const task = { index: 1, count: 2 };
-  assertThrows(() => openTaskFolder(path, start(), { task, overwrite: true }), UsageError, "--overwrite");
-  assertEquals([...Deno.readDirSync(path)].map(({ name }) => name), ["manifest-00001-of-00003.json"]);
+  const start = { stage: "shard", inputs: [], options: {}, overwrite: true };
+  assertThrows(() => StagedOutput.openFolder(path, start, task), UsageError, "--overwrite");
+  assertEquals([...Deno.readDirSync(path)].map(({ name }) => name), [".work-00001-of-00003"]);
 });
 
 Deno.test("requireFinished() names the task that is missing, unfinished or of another run", () => {
@@ -58,11 +54,15 @@ Deno.test("requireFinished() names the task that is missing, unfinished or of an
   const tasks = [1, 2, 3, 4].map((index): ArrayTask => ({ index, count: 4 }));
   finish(folder.path, tasks[0]);
   assertThrows(() => requireFinished(folder.path), UserError, "task 2/4 of shard is missing (and 2 more)");
-  finish(folder.path, tasks[1], { complete: false });
+  begin(folder.path, tasks[1]);
   finish(folder.path, tasks[3]);
-  assertThrows(() => requireFinished(folder.path), UserError, "run `shard --task 3/4` with the options");
+  assertThrows(
+    () => requireFinished(folder.path),
+    UserError,
+    "task 2/4 of shard did not finish (and 1 more)",
+  );
   finish(folder.path, tasks[2]);
-  assertThrows(() => requireFinished(folder.path), UserError, "task 2/4 of shard did not finish");
+  assertThrows(() => requireFinished(folder.path), UserError, "run `shard --task 2/4` with the options");
   finish(folder.path, tasks[1], { seed: 9 });
   assertThrows(
     () => requireFinished(folder.path),

@@ -80,11 +80,13 @@ Deno.test("TimeHistogram counts every time in its bin, in whatever order they co
   }));
 });
 
+const WRITER = { stage: "inspect", inputs: [] };
+
 Deno.test("plotHistograms() draws the same bytes for the same counts, a bar for every bin", async () => {
   using folder = new TemporaryFolder();
   const draw = async (values: number[]) => {
     const path = folder.at("p.svg");
-    await plotHistograms(path, [groupOf(values), { title: "empty", histograms: [] }]);
+    await plotHistograms(path, [groupOf(values), { title: "empty", histograms: [] }], WRITER);
     return Deno.readTextFileSync(path);
   };
   const values = Array.from({ length: 50 }, (_, i) => 1.2 ** i);
@@ -111,5 +113,5 @@ Deno.test("inspect --plot draws measurements, with the permissions of its task, 
   const png = await runStageProcess(["inspect", folder.at("in.parquet"), "--plot", folder.at("p.png")]);
   assertEquals(png.code, 2);
   assertStringIncludes(png.stderr, "a name that ends with .svg was wanted");
-  await assertRejects(() => plotHistograms(folder.at("q.svg"), []), UserError, "leave out --plot");
+  await assertRejects(() => plotHistograms(folder.at("q.svg"), [], WRITER), UserError, "leave out --plot");
 });

@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { join, relative } from "@std/path";
+import { exists } from "../../lib/files/inputs.ts";
 
 /** SHA-256 of every file under the folder, by relative path. */
 export function folderHashes(folder: string): Record<string, string> {
@@ -20,4 +21,10 @@ export function folderHashes(folder: string): Record<string, string> {
   };
   visit(folder);
   return Object.fromEntries(Object.entries(hashes).sort());
+}
+
+/** As {@link folderHashes}, of the outputs that an unfinished run has made, by the names they will have. */
+export function unfinishedHashes(folder: string): Record<string, string> {
+  const next = join(folder, ".work", "next");
+  return exists(next) ? folderHashes(next) : {};
 }

@@ -9,20 +9,22 @@ import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
 import { runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { folderHashes } from "./folder_hashes.ts";
+import { folderHashes, unfinishedHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
-/** Files under their final names. */
-function finalFiles(folder: string): Record<string, string> {
+/** Those of the files that have their final names. */
+function finalOf(hashes: Record<string, string>): Record<string, string> {
   const isFinal = (name: string) => /^(train|val|test)\//.test(name) && !name.endsWith(".tmp");
-  if (!exists(folder)) return {};
-  return Object.fromEntries(Object.entries(folderHashes(folder)).filter(([name]) => isFinal(name)));
+  return Object.fromEntries(Object.entries(hashes).filter(([name]) => isFinal(name)));
 }
+
+/** The outputs of a run that is not done. */
+const nextOf = (folder: string) => join(folder, ".work", "next");
 
 function countFinal(folder: string): number {
   let count = 0;
   for (const split of ["train", "val", "test"]) {
-    const path = join(folder, split);
+    const path = join(nextOf(folder), split);
     if (!exists(path)) continue;
     for (const { name } of Deno.readDirSync(path)) if (!name.endsWith(".tmp")) count++;
   }
@@ -31,12 +33,11 @@ function countFinal(folder: string): number {
 
 /** The inode of each output that the manifest says is finished. */
 function recordedInodes(folder: string): Map<string, number | null> {
-  const path = join(folder, "manifest.json");
+  const path = join(folder, ".work", "manifest.json");
   if (!exists(path)) return new Map();
   const { outputs } = JSON.parse(Deno.readTextFileSync(path));
-  return new Map(
-    outputs.map((output: { path: string }) => [output.path, Deno.statSync(join(folder, output.path)).ino]),
-  );
+  const inodeOf = (name: string) => Deno.statSync(join(nextOf(folder), name)).ino;
+  return new Map(outputs.map((output: { path: string }) => [output.path, inodeOf(output.path)]));
 }
 
 async function killAtEach(
@@ -70,15 +71,15 @@ async function assertSurvives(name: "shard" | "probe-rows", args: string[], numF
   const allArgs = ["--input", input, ...args];
   assertEquals((await runStageProcess([name, ...allArgs, "--output", whole])).code, 0);
   const wanted = folderHashes(whole);
-  assertEquals(Object.keys(finalFiles(whole)).length, numFiles);
+  assertEquals(Object.keys(finalOf(wanted)).length, numFiles);
 
   const output = folder.at("killed");
   const startMs = performance.now();
   const moments = {
     "after 100 ms": () => performance.now() - startMs > 100,
-    "manifest begun": () => exists(join(output, "manifest.json")),
-    "spill file begun": () => exists(join(output, "spill", "rows.bin")),
-    "spill file whole": () => exists(join(output, "spill", "index.json")),
+    "manifest begun": () => exists(join(output, ".work", "manifest.json")),
+    "spill file begun": () => exists(join(output, ".work", "spill", "rows.bin")),
+    "spill file whole": () => exists(join(output, ".work", "spill", "index.json")),
     "first shard": () => countFinal(output) >= 1,
     "half of the shards": () => countFinal(output) >= numFiles / 2,
     "all but two shards": () => countFinal(output) >= numFiles - 2,
@@ -87,7 +88,13 @@ async function assertSurvives(name: "shard" | "probe-rows", args: string[], numF
   const reached: string[] = [];
   for (const [description, isReached] of Object.entries(moments)) {
     reached.push(...await killAtEach(name, allArgs, output, { [description]: isReached }));
-    for (const [file, hash] of Object.entries(finalFiles(output))) {
+    if (!exists(output)) continue;
+    assertEquals(
+      finalOf(folderHashes(output)),
+      {},
+      `there is a part of the result after a kill at: ${description}`,
+    );
+    for (const [file, hash] of Object.entries(finalOf(unfinishedHashes(output)))) {
       assertEquals(hash, wanted[file], `${file} is half-written after a kill at: ${description}`);
     }
     for (const [file, inode] of recordedInodes(output)) {

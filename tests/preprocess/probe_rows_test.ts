@@ -312,7 +312,7 @@ Deno.test("buildProbeRows() stops when it is told to, and goes on in the next ru
     () => buildProbeRows({ ...options, output }, { signal: controller.signal, onProgress }),
     UserError,
   );
-  assert(Deno.statSync(folder.at("stopped/spill/index.json")).isFile);
+  assert(Deno.statSync(folder.at("stopped/.work/spill/index.json")).isFile);
   await buildProbeRows({ ...options, output });
   assertEquals(folderHashes(output), folderHashes(folder.at("whole")));
 });

@@ -48,10 +48,10 @@ Deno.test("shard and probe-rows in tasks at the same time, one killed again and 
     count: 3,
     killed: 2,
     moments: [
-      () => exists(`${shards}/manifest-00002-of-00003.json`),
-      () => exists(`${shards}/spill-00002-of-00003/index.json`),
-      () => exists(`${shards}/train/shard-00002-part-00002-of-00003.parquet`),
-      () => exists(`${shards}/val/shard-00001-part-00002-of-00003.parquet`),
+      () => exists(`${shards}/.work-00002-of-00003/manifest.json`),
+      () => exists(`${shards}/.work-00002-of-00003/spill/index.json`),
+      () => exists(`${shards}/.work-00002-of-00003/next/train/shard-00002-part-00002-of-00003.parquet`),
+      () => exists(`${shards}/.work-00002-of-00003/next/val/shard-00001-part-00002-of-00003.parquet`),
     ],
   });
   const names = Object.keys(folderHashes(shards));
@@ -67,9 +67,9 @@ Deno.test("shard and probe-rows in tasks at the same time, one killed again and 
     count: 2,
     killed: 1,
     moments: [
-      () => exists(`${output}/spill-00001-of-00002/rows.bin`),
-      () => exists(`${output}/train/train-00001-of-00016.arrayrecord`),
-      () => exists(`${output}/train/train-00008-of-00016.arrayrecord`),
+      () => exists(`${output}/.work-00001-of-00002/spill/rows.bin`),
+      () => exists(`${output}/.work-00001-of-00002/next/train/train-00001-of-00016.arrayrecord`),
+      () => exists(`${output}/.work-00001-of-00002/next/train/train-00008-of-00016.arrayrecord`),
     ],
   });
   const { "manifest-00001-of-00002.json": _one, "manifest-00002-of-00002.json": _two, ...records } =
@@ -106,5 +106,5 @@ Deno.test("shard and probe-rows refuse a wrong --task with one line and exit cod
   const { code, stderr } = await runStageProcess(["shard", ...paths, "--task", "1/2", "--overwrite"]);
   assertMatch(stderr, /^error: Cannot use --overwrite with --task 1\/2: [^\n]+\n$/);
   assertEquals(code, 2);
-  assertEquals([...Deno.readDirSync(folder.at("out"))], []);
+  assertEquals([...Deno.readDirSync(folder.path)].map(({ name }) => name), ["in.parquet"]);
 });

@@ -5,6 +5,7 @@
  * @module
  */
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { dirname } from "@std/path";
 import { UsageError, UserError } from "../../lib/errors.ts";
 import type { ArrayTask } from "../../lib/files/array_task.ts";
 import { manifestName } from "../../lib/files/task_manifests.ts";
@@ -190,19 +191,18 @@ Deno.test("a task resumes by itself and leaves other tasks' files alone", async 
   const wanted = folderHashes(output);
   const partOf = (index: number) => folder.at(`out/train/shard-00001-part-0000${index}-of-00002.parquet`);
   Deno.removeSync(partOf(2));
-  for (const index of [1, 2]) {
-    Deno.writeTextFileSync(`${partOf(index)}.17.tmp`, "being written, or left by a kill");
-  }
   const inode = Deno.statSync(partOf(1)).ino;
   const [first, second] = await shardInTasks(inputs, output, { splitBy: "probe", count: 2 });
   assertEquals([first.wasComplete, second.wasComplete], [true, false]);
   assertEquals(folderHashes(output), wanted);
   assertEquals(Deno.statSync(partOf(1)).ino, inode);
 
-  Deno.writeTextFileSync(`${partOf(1)}.17.tmp`, "being written");
+  const begun = folder.at("out/.work-00001-of-00002/next/begun");
+  Deno.mkdirSync(dirname(begun), { recursive: true });
+  Deno.writeTextFileSync(begun, "being written");
   const options = { ...SHARD, splitBy: "probe", inputs, output } as const;
   await shardMeasurements({ ...options, task: { index: 2, count: 2 } });
-  assert(Deno.statSync(`${partOf(1)}.17.tmp`).isFile, "task 2 deleted what task 1 was writing");
+  assert(Deno.statSync(begun).isFile, "task 2 deleted what task 1 was writing");
   const task = { index: 1, count: 3 };
   await assertRejects(() => shardMeasurements({ ...options, task }), UserError, "go on with --task I/2");
   await assertRejects(

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { join } from "@std/path";
+import { basename, dirname, join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
 import { runStageProcess, spawnStage } from "../cli/process.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
@@ -8,7 +8,7 @@ import { sampleRows, writeRows } from "./sample_rows.ts";
 /** Starts the stage and kills it as soon as some scores are safe. */
 async function killWhileScoring(args: string[], output: string): Promise<void> {
   const child = spawnStage(args);
-  const progress = `${output}.work/scores.bin.json`;
+  const progress = join(dirname(output), `.${basename(output)}.work`, "score", "scores.bin.json");
   let isOver = false;
   const status = child.status.then(() => isOver = true);
   while (!isOver && !exists(progress)) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -33,7 +33,7 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
     assertEquals(rerun.code, 0, rerun.stderr);
     assert(JSON.parse(rerun.stdout).rowsResumed > 0);
     assertEquals(Deno.readFileSync(killed), Deno.readFileSync(whole));
-    assert(!exists(`${killed}.work`));
+    assert(!exists(join(folder, ".killed.parquet.work")));
     const again = await runStageProcess([...args, "--output", killed]);
     assertEquals(again.code, 0, again.stderr);
     const { doneAlready, rows: rowsAgain } = JSON.parse(again.stdout);
@@ -62,7 +62,11 @@ Deno.test("score refuses bad input with one line and leaves nothing behind", () 
       refused({ "group-by": "prb_id" }, 1, "column prb_id is missing"),
       refused({ checkpoint: at("nowhere") }, 1, "nowhere"),
     ]);
-    await refused({ output: at("taken.parquet") }, 1, "it exists already; choose another --output");
+    await refused(
+      { output: at("taken.parquet") },
+      1,
+      "no manifest says who wrote it; choose another --output",
+    );
     await refused({ output: at("good.parquet") }, 2, "it is read too");
     await refused({ context: "-1" }, 2, "--context -1");
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), before);

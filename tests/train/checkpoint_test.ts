@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../../lib/errors.ts";
+import { temporaryName } from "../../lib/files/atomic.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import { parameterShapes } from "../../lib/model/config.ts";
 import {
@@ -207,7 +208,7 @@ Deno.test("loadForResume() finds the newest checkpoint without latest, and ignor
       else Deno.writeTextFileSync(latest, content);
       assertEquals(loadForResume(checkpointsDir)?.state.step, 200);
     }
-    const torn = join(checkpointsDir, `${stepName(300)}.123.tmp`);
+    const torn = temporaryName(join(checkpointsDir, stepName(300)));
     Deno.mkdirSync(torn);
     Deno.writeTextFileSync(join(torn, "state.json"), "{");
     assertEquals(loadForResume(checkpointsDir)?.state.step, 200);

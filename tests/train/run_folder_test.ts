@@ -1,58 +1,138 @@
 import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
-import { join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { UserError } from "../../lib/errors.ts";
+import { temporaryName } from "../../lib/files/atomic.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import { newManifest, readManifest, writeManifest } from "../../lib/files/manifest.ts";
+import { stepName } from "../../lib/train/checkpoint.ts";
 import { dataFingerprint } from "../../lib/train/data_fingerprint.ts";
+import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { RunFolder } from "../../lib/train/run_folder.ts";
 import { inFolder } from "../files/temporary_folder.ts";
 
-Deno.test("RunFolder.open() makes a folder, keeps an earlier run and clears it when fresh", () => {
+/** Writes what a run writes, and a note of the user's. */
+function fill(run: RunFolder, text: string, { hasCheckpoint = true } = {}): void {
+  run.begin({ inputs: [], options: { text } });
+  Deno.writeTextFileSync(run.metricsPath, text);
+  Deno.mkdirSync(run.tensorboardDir, { recursive: true });
+  Deno.writeTextFileSync(run.eventsPath, text);
+  if (!hasCheckpoint) return;
+  Deno.mkdirSync(join(run.checkpointsDir, stepName(1)), { recursive: true });
+  Deno.writeTextFileSync(join(run.checkpointsDir, stepName(1), "state.json"), text);
+}
+
+/** What is in a run's folder, the manifest by its option. */
+function contentOf(folder: string, within = ""): Record<string, unknown> {
+  return Object.assign(
+    {},
+    ...[...Deno.readDirSync(join(folder, within))].map(({ name, isDirectory }) => {
+      const path = join(within, name);
+      if (isDirectory) return contentOf(folder, path);
+      const text = Deno.readTextFileSync(join(folder, path));
+      return { [path]: name === "manifest.json" ? JSON.parse(text).options.text : text };
+    }),
+  );
+}
+
+const RUN_FILES = ["manifest.json", "metrics.jsonl", `tensorboard/${EVENT_FILE}`];
+const CHECKPOINT_FILE = `checkpoints/${stepName(1)}/state.json`;
+
+Deno.test("RunFolder.replace() keeps the run before until the new one has a checkpoint, and what is a user's for good", () => {
   inFolder((folder) => {
-    const path = join(folder, "deep", "run");
-    for (const fresh of [false, false, true]) {
-      using run = RunFolder.open(path, { fresh });
-      const isFirst = !exists(run.manifestPath);
-      assertEquals(exists(run.metricsPath), !isFirst && !fresh);
-      run.begin({ inputs: [], options: {} });
-      Deno.writeTextFileSync(run.metricsPath, '{"step":1}\n');
-      Deno.mkdirSync(run.checkpointsDir, { recursive: true });
+    const [notes, lines] = ["notes.txt", "checkpoints/notes.txt"].map((name) => join(folder, name));
+    {
+      using run = RunFolder.open(folder);
+      fill(run, "old");
     }
+    for (const path of [notes, lines]) Deno.writeTextFileSync(path, "mine");
+    const old = contentOf(folder);
+    assertEquals(Object.keys(old).length, 6);
+    {
+      using run = RunFolder.open(folder);
+      run.replace();
+      assertEquals(contentOf(folder)["metrics.jsonl"], undefined);
+      fill(run, "new", { hasCheckpoint: false });
+    }
+    assertEquals(contentOf(folder), old, "a run without a checkpoint gives the one before its place back");
+    {
+      using run = RunFolder.open(folder);
+      run.replace();
+      fill(run, "new");
+      run.dropReplaced();
+    }
+    const isRuns = (name: string) => RUN_FILES.includes(name) || name === CHECKPOINT_FILE;
+    const wanted = Object.entries(old).map(([name, text]) => [name, isRuns(name) ? "new" : text]);
+    assertEquals(contentOf(folder), Object.fromEntries(wanted));
   });
+});
+
+Deno.test("RunFolder.open() puts a replaced run back, or deletes it, wherever a kill ended the run that replaced it", () => {
+  for (const numMoved of [0, 1, 2, 3, 4]) {
+    for (const killed of ["while moving", "before a checkpoint", "after a checkpoint"]) {
+      inFolder((folder) => {
+        RunFolder.open(folder)[Symbol.dispose]();
+        {
+          using run = RunFolder.open(folder);
+          fill(run, "old");
+        }
+        const old = contentOf(folder);
+        // As replace() moves files, cut off.
+        const to = join(folder, ".work", killed === "while moving" ? "moving" : "replaced");
+        const moved = [CHECKPOINT_FILE, ...RUN_FILES].slice(0, killed === "while moving" ? numMoved : 4);
+        for (const name of moved) {
+          Deno.mkdirSync(dirname(join(to, name)), { recursive: true });
+          Deno.renameSync(join(folder, name), join(to, name));
+        }
+        if (moved.includes(CHECKPOINT_FILE)) {
+          Deno.removeSync(join(folder, "checkpoints"), { recursive: true });
+        }
+        const isNew = killed === "after a checkpoint";
+        if (isNew) {
+          Deno.mkdirSync(dirname(join(folder, CHECKPOINT_FILE)), { recursive: true });
+          Deno.writeTextFileSync(join(folder, CHECKPOINT_FILE), "new");
+        }
+        RunFolder.open(folder)[Symbol.dispose]();
+        assertEquals(contentOf(folder), isNew ? { [CHECKPOINT_FILE]: "new" } : old, `${killed}, ${numMoved}`);
+      });
+    }
+  }
 });
 
 Deno.test("RunFolder.open() takes an empty folder and what a kill left before the manifest", () => {
   inFolder((folder) => {
-    Deno.writeTextFileSync(join(folder, "train.lock"), "");
-    Deno.writeTextFileSync(join(folder, "manifest.json.77.tmp"), "{");
-    RunFolder.open(folder, { fresh: false })[Symbol.dispose]();
-    assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["train.lock"]);
+    Deno.mkdirSync(join(folder, ".work"));
+    Deno.writeTextFileSync(join(folder, ".work", "lock"), "");
+    Deno.writeTextFileSync(temporaryName(join(folder, "manifest.json")), "{");
+    RunFolder.open(folder)[Symbol.dispose]();
+    assertEquals([...Deno.readDirSync(folder)], []);
   });
 });
 
-Deno.test("RunFolder.open() refuses a folder of other files, also when fresh", () => {
+Deno.test("RunFolder.open() refuses a folder of other files and leaves a user's temporary files alone", () => {
   inFolder((folder) => {
     const path = join(folder, "notes.txt");
     Deno.writeTextFileSync(path, "mine");
-    for (const fresh of [false, true]) {
-      assertThrows(() => RunFolder.open(folder, { fresh }), UserError, "it holds other files");
-    }
+    assertThrows(() => RunFolder.open(folder), UserError, "it holds other files");
     assert(exists(path));
     writeManifest(join(folder, "manifest.json"), newManifest({ stage: "shard", inputs: [], options: {} }));
-    assertThrows(() => RunFolder.open(folder, { fresh: true }), UserError, "it holds other files");
+    assertThrows(() => RunFolder.open(folder), UserError, "it holds other files");
+    writeManifest(join(folder, "manifest.json"), newManifest({ stage: "train", inputs: [], options: {} }));
+    Deno.writeTextFileSync(join(folder, "thesis.001.tmp"), "mine");
+    RunFolder.open(folder)[Symbol.dispose]();
+    assert(exists(join(folder, "thesis.001.tmp")));
   });
 });
 
 Deno.test("RunFolder.open() refuses a folder that is being trained in", () => {
   inFolder((folder) => {
-    using _first = RunFolder.open(folder, { fresh: false });
-    assertThrows(() => RunFolder.open(folder, { fresh: false }), UserError, "another process is training");
+    using _first = RunFolder.open(folder);
+    assertThrows(() => RunFolder.open(folder), UserError, "another process is writing to it (train, process");
   });
 });
 
 Deno.test("RunFolder.finish() marks the manifest complete", () => {
   inFolder((folder) => {
-    using run = RunFolder.open(folder, { fresh: false });
+    using run = RunFolder.open(folder);
     const manifest = run.begin({ inputs: [], options: { seed: 1 } });
     assertEquals(readManifest(run.manifestPath)?.complete, false);
     run.finish(manifest, { counts: { steps: 3 }, outputs: [] });

@@ -13,7 +13,7 @@ import type { StageContext } from "../../cli/stage.ts";
 import { ConfigError, ensure } from "../../errors.ts";
 import { writeJsonAtomic } from "../../files/atomic.ts";
 import { exists } from "../../files/inputs.ts";
-import { describeOutput, newManifest, openOutputFolder, writeManifest } from "../../files/manifest.ts";
+import { StagedOutput } from "../../files/staged_output.ts";
 import { Gpu } from "../../gpu/device.ts";
 import { KernelRegistry } from "../../gpu/registry.ts";
 import { openProbeRows, type ProbeRowSource } from "../../loader/row_source.ts";
@@ -77,14 +77,13 @@ export async function studyEncodings(
   const data = dataFingerprint(dataDir);
   using rows = await openProbeRows(dataDir, "train");
   using heldOut = await openProbeRows(dataDir, "test");
-  const manifest = newManifest({
+  using output = StagedOutput.openFolder(outputDir, {
     stage: "bench encodings",
     inputs: [...rows.files, ...heldOut.files],
     options: { config, seed, data, numCases, clipQuantile },
+    overwrite,
   });
-  const earlier = openOutputFolder(outputDir, manifest, { overwrite });
-  const sectionPath = join(outputDir, SECTION);
-  if (earlier?.complete && exists(sectionPath)) return readEncodingSection(sectionPath);
+  if (output.isComplete) return readEncodingSection(join(outputDir, SECTION));
   const clipUs = clipOf(rows, clipQuantile, context);
   const schemes = rttSchemes(clipUs);
   const sampling = config.data;
@@ -96,9 +95,10 @@ export async function studyEncodings(
     sampling,
     longest: schemes[0],
   });
+  const runsDir = output.workPath("runs");
   const results: EncodingRow[] = [];
   for (const arm of armsOf(schemes, rows, options)) {
-    results.push(await runArm(arm, options, { rows, cases, context }));
+    results.push(await runArm(arm, options, { runsDir, rows, cases, context }));
   }
   const section: EncodingSection = {
     dataFingerprint: data,
@@ -112,13 +112,9 @@ export async function studyEncodings(
     clipMs: clipUs / 1000,
     rows: results,
   };
-  writeJsonAtomic(sectionPath, section);
-  if (exists(runsDir(options))) Deno.removeSync(runsDir(options), { recursive: true });
-  writeManifest(join(outputDir, "manifest.json"), {
-    ...manifest,
-    outputs: [await describeOutput(outputDir, SECTION)],
-    complete: true,
-  });
+  writeJsonAtomic(join(output.folder, SECTION), section);
+  await output.record(SECTION);
+  output.publish();
   return section;
 }
 
@@ -148,8 +144,6 @@ function checkConfig({ model, train }: RunConfig): void {
     );
   }
 }
-
-const runsDir = ({ outputDir }: EncodingStudyOptions) => join(outputDir, "runs");
 
 /** The quantile of the training RTTs, whole microseconds. */
 function clipOf(rows: ProbeRowSource, quantile: number, context: StageContext): number {
@@ -211,19 +205,24 @@ function countOf(
 async function runArm(
   { name, scheme, steps, slug }: Arm,
   options: EncodingStudyOptions,
-  { rows, cases, context }: { rows: ProbeRowSource; cases: readonly SchemeCase[]; context: StageContext },
+  { runsDir, rows, cases, context }: {
+    runsDir: string;
+    rows: ProbeRowSource;
+    cases: readonly SchemeCase[];
+    context: StageContext;
+  },
 ): Promise<EncodingRow> {
   const { dataDir, seed, config: { model, data, train: { batchSize } } } = options;
-  const rowPath = join(runsDir(options), `${slug}.json`);
+  const rowPath = join(runsDir, `${slug}.json`);
   if (exists(rowPath)) return JSON.parse(Deno.readTextFileSync(rowPath)) as EncodingRow;
   const config = { ...options.config, train: { ...options.config.train, steps } };
-  const runDir = join(runsDir(options), slug);
+  const runDir = join(runsDir, slug);
   {
     using progress = context.progress(`training ${name}`, { total: steps, unit: "steps" });
     await train({
       ...{ config, seed, dataDir, runDir, signal: context.signal },
       batchMaker: schemeBatchMaker(scheme),
-      autotuneCache: join(runsDir(options), "autotune.json"),
+      autotuneCache: join(runsDir, "autotune.json"),
       onProgress: ({ step, loss }) => progress.update(step, `loss ${loss?.toFixed(4) ?? "not finite"}`),
     });
   }

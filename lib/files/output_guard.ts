@@ -1,0 +1,75 @@
+/**
+ * Refuses an output that would replace, delete or mix with what the same command reads.
+ *
+ * @module
+ */
+import { basename, dirname, join, resolve } from "@std/path";
+import { UsageError } from "../errors.ts";
+
+/**
+ * Refuses an output that is an input, lies in an input folder, or has an input within it.
+ *
+ * Paths are compared as the file system sees them: links are followed, and a path is another one's if both name the
+ * same file, whatever their spelling.
+ *
+ * @param output The file or folder to be written; it may not exist.
+ * @param inputs Files and folders that are read; those that do not exist do not matter.
+ * @throws {UsageError} If they overlap.
+ */
+export function refuseOverlap(output: string, inputs: readonly string[]): void {
+  const ancestors = new Ancestors();
+  for (const input of inputs) {
+    const fault = ancestors.areSame(output, input)
+      ? "it is read too"
+      : ancestors.isWithin(input, output)
+      ? `${input} is read and lies in it`
+      : ancestors.isWithin(output, input)
+      ? `it lies in ${input}, which is read`
+      : undefined;
+    if (fault === undefined) continue;
+    throw new UsageError(
+      `Cannot write to ${output}: ${fault}, a place apart from the inputs was wanted; choose another one`,
+    );
+  }
+}
+
+/** Compares paths by what they name; remembers what the file system said. */
+class Ancestors {
+  readonly #identities = new Map<string, string>();
+
+  areSame(a: string, b: string): boolean {
+    return this.#identity(realPath(a)) === this.#identity(realPath(b));
+  }
+
+  isWithin(inner: string, outer: string): boolean {
+    const wanted = this.#identity(realPath(outer));
+    for (let at = realPath(inner), parent = dirname(at); parent !== at; at = parent, parent = dirname(at)) {
+      if (this.#identity(parent) === wanted) return true;
+    }
+    return false;
+  }
+
+  /** Device and inode where there are such and they may be read, else the path. */
+  #identity(path: string): string {
+    const known = this.#identities.get(path);
+    if (known !== undefined) return known;
+    let identity = path;
+    try {
+      const { dev, ino } = Deno.statSync(path);
+      if (ino !== null) identity = `${dev}:${ino}`;
+    } catch { /* there is nothing, or it may not be read: its path must do */ }
+    this.#identities.set(path, identity);
+    return identity;
+  }
+}
+
+/** The path without links; of what does not exist, or may not be read, the part that does. */
+function realPath(path: string): string {
+  try {
+    return Deno.realPathSync(path);
+  } catch {
+    const whole = resolve(path);
+    const parent = dirname(whole);
+    return parent === whole ? whole : join(realPath(parent), basename(whole));
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * A lock on an output: one process at a time writes it.
+ *
+ * The lock is the kernel's (flock), on a file that stays open while the output is written. So it ends with its
+ * process, whatever ended that, and holds through links and over network file systems that support locks.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { explainFileError, UserError } from "../errors.ts";
+
+/** The name of the lock's file. */
+export const LOCK = "lock";
+/** The holder before may remove its folder between two steps of the next one, but not so often. */
+const MAX_ATTEMPTS = 100;
+
+/** Another process holds the lock. */
+export class BusyError extends UserError {
+  override name = "BusyError";
+}
+
+/** A lock that is held until it is disposed of. */
+export class OutputLock implements Disposable {
+  readonly #file: Deno.FsFile;
+
+  private constructor(readonly folder: string, file: Deno.FsFile) {
+    this.#file = file;
+  }
+
+  /**
+   * Takes the lock.
+   *
+   * @param folder The folder of the lock's file; it is made if needed.
+   * @param options `output`: what is locked, as the user named it; `stage`: who locks it, for others' messages.
+   * @throws {UserError} If another process, or another part of this one, holds it.
+   */
+  static acquire(folder: string, { output, stage }: { output: string; stage: string }): OutputLock {
+    try {
+      for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+        const file = openLock(folder);
+        if (!file) continue;
+        if (!file.tryLockSync(true)) {
+          const holder = readHolder(file);
+          file.close();
+          throw new BusyError(
+            `Cannot write to ${output}: another process is writing to it${holder}; ` +
+              "wait for it or choose another place for the output",
+          );
+        }
+        if (isStillThere(folder, file)) {
+          writeHolder(file, stage);
+          return new OutputLock(folder, file);
+        }
+        file.close();
+      }
+    } catch (error) {
+      throw explainFileError(error, `lock ${output}`);
+    }
+    throw new UserError(`Cannot lock ${output}: ${folder} is removed again and again; run again`);
+  }
+
+  /** Gives the lock back, and removes the folder if nothing else is in it. */
+  [Symbol.dispose](): void {
+    try {
+      Deno.removeSync(join(this.folder, LOCK));
+    } catch { /* the folder may be gone */ }
+    this.#file.close();
+    try {
+      Deno.removeSync(this.folder);
+    } catch { /* it holds work to go on with, or is another's already */ }
+  }
+}
+
+/** Undefined where the folder was removed in between. */
+function openLock(folder: string): Deno.FsFile | undefined {
+  try {
+    Deno.mkdirSync(folder, { recursive: true });
+    return Deno.openSync(join(folder, LOCK), { read: true, write: true, create: true });
+  } catch (error) {
+    // The second: it was there when it was to be made, and is gone since.
+    const isGone = error instanceof Deno.errors.NotFound || error instanceof Deno.errors.AlreadyExists;
+    if (isGone) return undefined;
+    throw error;
+  }
+}
+
+/** Whether the locked file is the one that others will open: the holder before may have deleted it. */
+function isStillThere(folder: string, file: Deno.FsFile): boolean {
+  try {
+    const [named, held] = [Deno.statSync(join(folder, LOCK)), file.statSync()];
+    return named.ino === held.ino && named.dev === held.dev;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+function writeHolder(file: Deno.FsFile, stage: string): void {
+  file.truncateSync();
+  file.writeSync(
+    new TextEncoder().encode(`${stage}, process ${Deno.pid}, since ${new Date().toISOString()}\n`),
+  );
+}
+
+/** ` (shard, process 71, since …)`, or nothing where the holder has not said so yet. */
+function readHolder(file: Deno.FsFile): string {
+  const bytes = new Uint8Array(200);
+  const text = new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0)).trim();
+  return text === "" ? "" : ` (${text})`;
+}
