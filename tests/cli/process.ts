@@ -14,6 +14,8 @@ interface ProcessOptions {
   env?: Record<string, string>;
   /** What standard input gives; nothing by default. */
   stdin?: Uint8Array<ArrayBuffer>;
+  /** A program that starts it, and that one's arguments; none by default. */
+  launcher?: readonly string[];
 }
 
 /** Starts `ping-llm ARGS…`. */
@@ -23,8 +25,9 @@ export function spawnStage(args: readonly string[], options: ProcessOptions = {}
 
 /** Starts `deno run` with all the permissions any stage needs. @param args Its flags, a program and that one's own. */
 function spawnProgram(args: readonly string[], options: ProcessOptions = {}): Deno.ChildProcess {
-  return new Deno.Command(Deno.execPath(), {
-    args: ["run", "--no-prompt", "--allow-read", "--allow-write", ...args],
+  const [program, ...rest] = [...options.launcher ?? [], Deno.execPath(), "run"];
+  return new Deno.Command(program, {
+    args: [...rest, "--no-prompt", "--allow-read", "--allow-write", ...args],
     env: { NO_COLOR: "1", ...options.env },
     stdin: options.stdin ? "piped" : "null",
     stdout: "piped",

@@ -1,7 +1,7 @@
 /**
- * `deno task fuzz`: the long fault tests, which `deno task test` runs a small part of (fuzz_test.ts). Damaged
- * files of every format go through the real readers under bounds on time and memory; every stage is killed at
- * random moments and run again.
+ * `deno task fuzz`: the long fault tests, which `deno task test` runs a small part of (fuzz_test.ts). Damaged files of
+ * every format go through the real readers under bounds on time and memory; every stage is interrupted at random
+ * moments and run again; two processes write one output; copies are broken; numbers make no sense.
  *
  * @module
  */
@@ -9,80 +9,109 @@ import { AssertionError } from "@std/assert";
 import { flag } from "../../lib/cli/flags.ts";
 import { defineStage, runStage, type StageContext } from "../../lib/cli/stage.ts";
 import { UsageError, UserError } from "../../lib/errors.ts";
+import { readBrokenCopies } from "./broken_copies.ts";
 import { FORMATS } from "./formats.ts";
-import { KILLED_STAGES, type KilledStage, killStage, type KillSummary, prepareKills } from "./kills.ts";
+import { tryHostileOptions } from "./hostile_options.ts";
+import { interruptStage } from "./interruptions.ts";
 import { BOUNDS, fuzzFormat, type Summary } from "./supervise.ts";
+import { prepareTrials, TRIAL_STAGES } from "./trial_stages.ts";
+import { canEqualProcessNumbers, runTwoAtOnce } from "./two_at_once.ts";
 
-const PARTS: readonly string[] = [...FORMATS, ...KILLED_STAGES];
+/** The kinds of trials beside damaged files. Those of stages can be asked for by stage, as in `two-at-once/shard`. */
+const KINDS = ["interruptions", "two-at-once", "broken-copies", "hostile-options"] as const;
+const ofStages = (kind: string) => TRIAL_STAGES.map((stage) => `${kind}/${stage}`);
+const PARTS: readonly string[] = [
+  ...FORMATS.map((format) => `damaged/${format}`),
+  ...ofStages("interruptions"),
+  ...ofStages("two-at-once"),
+  "broken-copies",
+  "hostile-options",
+];
 
 /** The long fault tests as a command. */
 const fuzzStage = defineStage({
   name: "fuzz",
-  purpose: "reads damaged files and kills stages, many times; fails at what is neither refused nor counted",
-  example: "parquet train --files 100 --kills 5 --seed 1",
-  positionals: { placeholder: `[${PARTS.join("|")}…]`, min: 0 },
+  purpose:
+    "damages files, interrupts stages, breaks copies, many times; fails at what is neither refused nor counted",
+  example: "damaged/parquet two-at-once --files 100 --trials 5 --seed 1",
+  positionals: { placeholder: `[damaged|${KINDS.join("|")}…][/FORMAT|/STAGE]`, min: 0 },
   flags: {
-    files: flag.integer("damaged files of each format", { default: 1000, min: 1 }),
+    files: flag.integer("damaged files of each format", { default: 400, min: 1 }),
     from: flag.integer("number of the first damaged file, to see one again", { default: 0, min: 0 }),
-    kills: flag.integer("times each stage is killed", { default: 20, min: 1 }),
+    trials: flag.integer("trials of each stage and kind; ten times as many of hostile options", {
+      default: 25,
+      min: 1,
+    }),
     verbose: flag.boolean("list the error messages of each format"),
   },
   async run(options, context, positionals) {
-    const unknown = positionals.find((part) => !PARTS.includes(part));
+    const parts = PARTS.filter((part) =>
+      positionals.length === 0 || positionals.some((asked) => part === asked || part.startsWith(`${asked}/`))
+    );
+    const unknown = positionals.find((asked) => !PARTS.some((part) => `${part}/`.startsWith(`${asked}/`)));
     if (unknown) throw new UsageError(`Cannot fuzz ${unknown}: known are ${PARTS.join(", ")}`);
-    const isAsked = (part: string) => positionals.length === 0 || positionals.includes(part);
     const folder = Deno.makeTempDirSync({ prefix: "ping-llm-fuzz-" });
     const json: Record<string, unknown> = { stage: "fuzz", seed: options.seed };
-    let [numFaults, numFailedStages] = [0, 0];
+    const failed: string[] = [];
     try {
-      for (const format of FORMATS.filter(isAsked)) {
-        const { files: count, seed, from } = options;
-        using progress = context.progress(`damaging ${format}`, { total: count, unit: "files" });
-        const onCase = (done: number) => progress.update(done);
-        const summary = await fuzzFormat(format, { seed, from, count, folder, onCase });
-        context.log(describe(summary, options.verbose));
-        numFaults += summary.faults.length;
-        json[format] = { ...summary.counts, peakBytes: summary.peakBytes };
-      }
-      const stages = KILLED_STAGES.filter(isAsked);
-      if (stages.length > 0) await prepareKills(folder);
-      for (const stage of stages) {
+      if (parts.some((part) => !part.startsWith("damaged/"))) await prepareTrials(folder);
+      for (const part of parts) {
         try {
-          json[stage] = await killMany(stage, folder, options, context);
+          json[part] = await runPart(part, { ...options, folder }, context);
         } catch (error) {
           if (!(error instanceof AssertionError)) throw error;
-          context.log(`${stage}: ${error.message}`);
-          numFailedStages++;
+          context.log(`${part}: ${error.message}`);
+          failed.push(part);
         }
       }
     } finally {
       Deno.removeSync(folder, { recursive: true });
     }
-    if (numFaults + numFailedStages > 0) {
-      throw new UserError(
-        `Cannot pass: ${numFaults} damaged files were neither refused nor counted, ` +
-          `${numFailedStages} stages failed after kill -9; see above`,
-      );
+    if (failed.length > 0) {
+      throw new UserError(`Cannot pass ${failed.join(", ")} with --seed ${options.seed}: see above`);
     }
-    return { text: "no fault was found", json };
+    return { text: `no fault was found with --seed ${options.seed}`, json };
   },
 });
 
-/** Kills a stage many times, and says how that went. */
-async function killMany(
-  stage: KilledStage,
-  folder: string,
-  { kills: count, seed }: { kills: number; seed: number },
+interface PartOptions {
+  folder: string;
+  files: number;
+  from: number;
+  trials: number;
+  seed: number;
+  verbose: boolean;
+}
+
+async function runPart(part: string, options: PartOptions, context: StageContext): Promise<unknown> {
+  const [kind, name] = part.split("/");
+  const { folder, seed, trials } = options;
+  const isHostile = kind === "hostile-options";
+  const count = kind === "damaged" ? options.files : isHostile ? 10 * trials : trials;
+  using progress = context.progress(part, { total: count, unit: kind === "damaged" ? "files" : "trials" });
+  const common = { folder, seed, count, onTrial: (done: number) => progress.update(done) };
+  if (kind === "damaged") return await damageFiles(name, options, context, common.onTrial);
+  const stage = TRIAL_STAGES.find((each) => each === name);
+  const summary = stage === undefined
+    ? await (isHostile ? tryHostileOptions(common) : readBrokenCopies(common))
+    : kind === "interruptions"
+    ? await interruptStage(stage, common)
+    : await runTwoAtOnce(stage, { ...common, equalNumbers: await canEqualProcessNumbers() });
+  context.log(`${part}: ${JSON.stringify(summary)}`);
+  return summary;
+}
+
+async function damageFiles(
+  name: string,
+  { files: count, seed, from, folder, verbose }: PartOptions,
   context: StageContext,
-): Promise<KillSummary> {
-  using progress = context.progress(`killing ${stage}`, { total: count, unit: "kills" });
-  const killed = await killStage(stage, { folder, count, seed, onTrial: (done) => progress.update(done) });
-  const { numKilled, numKills, seconds } = killed;
-  context.log(
-    `${stage}: killed in ${numKilled} trials, ${numKills} times in all, within ` +
-      `${seconds.toFixed(1)} s; every rerun ended with the same files`,
-  );
-  return killed;
+  onCase: (done: number) => void,
+): Promise<unknown> {
+  const format = FORMATS.find((each) => each === name) ?? FORMATS[0];
+  const summary = await fuzzFormat(format, { seed, from, count, folder, onCase });
+  context.log(describe(summary, verbose));
+  if (summary.faults.length > 0) throw new AssertionError(`${summary.faults.length} faults`);
+  return { ...summary.counts, peakBytes: summary.peakBytes };
 }
 
 function describe(

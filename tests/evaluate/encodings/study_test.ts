@@ -56,7 +56,7 @@ Deno.test("studyEncodings() compares all encodings, goes on after a signal, and 
   const output = join(folder, "study");
   const interrupted = studyEncodings(optionsOf(output), contextUpTo("training fixed"));
   await assertRejects(() => interrupted, InterruptedError);
-  const first = JSON.parse(Deno.readTextFileSync(join(output, "runs/float64.json")));
+  const first = JSON.parse(Deno.readTextFileSync(join(output, ".work/runs/float64.json")));
   const section = await studyEncodings(optionsOf(output), contextUpTo("none"));
 
   assertEquals(section.rows.map(({ encoding }) => encoding), [
@@ -93,7 +93,7 @@ Deno.test("studyEncodings() compares all encodings, goes on after a signal, and 
   const again = join(folder, "again");
   const other = studyEncodings(optionsOf(again), contextUpTo("training fixed"));
   await assertRejects(() => other, InterruptedError);
-  assertEquals(JSON.parse(Deno.readTextFileSync(join(again, "runs/float64.json"))), first);
+  assertEquals(JSON.parse(Deno.readTextFileSync(join(again, ".work/runs/float64.json"))), first);
 });
 
 Deno.test("studyEncodings() refuses what not all encodings can be trained with, naming the key", async () => {
