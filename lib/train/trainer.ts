@@ -6,6 +6,7 @@
 import { join, relative } from "@std/path";
 import { formatSeconds } from "../cli/progress.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
+import { checkOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { Autotuner } from "../gpu/autotune.ts";
@@ -92,7 +93,8 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   if (options.fresh && given !== undefined) checkNotWithin(given, options.runDir);
   using run = RunFolder.open(options.runDir, { fresh: options.fresh ?? false });
   const { config, seed, onLog = () => {} } = options;
-  const data = dataFingerprint(options.dataDir);
+  const checked = options.checked ?? await checkOutputs([options.dataDir]);
+  const data = await dataFingerprint(options.dataDir);
   const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
   const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {
@@ -103,7 +105,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   }
   describeStart(start, config).forEach(onLog);
   describeConfig(config).forEach(onLog);
-  using rows = await openRows(options);
+  using rows = await openRows({ ...options, checked });
   using loader = await openLoader(rows, options, resumed);
   const manifest = run.begin({
     inputs: rows.train.files,
