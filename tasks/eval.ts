@@ -71,7 +71,7 @@ export const evalStage = defineStage({
       seed: options.seed,
       encodings: options.encodings,
     };
-    const checked = await checkInputs([options.data, options.train ?? options.data], options.verify, context);
+    const checked = await checkInputs([options.data, options.train ?? options.data], options, context);
     const folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
     let report = folder.earlier();
     if (report) context.log(`${options.output} is complete: the same evaluation was made before`);

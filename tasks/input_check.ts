@@ -17,18 +17,19 @@ export const verifyFlag = flag.boolean(
  * Checks the inputs of a stage against their manifests; says which links are followed.
  *
  * @param paths Files, folders and globs.
- * @param isThorough Whether every SHA-256 is compared, however long it takes.
+ * @param options The stage's, as {@link checkOutputs} takes them.
  * @param context The stage's.
  * @throws {UserError} If something is missing, changed or too much.
  */
 export async function checkInputs(
   paths: readonly string[],
-  isThorough: boolean,
+  { verify, onCorrupt }: { verify: boolean; onCorrupt?: "error" | "skip" },
   context: StageContext,
 ): Promise<CheckedOutputs> {
   using progress = new PhaseProgress(context, "bytes");
   return await checkOutputs(paths, {
-    isThorough,
+    verify,
+    ...(onCorrupt ? { onCorrupt } : {}),
     signal: context.signal,
     onProgress: progress.update,
     onLink: context.log,

@@ -43,7 +43,7 @@ export const inspectStage = defineStage({
     if (plot !== undefined && !/\.svg$/i.test(plot)) {
       throw new UsageError(`Cannot use --plot ${plot}: a name that ends with .svg was wanted`);
     }
-    await checkInputs(paths, options.verify, context);
+    await checkInputs(paths, options, context);
     using progress = context.progress("inspecting", { unit: "rows" });
     const reports = await inspect(paths, {
       ...options,

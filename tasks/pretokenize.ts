@@ -80,7 +80,7 @@ export const pretokenizeStage: Stage = defineStage({
       );
     }
     checkKind(options.input, vocab);
-    const checked = await checkInputs(options.input, options.verify, context);
+    const checked = await checkInputs(options.input, options, context);
     const common = { ...options, inputs: options.input, checked };
     const rttClip = rttClipMs === undefined ? { quantile: rttClipQuantile } : { ms: rttClipMs };
     const work: V1Options | V2Options = vocab === "v1"

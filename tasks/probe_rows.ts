@@ -47,7 +47,7 @@ export const probeRowsStage: Stage = defineStage({
     ...splitStageFlags,
   },
   async run(options, context) {
-    await checkInputs(options.input, options.verify, context);
+    await checkInputs(options.input, options, context);
     const { files, splitOfFile, sourcesOfFile } = listSplitInputs(options.input);
     const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
     const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));

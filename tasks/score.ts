@@ -54,7 +54,7 @@ export const scoreStage: Stage = defineStage({
   },
   async run(options, stage): Promise<StageResult> {
     const { output, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
-    await checkInputs([...options.input, ...options.history], options.verify, stage);
+    await checkInputs([...options.input, ...options.history], options, stage);
     const inputs = listInputs(options.input, WANTED);
     const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
     checkOutput(output, [...inputs, ...history]);

@@ -37,7 +37,7 @@ export const shardStage: Stage = defineStage({
     ...splitStageFlags,
   },
   async run(options, context) {
-    await checkInputs(options.input, options.verify, context);
+    await checkInputs(options.input, options, context);
     using progress = new PhaseProgress(context, "rows");
     const result = await shardMeasurements({
       ...options,

@@ -62,7 +62,7 @@ export const trainStage = defineStage({
   async run(options, context) {
     const startMs = performance.now();
     const progress = new TrainingProgress(context);
-    const checked = await checkInputs([options.data], options.verify, context);
+    const checked = await checkInputs([options.data], options, context);
     const result = await train({
       config: configOf(options),
       seed: options.seed,

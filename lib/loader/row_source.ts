@@ -152,10 +152,11 @@ export async function openProbeRows(
   split: string,
   options: { onCorrupt?: "error" | "skip"; checked?: CheckedOutputs } = {},
 ): Promise<ArrayRecordRowSource> {
-  const checked = options.checked ?? await checkOutputs([folder]);
+  const { onCorrupt = "error" } = options;
+  const checked = options.checked ?? await checkOutputs([folder], { onCorrupt });
   const path = join(folder, split);
   const files = listInputs([path], { extensions: [".arrayrecord"], wanted: "probe rows" });
-  return await openRowFiles({ path, files, onCorrupt: options.onCorrupt ?? "error" }, checked);
+  return await openRowFiles({ path, files, onCorrupt }, checked);
 }
 
 /**

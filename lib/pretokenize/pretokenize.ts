@@ -101,7 +101,9 @@ export async function pretokenize(
 ): Promise<PretokenizeSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
-  const checked = options.checked ?? await checkOutputs(options.inputs);
+  const checked = options.checked ?? await checkOutputs(options.inputs, {
+    onCorrupt: options.vocabulary === "v2" ? options.onCorrupt : "error",
+  });
   const inputs = listSplitInputs(options.inputs, options.vocabulary === "v2" ? PROBE_ROWS : undefined);
   const run = OutputRun.open(options.output, {
     stage: "pretokenize",

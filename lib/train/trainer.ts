@@ -93,7 +93,9 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   if (options.fresh && given !== undefined) checkNotWithin(given, options.runDir);
   using run = RunFolder.open(options.runDir, { fresh: options.fresh ?? false });
   const { config, seed, onLog = () => {} } = options;
-  const checked = options.checked ?? await checkOutputs([options.dataDir]);
+  const checked = options.checked ?? await checkOutputs([options.dataDir], {
+    onCorrupt: options.onCorrupt ?? "error",
+  });
   const data = await dataFingerprint(options.dataDir);
   const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
   const { resumed } = start;

@@ -102,6 +102,8 @@ Deno.test("checkOutputs() names what has another size, content or number of reco
     assertMatch(await refusal(folder, paths), changed);
   }
   await check(folder, "out/train/a.parquet", "out/val");
+  await checkOutputs([folder.at("out")], { onCorrupt: "skip" });
+  assertMatch(await refusal(folder, ["out"], { onCorrupt: "skip", verify: true }), changed);
   Deno.writeTextFileSync(path, "short");
   assertMatch(
     await refusal(folder, ["out"]),
@@ -152,10 +154,10 @@ Deno.test("checkOutputs() compares much data on request only, and ends at a sign
   Deno.mkdirSync(folder.at("big/train"));
   using file = Deno.openSync(folder.at("big/train/a.parquet"), { write: true, create: true });
   file.truncateSync(sizeBytes);
-  await checkOutputs([folder.at("big")], { isThorough: true });
+  await checkOutputs([folder.at("big")], { verify: true });
   file.writeSync(Uint8Array.of(1));
   await check(folder, "big");
-  assertMatch(await refusal(folder, ["big"], { isThorough: true }), /another SHA-256/);
+  assertMatch(await refusal(folder, ["big"], { verify: true }), /another SHA-256/);
   const stopped = AbortSignal.abort(new UserError("stopped"));
-  assertEquals(await refusal(folder, ["big"], { isThorough: true, signal: stopped }), "stopped");
+  assertEquals(await refusal(folder, ["big"], { verify: true, signal: stopped }), "stopped");
 });
