@@ -101,14 +101,13 @@ export function findListedOutputs(paths: readonly string[], onLink?: OnLink): Fo
     const isNamed = files.length > 0 || data.some(({ path }) => isWithin(scope.folders, places.of(path)));
     // A folder of another stage, such as a run of `train`, may have data in it that were put there later.
     if (!isNamed || data.length === 0 && !scope.folders.has(folder.place)) return [];
-    requireFinished(folder.folder, folder.manifests);
-    const tops = new Set(data.map(({ output }) => topFolder(output.path)));
-    const isAmongData = (place: string) =>
-      tops.has("") || tops.has(topFolder(place.slice(folder.place.length + 1)));
-    return files.filter((place) => !listed.has(place) && isAmongData(place)).map((place): Stranger => ({
+    requireFinished(folder.folder);
+    const unlisted = files.filter((place) => !listed.has(place) && isAmongData(place, folder, data));
+    const { stage } = folder.manifests[0].manifest;
+    return unlisted.map((place) => ({
       path: scope.dataFiles.get(place) ?? place,
       folder: folder.folder,
-      stage: folder.manifests[0].manifest.stage,
+      stage,
     }));
   });
   const isInput = ([place]: [string, ListedOutput]) =>
@@ -212,6 +211,12 @@ function nearestFolder(folders: ReadonlySet<string>, place: string): string | un
 function isWithin(folders: ReadonlySet<string>, place: string): boolean {
   for (const folder of folders) if (place.startsWith(join(folder, "/"))) return true;
   return false;
+}
+
+/** Whether a file lies where the data of a folder do: in the same folders of it, or anywhere if some are in none. */
+function isAmongData(place: string, folder: WrittenFolder, data: readonly ListedOutput[]): boolean {
+  const top = topFolder(place.slice(folder.place.length + 1));
+  return data.some(({ output }) => ["", top].includes(topFolder(output.path)));
 }
 
 /** The folder of a relative path that it begins with, or nothing. */

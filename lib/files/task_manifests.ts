@@ -33,11 +33,11 @@ export function readManifests(folder: string): { task: ArrayTask; manifest: Mani
  * Checks that the runs that write to a folder are all there and done. A folder without manifests passes: it was
  * made by other means.
  *
- * @param found Its manifests, if they were read before.
  * @returns The manifests in the order of the tasks.
  * @throws {UserError} If a task is missing or not finished, or tasks do not belong together.
  */
-export function requireFinished(folder: string, found = readManifests(folder)): Manifest[] {
+export function requireFinished(folder: string): Manifest[] {
+  const found = readManifests(folder);
   if (found.length === 0) return [];
   const [{ task: { count }, manifest: first }] = found;
   const stray = found.find(({ task, manifest }) => task.count !== count || !isSameRun(manifest, first));

@@ -6,6 +6,7 @@
 import { join } from "@std/path";
 import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { fingerprint, type InputFingerprint, listInputs } from "../files/inputs.ts";
+import { requireFinished } from "../files/task_manifests.ts";
 import { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
 
@@ -152,6 +153,7 @@ export async function openProbeRows(
   split: string,
   options: { onCorrupt?: "error" | "skip"; checked?: CheckedOutputs } = {},
 ): Promise<ArrayRecordRowSource> {
+  requireFinished(folder);
   const { onCorrupt = "error" } = options;
   const checked = options.checked ?? await checkOutputs([folder], { onCorrupt });
   const path = join(folder, split);
