@@ -6,7 +6,7 @@
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { fingerprint, listInputs } from "../lib/files/inputs.ts";
+import { fingerprint, listInputs, type OnLink } from "../lib/files/inputs.ts";
 import {
   ATLAS_EXTENSIONS,
   importAtlas,
@@ -46,7 +46,7 @@ export const importStage: Stage = defineStage({
     ...dataFlags,
   },
   async run(options, context): Promise<StageResult> {
-    const paths = listAtlasInputs(options.input);
+    const paths = listAtlasInputs(options.input, context.log);
     const { source, rtt, maxRejectRatio, output, overwrite } = options;
     const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
     const start = { stage: "import", inputs, options: { source, rtt, maxRejectRatio }, overwrite };
@@ -73,11 +73,11 @@ export const importStage: Stage = defineStage({
   },
 });
 
-function listAtlasInputs(inputs: readonly string[]): string[] {
+function listAtlasInputs(inputs: readonly string[], onLink: OnLink): string[] {
   const files = inputs.filter((input) => input !== STANDARD_INPUT);
   const listed = files.length === 0
     ? []
-    : listInputs(files, { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results" });
+    : listInputs(files, { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results", onLink });
   return files.length < inputs.length ? [STANDARD_INPUT, ...listed] : listed;
 }
 

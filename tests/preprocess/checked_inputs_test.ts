@@ -53,6 +53,7 @@ Deno.test("every stage that reads refuses a folder with a missing, replaced or f
       ["shard", "--input", shards, ...output],
       ["pretokenize", "--vocab", "v1", "--input", shards, ...output],
       ["score", ...model, "--input", shards, "--output", join(scratch, "out.parquet")],
+      ["query", "likelihood", ...model, "--input", shards],
       ["inspect", shards],
     ];
     const ofRows = [
