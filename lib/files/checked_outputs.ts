@@ -10,7 +10,6 @@
  */
 import { createHash } from "node:crypto";
 import { basename } from "@std/path";
-import type { OnPhaseProgress } from "../cli/phase_progress.ts";
 import { explainFileError, UserError } from "../errors.ts";
 import type { OnLink } from "./inputs.ts";
 import { findListedOutputs, type ListedOutput, Places } from "./listed_outputs.ts";
@@ -35,7 +34,7 @@ export interface OutputCheck {
   /** The check ends with the signal's reason soon after it is aborted. */
   signal?: AbortSignal;
   /** Called with the bytes compared and all of them, if that takes long. */
-  onProgress?: OnPhaseProgress;
+  onProgress?: (phase: string, done: number, total: number) => void;
   /** Told of links that are followed. */
   onLink?: OnLink;
 }
@@ -45,7 +44,11 @@ export class CheckedOutputs {
   readonly #listed: ReadonlyMap<string, ListedOutput>;
   readonly #places = new Places();
 
-  /** @param listed By place. */
+  /**
+   * Keeps what the manifests say.
+   *
+   * @param listed All that they list, by place.
+   */
   constructor(listed: ReadonlyMap<string, ListedOutput>) {
     this.#listed = listed;
   }
