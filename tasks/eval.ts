@@ -15,6 +15,7 @@ import { evaluate } from "../lib/evaluate/evaluate.ts";
 import { headlineLines } from "../lib/evaluate/page/headline.ts";
 import type { EvalReport } from "../lib/evaluate/report.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
+import { checkInputs, verifyFlag } from "./input_check.ts";
 
 /** More context than any model's sequence holds. */
 const MAX_CONTEXT = 10_000;
@@ -52,6 +53,7 @@ export const evalStage = defineStage({
     encodings: flag.optionalText("encodings.json of bench encodings, to be shown too", {
       placeholder: "FILE",
     }),
+    verify: verifyFlag,
     overwrite: flag.boolean("replace another run's files in the output folder"),
   },
   async run(options, context) {
@@ -69,12 +71,16 @@ export const evalStage = defineStage({
       seed: options.seed,
       encodings: options.encodings,
     };
+    const checked = await checkInputs([options.data, options.train ?? options.data], options, context);
     using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
     let report = folder.earlier();
     if (report) context.log(`${options.output} is complete: the same evaluation was made before`);
     else {
       using progress = new PhaseProgress(context, "done");
-      report = await evaluate(evaluation, { signal: context.signal, onProgress: progress.update });
+      report = await evaluate({ ...evaluation, checked }, {
+        signal: context.signal,
+        onProgress: progress.update,
+      });
       await folder.write(report);
     }
     return { text: describe(report, folder), json: summaryOf(report, folder) };

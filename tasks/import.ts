@@ -6,7 +6,7 @@
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { fingerprint, listInputs } from "../lib/files/inputs.ts";
+import { fingerprint, listInputs, type OnLink } from "../lib/files/inputs.ts";
 import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/measurement/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/measurement/atlas_result.ts";
 import { STANDARD_INPUT } from "../lib/measurement/decompress.ts";
@@ -41,7 +41,7 @@ export const importStage: Stage = defineStage({
     ...dataFlags,
   },
   async run(options, context): Promise<StageResult> {
-    const paths = listAtlasInputs(options.input);
+    const paths = listAtlasInputs(options.input, context.log);
     const { source, rtt, maxRejectRatio, output, overwrite } = options;
     const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
     const besides = (path: string) => [rejectsPathBeside(path)];
@@ -65,11 +65,11 @@ export const importStage: Stage = defineStage({
   },
 });
 
-function listAtlasInputs(inputs: readonly string[]): string[] {
+function listAtlasInputs(inputs: readonly string[], onLink: OnLink): string[] {
   const files = inputs.filter((input) => input !== STANDARD_INPUT);
   const listed = files.length === 0
     ? []
-    : listInputs(files, { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results" });
+    : listInputs(files, { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results", onLink });
   return files.length < inputs.length ? [STANDARD_INPUT, ...listed] : listed;
 }
 

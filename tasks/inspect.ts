@@ -7,6 +7,7 @@ import { flag } from "../lib/cli/flags.ts";
 import { defineStage, runStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { describeReports, inspect, plotHistograms, reportsAsJson } from "../lib/inspect/inspect.ts";
+import { checkInputs, verifyFlag } from "./input_check.ts";
 
 /** The stage `inspect`. */
 export const inspectStage = defineStage({
@@ -35,12 +36,14 @@ export const inspectStage = defineStage({
     onCorrupt: flag.choice(["error", "skip"], "what a damaged ArrayRecord chunk means; skip leaves it out", {
       default: "error",
     }),
+    verify: verifyFlag,
   },
   async run(options, context, paths) {
     const { plot } = options;
     if (plot !== undefined && !/\.svg$/i.test(plot)) {
       throw new UsageError(`Cannot use --plot ${plot}: a name that ends with .svg was wanted`);
     }
+    await checkInputs(paths, options, context);
     using progress = context.progress("inspecting", { unit: "rows" });
     const reports = await inspect(paths, {
       ...options,

@@ -16,6 +16,7 @@ import {
   type V2Options,
 } from "../lib/pretokenize/pretokenize.ts";
 import { RTT_ENCODING_NAMES, type RttEncodingName } from "../lib/tokens/rtt_encoding.ts";
+import { checkInputs, verifyFlag } from "./input_check.ts";
 
 const flags = {
   input: flag.texts(
@@ -56,6 +57,7 @@ const flags = {
     default: 200_000,
     min: 1,
   }),
+  verify: verifyFlag,
   overwrite: flag.boolean("delete another run's files in the output folder"),
   // A row group of tokens, a batch of rows and addresses: 0.36 GB with 100 M rows, so the least limit is kept too.
   memoryLimitGb: flag.number(`${dataFlags.memoryLimitGb.description}; some 0.4 are used for any input`, {
@@ -72,17 +74,18 @@ export const pretokenizeStage: Stage = defineStage({
   flags,
   async run(options, context) {
     const { vocab, rttEncoding, rttClipMs, rttClipQuantile } = options;
-    const common = { ...options, inputs: options.input };
     if (vocab === "v2" && rttEncoding !== "float64") {
       throw new UsageError(
         `Cannot use --rtt-encoding ${rttEncoding} with vocabulary v2: it has one encoding; leave it out, or add --vocab v1`,
       );
     }
+    checkKind(options.input, vocab);
+    const checked = await checkInputs(options.input, options, context);
+    const common = { ...options, inputs: options.input, checked };
     const rttClip = rttClipMs === undefined ? { quantile: rttClipQuantile } : { ms: rttClipMs };
     const work: V1Options | V2Options = vocab === "v1"
       ? { ...common, vocabulary: "v1", rttClip }
       : { ...common, vocabulary: "v2" };
-    checkKind(options.input, vocab);
     using progress = new PhaseProgress(context, "rows");
     const result = await pretokenize(work, { signal: context.signal, onProgress: progress.update });
     return {

@@ -12,6 +12,7 @@ import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
 import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
 import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
 import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
+import { checkInputs, verifyFlag } from "./input_check.ts";
 import { describeSplitRun, splitStageFlags } from "./split_stage.ts";
 
 /** Val and test are an eighth of train by default, so they get an eighth of its files. */
@@ -42,9 +43,11 @@ export const probeRowsStage: Stage = defineStage({
       min: 1,
       max: 10_000,
     }),
+    verify: verifyFlag,
     ...splitStageFlags,
   },
   async run(options, context) {
+    await checkInputs(options.input, options, context);
     const { files, splitOfFile, sourcesOfFile } = listSplitInputs(options.input);
     const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
     const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));

@@ -13,6 +13,7 @@ import { tokenMeasurementAt } from "../lib/query/context.ts";
 import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
+import { checkInputs } from "./input_check.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import { contextOf, logContext, queryFlags, readBy } from "./query_options.ts";
 
@@ -54,6 +55,7 @@ export const likelihoodStage = defineStage({
       throw new UsageError("Cannot use --json: the rows take standard output; add --output FILE");
     }
     const order = options.order === undefined ? undefined : orderOf(options.order);
+    await checkInputs(options.input, { verify: false }, stage);
     const paths = listInputs(options.input, {
       extensions: [".parquet"],
       wanted: "a measurements Parquet file",

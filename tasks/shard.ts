@@ -12,6 +12,7 @@ import { listInputs } from "../lib/files/inputs.ts";
 import { shardMeasurements } from "../lib/preprocess/shard.ts";
 import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
 import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
+import { checkInputs, verifyFlag } from "./input_check.ts";
 import { describeSplitRun, splitStageFlags } from "./split_stage.ts";
 
 /** The stage. */
@@ -32,9 +33,11 @@ export const shardStage: Stage = defineStage({
     trainShards: flag.integer("files of train", { default: 200, min: 1, max: 10_000 }),
     valShards: flag.integer("files of val", { default: 25, min: 1, max: 10_000 }),
     testShards: flag.integer("files of test", { default: 25, min: 1, max: 10_000 }),
+    verify: verifyFlag,
     ...splitStageFlags,
   },
   async run(options, context) {
+    await checkInputs(options.input, options, context);
     using progress = new PhaseProgress(context, "rows");
     const result = await shardMeasurements({
       ...options,

@@ -11,6 +11,7 @@ import { UsageError } from "../lib/errors.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/config.ts";
 import type { StartOptions } from "../lib/train/run_start.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
+import { checkInputs, verifyFlag } from "./input_check.ts";
 
 /** The stage `train`. */
 export const trainStage = defineStage({
@@ -40,6 +41,7 @@ export const trainStage = defineStage({
     onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
       default: "error",
     }),
+    verify: verifyFlag,
     workers: flag.integer("threads that make batches ahead of training; no result depends on it", {
       default: 0,
       min: 0,
@@ -60,10 +62,12 @@ export const trainStage = defineStage({
   async run(options, context) {
     const startMs = performance.now();
     const progress = new TrainingProgress(context);
+    const checked = await checkInputs([options.data], options, context);
     const result = await train({
       config: configOf(options),
       seed: options.seed,
       dataDir: options.data,
+      checked,
       runDir: options.run,
       onCorrupt: options.onCorrupt,
       numLoaderWorkers: options.workers,

@@ -6,6 +6,7 @@
  */
 import { dirname, join } from "@std/path";
 import { UserError } from "../errors.ts";
+import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
 import type { Manifest } from "../files/manifest.ts";
 import { requireFinished } from "../files/task_manifests.ts";
@@ -43,6 +44,8 @@ export interface EvalRowsOptions {
   split: SplitName;
   /** Probe rows whose `train` the model was trained on; by default the same folder. */
   trainDir?: string | undefined;
+  /** What the manifests of these folders say; found out by default. */
+  checked?: CheckedOutputs | undefined;
   /** By default `train` if the rows were split by pair, else `all`. */
   history?: HistoryMode | undefined;
 }
@@ -56,6 +59,7 @@ export interface EvalRowsOptions {
  */
 export async function openEvalRows(dataDir: string, options: EvalRowsOptions): Promise<OpenEvalRows> {
   const { split, trainDir = dataDir } = options;
+  const checked = options.checked ?? await checkOutputs([dataDir, trainDir]);
   requireSameSources(dataDir, trainDir);
   const splitBy = splitModeOf(dataDir);
   if (!splitBy && !options.history) {
@@ -66,7 +70,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
   }
   using opened = new DisposableStack();
   const open = async (folder: string, name: string): Promise<ArrayRecordRowSource> =>
-    opened.use(await openProbeRows(folder, name));
+    opened.use(await openProbeRows(folder, name, { checked }));
   const heldOut = await open(dataDir, split);
   const training = await open(trainDir, "train");
   const others: ProbeRowSource[] = [];

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { CheckedOutputs } from "../files/checked_outputs.ts";
 import type { SamplingConfig } from "../loader/sampling_config.ts";
 import { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { StageHooks } from "../preprocess/stage_hooks.ts";
@@ -48,6 +49,8 @@ export interface EvaluateOptions {
   dataDir: string;
   /** Probe rows whose `train` the model was trained on; by default those of `dataDir`. */
   trainDir?: string | undefined;
+  /** What the manifests of the rows say; found out by default. */
+  checked?: CheckedOutputs | undefined;
   split: SplitName;
   /** By default `train` where the rows were split by pair, else `all`. */
   history?: HistoryMode | undefined;
@@ -84,7 +87,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     onProgress: phaseOf(hooks, "reading probe rows"),
     ...(hooks.signal ? { signal: hooks.signal } : {}),
   });
-  const run = describeRun({
+  const run = await describeRun({
     options,
     rows,
     model,
@@ -183,9 +186,9 @@ interface Described {
   modelFingerprint: string;
 }
 
-function describeRun(
+async function describeRun(
   { options, rows, model, cases, modelFingerprint }: Described,
-): Omit<EvalRun, "seconds"> {
+): Promise<Omit<EvalRun, "seconds">> {
   const { dataDir, trainDir = dataDir } = options;
   return {
     version: VERSION,
@@ -194,11 +197,11 @@ function describeRun(
     numParameters: numParameters(model.config),
     sequenceLength: model.config.sequenceLength,
     data: dataDir,
-    dataFingerprint: dataFingerprint(dataDir),
+    dataFingerprint: await dataFingerprint(dataDir),
     split: options.split,
     splitBy: rows.splitBy ?? null,
     train: trainDir,
-    trainFingerprint: dataFingerprint(trainDir),
+    trainFingerprint: await dataFingerprint(trainDir),
     modelFingerprint,
     history: rows.history,
     seed: options.seed,

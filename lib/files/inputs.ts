@@ -16,31 +16,62 @@ export interface InputFingerprint {
   mtimeMs: number;
 }
 
+/** Called with a line for the user, such as `following data/a -> /store/b`. */
+export type OnLink = (line: string) => void;
+
 /**
  * Lists the files that the arguments name, sorted, each once.
  *
- * @param paths Files, directories (searched recursively) and globs.
+ * @param paths Files, directories (searched recursively, as the links in them are) and globs.
  * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
- *   by itself always counts. `wanted`: what the error message asks for, such as `a Parquet file`.
- * @throws {UserError} If a path does not exist or a directory or glob has no such file.
+ *   by itself always counts. `wanted`: what the error message asks for, such as `a Parquet file`. `onLink`: told of
+ *   the links that are followed.
+ * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
+ *   such file.
  */
 export function listInputs(
   paths: readonly string[],
-  options: { extensions: string[]; wanted: string },
+  options: { extensions: readonly string[]; wanted: string; onLink?: OnLink },
 ): string[] {
-  const found = new Set<string>();
+  const found = new Map<string, string>();
   for (const path of paths) {
-    const files = isGlob(path) && !exists(path) ? listGlob(path) : listPath(path, options.extensions);
-    if (files.length === 0) {
+    const files = findFiles(path, options);
+    if (files.size === 0) {
       throw new UserError(
         `Cannot read ${path}: no ${
           options.extensions.join(" or ")
         } file in it, ${options.wanted} was wanted; check the path`,
       );
     }
-    for (const file of files) found.add(file);
+    for (const [real, file] of files) if (!found.has(real)) found.set(real, file);
   }
-  return [...found].sort();
+  return [...found.values()].sort();
+}
+
+/**
+ * Finds the files that one argument names. Hidden names are left out.
+ *
+ * @param path A file, a directory or a glob.
+ * @param options As of {@link listInputs}.
+ * @returns The paths of the files, as the argument gives them, by their places without links.
+ * @throws {UserError} If it does not exist or is neither a file nor a directory, or a link leads nowhere.
+ */
+export function findFiles(
+  path: string,
+  { extensions, onLink = () => {} }: { extensions: readonly string[]; onLink?: OnLink },
+): Map<string, string> {
+  try {
+    if (isGlob(path) && !exists(path)) return findMatches(path, onLink);
+    const info = Deno.statSync(path);
+    if (info.isDirectory) {
+      const isWanted = (file: string) => extensions.some((extension) => file.endsWith(extension));
+      return walk(path, { isWanted, mayEnter: () => true, onLink });
+    }
+    requireFile(path, info);
+    return new Map([[Deno.realPathSync(path), path]]);
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
 }
 
 /** Reads the fingerprint of a file. @throws {UserError} If it does not exist. */
@@ -73,30 +104,106 @@ export function exists(path: string): boolean {
   }
 }
 
-function listPath(path: string, extensions: string[]): string[] {
-  try {
-    if (!Deno.statSync(path).isDirectory) return [path];
-    return walk(path).filter((file) => extensions.some((extension) => file.endsWith(extension)));
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
-}
-
-function listGlob(glob: string): string[] {
-  let root = normalize(glob);
+function findMatches(glob: string, onLink: OnLink): Map<string, string> {
+  const whole = normalize(glob);
+  let root = whole;
   while (isGlob(root)) root = dirname(root);
-  if (!exists(root)) return [];
-  const pattern = globToRegExp(normalize(glob), { globstar: true });
-  return walk(root).filter((file) => pattern.test(normalize(file)));
+  if (!exists(root)) return new Map();
+  const matches = (pattern: string, path: string) =>
+    globToRegExp(pattern, { globstar: true }).test(normalize(path));
+  const segments = whole.split("/");
+  // A globstar or an alternative may stand for several folders.
+  const hasFixedDepth = !/\*\*|[({]/.test(whole);
+  const mayEnter = (folder: string) => {
+    const depth = normalize(folder).split("/").length;
+    return !hasFixedDepth || depth < segments.length && matches(segments.slice(0, depth).join("/"), folder);
+  };
+  return walk(root, { isWanted: (path) => matches(whole, path), mayEnter, onLink });
 }
 
-function walk(folder: string): string[] {
-  const files: string[] = [];
-  for (const entry of Deno.readDirSync(folder)) {
-    if (entry.name.startsWith(".")) continue;
-    const path = join(folder, entry.name);
-    if (entry.isDirectory) files.push(...walk(path));
-    else if (entry.isFile || entry.isSymlink) files.push(path);
+interface WalkOptions {
+  isWanted: (path: string) => boolean;
+  mayEnter: (folder: string) => boolean;
+  onLink: OnLink;
+}
+
+/** Goes through a folder, and through those that links in it lead to, each once. */
+function walk(root: string, options: WalkOptions): Map<string, string> {
+  const { isWanted, mayEnter, onLink } = options;
+  const files = new Map<string, string>();
+  const entered = new Set<string>();
+  const fileLinks: string[] = [];
+  let links: string[] = [];
+  const enter = (folder: string, real: string): void => {
+    entered.add(real);
+    for (const entry of Deno.readDirSync(folder)) {
+      if (entry.name.startsWith(".")) continue;
+      const [path, realPath] = [join(folder, entry.name), join(real, entry.name)];
+      if (entry.isSymlink) links.push(path);
+      else if (entry.isDirectory) {
+        if (mayEnter(path) && !entered.has(realPath)) enter(path, realPath);
+      } else if (isWanted(path)) {
+        requireFile(path, entry);
+        files.set(realPath, path);
+      }
+    }
+  };
+  enter(root, Deno.realPathSync(root));
+  // Links come last, so that what lies in the folder itself keeps its own path.
+  while (links.length > 0) {
+    const next = links.sort();
+    links = [];
+    for (const link of next) {
+      const target = targetOf(link, options);
+      if (!target) continue;
+      const { real, isDirectory } = target;
+      if (entered.has(real) || files.has(real)) {
+        onLink(`leaving out ${link} -> ${real}, which is read already`);
+      } else if (isDirectory) {
+        onLink(`following ${link} -> ${real}`);
+        enter(link, real);
+      } else {
+        fileLinks.push(`${link} -> ${real}`);
+        files.set(real, link);
+      }
+    }
   }
+  const others = fileLinks.length > 1 ? ` and ${fileLinks.length - 1} more links to files` : "";
+  if (fileLinks.length > 0) onLink(`following ${fileLinks[0]}${others}`);
   return files;
+}
+
+/** Where a link leads to, if that is wanted. @throws {UserError} If it leads nowhere. */
+function targetOf(
+  link: string,
+  { isWanted, mayEnter }: WalkOptions,
+): { real: string; isDirectory: boolean } | undefined {
+  if (!isWanted(link) && !mayEnter(link)) return undefined;
+  let info: Deno.FileInfo;
+  try {
+    info = Deno.statSync(link);
+  } catch (cause) {
+    const { NotFound, NotADirectory, FilesystemLoop } = Deno.errors;
+    if (![NotFound, NotADirectory, FilesystemLoop].some((kind) => cause instanceof kind)) throw cause;
+    throw new UserError(
+      `Cannot read ${link}: it is a link to ${
+        Deno.readLinkSync(link)
+      }, where nothing is, a file or folder was ` +
+        `wanted; mount or copy that, or delete the link`,
+      { cause },
+    );
+  }
+  const { isDirectory } = info;
+  if (isDirectory ? !mayEnter(link) : !isWanted(link)) return undefined;
+  if (!isDirectory) requireFile(link, info);
+  return { real: Deno.realPathSync(link), isDirectory };
+}
+
+/** To open a FIFO would wait for a writer, to read a device might not end. */
+function requireFile(path: string, { isFile }: { isFile: boolean }): void {
+  if (isFile) return;
+  throw new UserError(
+    `Cannot read ${path}: it is a pipe, a device or a socket, a file or folder was wanted; ` +
+      `write what it gives to a file first`,
+  );
 }

@@ -4,6 +4,7 @@
  * @module
  */
 import { join } from "@std/path";
+import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { fingerprint, type InputFingerprint, listInputs } from "../files/inputs.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { ArrayRecordReader } from "../records/array_record_reader.ts";
@@ -142,32 +143,43 @@ export class ArrayRecordRowSource implements ProbeRowSource, Disposable {
  *
  * @param folder What `probe-rows` wrote: a folder with one folder per split.
  * @param split `train`, `val` or `test`.
- * @param options `onCorrupt`: what a damaged chunk means, an error (the default) or rows to leave out.
- * @throws {UserError} If there are no such rows or they are not complete.
+ * @param options `onCorrupt`: what a damaged chunk means, an error (the default) or rows to leave out. `checked`: what
+ *   the folder's manifests say, found out by default.
+ * @throws {UserError} If there are no such rows, or what the folder's manifests list is not all there.
  * @throws {FormatError} If a file is no ArrayRecord file.
  */
 export async function openProbeRows(
   folder: string,
   split: string,
-  options: { onCorrupt?: "error" | "skip" } = {},
+  options: { onCorrupt?: "error" | "skip"; checked?: CheckedOutputs } = {},
 ): Promise<ArrayRecordRowSource> {
   requireFinished(folder);
+  const { onCorrupt = "error" } = options;
+  const checked = options.checked ?? await checkOutputs([folder], { onCorrupt });
   const path = join(folder, split);
   const files = listInputs([path], { extensions: [".arrayrecord"], wanted: "probe rows" });
-  return await openRowFiles({ path, files, onCorrupt: options.onCorrupt ?? "error" });
+  return await openRowFiles({ path, files, onCorrupt }, checked);
 }
 
 /**
  * Opens the rows of ArrayRecord files.
  *
  * @param rowFiles The files, and how to read them.
- * @throws {UserError} If a file cannot be opened.
+ * @param checked What manifests say of them.
+ * @throws {UserError} If a file cannot be opened or has not as many records as its manifest says.
  * @throws {FormatError} If a file is no ArrayRecord file.
  */
-export async function openRowFiles({ path, files, onCorrupt }: RowFiles): Promise<ArrayRecordRowSource> {
+export async function openRowFiles(
+  { path, files, onCorrupt }: RowFiles,
+  checked?: CheckedOutputs,
+): Promise<ArrayRecordRowSource> {
   const readers: ArrayRecordReader[] = [];
   try {
-    for (const file of files) readers.push(await ArrayRecordReader.open(file, { onCorrupt }));
+    for (const file of files) {
+      const reader = await ArrayRecordReader.open(file, { onCorrupt });
+      readers.push(reader);
+      checked?.requireRecords(file, reader.numRecords);
+    }
   } catch (error) {
     for (const reader of readers) reader.close();
     throw error;

@@ -78,11 +78,13 @@ function sourcesWithin(root: string, kind: InputKind): [string, FileSources][] {
   });
 }
 
-/** The folders train, val, test of a folder that have such files; one may be empty or missing. */
+/** The folders train, val, test of a folder that have such files, which are not hidden; one may be empty or missing. */
 function splitFoldersOf(path: string, { extensions }: InputKind): string[] {
   return SPLIT_NAMES.map((name) => join(path, name)).filter((folder) =>
     exists(folder) && Deno.statSync(folder).isDirectory &&
-    [...Deno.readDirSync(folder)].some(({ name }) => extensions.some((extension) => name.endsWith(extension)))
+    [...Deno.readDirSync(folder)].some(({ name }) =>
+      !name.startsWith(".") && extensions.some((extension) => name.endsWith(extension))
+    )
   );
 }
 

@@ -7,6 +7,7 @@
  * @module
  */
 import { join } from "@std/path";
+import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { openRowFiles } from "../loader/row_source.ts";
 import { countRows } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
@@ -38,6 +39,8 @@ const PROBE_ROWS = {
 interface CommonOptions {
   /** Files, folders and globs. */
   inputs: readonly string[];
+  /** What the inputs' manifests say; found out by default. */
+  checked?: CheckedOutputs;
   /** The output folder. */
   output: string;
   /** Sequences of a file. */
@@ -98,6 +101,9 @@ export async function pretokenize(
 ): Promise<PretokenizeSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
+  const checked = options.checked ?? await checkOutputs(options.inputs, {
+    onCorrupt: options.vocabulary === "v2" ? options.onCorrupt : "error",
+  });
   const inputs = listSplitInputs(options.inputs, options.vocabulary === "v2" ? PROBE_ROWS : undefined);
   using run = OutputRun.open(options.output, {
     stage: "pretokenize",
@@ -110,7 +116,7 @@ export async function pretokenize(
     try {
       const work = new Work(run, inputs, hooks);
       if (options.vocabulary === "v1") await work.writeV1(options);
-      else await work.writeV2(options);
+      else await work.writeV2({ ...options, checked });
     } catch (error) {
       run.discardIfUseless();
       throw error;
@@ -179,7 +185,7 @@ class Work {
     rejects.check(totalRows, options.maxRejectRatio);
   }
 
-  async writeV2(options: V2Options): Promise<void> {
+  async writeV2(options: V2Options & { checked: CheckedOutputs }): Promise<void> {
     const { seed, epoch, sequenceLength, onCorrupt } = options;
     const metadata = {
       "ping_llm.seed": String(seed),
@@ -189,7 +195,7 @@ class Work {
     let inputRows = 0;
     let numCorruptChunks = 0;
     for (const [split, files] of this.#groups()) {
-      using source = await openRowFiles({ path: files[0], files, onCorrupt });
+      using source = await openRowFiles({ path: files[0], files, onCorrupt }, options.checked);
       using shards = this.#shards(options, { split, vocabSize: V2_VOCAB_SIZE, metadata });
       const onRows = this.#counter(split === undefined ? "writing" : `writing ${split}`, source.numRows);
       await writeContextSequences(source, shards, { ...options, onRow: () => onRows(1) });

@@ -5,6 +5,7 @@
  * @module
  */
 import { join } from "@std/path";
+import type { CheckedOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
 import {
   type Batch,
@@ -37,6 +38,8 @@ export interface DataOptions {
   seed: number;
   /** A folder of probe rows with `train` and `val`. */
   dataDir: string;
+  /** What the data's manifests say; found out by default. */
+  checked?: CheckedOutputs;
   /** What a damaged chunk of probe rows means: an error (the default) or rows to leave out. */
   onCorrupt?: "error" | "skip";
   /** Threads that make batches ahead of training, which no result depends on; 0 by default: between steps. */
@@ -54,11 +57,12 @@ export interface OpenRows extends Disposable {
 }
 
 /** Opens the rows of both splits. @throws {UserError} If there are none to train on, or they cannot be read. */
-export async function openRows({ dataDir, onCorrupt = "error", onLog }: DataOptions): Promise<OpenRows> {
-  const train = await openProbeRows(dataDir, "train", { onCorrupt });
+export async function openRows(options: DataOptions & { checked: CheckedOutputs }): Promise<OpenRows> {
+  const { dataDir, checked, onCorrupt = "error", onLog } = options;
+  const train = await openProbeRows(dataDir, "train", { onCorrupt, checked });
   let val: ArrayRecordRowSource | undefined;
   try {
-    if (exists(join(dataDir, "val"))) val = await openProbeRows(dataDir, "val", { onCorrupt });
+    if (exists(join(dataDir, "val"))) val = await openProbeRows(dataDir, "val", { onCorrupt, checked });
   } catch (error) {
     train.close();
     throw error;

@@ -6,6 +6,7 @@
 import { join, relative } from "@std/path";
 import { formatSeconds } from "../cli/progress.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
+import { checkOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { refuseOverlap } from "../files/output_guard.ts";
@@ -94,7 +95,10 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   refuseOverlap(options.runDir, [options.dataDir]);
   using run = RunFolder.open(options.runDir);
   const { config, seed, onLog = () => {} } = options;
-  const data = dataFingerprint(options.dataDir);
+  const checked = options.checked ?? await checkOutputs([options.dataDir], {
+    onCorrupt: options.onCorrupt ?? "error",
+  });
+  const data = await dataFingerprint(options.dataDir);
   const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
   const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {
@@ -105,7 +109,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   }
   describeStart(start, config).forEach(onLog);
   describeConfig(config).forEach(onLog);
-  using rows = await openRows(options);
+  using rows = await openRows({ ...options, checked });
   using loader = await openLoader(rows, options, resumed);
   using gpu = await openGpu(onLog);
   const { model, optimizer } = await openModel(gpu, { autotuneCache: run.autotunePath, ...options }, start);

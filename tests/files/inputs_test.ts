@@ -1,7 +1,8 @@
-import { assertEquals, assertThrows } from "@std/assert";
-import { join, relative } from "@std/path";
+import { assert, assertEquals, assertThrows } from "@std/assert";
+import { dirname, join, relative } from "@std/path";
 import { UserError } from "../../lib/errors.ts";
 import { fingerprint, listInputs } from "../../lib/files/inputs.ts";
+import { TemporaryFolder } from "./temporary_folder.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a Parquet file" };
 
@@ -40,4 +41,66 @@ Deno.test("fingerprint() gives size and time of change", () => {
   assertEquals(sizeBytes, 3);
   assertEquals(Math.abs(mtimeMs - Date.now()) < 60_000, true);
   Deno.removeSync(folder, { recursive: true });
+});
+
+Deno.test("listInputs() follows links to folders and files, each of these once, and says so", () => {
+  using folder = new TemporaryFolder();
+  const { path } = folder;
+  for (const name of ["in/own/a.parquet", "store/b.parquet", "store/deep/c.parquet", "d.parquet"]) {
+    Deno.mkdirSync(dirname(folder.at(name)), { recursive: true });
+    Deno.writeTextFileSync(folder.at(name), "abc");
+  }
+  const link = (target: string, name: string) => Deno.symlinkSync(folder.at(target), folder.at(name));
+  link("store", "in/linked");
+  link("store/deep", "in/again");
+  link("in", "store/back");
+  link("in/own", "in/alias");
+  link("d.parquet", "in/d.parquet");
+  link("d.parquet", "in/e.parquet");
+  link("store", "in/.hidden");
+  const lines: string[] = [];
+  const list = (name: string) =>
+    listInputs([folder.at(name)], {
+      ...WANTED,
+      onLink: (line) => lines.push(line.replaceAll(`${path}/`, "")),
+    }).map((file) => relative(path, file));
+  assertEquals(list("in"), [
+    "in/again/c.parquet",
+    "in/d.parquet",
+    "in/linked/b.parquet",
+    "in/own/a.parquet",
+  ]);
+  assertEquals(lines, [
+    "following in/again -> store/deep",
+    "leaving out in/alias -> in/own, which is read already",
+    "leaving out in/e.parquet -> d.parquet, which is read already",
+    "following in/linked -> store",
+    "leaving out in/linked/back -> in, which is read already",
+    "following in/d.parquet -> d.parquet",
+  ]);
+  lines.length = 0;
+  assertEquals(list("in/*/b.parquet"), ["in/linked/b.parquet"]);
+  assertEquals(lines.at(-1), "following in/linked -> store");
+  lines.length = 0;
+  assertEquals(list("in/**/c.parquet"), ["in/again/c.parquet"]);
+  assertEquals(list("in/d*.parquet"), ["in/d.parquet"]);
+  assertEquals(listInputs([folder.at("in/linked"), folder.at("store")], WANTED).length, 4);
+});
+
+Deno.test("listInputs() refuses links that lead nowhere, pipes and devices at once", async () => {
+  using folder = new TemporaryFolder();
+  const refused = (path: string, message: string) =>
+    assertThrows(() => listInputs([path], WANTED), UserError, message);
+  Deno.symlinkSync("/nowhere/data", folder.at("away"));
+  refused(folder.path, `Cannot read ${folder.at("away")}: it is a link to /nowhere/data, where nothing is`);
+  Deno.removeSync(folder.at("away"));
+  Deno.symlinkSync("round", folder.at("round"));
+  refused(folder.path, `Cannot read ${folder.at("round")}: it is a link to round, where nothing is`);
+  Deno.removeSync(folder.at("round"));
+  const { success } = await new Deno.Command("mkfifo", { args: [folder.at("pipe.parquet")] }).output();
+  assert(success);
+  for (const path of [folder.path, folder.at("pipe.parquet"), folder.at("*.parquet")]) {
+    refused(path, `Cannot read ${folder.at("pipe.parquet")}: it is a pipe, a device or a socket`);
+  }
+  refused("/dev/zero", "a file or folder was wanted");
 });

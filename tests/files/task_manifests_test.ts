@@ -51,6 +51,9 @@ Deno.test("requireFinished() names the task that is missing, unfinished or of an
   using folder = new TemporaryFolder();
   assertEquals(requireFinished(folder.at("nowhere")), []);
   assertEquals(requireFinished(folder.path), []);
+  begin(folder.at("whole"), { index: 1, count: 1 });
+  assertThrows(() => requireFinished(folder.at("whole")), UserError, "the run that writes it did not finish");
+  Deno.removeSync(folder.at("whole"), { recursive: true });
   const tasks = [1, 2, 3, 4].map((index): ArrayTask => ({ index, count: 4 }));
   finish(folder.path, tasks[0]);
   assertThrows(() => requireFinished(folder.path), UserError, "task 2/4 of shard is missing (and 2 more)");

@@ -113,7 +113,7 @@ Deno.test("shard and probe-rows in tasks make the bytes of one run, for any numb
         const rows = at(`rows-${count}-${numTasks}`);
         await makeRows(at(`shards-${count}`), rows, { count: numTasks });
         assertEquals(records(rows), wanted, `${count} tasks of shard, ${numTasks} of probe-rows`);
-        assertEquals(dataFingerprint(rows), dataFingerprint(at("rows-1-1")));
+        assertEquals(await dataFingerprint(rows), await dataFingerprint(at("rows-1-1")));
       }
     }
   }

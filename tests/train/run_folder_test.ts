@@ -5,10 +5,13 @@ import { temporaryName } from "../../lib/files/atomic.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import { newManifest, readManifest, writeManifest } from "../../lib/files/manifest.ts";
 import { stepName } from "../../lib/train/checkpoint.ts";
+import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
+import { encodeProbeRow, type ProbeRow } from "../../lib/records/probe_row.ts";
 import { dataFingerprint } from "../../lib/train/data_fingerprint.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { RunFolder } from "../../lib/train/run_folder.ts";
-import { inFolder } from "../files/temporary_folder.ts";
+import { inFolder, TemporaryFolder } from "../files/temporary_folder.ts";
+import { syntheticRows } from "../loader/synthetic_rows.ts";
 
 /** Writes what a run writes, and a note of the user's. */
 function fill(run: RunFolder, text: string, { hasCheckpoint = true } = {}): void {
@@ -141,25 +144,47 @@ Deno.test("RunFolder.finish() marks the manifest complete", () => {
   });
 });
 
-Deno.test("dataFingerprint() is of names, sizes and checksums, not of times or places", () => {
-  const print = (content: string, options: { name?: string; sha256?: string } = {}) => {
-    const { name = "train-00000-of-00001.arrayrecord", sha256 } = options;
-    let result = "";
-    inFolder((folder) => {
-      Deno.mkdirSync(join(folder, "train"));
-      Deno.writeTextFileSync(join(folder, "train", name), content);
-      if (sha256) {
-        const manifest = newManifest({ stage: "probe-rows", inputs: [], options: {} });
-        manifest.outputs.push({ path: `train/${name}`, sizeBytes: content.length, sha256 });
-        writeManifest(join(folder, "manifest.json"), manifest);
-      }
-      result = dataFingerprint(folder);
-    });
-    return result;
+const FILE = "train/train-00000-of-00001.arrayrecord";
+
+Deno.test("dataFingerprint() is of names, sizes and the checksums of manifests, not of times or places", async () => {
+  const print = async (content: string, { name = FILE, sha256 = "1" } = {}) => {
+    using folder = new TemporaryFolder();
+    Deno.mkdirSync(folder.at("train"));
+    Deno.writeTextFileSync(folder.at(name), content);
+    const manifest = newManifest({ stage: "probe-rows", inputs: [], options: {} });
+    manifest.outputs.push({ path: name, sizeBytes: content.length, sha256 });
+    writeManifest(folder.at("manifest.json"), manifest);
+    return await dataFingerprint(folder.path);
   };
-  assertEquals(print("abc"), print("abc"));
-  assertNotEquals(print("abc"), print("abcd"));
-  assertNotEquals(print("abc"), print("abc", { name: "train-00001-of-00002.arrayrecord" }));
-  assertEquals(print("abc", { sha256: "1" }), print("abc", { sha256: "1" }));
-  assertNotEquals(print("abc", { sha256: "1" }), print("abc", { sha256: "2" }));
+  // SHA-256 of the JSON of name, size and checksum: runs of earlier versions go on.
+  assertEquals(await print("abc"), "af0c83019462d3e2");
+  assertNotEquals(await print("abc"), await print("abcd"));
+  assertNotEquals(await print("abc"), await print("abc", { name: FILE.replaceAll("1", "2") }));
+  assertNotEquals(await print("abc"), await print("abc", { sha256: "2" }));
+});
+
+Deno.test("dataFingerprint() tells data without a manifest apart by any measurement, in files of one size", async () => {
+  const print = async (rows: ProbeRow[]) => {
+    using folder = new TemporaryFolder();
+    const writer = await ArrayRecordWriter.create(folder.at(FILE));
+    for (const row of rows) writer.write(encodeProbeRow(row));
+    writer.close();
+    return {
+      fingerprint: await dataFingerprint(folder.path),
+      sizeBytes: Deno.statSync(folder.at(FILE)).size,
+    };
+  };
+  const rows = () => syntheticRows(1, 30, 20);
+  const { fingerprint, sizeBytes } = await print(rows());
+  assertEquals((await print(rows())).fingerprint, fingerprint);
+  for (const index of [0, 17, 29]) {
+    const changed = rows();
+    changed[index].rttMs[3] += 1;
+    const other = await print(changed);
+    assertEquals(other.sizeBytes, sizeBytes);
+    assertNotEquals(other.fingerprint, fingerprint, `row ${index}`);
+  }
+  const swapped = rows();
+  [swapped[4], swapped[5]] = [swapped[5], swapped[4]];
+  assertNotEquals((await print(swapped)).fingerprint, fingerprint);
 });

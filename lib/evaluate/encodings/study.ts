@@ -74,7 +74,7 @@ export async function studyEncodings(
 ): Promise<EncodingSection> {
   const { dataDir, outputDir, overwrite, config, seed, numCases, clipQuantile } = options;
   checkConfig(config);
-  const data = dataFingerprint(dataDir);
+  const data = await dataFingerprint(dataDir);
   using rows = await openProbeRows(dataDir, "train");
   using heldOut = await openProbeRows(dataDir, "test");
   using output = StagedOutput.openFolder(outputDir, {

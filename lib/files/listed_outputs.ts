@@ -1,0 +1,233 @@
+/**
+ * What manifests say of inputs: which files our stages wrote there, and which lie among them that they did not.
+ *
+ * Files are told apart by their places, so that a folder is the same by whatever path it is named.
+ *
+ * @module
+ */
+import { basename, dirname, join } from "@std/path";
+import { FormatError, UserError } from "../errors.ts";
+import { exists, findFiles, type OnLink, readText } from "./inputs.ts";
+import { type Manifest, type ManifestOutput, manifestPathBeside, readManifest } from "./manifest.ts";
+import { manifestName, readManifests, requireFinished } from "./task_manifests.ts";
+
+const DATA = [".parquet", ".arrayrecord"];
+/** How the name of a manifest ends that speaks for the file beside it. */
+const BESIDE = ".manifest.json";
+
+/** An output of a manifest. */
+export interface ListedOutput {
+  /** Where it should be. */
+  path: string;
+  output: ManifestOutput;
+  stage: string;
+  manifestPath: string;
+  /** The folder that the manifest speaks for; absent where it speaks for the file beside it. */
+  folder?: string;
+}
+
+/** A data file that no manifest lists, among files that a stage wrote. */
+export interface Stranger {
+  path: string;
+  folder: string;
+  stage: string;
+}
+
+/** What {@link findListedOutputs} finds. */
+export interface FoundOutputs {
+  /** All outputs of the manifests, by place. */
+  listed: ReadonlyMap<string, ListedOutput>;
+  /** Those of them that the arguments name. */
+  inputs: ListedOutput[];
+  strangers: Stranger[];
+}
+
+/** What arguments name. */
+interface Scope {
+  /** Places of folders. */
+  folders: Set<string>;
+  /** Places of files. */
+  files: Set<string>;
+  /** Paths of the data files in the folders, by place. */
+  dataFiles: Map<string, string>;
+  /** Folders that may have manifests, by place. */
+  writtenFolders: Map<string, string>;
+  /** Manifests that lie beside their files. */
+  besides: Set<string>;
+}
+
+/** A folder with manifests. */
+interface WrittenFolder {
+  place: string;
+  folder: string;
+  manifests: ReturnType<typeof readManifests>;
+  outputs: ListedOutput[];
+}
+
+/** The places of files: the path without links of the folder that a file is in, and the file's name. */
+export class Places {
+  readonly #folders = new Map<string, string>();
+
+  /** The place of a file, which need not exist. */
+  of(path: string): string {
+    const folder = dirname(path);
+    let place = this.#folders.get(folder);
+    if (place === undefined) {
+      place = exists(folder) ? Deno.realPathSync(folder) : this.of(folder);
+      this.#folders.set(folder, place);
+    }
+    return join(place, basename(path));
+  }
+}
+
+/**
+ * Finds the manifests in the inputs and right above them, and what they list.
+ *
+ * @param paths Files, folders and globs. A folder names all outputs in it, a file only itself.
+ * @param onLink Told of links that are followed.
+ * @throws {UserError} If a run or task that wrote what is named did not finish.
+ */
+export function findListedOutputs(paths: readonly string[], onLink?: OnLink): FoundOutputs {
+  const places = new Places();
+  const scope = findScope(paths, places, onLink);
+  const folders = [...scope.writtenFolders].flatMap(([place, folder]) => {
+    // Of a run that has not finished there may be nothing but its work folder.
+    if (scope.folders.has(place)) unlessForeign(() => requireFinished(folder));
+    return readFolder(place, folder);
+  });
+  const outputs = [...[...scope.besides].flatMap(readBeside), ...folders.flatMap(({ outputs }) => outputs)];
+  const listed = new Map(outputs.map((output) => [places.of(output.path), output]));
+  const written = new Set(folders.map(({ place }) => place));
+  const filesOf = Map.groupBy(scope.dataFiles.keys(), (place) => nearestFolder(written, place));
+  const strangers = folders.flatMap((folder) => {
+    const files = filesOf.get(folder.place) ?? [];
+    const data = folder.outputs.filter(({ path }) => isData(path));
+    const isNamed = files.length > 0 || data.some(({ path }) => isWithin(scope.folders, places.of(path)));
+    // A folder of another stage, such as a run of `train`, may have data in it that were put there later.
+    if (!isNamed || data.length === 0 && !scope.folders.has(folder.place)) return [];
+    requireFinished(folder.folder);
+    const unlisted = files.filter((place) => !listed.has(place) && isAmongData(place, folder, data));
+    const { stage } = folder.manifests[0].manifest;
+    return unlisted.map((place) => ({
+      path: scope.dataFiles.get(place) ?? place,
+      folder: folder.folder,
+      stage,
+    }));
+  });
+  const isInput = ([place]: [string, ListedOutput]) =>
+    scope.files.has(place) || isWithin(scope.folders, place);
+  return { listed, inputs: [...listed].filter(isInput).map(([, output]) => output), strangers };
+}
+
+function findScope(paths: readonly string[], places: Places, onLink: OnLink | undefined): Scope {
+  const scope: Scope = {
+    folders: new Set(),
+    files: new Set(),
+    dataFiles: new Map(),
+    writtenFolders: new Map(),
+    besides: new Set(),
+  };
+  const addWritten = (folder: string) => {
+    const place = Deno.realPathSync(folder);
+    if (!scope.writtenFolders.has(place)) scope.writtenFolders.set(place, folder);
+  };
+  for (const path of new Set(paths)) {
+    const found = findFiles(path, { extensions: [...DATA, ".json"], ...(onLink ? { onLink } : {}) });
+    const isFolder = exists(path) && Deno.statSync(path).isDirectory;
+    if (isFolder) {
+      scope.folders.add(Deno.realPathSync(path));
+      addWritten(path);
+      addWritten(dirname(Deno.realPathSync(path)));
+    }
+    for (const file of found.values()) {
+      if (isFolder && isData(file)) scope.dataFiles.set(places.of(file), file);
+      else if (isFolder && file.endsWith(BESIDE)) scope.besides.add(file);
+      else if (isFolder && basename(file).startsWith("manifest")) addWritten(dirname(file));
+      if (isFolder) continue;
+      scope.files.add(places.of(file));
+      addWritten(dirname(file));
+      addWritten(dirname(Deno.realPathSync(dirname(file))));
+      if (exists(manifestPathBeside(file))) scope.besides.add(manifestPathBeside(file));
+    }
+  }
+  return scope;
+}
+
+function readFolder(place: string, folder: string): WrittenFolder[] {
+  const manifests = unlessForeign(() => readManifests(folder)) ?? [];
+  if (manifests.length === 0) return [];
+  const outputs = manifests.flatMap(({ task, manifest }) =>
+    listOutputs(manifest, { folder, manifestPath: join(folder, manifestName(task)) })
+  );
+  return [{ place, folder, manifests, outputs }];
+}
+
+/** What a manifest lists that lies beside its file. @throws {UserError} If the file is not finished. */
+function readBeside(manifestPath: string): ListedOutput[] {
+  const manifest = unlessForeign(() => readManifest(manifestPath));
+  if (!manifest) return [];
+  if (manifest.complete) return listOutputs(manifest, { manifestPath });
+  throw new UserError(
+    `Cannot read what ${manifestPath} speaks of: ${manifest.stage} did not finish it, a whole file was wanted; ` +
+      `run ${manifest.stage} again with the same options, or delete the manifest`,
+  );
+}
+
+function listOutputs(
+  { stage, outputs }: Manifest,
+  from: Pick<ListedOutput, "manifestPath" | "folder">,
+): ListedOutput[] {
+  const folder = dirname(from.manifestPath);
+  return outputs.map((output) => ({ ...from, stage, output, path: join(folder, output.path) }));
+}
+
+/** What is read of manifests, unless they are another program's (data may lie beside any `manifest.json`) or private. */
+function unlessForeign<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof FormatError && isForeign(error.path)) return undefined;
+    // Of a folder above the inputs; theirs was read before.
+    if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) {
+      return undefined;
+    }
+    throw error;
+  }
+}
+
+function isForeign(path: string): boolean {
+  try {
+    const value: unknown = JSON.parse(readText(path));
+    return typeof value !== "object" || value === null || !("stage" in value);
+  } catch (error) {
+    if (error instanceof SyntaxError) return false;
+    throw error;
+  }
+}
+
+function nearestFolder(folders: ReadonlySet<string>, place: string): string | undefined {
+  for (let folder = dirname(place); folder !== dirname(folder); folder = dirname(folder)) {
+    if (folders.has(folder)) return folder;
+  }
+  return undefined;
+}
+
+function isWithin(folders: ReadonlySet<string>, place: string): boolean {
+  for (const folder of folders) if (place.startsWith(join(folder, "/"))) return true;
+  return false;
+}
+
+/** Whether a file lies where the data of a folder do: in the same folders of it, or anywhere if some are in none. */
+function isAmongData(place: string, folder: WrittenFolder, data: readonly ListedOutput[]): boolean {
+  const top = topFolder(place.slice(folder.place.length + 1));
+  return data.some(({ output }) => ["", top].includes(topFolder(output.path)));
+}
+
+/** The folder of a relative path that it begins with, or nothing. */
+function topFolder(path: string): string {
+  return /^(.*?)[\\/]/.exec(path)?.[1] ?? "";
+}
+
+function isData(path: string): boolean {
+  return DATA.some((extension) => path.endsWith(extension));
+}
