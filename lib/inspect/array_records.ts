@@ -5,6 +5,7 @@
  */
 import { formatBytes } from "../cli/progress.ts";
 import { FormatError } from "../errors.ts";
+import { Breather } from "../preprocess/stage_hooks.ts";
 import { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRowHeader } from "../records/probe_row.ts";
 import type { Target } from "./detect.ts";
@@ -25,8 +26,8 @@ export async function inspectArrayRecords(target: Target, options: InspectOption
   try {
     for (const file of target.files) readers.push(await ArrayRecordReader.open(file, options));
     const report = holdsProbeRows(readers)
-      ? inspectProbeRows(target, readers, options)
-      : inspectRecords(readers, options);
+      ? await inspectProbeRows(target, readers, options)
+      : await inspectRecords(readers, options);
     return addContainer({ ...report, path: target.path }, readers);
   } finally {
     for (const reader of readers) reader.close();
@@ -48,12 +49,16 @@ function holdsProbeRows(readers: readonly ArrayRecordReader[]): boolean {
   }
 }
 
-function inspectRecords(readers: readonly ArrayRecordReader[], options: InspectOptions): Report {
+async function inspectRecords(
+  readers: readonly ArrayRecordReader[],
+  options: InspectOptions,
+): Promise<Report> {
+  const breather = new Breather(options);
   const sizes = new ValueHistogram();
   const samples: string[] = [];
   for (const reader of readers) {
     for (const record of reader) {
-      if (sizes.count % 1000 === 0) options.signal?.throwIfAborted();
+      await breather.breathe();
       sizes.add(record.length);
       if (samples.length < options.samples) samples.push(describeBytes(record));
       options.onProgress?.(sizes.count, reader.path);

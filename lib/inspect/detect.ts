@@ -6,6 +6,7 @@
 import { basename, join } from "@std/path";
 import { explainFileError, FormatError, UserError } from "../errors.ts";
 import { exists, listInputs } from "../files/inputs.ts";
+import { openRegularFile } from "../files/regular_file.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 
@@ -162,7 +163,7 @@ function parse(line: string): unknown {
 
 function readHead(path: string, lengthBytes: number): Uint8Array {
   try {
-    using file = Deno.openSync(path);
+    using file = openRegularFile(path, `inspect ${path}`);
     const head = new Uint8Array(lengthBytes);
     let length = 0;
     while (length < lengthBytes) {

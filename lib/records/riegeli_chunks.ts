@@ -9,7 +9,8 @@
  */
 import { brotliCompressSync, brotliDecompressSync, constants, zstdCompressSync } from "node:zlib";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { decompressSnappy } from "hyparquet-compressors";
+import { compressors } from "hyparquet-compressors";
+import { ensure } from "../errors.ts";
 import { CHUNK_HEADER_SIZE_BYTES, readU64, writeU64 } from "./riegeli_blocks.ts";
 import { isSameHash, type RiegeliHash } from "./riegeli_hash.ts";
 import { decompressZstdFrame } from "./zstd_decoder.ts";
@@ -245,7 +246,8 @@ function decompressBody(body: Uint8Array, letter: number, length: number): Uint8
     );
   }
   if (readVarint(new BinaryReader(body)) !== length) throw new ChunkError("Snappy data has another length");
-  return decompressSnappy(body, length);
+  ensure(compressors.SNAPPY, "hyparquet-compressors has Snappy");
+  return compressors.SNAPPY(body, length); // one WebAssembly instance for all chunks
 }
 
 /** A Buffer's bytes as a plain array: `slice` of a Buffer would not copy. */
