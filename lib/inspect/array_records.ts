@@ -4,7 +4,7 @@
  * @module
  */
 import { formatBytes } from "../cli/progress.ts";
-import { FormatError } from "../errors.ts";
+import { FormatError, shortened } from "../errors.ts";
 import { Breather } from "../preprocess/stage_hooks.ts";
 import { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRowHeader } from "../records/probe_row.ts";
@@ -15,6 +15,7 @@ import type { InspectOptions, Report } from "./report.ts";
 import { ValueHistogram } from "./value_histogram.ts";
 
 const SAMPLE_BYTES = 32;
+const MAX_OPTIONS_LENGTH = 1000;
 
 /**
  * Reads all records of the files, so that every checksum is verified.
@@ -90,7 +91,7 @@ function addContainer(report: Report, readers: readonly ArrayRecordReader[]): Re
       }, every checksum verified`,
     ],
     ["size", `${formatBytes(bytes)}, ${formatBytes(decodedBytes)} of records`],
-    ["written with", writerOptions.join(" | ") || "no options noted"],
+    ["written with", shortened(writerOptions.join(" | "), MAX_OPTIONS_LENGTH) || "no options noted"],
     ...(corruptChunks > 0 ? [["damaged chunks", `${corruptChunks}, left out`] as [string, string]] : []),
   ];
   return {

@@ -261,7 +261,7 @@ function* findResults(object: AtlasObject): Generator<{ result: AtlasObject; typ
     if (typeof value !== "object" || value === null) continue;
     const result = value as AtlasObject;
     const type = Array.isArray(value) ? undefined : resultType(result);
-    if (type === undefined) pending.push(...Object.values(value).reverse());
+    if (type === undefined) { for (const inner of Object.values(value).reverse()) pending.push(inner); }
     else yield { result, type };
   }
 }

@@ -181,7 +181,7 @@ function summariseReplies(
 }
 
 function summarise(rttsMs: number[], choice: RttChoice): number {
-  if (choice === "min") return Math.min(...rttsMs);
+  if (choice === "min") return rttsMs.reduce((least, rttMs) => Math.min(least, rttMs));
   if (choice === "median") {
     const sorted = rttsMs.toSorted((a, b) => a - b);
     const middle = sorted.length >> 1;

@@ -53,6 +53,7 @@ const ZSTD_WINDOW_LOG = 20;
 const BROTLI_QUALITY = 6;
 // ASSUMPTION: no honest chunk is larger; a forged header must not make us allocate without bound.
 const MAX_DECODED_BYTES = 2 ** 30;
+const MAX_RECORDS = 2 ** 23; // each takes some 100 bytes besides its own
 /** Encoded sizes of lone records that are remembered, about 200 bytes each. */
 const MAX_LONE_SIZES = 4096;
 
@@ -99,10 +100,10 @@ export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkH
     numRecords: readU64(typeAndCount, 0) / 256,
     decodedSizeBytes: readU64(header, 32),
   };
-  if (chunk.decodedSizeBytes > MAX_DECODED_BYTES || chunk.numRecords > MAX_DECODED_BYTES) {
+  if (chunk.decodedSizeBytes > MAX_DECODED_BYTES || chunk.numRecords > MAX_RECORDS) {
     throw new ChunkError(
       `a chunk says that it holds ${chunk.numRecords} records of ${chunk.decodedSizeBytes} bytes, ` +
-        `at most ${MAX_DECODED_BYTES} are read`,
+        `at most ${MAX_RECORDS} of ${MAX_DECODED_BYTES} are read`,
     );
   }
   return chunk;

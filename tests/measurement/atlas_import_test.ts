@@ -221,6 +221,14 @@ Deno.test("importAtlas() refuses inputs without any ping result, says what they 
     }
   }));
 
+Deno.test("importAtlas() looks through lists of any length", () =>
+  withFolder(async (folder) => {
+    const wide = { list: [...new Array(450_000).fill(1), ping({ prb_id: 3 })] };
+    const path = `${folder}/in.jsonl`;
+    Deno.writeTextFileSync(path, [ping(), wide].map((line) => JSON.stringify(line)).join("\n"));
+    assertEquals((await importInto(folder, [path])).rows, 2);
+  }));
+
 Deno.test("importAtlas() fails above the reject ratio and leaves no output", () =>
   withFolder(async (folder) => {
     const path = `${folder}/in.json`;
