@@ -51,15 +51,13 @@ const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or an
  *   has not finished.
  */
 export function detectTargets(path: string): Target[] {
-  let isDirectory: boolean;
   try {
-    isDirectory = Deno.statSync(path).isDirectory;
+    if (!Deno.statSync(path).isDirectory) return [{ kind: detectFile(path), path, files: [path] }];
+    const kind = detectFolder(path);
+    if (kind) return [{ kind, path, files: [path] }];
   } catch (error) {
     throw explainFileError(error, `inspect ${path}`);
   }
-  if (!isDirectory) return [{ kind: detectFile(path), path, files: [path] }];
-  const kind = detectFolder(path);
-  if (kind) return [{ kind, path, files: [path] }];
   return detectData(path);
 }
 
