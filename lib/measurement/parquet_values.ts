@@ -68,21 +68,20 @@ export function decodeNumbers(
   if (plain.length < numValues * width) throw new EncodingError("the values end too early");
   const view = new DataView(plain.buffer, plain.byteOffset, numValues * width);
   const numbers = new Float64Array(numValues);
-  const liftOfNegative = isUnsigned(element) ? TWO_32 : 0;
-  const int32At = (at: number) => {
-    const value = view.getInt32(at, true);
-    return value < 0 ? value + liftOfNegative : value;
-  };
+  const lift = isUnsigned(element) ? TWO_32 : 0;
   const scale = kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1;
   for (let i = 0; i < numValues; i++) {
     const at = i * width;
     if (type === "DOUBLE") numbers[i] = view.getFloat64(at, true) * scale;
     else if (type === "FLOAT") numbers[i] = view.getFloat32(at, true) * scale;
-    else if (type === "INT32") numbers[i] = int32At(at) * scale;
-    else if (type === "INT96") numbers[i] = int96Us(view, at);
+    else if (type === "INT32") {
+      const value = view.getInt32(at, true);
+      numbers[i] = (value < 0 ? value + lift : value) * scale;
+    } else if (type === "INT96") numbers[i] = int96Us(view, at);
     else {
       const low = view.getUint32(at, true);
-      const high = int32At(at + 4);
+      const signed = view.getInt32(at + 4, true);
+      const high = signed < 0 ? signed + lift : signed;
       numbers[i] = kind === "nanos" ? nanosToMicros(high, low) : (high * TWO_32 + low) * scale;
     }
   }
