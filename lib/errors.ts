@@ -121,6 +121,11 @@ export function ensure(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Internal error: ${message}`);
 }
 
+/** The start of a piece of input that a message shows: at most that many characters, `…` for the rest. */
+export function shortened(text: string, maxLength = 80): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
+}
+
 /**
  * Turns what the operating system says of a file into a one-line error that names the file.
  *
@@ -142,6 +147,12 @@ export function explainFileError(error: unknown, action: string): unknown {
   }
   if (error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.AlreadyExists) {
     return new UserError(`Cannot ${action}: a part of the path is not a directory; check the path`, cause);
+  }
+  if (/os error 2[34]\b|E[MN]FILE|too many open files/i.test(error.message)) {
+    return new UserError(
+      `Cannot ${action}: this process may not open more files; raise the limit with ulimit -n, or give fewer files`,
+      cause,
+    );
   }
   if (/os error 28|ENOSPC|no space left/i.test(error.message)) {
     return new UserError(`Cannot ${action}: no space left on the device; free some and run again`, cause);

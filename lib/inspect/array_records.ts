@@ -4,7 +4,8 @@
  * @module
  */
 import { formatBytes } from "../cli/progress.ts";
-import { FormatError } from "../errors.ts";
+import { FormatError, shortened } from "../errors.ts";
+import { Breather } from "../preprocess/stage_hooks.ts";
 import { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRowHeader } from "../records/probe_row.ts";
 import type { Target } from "./detect.ts";
@@ -14,6 +15,7 @@ import type { InspectOptions, Report } from "./report.ts";
 import { ValueHistogram } from "./value_histogram.ts";
 
 const SAMPLE_BYTES = 32;
+const MAX_OPTIONS_LENGTH = 1000;
 
 /**
  * Reads all records of the files, so that every checksum is verified.
@@ -25,8 +27,8 @@ export async function inspectArrayRecords(target: Target, options: InspectOption
   try {
     for (const file of target.files) readers.push(await ArrayRecordReader.open(file, options));
     const report = holdsProbeRows(readers)
-      ? inspectProbeRows(target, readers, options)
-      : inspectRecords(readers, options);
+      ? await inspectProbeRows(target, readers, options)
+      : await inspectRecords(readers, options);
     return addContainer({ ...report, path: target.path }, readers);
   } finally {
     for (const reader of readers) reader.close();
@@ -48,12 +50,16 @@ function holdsProbeRows(readers: readonly ArrayRecordReader[]): boolean {
   }
 }
 
-function inspectRecords(readers: readonly ArrayRecordReader[], options: InspectOptions): Report {
+async function inspectRecords(
+  readers: readonly ArrayRecordReader[],
+  options: InspectOptions,
+): Promise<Report> {
+  const breather = new Breather(options);
   const sizes = new ValueHistogram();
   const samples: string[] = [];
   for (const reader of readers) {
     for (const record of reader) {
-      if (sizes.count % 1000 === 0) options.signal?.throwIfAborted();
+      await breather.breathe();
       sizes.add(record.length);
       if (samples.length < options.samples) samples.push(describeBytes(record));
       options.onProgress?.(sizes.count, reader.path);
@@ -85,7 +91,7 @@ function addContainer(report: Report, readers: readonly ArrayRecordReader[]): Re
       }, every checksum verified`,
     ],
     ["size", `${formatBytes(bytes)}, ${formatBytes(decodedBytes)} of records`],
-    ["written with", writerOptions.join(" | ") || "no options noted"],
+    ["written with", shortened(writerOptions.join(" | "), MAX_OPTIONS_LENGTH) || "no options noted"],
     ...(corruptChunks > 0 ? [["damaged chunks", `${corruptChunks}, left out`] as [string, string]] : []),
   ];
   return {

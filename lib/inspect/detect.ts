@@ -5,7 +5,8 @@
  */
 import { basename, join } from "@std/path";
 import { explainFileError, FormatError, UserError } from "../errors.ts";
-import { exists, listInputs } from "../files/inputs.ts";
+import { exists, fingerprint, listInputs } from "../files/inputs.ts";
+import { openRegularFile } from "../files/regular_file.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 
@@ -50,32 +51,34 @@ const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or an
  *   has not finished.
  */
 export function detectTargets(path: string): Target[] {
-  let isDirectory: boolean;
   try {
-    isDirectory = Deno.statSync(path).isDirectory;
+    if (!Deno.statSync(path).isDirectory) return [{ kind: detectFile(path), path, files: [path] }];
+    const kind = detectFolder(path);
+    if (kind) return [{ kind, path, files: [path] }];
   } catch (error) {
     throw explainFileError(error, `inspect ${path}`);
   }
-  if (!isDirectory) return [{ kind: detectFile(path), path, files: [path] }];
-  const kind = detectFolder(path);
-  if (kind) return [{ kind, path, files: [path] }];
   return detectData(path);
 }
 
 /** Reads a whole JSON document. @throws {FormatError} If it is none, or too large. */
 function readJson(path: string): unknown {
   try {
-    const { size } = Deno.statSync(path);
-    if (size > MAX_JSON_BYTES) {
-      throw new FormatError(`it has ${size} bytes, a JSON file of at most ${MAX_JSON_BYTES} was wanted`, {
-        path,
-      });
-    }
+    checkJsonSize(path);
     return JSON.parse(Deno.readTextFileSync(path));
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw explainFileError(error, `read ${path}`);
     throw new FormatError("it is no JSON; it is damaged or cut short, make it again", { path, cause: error });
   }
+}
+
+function checkJsonSize(path: string): void {
+  const { sizeBytes } = fingerprint(path);
+  if (sizeBytes <= MAX_JSON_BYTES) return;
+  throw new FormatError(
+    `it has ${sizeBytes} bytes, a JSON file of at most ${MAX_JSON_BYTES} was wanted; check the path`,
+    { path },
+  );
 }
 
 function detectFolder(path: string): Kind | undefined {
@@ -133,7 +136,9 @@ function kindOfText(path: string, head: Uint8Array): Kind | undefined {
         `convert it with deno task import --input ${path} --output F.parquet`,
     );
   }
-  return isObject(value) ? kindOfJson(value) : undefined;
+  const kind = isObject(value) ? kindOfJson(value) : undefined;
+  if (kind) checkJsonSize(path);
+  return kind;
 }
 
 function kindOfJson(value: Record<string, unknown>): Kind | undefined {
@@ -162,7 +167,7 @@ function parse(line: string): unknown {
 
 function readHead(path: string, lengthBytes: number): Uint8Array {
   try {
-    using file = Deno.openSync(path);
+    using file = openRegularFile(path, `inspect ${path}`);
     const head = new Uint8Array(lengthBytes);
     let length = 0;
     while (length < lengthBytes) {

@@ -51,6 +51,9 @@ export async function inspect(paths: readonly string[], options: InspectOptions)
     if (target.path !== same.path) same.path += `, ${target.path}`;
   }
   const reports: Report[] = [];
-  for (const target of targets) reports.push(await INSPECTORS[target.kind](target, options));
+  for (const target of targets) {
+    options.signal?.throwIfAborted();
+    reports.push(await INSPECTORS[target.kind](target, options));
+  }
   return reports;
 }

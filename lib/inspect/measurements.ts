@@ -8,6 +8,7 @@ import { fingerprint } from "../files/inputs.ts";
 import { countRows, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
+import { Breather } from "../preprocess/stage_hooks.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
 import { DuplicateCount } from "./duplicate_count.ts";
@@ -28,11 +29,12 @@ import { ValueHistogram } from "./value_histogram.ts";
 export async function inspectMeasurements(target: Target, options: InspectOptions): Promise<Report> {
   const rejects = new RejectLog();
   const tally = new MeasurementTally(options);
+  const breather = new Breather(options);
   const numRows = await countRows(target.files);
   for await (const batch of readMeasurements(target.files, { rejects })) {
-    options.signal?.throwIfAborted();
     tally.add(batch);
     options.onProgress?.(tally.numRowsRead, batch.path);
+    await breather.breathe();
   }
   const sizeBytes = target.files.reduce((sum, file) => sum + fingerprint(file).sizeBytes, 0);
   return tally.report(target, { numRows, sizeBytes, rejected: rejects.counts });

@@ -6,6 +6,7 @@
 import { UserError } from "../errors.ts";
 import { BatchLoader } from "../loader/batches.ts";
 import { ArrayRecordRowSource } from "../loader/row_source.ts";
+import { Breather } from "../preprocess/stage_hooks.ts";
 import type { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { formatAddress } from "../tokens/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
@@ -40,11 +41,13 @@ export interface PackingTrial {
  * @param readers The files, open; they stay open.
  * @returns What was seen, or why the rows cannot be packed.
  */
-export function tryPacking(
+export async function tryPacking(
   path: string,
   readers: readonly ArrayRecordReader[],
-  { sequenceLength, seed, samples, onCorrupt, signal }: InspectOptions,
-): PackingTrial | { problem: string } {
+  options: InspectOptions,
+): Promise<PackingTrial | { problem: string }> {
+  const { sequenceLength, seed, samples, onCorrupt } = options;
+  const breather = new Breather(options);
   try {
     const source = new ArrayRecordRowSource(path, readers, { onCorrupt });
     const loader = BatchLoader.open(source, { seed, batchSize: 1, sequenceLength });
@@ -52,7 +55,7 @@ export function tryPacking(
     let numPadding = 0;
     let sampled = new Uint16Array(0);
     while (numSequences < MAX_SEQUENCES && loader.position.epoch === 0) {
-      signal?.throwIfAborted();
+      await breather.breathe();
       const { tokens, numPaddingTokens } = loader.next();
       if (numSequences === 0) {
         sampled = tokens.slice(0, sequenceLength - numPaddingTokens);
@@ -68,7 +71,7 @@ export function tryPacking(
     };
   } catch (error) {
     // Rows that cannot be packed are a finding, not a failure of the inspection.
-    if (error instanceof UserError && !signal?.aborted) return { problem: error.message };
+    if (error instanceof UserError && !options.signal?.aborted) return { problem: error.message };
     throw error;
   }
 }

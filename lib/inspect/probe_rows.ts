@@ -5,8 +5,10 @@
  */
 import { createHash } from "node:crypto";
 import { FormatError } from "../errors.ts";
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import type { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
+import { Breather } from "../preprocess/stage_hooks.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
 import { describeMeasurement, sideBySide } from "./measurement_text.ts";
@@ -28,16 +30,17 @@ const TYPICAL_MEASUREMENT_TOKENS = 16;
  * @param readers Its files, open.
  * @throws {FormatError} If a record is no probe row.
  */
-export function inspectProbeRows(
+export async function inspectProbeRows(
   target: Target,
   readers: readonly ArrayRecordReader[],
   options: InspectOptions,
-): Report {
+): Promise<Report> {
+  const breather = new Breather(options);
   const tally = new ProbeRowTally(options);
   let done = 0;
   for (const reader of readers) {
     for (let index = 0; index < reader.numRecords; index++) {
-      if (done % 100 === 0) options.signal?.throwIfAborted();
+      await breather.breathe();
       const record = reader.readOrSkip(index);
       if (record) tally.add(record, { path: reader.path, place: `record ${index}` });
       options.onProgress?.(++done, reader.path);
@@ -45,7 +48,7 @@ export function inspectProbeRows(
   }
   const packing = tally.numMeasurements === 0
     ? { problem: "there are no measurements" }
-    : tryPacking(target.path, readers, options);
+    : await tryPacking(target.path, readers, options);
   return tally.report(target.path, packing);
 }
 
@@ -70,6 +73,7 @@ class ProbeRowTally {
   readonly #splits: Record<string, SplitCounts> = {};
   readonly #samples: string[] = [];
   #numFailed = 0;
+  #numImpossible = 0;
   #numIpv6 = 0;
   #numSmall = 0;
   #numOrderViolations = 0;
@@ -138,8 +142,9 @@ class ProbeRowTally {
       if (timeUs < firstUs) firstUs = timeUs;
       if (timeUs > lastUs) lastUs = timeUs;
       if (i > 0 && timeUs < eventTimeUs[i - 1]) this.#numOrderViolations++;
-      if (rttMs[i] < 0) this.#numFailed++;
-      else this.#rttMs.add(rttMs[i]);
+      if (rttMs[i] === FAILED_RTT_MS) this.#numFailed++;
+      else if (rttMs[i] >= 0 && rttMs[i] < Infinity) this.#rttMs.add(rttMs[i]);
+      else this.#numImpossible++;
       if (ipVersion[i] === 6) this.#numIpv6++;
     }
     this.#numDuplicates += countDuplicates(row);
@@ -177,6 +182,7 @@ class ProbeRowTally {
       ["time span of a row", formatDistribution(this.#spansS, "s")],
       ["no reply", formatShare(this.#numFailed / n)],
       ["RTT", formatDistribution(this.#rttMs, "ms")],
+      ["impossible RTTs", `${this.#numImpossible}`],
       ["order violations", `${this.#numOrderViolations}`],
       ["rows out of order", `${this.#numRowsOutOfOrder}`],
       ["duplicates", `${this.#numDuplicates} measurements, ${this.#numDuplicateRows} rows`],
@@ -224,6 +230,7 @@ class ProbeRowTally {
         timeSpanS: distributionAsJson(this.#spansS),
         failedShare: this.#numFailed / n,
         rttMs: distributionAsJson(this.#rttMs),
+        impossibleRtts: this.#numImpossible,
         orderViolations: this.#numOrderViolations,
         rowsOutOfOrder: this.#numRowsOutOfOrder,
         duplicates: this.#numDuplicates,

@@ -8,10 +8,11 @@
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { formatBytes } from "../cli/progress.ts";
-import { FormatError } from "../errors.ts";
+import { FormatError, UserError } from "../errors.ts";
 import { fingerprint } from "../files/inputs.ts";
 import { NumberCursor } from "../measurement/parquet_column.ts";
 import { ParquetFile } from "../measurement/parquet_file.ts";
+import { Breather } from "../preprocess/stage_hooks.ts";
 import { tokenName as v1TokenName } from "../tokens/vocab_v1.ts";
 import { tokenName as v2TokenName } from "../tokens/vocab_v2.ts";
 import type { Target } from "./detect.ts";
@@ -21,6 +22,7 @@ import type { InspectOptions, Report } from "./report.ts";
 import { ValueHistogram } from "./value_histogram.ts";
 
 const METADATA_PREFIX = "ping_llm.";
+const BATCH_ROWS = 65_536;
 
 /** Inspects Parquet: token files if the first file is one, else measurements. @throws {FormatError} If one is damaged. */
 export async function inspectParquet(target: Target, options: InspectOptions): Promise<Report> {
@@ -36,6 +38,7 @@ async function inspectTokenFiles({ path, files }: Target, options: InspectOption
   const samples: string[] = [];
   let metadata: Record<string, string> = {};
   let tokens = 0;
+  const breather = new Breather(options);
   for (const name of files) {
     using file = await ParquetFile.open(name);
     const found = metadataOf(file);
@@ -46,15 +49,15 @@ async function inspectTokenFiles({ path, files }: Target, options: InspectOption
     }
     metadata = found;
     for (const group of file.rowGroups) {
-      options.signal?.throwIfAborted();
-      const { values } = new NumberCursor(file.source, file.chunk("length", group), "number").read(
-        group.numRows,
-      );
-      for (const length of values) {
-        lengths.add(length);
-        tokens += length;
+      const cursor = new NumberCursor(file.source, file.chunk("length", group), "number");
+      for (let from = 0; from < group.numRows; from += BATCH_ROWS) {
+        for (const length of cursor.read(Math.min(BATCH_ROWS, group.numRows - from)).values) {
+          lengths.add(length);
+          tokens += length;
+        }
+        options.onProgress?.(lengths.count, name);
+        await breather.breathe();
       }
-      options.onProgress?.(lengths.count, name);
     }
     const numWanted = options.samples - samples.length;
     if (numWanted > 0) samples.push(...await readSamples(file, numWanted, metadata.vocabulary));
@@ -104,6 +107,12 @@ async function readSamples(file: ParquetFile, rowEnd: number, vocabulary: string
     compressors,
     columns: ["tokens"],
     rowEnd: Math.min(rowEnd, file.numRows),
+  }).catch((cause: unknown) => {
+    if (cause instanceof UserError) throw cause;
+    throw new FormatError("column tokens is missing or damaged; make the file again", {
+      path: file.path,
+      cause,
+    });
   });
   return rows.map(({ tokens }) => {
     if (!Array.isArray(tokens)) {

@@ -41,10 +41,10 @@ export class ValueHistogram {
     return this.#sum / this.count;
   }
 
-  /** Adds a value of 0 or more; others are left out. */
+  /** Adds a value of 0 or more that a 32-bit float can hold; others are left out. */
   add(value: number): void {
-    if (!(value >= 0 && value < Infinity)) return;
     this.#float[0] = value;
+    if (!(value >= 0 && this.#float[0] < Infinity)) return;
     this.#counts[this.#bits[0] >>> DROPPED_BITS]++;
     this.count++;
     this.#sum += value;

@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { shortened, UserError } from "../errors.ts";
 import type { InputFingerprint } from "../files/inputs.ts";
 import {
   convertFields,
@@ -19,12 +20,13 @@ import {
 } from "./atlas_result.ts";
 import { openInput, STANDARD_INPUT } from "./decompress.ts";
 import { DuplicateSet } from "./duplicate_set.ts";
-import { JsonObjectScanner, type ObjectTaker } from "./json_stream.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES, type ObjectTaker } from "./json_stream.ts";
 import { MeasurementParquetWriter } from "./parquet_writer.ts";
 import type { AtlasObject } from "./ping_fields.ts";
 import { PingReader } from "./ping_reader.ts";
 import { RejectLog } from "./rejects.ts";
 import { type RowCounts, RowSink } from "./row_sink.ts";
+import { TypeCounts } from "./type_counts.ts";
 import { moveUniqueRows } from "./unique_rows.ts";
 
 /** Which files of a directory are read. */
@@ -99,7 +101,11 @@ export async function importAtlas(
   let numBytes = 0;
   for (const path of paths) {
     const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
-    const scanner = new JsonObjectScanner(path, { isCompressed: compression !== "none", take });
+    const scanner = new JsonObjectScanner(path, {
+      isCompressed: compression !== "none",
+      take,
+      onContainer: (event, offsetBytes) => importer.markContainer(event, offsetBytes),
+    });
     importer.startFile(path);
     for await (const chunk of chunks) {
       options.signal?.throwIfAborted();
@@ -108,7 +114,7 @@ export async function importAtlas(
     }
     scanner.end();
   }
-  const summary = importer.finish();
+  const summary = importer.finish(paths);
   writer.close();
   try {
     const { numLeftOut, counts } = await moveUniqueRows(rowsPath, outputPath, {
@@ -129,11 +135,16 @@ function memoryForKeys(limitBytes: number): number {
 /** Takes objects, hands rows to the sink and counts the rest. */
 class Importer {
   readonly #rejects = new RejectLog();
-  readonly #skipped = new Map<string, number>();
+  readonly #skipped = new TypeCounts();
+  /** For each container that is open, how many results there were before it. */
+  readonly #resultsBefore: number[] = [];
+  #numResults = 0;
   #path = "";
   /** Number of the next ping result in the file, from 0. */
   #index = 0;
   #numPings = 0;
+  /** Objects that may have been ping results. */
+  #numDamaged = 0;
   #numDuplicates = 0;
 
   constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
@@ -150,39 +161,56 @@ class Importer {
   /** Takes an object of the file: a result, a container of results, or undefined for damaged JSON. */
   add(object: AtlasObject | undefined, offsetBytes: number): void {
     if (object === undefined) {
-      this.#numPings++;
-      this.#rejects.add("invalidJson", this.#path, this.#index++, `at byte ${offsetBytes}`);
+      this.#addDamaged("invalidJson", `at byte ${offsetBytes}`);
       return;
     }
-    let numResults = 0;
+    const numBefore = this.#numResults;
     for (const { result, type } of findResults(object)) {
-      numResults++;
       if (type === "ping") this.addPing(convertPing(result, this.options));
-      else this.#skip(type);
+      else {
+        this.#numResults++;
+        this.#skipped.add(type);
+      }
     }
-    if (numResults === 0) this.#skip("notAResult");
+    if (this.#numResults === numBefore) this.#skipped.add("notAResult");
   }
 
-  /** What was taken; the rows are then with the writer. */
-  finish(): ImportSummary {
+  /** Counts an object that is too long to be parsed, unless there are results inside it: then it is a container. */
+  markContainer(event: "begin" | "end", offsetBytes: number): void {
+    if (event === "begin") this.#resultsBefore.push(this.#numResults);
+    else if (this.#resultsBefore.pop() === this.#numResults) {
+      this.#addDamaged("objectTooLong", `at byte ${offsetBytes}: more than ${MAX_OBJECT_BYTES} bytes`);
+    }
+  }
+
+  /**
+   * What was taken; the rows are then with the writer.
+   *
+   * @param paths The files, for errors.
+   * @throws {UserError} If there was no ping result, or too many were rejected.
+   */
+  finish(paths: readonly string[]): ImportSummary {
     const { maxRejectRatio, rejectsPath } = this.options;
+    if (this.#numPings === 0) throw noPings(paths, this.#skipped.counts);
     this.#rejects.write(rejectsPath);
-    this.#rejects.check(this.#numPings, maxRejectRatio);
+    this.#rejects.check(this.#numPings + this.#numDamaged, maxRejectRatio);
     return {
       ...this.sink.finish(),
       duplicates: this.#numDuplicates,
-      skippedByType: Object.fromEntries([...this.#skipped].sort(([a], [b]) => (a < b ? -1 : 1))),
+      skippedByType: this.#skipped.counts,
       rejected: this.#rejects.counts,
     };
   }
 
-  #skip(type: string): void {
-    this.#skipped.set(type, (this.#skipped.get(type) ?? 0) + 1);
+  #addDamaged(reason: "invalidJson" | "objectTooLong", detail: string): void {
+    this.#numDamaged++;
+    this.#rejects.add(reason, this.#path, this.#index++, detail);
   }
 
   /** Takes a ping result, or what is wrong with it. */
   addPing(row: PingRow | Rejection): void {
     this.#numPings++;
+    this.#numResults++;
     const index = this.#index++;
     if ("reason" in row) {
       this.#rejects.add(row.reason, this.#path, index, row.detail);
@@ -209,6 +237,17 @@ class Importer {
   }
 }
 
+function noPings(paths: readonly string[], skipped: Record<string, number>): UserError {
+  const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
+  const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
+  return new UserError(
+    `Cannot import ${paths[0]}${others}: found no ping result (${
+      shortened(found || "no object at all", 200)
+    }), ` +
+      `ping results of RIPE Atlas were wanted; check --input`,
+  );
+}
+
 /** The results in an object, in order: itself, or those anywhere inside it. */
 function* findResults(object: AtlasObject): Generator<{ result: AtlasObject; type: string }> {
   const pending: unknown[] = [object];
@@ -217,7 +256,7 @@ function* findResults(object: AtlasObject): Generator<{ result: AtlasObject; typ
     if (typeof value !== "object" || value === null) continue;
     const result = value as AtlasObject;
     const type = Array.isArray(value) ? undefined : resultType(result);
-    if (type === undefined) pending.push(...Object.values(value).reverse());
+    if (type === undefined) { for (const inner of Object.values(value).reverse()) pending.push(inner); }
     else yield { result, type };
   }
 }

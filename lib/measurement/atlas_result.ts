@@ -6,11 +6,12 @@
  *
  * @module
  */
+import { shortened } from "../errors.ts";
 import type { Address } from "./address_book.ts";
-import { FAILED_RTT_MS } from "./batch.ts";
-import { END_TIME_US, MIN_TIME_US } from "./parquet_reader.ts";
-import { type AtlasObject, fieldsOfObject, isReply, isRtt, type PingFields } from "./ping_fields.ts";
+import { FAILED_RTT_MS, isRtt } from "./batch.ts";
+import { type AtlasObject, fieldsOfObject, isReply, type PingFields } from "./ping_fields.ts";
 import type { RejectReason } from "./rejects.ts";
+import { END_TIME_US, MIN_TIME_US } from "./row_selection.ts";
 
 /** Which address stands for the source: `auto` is `from` where that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
@@ -91,6 +92,11 @@ export function convertFields(fields: PingFields, options: ConvertOptions): Ping
   if ("reason" in addresses) return addresses;
   const replies = summariseReplies(fields, options.rtt);
   if ("reason" in replies) return replies;
+  for (const [name, id] of [["msm_id", fields.msmId], ["prb_id", fields.prbId]] as const) {
+    if (!Number.isNaN(id) && Number.isNaN(toId(id))) {
+      return { reason: "invalidInteger", detail: `${name} ${id}` };
+    }
+  }
   return {
     msmId: toId(fields.msmId),
     prbId: toId(fields.prbId),
@@ -116,7 +122,7 @@ function chooseAddresses(
   if (!src && (first?.bytes || second?.bytes)) {
     return {
       reason: "versionMismatch",
-      detail: `from ${from?.text}, src_addr ${srcAddr?.text}, dst_addr ${dstAddr.text}`,
+      detail: `from ${textOf(from)}, src_addr ${textOf(srcAddr)}, dst_addr ${dstAddr.text}`,
     };
   }
   if (!src) return missingAddress(choice === "src_addr" ? "src_addr" : "from", first ?? second);
@@ -141,7 +147,11 @@ function chooseSource(
 
 function missingAddress(name: string, found: Address | undefined): Rejection {
   if (!found) return { reason: "nullValue", detail: name };
-  return { reason: "unparseableAddress", detail: `${name} ${found.text.slice(0, 60)}` };
+  return { reason: "unparseableAddress", detail: `${name} ${textOf(found)}` };
+}
+
+function textOf(address: Address | undefined): string {
+  return shortened(address?.text ?? "none");
 }
 
 /** The RTTs and losses of the rows that the result makes. */
@@ -161,16 +171,17 @@ function summariseReplies(
   const replies = inTimeMs.filter((rttMs) => !Number.isNaN(rttMs));
   const numReceived = Number.isNaN(rcvd) ? replies.length : rcvd;
   const numSent = Number.isNaN(sent) && numEntries > 0 ? inTimeMs.length : sent;
-  const numLost = [Math.max(0, numSent - numReceived)];
+  const numLost = [toId(Math.max(0, numSent - numReceived))];
   if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
   const statedMs = choice === "min" ? fields.minMs : fields.avgMs;
   const rttMs = replies.length > 0 ? summarise(replies, choice) : statedMs;
   if (isRtt(rttMs)) return { rttsMs: [rttMs], numLost };
+  if (!Number.isNaN(rttMs)) return { reason: "invalidRtt", detail: `rtt ${rttMs}` };
   return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and there is no RTT` };
 }
 
 function summarise(rttsMs: number[], choice: RttChoice): number {
-  if (choice === "min") return Math.min(...rttsMs);
+  if (choice === "min") return rttsMs.reduce((least, rttMs) => Math.min(least, rttMs));
   if (choice === "median") {
     const sorted = rttsMs.toSorted((a, b) => a - b);
     const middle = sorted.length >> 1;

@@ -7,8 +7,15 @@
  * @module
  */
 
+import { END_RTT_MS } from "../tokens/rtt_code.ts";
+
 /** RTT of a measurement that got no reply, as it stands in files. */
 export const FAILED_RTT_MS: number = -1;
+
+/** Whether a reply may have taken so long: shorter than the longest RTT that has a code. */
+export function isRtt(rttMs: number): boolean {
+  return rttMs >= 0 && rttMs < END_RTT_MS;
+}
 
 /** A batch of measurements, one array per column, all of the same length. */
 export interface MeasurementBatch {

@@ -7,6 +7,7 @@
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { explainFileError, FormatError } from "../errors.ts";
+import { openRegularFile } from "../files/regular_file.ts";
 import { decompressBzip2 } from "./bzip2_blocks.ts";
 import { decompressZstd } from "./zstd_frames.ts";
 
@@ -92,7 +93,7 @@ async function* decompressGzip(
 
 async function* readRaw(path: string, onBytes?: (numBytes: number) => void): AsyncGenerator<Uint8Array> {
   try {
-    using file = path === STANDARD_INPUT ? undefined : await Deno.open(path);
+    using file = path === STANDARD_INPUT ? undefined : openRegularFile(path);
     const source = file ?? Deno.stdin;
     while (true) {
       const buffer = new Uint8Array(CHUNK_BYTES);

@@ -44,10 +44,14 @@ export interface CutObject {
  */
 export type ObjectTaker = (bytes: Uint8Array<ArrayBuffer>, start: number) => number;
 
+/** Told of the begin and the end of an object that is stepped into. */
+export type ContainerListener = (event: "begin" | "end", offsetBytes: number) => void;
+
 /** Cuts objects out of a stream of JSON bytes. */
 export class JsonObjectScanner {
   readonly #where: (offsetBytes: number) => { path: string; place: string };
   readonly #take: ObjectTaker;
+  readonly #onContainer: ContainerListener | undefined;
   readonly #decoder = new TextDecoder();
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
   /** Its first {@link #length} bytes are text, the next is 0. */
@@ -68,10 +72,15 @@ export class JsonObjectScanner {
   /**
    * @param path The file, for errors.
    * @param options `isCompressed`: offsets in errors are then said to be those of the decompressed text.
-   *   `take`: is offered each object that is not inside another.
+   *   `take`: is offered each object that is not inside another. `onContainer`: told where an object that is too
+   *   long to be parsed begins, and that it ended; the objects between are those inside it.
    */
-  constructor(path: string, options: { isCompressed?: boolean; take?: ObjectTaker } = {}) {
+  constructor(
+    path: string,
+    options: { isCompressed?: boolean; take?: ObjectTaker; onContainer?: ContainerListener } = {},
+  ) {
     this.#take = options.take ?? (() => 0);
+    this.#onContainer = options.onContainer;
     const suffix = options.isCompressed ? " of the decompressed text" : "";
     this.#where = (offsetBytes) => ({ path, place: `byte ${offsetBytes}${suffix}` });
   }
@@ -215,6 +224,7 @@ export class JsonObjectScanner {
   #stepInto(): void {
     this.#at = this.#start + 1;
     this.#open(OPEN_BRACE, this.#start);
+    this.#onContainer?.("begin", this.#baseBytes + this.#start);
     this.#start = -1;
     this.#depth = 0;
     this.#inString = false;
@@ -234,8 +244,10 @@ export class JsonObjectScanner {
 
   #close(closer: number): boolean {
     const opener = closer === CLOSE_BRACE ? OPEN_BRACE : OPEN_BRACKET;
-    if (this.#containers.at(-1)?.opener !== opener) return false;
+    const container = this.#containers.at(-1);
+    if (container?.opener !== opener) return false;
     this.#containers.pop();
+    if (opener === OPEN_BRACE) this.#onContainer?.("end", container.offsetBytes);
     return true;
   }
 

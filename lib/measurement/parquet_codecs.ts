@@ -5,8 +5,10 @@
  */
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import type { CompressionCodec } from "hyparquet";
-import { decompressLz4, decompressLz4Raw, decompressSnappy } from "hyparquet-compressors";
+import { compressors, decompressLz4, decompressLz4Raw } from "hyparquet-compressors";
+import { ensure } from "../errors.ts";
 import { EncodingError } from "./parquet_encodings.ts";
+import { CompactReader } from "./thrift_reader.ts";
 
 type Decompress = (page: Uint8Array, numBytes: number) => Uint8Array;
 
@@ -19,6 +21,14 @@ const DECOMPRESS: Partial<Record<CompressionCodec, Decompress>> = {
   LZ4: decompressLz4,
   LZ4_RAW: decompressLz4Raw,
 };
+
+/** With the one WebAssembly instance of all pages: one each would use up the mappings that a process may have. */
+function decompressSnappy(page: Uint8Array, numBytes: number): Uint8Array {
+  const stated = new CompactReader(page).varint(); // Snappy's lengths are LEB128 numbers as Thrift's are
+  if (stated !== numBytes) throw new EncodingError(`a page of ${stated} bytes, ${numBytes} were stated`);
+  ensure(compressors.SNAPPY, "hyparquet-compressors has Snappy");
+  return compressors.SNAPPY(page, numBytes);
+}
 
 /**
  * Decompresses a page.

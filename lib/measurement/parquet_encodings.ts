@@ -12,6 +12,8 @@ export class EncodingError extends Error {
 }
 
 const MINIBLOCK_MULTIPLE = 32;
+/** What the byte arrays of a page may have together; writers' pages have 1 MB. */
+const MAX_JOINED_BYTES = 2 ** 26;
 
 /**
  * Decodes the run-length and bit-packed hybrid.
@@ -129,24 +131,21 @@ function bitsAt(bytes: Uint8Array, i: number, width: number): bigint {
   return BigInt.asUintN(width, value >> BigInt(firstBit & 7));
 }
 
-/**
- * Splits PLAIN byte arrays.
- *
- * @returns `numValues` views into the bytes.
- * @throws {EncodingError} If they pass the end of the bytes.
- */
-export function decodePlainByteArrays(bytes: Uint8Array, numValues: number): Uint8Array[] {
-  const cursor = new ByteCursor(bytes);
-  return Array.from({ length: checkCount(numValues, bytes.length / 4) }, () => cursor.take(cursor.uint32()));
+/** Byte arrays as they lie in a stretch of bytes. */
+export interface ByteArrays {
+  bytes: Uint8Array;
+  /** Where each of them begins and ends, in turn. */
+  bounds: Uint32Array;
 }
 
 /**
- * Where PLAIN byte arrays lie.
+ * Finds PLAIN byte arrays.
  *
- * @returns Where each of `numValues` begins and ends, in turn.
+ * @param bytes The encoded values.
+ * @param numValues How many there are.
  * @throws {EncodingError} If they pass the end of the bytes.
  */
-export function findPlainByteArrays(bytes: Uint8Array, numValues: number): Uint32Array {
+export function findPlainByteArrays(bytes: Uint8Array, numValues: number): ByteArrays {
   const bounds = new Uint32Array(2 * checkCount(numValues, bytes.length / 4));
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   let at = 0;
@@ -157,32 +156,59 @@ export function findPlainByteArrays(bytes: Uint8Array, numValues: number): Uint3
     bounds[i] = begin;
     bounds[i + 1] = at;
   }
-  return bounds;
+  return { bytes, bounds };
 }
 
-/** Splits DELTA_LENGTH_BYTE_ARRAY values; see {@link decodePlainByteArrays}. */
-export function decodeDeltaLengthByteArrays(bytes: Uint8Array, numValues: number): Uint8Array[] {
+/** Finds DELTA_LENGTH_BYTE_ARRAY values; see {@link findPlainByteArrays}. */
+export function findDeltaLengthByteArrays(bytes: Uint8Array, numValues: number): ByteArrays {
   const { values: lengths, numBytes } = decodeDelta(bytes, numValues);
-  const cursor = new ByteCursor(bytes.subarray(numBytes));
-  return Array.from(lengths, (length) => cursor.take(Number(length)));
+  const bounds = new Uint32Array(2 * numValues);
+  let at = numBytes;
+  for (let i = 0; i < numValues; i++) {
+    const length = Number(lengths[i]);
+    if (!(length >= 0 && length <= bytes.length - at)) throw new EncodingError("the values end too early");
+    bounds[2 * i] = at;
+    bounds[2 * i + 1] = at += length;
+  }
+  return { bytes, bounds };
 }
 
-/** Joins DELTA_BYTE_ARRAY prefixes and suffixes; see {@link decodePlainByteArrays}. */
-export function decodeDeltaByteArrays(bytes: Uint8Array, numValues: number): Uint8Array[] {
+/**
+ * Joins DELTA_BYTE_ARRAY prefixes and suffixes.
+ *
+ * @param bytes The encoded values.
+ * @param numValues How many there are.
+ * @param maxLength How many bytes of each value are kept.
+ * @throws {EncodingError} If they pass the end of the bytes.
+ */
+export function joinDeltaByteArrays(bytes: Uint8Array, numValues: number, maxLength: number): ByteArrays {
   const { values: prefixes, numBytes } = decodeDelta(bytes, numValues);
-  const suffixes = decodeDeltaLengthByteArrays(bytes.subarray(numBytes), numValues);
-  let last = new Uint8Array(0);
-  return suffixes.map((suffix, i) => {
-    const prefixBytes = Number(prefixes[i]);
-    if (!(prefixBytes >= 0 && prefixBytes <= last.length)) {
-      throw new EncodingError(`a prefix of ${prefixBytes} bytes`);
-    }
-    if (prefixBytes === 0) return last = suffix.slice();
-    const joined = new Uint8Array(prefixBytes + suffix.length);
-    joined.set(last.subarray(0, prefixBytes));
-    joined.set(suffix, prefixBytes);
-    return last = joined;
-  });
+  const suffixes = findDeltaLengthByteArrays(bytes.subarray(numBytes), numValues);
+  const bounds = new Uint32Array(2 * numValues);
+  let joined = new Uint8Array(bytes.length);
+  let [begin, end, length] = [0, 0, 0];
+  for (let i = 0; i < numValues; i++) {
+    const prefix = Number(prefixes[i]);
+    if (!(prefix >= 0 && prefix <= length)) throw new EncodingError(`a prefix of ${prefix} bytes`);
+    const [from, to] = suffixes.bounds.subarray(2 * i, 2 * i + 2);
+    length = prefix + to - from;
+    const kept = Math.min(prefix, maxLength);
+    const suffix = suffixes.bytes.subarray(from, Math.min(to, from + maxLength - kept));
+    if (end > MAX_JOINED_BYTES) throw new EncodingError(`byte arrays of more than ${MAX_JOINED_BYTES} bytes`);
+    if (end + kept + suffix.length > joined.length) joined = enlarged(joined, end + maxLength);
+    joined.copyWithin(end, begin, begin + kept);
+    joined.set(suffix, end + kept);
+    [begin, end] = [end, end + kept + suffix.length];
+    bounds[2 * i] = begin;
+    bounds[2 * i + 1] = end;
+  }
+  return { bytes: joined, bounds };
+}
+
+function enlarged(bytes: Uint8Array<ArrayBuffer>, leastLength: number): Uint8Array<ArrayBuffer> {
+  const larger = new Uint8Array(Math.max(2 * bytes.length, leastLength));
+  larger.set(bytes);
+  return larger;
 }
 
 /** Undoes BYTE_STREAM_SPLIT: the values of `width` bytes one after another. */

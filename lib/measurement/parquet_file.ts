@@ -15,10 +15,17 @@ import {
   type SchemaElement,
 } from "hyparquet";
 import { explainFileError, FormatError, UserError } from "../errors.ts";
-import type { ByteSource, ColumnChunkRange } from "./parquet_column.ts";
+import { openRegularFile } from "../files/regular_file.ts";
+import type { ByteSource, ColumnChunkRange } from "./parquet_pages.ts";
+import { CompactReader } from "./thrift_reader.ts";
 
 const MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"
 const SMALLEST_FILE_BYTES = 12;
+/** Length of the footer and magic. */
+const FOOTER_END_BYTES = 8;
+// In memory a value takes some 70 bytes. A footer has 20 to 40 a column and row group: 20,000 row groups have room.
+const MAX_FOOTER_VALUES = 2 ** 23;
+const MAX_FOOTER_BYTES = 2 ** 26;
 /** Statistics of times as they are stored: a Date has no microseconds. */
 const STORED_TIMES = {
   timestampFromMilliseconds: (value: bigint) => value,
@@ -72,7 +79,10 @@ export class ParquetFile {
     const file = FileBuffer.open(path);
     try {
       checkMagic(file);
-      const metadata = await parquetMetadataAsync(file, { geoparquet: false, parsers: STORED_TIMES });
+      const metadata = await parquetMetadataAsync(readFooter(file), {
+        geoparquet: false,
+        parsers: STORED_TIMES,
+      });
       return new ParquetFile(path, file, metadata);
     } catch (error) {
       file[Symbol.dispose]();
@@ -142,7 +152,7 @@ class FileBuffer implements AsyncBuffer, ByteSource {
 
   static open(path: string): FileBuffer {
     try {
-      const file = Deno.openSync(path);
+      const file = openRegularFile(path);
       return new FileBuffer(path, file, file.statSync().size);
     } catch (error) {
       throw explainFileError(error, `read ${path}`);
@@ -203,6 +213,32 @@ function checkMagic(file: FileBuffer): void {
       },
     );
   }
+}
+
+/** The footer with its length and the magic behind it; hyparquet believes the sizes in it, so they are checked first. */
+function readFooter(file: FileBuffer): ArrayBuffer {
+  const { path, byteLength } = file;
+  const offsetBytes = byteLength - FOOTER_END_BYTES;
+  const sizeBytes = new DataView(file.slice(offsetBytes)).getUint32(0, true);
+  const tooLarge = (found: string, wanted: string) =>
+    new FormatError(`its footer has ${found}, at most ${wanted} are read; write it with fewer row groups`, {
+      path,
+      offsetBytes,
+    });
+  if (sizeBytes > offsetBytes) {
+    throw new FormatError(`its footer is damaged (it says ${sizeBytes} bytes); fetch or make it again`, {
+      path,
+      offsetBytes,
+    });
+  }
+  if (sizeBytes > MAX_FOOTER_BYTES) throw tooLarge(`${sizeBytes} bytes`, `${MAX_FOOTER_BYTES}`);
+  const bytes = file.read(offsetBytes - sizeBytes, byteLength);
+  const reader = new CompactReader(bytes.subarray(0, sizeBytes));
+  reader.struct();
+  if (reader.numValues > MAX_FOOTER_VALUES) {
+    throw tooLarge(`${reader.numValues} values`, `${MAX_FOOTER_VALUES}`);
+  }
+  return bytes.buffer;
 }
 
 /** Where a column chunk begins and ends, or undefined where the footer has no sense. */

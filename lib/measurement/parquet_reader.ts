@@ -9,24 +9,19 @@
  * @module
  */
 import type { SchemaElement } from "hyparquet";
-import { FormatError } from "../errors.ts";
-import { parseAddress } from "../tokens/ip.ts";
-import { FAILED_RTT_MS, type MeasurementBatch } from "./batch.ts";
-import { NumberCursor, type Piece, TextCursor, type TextPiece } from "./parquet_column.ts";
+import { FormatError, shortened } from "../errors.ts";
+import { NumberCursor, TextCursor } from "./parquet_column.ts";
 import { ParquetFile, type RowGroupRange } from "./parquet_file.ts";
 import { type NumberKind, timeKind } from "./parquet_values.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
-import type { RejectLog, RejectReason } from "./rejects.ts";
-import { PerText, TextPool } from "./text_pool.ts";
+import type { RejectLog } from "./rejects.ts";
+import { AddressVersions, type CodedBatch, type RowPieces, selectRows } from "./row_selection.ts";
+import { TextPool } from "./text_pool.ts";
 
-/** Earliest time that is accepted: 1990-01-01, in microseconds since 1970. */
-export const MIN_TIME_US = Date.UTC(1990, 0, 1) * 1000;
-/** First time that is too late: 2100-01-01, in microseconds since 1970. */
-export const END_TIME_US = Date.UTC(2100, 0, 1) * 1000;
+export type { CodedBatch } from "./row_selection.ts";
 
 const DEFAULT_BATCH_ROWS = 65_536;
 const MAX_CACHED_ADDRESSES = 1_000_000;
-const MICROSECONDS = 1e6;
 
 /** How {@link readMeasurements} reads. */
 export interface ReadOptions {
@@ -43,16 +38,6 @@ export interface ReadOptions {
    * follow each other share out all rows.
    */
   rowRange?: readonly [first: number, end: number];
-}
-
-/** A batch whose addresses have numbers, equal ones of equal texts. */
-export interface CodedBatch extends MeasurementBatch {
-  /** Gives the codes their texts; codes are void when its generation changes. */
-  pool: TextPool;
-  /** The code of each source address. */
-  srcCode: Int32Array;
-  /** The code of each destination address. */
-  dstCode: Int32Array;
 }
 
 /** A batch of good rows and where in the file they came from. */
@@ -154,16 +139,6 @@ interface ColumnPlan {
   optional: { key: OptionalColumn; name: string }[];
 }
 
-/** Some rows of the needed columns. */
-interface RowPieces {
-  eventTimeUs: Piece<Float64Array>;
-  rttMs: Piece<Float64Array>;
-  srcAddr: TextPiece;
-  dstAddr: TextPiece;
-  ipVersion: Piece<Float64Array> | undefined;
-  optional: { key: OptionalColumn; values: Float64Array }[];
-}
-
 function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
   const eventTime = timeColumn(file);
   needColumn(file, ["src_addr"], isText, "a string");
@@ -191,7 +166,7 @@ function needColumn(
   const element = name === undefined ? undefined : file.column(name);
   if (name === undefined || !element) {
     throw new FormatError(
-      `column ${names[0]} is missing (it has ${file.columnNames.join(", ")}); ` +
+      `column ${names[0]} is missing (it has ${shortened(file.columnNames.join(", "))}); ` +
         `rename or add the column, see the README for the measurement columns`,
       { path: file.path },
     );
@@ -239,124 +214,4 @@ function openGroup(
     ipVersion: ipVersion?.read(numRows),
     optional: optional.map(({ key, cursor }) => ({ key, values: cursor.read(numRows).values })),
   });
-}
-
-/** Keeps the rows that can be used. */
-function selectRows(
-  pieces: RowPieces,
-  { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
-  versions: AddressVersions,
-  rejects: RejectLog,
-): CodedBatch {
-  const eventTimeUs = pieces.eventTimeUs.values;
-  const rttMs = pieces.rttMs.values;
-  const srcAddr = pieces.srcAddr.values;
-  const dstAddr = pieces.dstAddr.values;
-  const ipVersion = pieces.ipVersion?.values;
-  const srcCode = pieces.srcAddr.codes;
-  const dstCode = pieces.dstAddr.codes;
-  versions.byCode(srcCode);
-  const versionByCode = versions.byCode(dstCode);
-  const versionOf = new Uint8Array(numRowsRead);
-  let numKept = 0;
-  for (let row = 0; row < numRowsRead; row++) {
-    const timeUs = eventTimeUs[row];
-    const rtt = rttMs[row];
-    const version = versionByCode[srcCode[row]];
-    const isGood = timeUs >= MIN_TIME_US && timeUs < END_TIME_US &&
-      (rtt >= 0 && rtt < Infinity || rtt === FAILED_RTT_MS) && version > 0 &&
-      version === versionByCode[dstCode[row]] &&
-      (!ipVersion || ipVersion[row] === version || Number.isNaN(ipVersion[row]));
-    if (isGood) {
-      versionOf[row] = version;
-      numKept++;
-      continue;
-    }
-    const { reason, detail } = explainReject(pieces, row);
-    rejects.add(reason, path, firstRow + row, detail);
-  }
-  const batch: CodedBatch = {
-    numRows: numRowsRead,
-    eventTimeUs,
-    srcAddr,
-    dstAddr,
-    ipVersion: versionOf,
-    rttMs,
-    pool: versions.pool,
-    srcCode,
-    dstCode,
-  };
-  for (const { key, values } of pieces.optional) batch[key] = values;
-  return numKept === numRowsRead ? batch : compact(batch, numKept);
-}
-
-/** Moves the rows with an IP version to the front, in place, and leaves out the others. */
-function compact(batch: CodedBatch, numKept: number): CodedBatch {
-  const { ipVersion } = batch;
-  const kept = new Int32Array(numKept);
-  let next = 0;
-  for (let row = 0; row < batch.numRows; row++) if (ipVersion[row] !== 0) kept[next++] = row;
-  const pick = (values: Float64Array) => Float64Array.from(kept, (row) => values[row]);
-  const short: CodedBatch = {
-    pool: batch.pool,
-    srcCode: Int32Array.from(kept, (row) => batch.srcCode[row]),
-    dstCode: Int32Array.from(kept, (row) => batch.dstCode[row]),
-    numRows: numKept,
-    eventTimeUs: pick(batch.eventTimeUs),
-    srcAddr: Array.from(kept, (row) => batch.srcAddr[row]),
-    dstAddr: Array.from(kept, (row) => batch.dstAddr[row]),
-    ipVersion: Uint8Array.from(kept, (row) => ipVersion[row]),
-    rttMs: pick(batch.rttMs),
-  };
-  for (const { key } of OPTIONAL_COLUMNS) {
-    const values = batch[key];
-    if (values) short[key] = pick(values);
-  }
-  return short;
-}
-
-function explainReject(
-  pieces: RowPieces,
-  row: number,
-): { reason: RejectReason; detail: string } {
-  const needed = [
-    ["event_time", pieces.eventTimeUs],
-    ["src_addr", pieces.srcAddr],
-    ["dst_addr", pieces.dstAddr],
-    ["rtt", pieces.rttMs],
-  ] as const;
-  for (const [name, { isNull }] of needed) if (isNull?.[row]) return { reason: "nullValue", detail: name };
-  const timeUs = pieces.eventTimeUs.values[row];
-  if (!(timeUs >= MIN_TIME_US && timeUs < END_TIME_US)) {
-    return { reason: "timeOutOfRange", detail: `event_time ${timeUs / MICROSECONDS} s` };
-  }
-  const [srcAddr, dstAddr] = [pieces.srcAddr.values[row], pieces.dstAddr.values[row]];
-  for (const address of [srcAddr, dstAddr]) {
-    if (versionOfText(address) === 0) return { reason: "unparseableAddress", detail: address.slice(0, 60) };
-  }
-  const src = versionOfText(srcAddr);
-  const dst = versionOfText(dstAddr);
-  if (src !== dst) return { reason: "versionMismatch", detail: `src_addr is IPv${src}, dst_addr IPv${dst}` };
-  const stated = pieces.ipVersion?.values[row] ?? NaN;
-  if (!Number.isNaN(stated) && stated !== src) {
-    return { reason: "versionMismatch", detail: `ip_version is ${stated}, the addresses are IPv${src}` };
-  }
-  return { reason: "invalidRtt", detail: `rtt ${pieces.rttMs.values[row]}` };
-}
-
-/** The IP version of addresses, remembered: a file has few addresses and many rows. 0 is no address. */
-class AddressVersions {
-  readonly #perText = new PerText((length) => new Uint8Array(length), versionOfText);
-
-  constructor(readonly pool: TextPool) {}
-
-  /** By code, for all `codes` at least. */
-  byCode(codes: Int32Array): Uint8Array {
-    return this.#perText.of(this.pool, codes);
-  }
-}
-
-function versionOfText(address: string): number {
-  const numBytes = parseAddress(address)?.length;
-  return numBytes === 4 ? 4 : numBytes === 16 ? 6 : 0;
 }

@@ -5,12 +5,13 @@
  */
 import type { ParquetType, SchemaElement } from "hyparquet";
 import {
+  type ByteArrays,
   decodeByteStreamSplit,
   decodeDelta,
-  decodeDeltaByteArrays,
-  decodeDeltaLengthByteArrays,
-  decodePlainByteArrays,
   EncodingError,
+  findDeltaLengthByteArrays,
+  findPlainByteArrays,
+  joinDeltaByteArrays,
 } from "./parquet_encodings.ts";
 
 /** What the numbers of a column are; all but `number` become microseconds since 1970. */
@@ -42,34 +43,45 @@ export function timeKind({ type, logical_type, converted_type }: SchemaElement):
   return type === "INT96" ? "nanos" : undefined;
 }
 
+/** Whether a column's integers have no sign. */
+function isUnsigned({ logical_type, converted_type }: SchemaElement): boolean {
+  return logical_type?.type === "INTEGER" ? !logical_type.isSigned : /^UINT/.test(converted_type ?? "");
+}
+
 /**
- * Decodes the numbers of a page.
+ * Decodes the numbers of a page; integers of 2^53 and more are rounded, and to no safe integer.
  *
  * @param bytes The encoded values.
  * @param numValues How many there are, nulls left out.
+ * @param how `element`: the column; `encoding`: of the page; `kind`: what the numbers are.
  * @throws {EncodingError} If the bytes are damaged or the encoding does not fit the type.
  */
 export function decodeNumbers(
   bytes: Uint8Array,
   numValues: number,
-  { type, encoding, kind }: { type: ParquetType; encoding: number; kind: NumberKind },
+  { element, encoding, kind }: { element: SchemaElement; encoding: number; kind: NumberKind },
 ): Float64Array {
-  const width = WIDTHS[type];
+  const { type } = element;
+  const width = type && WIDTHS[type];
   if (!width) throw new EncodingError(`numbers of type ${type}`);
   const plain = toPlain(bytes, numValues, { type, encoding, width });
   if (plain.length < numValues * width) throw new EncodingError("the values end too early");
   const view = new DataView(plain.buffer, plain.byteOffset, numValues * width);
   const numbers = new Float64Array(numValues);
+  const lift = isUnsigned(element) ? TWO_32 : 0;
   const scale = kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1;
   for (let i = 0; i < numValues; i++) {
     const at = i * width;
     if (type === "DOUBLE") numbers[i] = view.getFloat64(at, true) * scale;
     else if (type === "FLOAT") numbers[i] = view.getFloat32(at, true) * scale;
-    else if (type === "INT32") numbers[i] = view.getInt32(at, true) * scale;
-    else if (type === "INT96") numbers[i] = int96Us(view, at);
+    else if (type === "INT32") {
+      const value = view.getInt32(at, true);
+      numbers[i] = (value < 0 ? value + lift : value) * scale;
+    } else if (type === "INT96") numbers[i] = int96Us(view, at);
     else {
       const low = view.getUint32(at, true);
-      const high = view.getInt32(at + 4, true);
+      const signed = view.getInt32(at + 4, true);
+      const high = signed < 0 ? signed + lift : signed;
       numbers[i] = kind === "nanos" ? nanosToMicros(high, low) : (high * TWO_32 + low) * scale;
     }
   }
@@ -77,20 +89,20 @@ export function decodeNumbers(
 }
 
 /**
- * Decodes the texts of a page.
+ * Finds the texts of a page, as UTF-8.
  *
+ * @param maxLength How many bytes of each are needed; there may be more.
  * @throws {EncodingError} If the bytes are damaged or the encoding is none of byte arrays.
  */
-export function decodeTexts(bytes: Uint8Array, numValues: number, encoding: number): string[] {
-  const decode = encoding === ENCODING.plain
-    ? decodePlainByteArrays
-    : encoding === ENCODING.deltaLengthByteArray
-    ? decodeDeltaLengthByteArrays
-    : encoding === ENCODING.deltaByteArray
-    ? decodeDeltaByteArrays
-    : undefined;
-  if (!decode) throw new EncodingError(`encoding ${encoding} of texts`);
-  return decode(bytes, numValues).map(decodeUtf8);
+export function findTexts(
+  bytes: Uint8Array,
+  numValues: number,
+  { encoding, maxLength }: { encoding: number; maxLength: number },
+): ByteArrays {
+  if (encoding === ENCODING.plain) return findPlainByteArrays(bytes, numValues);
+  if (encoding === ENCODING.deltaLengthByteArray) return findDeltaLengthByteArrays(bytes, numValues);
+  if (encoding === ENCODING.deltaByteArray) return joinDeltaByteArrays(bytes, numValues, maxLength);
+  throw new EncodingError(`encoding ${encoding} of texts`);
 }
 
 function toPlain(

@@ -6,6 +6,7 @@
  * @module
  */
 import { type Address, readAddress } from "./address_book.ts";
+import { isRtt } from "./batch.ts";
 
 /** A JSON object that may be a result. */
 export type AtlasObject = Record<string, unknown>;
@@ -32,11 +33,6 @@ export interface PingFields {
   rttsMs: number[];
   /** The first of these RTTs that can be none, if any. */
   wrongRttMs: number | undefined;
-}
-
-/** Whether a reply may have taken so long. */
-export function isRtt(rttMs: number): boolean {
-  return rttMs >= 0 && rttMs < Infinity;
 }
 
 /** Reads the fields of a parsed result. */

@@ -10,7 +10,8 @@
  */
 import { ensure } from "../errors.ts";
 import { type Address, AddressBook, MAX_ADDRESS_BYTES } from "./address_book.ts";
-import { isRtt, type PingFields } from "./ping_fields.ts";
+import { isRtt } from "./batch.ts";
+import type { PingFields } from "./ping_fields.ts";
 
 const SPACE = 0x20;
 const QUOTE = 0x22;

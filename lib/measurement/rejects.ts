@@ -6,11 +6,12 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { shortened, UserError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 
 /** How many rows of each reason are listed in `rejects.jsonl`. */
 export const MAX_LISTED_PER_REASON = 1000;
+const MAX_DETAIL_LENGTH = 300;
 
 /** Why a row was rejected. */
 export type RejectReason =
@@ -20,6 +21,7 @@ export type RejectReason =
   | "invalidRtt"
   | "timeOutOfRange"
   | "invalidJson"
+  | "objectTooLong"
   | "incompleteResult"
   | "sizeTooLarge"
   | "errorCountTooLarge"
@@ -61,7 +63,12 @@ export class RejectLog {
    */
   add(reason: RejectReason, path: string, row: number, detail?: string): void {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);
-    this.#list({ reason, path, row, ...(detail === undefined ? {} : { detail }) });
+    this.#list({
+      reason,
+      path,
+      row,
+      ...(detail === undefined ? {} : { detail: shortened(detail, MAX_DETAIL_LENGTH) }),
+    });
   }
 
   /** How many rows were rejected, by reason, in alphabetical order of the reasons. */

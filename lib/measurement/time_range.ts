@@ -8,8 +8,9 @@
  */
 import { NumberCursor } from "./parquet_column.ts";
 import { ParquetFile, type RowGroupRange } from "./parquet_file.ts";
-import { END_TIME_US, MIN_TIME_US, timeColumn } from "./parquet_reader.ts";
+import { timeColumn } from "./parquet_reader.ts";
 import type { NumberKind } from "./parquet_values.ts";
+import { END_TIME_US, MIN_TIME_US } from "./row_selection.ts";
 
 const BATCH_ROWS = 65_536;
 

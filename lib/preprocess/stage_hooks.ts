@@ -20,7 +20,7 @@ export class Breather {
   #lastMs = performance.now();
 
   /** @param hooks The caller's wishes. */
-  constructor(hooks: StageHooks) {
+  constructor(hooks: Pick<StageHooks, "signal">) {
     this.#signal = hooks.signal;
   }
 

@@ -8,6 +8,7 @@
  *
  * @module
  */
+import { shortened } from "../errors.ts";
 import { FlatTable } from "./flat_table.ts";
 
 /** Type of a column, numbered as the union `Type` of Schema.fbs. */
@@ -160,8 +161,9 @@ function isSame(a: Uint8Array, b: Uint8Array): boolean {
 }
 
 function readSchema(schema: FlatTable): ArrowField[] {
+  const numColumns = schema.vectorPosition(1, 4).length;
+  if (numColumns > MAX_COLUMNS) throw new ArrowError(`it has ${numColumns} columns`);
   const fields = schema.tables(1);
-  if (fields.length > MAX_COLUMNS) throw new ArrowError(`it has ${fields.length} columns`);
   if (schema.int16(0) !== 0) throw new ArrowError("its Arrow stream is big-endian, which is not read");
   return fields.map((field) => {
     const type = field.uint8(2);
@@ -210,11 +212,15 @@ function readBatch(batch: FlatTable, body: Uint8Array, fields: readonly ArrowFie
   return fields.map((field, i) => {
     const at = nodes.at + PAIR_BYTES * i;
     const length = i < nodes.length ? batch.int64At(at) : -1;
-    if (length !== numRows) throw new ArrowError(`its column ${field.name} has ${length} rows`);
+    if (length !== numRows || length < 0) {
+      throw new ArrowError(`its column ${shortened(field.name)} has ${length} rows`);
+    }
     const numNulls = batch.int64At(at + 8);
     const isFixed = field.dictionaryId !== undefined || FIXED_WIDTH.has(field.type);
     if (!isFixed && field.type !== ARROW_TYPES.utf8 && field.type !== ARROW_TYPES.binary) {
-      throw new ArrowError(`its column ${field.name} is ${arrowTypeName(field)}, which is not read`);
+      throw new ArrowError(
+        `its column ${shortened(field.name)} is ${arrowTypeName(field)}, which is not read`,
+      );
     }
     takeBuffer(); // validity: columns with nulls are refused by whoever asks for them
     const offsets = isFixed ? NONE : takeBuffer();

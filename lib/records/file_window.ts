@@ -5,6 +5,7 @@
  * @module
  */
 import { explainFileError, FormatError } from "../errors.ts";
+import { openRegularFile } from "../files/regular_file.ts";
 
 // ASSUMPTION: a window large enough to make system calls rare, small against every memory limit.
 const READ_AHEAD_BYTES = 1 << 18;
@@ -27,13 +28,8 @@ export class FileWindow {
   /** Opens a file. @throws {UserError} If that is not possible. */
   static open(path: string): FileWindow {
     try {
-      const file = Deno.openSync(path);
-      const info = file.statSync();
-      if (info.isDirectory) {
-        file.close();
-        throw new Deno.errors.IsADirectory(path);
-      }
-      return new FileWindow(path, file, info.size);
+      const file = openRegularFile(path);
+      return new FileWindow(path, file, file.statSync().size);
     } catch (error) {
       throw explainFileError(error, `read ${path}`);
     }

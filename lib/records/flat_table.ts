@@ -8,6 +8,8 @@
  */
 
 const decoder = new TextDecoder();
+/** Many fields can stand for one text: together they could be far longer than the buffer. */
+const MAX_TEXT_BYTES = 2 ** 16;
 
 /** A table; fields are named by their position in the schema. Reads past the end throw RangeError. */
 export class FlatTable {
@@ -58,9 +60,10 @@ export class FlatTable {
     return at === 0 ? undefined : new FlatTable(this.#view, this.#follow(at));
   }
 
-  /** A text; empty if the field is absent. @throws {RangeError} If it passes the end. */
+  /** A text; empty if the field is absent. @throws {RangeError} If it passes the end or is no name, but a long text. */
   text(field: number): string {
     const vector = this.#vector(field, 1);
+    if (vector.length > MAX_TEXT_BYTES) throw new RangeError(`a text of ${vector.length} bytes`);
     const { buffer, byteOffset } = this.#view;
     return decoder.decode(new Uint8Array(buffer, byteOffset + vector.at, vector.length));
   }

@@ -9,7 +9,8 @@
  */
 import { brotliCompressSync, brotliDecompressSync, constants, zstdCompressSync } from "node:zlib";
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { decompressSnappy } from "hyparquet-compressors";
+import { compressors } from "hyparquet-compressors";
+import { ensure } from "../errors.ts";
 import { CHUNK_HEADER_SIZE_BYTES, readU64, writeU64 } from "./riegeli_blocks.ts";
 import { isSameHash, type RiegeliHash } from "./riegeli_hash.ts";
 import { decompressZstdFrame } from "./zstd_decoder.ts";
@@ -52,6 +53,7 @@ const ZSTD_WINDOW_LOG = 20;
 const BROTLI_QUALITY = 6;
 // ASSUMPTION: no honest chunk is larger; a forged header must not make us allocate without bound.
 const MAX_DECODED_BYTES = 2 ** 30;
+const MAX_RECORDS = 2 ** 23; // each takes some 100 bytes besides its own
 /** Encoded sizes of lone records that are remembered, about 200 bytes each. */
 const MAX_LONE_SIZES = 4096;
 
@@ -98,10 +100,10 @@ export function decodeChunkHeader(hash: RiegeliHash, header: Uint8Array): ChunkH
     numRecords: readU64(typeAndCount, 0) / 256,
     decodedSizeBytes: readU64(header, 32),
   };
-  if (chunk.decodedSizeBytes > MAX_DECODED_BYTES || chunk.numRecords > MAX_DECODED_BYTES) {
+  if (chunk.decodedSizeBytes > MAX_DECODED_BYTES || chunk.numRecords > MAX_RECORDS) {
     throw new ChunkError(
       `a chunk says that it holds ${chunk.numRecords} records of ${chunk.decodedSizeBytes} bytes, ` +
-        `at most ${MAX_DECODED_BYTES} are read`,
+        `at most ${MAX_RECORDS} of ${MAX_DECODED_BYTES} are read`,
     );
   }
   return chunk;
@@ -245,7 +247,8 @@ function decompressBody(body: Uint8Array, letter: number, length: number): Uint8
     );
   }
   if (readVarint(new BinaryReader(body)) !== length) throw new ChunkError("Snappy data has another length");
-  return decompressSnappy(body, length);
+  ensure(compressors.SNAPPY, "hyparquet-compressors has Snappy");
+  return compressors.SNAPPY(body, length); // one WebAssembly instance for all chunks
 }
 
 /** A Buffer's bytes as a plain array: `slice` of a Buffer would not copy. */

@@ -16,6 +16,9 @@ const MIN_NORMAL_MANTISSA = 1024;
 const MAX_EXPONENT = 31;
 const US_PER_MS = 1000;
 
+/** The first RTT in milliseconds that is too long to be told from longer ones: 2^42 µs, 51 days. */
+export const END_RTT_MS: number = (MAX_MANTISSA + 1) * 2 ** MAX_EXPONENT / US_PER_MS;
+
 /**
  * The code of an RTT.
  *

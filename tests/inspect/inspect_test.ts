@@ -394,3 +394,54 @@ Deno.test("inspect() stops when it is aborted", async () => {
     await assertRejects(() => look(path, { signal: AbortSignal.abort(reason) }), UserError, "stopped");
   });
 });
+
+Deno.test("inspect() counts RTTs that are none, in Parquet and in probe rows", async () => {
+  await inFolder(async (folder) => {
+    const parquet = join(folder, "a.parquet");
+    const writer = MeasurementParquetWriter.create(parquet);
+    writer.append({
+      numRows: 3,
+      eventTimeUs: new Float64Array(3).fill(START_US),
+      srcAddr: new Array(3).fill("1.1.1.1"),
+      dstAddr: new Array(3).fill("8.8.8.8"),
+      ipVersion: new Uint8Array(3).fill(4),
+      rttMs: Float64Array.of(10, 1e39, 1e300),
+    });
+    writer.close();
+    const { json } = await look(parquet);
+    assertEquals(json.rejected, { invalidRtt: 2 });
+    const rows = join(folder, "a.arrayrecord");
+    await writeRecords(rows, [encodeProbeRow(probeRow("1.1.1.1", [0, 1, 2, 3], [10, Infinity, -1, -7]))]);
+    const found = (await look(rows)).json;
+    assertEquals([found.impossibleRtts, found.failedShare], [2, 0.25]);
+    assertEquals(found.rttMs, { min: 10, p50: 10, p90: 10, p99: 10, max: 10, mean: 10 });
+  });
+});
+
+Deno.test("inspect() of a long file stops soon after it is aborted", async (t) => {
+  await inFolder(async (folder) => {
+    const parquet = join(folder, "a.parquet");
+    await synthesize(parquet, {
+      seed: 1,
+      rows: 400_000,
+      probes: 50,
+      destinations: 20,
+      days: 1,
+      ipv6Share: 0,
+    });
+    const records = join(folder, "a.arrayrecord");
+    const times = Array.from({ length: 2000 }, (_, i) => i);
+    const row = encodeProbeRow(probeRow("1.1.1.1", times, times));
+    await writeRecords(records, new Array(500).fill(row));
+    const bytes = join(folder, "b.arrayrecord");
+    await writeRecords(bytes, new Array(100_000).fill(new Uint8Array(10)));
+    for (const path of [parquet, records, bytes]) {
+      await t.step(path.slice(folder.length), async () => {
+        const controller = new AbortController();
+        const timer = setTimeout(() => controller.abort(new UserError("stopped")), 1);
+        await assertRejects(() => look(path, { signal: controller.signal }), UserError, "stopped");
+        clearTimeout(timer);
+      });
+    }
+  });
+});

@@ -1,7 +1,8 @@
-import { assertEquals, assertStringIncludes } from "@std/assert";
-import { join } from "@std/path";
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fromFileUrl, join } from "@std/path";
 import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { runStageProcess } from "../cli/process.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
 
 Deno.test("inspect ends with 0, 1 or 2 and one line, as every stage does", async () => {
   const folder = Deno.makeTempDirSync();
@@ -27,4 +28,40 @@ Deno.test("inspect ends with 0, 1 or 2 and one line, as every stage does", async
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
+});
+
+Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "windows" }, async () => {
+  using folder = new TemporaryFolder();
+  const pipe = folder.at("a.parquet");
+  assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
+  const { code, stderr } = await runStageProcess(["inspect", pipe]);
+  assertEquals(
+    [code, stderr],
+    [
+      1,
+      `error: Cannot inspect ${pipe}: it is a named pipe, a file was wanted; write its content to a file first\n`,
+    ],
+  );
+});
+
+Deno.test("inspect says what to do when it may not open so many files", {
+  ignore: Deno.build.os === "windows",
+}, async () => {
+  using folder = new TemporaryFolder();
+  for (let i = 0; i < 80; i++) {
+    const writer = await ArrayRecordWriter.create(folder.at(`${i}.arrayrecord`));
+    writer.write(new Uint8Array(3));
+    writer.close();
+  }
+  const main = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
+  const { code, stderr } = await new Deno.Command("sh", {
+    args: ["-c", `ulimit -n 64; exec "$0" run --no-prompt --allow-read --allow-write "$@"`, Deno.execPath()]
+      .concat(main, "inspect", folder.path),
+    env: { NO_COLOR: "1" },
+  }).output();
+  assertEquals(code, 1);
+  assertMatch(
+    new TextDecoder().decode(stderr),
+    /^error: Cannot read \S+\.arrayrecord: this process may not open more files; raise the limit with ulimit -n, or give fewer files\n$/,
+  );
 });

@@ -28,6 +28,9 @@ Deno.test("ValueHistogram gives whole quantiles of whole values and leaves out w
   for (const value of [1, 39, 39, 80, -1, NaN, Infinity]) histogram.add(value);
   assertEquals([histogram.count, histogram.quantile(0.5), histogram.quantile(1)], [4, 39, 80]);
   assertEquals(histogram.mean, 159 / 4);
+  for (const value of [1e39, 3.5e38]) histogram.add(value);
+  assertEquals([histogram.count, histogram.max], [4, 80]);
+  assertEquals(histogram.logBins().reduce((sum, { count }) => sum + count, 0), 4);
   assertEquals(new ValueHistogram().quantile(0.5), NaN);
   const zeros = new ValueHistogram();
   zeros.add(0);

@@ -156,6 +156,79 @@ for (const rtt of ["mean", "each"] as const) {
     }));
 }
 
+Deno.test("importAtlas() names a hundred types at most, and no more than the start of each", () =>
+  withFolder(async (folder) => {
+    const lines = [ping(), ping({ type: "x".repeat(500_000) })];
+    for (let i = 0; i < 1000; i++) lines.push(ping({ type: `type ${i}` }));
+    Deno.writeTextFileSync(`${folder}/in.jsonl`, lines.map((line) => JSON.stringify(line)).join("\n"));
+    const { skippedByType } = await importInto(folder, [`${folder}/in.jsonl`]);
+    const names = Object.keys(skippedByType);
+    assertEquals([names.length, skippedByType.other, skippedByType["type 7"]], [101, 901, 1]);
+    assertEquals(Math.max(...names.map(({ length }) => length)), 80);
+  }));
+
+Deno.test("importAtlas() counts an object that is too long, unless it is a container of results", () =>
+  withFolder(async (folder) => {
+    const long = JSON.stringify(ping({ note: "x".repeat(1 << 20), prb_id: 3 }));
+    const pings = Array.from(
+      { length: 30 },
+      (_, i) => JSON.stringify(ping({ timestamp: 1_600_000_000 + i })),
+    );
+    const others = JSON.stringify({ note: "x".repeat(1 << 20), list: [ping({ type: "dns" })] });
+    const texts = [
+      pings.concat(long, others).join("\n"),
+      `[${[...pings, long, others].join(",")}]`,
+      `{"note": "${"x".repeat(1 << 20)}", "results": [${[...pings, long, others].join(",")}]}`,
+    ];
+    for (const text of texts) {
+      Deno.writeTextFileSync(`${folder}/in.json`, text);
+      const { rows, rejected, skippedByType } = await importInto(folder, [`${folder}/in.json`]);
+      assertEquals([rows, rejected], [30, { objectTooLong: 1 }]);
+      assertEquals(skippedByType, { dns: 1, notAResult: 1 });
+      const [listed] = Deno.readTextFileSync(`${folder}/out.rejects.jsonl`).trim().split("\n");
+      const { reason, row, detail } = JSON.parse(listed);
+      assertEquals([reason, row], ["objectTooLong", 30]);
+      assertEquals(detail, `at byte ${text.indexOf(long)}: more than 1048576 bytes`);
+    }
+    Deno.writeTextFileSync(`${folder}/in.json`, `${pings[0]}\n${long}`);
+    await assertRejects(() => importInto(folder, [`${folder}/in.json`]), UserError, "objectTooLong 1");
+  }));
+
+Deno.test("importAtlas() refuses inputs without any ping result, says what they hold and writes nothing", () =>
+  withFolder(async (folder) => {
+    const path = `${folder}/in.json`;
+    const cases: [string, string][] = [
+      ["", "no object at all"],
+      ["[]", "no object at all"],
+      [
+        JSON.stringify([ping({ type: "dns" }), ping({ type: "traceroute" }), { a: 1 }]),
+        "dns 1, notAResult 1, traceroute 1",
+      ],
+    ];
+    for (const [text, found] of cases) {
+      Deno.writeTextFileSync(path, text);
+      for (const [paths, named] of [[[path], path], [[path, path], `${path} and 1 more`]] as const) {
+        const error = await assertRejects(() => importInto(folder, [...paths]), UserError);
+        if (paths.length === 1) {
+          assertEquals(
+            error.message,
+            `Cannot import ${named}: found no ping result (${found}), ` +
+              `ping results of RIPE Atlas were wanted; check --input`,
+          );
+        } else assertStringIncludes(error.message, `Cannot import ${named}: found no ping result`);
+      }
+      assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["in.json"]);
+    }
+  }));
+
+Deno.test("importAtlas() looks through lists of any length", () =>
+  withFolder(async (folder) => {
+    const wide = { list: [...new Array(450_000).fill(1), ping({ prb_id: 3 })] };
+    const path = `${folder}/in.jsonl`;
+    Deno.writeTextFileSync(path, [ping(), wide].map((line) => JSON.stringify(line)).join("\n"));
+    assertEquals((await importInto(folder, [path])).rows, 2);
+  }));
+
 Deno.test("importAtlas() fails above the reject ratio and leaves no output", () =>
   withFolder(async (folder) => {
     const path = `${folder}/in.json`;

@@ -1,5 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { convertPing, type PingRow, resultType } from "../../lib/measurement/atlas_result.ts";
+import { END_RTT_MS } from "../../lib/tokens/rtt_code.ts";
 import type { AtlasObject } from "../../lib/measurement/ping_fields.ts";
 
 const RESULT: AtlasObject = {
@@ -118,6 +119,32 @@ Deno.test("convertPing() rejects results without what a row needs", () => {
   assertEquals(reason({ result: [], rcvd: 3 }), "incompleteResult");
   assertEquals(reason({ result: [{ rtt: "fast" }] }), "invalidRtt");
   assertEquals(reason({ result: [{ rtt: -3 }] }), "invalidRtt");
+});
+
+Deno.test("convertPing() rejects numbers that a measurement cannot hold", () => {
+  assertEquals(reason({ result: [{ rtt: 1e39 }] }), "invalidRtt");
+  assertEquals(reason({ result: [{ rtt: END_RTT_MS }] }), "invalidRtt");
+  assertEquals(row({ result: [{ rtt: END_RTT_MS / 2 }] }).rttsMs, [END_RTT_MS / 2]);
+  assertEquals(reason({ result: undefined, avg: 1e39 }), "invalidRtt");
+  for (const id of ["msm_id", "prb_id"]) {
+    for (const value of [2 ** 53, 1.5, -1, "9007199254740993", 1e300]) {
+      assertEquals(convert({ [id]: value }), { reason: "invalidInteger", detail: `${id} ${Number(value)}` });
+    }
+  }
+  assertEquals(row({ sent: 1e300 }).numLost, [NaN]);
+});
+
+Deno.test("convertPing() shows no more than the start of what is wrong", () => {
+  const long = "x".repeat(1e6);
+  for (
+    const changes of [{ dst_addr: long }, { from: long, src_addr: "2001:db8::1" }, {
+      from: long,
+      src_addr: long,
+    }]
+  ) {
+    const converted = convert(changes);
+    assert("reason" in converted && converted.detail.length < 200, JSON.stringify(converted).slice(0, 300));
+  }
 });
 
 Deno.test("resultType() tells pings from other results and from what is no result", () => {

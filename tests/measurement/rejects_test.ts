@@ -31,6 +31,12 @@ Deno.test("RejectLog.write() lists the first thousand of each reason", () =>
     assertEquals(log.counts.nullValue, MAX_LISTED_PER_REASON + 500);
   }));
 
+Deno.test("RejectLog.add() keeps no more than the start of a long detail", () => {
+  const log = new RejectLog();
+  log.add("invalidRtt", "a", 1, "x".repeat(1e6));
+  assert((log.snapshot().rows[0].detail ?? "").length <= 300);
+});
+
 Deno.test("RejectLog.write() writes no file when nothing was rejected", () =>
   withFolder((folder) => {
     assertEquals(new RejectLog().write(`${folder}/rejects.jsonl`), false);

@@ -1,8 +1,11 @@
-import { assert, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import {
   Binary,
   Dictionary,
+  Field,
   Int32,
+  Int8,
+  List,
   makeVector,
   RecordBatch,
   RecordBatchStreamWriter,
@@ -194,6 +197,34 @@ Deno.test("decodeProbeRow() refuses indices outside the dictionary and offsets t
   ];
   for (const [found, put, message] of cases) {
     assertThrows(() => decodeProbeRow(withInts(found, put), WHERE), FormatError, message);
+  }
+});
+
+Deno.test("decodeProbeRow() refuses lengths below zero", () => {
+  const bytes = encodeProbeRow(example);
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  for (let at = 0; at + 8 <= bytes.length; at += 4) {
+    // The length of the dictionary of destinations, in its batch and its field node.
+    if (view.getBigInt64(at, true) === 2n) view.setBigInt64(at, -5n, true);
+  }
+  assertThrows(() => decodeProbeRow(bytes, WHERE), FormatError, "has -5 rows");
+});
+
+Deno.test("decodeProbeRow() shows no more than the start of a column's name, and reads no endless one", () => {
+  for (
+    const [length, message] of [[5000, "is list, which is not read"], [
+      100_000,
+      "no Arrow IPC stream",
+    ]] as const
+  ) {
+    const name = "x".repeat(length);
+    const bytes = tableToIPC(
+      new Table({ [name]: vectorFromArray([[1]], new List(new Field("i", new Int8()))) }),
+      "stream",
+    );
+    const error = assertThrows(() => decodeProbeRow(bytes, WHERE), FormatError);
+    assertStringIncludes(error.message, message);
+    assert(error.message.length < 300, error.message);
   }
 });
 

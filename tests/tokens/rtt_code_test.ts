@@ -4,6 +4,7 @@ import {
   CANONICAL_RTT_CODES,
   decodeRttCode,
   encodeRttCode,
+  END_RTT_MS,
   isCanonicalRttCode,
   rttCodeBounds,
 } from "../../lib/tokens/rtt_code.ts";
@@ -73,4 +74,11 @@ Deno.test("codes that the encoder never makes are refused", () => {
     assertThrows(() => decodeRttCode(code), RangeError);
     assertThrows(() => rttCodeBounds(code), RangeError);
   }
+});
+
+Deno.test("END_RTT_MS is the first RTT of which the last code cannot say how long it is", () => {
+  const { lowMs } = rttCodeBounds(0xffff);
+  const widthMs = 2 ** 31 / 1000;
+  assertEquals(END_RTT_MS, lowMs + widthMs);
+  assert(Number.isFinite(Math.fround(END_RTT_MS)));
 });
