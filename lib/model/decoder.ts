@@ -15,6 +15,7 @@ import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
 import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
+import { indexOfNotBelow } from "./finite.ts";
 import {
   buildDecoder,
   type DecoderExtent,
@@ -85,7 +86,7 @@ export class Decoder {
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
    * @param options `numLast`: of how many of each prompt's last positions the result is (1); Infinity for all.
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
-   * @throws {UserError} If a prompt has more tokens than the model's sequence.
+   * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
   async prefill(prompts: readonly Uint16Array[], options: { numLast?: number } = {}): Promise<Float32Array> {
     const { numLast = 1 } = options;
@@ -148,7 +149,7 @@ export class Decoder {
    * @param parents The rows so far that those of `tokens` continue, ascending: one may go on as several rows, or as
    *   none (default: each as one).
    * @returns log P(next token), nats, (rows, V).
-   * @throws {UserError} If a row would be longer than the model's sequence.
+   * @throws {UserError} If a row would be longer than the model's sequence, or the result is not finite.
    */
   async step(tokens: ArrayLike<number>, parents?: Uint32Array): Promise<Float32Array> {
     ensure(this.#rows.numRows > 0, "a step needs rows: call fork() before");
@@ -223,6 +224,7 @@ export class Decoder {
     const written = { ...tensors.logProbabilities, shape: [numRows, vocabSize(config)] };
     const [values] = await gpu.read(written);
     await this.registry.ready();
+    requireNoOverflow(values, vocabSize(config));
     return values;
   }
 
@@ -252,6 +254,27 @@ export class Decoder {
       `Cannot decode: ${found} ${what} were asked for, at most ${limit} was planned; create a larger decoder`,
     );
   }
+}
+
+/**
+ * Checks that nothing overflowed on the way to log-probabilities, (n, V): they would not be finite, or all be the same
+ * where it was a sum of squares, by whose root hidden states are divided.
+ *
+ * @throws {UserError} If something did.
+ */
+function requireNoOverflow(logProbabilities: Float32Array, V: number): void {
+  const index = indexOfNotBelow(logProbabilities);
+  let found = index < 0 ? undefined : `a log-probability of ${logProbabilities[index]}`;
+  for (let first = 0; first < logProbabilities.length && found === undefined; first += V) {
+    let end = first + 1;
+    while (end < first + V && logProbabilities[end] === logProbabilities[first]) end++;
+    if (end === first + V) found = "the same probability for every token";
+  }
+  if (found === undefined) return;
+  throw new UserError(
+    `Cannot use the model: it gives ${found}, which is what weights too large for float32 come to; use an earlier ` +
+      "checkpoint or another run",
+  );
 }
 
 /** A tile for each position of prompts, which sees its prompt up to itself. @param positions Rows of a prefill, ascending. */
