@@ -121,6 +121,11 @@ export function ensure(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Internal error: ${message}`);
 }
 
+/** The start of a piece of input that a message shows: at most that many characters, `…` for the rest. */
+export function shortened(text: string, maxLength = 80): string {
+  return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;
+}
+
 /**
  * Turns what the operating system says of a file into a one-line error that names the file.
  *

@@ -6,7 +6,7 @@
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext } from "../lib/cli/stage.ts";
 import { formatTable } from "../lib/cli/table.ts";
-import { UsageError } from "../lib/errors.ts";
+import { shortened, UsageError } from "../lib/errors.ts";
 import {
   codesOf,
   destinationContextThatFits,
@@ -90,7 +90,7 @@ export const destinationsStage = defineStage({
     const question = { source, rttMs, timeS };
     codesOf(question);
     const prefixLength = prefixLengthOf(question, options.prefixLength);
-    const context = await contextOf(options.context, stage);
+    const context = await contextOf(options.context, stage, timeS);
     const query = { ...question, context };
     using model = await PingModel.load(options.checkpoint);
     const numUsed = destinationContextThatFits(query, model.config.sequenceLength).length;
@@ -253,6 +253,8 @@ function rttRangeOf(text: string): readonly [number, number] {
   const [lowMs, highMs = lowMs] = ends;
   if (ends.length <= 2 && lowMs <= highMs) return [lowMs, highMs];
   throw new UsageError(
-    `Cannot use --rtt ${text}: an RTT in ms of 0 or more, or two as in 20..25, the lesser first, were wanted`,
+    `Cannot use --rtt ${
+      shortened(text)
+    }: an RTT in ms of 0 or more, or two as in 20..25, the lesser first, were wanted`,
   );
 }

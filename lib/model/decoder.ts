@@ -126,7 +126,7 @@ export class Decoder {
       isFew ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
       (program) => addPrefill(program, { config, tensors, rows, numWanted: isFew ? numWanted : undefined }),
     ).run();
-    return await this.#logProbabilities(chosen.length, isFew ? "all" : "chosen");
+    return await this.#logProbabilities(chosen.length, isFew ? undefined : chosen);
   }
 
   /**
@@ -177,7 +177,7 @@ export class Decoder {
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
     this.#program(name, (program) => addStep(program, { config, tensors, rows, step, numTiles })).run();
-    return await this.#logProbabilities(numRows, "all");
+    return await this.#logProbabilities(numRows);
   }
 
   /** Which rows see which prompt, in tiles of as many rows as a workgroup takes. */
@@ -208,23 +208,27 @@ export class Decoder {
   }
 
   /** Computes those of the first rows of the hidden states, or of the chosen ones. @param numRows How many. */
-  async #logProbabilities(numRows: number, of: "all" | "chosen"): Promise<Float32Array> {
+  async #logProbabilities(numRows: number, chosenRows?: readonly number[]): Promise<Float32Array> {
     const { gpu } = this.registry;
     const { config } = this;
     const rows = programRows(numRows);
     const { chosen: tensors, head, parameters } = this.#tensors;
-    this.#program(`head of ${rows}, ${of}`, (program) =>
-      addChosenLogProbabilities(program, {
-        config,
-        hiddenStates: head.xLastNorm,
-        head: namedTensor(parameters, "lm_head.weight"),
-        tensors: of === "all" ? { ...tensors, positions: tensors.rowIndex } : tensors,
-        rows,
-      })).run();
+    this.#program(
+      `head of ${rows}, ${chosenRows ? "chosen" : "all"}`,
+      (program) =>
+        addChosenLogProbabilities(program, {
+          config,
+          hiddenStates: head.xLastNorm,
+          head: namedTensor(parameters, "lm_head.weight"),
+          tensors: chosenRows ? tensors : { ...tensors, positions: tensors.rowIndex },
+          rows,
+        }),
+    ).run();
     const written = { ...tensors.logProbabilities, shape: [numRows, vocabSize(config)] };
-    const [values] = await gpu.read(written);
+    const numScales = chosenRows ? (chosenRows.at(-1) ?? -1) + 1 : numRows;
+    const [values, scales] = await gpu.read(written, { ...head.xLastScale, shape: [numScales] });
     await this.registry.ready();
-    requireNoOverflow(values, vocabSize(config));
+    requireNoOverflow(values, chosenRows ? chosenRows.map((row) => scales[row]) : [...scales]);
     return values;
   }
 
@@ -257,23 +261,22 @@ export class Decoder {
 }
 
 /**
- * Checks that nothing overflowed on the way to log-probabilities, (n, V): they would not be finite, or all be the same
- * where it was a sum of squares, by whose root hidden states are divided.
+ * Checks that nothing overflowed on the way to log-probabilities.
  *
+ * @param scales What the last hidden states were multiplied by, one over their root mean square: 0 where its squares
+ *   overflowed, although log-probabilities are finite then.
  * @throws {UserError} If something did.
  */
-function requireNoOverflow(logProbabilities: Float32Array, V: number): void {
+function requireNoOverflow(logProbabilities: Float32Array, scales: readonly number[]): void {
   const index = indexOfNotBelow(logProbabilities);
-  let found = index < 0 ? undefined : `a log-probability of ${logProbabilities[index]}`;
-  for (let first = 0; first < logProbabilities.length && found === undefined; first += V) {
-    let end = first + 1;
-    while (end < first + V && logProbabilities[end] === logProbabilities[first]) end++;
-    if (end === first + V) found = "the same probability for every token";
-  }
-  if (found === undefined) return;
+  const scale = scales.find((scale) => !(scale > 0));
+  if (index < 0 && scale === undefined) return;
+  const found = index < 0
+    ? `a hidden state of scale ${scale}`
+    : `a log-probability of ${logProbabilities[index]}`;
   throw new UserError(
-    `Cannot use the model: it gives ${found}, which is what weights too large for float32 come to; use an earlier ` +
-      "checkpoint or another run",
+    `Cannot use the model: found ${found}, as where weights are too large for float32, finite numbers were wanted; use ` +
+      "an earlier checkpoint or another run",
   );
 }
 

@@ -18,7 +18,7 @@ Deno.test("a model refuses to answer where a log-probability is not finite, and 
       const whole = values.slice();
       values.forEach((value, i) => values[i] = value * factor);
       const broken = PingModel.of(model.config, model.registry, model);
-      const found = "it gives a log-probability of NaN";
+      const found = "found a log-probability of NaN";
       await assertRejects(() => broken.rttDistribution(PAIR), UserError, found);
       await assertRejects(() => broken.medianRttsMs([QUERY]), UserError, found);
       values.set(whole);
@@ -69,7 +69,7 @@ Deno.test("every kind of query, and score, end in one line where hidden states o
         "--quiet",
       ]);
       assertEquals([code, stdout, stderr.trim().split("\n").length], [1, "", 1], `${command}: ${stderr}`);
-      assertStringIncludes(stderr, "error: Cannot use the model: ");
+      assertStringIncludes(stderr, "error: Cannot use the model: found ");
     }
     assertEquals(exists(at("scored.parquet")), false);
   }, { scale: 1e10 }));
