@@ -90,6 +90,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     model,
     cases,
     modelFingerprint: checkpoint.state.dataFingerprint,
+    modelSha256: checkpoint.state.files.model.sha256,
   });
   const sections = await computeSections(
     { options, rows, model, cases, sampling: checkpoint.config.data },
@@ -181,16 +182,18 @@ interface Described {
   model: PingModel;
   cases: readonly EvalCase[];
   modelFingerprint: string;
+  modelSha256: string;
 }
 
 function describeRun(
-  { options, rows, model, cases, modelFingerprint }: Described,
+  { options, rows, model, cases, modelFingerprint, modelSha256 }: Described,
 ): Omit<EvalRun, "seconds"> {
   const { dataDir, trainDir = dataDir } = options;
   return {
     version: VERSION,
     checkpoint: options.checkpoint,
     step: model.step,
+    modelSha256,
     numParameters: numParameters(model.config),
     sequenceLength: model.config.sequenceLength,
     data: dataDir,
