@@ -54,9 +54,9 @@ export const destinationsStage = defineStage({
       min: 0,
       max: 128,
     }),
-    samples: flag.optionalInteger("draw this many instead of searching; with --seed", {
+    samples: flag.optionalInteger("draw this many instead of searching; with --seed; 0.7 kB for each", {
       min: 1,
-      max: 2 ** 31,
+      max: 2 ** 20,
     }),
     candidates: flag.optionalInteger(
       "rank this many likely destinations of the source by how probable they make the RTT, instead of searching",
@@ -68,7 +68,7 @@ export const destinationsStage = defineStage({
       max: 1024,
     }),
     maxExpansions: flag.integer(
-      "prefixes to look into before giving up the proof; 2 kB for each and RTT code",
+      "prefixes to look into before giving up the proof; 2 kB for each and RTT code, no more than 2 GB hold",
       {
         default: 4096,
         min: 1,
@@ -223,7 +223,7 @@ function proofOf(answer: LikelyDestinations): string[] {
     ? `none of it more probable than those above`
     : `some of it perhaps up to ${
       percent(unlistedAtMost)
-    }: ended after ${numExpanded} prefixes, raise --max-expansions`;
+    }: ended after ${numExpanded} prefixes, raise --max-expansions or lower --max-codes`;
   return [
     `${percent(unlistedProbability)} on all others, ${bound}`,
     ...(codes.used < codes.inRange

@@ -35,10 +35,10 @@ export const rttStage = defineStage({
       { placeholder: "ADDRESS|PREFIX" },
     ),
     time: timeFlag,
-    draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes", {
+    draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes; 1 kB for each", {
       default: DEFAULT_NUM_DRAWS,
       min: 2,
-      max: 2 ** 20,
+      max: 2 ** 17,
     }),
     queries: flag.optionalText(
       "JSON lines or CSV with src, dst and perhaps time, in JSON lines also context (an array of {src, dst, time, " +

@@ -211,6 +211,9 @@ Deno.test("query destinations refuses what is no question in one line", () =>
       [{ src: "2001:db8::1", "prefix-length": "129" }, 2, "prefix-length"],
       [{ time: "yesterday" }, 2, "--time"],
       [{ top: "0" }, 2, "--top"],
+      [{ samples: "1048577" }, 2, "--samples"],
+      [{ "max-expansions": "4194305" }, 2, "--max-expansions"],
+      [{ time: "1".repeat(400) }, 2, "…: a time from 1990 to 2099"],
     ];
     for (const [options, code, message] of wrong) {
       const args = Object.entries({ ...good, ...options }).map(([name, value]) => `--${name}=${value}`);

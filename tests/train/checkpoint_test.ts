@@ -225,6 +225,19 @@ Deno.test("a weight that is NaN, infinite or huge is refused by file, tensor and
   });
 });
 
+Deno.test("a checkpoint of a model with 10,000,000 layers is refused by its file and key, before it is sized", () => {
+  inRun((checkpointsDir) => {
+    saveSteps(checkpointsDir, [100]);
+    const folder = join(checkpointsDir, stepName(100));
+    const state = readState(folder);
+    const config = { ...state.config, model: { ...state.config.model, numLayers: 1e7 } };
+    writeState(folder, { ...state, config });
+    const { message } = assertThrows(() => loadCheckpoint(folder), FormatError);
+    assertStringIncludes(message, join(folder, "state.json"));
+    assertStringIncludes(message, "model.numLayers: found 10000000, at most 1024 was wanted");
+  });
+});
+
 Deno.test("saveCheckpoint() refuses a weight that is not finite, and leaves what was there", () => {
   inRun((checkpointsDir) => {
     saveSteps(checkpointsDir, [100]);
