@@ -6,7 +6,7 @@
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext } from "../lib/cli/stage.ts";
 import { formatTable } from "../lib/cli/table.ts";
-import { UsageError } from "../lib/errors.ts";
+import { shortened, UsageError } from "../lib/errors.ts";
 import {
   codesOf,
   destinationContextThatFits,
@@ -54,9 +54,9 @@ export const destinationsStage = defineStage({
       min: 0,
       max: 128,
     }),
-    samples: flag.optionalInteger("draw this many instead of searching; with --seed", {
+    samples: flag.optionalInteger("draw this many instead of searching; with --seed; 0.7 kB for each", {
       min: 1,
-      max: 2 ** 31,
+      max: 2 ** 20,
     }),
     candidates: flag.optionalInteger(
       "rank this many likely destinations of the source by how probable they make the RTT, instead of searching",
@@ -68,7 +68,7 @@ export const destinationsStage = defineStage({
       max: 1024,
     }),
     maxExpansions: flag.integer(
-      "prefixes to look into before giving up the proof; 2 kB for each and RTT code",
+      "prefixes to look into before giving up the proof; 2 kB for each and RTT code, no more than 2 GB hold",
       {
         default: 4096,
         min: 1,
@@ -90,7 +90,7 @@ export const destinationsStage = defineStage({
     const question = { source, rttMs, timeS };
     codesOf(question);
     const prefixLength = prefixLengthOf(question, options.prefixLength);
-    const context = await contextOf(options.context, stage);
+    const context = await contextOf(options.context, stage, timeS);
     const query = { ...question, context };
     using model = await PingModel.load(options.checkpoint);
     const numUsed = destinationContextThatFits(query, model.config.sequenceLength).length;
@@ -223,7 +223,7 @@ function proofOf(answer: LikelyDestinations): string[] {
     ? `none of it more probable than those above`
     : `some of it perhaps up to ${
       percent(unlistedAtMost)
-    }: ended after ${numExpanded} prefixes, raise --max-expansions`;
+    }: ended after ${numExpanded} prefixes, raise --max-expansions or lower --max-codes`;
   return [
     `${percent(unlistedProbability)} on all others, ${bound}`,
     ...(codes.used < codes.inRange
@@ -257,6 +257,8 @@ function rttRangeOf(text: string): readonly [number, number] {
   const [lowMs, highMs = lowMs] = ends;
   if (ends.length <= 2 && lowMs <= highMs) return [lowMs, highMs];
   throw new UsageError(
-    `Cannot use --rtt ${text}: an RTT in ms of 0 or more, or two as in 20..25, the lesser first, were wanted`,
+    `Cannot use --rtt ${
+      shortened(text)
+    }: an RTT in ms of 0 or more, or two as in 20..25, the lesser first, were wanted`,
   );
 }

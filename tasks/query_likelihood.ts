@@ -9,8 +9,8 @@ import { UsageError } from "../lib/errors.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { readMeasurements } from "../lib/measurement/parquet_reader.ts";
 import { RejectLog } from "../lib/measurement/rejects.ts";
-import { tokenMeasurementAt } from "../lib/query/context.ts";
-import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood.ts";
+import { knownAt, tokenMeasurementAt } from "../lib/query/context.ts";
+import { type MeasurementBits, measurementBitsInContexts, type OrderBits } from "../lib/query/likelihood.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { checkInputs } from "./input_check.ts";
@@ -66,15 +66,18 @@ export const likelihoodStage = defineStage({
     using lines = new JsonLinesOutput(output, { stage: "query likelihood", inputs });
     using progress = stage.progress("computing likelihoods", { unit: "rows" });
     const totals = new Totals();
+    let numLate = 0;
     for await (const rows of partsOf(paths, withoutTime)) {
       stage.signal.throwIfAborted();
       if (totals.numRows === 0) {
         logContext(stage, model.contextThatFits({ ...rows[0].measurement, context }).length, context);
       }
-      const bits = await measurementBits(model, rows.map(({ measurement }) => measurement), {
-        context,
-        order,
-      });
+      const inContexts = rows.map(({ measurement }) => ({
+        measurement,
+        context: knownAt(context, measurement.timeS),
+      }));
+      numLate += inContexts.filter((each) => each.context.length < context.length).length;
+      const bits = await measurementBitsInContexts(model, inContexts, { order });
       bits.forEach((each, i) => {
         totals.add(each);
         lines.write(lineOf(rows[i], each, options.tokens));
@@ -83,6 +86,11 @@ export const likelihoodStage = defineStage({
     }
     lines.commit();
     progress.finish();
+    if (numLate > 0) {
+      stage.log(
+        `${numLate} rows are older than some of the context: what is after a row was left out for it`,
+      );
+    }
     const text = totals.describe();
     if (output === undefined) stage.log(text);
     return {

@@ -5,26 +5,27 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
+import { shortened, UsageError } from "../lib/errors.ts";
 import { readContext } from "../lib/query/context.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { QuantileCalibration } from "../lib/query/quantile_calibration.ts";
-import { parseTimeS } from "../lib/query/rtt_question.ts";
+import { parseTimeS } from "../lib/query/question_time.ts";
 import { parseAddress } from "../lib/tokens/ip.ts";
 import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 
 /** Options of every kind of query. */
 export const queryFlags = {
   checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
-  context: flag.optionalText("measurements Parquet of recent measurements; the newest that fit are used", {
-    placeholder: "FILE",
-  }),
+  context: flag.optionalText(
+    "measurements Parquet of recent measurements; the newest that are not after the asked time and fit are used",
+    { placeholder: "FILE" },
+  ),
 };
 
 /** `--time` of the kinds of query that have one. */
 export const timeFlag = flag.optionalText(
-  "when: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
+  "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
   {
     placeholder: "TIME",
   },
@@ -35,23 +36,33 @@ export function addressOf(option: string, text: string): Uint8Array {
   const bytes = parseAddress(text);
   if (bytes) return bytes;
   throw new UsageError(
-    `Cannot use --${option} ${text}: it is no address, an IPv4 or IPv6 address was wanted`,
+    `Cannot use --${option} ${shortened(text)}: it is no address, an IPv4 or IPv6 address was wanted`,
   );
 }
 
 /** Unix seconds of `--time`, null where it is not given. @throws {UsageError} If it is no time. */
 export function timeOf(text: string | undefined): number | null {
   if (text === undefined) return null;
-  const timeS = parseTimeS(text);
-  if (timeS !== undefined) return timeS;
-  throw new UsageError(`Cannot use --time ${text}: a time since 1970 as ISO 8601 or Unix seconds was wanted`);
+  const parsed = parseTimeS(text);
+  if ("timeS" in parsed) return parsed.timeS;
+  throw new UsageError(`Cannot use --time ${shortened(text)}: ${parsed.fault}`);
 }
 
-/** The measurements of `--context`, none where it is not given; says if they had to be sorted. */
-export async function contextOf(path: string | undefined, stage: StageContext): Promise<TokenMeasurement[]> {
+/**
+ * The measurements of `--context`, none where it is not given; says if they had to be sorted, or are after the asked
+ * time and left out.
+ *
+ * @param timeS The asked time; null for any time.
+ */
+export async function contextOf(
+  path: string | undefined,
+  stage: StageContext,
+  timeS: number | null = null,
+): Promise<TokenMeasurement[]> {
   if (path === undefined) return [];
-  const { measurements, isSorted } = await readContext(path);
+  const { measurements, isSorted, numLater } = await readContext(path, timeS);
   if (!isSorted) stage.log(`${path} is not in order of time: its measurements were sorted`);
+  if (numLater > 0) stage.log(`${numLater} measurements of ${path} are after --time and left out`);
   return measurements;
 }
 

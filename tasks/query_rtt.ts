@@ -5,7 +5,7 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
+import { shortened, UsageError } from "../lib/errors.ts";
 import { writeOutputFile } from "../lib/files/output_file.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { DEFAULT_NUM_DRAWS, type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
@@ -35,16 +35,19 @@ export const rttStage = defineStage({
       { placeholder: "ADDRESS|PREFIX" },
     ),
     time: timeFlag,
-    draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes", {
+    draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes; 1 kB for each", {
       default: DEFAULT_NUM_DRAWS,
       min: 2,
-      max: 2 ** 20,
+      max: 2 ** 17,
     }),
     queries: flag.optionalText(
       "JSON lines or CSV with src, dst and perhaps time, in JSON lines also context (an array of {src, dst, time, " +
-        "rtt in ms or null}, in place of --context), answered with a JSON line each, in order; a line that cannot be " +
-        "answered gives its number and reason, and exit code 1 at the end",
+        "rtt in ms or null}, none after the query's time, in place of --context), answered with a JSON line each, in " +
+        "order; a line that cannot be answered gives its number and reason, and exit code 1 at the end",
       { placeholder: "FILE" },
+    ),
+    keepGoing: flag.boolean(
+      "lines of --queries that cannot be answered are no failure: exit code 0 at the end",
     ),
     output: flag.optionalText("where the answers to --queries go (default: standard output)", {
       placeholder: "FILE",
@@ -103,7 +106,7 @@ async function answerOne(
   const [source, destination] = [prefixOf("src", src), prefixOf("dst", dst)];
   const notes = [noteHostBits(src), noteHostBits(dst)].filter((note) => note !== undefined);
   const timeS = timeOf(options.time);
-  const context = await contextOf(options.context, stage);
+  const context = await contextOf(options.context, stage, timeS);
   using model = await loadModel(options);
   const query = { source, destination, timeS, context };
   const numUsed =
@@ -156,7 +159,7 @@ async function writePlot(
 
 function prefixOf(option: string, text: string): IpPrefix {
   const fault = faultOfPrefix(text);
-  if (fault !== undefined) throw new UsageError(`Cannot use --${option} ${text}: ${fault}`);
+  if (fault !== undefined) throw new UsageError(`Cannot use --${option} ${shortened(text)}: ${fault}`);
   return parsePrefix(text);
 }
 
@@ -164,5 +167,7 @@ function numbersOf(option: string, text: string, [least, greatest]: readonly [nu
   const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
   if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
   const wanted = greatest === 1 ? `numbers from ${least} to 1` : `numbers of at least ${least}`;
-  throw new UsageError(`Cannot use --${option} ${text}: ${wanted} separated by commas were wanted`);
+  throw new UsageError(
+    `Cannot use --${option} ${shortened(text)}: ${wanted} separated by commas were wanted`,
+  );
 }

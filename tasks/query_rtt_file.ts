@@ -6,7 +6,7 @@
 import type { StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/errors.ts";
 import { type AnsweredQuery, answerQueries } from "../lib/query/answer_queries.ts";
-import { type BadLine, readQueries } from "../lib/query/query_file.ts";
+import { readQueries } from "../lib/query/query_file.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import { contextOf, loadModel, readBy } from "./query_options.ts";
@@ -27,10 +27,15 @@ export interface FileOptions {
   seed: number;
   queries: string;
   output: string | undefined;
+  keepGoing: boolean;
   json: boolean;
 }
 
-/** Answers a file of queries. @throws {UserError} After all others are answered, if a line cannot be. */
+/**
+ * Answers a file of queries.
+ *
+ * @throws {UserError} After all others are answered, if a line cannot be and `keepGoing` is not asked for.
+ */
 export async function answerFile(
   options: FileOptions,
   stage: StageContext,
@@ -42,8 +47,8 @@ export async function answerFile(
   using model = await loadModel(options);
   using lines = new JsonLinesOutput(output, { stage: "query rtt", inputs: readBy(options) });
   using progress = stage.progress("answering", { unit: "queries" });
-  const bad: BadLine[] = [];
-  let numAnswered = 0;
+  let firstBad: string | undefined;
+  let [numAnswered, numBad] = [0, 0];
   const drawing = {
     numDraws: options.draws,
     seed: options.seed,
@@ -52,26 +57,24 @@ export async function answerFile(
   for await (const answer of answerQueries(model, readQueries(queries), { context, ...drawing })) {
     stage.signal.throwIfAborted();
     if ("error" in answer) {
-      bad.push(answer);
-      if (bad.length <= MAX_SHOWN_LINES) progress.print(`${queries} line ${answer.line}: ${answer.error}`);
+      firstBad ??= `line ${answer.line}: ${answer.error}`;
+      if (++numBad <= MAX_SHOWN_LINES) progress.print(`${queries} line ${answer.line}: ${answer.error}`);
       lines.write(answer);
     } else {
       numAnswered++;
       lines.write(lineOf(answer, summary));
     }
-    progress.update(numAnswered + bad.length);
+    progress.update(numAnswered + numBad);
   }
   lines.commit();
-  if (bad.length > 0) {
-    throw new UserError(
-      `Cannot answer ${bad.length} of ${bad.length + numAnswered} lines of ${queries}: line ${bad[0].line}: ${
-        bad[0].error
-      }; the others are answered`,
-    );
+  const unanswered = `${numBad} of ${numBad + numAnswered} lines of ${queries}`;
+  if (firstBad !== undefined && !options.keepGoing) {
+    throw new UserError(`Cannot answer ${unanswered}: ${firstBad}; the others are answered`);
   }
+  if (firstBad !== undefined) stage.log(`${unanswered} could not be answered`);
   return {
     text: output === undefined ? "" : `${numAnswered} queries answered in ${output}`,
-    json: { stage: "query rtt", queries, output, numAnswered, step: model.step },
+    json: { stage: "query rtt", queries, output, numAnswered, numBad, step: model.step },
   };
 }
 
@@ -91,11 +94,14 @@ function refuseOptions(options: FileOptions): void {
 
 function lineOf({ query, answer, ...context }: AnsweredQuery, summary: SummaryOptions) {
   const { line, src, dst, timeS } = query;
-  const { numContext, numContextUsed } = context;
+  const { numContext, numContextUsed, numContextLater } = context;
   const tooLong = numContextUsed < numContext
     ? `the newest ${numContextUsed} of ${numContext} context measurements were used: more do not fit`
     : undefined;
-  const notes = [...query.notes, tooLong, noteOnMean(answer.mixture.distribution)].filter((note) =>
+  const tooLate = numContextLater > 0
+    ? `${numContextLater} context measurements are after the query's time and were left out`
+    : undefined;
+  const notes = [...query.notes, tooLate, tooLong, noteOnMean(answer.mixture.distribution)].filter((note) =>
     note !== undefined
   );
   return {

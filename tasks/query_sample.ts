@@ -12,7 +12,7 @@ import { formatAddress } from "../lib/tokens/ip.ts";
 import { decodeRttCode } from "../lib/tokens/rtt_code.ts";
 import type { DecodedMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-import { addressOf, contextOf, logContext, queryFlags, readBy, timeOf } from "./query_options.ts";
+import { addressOf, contextOf, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
 
 /** The stage `query sample`. */
 export const sampleStage = defineStage({
@@ -29,9 +29,7 @@ export const sampleStage = defineStage({
     topK: flag.optionalInteger("draw each token from the most probable N (default: all)", { min: 1 }),
     src: flag.optionalText("source address (default: drawn)", { placeholder: "ADDRESS" }),
     dst: flag.optionalText("destination address (default: drawn)", { placeholder: "ADDRESS" }),
-    time: flag.optionalText("when: ISO 8601 or Unix seconds (default: drawn, or none)", {
-      placeholder: "TIME",
-    }),
+    time: { ...timeFlag, description: timeFlag.description.replace("any time", "drawn, or none") },
     output: flag.optionalText("where the measurements go (default: standard output)", {
       placeholder: "FILE",
     }),
@@ -44,7 +42,7 @@ export const sampleStage = defineStage({
     const source = options.src === undefined ? undefined : addressOf("src", options.src);
     const destination = options.dst === undefined ? undefined : addressOf("dst", options.dst);
     const timeS = timeOf(options.time);
-    const context = await contextOf(options.context, stage);
+    const context = await contextOf(options.context, stage, timeS);
     using model = await PingModel.load(options.checkpoint);
     const query = { source, destination, timeS, context };
     logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);

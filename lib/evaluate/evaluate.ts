@@ -93,6 +93,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     model,
     cases,
     modelFingerprint: checkpoint.state.dataFingerprint,
+    modelSha256: checkpoint.state.files.model.sha256,
   });
   const sections = await computeSections(
     { options, rows, model, cases, sampling: checkpoint.config.data },
@@ -184,16 +185,18 @@ interface Described {
   model: PingModel;
   cases: readonly EvalCase[];
   modelFingerprint: string;
+  modelSha256: string;
 }
 
 async function describeRun(
-  { options, rows, model, cases, modelFingerprint }: Described,
+  { options, rows, model, cases, modelFingerprint, modelSha256 }: Described,
 ): Promise<Omit<EvalRun, "seconds">> {
   const { dataDir, trainDir = dataDir } = options;
   return {
     version: VERSION,
     checkpoint: options.checkpoint,
     step: model.step,
+    modelSha256,
     numParameters: numParameters(model.config),
     sequenceLength: model.config.sequenceLength,
     data: dataDir,

@@ -22,6 +22,8 @@ export interface EvalRun {
   /** The checkpoint as the user named it, and the optimizer steps it had. */
   checkpoint: string;
   step: number;
+  /** SHA-256 of the checkpoint's `model.safetensors`: what tells it from every other model. */
+  modelSha256: string;
   /** Size of the model. */
   numParameters: number;
   sequenceLength: number;

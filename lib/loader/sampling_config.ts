@@ -9,7 +9,7 @@ const share = z.number().min(0).max(1);
 
 /** How contexts are drawn, with every default filled in; design page 3. */
 export interface SamplingConfig {
-  /** A row of n measurements yields ceil(n / this) contexts an epoch, at least 1. */
+  /** A row of n measurements yields ceil(n / this) contexts an epoch, at least 1; 1..1,000,000. */
   measurementsPerContext: number;
   /** At most so many contexts a row and epoch, however long the row; 1..1024. */
   maxContextsPerRow: number;
@@ -26,7 +26,7 @@ export interface SamplingConfig {
    * and not a sample of a window: what a model is asked with, where a context fills its sequence.
    */
   denseWindowShare: number;
-  /** At most so many measurements a context; null for as many as fit. */
+  /** At most so many measurements a context, 1..65,535; null for as many as fit. */
   maxMeasurements: number | null;
   /**
    * Share of the contexts whose measurements all have the order of queries, source, destination, time, result, and
@@ -43,7 +43,7 @@ export interface SamplingConfig {
 
 /** Schema of the section `data`. */
 export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
-  measurementsPerContext: z.number().int().min(1).default(30),
+  measurementsPerContext: z.number().int().min(1).max(1_000_000).default(30),
   maxContextsPerRow: z.number().int().min(1).max(1024).default(16),
   timestampModes: z.strictObject({
     full: share.default(0.4),
@@ -54,7 +54,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
     .default({ full: 0.4, partial: 0.3, none: 0.3 }),
   fewDestinationsShare: share.default(0),
   denseWindowShare: share.default(0),
-  maxMeasurements: z.number().int().min(1).nullable().default(null),
+  maxMeasurements: z.number().int().min(1).max(65_535).nullable().default(null),
   queryOrderShare: share.default(0),
   unknownSourceShare: share.default(0),
 });

@@ -12,27 +12,31 @@ import { ConfigError } from "../errors.ts";
 /** Number of tokens of each vocabulary (02-formats 2.3 and 2.4). */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
 
-const extent = z.int().min(1);
+/** An extent: large enough for any model that is trained, small enough that sizes can be computed before they are had. */
+const extent = (most: number) => z.int().min(1).max(most);
+
+/** More weights than any machine that this program runs on has memory for: 256 GiB of them. */
+const MAX_PARAMETERS = 2 ** 36;
 
 /** The section `model` of the run configuration. */
 export interface ModelConfig {
-  /** Blocks, L. */
+  /** Blocks, L: 1 to 1,024. */
   numLayers: number;
-  /** Width of the residual stream, C. */
+  /** Width of the residual stream, C: a multiple of 4, up to 65,536. */
   width: number;
-  /** Attention heads, H. */
+  /** Attention heads, H: 1 to 1,024. */
   numHeads: number;
   /** Width of one head, D: one that the attention kernels are written for. */
   headDim: 32 | 64 | 128;
-  /** Width of the hidden layer of the MLP, M. */
+  /** Width of the hidden layer of the MLP, M: a multiple of 4, up to 262,144. */
   mlpWidth: number;
-  /** Longest sequence, T, in tokens; positions are u16 in a batch. */
+  /** Longest sequence, T, in tokens: 1 to 65,535, since positions are u16 in a batch. */
   sequenceLength: number;
   /** Which tokens: `v2` (267) or `v1` (266). */
   vocabulary: "v1" | "v2";
   /** Nonlinearity of the MLP; relu2 is relu squared. */
   activation: "relu2" | "gelu" | "silu";
-  /** s of the logits' soft cap s * tanh(z / s); null leaves the logits as they are. */
+  /** s of the logits' soft cap s * tanh(z / s), 0.001 to 1,000,000; null leaves the logits as they are. */
   softcap: number | null;
   /** Whether each head of q and k is normalised before the rotation. */
   qkNorm: boolean;
@@ -47,15 +51,15 @@ export interface ModelConfig {
 
 /** Schema of the section `model`, with its defaults. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
-  numLayers: extent,
-  width: extent,
-  numHeads: extent,
+  numLayers: extent(1024),
+  width: extent(65_536),
+  numHeads: extent(1024),
   headDim: z.literal([32, 64, 128]),
-  mlpWidth: extent,
-  sequenceLength: extent.max(65535),
+  mlpWidth: extent(262_144),
+  sequenceLength: extent(65_535),
   vocabulary: z.enum(["v1", "v2"]).default("v2"),
   activation: z.enum(["relu2", "gelu", "silu"]).default("relu2"),
-  softcap: z.number().positive().nullable().default(15),
+  softcap: z.number().min(1e-3).max(1e6).nullable().default(15),
   qkNorm: z.boolean().default(true),
   keyShift: z.boolean().default(false),
   byteVectors: z.enum(["random", "ordinal"]).default("random"),
@@ -73,7 +77,7 @@ export function parseModelConfig(value: unknown): ModelConfig {
 }
 
 /**
- * Checks what the schema alone cannot: kernels read rows as vec4.
+ * Checks what the schema alone cannot: kernels read rows as vec4, and the parameters have to fit somewhere.
  *
  * @throws {ConfigError} Naming the key.
  */
@@ -82,6 +86,10 @@ export function checkModelConfig(config: ModelConfig): void {
     if (config[key] % 4 !== 0) {
       throw new ConfigError(`model.${key}`, `found ${config[key]}, a multiple of 4 was wanted`);
     }
+  }
+  const count = numParameters(config);
+  if (count > MAX_PARAMETERS) {
+    throw new ConfigError("model", `found ${count} parameters, at most ${MAX_PARAMETERS} were wanted`);
   }
 }
 

@@ -15,6 +15,7 @@ import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
 import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
+import { indexOfNotBelow } from "./finite.ts";
 import {
   buildDecoder,
   type DecoderExtent,
@@ -85,7 +86,7 @@ export class Decoder {
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
    * @param options `numLast`: of how many of each prompt's last positions the result is (1); Infinity for all.
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
-   * @throws {UserError} If a prompt has more tokens than the model's sequence.
+   * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
   async prefill(prompts: readonly Uint16Array[], options: { numLast?: number } = {}): Promise<Float32Array> {
     const { numLast = 1 } = options;
@@ -125,7 +126,7 @@ export class Decoder {
       isFew ? `prefill ${rows} for ${numWanted}` : `prefill ${rows}`,
       (program) => addPrefill(program, { config, tensors, rows, numWanted: isFew ? numWanted : undefined }),
     ).run();
-    return await this.#logProbabilities(chosen.length, isFew ? "all" : "chosen");
+    return await this.#logProbabilities(chosen.length, isFew ? undefined : chosen);
   }
 
   /**
@@ -148,7 +149,7 @@ export class Decoder {
    * @param parents The rows so far that those of `tokens` continue, ascending: one may go on as several rows, or as
    *   none (default: each as one).
    * @returns log P(next token), nats, (rows, V).
-   * @throws {UserError} If a row would be longer than the model's sequence.
+   * @throws {UserError} If a row would be longer than the model's sequence, or the result is not finite.
    */
   async step(tokens: ArrayLike<number>, parents?: Uint32Array): Promise<Float32Array> {
     ensure(this.#rows.numRows > 0, "a step needs rows: call fork() before");
@@ -176,7 +177,7 @@ export class Decoder {
     const numTiles = this.#numTiles;
     const name = `step ${step} of ${rows} rows in ${numTiles} tiles`;
     this.#program(name, (program) => addStep(program, { config, tensors, rows, step, numTiles })).run();
-    return await this.#logProbabilities(numRows, "all");
+    return await this.#logProbabilities(numRows);
   }
 
   /** Which rows see which prompt, in tiles of as many rows as a workgroup takes. */
@@ -207,22 +208,27 @@ export class Decoder {
   }
 
   /** Computes those of the first rows of the hidden states, or of the chosen ones. @param numRows How many. */
-  async #logProbabilities(numRows: number, of: "all" | "chosen"): Promise<Float32Array> {
+  async #logProbabilities(numRows: number, chosenRows?: readonly number[]): Promise<Float32Array> {
     const { gpu } = this.registry;
     const { config } = this;
     const rows = programRows(numRows);
     const { chosen: tensors, head, parameters } = this.#tensors;
-    this.#program(`head of ${rows}, ${of}`, (program) =>
-      addChosenLogProbabilities(program, {
-        config,
-        hiddenStates: head.xLastNorm,
-        head: namedTensor(parameters, "lm_head.weight"),
-        tensors: of === "all" ? { ...tensors, positions: tensors.rowIndex } : tensors,
-        rows,
-      })).run();
+    this.#program(
+      `head of ${rows}, ${chosenRows ? "chosen" : "all"}`,
+      (program) =>
+        addChosenLogProbabilities(program, {
+          config,
+          hiddenStates: head.xLastNorm,
+          head: namedTensor(parameters, "lm_head.weight"),
+          tensors: chosenRows ? tensors : { ...tensors, positions: tensors.rowIndex },
+          rows,
+        }),
+    ).run();
     const written = { ...tensors.logProbabilities, shape: [numRows, vocabSize(config)] };
-    const [values] = await gpu.read(written);
+    const numScales = chosenRows ? (chosenRows.at(-1) ?? -1) + 1 : numRows;
+    const [values, scales] = await gpu.read(written, { ...head.xLastScale, shape: [numScales] });
     await this.registry.ready();
+    requireNoOverflow(values, chosenRows ? chosenRows.map((row) => scales[row]) : [...scales]);
     return values;
   }
 
@@ -252,6 +258,26 @@ export class Decoder {
       `Cannot decode: ${found} ${what} were asked for, at most ${limit} was planned; create a larger decoder`,
     );
   }
+}
+
+/**
+ * Checks that nothing overflowed on the way to log-probabilities.
+ *
+ * @param scales What the last hidden states were multiplied by, one over their root mean square: 0 where its squares
+ *   overflowed, although log-probabilities are finite then.
+ * @throws {UserError} If something did.
+ */
+function requireNoOverflow(logProbabilities: Float32Array, scales: readonly number[]): void {
+  const index = indexOfNotBelow(logProbabilities);
+  const scale = scales.find((scale) => !(scale > 0));
+  if (index < 0 && scale === undefined) return;
+  const found = index < 0
+    ? `a hidden state of scale ${scale}`
+    : `a log-probability of ${logProbabilities[index]}`;
+  throw new UserError(
+    `Cannot use the model: found ${found}, as where weights are too large for float32, finite numbers were wanted; use ` +
+      "an earlier checkpoint or another run",
+  );
 }
 
 /** A tile for each position of prompts, which sees its prompt up to itself. @param positions Rows of a prefill, ascending. */

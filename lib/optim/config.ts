@@ -11,21 +11,25 @@ import { parseConfig } from "../cli/config.ts";
 import type { ScheduleShape } from "./schedule.ts";
 
 const share = z.number().min(0).max(1);
-const momentum = z.number().min(0).lt(1);
+/** Its complement is a float32 that is no rounding error. */
+const momentum = z.number().min(0).max(0.999999);
+/** Above it a step moves every weight further than any training that ends well. */
+const learningRate = z.number().positive().max(1000);
+const weightDecay = z.number().min(0).max(100);
 
 /** AdamW: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019. */
 export interface AdamWConfig {
   /** Tells the rules apart. */
   kind: "adamw";
-  /** Learning rate at width 768, before the schedule. */
+  /** Learning rate at width 768, before the schedule; at most 1,000. */
   learningRate: number;
-  /** Decay of the first moment. */
+  /** Decay of the first moment, 0 to 0.999999. */
   beta1: number;
-  /** Decay of the second moment. */
+  /** Decay of the second moment, 0 to 0.999999. */
   beta2: number;
-  /** Added to the root of the second moment. */
+  /** Added to the root of the second moment: 1e-30 to 1, so that it is no 0 in float32. */
   epsilon: number;
-  /** Decoupled weight decay at the start; it falls linearly to 0 over the run. */
+  /** Decoupled weight decay at the start, 0 to 100; it falls linearly to 0 over the run. */
   weightDecay: number;
 }
 
@@ -33,15 +37,15 @@ export interface AdamWConfig {
 export interface MuonConfig {
   /** Tells the rules apart. */
   kind: "muon";
-  /** Learning rate at width 768, before the schedule. */
+  /** Learning rate at width 768, before the schedule; at most 1,000. */
   learningRate: number;
-  /** mu after the warm-up. */
+  /** mu after the warm-up, 0 to 0.999999. */
   momentum: number;
-  /** mu at the start. */
+  /** mu at the start, 0 to 0.999999. */
   initialMomentum: number;
-  /** Steps over which mu rises linearly. */
+  /** Steps over which mu rises linearly, up to 1,000,000,000. */
   momentumWarmupSteps: number;
-  /** Decoupled weight decay at the start; it falls linearly to 0 over the run. */
+  /** Decoupled weight decay at the start, 0 to 100; it falls linearly to 0 over the run. */
   weightDecay: number;
 }
 
@@ -50,20 +54,20 @@ export type GroupConfig = AdamWConfig | MuonConfig;
 
 const adamWSchema = z.strictObject({
   kind: z.literal("adamw"),
-  learningRate: z.number().positive(),
+  learningRate,
   beta1: momentum.default(0.8),
   beta2: momentum.default(0.95),
-  epsilon: z.number().positive().default(1e-8),
-  weightDecay: z.number().min(0).default(0.1),
+  epsilon: z.number().min(1e-30).max(1).default(1e-8),
+  weightDecay: weightDecay.default(0.1),
 });
 
 const muonSchema = z.strictObject({
   kind: z.literal("muon"),
-  learningRate: z.number().positive(),
+  learningRate,
   momentum: momentum.default(0.95),
   initialMomentum: momentum.default(0.85),
-  momentumWarmupSteps: z.int().min(0).default(300),
-  weightDecay: z.number().min(0).default(0.1),
+  momentumWarmupSteps: z.int().min(0).max(1e9).default(300),
+  weightDecay: weightDecay.default(0.1),
 });
 
 /** Names of the parameter groups. */
@@ -71,7 +75,7 @@ export type GroupName = "embedding" | "head" | "matrices";
 
 /** The section `optim` of the run configuration. */
 export interface OptimConfig extends ScheduleShape {
-  /** Gradients are scaled down to this global norm. */
+  /** Gradients are scaled down to this global norm, 1e-9 to 1e9. */
   maxGradientNorm: number;
   /** The rules of `wte.weight` (embedding), `lm_head.weight` (head) and every weight inside the blocks (matrices). */
   groups: { embedding: AdamWConfig; head: AdamWConfig; matrices: GroupConfig };
@@ -79,7 +83,7 @@ export interface OptimConfig extends ScheduleShape {
 
 /** Schema of the section `optim`, with its defaults. */
 export const optimConfigSchema: z.ZodType<OptimConfig> = z.strictObject({
-  maxGradientNorm: z.number().positive().default(1),
+  maxGradientNorm: z.number().min(1e-9).max(1e9).default(1),
   schedule: z.enum(["wsd", "cosine"]).default("wsd"),
   warmupShare: share.default(0.01),
   decayShare: share.default(0.5),

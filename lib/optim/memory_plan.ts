@@ -6,19 +6,20 @@
 import { NUM_ADAMW_HYPER } from "../gpu/ops/adamw.ts";
 import { muonScratchShapes, NUM_MUON_HYPER } from "../gpu/ops/muon.ts";
 import { numPartialSums } from "../gpu/ops/reduce.ts";
-import { plannedSizeBytes } from "../model/allocation.ts";
+import type { MakeTensor } from "../model/allocation.ts";
 import { type GroupName, groupOf, type OptimConfig } from "./config.ts";
 import { stackOf } from "./muon.ts";
 
 /**
- * The bytes of everything that `Optimizer.create` allocates: states, scratch memory and numbers.
+ * Makes a tensor of each size that `Optimizer.create` allocates: states, scratch memory and numbers.
  *
  * @param shapes Parameter name -> (rows, columns) of its tensor on the GPU.
  */
-export function optimizerSizeBytes(
+export function optimizerTensors(
   shapes: ReadonlyMap<string, readonly number[]>,
   config: OptimConfig,
-): number {
+  make: MakeTensor,
+): void {
   const numPartials = [...shapes.values()].reduce(
     (sum, [rows, columns]) => sum + numPartialSums(rows * columns),
     0,
@@ -29,9 +30,18 @@ export function optimizerSizeBytes(
     const members = [...shapes].filter(([name]) => groupOf(name) === group).map(([, shape]) => shape);
     return config.groups[group].kind === "muon" ? muonShapes(members) : adamWShapes(members);
   });
-  return plannedSizeBytes((make) => {
-    for (const shape of [...norm, ...groups.flat()]) make("of the optimizer", shape);
-  });
+  for (const shape of [...norm, ...groups.flat()]) make("of the optimizer", shape);
+}
+
+/** The 4-byte numbers of the optimizer's state in a checkpoint. @param shapes As {@link optimizerTensors}. */
+export function numStateValues(
+  shapes: ReadonlyMap<string, readonly number[]>,
+  config: OptimConfig,
+): number {
+  return [...shapes].reduce((sum, [name, [rows, columns]]) => {
+    const numMoments = config.groups[groupOf(name)].kind === "muon" ? 1 : 2;
+    return sum + numMoments * rows * columns;
+  }, 0);
 }
 
 function adamWShapes(members: readonly (readonly number[])[]): (readonly number[])[] {

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { UsageError, UserError } from "../errors.ts";
+import { shortened, UsageError, UserError } from "../errors.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { fillPhiloxBlock } from "../random/philox.ts";
 import { integerToWords, type KeyedValues, KeyKind } from "./source_key.ts";
@@ -26,6 +26,9 @@ export type SplitMode = typeof SPLIT_MODES[number];
 
 /** The shares of train, val and test; they sum to 1. */
 export type SplitRatios = readonly [train: number, val: number, test: number];
+
+/** Of each of the numbers that {@link parseRatios} takes, so that their sum is finite and loses none of them. */
+const MAX_RATIO = 1e6;
 
 /** How to split. */
 export interface SplitPlan {
@@ -55,14 +58,16 @@ export interface KeyedBatch {
 /**
  * Parses `80,10,10`.
  *
- * @param text Three numbers, none negative, the first positive; they need not sum to 100.
+ * @param text Three numbers from 0 to 1,000,000, the first positive; they need not sum to 100.
  * @throws {UsageError} If it is anything else.
  */
 export function parseRatios(text: string): SplitRatios {
   const parts = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
-  if (parts.length !== 3 || parts.some((part) => !Number.isFinite(part) || part < 0) || parts[0] === 0) {
+  if (parts.length !== 3 || !parts.every((part) => part >= 0 && part <= MAX_RATIO) || parts[0] === 0) {
     throw new UsageError(
-      `Cannot use --ratios ${text}: three numbers train,val,test with train above 0 were wanted, such as 80,10,10`,
+      `Cannot use --ratios ${
+        shortened(text)
+      }: three numbers train,val,test from 0 to ${MAX_RATIO} with train above 0 were wanted, such as 80,10,10`,
     );
   }
   const total = parts[0] + parts[1] + parts[2];

@@ -75,26 +75,31 @@ export async function drawAddresses(
 ): Promise<AddressDraws> {
   const plan = planOf(query, model.config.sequenceLength);
   const fixed = await fixedMass(model, plan);
-  const rows: DrawnRow[] = [];
+  const results: DrawnResult[] = [];
   const V = vocabSize(model.config);
   const { numDraws } = options;
-  while (rows.length < numDraws) {
-    const numWanted = Math.min(MAX_CONTINUATIONS, numDraws - rows.length);
+  while (results.length < numDraws) {
+    const numWanted = Math.min(MAX_CONTINUATIONS, numDraws - results.length);
     let drawn: DrawnRow[] = [];
     await model.continuePrompt(plan.prompt, numWanted, (logP, numRows) => {
       if (drawn.length === 0) {
         drawn = Array.from(
           { length: numRows },
-          (_, i) => new DrawnRow(plan, fixed, rows.length + i, options),
+          (_, i) => new DrawnRow(plan, fixed, results.length + i, options),
         );
       }
       const isShared = logP.length === V;
       drawn.forEach((row, i) => row.push(isShared ? logP : rowOf(logP, i, V)));
       return drawn[0].isComplete ? undefined : drawn.map((row) => row.lastToken);
     });
-    rows.push(...drawn);
+    for (const row of drawn) results.push(row.resultOf(query));
   }
-  return summarize(query, rows);
+  return summarize(query, results);
+}
+
+/** One pair as it was drawn, and the model's mass of the prefixes. */
+interface DrawnResult extends Pick<DrawnPair, "source" | "destination"> {
+  readonly mass: Masses;
 }
 
 /** A byte of an address in the sequence. */
@@ -191,30 +196,36 @@ class DrawnRow {
     this.lastToken = BYTE_BASE + byte;
   }
 
-  addressOf(side: "source" | "destination", { bytes }: IpPrefix): Uint8Array {
+  /** What is left of it when it is complete. */
+  resultOf({ source, destination }: PrefixQuery): DrawnResult {
+    const { mass } = this;
+    return {
+      source: this.#addressOf("source", source),
+      destination: this.#addressOf("destination", destination),
+      mass,
+    };
+  }
+
+  #addressOf(side: "source" | "destination", { bytes }: IpPrefix): Uint8Array {
     return bytes.map((byte, i) => this.#bytes[side].get(i) ?? byte);
   }
 }
 
-function summarize({ source, destination }: PrefixQuery, rows: readonly DrawnRow[]): AddressDraws {
+function summarize({ source, destination }: PrefixQuery, results: readonly DrawnResult[]): AddressDraws {
   const pairs = new Map<string, { source: Uint8Array; destination: Uint8Array; count: number }>();
-  for (const row of rows) {
-    const drawn = {
-      source: row.addressOf("source", source),
-      destination: row.addressOf("destination", destination),
-    };
+  for (const { mass: _, ...drawn } of results) {
     const key = `${drawn.source} ${drawn.destination}`;
     const known = pairs.get(key);
     if (known) known.count++;
     else pairs.set(key, { ...drawn, count: 1 });
   }
-  const masses = rows.map(({ mass }) => mass.destination);
-  const n = rows.length;
+  const masses = results.map(({ mass }) => mass.destination);
+  const n = results.length;
   const mean = masses.reduce((sum, mass) => sum + mass, 0) / n;
   const variance = masses.reduce((sum, mass) => sum + (mass - mean) ** 2, 0) / (n - 1);
   return {
     pairs: [...pairs.values()],
-    sourceProbability: isAddress(source) ? null : rows[0].mass.source,
+    sourceProbability: isAddress(source) ? null : results[0].mass.source,
     destinationProbability: isAddress(destination) ? null : mean,
     // After one source all draws have the same mass, but for the last bits.
     destinationProbabilityError: isAddress(source) || isAddress(destination) ? 0 : Math.sqrt(variance / n),

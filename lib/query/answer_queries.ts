@@ -6,6 +6,7 @@
 import { UserError } from "../errors.ts";
 import { isAddress } from "../tokens/ip_prefix.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { knownAt } from "./context.ts";
 import type { PingModel } from "./ping_model.ts";
 import {
   exactAnswer,
@@ -24,8 +25,10 @@ const QUERIES_PER_PART = 124;
 export interface AnsweredQuery {
   /** What was asked. */
   readonly query: FileQuery;
-  /** How many measurements it has as context. */
+  /** How many measurements it has as context, but for {@link numContextLater}. */
   readonly numContext: number;
+  /** How many of the context that is not its own are after its time, and were left out. */
+  readonly numContextLater: number;
   /** How many of them were used: the newest that fit. */
   readonly numContextUsed: number;
   /** Of its result. */
@@ -34,10 +37,16 @@ export interface AnsweredQuery {
 
 /** How queries are answered. */
 export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
-  /** Measurements made before, oldest first, for every query that has no context of its own. */
+  /** Measurements, oldest first, for every query that has no context of its own: those that are not after its time. */
   context: readonly TokenMeasurement[];
   /** Told how many of the draws of one query between prefixes are computed. */
   onDraws?: (done: number, total: number) => void;
+}
+
+/** A query that the model can answer, with no more context than it uses. */
+interface PreparedQuery extends Pick<AnsweredQuery, "query" | "numContext" | "numContextLater"> {
+  /** Between the first addresses of the prefixes. */
+  readonly first: RttQuery;
 }
 
 /**
@@ -51,9 +60,9 @@ export async function* answerQueries(
   lines: AsyncIterable<FileQuery | BadLine>,
   options: AnswerOptions,
 ): AsyncGenerator<AnsweredQuery | BadLine> {
-  let part: (FileQuery | BadLine)[] = [];
+  let part: (PreparedQuery | BadLine)[] = [];
   for await (const line of lines) {
-    part.push("error" in line ? line : answerable(model, line, options));
+    part.push("error" in line ? line : prepare(model, line, options));
     if (part.length < QUERIES_PER_PART) continue;
     yield* answerPart(model, part, options);
     part = [];
@@ -61,18 +70,18 @@ export async function* answerQueries(
   yield* answerPart(model, part, options);
 }
 
-/** The query between the first addresses of the prefixes. */
-function firstQuery(query: FileQuery, { context }: AnswerOptions): RttQuery {
-  const { source, destination, timeS } = query;
-  return { source: source.bytes, destination: destination.bytes, timeS, context: query.context ?? context };
-}
-
-function answerable(model: PingModel, query: FileQuery, options: AnswerOptions): FileQuery | BadLine {
+function prepare(model: PingModel, line: FileQuery, options: AnswerOptions): PreparedQuery | BadLine {
+  const { source, destination, timeS } = line;
+  const context = line.context ?? knownAt(options.context, timeS);
+  const numContextLater = line.context ? 0 : options.context.length - context.length;
+  const whole = { source: source.bytes, destination: destination.bytes, timeS, context };
   try {
-    model.encodeQuery(firstQuery(query, options));
-    return query;
+    const first = { ...whole, context: model.contextThatFits(whole) };
+    model.encodeQuery(first);
+    const query = { ...line, context: line.context && first.context };
+    return { query, first, numContext: context.length, numContextLater };
   } catch (error) {
-    if (error instanceof UserError) return { line: query.line, error: error.message };
+    if (error instanceof UserError) return { line: line.line, error: error.message };
     throw error;
   }
 }
@@ -80,11 +89,11 @@ function answerable(model: PingModel, query: FileQuery, options: AnswerOptions):
 /** Those between addresses go to the GPU together, those between prefixes draw for draw. */
 async function* answerPart(
   model: PingModel,
-  part: readonly (FileQuery | BadLine)[],
+  part: readonly (PreparedQuery | BadLine)[],
   options: AnswerOptions,
 ): AsyncGenerator<AnsweredQuery | BadLine> {
   const isExact = ({ source, destination }: FileQuery) => isAddress(source) && isAddress(destination);
-  const exact = part.flatMap((line) => "error" in line || !isExact(line) ? [] : [firstQuery(line, options)]);
+  const exact = part.flatMap((line) => "error" in line || !isExact(line.query) ? [] : [line.first]);
   const distributions = (await model.rttDistributions(exact)).values();
   const drawing = { ...options, onProgress: options.onDraws };
   for (const line of part) {
@@ -92,12 +101,11 @@ async function* answerPart(
       yield line;
       continue;
     }
-    const query = firstQuery(line, options);
-    const answer = isExact(line)
+    const { first, ...prepared } = line;
+    const answer = isExact(line.query)
       ? exactAnswer(mixtureOfOne(nextOf(distributions)))
-      : await rttBetweenPrefixes(model, { ...line, context: query.context }, drawing);
-    const numContextUsed = model.contextThatFits(query).length;
-    yield { query: line, numContext: query.context.length, numContextUsed, answer };
+      : await rttBetweenPrefixes(model, { ...line.query, context: first.context }, drawing);
+    yield { ...prepared, numContextUsed: first.context.length, answer };
   }
 }
 

@@ -33,18 +33,42 @@ export function tokenMeasurementAt(batch: MeasurementBatch, row: number): TokenM
 }
 
 /**
+ * The measurements of a context that are known at a time: those that are not after it.
+ *
+ * @param context Oldest first.
+ * @param timeS Unix seconds; null for any time, when all are known.
+ */
+export function knownAt(
+  context: readonly TokenMeasurement[],
+  timeS: number | null,
+): readonly TokenMeasurement[] {
+  if (timeS === null) return context;
+  let end = context.length;
+  while (end > 0 && (context[end - 1].timeS ?? timeS) > timeS) end--;
+  return end === context.length ? context : context.slice(0, end);
+}
+
+/** What {@link readContext} found. */
+export interface FileContext {
+  /** At most 4,096, oldest first. */
+  measurements: TokenMeasurement[];
+  /** Whether the file has them in that order. */
+  isSorted: boolean;
+  /** How many measurements of the file are later and left out. */
+  numLater: number;
+}
+
+/**
  * Reads the newest measurements of a Parquet file.
  *
  * @param path A measurements Parquet file, in any order.
- * @returns At most 4,096, oldest first, and whether the file has them in that order.
+ * @param untilS The last time of those that are read, Unix seconds; null for any time.
  * @throws {UserError} If it cannot be read or a row is unusable.
  */
-export async function readContext(
-  path: string,
-): Promise<{ measurements: TokenMeasurement[]; isSorted: boolean }> {
+export async function readContext(path: string, untilS: number | null = null): Promise<FileContext> {
   const rejects = new RejectLog();
   let newest: TokenMeasurement[] = [];
-  let numRows = 0;
+  let [numRows, numLater] = [0, 0];
   let [isSorted, lastTimeUs] = [true, -Infinity];
   for await (
     const batch of readMeasurements(
@@ -56,10 +80,12 @@ export async function readContext(
     for (let i = 0; i < batch.numRows; i++) {
       isSorted &&= batch.eventTimeUs[i] >= lastTimeUs;
       lastTimeUs = batch.eventTimeUs[i];
-      newest.push(tokenMeasurementAt(batch, i));
+      const measurement = tokenMeasurementAt(batch, i);
+      if (untilS !== null && (measurement.timeS ?? untilS) > untilS) numLater++;
+      else newest.push(measurement);
     }
     newest = newest.sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0)).slice(-MAX_CONTEXT_MEASUREMENTS);
   }
   rejects.check(numRows, 0);
-  return { measurements: newest, isSorted };
+  return { measurements: newest, isSorted, numLater };
 }

@@ -15,7 +15,7 @@ import type { ContinuedPrompt } from "./continuations.ts";
 import { groupsOf } from "./decoder_extent.ts";
 import { codesOf, type DestinationQuery } from "./destination_prompt.ts";
 import type { ContinuingModel } from "./destinations.ts";
-import { PrefixSearch } from "./prefix_tree.ts";
+import { maxNodes, PrefixSearch } from "./prefix_tree.ts";
 import { encodeMeasurement } from "./query_tokens.ts";
 
 /** Nodes of a search that are looked into at once. */
@@ -39,7 +39,7 @@ export interface RankedDestinations {
 export interface RankOptions {
   /** How many destinations of each question are ranked. */
   numCandidates: number;
-  /** After how many expanded nodes the search for them ends, whether or not they are the likeliest (512). */
+  /** After how many expanded nodes the search for them ends, whether or not they are the likeliest (512; 2 GiB of them). */
   maxExpansions?: number;
   /** Told how many questions are done. */
   onProgress?: (done: number) => void;
@@ -101,8 +101,9 @@ async function candidatesOf(
     new PrefixSearch(Float64Array.of(1), { prefixLength: numBits, top: numCandidates })
   );
   const walks = searches.map((tree) => [{ tree, tails: [[]] }]);
+  const fitting = maxNodes({ numComponents: 1, top: numCandidates }) / prompts.length;
   await model.continuePrompts(prompts, async (decoder, ends) => {
-    for (let numTaken = 0; numTaken < maxExpansions; numTaken += NODES_AT_ONCE) {
+    for (let numTaken = 0; numTaken < Math.min(maxExpansions, fitting); numTaken += NODES_AT_ONCE) {
       if (await walkOn({ decoder, config: model.config, ends, walks }, NODES_AT_ONCE) === 0) break;
     }
   });

@@ -20,7 +20,7 @@ import {
   type ReadPrompt,
   tailsOf,
 } from "./destination_prompt.ts";
-import { type FoundPrefix, PrefixSearch } from "./prefix_tree.ts";
+import { type FoundPrefix, maxNodes, PrefixSearch } from "./prefix_tree.ts";
 import { certainMixture, type CodeMixture, mixtureError, rangeMixture } from "./code_mixture.ts";
 
 /**
@@ -50,7 +50,7 @@ export interface DestinationOptions {
   prefixLength?: number | undefined;
   /** How many codes a range of RTTs is stood for by, at most (32). */
   maxCodes?: number;
-  /** After how many expanded nodes to end without a proof (4,096); each takes 2 kB for every code. */
+  /** After how many expanded nodes to end without a proof (4,096), at the latest when they take 2 GiB: 2 kB for every code. */
   maxExpansions?: number;
   /** Ends the search. */
   signal?: AbortSignal;
@@ -102,7 +102,8 @@ export async function likelyDestinations(
     const walk = { tree: search, tails: tailsOf(query, mixture.codes) };
     const prompts = { ...prompt, ends: prompt.end, walks: [[walk]] };
     const nodes = nodesAtOnce(model, mixture.codes.length);
-    while (search.numExpanded < maxExpansions && await walkOn(prompts, nodes) > 0) {
+    const most = Math.min(maxExpansions, maxNodes({ numComponents: mixture.codes.length, top }));
+    while (search.numExpanded < most && await walkOn(prompts, nodes) > 0) {
       onProgress?.(search.numExpanded);
       signal?.throwIfAborted();
     }

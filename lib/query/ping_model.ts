@@ -76,13 +76,14 @@ export class PingModel {
   /**
    * Opens the GPU for a checkpoint that is read already.
    *
-   * @throws {UserError} If its vocabulary is not v2 or there is no GPU.
+   * @throws {UserError} If its vocabulary is not v2, the calibration is of another model, or there is no GPU.
    */
   static async from(
     checkpoint: LoadedCheckpoint,
     options: PingModelOptions = {},
   ): Promise<PingModel> {
     requireQueryable(checkpoint);
+    options.calibration?.requireOf(checkpoint);
     const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
     return new PingModel(config.model, registry, weights, state.step, options);

@@ -15,6 +15,21 @@ import { ensure } from "../errors.ts";
 
 const NUM_BYTES = 256;
 
+/** What a search holds at most. */
+const MAX_SEARCH_BYTES = 2 ** 31;
+
+/**
+ * How many nodes a search can expand in 2 GiB.
+ *
+ * @param options `numComponents`: K; `top`: how many prefixes it keeps.
+ */
+export function maxNodes({ numComponents, top }: { numComponents: number; top: number }): number {
+  // A node has the next bytes' probabilities by component, their masses and order; what is found its joint masses.
+  const nodeBytes = NUM_BYTES * (8 * numComponents + 8 + 1) + 1024;
+  const foundBytes = 8 * numComponents + 256;
+  return Math.max(1, Math.floor((MAX_SEARCH_BYTES - top * foundBytes) / nodeBytes));
+}
+
 /** A prefix of whole bytes whose next byte is asked for. */
 export interface PrefixNode {
   /** The bytes, none for the root. */

@@ -14,6 +14,7 @@
 import { z } from "zod";
 import { ensure, FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint.ts";
 import { type MassRanges, sharesWithin } from "./mass_ranges.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
@@ -24,18 +25,31 @@ export const CALIBRATION_LEVELS: readonly number[] = [
   ...[0.975, 0.99, 1],
 ];
 
+/** The model that a report is of. */
+interface ReportedModel {
+  /** The report. */
+  readonly path: string;
+  readonly checkpoint: string;
+  readonly step: number;
+  /** Of the checkpoint's weights. */
+  readonly sha256: string;
+}
+
 /** R: what share of measurements lies below a level of their predicted distributions. */
 export class QuantileCalibration {
   readonly #shares: readonly number[];
+  readonly #model: ReportedModel | undefined;
 
   /**
    * Takes R as it is.
    *
    * @param shares R at each of {@link CALIBRATION_LEVELS}: from 0 to 1, strictly rising.
+   * @param model Whose distributions it corrects, if that is known.
    */
-  constructor(shares: readonly number[]) {
+  constructor(shares: readonly number[], model?: ReportedModel) {
     ensure(isRising(shares), "shares of a calibration rise from 0 to 1");
     this.#shares = shares;
+    this.#model = model;
   }
 
   /**
@@ -58,16 +72,38 @@ export class QuantileCalibration {
   /**
    * Reads the one in an evaluation's `report.json`.
    *
-   * @throws {FormatError} If the file has none.
+   * @throws {FormatError} If the file has none, or one whose numbers are not R, or does not say of which model it is.
    */
   static read(path: string): QuantileCalibration {
-    const text = readText(path);
-    const wanted = "the report.json of an eval whose data has a validation split was wanted";
-    try {
-      return new QuantileCalibration(reportSchema.parse(JSON.parse(text)).calibration.shares);
-    } catch (cause) {
-      throw new FormatError(`it holds no calibration, ${wanted}`, { path, cause });
+    const { calibration: { shares }, run } = readReport(path);
+    if (!isRising(shares)) {
+      const wanted = `${CALIBRATION_LEVELS.length} numbers that rise from 0 to 1 were wanted`;
+      throw new FormatError(`its calibration is damaged, ${wanted}; run eval again with --overwrite`, {
+        path,
+      });
     }
+    const { checkpoint, step, modelSha256: sha256 } = run;
+    return new QuantileCalibration(shares, { path, checkpoint, step, sha256 });
+  }
+
+  /**
+   * Checks that it is not of another model; one that was not read from a report is of any.
+   *
+   * @throws {FormatError} If the report is of other weights, be it of the same run at another step.
+   */
+  requireOf({ directory, state }: Pick<LoadedCheckpoint, "directory" | "state">): void {
+    const { sha256 } = state.files.model;
+    if (!this.#model || this.#model.sha256 === sha256) return;
+    const { path, checkpoint, step } = this.#model;
+    const found = `it is of the model ${checkpoint} (step ${step}, SHA-256 ${
+      this.#model.sha256.slice(0, 12)
+    }…)`;
+    throw new FormatError(
+      `${found}, one of ${directory} (step ${state.step}, ${
+        sha256.slice(0, 12)
+      }…) was wanted; run eval on that one`,
+      { path },
+    );
   }
 
   /** R at each of {@link CALIBRATION_LEVELS}. */
@@ -99,8 +135,25 @@ export class QuantileCalibration {
   }
 }
 
-const shares = z.array(z.number()).refine(isRising);
-const reportSchema = z.object({ calibration: z.object({ shares }) });
+const reportSchema = z.object({
+  run: z.object({ checkpoint: z.string(), step: z.int(), modelSha256: z.string() }),
+  calibration: z.object({ shares: z.array(z.number()) }),
+});
+
+function readReport(path: string): z.infer<typeof reportSchema> {
+  const text = readText(path);
+  try {
+    return reportSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    const isUnnamed = cause instanceof z.ZodError && cause.issues.every(({ path: [key] }) => key === "run");
+    const found = isUnnamed ? "it does not say of which model it is" : "it holds no calibration";
+    const wanted = "the report.json of an eval whose data has a validation split was wanted";
+    throw new FormatError(`${found}, ${wanted}; run eval${isUnnamed ? " again with --overwrite" : ""}`, {
+      path,
+      cause,
+    });
+  }
+}
 
 function isRising(shares: readonly number[]): boolean {
   return shares.length === CALIBRATION_LEVELS.length && shares[0] === 0 && shares.at(-1) === 1 &&

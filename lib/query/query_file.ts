@@ -6,8 +6,9 @@
  *
  * @module
  */
-import { explainFileError, FormatError, UserError } from "../errors.ts";
+import { FormatError, shortened, UserError } from "../errors.ts";
 import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
+import { readLines } from "./text_lines.ts";
 
 const COLUMNS = ["src", "dst", "time"];
 
@@ -39,10 +40,11 @@ export async function* readQueries(path: string): AsyncGenerator<FileQuery | Bad
   let columns: string[] | undefined;
   let isFirst = true;
   let line = 0;
-  for await (const text of readLines(path)) {
+  for await (const { text, fault } of readLines(path)) {
     line++;
-    if (text.trim() === "") continue;
+    if (text.trim() === "" && fault === undefined) continue;
     if (isFirst && !text.trimStart().startsWith("{")) columns = headerOf(text, path);
+    else if (fault !== undefined) yield { line, error: fault };
     else yield queryOf(line, () => columns ? csvValues(text, columns) : jsonValues(text));
     isFirst = false;
   }
@@ -72,43 +74,30 @@ function jsonValues(text: string): Values {
 }
 
 function csvValues(text: string, columns: readonly string[]): Values {
-  const cells = cellsOf(text);
+  const cells = cellsOf(text, columns.length + 1);
   if (cells.length !== columns.length) {
-    throw new UserError(`found ${cells.length} values, ${columns.length} were wanted as in the header`);
+    const found = cells.length > columns.length ? `more than ${columns.length}` : cells.length;
+    throw new UserError(`found ${found} values, ${columns.length} were wanted as in the header`);
   }
   return Object.fromEntries(columns.map((name, i) => [name, cells[i]]));
 }
 
 function headerOf(text: string, path: string): string[] {
-  const columns = cellsOf(text);
+  const columns = cellsOf(text, COLUMNS.length + 1);
   const isKnown = columns.every((name) => COLUMNS.includes(name));
   const isWhole = columns.includes("src") && columns.includes("dst");
   if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
   throw new FormatError(
-    `found ${JSON.stringify(text.slice(0, 80))}, JSON lines or a CSV header src,dst[,time] was wanted`,
+    `found ${JSON.stringify(shortened(text))}, JSON lines or a CSV header src,dst[,time] was wanted`,
     { path, place: "line 1" },
   );
 }
 
-/** Neither addresses nor times hold commas or quotes, so quotes around a whole cell are all there can be. */
-function cellsOf(text: string): string[] {
-  return text.split(",").map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
-}
-
-async function* readLines(path: string): AsyncGenerator<string> {
-  try {
-    using file = await Deno.open(path);
-    const decoder = new TextDecoder();
-    const bytes = new Uint8Array(65_536);
-    let rest = "";
-    for (let length = await file.read(bytes); length !== null; length = await file.read(bytes)) {
-      const lines = (rest + decoder.decode(bytes.subarray(0, length), { stream: true })).split(/\r?\n/);
-      rest = lines.pop() ?? "";
-      yield* lines;
-    }
-    rest += decoder.decode();
-    if (rest !== "") yield rest;
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
+/**
+ * Neither addresses nor times hold commas or quotes, so quotes around a whole cell are all there can be.
+ *
+ * @param maxCells No more are taken.
+ */
+function cellsOf(text: string, maxCells: number): string[] {
+  return text.split(",", maxCells).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
 }

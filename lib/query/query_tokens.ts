@@ -12,6 +12,9 @@ import {
   TokenWriter,
 } from "../tokens/vocab_v2.ts";
 
+/** Of a gap between two times in vocabulary v2: 4 bytes. */
+const MAX_GAP_S = 2 ** 32 - 1;
+
 /** What an RTT distribution is asked for. */
 export interface RttQuery {
   /** Source address, 4 or 16 bytes. */
@@ -28,7 +31,7 @@ export interface RttQuery {
  * The tokens up to where the result of the asked measurement begins.
  *
  * @param sequenceLength Tokens of the model's sequence.
- * @throws {UserError} If the addresses are of different versions or the measurement does not fit.
+ * @throws {UserError} As {@link encodeMeasurement}.
  */
 export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Array {
   const { source, destination, timeS, context } = query;
@@ -42,7 +45,8 @@ export function encodeQuery(query: RttQuery, sequenceLength: number): Uint16Arra
  *
  * @param options `context`: oldest first; `order`: of the measurement's fields; `sequenceLength`: tokens of the
  *   model's sequence, which holds all but the last token.
- * @throws {UserError} If the addresses are of different versions or the measurement does not fit.
+ * @throws {UserError} If the addresses are of different versions, the measurement does not fit, or the context is not
+ *   before it.
  */
 export function encodeMeasurement(
   measurement: TokenMeasurement,
@@ -59,11 +63,37 @@ export function encodeMeasurement(
   }
   const out = new Uint16Array(sequenceLength + 1);
   const writer = new TokenWriter(out);
-  for (const earlier of contextThatFits({ ...measurement, context }, sequenceLength)) {
-    writer.write(earlier, QUERY_ORDER);
-  }
+  const fitting = contextThatFits({ ...measurement, context }, sequenceLength);
+  requireEarlier(fitting, measurement.timeS);
+  for (const earlier of fitting) writer.write(earlier, QUERY_ORDER);
   writer.write(measurement, order);
   return out.subarray(0, writer.at);
+}
+
+/**
+ * Checks that a context can stand before what is asked.
+ *
+ * @param context Oldest first.
+ * @param timeS What is asked for, Unix seconds; null for any time.
+ * @throws {UserError} If a measurement of it is later, or times are further apart than tokens can say.
+ */
+export function requireEarlier(context: readonly TokenMeasurement[], timeS: number | null): void {
+  let previousS: number | null = null;
+  for (const { timeS: next } of [...context, { timeS }]) {
+    if (timeS !== null && next !== null && next > timeS) {
+      throw new UserError(
+        `Cannot ask about Unix time ${timeS}: found a measurement of ${next} in its context, none after it was wanted`,
+      );
+    }
+    if (previousS !== null && next !== null && next - previousS > MAX_GAP_S) {
+      throw new UserError(
+        `Cannot ask about times ${
+          next - previousS
+        } s apart: at most ${MAX_GAP_S} s between two measurements were wanted`,
+      );
+    }
+    previousS = next ?? previousS;
+  }
 }
 
 /**

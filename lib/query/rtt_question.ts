@@ -3,13 +3,14 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { shortened, UserError } from "../errors.ts";
 import { parseAddress } from "../tokens/ip.ts";
 import { formatPrefix, hasHostBits, type IpPrefix, isAddress, parsePrefix } from "../tokens/ip_prefix.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { PrefixQuery } from "./address_draws.ts";
 import type { RttQuery } from "./query_tokens.ts";
+import { parseTimeS } from "./question_time.ts";
 
 /** What the RTT between two places is. */
 export interface RttQuestion {
@@ -17,9 +18,9 @@ export interface RttQuestion {
   readonly src: string;
   /** The destination, of the same IP version. */
   readonly dst: string;
-  /** When: ISO 8601 (UTC unless it names a zone) or Unix seconds; any time if absent. */
+  /** When: ISO 8601 (UTC unless it names a zone) or Unix seconds, from 1990 to 2099; any time if absent. */
   readonly time?: string | number | null;
-  /** Measurements made before, in any order; the newest that fit the model's sequence are used. */
+  /** Measurements made before `time`, in any order; the newest that fit the model's sequence are used. */
   readonly context?: readonly QuestionMeasurement[];
 }
 
@@ -51,9 +52,8 @@ export interface ParsedQuestion {
 
 const QUESTION_FIELDS = ["src", "dst", "time", "context"];
 const MEASUREMENT_FIELDS = ["src", "dst", "time", "rtt"];
-
-/** Date, perhaps time, perhaps zone. */
-const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
+/** Longer than any address or prefix. */
+const MAX_ADDRESS_LENGTH = 80;
 
 type Values = Partial<Record<string, unknown>>;
 
@@ -94,25 +94,6 @@ export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
   return { source, destination, timeS, context: context ?? [] };
 }
 
-/**
- * Reads a point in time.
- *
- * @param text An ISO 8601 date, perhaps with a time, in UTC unless it names a zone; or Unix seconds.
- * @returns Unix seconds, or undefined if it is neither or before 1970.
- */
-export function parseTimeS(text: string): number | undefined {
-  const seconds = /^\d+$/.test(text) ? Number(text) : isoSeconds(text);
-  return Number.isSafeInteger(seconds) && seconds >= 0 ? seconds : undefined;
-}
-
-/** NaN if it is none; `Date` alone would take "-1" for a date and local time where no zone is given. */
-function isoSeconds(text: string): number {
-  const match = ISO_TIME.exec(text);
-  if (!match) return NaN;
-  const [, date, time = "00:00", zone = "Z"] = match;
-  return Math.floor(Date.parse(`${date}T${time}${zone}`) / 1000);
-}
-
 /** What is taken of a prefix that has bits after its length, if it has. */
 export function noteHostBits(text: string): string | undefined {
   if (!hasHostBits(text)) return undefined;
@@ -122,7 +103,7 @@ export function noteHostBits(text: string): string | undefined {
 function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Values {
   const unknown = Object.keys(values).find((name) => !fields.includes(name));
   if (unknown === undefined) return values as Values;
-  throw new UserError(`found ${unknown}, only ${fields.join(", ")} were wanted`);
+  throw new UserError(`found ${shortened(unknown)}, only ${fields.join(", ")} were wanted`);
 }
 
 function prefixOf(name: string, value: unknown, notes: string[]): IpPrefix {
@@ -142,32 +123,26 @@ function addressOf(name: string, value: unknown): Uint8Array {
   const text = textOf(name, value, "address");
   const bytes = parseAddress(text);
   if (bytes) return bytes;
-  throw new UserError(`found ${name} ${JSON.stringify(text)}, an IPv4 or IPv6 address was wanted`);
+  throw new UserError(`found ${name} ${shown(text)}, an IPv4 or IPv6 address was wanted`);
 }
 
 function textOf(name: string, value: unknown, wanted: string): string {
-  if (typeof value === "string" && value !== "") return value;
-  const found = value === undefined || value === "" ? `no ${name}` : `${name} ${JSON.stringify(value)}`;
+  if (typeof value === "string" && value !== "" && value.length <= MAX_ADDRESS_LENGTH) return value;
+  const found = value === undefined || value === "" ? `no ${name}` : `${name} ${shown(value)}`;
   throw new UserError(`found ${found}, an IPv4 or IPv6 ${wanted} was wanted`);
 }
 
 function timeOf(value: unknown): number | null {
   if (value === undefined || value === null || value === "") return null;
-  const timeS = typeof value === "string" || typeof value === "number"
-    ? parseTimeS(String(value))
-    : undefined;
-  if (timeS !== undefined) return timeS;
-  throw new UserError(
-    `found time ${JSON.stringify(value)}, a time since 1970 as ISO 8601 or Unix seconds was wanted`,
-  );
+  const parsed = parseTimeS(typeof value === "string" || typeof value === "number" ? String(value) : "");
+  if ("timeS" in parsed) return parsed.timeS;
+  throw new UserError(`found time ${shown(value)}, ${parsed.fault}`);
 }
 
 function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | null {
   if (value === undefined || value === null) return null;
   if (!Array.isArray(value)) {
-    throw new UserError(
-      `found context ${JSON.stringify(value).slice(0, 40)}, an array of measurements was wanted`,
-    );
+    throw new UserError(`found context ${shown(value)}, an array of measurements was wanted`);
   }
   const measurements = value.map((each: unknown, i) => {
     try {
@@ -195,8 +170,14 @@ function measurementOf(value: unknown): TokenMeasurement {
 function rttCodeOf(value: unknown): number | null {
   if (value === null) return null;
   if (typeof value === "number" && value >= 0 && value < Infinity) return encodeRttCode(value);
-  const found = value === undefined ? "no rtt" : `rtt ${JSON.stringify(value)}`;
+  const found = value === undefined ? "no rtt" : `rtt ${shown(value)}`;
   throw new UserError(`found ${found}, ms of 0 or more, or null for no reply, was wanted`);
+}
+
+/** A value of JSON as a message shows it, however long or deep it is. */
+function shown(value: unknown): string {
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
+  return JSON.stringify(typeof value === "string" ? shortened(value) : value);
 }
 
 function inOrder(measurements: TokenMeasurement[], notes: string[]): TokenMeasurement[] {

@@ -20,7 +20,7 @@ import { vocabSize } from "../model/config.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 import { MAX_CONTINUATIONS } from "./decoder_extent.ts";
 import type { PingModel } from "./ping_model.ts";
-import { contextThatFits } from "./query_tokens.ts";
+import { contextThatFits, requireEarlier } from "./query_tokens.ts";
 import { rowOf } from "./token_rows.ts";
 
 /** What is known of the measurements to draw. */
@@ -50,7 +50,8 @@ export interface SampleOptions {
 /**
  * Draws measurements.
  *
- * @throws {UserError} If the addresses are of different versions or do not fit the model's sequence.
+ * @throws {UserError} If the addresses are of different versions or do not fit the model's sequence, or the context is
+ *   not before the time.
  */
 export async function* sampleMeasurements(
   model: PingModel,
@@ -104,7 +105,9 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
   }
   const out = new Uint16Array(sequenceLength + 1);
   const writer = new TokenWriter(out);
-  for (const earlier of sampleContextThatFits(query, sequenceLength)) writer.write(earlier, QUERY_ORDER);
+  const fitting = sampleContextThatFits(query, sequenceLength);
+  requireEarlier(fitting, timeS);
+  for (const earlier of fitting) writer.write(earlier, QUERY_ORDER);
   const { at: start, previousTimeS } = writer;
   const isGiven = {
     source: source !== undefined,

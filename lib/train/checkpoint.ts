@@ -14,6 +14,7 @@ import { ensure, explainFileError, FormatError, UserError } from "../errors.ts";
 import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { parameterShapes } from "../model/config.ts";
+import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
 import { type CheckpointState, readState, writeState } from "./checkpoint_state.ts";
 import type { RunConfig } from "./config.ts";
@@ -66,7 +67,8 @@ export function stepName(step: number): string {
  * @param content What to save.
  * @param options `keep`: how many of the last ones stay.
  * @returns The checkpoint's folder.
- * @throws {UserError} If it cannot be written; what was there before is then still whole.
+ * @throws {UserError} If it cannot be written or would be refused when it is read, since a weight is not finite; what
+ *   was there before is then still whole.
  */
 export function saveCheckpoint(
   checkpointsDir: string,
@@ -76,6 +78,12 @@ export function saveCheckpoint(
   const name = stepName(content.state.step);
   const directory = join(checkpointsDir, name);
   const temporary = temporaryName(directory);
+  const fault = faultOfTensors(content.weights, WEIGHT_LIMIT) ?? faultOfTensors(content.optimizer);
+  if (fault) {
+    throw new UserError(
+      `Cannot write checkpoint ${directory}: ${fault}; lower the learning rates (--set optim.groups…) and start another run`,
+    );
+  }
   try {
     removeStaleTemporaries(checkpointsDir);
     Deno.mkdirSync(temporary, { recursive: true });
@@ -265,7 +273,7 @@ function isDamage(error: unknown): boolean {
 function readCheckpoint(directory: string): LoadedCheckpoint {
   const state = readState(directory);
   const path = join(directory, "model.safetensors");
-  const { tensors: weights, shapes } = readVerified(path, state.files.model);
+  const { tensors: weights, shapes } = readVerified(path, state.files.model, WEIGHT_LIMIT);
   for (const [name, shape] of parameterShapes(state.config.model)) {
     const found = shapes.get(name);
     if (found?.join() !== shape.join()) {
@@ -284,12 +292,15 @@ function readResumable(directory: string): ResumableCheckpoint {
   return { ...checkpoint, optimizer };
 }
 
-function readVerified(path: string, wanted: SafetensorsFile): SafetensorsContent {
+function readVerified(path: string, wanted: SafetensorsFile, limit = Infinity): SafetensorsContent {
   const sha256 = sha256OfFile(path);
   if (sha256 !== wanted.sha256) {
     throw new FormatError("its checksum does not match state.json, it was damaged or cut short", { path });
   }
-  return readSafetensors(path);
+  const content = readSafetensors(path);
+  const fault = faultOfTensors(content.tensors, limit);
+  if (fault) throw new FormatError(`${fault}; use an earlier checkpoint or another run`, { path });
+  return content;
 }
 
 function sha256OfFile(path: string): string {

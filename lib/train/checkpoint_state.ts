@@ -7,7 +7,7 @@
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { z } from "zod";
-import { FormatError } from "../errors.ts";
+import { ConfigError, FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import type { DataPosition } from "../loader/batches.ts";
@@ -65,8 +65,7 @@ export function writeState(folder: string, state: CheckpointState): void {
  * Reads `state.json` of a folder.
  *
  * @throws {UserError} If there is none.
- * @throws {FormatError} If it is damaged.
- * @throws {ConfigError} If its configuration is of another version of this program.
+ * @throws {FormatError} If it is damaged, or its configuration is none of this version of the program.
  */
 export function readState(folder: string): CheckpointState {
   const path = join(folder, "state.json");
@@ -75,7 +74,16 @@ export function readState(folder: string): CheckpointState {
   if (sha256 !== stateSha256(state)) {
     throw new FormatError("its checksum does not match, it was damaged or edited", { path });
   }
-  return { ...state, config: parseRunConfig(state.config) };
+  return { ...state, config: configOf(state.config, path) };
+}
+
+function configOf(value: unknown, path: string): RunConfig {
+  try {
+    return parseRunConfig(value);
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
+    throw new FormatError(`${cause.message}; use the version of the program that wrote it`, { path, cause });
+  }
 }
 
 function parseState(

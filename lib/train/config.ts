@@ -15,7 +15,7 @@ import { checkModelConfig, type ModelConfig, modelConfigSchema, numParameters } 
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
 import { type OptimConfig, optimConfigSchema } from "../optim/config.ts";
 import { PRESETS } from "./presets.ts";
-import { type TrainConfig, trainConfigSchema } from "./schema.ts";
+import { MAX_TOKENS, type TrainConfig, trainConfigSchema } from "./schema.ts";
 
 /** A whole run configuration. */
 export interface RunConfig {
@@ -72,7 +72,15 @@ export function parseRunConfig(value: unknown): RunConfig {
   const config = parseConfig(runConfigSchema, value);
   checkModelConfig(config.model);
   const { train } = config;
+  const { sequenceLength } = config.model;
   for (const key of ["batchSize", "evalSequences"] as const) {
+    if (train[key] * sequenceLength > MAX_TOKENS) {
+      const wanted = `at most ${Math.floor(MAX_TOKENS / sequenceLength)} was wanted`;
+      throw new ConfigError(
+        `train.${key}`,
+        `found ${train[key]}, ${wanted} for sequences of ${sequenceLength} tokens`,
+      );
+    }
     if (train[key] % train.microBatchSize !== 0) {
       const wanted = `a multiple of train.microBatchSize (${train.microBatchSize}) was wanted`;
       throw new ConfigError(`train.${key}`, `found ${train[key]}, ${wanted}`);
@@ -112,10 +120,14 @@ export function trainingExtent({ model, train }: RunConfig): ModelExtent {
   };
 }
 
-/** The configuration with as many steps as see at least this many tokens (positions, padding included). */
+/**
+ * The configuration with as many steps as see at least this many tokens (positions, padding included).
+ *
+ * @throws {ConfigError} If these are more steps than a run may have.
+ */
 export function withTotalTokens(config: RunConfig, totalTokens: number): RunConfig {
   const steps = Math.ceil(totalTokens / deriveConfig(config).tokensPerStep);
-  return { ...config, train: { ...config.train, steps } };
+  return parseRunConfig({ ...config, train: { ...config.train, steps } });
 }
 
 /** Lines for the user that say what will be trained, derived values included. */

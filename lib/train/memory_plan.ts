@@ -1,19 +1,22 @@
 /**
- * The GPU memory of a training run: planned, told and checked before anything is allocated.
+ * The memory of a training run, of the GPU and of the processor: planned, told and checked before anything is
+ * allocated.
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { ConfigError } from "../errors.ts";
 import type { GpuInfo } from "../gpu/device.ts";
-import { gpuParameterShapes } from "../model/buffers.ts";
+import { largestTensorBytes, type MakeTensor, plannedSizeBytes } from "../model/allocation.ts";
+import { gpuParameterShapes, modelTensors } from "../model/buffers.ts";
+import { numParameters, parameterShapes } from "../model/config.ts";
 import {
   largestBatchSize,
   type ModelMemory,
   planModelMemory,
   smallerBatchAdvice,
 } from "../model/memory_plan.ts";
-import { optimizerSizeBytes } from "../optim/memory_plan.ts";
-import { type RunConfig, trainingExtent } from "./config.ts";
+import { numStateValues, optimizerTensors } from "../optim/memory_plan.ts";
+import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
 
 /** Bytes of GPU memory by what they are for; all is allocated at the start and kept, so the sum is the peak. */
 export interface MemoryPlan extends ModelMemory {
@@ -22,14 +25,34 @@ export interface MemoryPlan extends ModelMemory {
   totalBytes: number;
 }
 
-/** Plans the memory of a run. */
+/** Bytes of the processor's memory that a run holds at once, beside the program and rows of data. */
+export interface HostMemoryPlan {
+  /** Of this step, of the next, and of the validation set. */
+  batchesBytes: number;
+  /** Weights and optimizer state while they are saved. */
+  checkpointBytes: number;
+  totalBytes: number;
+}
+
+/** Of a position of a batch: token, target, start of the segment (u16), mask (u8). */
+const BATCH_BYTES_PER_TOKEN = 7;
+
+/** Plans the GPU memory of a run. */
 export function planMemory(config: RunConfig): MemoryPlan {
-  const { model, optim } = config;
-  const memory = planModelMemory(model, trainingExtent(config));
-  const optimizerBytes = optimizerSizeBytes(gpuParameterShapes(model), optim);
+  const memory = planModelMemory(config.model, trainingExtent(config));
+  const optimizerBytes = plannedSizeBytes((make) => makeOptimizer(config, make));
   const { parametersBytes, gradientsBytes, activationsBytes } = memory;
   const totalBytes = parametersBytes + gradientsBytes + activationsBytes + optimizerBytes;
   return { ...memory, optimizerBytes, totalBytes };
+}
+
+/** Plans the processor's memory of a run. */
+export function planHostMemory(config: RunConfig): HostMemoryPlan {
+  const { model, optim, train } = config;
+  const numTokens = 2 * deriveConfig(config).tokensPerStep + train.evalSequences * model.sequenceLength;
+  const batchesBytes = BATCH_BYTES_PER_TOKEN * numTokens;
+  const checkpointBytes = 4 * (numParameters(model) + numStateValues(parameterShapes(model), optim));
+  return { batchesBytes, checkpointBytes, totalBytes: batchesBytes + checkpointBytes };
 }
 
 /** A line for the user. */
@@ -44,30 +67,87 @@ export function describeMemoryPlan(plan: MemoryPlan): string {
 }
 
 /**
- * Checks that a software adapter has the memory, which is the processor's: it would be killed for lack of it. A
- * GPU tells its free memory only by refusing an allocation.
+ * Checks that the machine has the processor's memory of a run, where it may be asked
+ * (--allow-sys=systemMemoryInfo).
  *
- * @throws {UserError} With the batch that would fit.
+ * @param availableBytes What is free (what the machine says).
+ * @throws {ConfigError} If it has not.
  */
-export function checkMemory(config: RunConfig, { isSoftware }: Pick<GpuInfo, "isSoftware">): void {
-  const availableBytes = isSoftware ? availableMemoryBytes() : undefined;
-  const { totalBytes } = planMemory(config);
+export function checkHostMemory(config: RunConfig, availableBytes = freeMemoryBytes()): void {
+  const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(config);
   if (availableBytes === undefined || totalBytes <= availableBytes) return;
+  const free = `${gib(availableBytes)} are free on this machine`;
+  if (checkpointBytes > availableBytes) {
+    const found = `its weights and their optimizer state take ${gib(checkpointBytes)} to be saved`;
+    throw new ConfigError("model", `${found}, ${free}; choose a smaller model`);
+  }
+  const found = `the batches of two steps and of the validation set take ${gib(batchesBytes)}`;
+  throw new ConfigError("train.batchSize", `${found}, ${free}; lower it, or train.evalSequences`);
+}
+
+/** What a run is to be held by. */
+export interface Adapter extends Pick<GpuInfo, "isSoftware"> {
+  /** The largest tensor that it can bind, in bytes. */
+  bufferLimitBytes: number;
+}
+
+/**
+ * Checks that an adapter can bind the largest tensor, and that a software adapter has the memory, which is the
+ * processor's: it would be killed for lack of it. A GPU tells its free memory only by refusing an allocation.
+ *
+ * @param availableBytes As for {@link checkHostMemory}.
+ * @throws {ConfigError} With the batch that would fit.
+ */
+export function checkMemory(
+  config: RunConfig,
+  { isSoftware, bufferLimitBytes }: Adapter,
+  availableBytes = freeMemoryBytes(),
+): void {
+  const largestBytes = (config: RunConfig) =>
+    largestTensorBytes((make) => {
+      modelTensors(config.model, trainingExtent(config), make);
+      makeOptimizer(config, make);
+    });
+  refuse(config, largestBytes, {
+    limitBytes: bufferLimitBytes,
+    found: "the largest tensor takes",
+    wanted: "are the most that a buffer of this adapter holds",
+  });
+  if (!isSoftware || availableBytes === undefined) return;
+  const allBytes = (config: RunConfig) => planMemory(config).totalBytes + planHostMemory(config).totalBytes;
+  refuse(config, allBytes, {
+    limitBytes: availableBytes,
+    found: "the run takes",
+    wanted: "are free on this machine",
+  });
+}
+
+/** Refuses a batch for which something takes more than a limit. */
+function refuse(
+  config: RunConfig,
+  sizeBytes: (config: RunConfig) => number,
+  { limitBytes, found, wanted }: { limitBytes: number; found: string; wanted: string },
+): void {
+  const takenBytes = sizeBytes(config);
+  if (takenBytes <= limitBytes) return;
   const { train } = config;
   const fitting = largestBatchSize(
     train.microBatchSize,
-    (microBatchSize) =>
-      planMemory({ ...config, train: { ...train, microBatchSize } }).totalBytes <= availableBytes,
+    (microBatchSize) => sizeBytes({ ...config, train: { ...train, microBatchSize } }) <= limitBytes,
   );
-  throw new UserError(
-    `Cannot train: the run takes ${gib(totalBytes)}, ${gib(availableBytes)} are free on this machine; ` +
-      smallerBatchAdvice(fitting) +
+  throw new ConfigError(
+    fitting > 0 ? "train.microBatchSize" : "model",
+    `${found} ${gib(takenBytes)}, ${gib(limitBytes)} ${wanted}; ${smallerBatchAdvice(fitting)}` +
       (train.checkpointActivations ? "" : ", or set train.checkpointActivations"),
   );
 }
 
-/** Free memory of the machine, where it may be asked for (--allow-sys=systemMemoryInfo). */
-function availableMemoryBytes(): number | undefined {
+function makeOptimizer({ model, optim }: RunConfig, make: MakeTensor): void {
+  optimizerTensors(gpuParameterShapes(model), optim, make);
+}
+
+/** Free memory of the machine, where it may be asked for. */
+function freeMemoryBytes(): number | undefined {
   const isAllowed = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" }).state === "granted";
   return isAllowed ? Deno.systemMemoryInfo().available : undefined;
 }

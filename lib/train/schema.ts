@@ -8,11 +8,11 @@
  */
 import { z } from "zod";
 
-/** The section `train` of the run configuration. */
+/** The section `train` of the run configuration. Counts are at least 1, and at most 1,000,000,000 unless they say less. */
 export interface TrainConfig {
   /** Optimizer steps of the whole run; the learning rate's schedule spans them. */
   steps: number;
-  /** Sequences that one optimizer step averages over (the effective batch). */
+  /** Sequences that one optimizer step averages over (the effective batch); at most {@link MAX_TOKENS} tokens together. */
   batchSize: number;
   /** Sequences that pass through the model at a time; divides `batchSize`. */
   microBatchSize: number;
@@ -25,16 +25,20 @@ export interface TrainConfig {
   dtype: "f32" | "f16";
   /**
    * Weights of the distance (Wasserstein-1, in units of 255 bytes) between predicted and true RTT at the first and the
-   * second byte of its code, such as [0.5, 0.1]; null for none. Losses that are shown never contain it.
+   * second byte of its code, such as [0.5, 0.1], 0 to 1,000,000 each; null for none. Losses that are shown never
+   * contain it.
    */
   rttDistanceWeights: [number, number] | null;
-  /** Weight of the two bytes of an RTT code in the gradient, where other tokens have 1; shown losses have no weights. */
+  /**
+   * Weight of the two bytes of an RTT code in the gradient, 1e-6 to 1e6, where other tokens have 1; shown losses have no
+   * weights.
+   */
   rttByteWeight: number;
   /** Steps between two logged lines of metrics.jsonl. */
   logEverySteps: number;
   /** Steps between two evaluations on the validation batches. */
   evalEverySteps: number;
-  /** Sequences of the fixed validation set; a multiple of `microBatchSize`. */
+  /** Sequences of the fixed validation set; a multiple of `microBatchSize`, at most {@link MAX_TOKENS} tokens together. */
   evalSequences: number;
   /** Steps between two checkpoints. */
   checkpointEverySteps: number;
@@ -44,7 +48,14 @@ export interface TrainConfig {
   maxSkippedSteps: number;
 }
 
-const count = z.int().min(1);
+/**
+ * Tokens of a step, and again of the validation set, at most: 0.5 GB each. Larger batches than any model is trained with
+ * (Brown et al., Language Models are Few-Shot Learners, 2020, table 2.1: 3.2 million).
+ */
+export const MAX_TOKENS = 2 ** 26;
+
+const count = z.int().min(1).max(1e9);
+const weight = z.number().min(0).max(1e6);
 
 /** Schema of the section `train`, with its defaults. */
 export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
@@ -53,8 +64,8 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   microBatchSize: count.default(8),
   checkpointActivations: z.boolean().default(false),
   dtype: z.enum(["f32", "f16"]).default("f32"),
-  rttDistanceWeights: z.tuple([z.number().min(0), z.number().min(0)]).nullable().default(null),
-  rttByteWeight: z.number().positive().default(1),
+  rttDistanceWeights: z.tuple([weight, weight]).nullable().default(null),
+  rttByteWeight: z.number().min(1e-6).max(1e6).default(1),
   logEverySteps: count.default(1),
   evalEverySteps: count.default(200),
   evalSequences: count.default(64),

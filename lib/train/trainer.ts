@@ -15,13 +15,14 @@ import { Gpu, type GpuInfo } from "../gpu/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
+import { bufferLimitBytes } from "../model/allocation.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import type { ResumableCheckpoint } from "./checkpoint.ts";
 import { describeConfig, type RunConfig, trainingExtent } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
-import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
+import { checkHostMemory, checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
 import { writeRunReport } from "./report.ts";
 import { RunFolder } from "./run_folder.ts";
@@ -83,7 +84,8 @@ export interface TrainResult {
  * Trains, from the run's latest checkpoint if there is one.
  *
  * @throws {InterruptedError} The signal's reason, with everything saved.
- * @throws {ConfigError} If the run in the folder, or that to go on from, has another configuration or seed.
+ * @throws {ConfigError} If the run in the folder, or that to go on from, has another configuration or seed; or the
+ *   run takes more memory than there is.
  * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is not
  *   finite for too long.
  */
@@ -93,6 +95,7 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   const given = resumeFrom ?? initFrom;
   if (options.fresh && given !== undefined) checkNotWithin(given, options.runDir);
   refuseOverlap(options.runDir, [options.dataDir]);
+  checkHostMemory(options.config);
   using run = RunFolder.open(options.runDir);
   const { config, seed, onLog = () => {} } = options;
   const checked = options.checked ?? await checkOutputs([options.dataDir], {
@@ -235,7 +238,7 @@ async function openModel(
   { resumed, initial }: RunStart,
 ): Promise<{ model: Transformer; optimizer: Optimizer }> {
   onLog(describeMemoryPlan(planMemory(config)));
-  checkMemory(config, gpu.info);
+  checkMemory(config, { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu) });
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);

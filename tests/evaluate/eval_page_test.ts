@@ -20,6 +20,7 @@ const RUN: EvalRun = {
   },
   ...{
     modelFingerprint: "d",
+    modelSha256: "e",
     history: "all",
     seed: 0,
     numHeldOut: 100,

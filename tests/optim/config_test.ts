@@ -43,7 +43,7 @@ Deno.test("parseOptimConfig() refuses wrong keys and values by their dotted path
   assertConfigError(
     { groups: { ...GROUPS, head: { ...GROUP, beta1: 1 } } },
     "optim.groups.head.beta1",
-    "found 1, less than 1 was wanted",
+    "found 1, at most 0.999999 was wanted",
   );
   assertConfigError(
     { groups: { ...GROUPS, head: { ...GROUP, learningRate: -1 } } },

@@ -154,10 +154,14 @@ Deno.test("SplitAssigner() throws when the mode is time and there is no span", (
   assertThrows(() => new SplitAssigner({ ...plan, timeRangeUs: [5, 5] }), UserError, "1970-01-01");
 });
 
+/** Their sum would be infinite, or lose the smaller of them. */
+const HUGE = ["1e308,1e308,1e308", "1e308,1,1", "1,1e308,1", "1000001,1,1"];
+
 Deno.test("parseRatios() normalizes three numbers and refuses anything else", () => {
   assertEquals(parseRatios("80,10,10"), [0.8, 0.1, 0.1]);
   assertEquals(parseRatios(" 1, 1 ,2"), [0.25, 0.25, 0.5]);
-  for (const text of ["", "1,2", "1,2,3,4", "a,1,1", "0,1,1", "-1,1,1", "1,,1", "1,Infinity,1"]) {
+  assertEquals(parseRatios("1000000,1e6,0"), [0.5, 0.5, 0]);
+  for (const text of ["", "1,2", "1,2,3,4", "a,1,1", "0,1,1", "-1,1,1", "1,,1", "1,Infinity,1", ...HUGE]) {
     assertThrows(() => parseRatios(text), UsageError, "Cannot use --ratios");
   }
 });

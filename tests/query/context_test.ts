@@ -1,7 +1,7 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { UserError } from "../../lib/errors.ts";
-import { readContext } from "../../lib/query/context.ts";
+import { knownAt, readContext } from "../../lib/query/context.ts";
 import { makeBatch, withFolder, writeParquet } from "../measurement/batches.ts";
 
 Deno.test("readContext() gives the newest measurements, oldest first, and says if the file was not so", () =>
@@ -19,6 +19,20 @@ Deno.test("readContext() gives the newest measurements, oldest first, and says i
       sorted.measurements.slice(0, 7).map(({ rttCode }) => rttCode === null),
       Array.from({ length: 7 }, (_, i) => (904 + i) % 7 === 0),
     );
+  }));
+
+Deno.test("readContext() leaves out what is after a time and counts it, and knownAt() does the same later", () =>
+  withFolder(async (folder) => {
+    const path = join(folder, "context.parquet");
+    writeParquet(path, [makeBatch(5000)]);
+    const { measurements: all } = await readContext(path);
+    const untilS = all[100].timeS;
+    const { measurements, numLater } = await readContext(path, untilS);
+    assertEquals(measurements.at(-1)?.timeS, untilS);
+    assertEquals(numLater + measurements.length, 5000);
+    assertEquals(knownAt(all, untilS), measurements.slice(-101));
+    assertEquals(knownAt(all, null), all);
+    assertEquals(knownAt(all, 0), []);
   }));
 
 Deno.test("readContext() refuses a file that is not there or is no Parquet", () =>

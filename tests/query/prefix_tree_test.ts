@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { PrefixSearch } from "../../lib/query/prefix_tree.ts";
+import { maxNodes, PrefixSearch } from "../../lib/query/prefix_tree.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 
 const WEIGHTS = Float64Array.of(0.7, 0.3);
@@ -94,4 +94,18 @@ Deno.test("PrefixSearch that is cut short says what may be missing", () => {
   search.expand(likeliest, probabilitiesAfter(likeliest.bytes, 0.1));
   assertEquals([search.found.length, search.isProven], [4, false]);
   assert(search.unfoundAtMost > search.found[0].mass && search.unfoundAtMost < massOf(likeliest));
+});
+
+Deno.test("maxNodes() lets a search hold 2 GiB of probabilities, whatever the components and what is kept", () => {
+  for (const numComponents of [1, 32, 1024]) {
+    for (const top of [1, 20, 100_000]) {
+      const bytes = maxNodes({ numComponents, top }) * 256 * 8 * numComponents + top * 8 * numComponents;
+      assert(
+        bytes <= 2 ** 31 && bytes > 2 ** 31 / 4,
+        `${numComponents} components, ${top} kept: ${bytes} bytes`,
+      );
+    }
+  }
+  // The defaults of likelyDestinations are far from it.
+  assert(maxNodes({ numComponents: 32, top: 20 }) > 4096);
 });

@@ -1,10 +1,14 @@
-import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { join } from "@std/path";
 import { FormatError } from "../../lib/errors.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
+import { PingModel } from "../../lib/query/ping_model.ts";
 import { RttDistribution } from "../../lib/query/rtt_distribution.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { withCheckpoint } from "./tiny_checkpoint.ts";
 
 /** Places of n points, from the values of n uniform numbers. */
 function pointsOf(n: number, place: (u: number) => number) {
@@ -79,12 +83,52 @@ Deno.test("QuantileCalibration.read() reads the one of a report, and refuses fil
   using folder = new TemporaryFolder();
   const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
   const path = folder.at("report.json");
-  Deno.writeTextFileSync(path, JSON.stringify({ calibration: { shares, numMeasurements: 100 } }));
+  const write = (calibration: unknown, run: unknown = RUN) =>
+    Deno.writeTextFileSync(
+      path,
+      typeof calibration === "string" ? calibration : JSON.stringify({ run, calibration }),
+    );
+  write({ shares, numMeasurements: 100 });
   assertEquals(QuantileCalibration.read(path).shares, shares);
-  const falling = [...shares.slice(0, -1), 0.5];
-  for (const bad of ["{}", "no JSON", JSON.stringify({ calibration: { shares: falling } })]) {
-    Deno.writeTextFileSync(path, bad);
-    const error = assertThrows(() => QuantileCalibration.read(path), FormatError, "holds no calibration");
+  const changed = (index: number, share: number | null) => ({ shares: shares.with(index, share as number) });
+  const endless = JSON.stringify({ run: RUN, calibration: changed(5, 12345) }).replace("12345", "1e999");
+  const cases: [unknown, string][] = [
+    ["{}", "it holds no calibration"],
+    ["no JSON", "it holds no calibration"],
+    [changed(5, null), "it holds no calibration"],
+    [endless, "it holds no calibration"],
+    [changed(24, 0.5), "its calibration is damaged"],
+    [changed(5, shares[4]), "its calibration is damaged"],
+    [changed(5, -0.1), "its calibration is damaged"],
+    [changed(5, 1.5), "its calibration is damaged"],
+    [{ shares: shares.slice(0, -1) }, "its calibration is damaged"],
+  ];
+  for (const [bad, message] of cases) {
+    write(bad);
+    const error = assertThrows(() => QuantileCalibration.read(path), FormatError, message);
     assert(error.message.includes(path), error.message);
   }
+  write({ shares }, { checkpoint: "a", step: 3 });
+  assertThrows(() => QuantileCalibration.read(path), FormatError, "it does not say of which model it is");
 });
+
+/** What a report says of its model. */
+const RUN = { checkpoint: "runs/a/checkpoints/step-00000020", step: 20, modelSha256: "ab".repeat(32) };
+
+Deno.test("PingModel.load() refuses the calibration of another model, also of another step, and names both", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const path = join(folder, "report.json");
+    const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
+    const { directory, state: { files } } = loadCheckpoint(checkpoint);
+    const read = (modelSha256: string) => {
+      Deno.writeTextFileSync(path, JSON.stringify({ run: { ...RUN, modelSha256 }, calibration: { shares } }));
+      return QuantileCalibration.read(path);
+    };
+    const refused = PingModel.load(checkpoint, { calibration: read(RUN.modelSha256) });
+    const { message } = await assertRejects(() => refused, FormatError);
+    for (const part of [path, RUN.checkpoint, "step 20, SHA-256 abababababab…", directory, "step 3"]) {
+      assert(message.includes(part), message);
+    }
+    using model = await PingModel.load(checkpoint, { calibration: read(files.model.sha256) });
+    assertEquals(model.step, 3);
+  }));

@@ -1,8 +1,9 @@
-import { assert, assertEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { answerQueries } from "../../lib/query/answer_queries.ts";
 import { rttBetweenPrefixes } from "../../lib/query/prefix_query.ts";
 import { type BadLine, type FileQuery, readQueries } from "../../lib/query/query_file.ts";
+import { MAX_LINE_BYTES, readLines } from "../../lib/query/text_lines.ts";
 import { formatPrefix } from "../../lib/tokens/ip_prefix.ts";
 import { withTinyModel } from "./tiny_model.ts";
 
@@ -67,20 +68,21 @@ Deno.test("readQueries() tells bad lines with number and reason and goes on", as
     'src: Cannot read "192.0.2.1/33": found length 33',
     "context[0]: found no dst",
   ]);
-  const [bad] = await read("src,dst\n1.2.3.4\n");
-  assertEquals(gist(bad), [2, "found 1 values, 2 were wanted as in the header"]);
+  const [few, many] = await read("src,dst\n1.2.3.4\n1.2.3.4,1.2.3.5,6,7,8\n");
+  assertEquals(gist(few), [2, "found 1 values, 2 were wanted as in the header"]);
+  assertEquals(gist(many), [3, "found more than 2 values, 2 were wanted as in the header"]);
 });
 
 Deno.test("readQueries() reads prefixes, and contexts of JSON lines", async () => {
   const [first, second] = await read(
-    '{"src":"10.2.0.0/16","dst":"10.3.4.5/9","context":[{"src":"10.2.0.1","dst":"10.3.0.1","time":5,"rtt":1.5}]}\n' +
+    '{"src":"10.2.0.0/16","dst":"10.3.4.5/9","context":[{"src":"10.2.0.1","dst":"10.3.0.1","time":1700000000,"rtt":1.5}]}\n' +
       '{"src":"::/0","dst":"::1","context":[]}\n',
   );
   assert(!("error" in first) && !("error" in second));
   assertEquals([first.source, first.destination].map(formatPrefix), ["10.2.0.0/16", "10.0.0.0/9"]);
   assertEquals([first.src, first.dst], ["10.2.0.0/16", "10.3.4.5/9"]);
   assertEquals(first.notes, ["10.3.4.5/9 has bits after the prefix: taken as 10.0.0.0/9"]);
-  assertEquals(first.context?.map(({ timeS }) => timeS), [5]);
+  assertEquals(first.context?.map(({ timeS }) => timeS), [1_700_000_000]);
   assertEquals([second.context, second.notes], [[], []]);
   const [csv] = await read("src,dst\n10.2.0.0/16,10.3.4.5\n");
   assert(!("error" in csv));
@@ -99,6 +101,64 @@ Deno.test("readQueries() reads lines that lie across its buffer's edges", async 
   const rows = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255},10.1.2.3`);
   const lines = await read("src,dst\n" + rows.join("\n"));
   assertEquals(lines.map((line) => "error" in line ? line.error : `${line.src},${line.dst}`), rows);
+});
+
+/** A good line, one of bytes, a good one. */
+function around(bytes: Uint8Array): Uint8Array {
+  const good = new TextEncoder().encode('\n{"src":"192.0.2.1","dst":"198.51.100.7"}\n');
+  const all = new Uint8Array(bytes.length + 2 * good.length);
+  all.set(good);
+  all.set(bytes, good.length);
+  all.set(good, good.length + bytes.length);
+  return all;
+}
+
+Deno.test("readQueries() gives lines that are too long, too deep or no UTF-8 as errors of their own", async () => {
+  const text = (start: string, length: number) => new TextEncoder().encode(start.padEnd(length, "["));
+  const bad: [Uint8Array, string][] = [
+    [
+      text('{"src":"', MAX_LINE_BYTES + 1),
+      `found ${MAX_LINE_BYTES + 1} bytes, at most ${MAX_LINE_BYTES} a line`,
+    ],
+    [text('{"src":', 1e6), "found no JSON object"],
+    [
+      new TextEncoder().encode(`{"src":${"[".repeat(1e6)}${"]".repeat(1e6)},"dst":"::1"}`),
+      "found src an array",
+    ],
+    [Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d), "found bytes that are no UTF-8"],
+  ];
+  for (const [bytes, message] of bad) {
+    const lines = await read(around(bytes));
+    assertEquals(lines.map((line) => "error" in line), [false, true, false], message);
+    assert("error" in lines[1]);
+    assertEquals([lines[1].line, lines[1].error.startsWith(message)], [3, true], lines[1].error);
+    assert(lines[1].error.length < 200);
+    const first = await read(bytes);
+    assertEquals(first.map((line) => "error" in line && line.error.startsWith(message)), [true]);
+  }
+});
+
+Deno.test("readLines() gives lines of any length up to the limit, and the numbers of others", async () => {
+  const path = Deno.makeTempFileSync();
+  try {
+    const lengths = [0, 1, 65_535, 65_536, 65_537, 131_071, 200_000, 3, 0, 200_001, 400_000, 5];
+    Deno.writeTextFileSync(
+      path,
+      lengths.map((length, i) => "x".repeat(length) + (i % 2 ? "\n" : "\r\n")).join(""),
+    );
+    const lines = await Array.fromAsync(readLines(path, 200_001));
+    assertEquals(
+      lines.map(({ text, fault }) => fault ?? text.length),
+      lengths.map((length, i) => {
+        const lengthBytes = length + (i % 2 ? 0 : 1);
+        return lengthBytes > 200_001
+          ? `found ${lengthBytes} bytes, at most 200001 a line were wanted`
+          : length;
+      }),
+    );
+  } finally {
+    Deno.removeSync(path);
+  }
 });
 
 Deno.test("answerQueries() answers in order as each by itself, and hands on what cannot be answered", () =>
@@ -173,4 +233,34 @@ Deno.test("answerQueries() takes each line's own context and prefixes, and says 
     const drawn = await rttBetweenPrefixes(model, { src: "192.0.2.0/24", dst: "198.51.100.7" }, options);
     assertEquals(prefix.distribution.quantileMs(0.9), drawn.mixture.distribution.quantileMs(0.9));
     assertEquals(prefix.pFailedError, drawn.mixture.pFailedError);
+  }));
+
+Deno.test("answerQueries() leaves out what is after a query in the context of all, refuses it in the query's own", () =>
+  withTinyModel(async (model) => {
+    const pair = { src: "192.0.2.1", dst: "198.51.100.7" };
+    const own = [1, 2, 3].map((i) => ({ ...pair, time: 1_700_000_000 + i, rtt: i }));
+    const questions = [
+      { ...pair, time: 1_700_000_002, context: own },
+      { ...pair, time: 1_700_000_003, context: own },
+      { ...pair, time: 1_700_000_002 },
+      { ...pair, time: 1_600_000_000 },
+      { ...pair },
+    ];
+    const lines = await read(questions.map((question) => JSON.stringify(question)).join("\n"));
+    assert(!("error" in lines[0]) && lines[0].context);
+    const feed = async function* () {
+      for (const line of lines) yield await Promise.resolve(line);
+    };
+    const answers = await Array.fromAsync(answerQueries(model, feed(), { context: lines[0].context }));
+    assertEquals(
+      answers.map((each) =>
+        "error" in each ? each.line : [each.numContext, each.numContextUsed, each.numContextLater]
+      ),
+      [1, [3, 3, 0], [2, 2, 1], [0, 0, 3], [3, 3, 0]],
+    );
+    assert("error" in answers[0]);
+    assertStringIncludes(answers[0].error, "found a measurement of 1700000003 in its context");
+    const alone = await model.rttDistribution({ ...pair, time: 1_700_000_002, context: own.slice(0, 2) });
+    assert(!("error" in answers[2]));
+    assertEquals(answers[2].answer.mixture.distribution.quantileMs(0.7), alone.quantileMs(0.7));
   }));

@@ -48,6 +48,8 @@ Deno.test("query rtt refuses what is no prefix, RTT or number of draws in one li
         [["--dst", "example.org"], "address or prefix was wanted"],
         [["--dst", "10.0.0.1", "--at", "5,-1"], "numbers of at least 0"],
         [["--dst", "10.0.0.1", "--draws", "1"], "--draws 1"],
+        [["--dst", "10.0.0.1", "--draws", "131073"], "--draws 131073"],
+        [["--dst", "1".repeat(400)], "1…: an IPv4 or IPv6 address or prefix was wanted"],
       ] as const
     ) {
       const { code, stderr } = await runStageProcess([...args, ...wrong]);

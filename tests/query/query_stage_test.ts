@@ -1,6 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
+import { readContext } from "../../lib/query/context.ts";
 import { runStageProcess } from "../cli/process.ts";
+import { makeBatch, writeParquet } from "../measurement/batches.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
 Deno.test("query rtt --queries answers every line but a bad one, and ends with exit code 1", () =>
@@ -17,6 +19,61 @@ Deno.test("query rtt --queries answers every line but a bad one, and ends with e
     const pair = ["--src", "192.0.2.1", "--dst", "192.0.2.3", "--quantiles", "0.5", "--json"];
     const alone = await runStageProcess(["query", "rtt", "--checkpoint", checkpoint, ...pair]);
     assertEquals(lines[2].quantilesMs, JSON.parse(alone.stdout).quantilesMs);
+    const going = await runStageProcess([...args, "--keep-going"]);
+    assertEquals([going.code, going.stdout], [0, stdout], going.stderr);
+    assertStringIncludes(going.stderr, `1 of 3 lines of ${queries} could not be answered`);
+    const output = join(folder, "answers.jsonl");
+    const counted = await runStageProcess([...args, "--keep-going", "--json", "--output", output]);
+    const { numAnswered, numBad } = JSON.parse(counted.stdout);
+    assertEquals([numAnswered, numBad, Deno.readTextFileSync(output)], [2, 1, stdout]);
+  }));
+
+Deno.test("queries refuse times that are none, and leave out context after the asked time and say so", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const context = join(folder, "context.parquet");
+    writeParquet(context, [makeBatch(40)]);
+    const { measurements } = await readContext(context);
+    const timeS = measurements[29].timeS ?? 0;
+    const rtt = ["query", "rtt", "--dst", "198.51.100.7"];
+    const others = [
+      ["query", "destinations", "--rtt", "20", "--samples", "2"],
+      ["query", "sample", "--count", "2"],
+    ];
+    for (const command of [rtt, ...others]) {
+      const args = [...command, "--checkpoint", checkpoint, "--src", "192.0.2.1"];
+      for (const wrong of ["1700000000000", "2025-02-30", "1980-01-01"]) {
+        const { code, stderr } = await runStageProcess([...args, "--time", wrong]);
+        assertEquals([code, stderr.trim().split("\n").length], [2, 1], stderr);
+        assertStringIncludes(stderr, `Cannot use --time ${wrong}: `);
+      }
+      const { code, stderr } = await runStageProcess([
+        ...args,
+        "--time",
+        String(timeS),
+        "--context",
+        context,
+      ]);
+      assertEquals(code, 0, stderr);
+      assertStringIncludes(stderr, `10 measurements of ${context} are after --time and left out`);
+    }
+    const likelihood = [
+      "query",
+      "likelihood",
+      "--checkpoint",
+      checkpoint,
+      "--input",
+      context,
+      "--context",
+      context,
+    ];
+    const { code, stdout, stderr } = await runStageProcess([
+      ...likelihood,
+      "--order",
+      "source,destination,time,result",
+    ]);
+    assertEquals(code, 0, stderr);
+    assertStringIncludes(stderr, "39 rows are older than some of the context");
+    assertEquals(stdout.trimEnd().split("\n").length, 40);
   }));
 
 Deno.test("query rtt --queries --output writes the file whole and tells how many are answered", () =>
@@ -154,6 +211,9 @@ Deno.test("query destinations refuses what is no question in one line", () =>
       [{ src: "2001:db8::1", "prefix-length": "129" }, 2, "prefix-length"],
       [{ time: "yesterday" }, 2, "--time"],
       [{ top: "0" }, 2, "--top"],
+      [{ samples: "1048577" }, 2, "--samples"],
+      [{ "max-expansions": "4194305" }, 2, "--max-expansions"],
+      [{ time: "1".repeat(400) }, 2, "…: a time from 1990 to 2099"],
     ];
     for (const [options, code, message] of wrong) {
       const args = Object.entries({ ...good, ...options }).map(([name, value]) => `--${name}=${value}`);

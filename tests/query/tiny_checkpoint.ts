@@ -9,11 +9,12 @@ import { TINY_CONFIG } from "./tiny_model.ts";
 /**
  * Runs a test with a folder and a checkpoint of the tiny model in it.
  *
- * @param options `run`: the run directory in the folder (the folder itself).
+ * @param options `run`: the run directory in the folder (the folder itself); `scale`: what weights are multiplied by.
  */
 export async function withCheckpoint(
   test: (folder: string, checkpoint: string) => Promise<void>,
-  { vocabulary = "v2", run = "." }: { vocabulary?: "v1" | "v2"; run?: string } = {},
+  { vocabulary = "v2", run = ".", scale = 1 }: { vocabulary?: "v1" | "v2"; run?: string; scale?: number } =
+    {},
 ): Promise<void> {
   const folder = Deno.makeTempDirSync();
   const { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength } = TINY_CONFIG;
@@ -30,7 +31,11 @@ export async function withCheckpoint(
   const zeros = [...parameterShapes(config.model)].flatMap(([name, [rows, columns]]) =>
     ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)
   );
-  const content = { state, weights: initialParameters(config.model, 7), optimizer: new Map(zeros) };
+  const weights = initialParameters(config.model, 7);
+  if (scale !== 1) {
+    for (const values of weights.values()) values.forEach((value, i) => values[i] = value * scale);
+  }
+  const content = { state, weights, optimizer: new Map(zeros) };
   saveCheckpoint(join(folder, run, "checkpoints"), content, { keep: 1 });
   try {
     await test(folder, join(folder, run));

@@ -9,12 +9,14 @@ import {
   listCheckpoints,
   loadCheckpoint,
   loadForResume,
+  loadResumable,
   saveCheckpoint,
   stepName,
 } from "../../lib/train/checkpoint.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { loadConfig } from "../../lib/train/config.ts";
-import { readSafetensorsHeader } from "../../lib/train/safetensors.ts";
+import { readState, writeState } from "../../lib/train/checkpoint_state.ts";
+import { readSafetensors, readSafetensorsHeader, writeSafetensors } from "../../lib/train/safetensors.ts";
 
 const CONFIG = loadConfig("demo", [
   "model.numLayers=1",
@@ -70,6 +72,21 @@ function flipByte(path: string, offsetBytes: number): void {
   const bytes = Deno.readFileSync(path);
   bytes[offsetBytes < 0 ? bytes.length + offsetBytes : offsetBytes] ^= 1;
   Deno.writeFileSync(path, bytes);
+}
+
+/** Changes a number of a checkpoint, and the checksums with it. */
+function forge(
+  folder: string,
+  file: "model" | "optimizer",
+  { tensor, index, value }: { tensor: string; index: number; value: number },
+): void {
+  const path = join(folder, `${file}.safetensors`);
+  const content = readSafetensors(path);
+  const values = content.tensors.get(tensor);
+  assert(values && index < values.length);
+  values[index] = value;
+  const state = readState(folder);
+  writeState(folder, { ...state, files: { ...state.files, [file]: writeSafetensors(path, content) } });
 }
 
 Deno.test("loadForResume() gives back what saveCheckpoint() was given", () => {
@@ -186,6 +203,52 @@ Deno.test("loadForResume() throws when every checkpoint is damaged", () => {
     saveSteps(checkpointsDir, [100, 200]);
     for (const step of [100, 200]) flipByte(join(checkpointsDir, stepName(step), "model.safetensors"), -1);
     assertThrows(() => loadForResume(checkpointsDir), FormatError, "step-00000200");
+  });
+});
+
+Deno.test("a weight that is NaN, infinite or huge is refused by file, tensor and element, whatever the checksum", () => {
+  inRun((checkpointsDir, run) => {
+    saveSteps(checkpointsDir, [100, 200]);
+    const folder = join(checkpointsDir, stepName(200));
+    for (const value of [NaN, Infinity, -Infinity, 1e38, -(2 ** 48)]) {
+      forge(folder, "model", { tensor: "wte.weight", index: 7, value });
+      const { message } = assertThrows(() => loadCheckpoint(folder), FormatError);
+      assertStringIncludes(message, join(folder, "model.safetensors"));
+      assertStringIncludes(message, `element 7 of tensor wte.weight is ${Math.fround(value)}, `);
+      assert(!message.includes("\n"), message);
+    }
+    assertEquals(loadCheckpoint(run).state.step, 100);
+    forge(folder, "model", { tensor: "wte.weight", index: 7, value: 2 ** 47 });
+    assertEquals(loadCheckpoint(run).state.step, 200);
+    forge(folder, "optimizer", { tensor: "wte.weight.exp_avg", index: 0, value: NaN });
+    assertEquals(loadCheckpoint(run).state.step, 200);
+    assertThrows(() => loadResumable(folder), FormatError, "element 0 of tensor wte.weight.exp_avg is NaN");
+  });
+});
+
+Deno.test("a checkpoint of a model with 10,000,000 layers is refused by its file and key, before it is sized", () => {
+  inRun((checkpointsDir) => {
+    saveSteps(checkpointsDir, [100]);
+    const folder = join(checkpointsDir, stepName(100));
+    const state = readState(folder);
+    const config = { ...state.config, model: { ...state.config.model, numLayers: 1e7 } };
+    writeState(folder, { ...state, config });
+    const { message } = assertThrows(() => loadCheckpoint(folder), FormatError);
+    assertStringIncludes(message, join(folder, "state.json"));
+    assertStringIncludes(message, "model.numLayers: found 10000000, at most 1024 was wanted");
+  });
+});
+
+Deno.test("saveCheckpoint() refuses a weight that is not finite, and leaves what was there", () => {
+  inRun((checkpointsDir) => {
+    saveSteps(checkpointsDir, [100]);
+    const content = contentAt(200);
+    content.weights.get("lm_head.weight")?.fill(NaN, 3, 4);
+    const { message } = assertThrows(() => saveCheckpoint(checkpointsDir, content, { keep: 1 }), UserError);
+    assertStringIncludes(message, "element 3 of tensor lm_head.weight is NaN");
+    assertStringIncludes(message, "lower the learning rates");
+    assertEquals(stepsOf(checkpointsDir), [100]);
+    assertEquals(loadForResume(checkpointsDir)?.state.step, 100);
   });
 });
 

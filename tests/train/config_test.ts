@@ -98,7 +98,7 @@ Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key pa
     ["train.steps=many", "train.steps", '"many"'],
     ["train.steps=1.5", "train.steps", "an integer was wanted"],
     ["train.steps=0", "train.steps", "at least 1"],
-    ["train.rttByteWeight=0", "train.rttByteWeight", "more than 0 was wanted"],
+    ["train.rttByteWeight=0", "train.rttByteWeight", "at least 0.000001 was wanted"],
     ["data.maxMeasurements=0", "data.maxMeasurements", "at least 1 was wanted"],
     ["model.byteVectors=near", "model.byteVectors", "random or ordinal was wanted"],
     ["train.steps.x=3", "train.steps.x", "it has no keys"],
@@ -114,6 +114,44 @@ Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key pa
     assertEquals(error.keyPath, keyPath);
     assertEquals(error.exitCode, 2);
   }
+});
+
+Deno.test("loadConfig() bounds every number of the configuration", () => {
+  const numbers = [...flattenConfig(loadConfig("demo"))].filter(([, json]) =>
+    typeof JSON.parse(json) === "number"
+  );
+  const keys = [...numbers.map(([keyPath]) => keyPath), ...Object.keys(VALUES)];
+  assert(keys.length > 35, `only ${keys.length} keys`);
+  for (const keyPath of keys) {
+    for (const huge of ["1e10", "1e38", "1e308", "9007199254740992", "-1"]) {
+      const value = keyPath === "train.rttDistanceWeights" ? `[1,${huge}]` : huge;
+      const error = assertThrows(() => loadConfig("demo", [`${keyPath}=${value}`]), ConfigError, "found ");
+      assert(error.keyPath.startsWith(keyPath), `${keyPath}=${value}: ${error.message}`);
+    }
+  }
+});
+
+Deno.test("loadConfig() refuses sizes that only together are too large, and numbers that float32 has not", () => {
+  const cases: [string[], string, string][] = [
+    [["train.batchSize=1048576"], "train.batchSize", "at most 262144 was wanted for sequences of 256 tokens"],
+    [["train.evalSequences=1048576"], "train.evalSequences", "for sequences of 256 tokens"],
+    [["model.sequenceLength=65535", "train.batchSize=2048"], "train.batchSize", "at most 1024 was wanted"],
+    [
+      ["model.numLayers=1024", "model.width=65536", "model.mlpWidth=262144"],
+      "model",
+      "parameters, at most 68719476736 were wanted",
+    ],
+    [["optim.groups.head.epsilon=1e-50"], "optim.groups.head.epsilon", "at least 1e-30"],
+    [["optim.groups.head.beta2=0.9999999999"], "optim.groups.head.beta2", "at most 0.999999"],
+    [["model.softcap=1e-40"], "model.softcap", "at least 0.001"],
+    [["optim.groups.matrices.learningRate=1e38"], "optim.groups.matrices.learningRate", "at most 1000"],
+  ];
+  for (const [sets, keyPath, message] of cases) {
+    const error = assertThrows(() => loadConfig("demo", sets), ConfigError, message);
+    assertEquals(error.keyPath, keyPath);
+  }
+  loadConfig("demo", ["train.batchSize=262144", "train.evalSequences=262144", "model.numLayers=1024"]);
+  assertThrows(() => withTotalTokens(loadConfig("demo"), 2 ** 53), ConfigError, "train.steps");
 });
 
 Deno.test("loadConfig() refuses a --set without = and an unknown preset", () => {

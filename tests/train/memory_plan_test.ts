@@ -1,11 +1,18 @@
 import { assert, assertAlmostEquals, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
-import { UserError } from "../../lib/errors.ts";
+import { ConfigError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { paddingBatch } from "../../lib/loader/batch.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
 import { loadConfig } from "../../lib/train/config.ts";
-import { checkMemory, describeMemoryPlan, planMemory } from "../../lib/train/memory_plan.ts";
+import {
+  checkHostMemory,
+  checkMemory,
+  describeMemoryPlan,
+  planHostMemory,
+  planMemory,
+} from "../../lib/train/memory_plan.ts";
 
 const SMALL = ["batchSize", "microBatchSize", "evalSequences"].map((key) => `train.${key}=2`).concat(
   "model.numLayers=3",
@@ -62,9 +69,70 @@ Deno.test("checkMemory() refuses what a software adapter has no memory for, and 
     "demo",
     ["batchSize", "microBatchSize", "evalSequences"].map((key) => `train.${key}=65536`),
   );
-  checkMemory(config, { isSoftware: false });
-  const { message } = assertThrows(() => checkMemory(config, { isSoftware: true }), UserError);
+  const eightGib = 8 * 2 ** 30;
+  checkMemory(config, { isSoftware: false, bufferLimitBytes: Infinity }, eightGib);
+  const software = { isSoftware: true, bufferLimitBytes: Infinity };
+  const { message, keyPath } = assertThrows(() => checkMemory(config, software, eightGib), ConfigError);
   const fitting = Number(/set train.microBatchSize to (\d+) or less/.exec(message)?.[1]);
   assert(fitting > 0 && fitting < 65536, message);
-  checkMemory(loadConfig("demo"), { isSoftware: true });
+  assertEquals(keyPath, "train.microBatchSize");
+  checkMemory({ ...config, train: { ...config.train, microBatchSize: fitting } }, software, eightGib);
+  assertThrows(() => checkMemory(config, software), ConfigError, "are free on this machine");
+  checkMemory(loadConfig("demo"), software);
+});
+
+Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the model and of the optimizer", () => {
+  const refused = (settings: string[], bufferLimitBytes: number) =>
+    assertThrows(
+      () => checkMemory(loadConfig("demo", [...SMALL, ...settings]), { isSoftware: false, bufferLimitBytes }),
+      ConfigError,
+      "the largest tensor takes",
+    );
+  // Hidden layers of the MLP, 512 wide, for two sequences of 256 tokens.
+  const hiddenBytes = 2 * 256 * 512 * 4;
+  const config = loadConfig("demo", [...SMALL, ADAMW_MATRICES]);
+  checkMemory(config, { isSoftware: false, bufferLimitBytes: hiddenBytes });
+  assertStringIncludes(
+    refused([ADAMW_MATRICES], hiddenBytes - 1).message,
+    "set train.microBatchSize to 1 or less",
+  );
+  // Muon stacks the twelve matrices of 128 x 128 of three layers, and the three of 512 x 128.
+  const short = "model.sequenceLength=16";
+  const stackBytes = 12 * 128 * 128 * 4;
+  assertEquals(refused([short], stackBytes - 1).keyPath, "model");
+  checkMemory(loadConfig("demo", [...SMALL, short]), { isSoftware: false, bufferLimitBytes: stackBytes });
+});
+
+Deno.test("checkHostMemory() refuses batches and models that the processor has no memory for", () => {
+  const config = loadConfig("demo", ["batchSize", "evalSequences"].map((key) => `train.${key}=65536`));
+  const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(config);
+  const { sequenceLength } = config.model;
+  assertEquals(batchesBytes, 3 * 65_536 * sequenceLength * 7);
+  checkHostMemory(config, totalBytes);
+  const ofBatches = assertThrows(() => checkHostMemory(config, totalBytes - 1), ConfigError);
+  assertEquals(ofBatches.keyPath, "train.batchSize");
+  const ofModel = assertThrows(() => checkHostMemory(config, checkpointBytes - 1), ConfigError);
+  assertEquals(ofModel.keyPath, "model");
+});
+
+Deno.test("planHostMemory() counts the bytes of batches and of the tensors that a checkpoint has", async () => {
+  const config = loadConfig("demo", [...SMALL, ADAMW_MATRICES]);
+  const { microBatchSize: batchSize } = config.train;
+  using gpu = await Gpu.open();
+  const model = await Transformer.create(new KernelRegistry(gpu), config.model, {
+    batchSize,
+    training: true,
+  });
+  const optimizer = Optimizer.create(model.registry, model, config.optim, { totalSteps: 10 });
+  const saved = [...(await model.weights()).values(), ...(await optimizer.readState()).values()];
+  assertEquals(
+    planHostMemory(config).checkpointBytes,
+    saved.reduce((sum, { byteLength }) => sum + byteLength, 0),
+  );
+  const { tokens, targets, lossMask, segmentStart } = paddingBatch(2, config.model.sequenceLength);
+  const batchBytes = [tokens, targets, lossMask, segmentStart].reduce(
+    (sum, each) => sum + each.byteLength,
+    0,
+  );
+  assertEquals(planHostMemory(config).batchesBytes, 3 * batchBytes);
 });

@@ -1,0 +1,91 @@
+/**
+ * The lines of a text file, one at a time, in memory that no line makes grow: one that is too long is stepped over.
+ *
+ * @module
+ */
+import { explainFileError } from "../errors.ts";
+
+/** Longer than a query after the context of the longest sequence, 6,000 measurements, is in any spelling. */
+export const MAX_LINE_BYTES = 16 * 2 ** 20;
+
+const CHUNK_BYTES = 65_536;
+const NEWLINE = 0x0a;
+/** How much is kept of a line that is too long. */
+const START_BYTES = 80;
+
+/** A line. */
+export interface TextLine {
+  /** Without its end, `\n` or `\r\n`; of one that cannot be read only how it starts. */
+  readonly text: string;
+  /** Why it cannot be read, for people. */
+  readonly fault?: string;
+}
+
+/**
+ * Reads lines.
+ *
+ * @param maxLineBytes How long they may be.
+ * @throws {UserError} If the file cannot be read.
+ */
+export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): AsyncGenerator<TextLine> {
+  try {
+    using file = await Deno.open(path);
+    const buffer = new Uint8Array(CHUNK_BYTES);
+    const line = new LineBytes(maxLineBytes);
+    for (let length = await file.read(buffer); length !== null; length = await file.read(buffer)) {
+      const chunk = buffer.subarray(0, length);
+      let start = 0;
+      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+        line.append(chunk.subarray(start, end));
+        yield line.take();
+        start = end + 1;
+      }
+      line.append(chunk.subarray(start));
+    }
+    if (line.lengthBytes > 0) yield line.take();
+  } catch (error) {
+    throw explainFileError(error, `read ${path}`);
+  }
+}
+
+/** The bytes of one line as they come. */
+class LineBytes {
+  readonly #strict = new TextDecoder("utf-8", { fatal: true });
+  #bytes = new Uint8Array(CHUNK_BYTES);
+  /** Of the whole line, more than are kept where it is too long. */
+  lengthBytes = 0;
+
+  constructor(readonly maxBytes: number) {}
+
+  append(more: Uint8Array): void {
+    const start = this.lengthBytes;
+    this.lengthBytes += more.length;
+    if (this.lengthBytes > this.maxBytes) return;
+    if (this.lengthBytes > this.#bytes.length) {
+      const larger = new Uint8Array(Math.min(this.maxBytes, 2 * this.lengthBytes));
+      larger.set(this.#bytes.subarray(0, start));
+      this.#bytes = larger;
+    }
+    this.#bytes.set(more, start);
+  }
+
+  /** Ends the line; the next begins. */
+  take(): TextLine {
+    const length = this.lengthBytes;
+    this.lengthBytes = 0;
+    if (length > this.maxBytes) {
+      return this.#faulty(`found ${length} bytes, at most ${this.maxBytes} a line were wanted`);
+    }
+    const hasReturn = length > 0 && this.#bytes[length - 1] === 0x0d;
+    try {
+      return { text: this.#strict.decode(this.#bytes.subarray(0, hasReturn ? length - 1 : length)) };
+    } catch (error) {
+      if (!(error instanceof TypeError)) throw error;
+      return this.#faulty("found bytes that are no UTF-8, text was wanted");
+    }
+  }
+
+  #faulty(fault: string): TextLine {
+    return { text: new TextDecoder().decode(this.#bytes.subarray(0, START_BYTES)), fault };
+  }
+}

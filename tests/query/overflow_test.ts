@@ -1,0 +1,75 @@
+/** Models whose numbers overflow in float32 give errors, never answers. */
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { UserError } from "../../lib/errors.ts";
+import { PingModel } from "../../lib/query/ping_model.ts";
+import { exists } from "../../lib/files/inputs.ts";
+import { runStageProcess } from "../cli/process.ts";
+import { withCheckpoint } from "./tiny_checkpoint.ts";
+import { withTinyModel } from "./tiny_model.ts";
+
+const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
+
+Deno.test("a model refuses to answer where a log-probability is not finite, and goes on where all are", () =>
+  withTinyModel(async (model) => {
+    for (const [name, factor] of [["lm_head.weight", NaN], ["blocks.1.attn.v_proj.weight", 1e38]] as const) {
+      const values = model.weights.get(name);
+      assert(values);
+      const whole = values.slice();
+      values.forEach((value, i) => values[i] = value * factor);
+      const broken = PingModel.of(model.config, model.registry, model);
+      const found = "found a log-probability of NaN";
+      await assertRejects(() => broken.rttDistribution(PAIR), UserError, found);
+      await assertRejects(() => broken.medianRttsMs([QUERY]), UserError, found);
+      values.set(whole);
+    }
+    const mended = PingModel.of(model.config, model.registry, model);
+    const alone = await model.rttDistribution(PAIR);
+    assertEquals((await mended.rttDistribution(PAIR)).quantileMs(0.5), alone.quantileMs(0.5));
+  }));
+
+const QUERY = {
+  source: Uint8Array.of(192, 0, 2, 1),
+  destination: Uint8Array.of(198, 51, 100, 7),
+  ...{ timeS: null, context: [] },
+};
+
+Deno.test("every kind of query, and score, end in one line where hidden states overflow", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const at = (name: string) => join(folder, name);
+    const made = await runStageProcess([
+      "synth",
+      "--rows",
+      "20",
+      "--probes",
+      "3",
+      "--output",
+      at("rows.parquet"),
+    ]);
+    assertEquals(made.code, 0, made.stderr);
+    Deno.writeTextFileSync(at("queries.csv"), "src,dst\n192.0.2.1,192.0.2.2\n");
+    const pair = ["--src", PAIR.src, "--dst", PAIR.dst];
+    const destinations = ["query", "destinations", "--src", PAIR.src, "--rtt", "20"];
+    const commands = [
+      ["query", "rtt", ...pair],
+      ["query", "rtt", "--src", "192.0.2.0/24", "--dst", PAIR.dst],
+      ["query", "rtt", "--queries", at("queries.csv")],
+      destinations,
+      [...destinations, "--samples", "5"],
+      [...destinations, "--candidates", "5"],
+      ["query", "likelihood", "--input", at("rows.parquet")],
+      ["query", "sample", "--count", "3"],
+      ["score", "--input", at("rows.parquet"), "--output", at("scored.parquet")],
+    ];
+    for (const command of commands) {
+      const { code, stdout, stderr } = await runStageProcess([
+        ...command,
+        "--checkpoint",
+        checkpoint,
+        "--quiet",
+      ]);
+      assertEquals([code, stdout, stderr.trim().split("\n").length], [1, "", 1], `${command}: ${stderr}`);
+      assertStringIncludes(stderr, "error: Cannot use the model: found ");
+    }
+    assertEquals(exists(at("scored.parquet")), false);
+  }, { scale: 1e10 }));
