@@ -5,7 +5,7 @@
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs } from "../lib/files/inputs.ts";
 import {
   ATLAS_EXTENSIONS,
@@ -130,4 +130,4 @@ function sum(counts: Record<string, number>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-if (import.meta.main) await runStage(importStage, Deno.args);
+if (import.meta.main) serveStage(importStage);
