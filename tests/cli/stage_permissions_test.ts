@@ -223,6 +223,23 @@ Deno.test("every stage's options that name paths have a use, and others have non
   assertEquals([...named].sort(), Object.keys(NEEDS).filter((name) => name !== "bench child").sort());
 });
 
+Deno.test("README.md's table of permissions has the options of every stage", () => {
+  const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
+  const section = /^## Permissions$([^]*?)^## /m.exec(readme)?.[1] ?? "";
+  const documented = new Map<string, string[]>();
+  for (const [, stages, reads, writes] of section.matchAll(/^\| (`.*?) \|(.*?)\|(.*?)\|/gm)) {
+    const options = [...`${reads} ${writes}`.matchAll(/`--([a-z-]+)`/g)].map(([, option]) => option);
+    for (const [, stage] of stages.matchAll(/`([a-z-]+)`/g)) documented.set(stage, options);
+  }
+  assertEquals([...documented.keys()], Object.keys(STAGES));
+  for (const [stage, options] of documented) {
+    const kinds = Object.keys(NEEDS).filter((name) => name.split(" ")[0] === stage);
+    const needed = new Set(kinds.flatMap((name) => Object.keys(NEEDS[name].paths ?? {})));
+    needed.delete("");
+    assertEquals([...new Set(options)].sort(), [...needed].sort(), stage);
+  }
+});
+
 Deno.test("many named files are allowed by their folder", () => {
   using folder = new TemporaryFolder();
   const files = Array.from({ length: 100 }, (_, i) => folder.at(`${i}.parquet`));
