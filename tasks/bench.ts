@@ -9,7 +9,7 @@ import { formatTable } from "../lib/cli/table.ts";
 import { UserError } from "../lib/errors.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { didYouMean } from "../lib/cli/nearest.ts";
-import { defineStage, defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
+import { defineStage, defineStageGroup, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { type BenchRow, measureCase } from "../lib/gpu/bench.ts";
 import { kernelCases, otherVariantCases } from "../lib/gpu/bench_cases.ts";
 import { Gpu } from "../lib/gpu/device.ts";
@@ -136,4 +136,4 @@ export const benchStage: Stage = defineStageGroup("bench", "how fast this machin
   childStage,
 ]);
 
-if (import.meta.main) await runStage(benchStage, Deno.args);
+if (import.meta.main) serveStage(benchStage);

@@ -4,7 +4,7 @@
  * @module
  */
 import { UsageError } from "../lib/errors.ts";
-import type { Stage } from "../lib/cli/stage.ts";
+import type { Stage, StageContext } from "../lib/cli/stage.ts";
 import { type LoaderPassOptions, passLoader } from "../lib/bench/loader_pass.ts";
 import { measureUsage } from "../lib/bench/usage.ts";
 
@@ -24,22 +24,22 @@ export const childStage: Stage = {
   name: "bench child",
   purpose: "one piece of the others, in a process of its own (for their use)",
   help: () => HELP,
-  async run([name, ...rest]) {
+  async run([name, ...rest], within) {
     if (name === "--help") return { help: HELP };
-    const { result, usage } = await measureUsage(() => runPiece(name, rest));
+    const { result, usage } = await measureUsage(() => runPiece(name, rest, within));
     // One line in any case: it is read by a program.
     const json = { usage, result };
     return { text: JSON.stringify(json), json };
   },
 };
 
-async function runPiece(name: string, args: string[]): Promise<unknown> {
+async function runPiece(name: string, args: string[], within?: Partial<StageContext>): Promise<unknown> {
   if (name === "loader") return await passLoader(JSON.parse(args[0]) as LoaderPassOptions);
   if (!Object.hasOwn(STAGES, name)) {
     throw new UsageError(
       `Cannot run bench child ${name}: loader or one of ${Object.keys(STAGES).join(", ")} was wanted`,
     );
   }
-  const outcome = await (await STAGES[name]()).run(args);
+  const outcome = await (await STAGES[name]()).run(args, within);
   return "json" in outcome ? outcome.json : outcome;
 }

@@ -8,7 +8,7 @@ import { join } from "@std/path";
 import { flag } from "../lib/cli/flags.ts";
 import { formatMs } from "../lib/cli/histogram.ts";
 import { formatCount, formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
 import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
 import { answerExamples, type ExampleAnswer, type Truth } from "../lib/evaluate/example_queries.ts";
 import {
@@ -320,4 +320,4 @@ function describe(result: DemoResult, { output, input }: DemoOptions): string {
   ].join("\n");
 }
 
-if (import.meta.main) await runStage(demoStage, Deno.args);
+if (import.meta.main) serveStage(demoStage);

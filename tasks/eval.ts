@@ -6,7 +6,7 @@
 import { flag } from "../lib/cli/flags.ts";
 import { didYouMean } from "../lib/cli/nearest.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
-import { defineStage, runStage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { standardBaselines } from "../lib/evaluate/baselines/standard.ts";
 import { EvalFolder } from "../lib/evaluate/eval_folder.ts";
@@ -139,4 +139,4 @@ function describe(report: EvalReport, folder: EvalFolder): string {
   ].join("\n");
 }
 
-if (import.meta.main) await runStage(evalStage, Deno.args);
+if (import.meta.main) serveStage(evalStage);

@@ -5,7 +5,7 @@
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs, type OnLink } from "../lib/files/inputs.ts";
 import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/measurement/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/measurement/atlas_result.ts";
@@ -122,4 +122,4 @@ function sum(counts: Record<string, number>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }
 
-if (import.meta.main) await runStage(importStage, Deno.args);
+if (import.meta.main) serveStage(importStage);

@@ -4,7 +4,7 @@
  * @module
  */
 import { flag } from "../lib/cli/flags.ts";
-import { defineStage, runStage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { describeReports, inspect, plotHistograms, reportsAsJson } from "../lib/inspect/inspect.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
@@ -62,4 +62,4 @@ export const inspectStage = defineStage({
   },
 });
 
-if (import.meta.main) await runStage(inspectStage, Deno.args);
+if (import.meta.main) serveStage(inspectStage);

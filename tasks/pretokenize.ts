@@ -6,7 +6,7 @@
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { MAX_MEASUREMENT_TOKENS } from "../lib/loader/contexts.ts";
 import {
@@ -131,4 +131,4 @@ function describe(output: string, result: PretokenizeSummary): string {
   ].join("\n");
 }
 
-if (import.meta.main) await runStage(pretokenizeStage, Deno.args);
+if (import.meta.main) serveStage(pretokenizeStage);

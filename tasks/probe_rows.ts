@@ -7,7 +7,7 @@ import { flag } from "../lib/cli/flags.ts";
 import { parseArrayTask } from "../lib/files/array_task.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { formatBytes, formatCount } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
 import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
 import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
@@ -74,4 +74,4 @@ export const probeRowsStage: Stage = defineStage({
   },
 });
 
-if (import.meta.main) await runStage(probeRowsStage, Deno.args);
+if (import.meta.main) serveStage(probeRowsStage);

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { defineStageGroup, runStage, type Stage } from "../lib/cli/stage.ts";
+import { defineStageGroup, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { destinationsStage } from "./query_destinations.ts";
 import { likelihoodStage } from "./query_likelihood.ts";
 import { rttStage } from "./query_rtt.ts";
@@ -17,4 +17,4 @@ export const queryStage: Stage = defineStageGroup("query", "ask a trained model"
   likelihoodStage,
 ]);
 
-if (import.meta.main) await runStage(queryStage, Deno.args);
+if (import.meta.main) serveStage(queryStage);

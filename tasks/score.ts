@@ -6,7 +6,13 @@
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import {
+  defineStage,
+  serveStage,
+  type Stage,
+  type StageContext,
+  type StageResult,
+} from "../lib/cli/stage.ts";
 import { fingerprint, listInputs } from "../lib/files/inputs.ts";
 import { ParquetFile } from "../lib/measurement/parquet_file.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/measurement/parquet_writer.ts";
@@ -131,4 +137,4 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
   return { text, json };
 }
 
-if (import.meta.main) await runStage(scoreStage, Deno.args);
+if (import.meta.main) serveStage(scoreStage);

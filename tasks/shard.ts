@@ -7,7 +7,7 @@ import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { parseArrayTask } from "../lib/files/array_task.ts";
 import { formatBytes, formatCount } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type Stage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { shardMeasurements } from "../lib/preprocess/shard.ts";
 import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
@@ -58,4 +58,4 @@ export const shardStage: Stage = defineStage({
   },
 });
 
-if (import.meta.main) await runStage(shardStage, Deno.args);
+if (import.meta.main) serveStage(shardStage);

@@ -5,7 +5,7 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { synthesize } from "../lib/measurement/synth/synthesize.ts";
 import { truthPathBeside } from "../lib/measurement/synth/truth.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
@@ -62,4 +62,4 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
   return { text, json };
 }
 
-if (import.meta.main) await runStage(synthStage, Deno.args);
+if (import.meta.main) serveStage(synthStage);

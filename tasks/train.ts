@@ -6,7 +6,7 @@
 import { parseDurationS } from "../lib/cli/duration.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { formatCount, type Progress } from "../lib/cli/progress.ts";
-import { defineStage, runStage, type StageContext } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/config.ts";
 import type { StartOptions } from "../lib/train/run_start.ts";
@@ -169,4 +169,4 @@ function describe(result: TrainResult): string {
   ].join("\n");
 }
 
-if (import.meta.main) await runStage(trainStage, Deno.args);
+if (import.meta.main) serveStage(trainStage);

@@ -6,12 +6,13 @@
  */
 import { z } from "zod";
 import { UsageError } from "../errors.ts";
+import { type Arity, splitArguments } from "./arguments.ts";
 import { didYouMean } from "./nearest.ts";
 
 /** One declared option. `T` is the type of its value after parsing. */
 export interface Flag<T> {
-  /** How it is given: `--quiet` (boolean), once with a value, or with one or more values, several times. */
-  readonly arity: "boolean" | "one" | "many";
+  /** How it is given; those with many values also several times. */
+  readonly arity: Arity;
   /** What stands for the value in `--help`, such as `N` or `DIR`. */
   readonly placeholder: string;
   /** What it does, with its unit. */
@@ -181,47 +182,35 @@ export function parseFlags<F extends Flags>(args: readonly string[], flags: F): 
   const byOption = new Map(Object.keys(flags).map((name) => [kebab(name), name]));
   const raw = new Map<string, string[] | boolean>();
   const positionals: string[] = [];
-  for (let i = 0; i < args.length; i++) {
-    const arg = args[i];
-    if (arg === "--") {
-      positionals.push(...args.slice(i + 1));
-      break;
-    }
-    if (!arg.startsWith("--")) {
-      positionals.push(arg);
+  const find = (option: string): { name: string; isNegated: boolean } => {
+    const positive = option.startsWith("no-") ? byOption.get(option.slice(3)) : undefined;
+    if (positive && flags[positive].arity === "boolean") return { name: positive, isNegated: true };
+    const name = byOption.get(option);
+    if (name) return { name, isNegated: false };
+    throw new UsageError(
+      `Cannot use option --${option}: it is unknown${
+        didYouMean(option, [...byOption.keys()])
+      } (--help lists all)`,
+    );
+  };
+  for (const { option, values } of splitArguments(args, (option) => flags[find(option).name].arity)) {
+    if (option === undefined) {
+      positionals.push(...values);
       continue;
     }
-    const equals = arg.indexOf("=");
-    const option = arg.slice(2, equals < 0 ? undefined : equals);
-    const isNegated = option.startsWith("no-") &&
-      flags[byOption.get(option.slice(3)) ?? ""]?.arity === "boolean";
-    const name = byOption.get(isNegated ? option.slice(3) : option);
-    if (!name) {
-      throw new UsageError(
-        `Cannot use option --${option}: it is unknown${
-          didYouMean(option, [...byOption.keys()])
-        } (--help lists all)`,
-      );
-    }
-    const { arity } = flags[name];
+    const { name, isNegated } = find(option);
+    const { arity, placeholder } = flags[name];
     if (arity === "boolean") {
-      if (equals >= 0) throw new UsageError(`Cannot use ${arg}: --${option} takes no value; leave it out`);
+      if (values.length > 0) {
+        throw new UsageError(
+          `Cannot use --${option}=${values[0]}: --${option} takes no value; leave it out`,
+        );
+      }
       raw.set(name, !isNegated);
       continue;
     }
-    const values: string[] = [];
-    if (equals >= 0) values.push(arg.slice(equals + 1));
-    else {
-      while (
-        i + 1 < args.length && !args[i + 1].startsWith("--") && (arity === "many" || values.length === 0)
-      ) {
-        values.push(args[++i]);
-      }
-    }
     if (values.length === 0) {
-      throw new UsageError(
-        `Cannot use --${option}: no value was given, ${flags[name].placeholder} was wanted`,
-      );
+      throw new UsageError(`Cannot use --${option}: no value was given, ${placeholder} was wanted`);
     }
     const earlier = raw.get(name);
     if (arity === "one" && earlier !== undefined) {

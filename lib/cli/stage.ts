@@ -6,13 +6,15 @@
  */
 import { InterruptedError, UsageError, UserError } from "../errors.ts";
 import { VERSION } from "../version.ts";
+import { endProcess, type Outcome, SignalListener } from "./ending.ts";
 import { commonFlags, describeFlags, type Flags, parseFlags, type Values } from "./flags.ts";
 import { didYouMean } from "./nearest.ts";
 import { Progress } from "./progress.ts";
+import type { StageCommand, StageReport } from "./stage_thread.ts";
 
 /** What a stage may use of its surroundings. */
 export interface StageContext {
-  /** Aborted at SIGINT, SIGTERM or SIGUSR2; its reason is the {@link InterruptedError} to end with. */
+  /** Aborted at SIGINT, SIGTERM or SIGUSR2; its reason is the `InterruptedError` to end with. */
   readonly signal: AbortSignal;
   /** Starts a progress display that respects `--quiet`. */
   progress(label: string, options: { total?: number; unit: string; start?: number }): Progress;
@@ -37,9 +39,9 @@ export interface Stage {
    * Parses the arguments and runs.
    *
    * @param args The arguments after the stage's name.
-   * @param within The context of a stage that runs this one as a part of itself; its own if absent.
+   * @param within The context of a stage that runs this one as a part of itself; what is absent is the stage's own.
    */
-  run(args: readonly string[], within?: StageContext): Promise<StageResult | { help: string }>;
+  run(args: readonly string[], within?: Partial<StageContext>): Promise<StageResult | { help: string }>;
 }
 
 /** What {@link defineStage} needs. */
@@ -74,14 +76,13 @@ export function defineStage<F extends Flags>(definition: StageDefinition<F>): St
       const { values, positionals } = parseFlags(args, flags);
       checkPositionals(definition, positionals);
       const options = values as Values<F> & Values<typeof commonFlags>;
-      if (within) return await definition.run(options, within, positionals);
-      using interruption = listenForSignals();
       return await definition.run(options, {
-        signal: interruption.signal,
+        signal: new AbortController().signal,
         progress: (label, shown) => new Progress(label, { ...shown, quiet: options.quiet }),
         log: (line) => {
           if (!options.quiet) console.error(line);
         },
+        ...within,
       }, positionals);
     },
   };
@@ -118,21 +119,40 @@ export function defineStageGroup(name: string, purpose: string, members: readonl
 }
 
 /**
- * Runs a stage as the whole process: prints its result, or its error as one line, and exits.
- *
- * Exit codes: 0 done, 1 failed, 2 wrong usage, 130 after SIGINT, 75 after SIGTERM or SIGUSR2.
+ * Runs a stage for the thread that started this one with {@link file://./stage_thread.ts}. In a program's main thread,
+ * where its permissions are not narrowed, it ends the process.
  */
+export function serveStage(stage: Stage): void {
+  if (!("WorkerGlobalScope" in globalThis)) {
+    const { name } = stage;
+    endProcess({ exitCode: 2, text: `Cannot run the module of ${name} by itself; run deno task ${name}` });
+  }
+  const main = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
+  const report = (message: StageReport) => main.postMessage(message);
+  const stopped = new AbortController();
+  main.onmessage = async ({ data }: MessageEvent<StageCommand>) => {
+    if (data.kind === "stop") return stopped.abort(new InterruptedError(data.signal));
+    report({ kind: "end", outcome: await outcomeOf(stage, data.args, stopped.signal) });
+  };
+  report({ kind: "ready" });
+}
+
+/** Runs a stage as the whole process, with all its permissions. */
 export async function runStage(stage: Stage, args: readonly string[]): Promise<never> {
+  const signals = new SignalListener();
+  const stopped = new AbortController();
+  signals.begin((error) => stopped.abort(error));
+  endProcess(await outcomeOf(stage, args, stopped.signal));
+}
+
+async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSignal): Promise<Outcome> {
   try {
-    const result = await stage.run(args);
-    if ("help" in result) console.log(result.help);
-    else if (args.includes("--json")) console.log(JSON.stringify(result.json));
-    else if (result.text !== "") console.log(result.text);
-    Deno.exit(0);
+    const result = await stage.run(args, { signal });
+    if ("help" in result) return { exitCode: 0, text: result.help };
+    return { exitCode: 0, text: args.includes("--json") ? JSON.stringify(result.json) : result.text };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    console.error(`error: ${error.message.replaceAll("\n", " ")}`);
-    Deno.exit(error.exitCode);
+    return { exitCode: error.exitCode, text: error.message };
   }
 }
 
@@ -160,26 +180,4 @@ function describeStage<F extends Flags>(definition: StageDefinition<F>, flags: F
     "",
     `Example: deno task ${name} ${example}`,
   ].join("\n");
-}
-
-/** Turns the first SIGINT, SIGTERM or SIGUSR2 into an aborted signal; the second ends the process at once. */
-function listenForSignals(): { signal: AbortSignal } & Disposable {
-  const controller = new AbortController();
-  const names: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGUSR2"];
-  const listeners = names.map((name) => {
-    const listener = () => {
-      const error = new InterruptedError(name);
-      if (controller.signal.aborted) Deno.exit(error.exitCode);
-      console.error(`\n${name}: finishing the step in flight; a second signal ends at once`);
-      controller.abort(error);
-    };
-    Deno.addSignalListener(name, listener);
-    return () => Deno.removeSignalListener(name, listener);
-  });
-  return {
-    signal: controller.signal,
-    [Symbol.dispose]() {
-      for (const stop of listeners) stop();
-    },
-  };
 }

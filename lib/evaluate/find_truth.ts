@@ -5,9 +5,9 @@
  * @module
  */
 import { dirname } from "@std/path";
-import { exists } from "../files/inputs.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { truthPathBeside } from "../measurement/synth/truth.ts";
+import { isReadable } from "./readable.ts";
 
 /**
  * The truth file beside the measurements that probe rows were made of, directly or by way of shards.
@@ -24,7 +24,7 @@ export function findTruthFile(rowsDir: string): string | undefined {
 }
 
 function truthsBeside(files: readonly string[]): string[] {
-  return [...new Set(files.map(truthPathBeside))].filter(exists);
+  return [...new Set(files.map(truthPathBeside))].filter(isReadable);
 }
 
 function onlyOf(files: readonly string[]): string | undefined {
@@ -33,7 +33,7 @@ function onlyOf(files: readonly string[]): string | undefined {
 
 /** Paths of what the stage that wrote a folder read; none where no manifest says. */
 function inputsOf(folder: string): string[] {
-  return exists(folder)
+  return isReadable(folder)
     ? requireFinished(folder).flatMap(({ inputs }) => inputs.map(({ path }) => path))
     : [];
 }

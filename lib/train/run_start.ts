@@ -88,8 +88,9 @@ export function chooseStart(
 /** Refuses a start in a folder that is to be deleted. */
 export function checkNotWithin(path: string, runDir: string): void {
   if (!exists(path) || !exists(runDir)) return;
+  const folder = Deno.realPathSync(runDir);
   for (let at = Deno.realPathSync(path);; at = dirname(at)) {
-    if (isSamePath(at, runDir)) {
+    if (at === folder) {
       throw new UserError(
         `Cannot start over from ${path}: it is in ${runDir}, which --fresh deletes; leave out --fresh or choose another --run`,
       );

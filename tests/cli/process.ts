@@ -18,16 +18,18 @@ interface ProcessOptions {
   launcher?: readonly string[];
 }
 
+/** What the program has in deno.json. */
+const FILES = ["--allow-read", "--allow-write"];
+
 /** Starts `ping-llm ARGS…`. */
 export function spawnStage(args: readonly string[], options: ProcessOptions = {}): Deno.ChildProcess {
-  return spawnProgram([MAIN, ...args], options);
+  return spawnDeno([...FILES, MAIN, ...args], options);
 }
 
-/** Starts `deno run` with all the permissions any stage needs. @param args Its flags, a program and that one's own. */
-function spawnProgram(args: readonly string[], options: ProcessOptions = {}): Deno.ChildProcess {
+function spawnDeno(args: readonly string[], options: ProcessOptions): Deno.ChildProcess {
   const [program, ...rest] = [...options.launcher ?? [], Deno.execPath(), "run"];
   return new Deno.Command(program, {
-    args: [...rest, "--no-prompt", "--allow-read", "--allow-write", ...args],
+    args: [...rest, "--no-prompt", ...args],
     env: { NO_COLOR: "1", ...options.env },
     stdin: options.stdin ? "piped" : "null",
     stdout: "piped",
@@ -51,7 +53,12 @@ export async function runStageProcess(
 
 /** Runs a program of the tests to its end. @param args Flags of `deno run`, its path, its arguments. */
 export async function runProgram(args: readonly string[]): Promise<ProcessResult> {
-  return await outputOf(spawnProgram(args));
+  return await runDeno([...FILES, ...args]);
+}
+
+/** As {@link runProgram}, without any permission that is not among the flags. */
+export async function runDeno(args: readonly string[], options: ProcessOptions = {}): Promise<ProcessResult> {
+  return await outputOf(spawnDeno(args, options));
 }
 
 /** Waits for the end of what {@link spawnStage} started. */

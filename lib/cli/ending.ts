@@ -1,0 +1,51 @@
+/**
+ * How the process ends: with a result, with an error, or by signals.
+ *
+ * @module
+ */
+import { InterruptedError } from "../errors.ts";
+
+/** What came of a stage. */
+export interface Outcome {
+  exitCode: number;
+  /** For standard output where the exit code is 0, else what was wrong. */
+  text: string;
+}
+
+const SIGNALS: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGUSR2"];
+
+/**
+ * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 130 after SIGINT, 75 after SIGTERM or SIGUSR2.
+ *
+ * @param outcome Its text is not printed if it is empty: the stage wrote its result to standard output itself.
+ */
+export function endProcess({ exitCode, text }: Outcome): never {
+  if (exitCode !== 0) console.error(`error: ${text.replaceAll("\n", " ")}`);
+  else if (text !== "") console.log(text);
+  Deno.exit(exitCode);
+}
+
+/** Takes signals from its construction to the end of the process; the second ends it at once. */
+export class SignalListener {
+  #stop: ((error: InterruptedError) => void) | undefined;
+  #isInterrupted = false;
+
+  /** Starts listening. Until {@link begin} nothing has begun, and the first signal ends the process too. */
+  constructor() {
+    for (const name of SIGNALS) Deno.addSignalListener(name, () => this.#receive(name));
+  }
+
+  /** Says that work begins, and what the first signal does to it. */
+  begin(stop: (error: InterruptedError) => void): void {
+    this.#stop = stop;
+  }
+
+  #receive(name: Deno.Signal): void {
+    const error = new InterruptedError(name);
+    if (this.#isInterrupted) Deno.exit(error.exitCode);
+    this.#isInterrupted = true;
+    if (!this.#stop) endProcess({ exitCode: error.exitCode, text: error.message });
+    console.error(`\n${name}: finishing the step in flight; a second signal ends at once`);
+    this.#stop(error);
+  }
+}

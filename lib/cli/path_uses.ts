@@ -1,0 +1,194 @@
+/**
+ * What a stage reads and writes on behalf of the paths that its options name.
+ *
+ * This runs at every start of the program, before a stage is loaded, so it does without the modules that stages use.
+ *
+ * @module
+ */
+import type { Arity } from "./arguments.ts";
+
+/** Absolute paths that may be read and written, with all that lies below them. */
+export interface Access {
+  read: string[];
+  write: string[];
+}
+
+/** What the values of an option stand for. */
+export interface PathUse {
+  readonly arity: Exclude<Arity, "boolean">;
+  /** What a stage needs for the sake of these paths, which are absolute. */
+  accessTo(paths: string[]): Access;
+}
+
+/** Of more files than this their folders are allowed: each access is compared with all that is. */
+const MAX_NAMED = 64;
+/** What a glob has in it, or begins with; a little more than the stages take for one. */
+const PATTERN = /^!|[*?[{(]/;
+/** What a stage leaves in its output folder, finished or not. */
+const TRACE = /^(\.work|manifest)(-\d+-of-\d+)?(\.json)?$/;
+const [SEPARATORS, ROOT] = Deno.build.os === "windows" ? [/[/\\]+/, /^([A-Za-z]:)?[/\\]/] : [/\/+/, /^\//];
+
+/** Files, folders, globs, or `-`. */
+export const inputs: PathUse = {
+  arity: "many",
+  accessTo: (paths) => {
+    const named = paths.filter((path) => nameOf(path) !== "-").map(rootOf);
+    return reading(withParents(named.length > MAX_NAMED ? named.map(folderOf) : named));
+  },
+};
+
+/** A file or folder. */
+export const input: PathUse = { arity: "one", accessTo: (paths) => reading(withParents(paths)) };
+
+/** A run or one of its checkpoints: the whole run. */
+export const run: PathUse = {
+  arity: "one",
+  accessTo: (paths) =>
+    reading(
+      withReal(paths).map((path) => {
+        const folder = folderOf(path);
+        return nameOf(folder) === "checkpoints" ? folderOf(folder) : path;
+      }),
+    ),
+};
+
+/** Probe rows, and what tells of the measurements that they were made of. */
+export const rowsWithTruth: PathUse = {
+  arity: "one",
+  accessTo: (paths) => reading([...withParents(paths), ...paths.flatMap(originsOf)]),
+};
+
+/** A folder to write. */
+export const outputFolder: PathUse = { arity: "one", accessTo: (paths) => ({ read: paths, write: paths }) };
+
+/**
+ * A file to write, which is made in `.NAME.work/` beside it.
+ *
+ * @param besides How further files beside it end where it has its extension, such as `.truth.json`.
+ */
+export function outputFile(...besides: string[]): PathUse {
+  const written = (path: string) => [
+    path,
+    `${path}.manifest.json`,
+    `${folderOf(path)}/.${nameOf(path)}.work`,
+    ...besides.map((ending) => withEnding(path, ending)),
+  ];
+  return {
+    arity: "one",
+    accessTo: (paths) => {
+      const places = withReal(paths);
+      return { read: places.map(folderOf), write: places.flatMap(written) };
+    },
+  };
+}
+
+/**
+ * What a stage needs for the sake of one option.
+ *
+ * @param use What its values stand for.
+ * @param values Its values.
+ */
+export function accessOf(use: PathUse, values: readonly string[]): Access {
+  const { read, write } = use.accessTo(
+    values.filter((value) => value !== "").map((value) => absolute(value)),
+  );
+  return { read: withReal(read), write: withReal(write) };
+}
+
+function reading(read: string[]): Access {
+  return { read, write: [] };
+}
+
+/** Inputs with their manifests; of what lies in the output folder of a stage, that folder. */
+function withParents(paths: string[]): string[] {
+  const parents = new Set(paths.map(folderOf).flatMap((folder) => [folder, folderOf(folder)]));
+  const written = [...parents].filter((folder) => tracesIn(folder).length > 0);
+  return [...paths.flatMap((path) => [path, `${path}.manifest.json`]), ...written];
+}
+
+/** The truth of a synthetic Internet beside the measurements that rows were made of, perhaps by way of shards. */
+function originsOf(folder: string): string[] {
+  const origins = inputsOf(folder);
+  const parents = new Set(origins.map((path) => folderOf(folderOf(path))));
+  const shards = [...parents].filter((parent) => tracesIn(parent).length > 0);
+  const truths = [...origins, ...shards.flatMap(inputsOf)].map((path) => withEnding(path, ".truth.json"));
+  return [...shards, ...truths.filter(exists)];
+}
+
+/** The paths of what the stage that wrote a folder read. */
+function inputsOf(folder: string): string[] {
+  return tracesIn(folder).flatMap((name) => {
+    try {
+      const manifest = JSON.parse(Deno.readTextFileSync(`${folder}/${name}`)) as {
+        inputs: { path: string }[];
+      };
+      return manifest.inputs.map(({ path }) => absolute(path));
+    } catch {
+      // The stage will say what is wrong with it.
+      return [];
+    }
+  });
+}
+
+function tracesIn(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => TRACE.test(name));
+  } catch {
+    return [];
+  }
+}
+
+/** Of a glob the folder that it is searched in. */
+function rootOf(path: string): string {
+  let root = path;
+  if (!exists(path)) { while (PATTERN.test(root)) root = folderOf(root); }
+  return root;
+}
+
+function exists(path: string): boolean {
+  try {
+    return Deno.statSync(path) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function withReal(paths: string[]): string[] {
+  return [...new Set(paths.flatMap((path) => [path, realPath(path)]))];
+}
+
+/** The path without links; of what does not exist, as far as it does. */
+function realPath(path: string): string {
+  try {
+    return Deno.realPathSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound) || folderOf(path) === path) return path;
+  }
+  const folder = realPath(folderOf(path));
+  try {
+    return realPath(absolute(Deno.readLinkSync(path), folder));
+  } catch {
+    return `${folder}/${nameOf(path)}`;
+  }
+}
+
+function absolute(path: string, folder: string = Deno.cwd()): string {
+  const names: string[] = [];
+  for (const name of (ROOT.test(path) ? path : `${folder}/${path}`).split(SEPARATORS)) {
+    if (name === ".." && names.length > 1) names.pop();
+    else if (names.length === 0 || !["", ".", ".."].includes(name)) names.push(name);
+  }
+  return names.length > 1 ? names.join("/") : `${names[0]}/`;
+}
+
+function folderOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/")) || "/";
+}
+
+function nameOf(path: string): string {
+  return path.slice(path.lastIndexOf("/") + 1);
+}
+
+function withEnding(path: string, ending: string): string {
+  return path.replace(/(\.[^./]+)?$/, ending);
+}

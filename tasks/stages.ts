@@ -1,0 +1,156 @@
+/**
+ * The stages, before any is loaded: what each is for, where it is, and what it may read, write and start.
+ *
+ * @module
+ */
+import { input, inputs, outputFile, outputFolder, rowsWithTruth, run } from "../lib/cli/path_uses.ts";
+import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
+
+/** A stage as the command line names it. */
+export interface StageEntry {
+  purpose: string;
+  /** The module, beside this one. */
+  module: string;
+}
+
+/** The stages in the order of the chain. */
+export const STAGES: Record<string, StageEntry> = {
+  "synth": {
+    purpose: "make measurements of a synthetic Internet whose truth is known",
+    module: "./synth.ts",
+  },
+  "import": {
+    purpose: "turn RIPE Atlas ping results into measurements Parquet",
+    module: "./import.ts",
+  },
+  "shard": {
+    purpose: "divide measurements into Parquet shards of train, val and test",
+    module: "./shard.ts",
+  },
+  "probe-rows": {
+    purpose: "group measurements by source into ArrayRecord shards",
+    module: "./probe_rows.ts",
+  },
+  "pretokenize": {
+    purpose: "write token sequences as Parquet, for other trainers",
+    module: "./pretokenize.ts",
+  },
+  "inspect": {
+    purpose: "summarise any file or folder of the chain",
+    module: "./inspect.ts",
+  },
+  "train": {
+    purpose: "train a model on probe rows",
+    module: "./train.ts",
+  },
+  "eval": {
+    purpose: "tell how well a model predicts held-out measurements, beside simple methods",
+    module: "./eval.ts",
+  },
+  "query": {
+    purpose: "ask a trained model for RTT distributions",
+    module: "./query.ts",
+  },
+  "score": {
+    purpose: "add log-likelihoods and anomaly p-values to measurements",
+    module: "./score.ts",
+  },
+  "demo": {
+    purpose: "run the whole chain, small, end to end",
+    module: "./demo.ts",
+  },
+  "bench": {
+    purpose: "measure the throughput of kernels, training, preprocessing and loading",
+    module: "./bench.ts",
+  },
+};
+
+const dataBench: StageNeeds = {
+  paths: { compare: input, folder: outputFolder },
+  defaults: { folder: temporaryFolder },
+  startsProcesses: true,
+};
+
+/** What the stages need, those with several kinds by kind. What is not here needs nothing. */
+export const NEEDS: Record<string, StageNeeds> = {
+  "synth": { paths: { output: outputFile(".truth.json") } },
+  "import": { paths: { input: inputs, output: outputFile(".rejects.jsonl") } },
+  "shard": { paths: { input: inputs, output: outputFolder } },
+  "probe-rows": { paths: { input: inputs, output: outputFolder } },
+  "pretokenize": { paths: { input: inputs, output: outputFolder } },
+  "inspect": { paths: { "": inputs, plot: outputFile() } },
+  "train": {
+    paths: {
+      data: input,
+      "resume-from": run,
+      "init-from": run,
+      config: input,
+      run: outputFolder,
+      "autotune-cache": outputFile(),
+    },
+    sys: ["systemMemoryInfo"],
+  },
+  "eval": {
+    paths: {
+      checkpoint: run,
+      data: rowsWithTruth,
+      train: input,
+      encodings: input,
+      output: outputFolder,
+    },
+  },
+  "query rtt": {
+    paths: {
+      checkpoint: run,
+      context: input,
+      queries: input,
+      calibration: input,
+      output: outputFile(),
+      plot: outputFile(),
+    },
+  },
+  "query destinations": { paths: { checkpoint: run, context: input, output: outputFile() } },
+  "query likelihood": { paths: { checkpoint: run, context: input, input: inputs, output: outputFile() } },
+  "query sample": { paths: { checkpoint: run, context: input, output: outputFile() } },
+  "score": {
+    paths: { checkpoint: run, input: inputs, history: inputs, output: outputFile(".rejects.jsonl") },
+  },
+  "demo": {
+    paths: { input: inputs, output: outputFolder },
+    defaults: { output: () => "runs/demo" },
+    sys: ["systemMemoryInfo"],
+  },
+  "bench kernels": { paths: { compare: input } },
+  "bench train": { paths: { config: input } },
+  "bench preprocess": dataBench,
+  "bench loader": dataBench,
+  "bench peers": { ...dataBench, paths: { config: input, folder: outputFolder } },
+  "bench encodings": { paths: { data: input, config: input, output: outputFolder } },
+  // The kernel's count of the largest memory can be read with all permissions only.
+  "bench child": { everything: true },
+  "bench anomalies": { paths: { checkpoint: run, input: inputs } },
+};
+
+/**
+ * What a stage needs, or the kind of it that the arguments begin with.
+ *
+ * @param name A stage.
+ * @param args The arguments after its name.
+ * @returns `rest`: the arguments after the kind.
+ */
+export function needsOf(
+  name: string,
+  args: readonly string[],
+): { needs: StageNeeds; rest: readonly string[] } {
+  const kind = `${name} ${args[0]}`;
+  return Object.hasOwn(NEEDS, kind)
+    ? { needs: NEEDS[kind], rest: args.slice(1) }
+    : { needs: NEEDS[name] ?? {}, rest: args };
+}
+
+/** Where the system has temporary files. */
+function temporaryFolder(): string {
+  const folder = Deno.makeTempDirSync();
+  Deno.removeSync(folder);
+  return `${folder}/..`;
+}

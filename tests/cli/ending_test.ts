@@ -1,0 +1,64 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
+import { outputOf, runDeno, spawnStage } from "./process.ts";
+
+const SIGNALLED = fromFileUrl(new URL("./signalled.ts", import.meta.url));
+const FLAGS = ["--allow-run", "--allow-read", "--allow-write"];
+
+async function runSignalled(place: string, ...names: string[]) {
+  return await runDeno([...FLAGS, SIGNALLED, place, ...names]);
+}
+
+for (const [name, exitCode] of [["SIGINT", 130], ["SIGTERM", 75], ["SIGUSR2", 75]] as const) {
+  Deno.test(`${name} ends the process with ${exitCode} before a stage begins, and stops it afterwards`, async () => {
+    for (const place of ["before the thread", "while the thread is loaded"]) {
+      const { code, stderr } = await runSignalled(place, name);
+      assertEquals(code, exitCode, `${place}: ${stderr}`);
+      assertEquals(stderr, `error: stopped by ${name}; run the same command again to go on\n`);
+    }
+    const stopped = await runSignalled("in the stage", name);
+    assertEquals(
+      stopped.stderr,
+      `\n${name}: finishing the step in flight; a second signal ends at once\nerror: stage saw ${name}\n`,
+    );
+    const busy = await runSignalled("in a busy stage", "SIGINT", name);
+    assertEquals(busy.code, exitCode, busy.stderr);
+    assertEquals(busy.stderr, "\nSIGINT: finishing the step in flight; a second signal ends at once\n");
+  });
+}
+
+Deno.test("a bug of ours in a stage ends the process with 1 and its stack trace", async () => {
+  const { code, stderr } = await runSignalled("a bug");
+  assertEquals(code, 1);
+  assertStringIncludes(stderr, "TypeError: a bug of ours");
+  assertStringIncludes(stderr, "    at ");
+});
+
+Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a failure", async () => {
+  using folder = new TemporaryFolder();
+  writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000, numBad: 0 }));
+  const seen = new Map<string, number>();
+  for (let delayMs = 0; delayMs <= 400; delayMs += 40) {
+    const args = ["--input", folder.at("in.parquet"), "--vocab", "v1", "--output", folder.at(`${delayMs}`)];
+    const child = spawnStage(["pretokenize", ...args, "--sequences-per-file", "500"]);
+    await new Promise((resolve) => setTimeout(resolve, delayMs));
+    try {
+      child.kill("SIGTERM");
+    } catch { /* it is done already */ }
+    const { code, stderr } = await outputOf(child);
+    const how = code === 0
+      ? "done"
+      : stderr === "" && code === 143
+      ? "before it listened"
+      : stderr.includes("finishing")
+      ? "in the stage"
+      : "before the stage";
+    seen.set(how, (seen.get(how) ?? 0) + 1);
+    if (how === "done" || how === "before it listened") continue;
+    assertEquals(code, 75, `after ${delayMs} ms: ${stderr}`);
+    assertMatch(stderr, /^error: stopped by SIGTERM; run the same command again to go on$/m);
+  }
+  assert((seen.get("before the stage") ?? 0) > 0, `met ${JSON.stringify([...seen])}`);
+});

@@ -1,0 +1,64 @@
+/**
+ * A thread that tries to read, to write and more, and answers which attempts its permissions did not refuse.
+ *
+ * @module
+ */
+
+/** What is tried: paths, each by itself. */
+export interface Attempts {
+  reads: string[];
+  writes: string[];
+  /** Whether a thread of this thread tries. */
+  isNested: boolean;
+}
+
+/** What was not refused. */
+export interface Allowed {
+  reads: string[];
+  writes: string[];
+  /** Of the network, the environment and the like. */
+  others: string[];
+}
+
+const OTHERS: Record<string, () => unknown> = {
+  env: () => Deno.env.get("HOME"),
+  net: () => Deno.listen({ port: 0 }).close(),
+  run: () => new Deno.Command("true").outputSync(),
+  deno: () => new Deno.Command(Deno.execPath(), { args: ["--version"] }).outputSync(),
+  memory: () => Deno.systemMemoryInfo(),
+  hostname: () => Deno.hostname(),
+};
+
+/** Whether an attempt came past the permissions, whatever became of it. */
+function isAllowed(attempt: () => unknown): boolean {
+  try {
+    attempt();
+  } catch (error) {
+    return !(error instanceof Deno.errors.NotCapable);
+  }
+  return true;
+}
+
+/** A folder is read by listing it, and written by making one in it. */
+const read = (path: string) => () =>
+  path.endsWith("/") ? [...Deno.readDirSync(path)] : Deno.readFileSync(path);
+const write = (path: string) => () =>
+  path.endsWith("/")
+    ? Deno.mkdirSync(`${path}made`, { recursive: true })
+    : Deno.writeTextFileSync(path, "written");
+
+const thread = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
+thread.onmessage = ({ data }: MessageEvent<Attempts>) => {
+  if (data.isNested) {
+    const nested = new Worker(import.meta.url, { type: "module" });
+    nested.onmessage = ({ data }) => thread.postMessage(data);
+    nested.postMessage({ ...data, isNested: false });
+    return;
+  }
+  const allowed: Allowed = {
+    reads: data.reads.filter((path) => isAllowed(read(path))),
+    writes: data.writes.filter((path) => isAllowed(write(path))),
+    others: Object.keys(OTHERS).filter((name) => isAllowed(OTHERS[name])),
+  };
+  thread.postMessage(allowed);
+};

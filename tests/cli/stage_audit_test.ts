@@ -1,0 +1,144 @@
+/**
+ * Every stage, with its threads and packages, asks for nothing but what it is granted: as the runtime's audit of a run
+ * with all permissions tells, and as a run with the granted ones alone shows.
+ */
+import { assertEquals } from "@std/assert";
+import { fromFileUrl, join, resolve } from "@std/path";
+import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
+import { exists } from "../../lib/files/inputs.ts";
+import { needsOf } from "../../tasks/stages.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { runDeno, runStageProcess } from "./process.ts";
+
+const ROOT = fromFileUrl(new URL("../../", import.meta.url));
+const IN_PROCESS = fromFileUrl(new URL("./stage_in_process.ts", import.meta.url));
+const RESULTS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
+const SMALL = Object.entries({
+  ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
+  ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
+  ...{ "train.evalSequences": 2 },
+}).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
+
+/** The chain; `OUT` stands for the folder of what this run writes, `DONE` for that of what was written before. */
+const CHAIN: string[][] = [
+  ["synth", "--output", "OUT/new/synth.parquet", "--rows", "4000", "--probes", "20", "--destinations", "8"],
+  ["import", "--input", RESULTS, "--output", "OUT/atlas.parquet", "--max-reject-ratio", "1"],
+  [
+    ...[
+      "shard",
+      "--input",
+      "DONE/new/*.parquet",
+      "--output",
+      "OUT/shards",
+      "--workers",
+      "2",
+      "--split-by",
+      "row",
+    ],
+    ...["--train-shards", "2", "--val-shards", "1", "--test-shards", "1"],
+  ],
+  ["probe-rows", "--input", "DONE/shards", "--output", "OUT/rows", "--workers", "2", "--shards", "2"],
+  ["pretokenize", "--input", "DONE/rows", "--output", "OUT/tokens"],
+  ["inspect", "DONE/rows", "DONE/new/synth.parquet", "--plot", "OUT/rows.svg"],
+  [
+    ...["train", "--data", "DONE/rows", "--run", "OUT/run", "--steps", "2", "--workers", "1", "--profile"],
+    ...["--autotune-cache", "OUT/autotune.json", ...SMALL],
+  ],
+  [
+    ...["eval", "--checkpoint", "DONE/run", "--data", "DONE/rows", "--output", "OUT/eval"],
+    ...["--max-measurements", "20", "--contexts", "0"],
+  ],
+  ["query", "rtt", "--checkpoint", "DONE/run", ...PAIR, "--plot", "OUT/rtt.svg"],
+  [
+    "query",
+    "rtt",
+    "--checkpoint",
+    "DONE/run",
+    "--queries",
+    "DONE/queries.jsonl",
+    "--output",
+    "OUT/answers.jsonl",
+  ],
+  [
+    "query",
+    "destinations",
+    "--checkpoint",
+    "DONE/run",
+    "--src",
+    "192.0.2.1",
+    "--rtt",
+    "20",
+    "--samples",
+    "2",
+  ],
+  ["query", "likelihood", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet"],
+  ["query", "sample", "--checkpoint", "DONE/run", "--count", "1"],
+  ["score", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet", "--output", "OUT/scored.parquet"],
+];
+
+/** One access of the audit that the runtime writes (DENO_AUDIT_PERMISSIONS). */
+interface AuditedAccess {
+  permission: string;
+  value: string | null;
+}
+
+/**
+ * The audited accesses that the permissions do not cover. Let through is what stages do where they may, and do without:
+ * to read the kernel's count of the memory, and to look at the folders around an output, lest it lie in an input. How
+ * modules are loaded differs here; whether a stage's threads can be, its run alone shows.
+ */
+function beyond(auditPath: string, granted: Deno.PermissionOptionsObject): string[] {
+  const covers = ({ permission, value }: AuditedAccess): boolean => {
+    const kinds = granted[permission as keyof Deno.PermissionOptionsObject];
+    if (!Array.isArray(kinds) || value === null) return false;
+    if (permission !== "read" && permission !== "write") return kinds.map(String).includes(value);
+    const path = value.startsWith("file:") ? fromFileUrl(value) : resolve(value);
+    const isModule = isWithin(path, ROOT) && /\.(ts|json|wgsl)$/.test(path);
+    if (permission === "read" && (isModule || path === "/proc/self/status")) return true;
+    return kinds.map((kind) => kind instanceof URL ? fromFileUrl(kind) : kind).some((kind) =>
+      isWithin(path, kind) || permission === "read" && isWithin(kind, path)
+    );
+  };
+  const lines = exists(auditPath) ? Deno.readTextFileSync(auditPath).trim().split("\n") : [];
+  const found = lines.map((line) => JSON.parse(line) as AuditedAccess).filter((access) => !covers(access));
+  return [...new Set(found.map(({ permission, value }) => `${permission} ${value}`))];
+}
+
+function isWithin(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith("/") ? folder : `${folder}/`);
+}
+
+Deno.test("no stage asks for more than it is granted, and each works with that", async (test) => {
+  using folder = new TemporaryFolder();
+  const done = folder.at("done");
+  Deno.mkdirSync(done);
+  Deno.writeTextFileSync(join(done, "queries.jsonl"), '{"src": "192.0.2.1", "dst": "198.51.100.7"}\n');
+  for (const [index, command] of CHAIN.entries()) {
+    const [stage, ...args] = command.map((word) => word.replace("DONE", done).replace("OUT", done));
+    const name = command.filter((word) => !word.startsWith("-")).slice(0, 2).join(" ");
+    await test.step(`${name}: the audit`, async () => {
+      const { needs, rest } = needsOf(stage, args);
+      const granted = permissionsOf(needs, rest) as Deno.PermissionOptionsObject;
+      const audit = folder.at(`${index}.audit`);
+      // With a path to read and write, however short, the audit tells reads from writes.
+      const { code, stderr } = await runDeno(
+        ["--allow-read=/", "--allow-write=/", "--allow-sys=systemMemoryInfo", IN_PROCESS, stage, ...args],
+        { env: { DENO_AUDIT_PERMISSIONS: audit } },
+      );
+      assertEquals(code, 0, stderr);
+      assertEquals(beyond(audit, granted), []);
+    });
+    await test.step(`${name}: alone`, async () => {
+      const words = command.map((word) => word.replace("DONE", done).replace("OUT", folder.at("alone")));
+      const { code, stderr } = await runStageProcess(words);
+      assertEquals(code, 0, stderr);
+    });
+  }
+  const sections = (output: string) => {
+    const { truth, ...report } = JSON.parse(Deno.readTextFileSync(join(output, "eval/report.json")));
+    return [truth !== undefined && truth !== null, ...Object.keys(report)];
+  };
+  assertEquals(sections(folder.at("alone")), sections(done));
+  assertEquals(sections(done)[0], true, "the truth of the synthetic Internet is found");
+});

@@ -1,0 +1,282 @@
+import { assert, assertEquals } from "@std/assert";
+import { dirname, fromFileUrl, join } from "@std/path";
+import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
+import { NEEDS, needsOf, STAGES } from "../../tasks/stages.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import type { Allowed, Attempts } from "./permission_probe.ts";
+import { loadStage } from "./stage_in_process.ts";
+
+const PROBE = new URL("./permission_probe.ts", import.meta.url);
+
+/** What is tried with the permissions of every stage; a folder ends with `/`. */
+const READS = [
+  ...["in/", "in/a.parquet", "in/a.parquet.manifest.json", "in/b.parquet", "in/.hidden/key"],
+  ...[
+    "shards/",
+    "shards/manifest.json",
+    "shards/train/s.parquet",
+    "made/synth.parquet",
+    "made/synth.truth.json",
+  ],
+  ...[
+    "rows/manifest.json",
+    "rows/test/r.arrayrecord",
+    "run/metrics.jsonl",
+    "run/checkpoints/step-1/config.json",
+  ],
+  ...["link.parquet", "out/", "dir/report.json", "secret", "/etc/hostname", "/proc/self/environ"],
+];
+const FILE_WRITES = ["out/f.parquet", "out/f.parquet.manifest.json", "out/.f.parquet.work/"];
+const WRITES = [
+  ...FILE_WRITES,
+  ...[
+    "out/f.truth.json",
+    "out/f.rejects.jsonl",
+    "out/g.parquet",
+    "out/.g.parquet.work/",
+    "new/deep/.f.svg.work/",
+  ],
+  ...[
+    "new/deep/",
+    "dir/",
+    "dir/sub/x",
+    "dir2/",
+    "in/a.parquet",
+    "shards/train/s.parquet",
+    "run/latest",
+    "secret",
+  ],
+];
+const TRAINED = ["run/metrics.jsonl", "run/checkpoints/step-1/config.json"];
+const SHARDS = ["shards/", "shards/manifest.json", "shards/train/s.parquet"];
+const ROWS = ["rows/manifest.json", "rows/test/r.arrayrecord"];
+
+/** A command, and all of the above that it may read and write. */
+interface Row {
+  command: string;
+  reads?: string[];
+  writes?: string[];
+  others?: string[];
+}
+
+const TABLE: Row[] = [
+  {
+    command: "synth --rows 5 --output out/f.parquet",
+    reads: ["out/"],
+    writes: [...FILE_WRITES, "out/f.truth.json"],
+  },
+  {
+    command: "import --input in/a.parquet - --output=out/f.parquet",
+    reads: ["in/a.parquet", "in/a.parquet.manifest.json", "out/"],
+    writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
+  },
+  {
+    command: "shard --input in/[ab].parquet --overwrite --output dir",
+    reads: [
+      "in/",
+      "in/a.parquet",
+      "in/a.parquet.manifest.json",
+      "in/b.parquet",
+      "in/.hidden/key",
+      "dir/report.json",
+    ],
+    writes: ["dir/", "dir/sub/x"],
+  },
+  {
+    command: "probe-rows --input shards/train --output dir",
+    reads: [...SHARDS, "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+  },
+  {
+    command: "pretokenize --input link.parquet --output dir",
+    reads: ["link.parquet", "in/a.parquet", "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+  },
+  { command: "inspect --json shards/train/s.parquet --samples 2", reads: SHARDS },
+  {
+    command: "inspect --plot new/deep/f.svg in/b.parquet rows",
+    reads: ["in/b.parquet", ...ROWS],
+    writes: ["new/deep/.f.svg.work/"],
+  },
+  {
+    command: "train --data rows --run dir --init-from run --autotune-cache out/f.parquet",
+    reads: [...ROWS, ...TRAINED, "dir/report.json", "out/"],
+    writes: ["dir/", "dir/sub/x", ...FILE_WRITES],
+    others: ["memory"],
+  },
+  {
+    command: "eval --checkpoint run/checkpoints/step-1 --data rows --output dir",
+    reads: [...SHARDS, "made/synth.truth.json", ...ROWS, ...TRAINED, "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+  },
+  {
+    command: "query rtt --checkpoint run --queries in/b.parquet --output out/f.parquet",
+    reads: ["in/b.parquet", ...TRAINED, "out/"],
+    writes: FILE_WRITES,
+  },
+  {
+    command: "query destinations --checkpoint run --context in/b.parquet",
+    reads: ["in/b.parquet", ...TRAINED],
+  },
+  { command: "query likelihood --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
+  { command: "query sample --checkpoint run --count 3", reads: TRAINED },
+  {
+    command: "score --checkpoint run --input in/b.parquet --context 3 --output out/f.parquet",
+    reads: ["in/b.parquet", ...TRAINED, "out/"],
+    writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
+  },
+  {
+    command: "demo --input in/b.parquet --output dir",
+    reads: ["in/b.parquet", "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["memory"],
+  },
+  { command: "bench kernels --compare in/b.parquet", reads: ["in/b.parquet"] },
+  { command: "bench train --config in/b.parquet", reads: ["in/b.parquet"] },
+  {
+    command: "bench loader --folder dir",
+    reads: ["dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["deno"],
+  },
+  {
+    command: "bench encodings --data rows --output dir",
+    reads: [...ROWS, "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+  },
+  { command: "bench anomalies --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
+  { command: "query rtt --help" },
+];
+
+/** Files for the table: shards made of a synthetic Internet, rows made of the shards, a run. */
+function makeFiles(folder: TemporaryFolder): void {
+  const manifest = (input: string) => JSON.stringify({ inputs: [{ path: folder.at(input) }] });
+  const contents: Record<string, string> = {
+    "shards/manifest.json": manifest("made/synth.parquet"),
+    "rows/manifest.json": manifest("shards/train/s.parquet"),
+  };
+  for (
+    const path of [...READS, "in/a.parquet"].filter((path) =>
+      !path.startsWith("/") && path !== "link.parquet"
+    )
+  ) {
+    Deno.mkdirSync(dirname(folder.at(`${path}x`)), { recursive: true });
+    if (!path.endsWith("/")) Deno.writeTextFileSync(folder.at(path), contents[path] ?? "text");
+  }
+  Deno.symlinkSync(folder.at("in/a.parquet"), folder.at("link.parquet"));
+}
+
+async function probe(permissions: Deno.PermissionOptionsObject, attempts: Attempts): Promise<Allowed> {
+  // The probe's own threads are no part of the library.
+  const read = [...permissions.read as (string | URL)[], PROBE];
+  const worker = new Worker(PROBE, { type: "module", deno: { permissions: { ...permissions, read } } });
+  try {
+    return await new Promise((resolve, reject) => {
+      worker.onmessage = ({ data }) => resolve(data);
+      worker.onerror = reject;
+      worker.postMessage(attempts);
+    });
+  } finally {
+    worker.terminate();
+  }
+}
+
+for (const { command, reads = [], writes = [], others = [] } of TABLE) {
+  Deno.test(`${command}: may read and write what its options name, and nothing else`, async () => {
+    using folder = new TemporaryFolder();
+    makeFiles(folder);
+    const full = (path: string) => path.startsWith("/") ? path : `${folder.path}/${path}`;
+    const [stage, ...words] = command.split(" ");
+    const args = words.map((word) =>
+      word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$)/, `$1${folder.path}/`)
+    );
+    const { needs, rest } = needsOf(stage, args);
+    const permissions = permissionsOf(needs, rest) as Deno.PermissionOptionsObject;
+    for (const isNested of [false, true]) {
+      const attempts = { reads: READS.map(full), writes: WRITES.map(full), isNested };
+      const allowed = await probe(permissions, attempts);
+      assertEquals(allowed.reads, READS.filter((path) => reads.includes(path)).map(full), "reads");
+      assertEquals(allowed.writes, WRITES.filter((path) => writes.includes(path)).map(full), "writes");
+      assertEquals(allowed.others, others);
+    }
+  });
+}
+
+Deno.test("every stage's options that name paths have a use, and others have none", async () => {
+  const named = new Set<string>();
+  for (const stage of Object.keys(STAGES)) {
+    const kinds = Object.keys(NEEDS).filter((name) => name.startsWith(`${stage} `) && name !== "bench child");
+    for (const name of kinds.length > 0 ? kinds : [stage]) {
+      const result = await (await loadStage(stage)).run([...name.split(" ").slice(1), "--help"]);
+      assert("help" in result);
+      const options = [
+        ...result.help.matchAll(/^ {2}--([a-z-]+) (?:P|PATH|DIR|FILE|F\.\w+|NAME\|FILE)…?(?: |$)/gm),
+      ];
+      const { paths = {} } = NEEDS[name] ?? {};
+      const given = Object.keys(paths).filter((option) =>
+        option !== "" && result.help.includes(`--${option} `)
+      );
+      assertEquals(given.sort(), options.map(([, option]) => option).sort(), name);
+      named.add(name);
+    }
+  }
+  assertEquals([...named].sort(), Object.keys(NEEDS).filter((name) => name !== "bench child").sort());
+});
+
+Deno.test("README.md's table of permissions has the options of every stage", () => {
+  const readme = Deno.readTextFileSync(new URL("../../README.md", import.meta.url));
+  const section = /^## Permissions$([^]*?)^## /m.exec(readme)?.[1] ?? "";
+  const documented = new Map<string, string[]>();
+  for (const [, stages, reads, writes] of section.matchAll(/^\| (`.*?) \|(.*?)\|(.*?)\|/gm)) {
+    const options = [...`${reads} ${writes}`.matchAll(/`--([a-z-]+)`/g)].map(([, option]) => option);
+    for (const [, stage] of stages.matchAll(/`([a-z-]+)`/g)) documented.set(stage, options);
+  }
+  assertEquals([...documented.keys()], Object.keys(STAGES));
+  for (const [stage, options] of documented) {
+    const kinds = Object.keys(NEEDS).filter((name) => name.split(" ")[0] === stage);
+    const needed = new Set(kinds.flatMap((name) => Object.keys(NEEDS[name].paths ?? {})));
+    needed.delete("");
+    assertEquals([...new Set(options)].sort(), [...needed].sort(), stage);
+  }
+});
+
+Deno.test("many named files are allowed by their folder", () => {
+  using folder = new TemporaryFolder();
+  const files = Array.from({ length: 100 }, (_, i) => folder.at(`${i}.parquet`));
+  const { needs, rest } = needsOf("shard", ["--input", ...files, "--output", folder.at("out")]);
+  const { read } = permissionsOf(needs, rest) as { read: string[] };
+  assert(read.includes(folder.path) && read.length < 20, `${read.length} paths`);
+});
+
+Deno.test("a link as an output opens the place it leads to, there or not", () => {
+  using folder = new TemporaryFolder();
+  Deno.mkdirSync(folder.at("far"));
+  Deno.symlinkSync("far/real.parquet", folder.at("f.parquet"));
+  for (const step of ["nothing there yet", "a file"]) {
+    const { needs, rest } = needsOf("synth", ["--output", folder.at("f.parquet")]);
+    const { read, write } = permissionsOf(needs, rest) as { read: string[]; write: string[] };
+    assert(read.includes(folder.at("far")), step);
+    for (
+      const name of ["real.parquet", ".real.parquet.work", "real.truth.json", "real.parquet.manifest.json"]
+    ) {
+      assert(write.includes(folder.at(`far/${name}`)), `${name}, ${step}`);
+    }
+    Deno.writeTextFileSync(folder.at("far/real.parquet"), "");
+  }
+});
+
+Deno.test("a stage's module by itself, with all permissions of its process, does nothing", async () => {
+  for (const { module } of Object.values(STAGES)) {
+    const path = fromFileUrl(new URL(`../../tasks/${module}`, import.meta.url));
+    assert(Deno.readTextFileSync(path).includes("if (import.meta.main) serveStage("), path);
+  }
+  const { code, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: ["run", fromFileUrl(new URL("../../tasks/inspect.ts", import.meta.url)), join("/", "etc")],
+    env: { NO_COLOR: "1" },
+  }).output();
+  assertEquals(
+    new TextDecoder().decode(stderr),
+    "error: Cannot run the module of inspect by itself; run deno task inspect\n",
+  );
+  assertEquals(code, 2);
+});
