@@ -6,8 +6,9 @@
  */
 import { endProcess, SignalListener } from "../lib/cli/ending.ts";
 import { didYouMean } from "../lib/cli/nearest.ts";
-import { permissionsOf } from "../lib/cli/stage_permissions.ts";
+import { permissionsOf, refuseOverlaps } from "../lib/cli/stage_permissions.ts";
 import { runStageThread } from "../lib/cli/stage_thread.ts";
+import { UserError } from "../lib/errors.ts";
 import { VERSION } from "../lib/version.ts";
 import { needsOf, STAGES } from "./stages.ts";
 
@@ -35,6 +36,12 @@ if (import.meta.main) {
     endProcess({ exitCode: 2, text });
   }
   const { needs, rest } = needsOf(name, args);
+  try {
+    refuseOverlaps(needs, rest);
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    endProcess({ exitCode: error.exitCode, text: error.message });
+  }
   const module = new URL(STAGES[name].module, import.meta.url);
   runStageThread(module, args, { permissions: permissionsOf(needs, rest), signals });
 }

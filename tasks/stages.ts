@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { input, inputs, outputFile, outputFolder, rowsWithTruth, run } from "../lib/cli/path_uses.ts";
+import { config, input, inputs, outputFile, outputFolder, rowsWithTruth, run } from "../lib/cli/path_uses.ts";
 import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
 
 /** A stage as the command line names it. */
@@ -84,7 +84,7 @@ export const NEEDS: Record<string, StageNeeds> = {
       data: input,
       "resume-from": run,
       "init-from": run,
-      config: input,
+      config,
       run: outputFolder,
       "autotune-cache": outputFile(),
     },
@@ -121,11 +121,11 @@ export const NEEDS: Record<string, StageNeeds> = {
     sys: ["systemMemoryInfo"],
   },
   "bench kernels": { paths: { compare: input } },
-  "bench train": { paths: { config: input } },
+  "bench train": { paths: { config } },
   "bench preprocess": dataBench,
   "bench loader": dataBench,
-  "bench peers": { ...dataBench, paths: { config: input, folder: outputFolder } },
-  "bench encodings": { paths: { data: input, config: input, output: outputFolder } },
+  "bench peers": { ...dataBench, paths: { config, folder: outputFolder } },
+  "bench encodings": { paths: { data: input, config, output: outputFolder } },
   // The kernel's count of the largest memory can be read with all permissions only.
   "bench child": { everything: true },
   "bench anomalies": { paths: { checkpoint: run, input: inputs } },

@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { absolutePath, folderOf, nameOf, realPath } from "../files/real_path.ts";
 import type { Arity } from "./arguments.ts";
 
 /** Absolute paths that may be read and written, with all that lies below them. */
@@ -16,6 +17,8 @@ export interface Access {
 /** What the values of an option stand for. */
 export interface PathUse {
   readonly arity: Exclude<Arity, "boolean">;
+  /** An output may not be, hold or lie in an input of the same command. */
+  readonly role: "input" | "output" | "other";
   /** What a stage needs for the sake of these paths, which are absolute. */
   accessTo(paths: string[]): Access;
 }
@@ -26,11 +29,11 @@ const MAX_NAMED = 64;
 const PATTERN = /^!|[*?[{(]/;
 /** What a stage leaves in its output folder, finished or not. */
 const TRACE = /^(\.work|manifest)(-\d+-of-\d+)?(\.json)?$/;
-const [SEPARATORS, ROOT] = Deno.build.os === "windows" ? [/[/\\]+/, /^([A-Za-z]:)?[/\\]/] : [/\/+/, /^\//];
 
 /** Files, folders, globs, or `-`. */
 export const inputs: PathUse = {
   arity: "many",
+  role: "input",
   accessTo: (paths) => {
     const named = paths.filter((path) => nameOf(path) !== "-").map(rootOf);
     return reading(withParents(named.length > MAX_NAMED ? named.map(folderOf) : named));
@@ -38,11 +41,20 @@ export const inputs: PathUse = {
 };
 
 /** A file or folder. */
-export const input: PathUse = { arity: "one", accessTo: (paths) => reading(withParents(paths)) };
+export const input: PathUse = {
+  arity: "one",
+  role: "input",
+  accessTo: (paths) => reading(withParents(paths)),
+};
+
+/** A configuration: a file, or the name of one of ours, which may also be that of some folder. */
+export const config: PathUse = { ...input, role: "other" };
 
 /** A run or one of its checkpoints: the whole run. */
 export const run: PathUse = {
   arity: "one",
+  // Much is written beside checkpoints.
+  role: "other",
   accessTo: (paths) =>
     reading(
       withReal(paths).map((path) => {
@@ -55,11 +67,16 @@ export const run: PathUse = {
 /** Probe rows, and what tells of the measurements that they were made of. */
 export const rowsWithTruth: PathUse = {
   arity: "one",
+  role: "input",
   accessTo: (paths) => reading([...withParents(paths), ...paths.flatMap(originsOf)]),
 };
 
 /** A folder to write. */
-export const outputFolder: PathUse = { arity: "one", accessTo: (paths) => ({ read: paths, write: paths }) };
+export const outputFolder: PathUse = {
+  arity: "one",
+  role: "output",
+  accessTo: (paths) => ({ read: paths, write: paths }),
+};
 
 /**
  * A file to write, which is made in `.NAME.work/` beside it.
@@ -75,6 +92,7 @@ export function outputFile(...besides: string[]): PathUse {
   ];
   return {
     arity: "one",
+    role: "output",
     accessTo: (paths) => {
       const places = withReal(paths);
       return { read: places.map(folderOf), write: places.flatMap(written) };
@@ -90,9 +108,20 @@ export function outputFile(...besides: string[]): PathUse {
  */
 export function accessOf(use: PathUse, values: readonly string[]): Access {
   const { read, write } = use.accessTo(
-    values.filter((value) => value !== "").map((value) => absolute(value)),
+    values.filter((value) => value !== "").map((value) => absolutePath(value)),
   );
   return { read: withReal(read), write: withReal(write) };
+}
+
+/**
+ * The folder or file that an input names; of a glob the folder that it is searched in, if with all folders below.
+ *
+ * @returns Undefined for standard input, and for other globs: their files are known when they are listed.
+ */
+export function namedInput(value: string): string | undefined {
+  const root = rootOf(absolutePath(value));
+  if (value === "-" || (root !== absolutePath(value) && !value.includes("**"))) return undefined;
+  return root;
 }
 
 function reading(read: string[]): Access {
@@ -122,7 +151,7 @@ function inputsOf(folder: string): string[] {
       const manifest = JSON.parse(Deno.readTextFileSync(`${folder}/${name}`)) as {
         inputs: { path: string }[];
       };
-      return manifest.inputs.map(({ path }) => absolute(path));
+      return manifest.inputs.map(({ path }) => absolutePath(path));
     } catch {
       // The stage will say what is wrong with it.
       return [];
@@ -155,38 +184,6 @@ function exists(path: string): boolean {
 
 function withReal(paths: string[]): string[] {
   return [...new Set(paths.flatMap((path) => [path, realPath(path)]))];
-}
-
-/** The path without links; of what does not exist, as far as it does. */
-function realPath(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch (error) {
-    if (!(error instanceof Deno.errors.NotFound) || folderOf(path) === path) return path;
-  }
-  const folder = realPath(folderOf(path));
-  try {
-    return realPath(absolute(Deno.readLinkSync(path), folder));
-  } catch {
-    return `${folder}/${nameOf(path)}`;
-  }
-}
-
-function absolute(path: string, folder: string = Deno.cwd()): string {
-  const names: string[] = [];
-  for (const name of (ROOT.test(path) ? path : `${folder}/${path}`).split(SEPARATORS)) {
-    if (name === ".." && names.length > 1) names.pop();
-    else if (names.length === 0 || !["", ".", ".."].includes(name)) names.push(name);
-  }
-  return names.length > 1 ? names.join("/") : `${names[0]}/`;
-}
-
-function folderOf(path: string): string {
-  return path.slice(0, path.lastIndexOf("/")) || "/";
-}
-
-function nameOf(path: string): string {
-  return path.slice(path.lastIndexOf("/") + 1);
 }
 
 function withEnding(path: string, ending: string): string {

@@ -3,8 +3,9 @@
  *
  * @module
  */
+import { refuseOverlap } from "../files/output_guard.ts";
 import { splitArguments } from "./arguments.ts";
-import { accessOf, type PathUse } from "./path_uses.ts";
+import { accessOf, namedInput, type PathUse } from "./path_uses.ts";
 
 /** What a stage needs beside its own code. */
 export interface StageNeeds {
@@ -33,16 +34,8 @@ const SWITCHES = ["json", "quiet", "help", "version"];
  */
 export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.PermissionOptions {
   if (needs.everything) return "inherit";
-  const { paths = {}, defaults = {}, sys = [], startsProcesses = false } = needs;
-  const named = new Map<string, string[]>();
-  const arityOf = (option: string) => paths[option]?.arity ?? (SWITCHES.includes(option) ? "boolean" : "one");
-  for (const { option = "", values } of splitArguments(args, arityOf)) {
-    if (Object.hasOwn(paths, option)) named.set(option, [...named.get(option) ?? [], ...values]);
-  }
-  for (const [option, path] of Object.entries(defaults)) {
-    if (!named.has(option)) named.set(option, [path()]);
-  }
-  const accesses = [...named].map(([option, values]) => accessOf(paths[option], values));
+  const { sys = [], startsProcesses = false } = needs;
+  const accesses = namedPaths(needs, args).map(({ use, values }) => accessOf(use, values));
   const isGranted = (wanted: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(wanted).state === "granted";
   const allowed = (name: "read" | "write", further: readonly URL[] = []) =>
@@ -59,4 +52,36 @@ export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.
     ffi: false,
     import: false,
   };
+}
+
+/**
+ * Refuses outputs of a stage that are, hold or lie in its inputs. The stage sees to its files itself, but may not look
+ * at the folders around what its options name.
+ *
+ * @throws {UsageError} If they overlap.
+ */
+export function refuseOverlaps(needs: StageNeeds, args: readonly string[]): void {
+  const named = namedPaths(needs, args).flatMap(({ use, values }) =>
+    values.filter((value) => value !== "").map((value) => ({ role: use.role, value }))
+  );
+  const valuesOf = (role: PathUse["role"]) =>
+    named.filter((path) => path.role === role).map(({ value }) => value);
+  const inputs = valuesOf("input").map(namedInput).filter((path) => path !== undefined);
+  for (const output of valuesOf("output")) refuseOverlap(output, inputs);
+}
+
+/** The options that name paths, with these. */
+function namedPaths(
+  { paths = {}, defaults = {} }: StageNeeds,
+  args: readonly string[],
+): { use: PathUse; values: string[] }[] {
+  const named = new Map<string, string[]>();
+  const arityOf = (option: string) => paths[option]?.arity ?? (SWITCHES.includes(option) ? "boolean" : "one");
+  for (const { option = "", values } of splitArguments(args, arityOf)) {
+    if (Object.hasOwn(paths, option)) named.set(option, [...named.get(option) ?? [], ...values]);
+  }
+  for (const [option, path] of Object.entries(defaults)) {
+    if (!named.has(option)) named.set(option, [path()]);
+  }
+  return [...named].map(([option, values]) => ({ use: paths[option], values }));
 }

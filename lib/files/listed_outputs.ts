@@ -9,6 +9,7 @@ import { basename, dirname, join } from "@std/path";
 import { FormatError, UserError } from "../errors.ts";
 import { exists, findFiles, type OnLink, readText } from "./inputs.ts";
 import { type Manifest, type ManifestOutput, manifestPathBeside, readManifest } from "./manifest.ts";
+import { realPath } from "./real_path.ts";
 import { manifestName, readManifests, requireFinished } from "./task_manifests.ts";
 
 const DATA = [".parquet", ".arrayrecord"];
@@ -73,7 +74,7 @@ export class Places {
     const folder = dirname(path);
     let place = this.#folders.get(folder);
     if (place === undefined) {
-      place = exists(folder) ? Deno.realPathSync(folder) : this.of(folder);
+      place = realPath(folder);
       this.#folders.set(folder, place);
     }
     return join(place, basename(path));
@@ -128,16 +129,16 @@ function findScope(paths: readonly string[], places: Places, onLink: OnLink | un
     besides: new Set(),
   };
   const addWritten = (folder: string) => {
-    const place = Deno.realPathSync(folder);
+    const place = realPath(folder);
     if (!scope.writtenFolders.has(place)) scope.writtenFolders.set(place, folder);
   };
   for (const path of new Set(paths)) {
     const found = findFiles(path, { extensions: [...DATA, ".json"], ...(onLink ? { onLink } : {}) });
     const isFolder = exists(path) && Deno.statSync(path).isDirectory;
     if (isFolder) {
-      scope.folders.add(Deno.realPathSync(path));
+      scope.folders.add(realPath(path));
       addWritten(path);
-      addWritten(dirname(Deno.realPathSync(path)));
+      addWritten(dirname(realPath(path)));
     }
     for (const file of found.values()) {
       if (isFolder && isData(file)) scope.dataFiles.set(places.of(file), file);
@@ -146,7 +147,7 @@ function findScope(paths: readonly string[], places: Places, onLink: OnLink | un
       if (isFolder) continue;
       scope.files.add(places.of(file));
       addWritten(dirname(file));
-      addWritten(dirname(Deno.realPathSync(dirname(file))));
+      addWritten(dirname(realPath(dirname(file))));
       if (exists(manifestPathBeside(file))) scope.besides.add(manifestPathBeside(file));
     }
   }
@@ -188,9 +189,9 @@ function unlessForeign<T>(read: () => T): T | undefined {
   } catch (error) {
     if (error instanceof FormatError && isForeign(error.path)) return undefined;
     // Of a folder above the inputs; theirs was read before.
-    if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) {
-      return undefined;
-    }
+    const cause = error instanceof UserError ? error.cause : error;
+    const isClosed = cause instanceof Deno.errors.PermissionDenied || cause instanceof Deno.errors.NotCapable;
+    if (isClosed) return undefined;
     throw error;
   }
 }

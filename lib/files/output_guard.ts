@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { basename, dirname, join, resolve } from "@std/path";
 import { UsageError } from "../errors.ts";
+import { folderOf, realPath } from "./real_path.ts";
 
 /**
  * Refuses an output that is an input, lies in an input folder, or has an input within it.
@@ -43,8 +43,8 @@ class Ancestors {
 
   isWithin(inner: string, outer: string): boolean {
     const wanted = this.#identity(realPath(outer));
-    for (let at = realPath(inner), parent = dirname(at); parent !== at; at = parent, parent = dirname(at)) {
-      if (this.#identity(parent) === wanted) return true;
+    for (let path = realPath(inner); folderOf(path) !== path; path = folderOf(path)) {
+      if (this.#identity(folderOf(path)) === wanted) return true;
     }
     return false;
   }
@@ -60,16 +60,5 @@ class Ancestors {
     } catch { /* there is nothing, or it may not be read: its path must do */ }
     this.#identities.set(path, identity);
     return identity;
-  }
-}
-
-/** The path without links; of what does not exist, or may not be read, the part that does. */
-function realPath(path: string): string {
-  try {
-    return Deno.realPathSync(path);
-  } catch {
-    const whole = resolve(path);
-    const parent = dirname(whole);
-    return parent === whole ? whole : join(realPath(parent), basename(whole));
   }
 }

@@ -39,7 +39,7 @@ Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "w
     [code, stderr],
     [
       1,
-      `error: Cannot inspect ${pipe}: it is a named pipe, a file was wanted; write its content to a file first\n`,
+      XX,
     ],
   );
 });

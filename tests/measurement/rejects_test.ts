@@ -43,13 +43,6 @@ Deno.test("RejectLog.write() writes no file when nothing was rejected", () =>
     assertEquals([...Deno.readDirSync(folder)], []);
   }));
 
-Deno.test("RejectLog.write() deletes the list of an earlier run when nothing was rejected", () =>
-  withFolder((folder) => {
-    Deno.writeTextFileSync(`${folder}/rejects.jsonl`, "{}\n");
-    assertEquals(new RejectLog().write(`${folder}/rejects.jsonl`), false);
-    assertEquals([...Deno.readDirSync(folder)], []);
-  }));
-
 Deno.test("RejectLog.check() throws only above the ratio, and says why and where", () => {
   const log = new RejectLog();
   for (let row = 0; row < 5; row++) log.add("invalidRtt", "f.parquet", row, "rtt -7");
