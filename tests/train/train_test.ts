@@ -14,8 +14,9 @@ import type { ProfileRow } from "../../lib/gpu/program.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { listCheckpoints } from "../../lib/train/checkpoint.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
-import { type ProcessResult, runStageProcess } from "../cli/process.ts";
+import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import {
+  checkpointOf,
   eventsOf,
   metricsOf,
   STEPS,
@@ -206,10 +207,11 @@ Deno.test("train --max-time stops early with everything saved", async () => {
 
 Deno.test("train stops after steps in a row that are not finite, with the last good checkpoint kept", async () => {
   const run = join(folder, "diverged");
+  // Weights grow a thousandfold a step: the fifth leaves them finite, the eighth has no finite loss.
   const settings = {
-    "optim.groups.matrices.learningRate": 1e36,
+    "optim.groups.matrices.learningRate": 1000,
     "train.maxSkippedSteps": 5,
-    "train.checkpointEverySteps": 1,
+    "train.checkpointEverySteps": 5,
   };
   const { code, stderr } = await runs.train(run, settings);
   assertEquals(code, 1, stderr);
@@ -222,6 +224,34 @@ Deno.test("train stops after steps in a row that are not finite, with the last g
   const kept = listCheckpoints(join(run, "checkpoints")).at(-1);
   assert(kept && kept.step < metrics.length);
   assertEquals(kept.numSkippedInRow, 0);
+});
+
+Deno.test("train stops rather than save weights that no model can be made of", async () => {
+  const run = join(folder, "overflown");
+  const settings = { "optim.groups.matrices.learningRate": 1000, "train.checkpointEverySteps": 1 };
+  const { code, stderr } = await runs.train(run, settings);
+  assertEquals(code, 1, stderr);
+  assertMatch(
+    stderr,
+    /^error: Cannot go on training: after step \d+ element 0 of tensor .*q_proj.* lower the .*$/m,
+  );
+  const kept = listCheckpoints(join(run, "checkpoints")).map(({ step }) => step);
+  assertEquals(kept, [4, 5]);
+});
+
+Deno.test("train leaves a step of hours unfinished at the first signal, with the step before it saved", async () => {
+  const run = join(folder, "endless step");
+  assertEquals((await runs.train(run, {}, "--steps", "2")).code, 0);
+  const settings = { "train.batchSize": 2 ** 18, "train.steps": 3 };
+  const child = spawnStage([
+    ...runs.arguments(run, settings, "--resume-from", checkpointOf(run, 2), "--steps", "3"),
+  ]);
+  const output = outputOf(child);
+  await new Promise((resolve) => setTimeout(resolve, 4000));
+  child.kill("SIGTERM");
+  const { code, stderr } = await output;
+  assertEquals(code, 75, stderr);
+  assertEquals(listCheckpoints(join(run, "checkpoints")).at(-1)?.step, 2);
 });
 
 Deno.test("train --fresh starts over; another seed gives other losses", async () => {
