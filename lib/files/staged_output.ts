@@ -357,8 +357,9 @@ function finishMoving({ root, work, manifestPath }: Place): void {
       const from = join(work, NEXT, name);
       if (!exists(from)) continue;
       const to = join(root, name);
+      // The place of a file is there, and this process may not be allowed to make it.
+      if (!folders.has(dirname(to))) Deno.mkdirSync(dirname(to), { recursive: true });
       folders.add(dirname(to));
-      Deno.mkdirSync(dirname(to), { recursive: true });
       Deno.renameSync(from, to);
     }
     folders.forEach(syncDirectory);

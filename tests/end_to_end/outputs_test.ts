@@ -72,7 +72,7 @@ Deno.test("no stage replaces or deletes its own input, with --overwrite or witho
   }
   await refused([...query, "--output", at("queries.csv")], 2, "it is read too");
   await refused(
-    ["query", "rtt", ...checkpoint, ...question, "--plot", at("run/manifest.json")],
+    ["query", "rtt", ...checkpoint, ...question, "--plot", at("run/checkpoints/step-00000008/state.json")],
     2,
     "lies in",
   );

@@ -35,13 +35,8 @@ Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "w
   const pipe = folder.at("a.parquet");
   assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
   const { code, stderr } = await runStageProcess(["inspect", pipe]);
-  assertEquals(
-    [code, stderr],
-    [
-      1,
-      XX,
-    ],
-  );
+  assertEquals(code, 1);
+  assertMatch(stderr, /^error: Cannot read [^\n]+a\.parquet: it is a pipe, a device or a socket[^\n]+\n$/);
 });
 
 Deno.test("inspect says what to do when it may not open so many files", {
