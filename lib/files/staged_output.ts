@@ -292,13 +292,13 @@ function targetOf(file: string): string {
 
 function refuseOthersFolder({ output, root }: Place, found: Found, overwrite: boolean): void {
   const { wanted: { stage }, published, isPublished, hasBegunOther } = found;
+  if (isPublished) return;
   if (hasBegunOther && !overwrite) {
     throw new UserError(
       `Cannot write to ${output}: a run with other inputs or options did not finish there; finish it, ` +
         "choose another --output or add --overwrite",
     );
   }
-  if (isPublished) return;
   const isEmpty = [...Deno.readDirSync(root)].every(({ name }) => name.startsWith(WORK));
   if (isEmpty) return;
   if (published?.stage === stage) {

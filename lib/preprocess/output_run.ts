@@ -132,7 +132,9 @@ export class OutputRun implements Disposable {
 
   /** Deletes the work of a run that failed before there was anything worth keeping. */
   discardIfUseless(): void {
-    if (this.manifest.outputs.length === 0 && !this.earlierSpill()) this.#output.discard();
+    if (this.earlierSpill()) return;
+    this.#removeSpill();
+    if (this.manifest.outputs.length === 0) this.#output.discard();
   }
 
   /** Adds a finished output to the manifest. */

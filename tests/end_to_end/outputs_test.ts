@@ -93,6 +93,8 @@ Deno.test("--overwrite replaces what the same stage wrote, and nothing else", as
     at("shards"),
   );
   assertEquals(after, before);
+  // The result that is there is still that of its own command.
+  await succeed("shard", ...input, "--output", at("shards"), ...SHARDS);
   await succeed("shard", ...input, "--output", at("shards"), ...SHARDS, "--seed", "1", "--overwrite");
   const replaced = folderHashes(at("shards"));
   assertEquals(Object.keys(replaced), Object.keys(before));
@@ -106,7 +108,11 @@ Deno.test("train --fresh leaves the run as it was until the new one can begin, a
   const elsewhere = new TrainingRuns(at("nowhere"));
   await refused(elsewhere.arguments(at("run"), {}, "--fresh"), 1, "no such file");
   await refused(fresh({}, "--init-from", at("no-run")), 1, "no such file");
-  await refused(fresh({ "model.width": 1 << 14, "model.headDim": 128, "model.numHeads": 128 }), 1, "Cannot");
+  await refused(
+    fresh({ "model.width": 1 << 14, "model.headDim": 128, "model.numHeads": 128 }),
+    2,
+    "config key model",
+  );
   const before = folderHashes(at("run"));
   const { code, stderr } = await runStageProcess(fresh({}, "--seed", "7"));
   assertEquals(code, 0, stderr);
