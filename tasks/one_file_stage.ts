@@ -5,7 +5,8 @@
  */
 import { basename, dirname, join } from "@std/path";
 import type { Manifest } from "../lib/files/manifest.ts";
-import { type OutputStart, placeOfFile, StagedOutput } from "../lib/files/staged_output.ts";
+import { placeOfFile } from "../lib/files/output_place.ts";
+import { type OutputStart, StagedOutput } from "../lib/files/staged_output.ts";
 
 /** What was written: the counts for the manifest, and further files beside the output. */
 export interface WrittenFile extends Pick<Manifest, "counts"> {

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { join } from "@std/path";
-import { exists } from "../files/inputs.ts";
-import { manifestPathBeside } from "../files/manifest.ts";
+import { dirname, join } from "@std/path";
+import { manifestPathBeside, readManifest } from "../files/manifest.ts";
 import { writeAtlasLines } from "./atlas_lines.ts";
 import { runDuckDb } from "./duckdb.ts";
 import type { DuckDbJob } from "./duckdb_child.ts";
@@ -87,7 +86,7 @@ export class DataBench {
       } bytes a result`,
     );
     Deno.removeSync(lines);
-    Deno.removeSync(output);
+    removeOutput(output);
   }
 
   /** Divides the measurements into shards. */
@@ -178,9 +177,11 @@ function sizeOf(path: string): number {
   return [...Deno.readDirSync(path)].reduce((sum, { name }) => sum + sizeOf(join(path, name)), 0);
 }
 
-/** Removes what a stage wrote, the manifest beside a file too, so that it runs again. */
+/** Removes what a stage wrote, so that it runs again. */
 function removeOutput(path: string): void {
-  Deno.removeSync(path, { recursive: true });
-  const manifest = manifestPathBeside(path);
-  if (exists(manifest)) Deno.removeSync(manifest);
+  const manifestPath = manifestPathBeside(path);
+  const outputs = readManifest(manifestPath)?.outputs.map((output) => join(dirname(path), output.path));
+  for (const each of outputs ? [...outputs, manifestPath] : [path]) {
+    Deno.removeSync(each, { recursive: true });
+  }
 }

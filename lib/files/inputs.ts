@@ -5,6 +5,7 @@
  */
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
 import { explainFileError, UserError } from "../errors.ts";
+import { requireRegular } from "./regular_file.ts";
 
 /** What an input file was when a stage read it; kept in manifests to tell a rerun from another run. */
 export interface InputFingerprint {
@@ -67,7 +68,7 @@ export function findFiles(
       const isWanted = (file: string) => extensions.some((extension) => file.endsWith(extension));
       return walk(path, { isWanted, mayEnter: () => true, onLink });
     }
-    requireFile(path, info);
+    requireRegular(info, `read ${path}`);
     return new Map([[Deno.realPathSync(path), path]]);
   } catch (error) {
     throw explainFileError(error, `read ${path}`);
@@ -143,7 +144,7 @@ function walk(root: string, options: WalkOptions): Map<string, string> {
       else if (entry.isDirectory) {
         if (mayEnter(path) && !entered.has(realPath)) enter(path, realPath);
       } else if (isWanted(path)) {
-        requireFile(path, entry);
+        if (!entry.isFile) requireRegular(Deno.statSync(path), `read ${path}`);
         files.set(realPath, path);
       }
     }
@@ -195,15 +196,6 @@ function targetOf(
   }
   const { isDirectory } = info;
   if (isDirectory ? !mayEnter(link) : !isWanted(link)) return undefined;
-  if (!isDirectory) requireFile(link, info);
+  if (!isDirectory) requireRegular(info, `read ${link}`);
   return { real: Deno.realPathSync(link), isDirectory };
-}
-
-/** To open a FIFO would wait for a writer, to read a device might not end. */
-function requireFile(path: string, { isFile }: { isFile: boolean }): void {
-  if (isFile) return;
-  throw new UserError(
-    `Cannot read ${path}: it is a pipe, a device or a socket, a file or folder was wanted; ` +
-      `write what it gives to a file first`,
-  );
 }

@@ -11,7 +11,7 @@ import { explainFileError, UserError } from "../errors.ts";
 import { AtomicFile } from "./atomic.ts";
 import { refuseOverlap } from "./output_guard.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
-import { placeOfFile } from "./staged_output.ts";
+import { placeOfFile } from "./output_place.ts";
 
 /** What is to be known of the command that writes a file. */
 export interface OutputFileOptions {

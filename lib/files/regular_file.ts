@@ -17,24 +17,26 @@ import { explainFileError, UserError } from "../errors.ts";
  */
 export function openRegularFile(path: string, action = `read ${path}`): Deno.FsFile {
   try {
-    requireRegularFile(path, action);
+    requireRegular(Deno.statSync(path), action);
     return Deno.openSync(path);
   } catch (error) {
     throw explainFileError(error, action);
   }
 }
 
-/** Checks that a path is a regular file. @throws {UserError} If it is another thing or not there. */
-export function requireRegularFile(path: string, action = `read ${path}`): void {
-  try {
-    const info = Deno.statSync(path);
-    if (info.isFile) return;
-    if (info.isDirectory) throw new Deno.errors.IsADirectory();
-    const found = info.isFifo ? "a named pipe" : info.isSocket ? "a socket" : "a device";
-    throw new UserError(
-      `Cannot ${action}: it is ${found}, a file was wanted; write its content to a file first`,
-    );
-  } catch (error) {
-    throw explainFileError(error, action);
-  }
+/** Refuses what is no regular file. @param action What is tried. @throws {UserError} If it is another thing. */
+export function requireRegular(info: Deno.FileInfo, action: string): void {
+  if (info.isFile) return;
+  const found = info.isDirectory
+    ? "a directory"
+    : info.isFifo
+    ? "a named pipe"
+    : info.isSocket
+    ? "a socket"
+    : "a device";
+  throw new UserError(
+    `Cannot ${action}: it is ${found}, a file was wanted; ${
+      info.isDirectory ? "name a file" : "name a regular file"
+    }`,
+  );
 }

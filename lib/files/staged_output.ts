@@ -11,10 +11,9 @@
  *
  * @module
  */
-import { basename, dirname, join, resolve } from "@std/path";
-import { explainFileError, UsageError, UserError } from "../errors.ts";
+import { basename, dirname, join } from "@std/path";
+import { UsageError, UserError } from "../errors.ts";
 import { type ArrayTask, formatArrayTask, ONLY_TASK } from "./array_task.ts";
-import { syncDirectory } from "./atomic.ts";
 import { exists } from "./inputs.ts";
 import {
   describeOutput,
@@ -28,26 +27,19 @@ import {
 } from "./manifest.ts";
 import { refuseOverlap } from "./output_guard.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
-import { manifestName, refuseOtherDivision, refuseOtherTasks, WORK, workName } from "./task_manifests.ts";
-
-/** The folder of outputs within a work folder. */
-const NEXT = "next";
-const MANIFEST = "manifest.json";
+import { finishMoving, MANIFEST, NEXT, type Place, placeOfFile } from "./output_place.ts";
+import {
+  type Found,
+  refuseOthersFiles,
+  refuseOthersFolder,
+  requireRegularPlaces,
+} from "./output_refusals.ts";
+import { manifestName, refuseOtherDivision, refuseOtherTasks, workName } from "./task_manifests.ts";
 
 /** What a run starts with. */
 export interface OutputStart extends Pick<Manifest, "stage" | "inputs" | "options"> {
   /** Whether the result of another run of the same stage is replaced instead of refused. */
   overwrite: boolean;
-}
-
-/** Where an output goes. */
-interface Place {
-  /** As the user named it. */
-  output: string;
-  /** The folder that names in the manifest are relative to. */
-  root: string;
-  work: string;
-  manifestPath: string;
 }
 
 /** An output that this process alone writes, until it is disposed of. */
@@ -120,7 +112,7 @@ export class StagedOutput implements Disposable {
     const { work } = placeOfFile(file);
     const place = { output: file, root: dirname(file), work, manifestPath: manifestPathBeside(file) };
     const names = [file, ...start.besides].map((name) => basename(name));
-    names.forEach((name) => requireRegular(join(place.root, name)));
+    requireRegularPlaces(place, names);
     return StagedOutput.#open(
       place,
       start,
@@ -260,124 +252,6 @@ export class StagedOutput implements Disposable {
       if (name !== LOCK) Deno.removeSync(join(work, name), { recursive: true });
     }
   }
-}
-
-/** What is at an output's place before a run. */
-interface Found {
-  wanted: Manifest;
-  /** The manifest of the outputs that are in their places. */
-  published: Manifest | undefined;
-  /** Whether that is of the wanted run. */
-  isPublished: boolean;
-  /** Whether there is unfinished work of another run. */
-  hasBegunOther: boolean;
-}
-
-/** The file that a path stands for, whose place it takes when it is whole, and the folder of work on it. */
-export function placeOfFile(file: string): { path: string; work: string } {
-  const path = targetOf(file);
-  return { path, work: join(dirname(path), `.${basename(path)}${WORK}`) };
-}
-
-/** Where a link points to, perhaps to nothing yet; any other path itself. */
-function targetOf(file: string): string {
-  try {
-    if (!Deno.lstatSync(file).isSymlink) return file;
-    return targetOf(resolve(dirname(file), Deno.readLinkSync(file)));
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return file;
-    throw explainFileError(error, `write ${file}`);
-  }
-}
-
-function refuseOthersFolder({ output, root }: Place, found: Found, overwrite: boolean): void {
-  const { wanted: { stage }, published, isPublished, hasBegunOther } = found;
-  if (isPublished) return;
-  if (hasBegunOther && !overwrite) {
-    throw new UserError(
-      `Cannot write to ${output}: a run with other inputs or options did not finish there; finish it, ` +
-        "choose another --output or add --overwrite",
-    );
-  }
-  const isEmpty = [...Deno.readDirSync(root)].every(({ name }) => name.startsWith(WORK));
-  if (isEmpty) return;
-  if (published?.stage === stage) {
-    if (overwrite) return;
-    throw new UserError(
-      `Cannot write to ${output}: ${stage} with other inputs or options wrote to it, an empty folder was wanted; ` +
-        "choose another --output or add --overwrite",
-    );
-  }
-  throw new UserError(
-    `Cannot write to ${output}: ${published ? `${published.stage} wrote to it` : "it holds other files"}, ` +
-      `an empty folder or one of ${stage} was wanted; choose another --output, or delete the folder by hand`,
-  );
-}
-
-function requireRegular(path: string): void {
-  if (!exists(path) || Deno.statSync(path).isFile) return;
-  throw new UserError(`Cannot write ${path}: it is no regular file; choose another --output`);
-}
-
-function refuseOthersFiles(
-  { root }: Place,
-  names: readonly string[],
-  found: Found,
-  overwrite: boolean,
-): void {
-  const { wanted: { stage }, published, isPublished } = found;
-  const own = new Set(published?.stage === stage ? published.outputs.map(({ path }) => path) : []);
-  for (const name of names) {
-    const path = join(root, name);
-    if (!exists(path)) continue;
-    const fault = !own.has(name)
-      ? `it is there already, and ${
-        published ? `${published.stage} wrote it` : "no manifest says who wrote it"
-      }; ` +
-        "choose another --output, or delete it by hand"
-      : !isPublished && !overwrite
-      ? `${stage} with other inputs or options wrote it; choose another --output or add --overwrite`
-      : undefined;
-    if (fault !== undefined) throw new UserError(`Cannot write ${path}: ${fault}`);
-  }
-}
-
-/** Moves the outputs of finished work to their places, if there is such work. */
-function finishMoving({ root, work, manifestPath }: Place): void {
-  const manifest = readManifest(join(work, MANIFEST));
-  if (!manifest?.complete) return;
-  try {
-    const names = new Set(manifest.outputs.map(({ path }) => path));
-    const replaced = readManifest(manifestPath);
-    if (replaced?.stage === manifest.stage) {
-      for (const { path } of replaced.outputs) if (!names.has(path)) removeOutput(root, path);
-    }
-    const folders = new Set([root]);
-    for (const name of names) {
-      const from = join(work, NEXT, name);
-      if (!exists(from)) continue;
-      const to = join(root, name);
-      // The place of a file is there, and this process may not be allowed to make it.
-      if (!folders.has(dirname(to))) Deno.mkdirSync(dirname(to), { recursive: true });
-      folders.add(dirname(to));
-      Deno.renameSync(from, to);
-    }
-    folders.forEach(syncDirectory);
-    Deno.renameSync(join(work, MANIFEST), manifestPath);
-    syncDirectory(root);
-  } catch (error) {
-    throw explainFileError(error, `write to ${root}`);
-  }
-}
-
-/** Deletes a file, and the folders on the way to it that are empty then. */
-function removeOutput(root: string, name: string): void {
-  try {
-    Deno.removeSync(join(root, name));
-    for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
-      Deno.removeSync(join(root, folder));
-    }
-  } catch { /* it is gone already, or the folder holds more */ }
 }
 
 /** The files of a folder, within it, those of its folders too. */

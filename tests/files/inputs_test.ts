@@ -100,7 +100,7 @@ Deno.test("listInputs() refuses links that lead nowhere, pipes and devices at on
   const { success } = await new Deno.Command("mkfifo", { args: [folder.at("pipe.parquet")] }).output();
   assert(success);
   for (const path of [folder.path, folder.at("pipe.parquet"), folder.at("*.parquet")]) {
-    refused(path, `Cannot read ${folder.at("pipe.parquet")}: it is a pipe, a device or a socket`);
+    refused(path, `Cannot read ${folder.at("pipe.parquet")}: it is a named pipe, a file was wanted`);
   }
-  refused("/dev/zero", "a file or folder was wanted");
+  refused("/dev/zero", "it is a device, a file was wanted");
 });

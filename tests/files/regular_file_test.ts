@@ -18,8 +18,8 @@ Deno.test("openRegularFile() opens a file and refuses what is none, in one line 
     if (Deno.build.os !== "windows") {
       const pipe = `${folder}/pipe`;
       assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
-      cases.push([pipe, "it is a named pipe, a file was wanted; write its content to a file first"]);
-      cases.push(["/dev/null", "it is a device, a file was wanted; write its content to a file first"]);
+      cases.push([pipe, "it is a named pipe, a file was wanted; name a regular file"]);
+      cases.push(["/dev/null", "it is a device, a file was wanted; name a regular file"]);
     }
     for (const [found, message] of cases) {
       const error = assertThrows(() => openRegularFile(found), UserError);

@@ -189,8 +189,8 @@ Deno.test("StagedOutput.openFile() refuses files that nobody knows and what is n
       "no manifest says who wrote it",
     );
     assertThrows(() => openFile(folder.at("b"), { overwrite }), UserError, "b.rejects: it is there already");
-    assertThrows(() => openFile(folder.at("folder"), { overwrite }), UserError, "no regular file");
+    assertThrows(() => openFile(folder.at("folder"), { overwrite }), UserError, "a file was wanted");
   }
-  assertThrows(() => openFile("/dev/null"), UserError, "no regular file");
+  assertThrows(() => openFile("/dev/null"), UserError, "a file was wanted");
   assertEquals(contentOf(folder.path), { "raw.json": "years of measurements", "b.rejects": "mine" });
 });

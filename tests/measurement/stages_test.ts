@@ -63,7 +63,7 @@ Deno.test("import fails with one line for every bad input", () =>
     assert(new Deno.Command("mkfifo", { args: [pipe] }).outputSync().success);
     const cases: [string[], number, string][] = [
       [["--input", `${folder}/none.jsonl`], 1, "found no ping result (no object at all)"],
-      [["--input", pipe], 1, "it is a pipe, a device or a socket, a file or folder was wanted"],
+      [["--input", pipe], 1, "it is a named pipe, a file was wanted"],
       [["--input", `${folder}/none.json`], 1, "no such file"],
       [["--input", `${folder}/empty`], 1, "a file of RIPE Atlas results was wanted"],
       [["--input", `${folder}/cut.json`], 1, `Cannot read ${folder}/cut.json at byte 16`],
