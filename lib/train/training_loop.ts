@@ -143,7 +143,7 @@ export class TrainingLoop {
         signal.throwIfAborted();
         return false;
       }
-      if (!await this.#submitStep()) continue;
+      await this.#submitStep();
       const isLast = this.#step === train.steps;
       const isEval = isLast || this.#step % train.evalEverySteps === 0;
       const isCheckpoint = isLast || this.#step % train.checkpointEverySteps === 0;
@@ -156,11 +156,9 @@ export class TrainingLoop {
     return true;
   }
 
-  /** @returns False if a signal came before all of a step was submitted: it may take hours, and is left undone. */
-  async #submitStep(): Promise<boolean> {
-    const { model, optimizer, journal, signal, onProfile } = this.#parts;
+  async #submitStep(): Promise<void> {
+    const { model, optimizer, journal, onProfile } = this.#parts;
     const batches = this.#next.length > 0 ? this.#next : await this.#takeBatches();
-    if (signal.aborted) return false;
     const numTargets = sum(batches, (batch) => batch.numTargets);
     model.zeroGradients();
     if (onProfile && this.#step === this.#profiledStep) {
@@ -169,7 +167,6 @@ export class TrainingLoop {
       for (const batch of batches) {
         model.accumulate(batch, 1 / numTargets);
         await this.#yieldToSignals();
-        if (signal.aborted) return false;
       }
       optimizer.step(this.#step);
     }
@@ -186,7 +183,6 @@ export class TrainingLoop {
     this.#isSaved = false;
     this.#next = this.#step < this.#parts.config.train.steps ? await this.#takeBatches() : [];
     this.#validation ??= this.#parts.openValidation();
-    return true;
   }
 
   /** Computes a step one dispatch at a time. */
@@ -199,10 +195,10 @@ export class TrainingLoop {
   }
 
   async #takeBatches(): Promise<Batch[]> {
-    const { loader, config, signal } = this.#parts;
+    const { loader, config } = this.#parts;
     const { microBatchesPerStep } = deriveConfig(config);
     const batches: Batch[] = [];
-    while (batches.length < microBatchesPerStep && !signal.aborted) {
+    while (batches.length < microBatchesPerStep) {
       batches.push(loader.next());
       await this.#yieldToSignals();
     }

@@ -78,7 +78,6 @@ Deno.test("sampleMeasurements() draws measurements of every kind, all valid", ()
 
 Deno.test("sampleMeasurements() keeps what is given, after context and without", () =>
   withTinyModel(async (model) => {
-    const lastS = CONTEXT[19].timeS ?? 0;
     for (const context of [[], CONTEXT]) {
       for (
         const given of [{ source: SOURCE }, { destination: DESTINATION }, {
@@ -86,8 +85,14 @@ Deno.test("sampleMeasurements() keeps what is given, after context and without",
           destination: DESTINATION,
         }]
       ) {
-        for (const timeS of [null, lastS, 1_700_100_000]) {
-          const samples = await draw(model, { ...given, timeS, context }, { count: 3, seed: 2 });
+        for (const timeS of [null, 1_700_000_100, 1_700_100_000]) {
+          const query = { ...given, timeS, context };
+          if (timeS !== null && timeS < (context.at(-1)?.timeS ?? 0)) {
+            const refused = () => draw(model, query, { count: 3, seed: 2 });
+            await assertRejects(refused, UserError, "none after it was wanted");
+            continue;
+          }
+          const samples = await draw(model, query, { count: 3, seed: 2 });
           for (const sample of samples) {
             if ("source" in given) assertEquals(sample.source, given.source);
             if ("destination" in given) assertEquals(sample.destination, given.destination);

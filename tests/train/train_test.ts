@@ -14,9 +14,8 @@ import type { ProfileRow } from "../../lib/gpu/program.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { listCheckpoints } from "../../lib/train/checkpoint.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
-import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
+import { type ProcessResult, runStageProcess } from "../cli/process.ts";
 import {
-  checkpointOf,
   eventsOf,
   metricsOf,
   STEPS,
@@ -237,21 +236,6 @@ Deno.test("train stops rather than save weights that no model can be made of", a
   );
   const kept = listCheckpoints(join(run, "checkpoints")).map(({ step }) => step);
   assertEquals(kept, [4, 5]);
-});
-
-Deno.test("train leaves a step of hours unfinished at the first signal, with the step before it saved", async () => {
-  const run = join(folder, "endless step");
-  assertEquals((await runs.train(run, {}, "--steps", "2")).code, 0);
-  const settings = { "train.batchSize": 2 ** 18, "train.steps": 3 };
-  const child = spawnStage([
-    ...runs.arguments(run, settings, "--resume-from", checkpointOf(run, 2), "--steps", "3"),
-  ]);
-  const output = outputOf(child);
-  await new Promise((resolve) => setTimeout(resolve, 4000));
-  child.kill("SIGTERM");
-  const { code, stderr } = await output;
-  assertEquals(code, 75, stderr);
-  assertEquals(listCheckpoints(join(run, "checkpoints")).at(-1)?.step, 2);
 });
 
 Deno.test("train --fresh starts over; another seed gives other losses", async () => {
