@@ -81,7 +81,8 @@ export function saveCheckpoint(
   const fault = faultOfTensors(content.weights, WEIGHT_LIMIT) ?? faultOfTensors(content.optimizer);
   if (fault) {
     throw new UserError(
-      `Cannot write checkpoint ${directory}: ${fault}; lower the learning rates (--set optim.groups…) and start another run`,
+      `Cannot go on training: after step ${content.state.step} ${fault}; what was saved before is kept; lower the ` +
+        "learning rates (--set optim.groups…) and start another run",
     );
   }
   try {

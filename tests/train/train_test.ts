@@ -206,10 +206,11 @@ Deno.test("train --max-time stops early with everything saved", async () => {
 
 Deno.test("train stops after steps in a row that are not finite, with the last good checkpoint kept", async () => {
   const run = join(folder, "diverged");
+  // Weights grow a thousandfold a step: the fifth leaves them finite, the eighth has no finite loss.
   const settings = {
-    "optim.groups.matrices.learningRate": 1e36,
+    "optim.groups.matrices.learningRate": 1000,
     "train.maxSkippedSteps": 5,
-    "train.checkpointEverySteps": 1,
+    "train.checkpointEverySteps": 5,
   };
   const { code, stderr } = await runs.train(run, settings);
   assertEquals(code, 1, stderr);
@@ -222,6 +223,19 @@ Deno.test("train stops after steps in a row that are not finite, with the last g
   const kept = listCheckpoints(join(run, "checkpoints")).at(-1);
   assert(kept && kept.step < metrics.length);
   assertEquals(kept.numSkippedInRow, 0);
+});
+
+Deno.test("train stops rather than save weights that no model can be made of", async () => {
+  const run = join(folder, "overflown");
+  const settings = { "optim.groups.matrices.learningRate": 1000, "train.checkpointEverySteps": 1 };
+  const { code, stderr } = await runs.train(run, settings);
+  assertEquals(code, 1, stderr);
+  assertMatch(
+    stderr,
+    /^error: Cannot go on training: after step \d+ element 0 of tensor .*q_proj.* lower the .*$/m,
+  );
+  const kept = listCheckpoints(join(run, "checkpoints")).map(({ step }) => step);
+  assertEquals(kept, [4, 5]);
 });
 
 Deno.test("train --fresh starts over; another seed gives other losses", async () => {
