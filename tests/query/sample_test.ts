@@ -86,13 +86,17 @@ Deno.test("sampleMeasurements() keeps what is given, after context and without",
         }]
       ) {
         for (const timeS of [null, 1_700_000_100, 1_700_100_000]) {
-          const samples = await draw(model, { ...given, timeS, context }, { count: 3, seed: 2 });
-          // A time before the last one of the context reads as the last one.
-          const expectedS = timeS && context.length > 0 ? Math.max(timeS, CONTEXT[19].timeS ?? 0) : timeS;
+          const query = { ...given, timeS, context };
+          if (timeS !== null && timeS < (context.at(-1)?.timeS ?? 0)) {
+            const refused = () => draw(model, query, { count: 3, seed: 2 });
+            await assertRejects(refused, UserError, "none after it was wanted");
+            continue;
+          }
+          const samples = await draw(model, query, { count: 3, seed: 2 });
           for (const sample of samples) {
             if ("source" in given) assertEquals(sample.source, given.source);
             if ("destination" in given) assertEquals(sample.destination, given.destination);
-            if (timeS !== null) assertEquals(sample.timeS, expectedS);
+            if (timeS !== null) assertEquals(sample.timeS, timeS);
           }
         }
       }
