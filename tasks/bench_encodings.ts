@@ -29,7 +29,7 @@ export const encodingsBench: Stage = defineStage({
       min: 0,
       max: 1,
     }),
-    overwrite: flag.boolean("delete another study's files in the output folder"),
+    overwrite: flag.boolean("replace what another study wrote to the output folder"),
   },
   async run(options, context) {
     const startMs = performance.now();

@@ -54,7 +54,9 @@ export const evalStage = defineStage({
       placeholder: "FILE",
     }),
     verify: verifyFlag,
-    overwrite: flag.boolean("replace another run's files in the output folder"),
+    overwrite: flag.boolean(
+      "replace what this stage wrote to the output folder with other inputs or options",
+    ),
   },
   async run(options, context) {
     const evaluation = {

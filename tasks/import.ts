@@ -37,7 +37,7 @@ export const importStage: Stage = defineStage({
       min: 0,
       max: 1,
     }),
-    overwrite: flag.boolean("replace an output file of another run"),
+    overwrite: flag.boolean("replace an output file that this stage wrote with other inputs or options"),
     ...dataFlags,
   },
   async run(options, context): Promise<StageResult> {

@@ -58,7 +58,7 @@ const flags = {
     min: 1,
   }),
   verify: verifyFlag,
-  overwrite: flag.boolean("delete another run's files in the output folder"),
+  overwrite: flag.boolean("replace what this stage wrote to the output folder with other inputs or options"),
   // A row group of tokens, a batch of rows and addresses: 0.36 GB with 100 M rows, so the least limit is kept too.
   memoryLimitGb: flag.number(`${dataFlags.memoryLimitGb.description}; some 0.4 are used for any input`, {
     default: 2,

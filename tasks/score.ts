@@ -54,7 +54,7 @@ export const scoreStage: Stage = defineStage({
       max: 1,
     }),
     verify: verifyFlag,
-    overwrite: flag.boolean("replace an output file of another run"),
+    overwrite: flag.boolean("replace an output file that this stage wrote with other inputs or options"),
     ...dataFlags,
   },
   async run(options, stage): Promise<StageResult> {

@@ -20,7 +20,7 @@ export const splitStageFlags = {
     default: "1/1",
     placeholder: "I/N",
   }),
-  overwrite: flag.boolean("delete another run's files in the output folder"),
+  overwrite: flag.boolean("replace what this stage wrote to the output folder with other inputs or options"),
   // The runtime and one row group of the input take 0.3 GB already.
   memoryLimitGb: flag.number(dataFlags.memoryLimitGb.description, { default: 2, min: 0.5 }),
 };

@@ -23,7 +23,7 @@ export const synthStage: Stage = defineStage({
     destinations: flag.integer("destinations", { default: 200, min: 1, max: 100_000 }),
     days: flag.number("length of the campaign, in days", { default: 28, min: 0.01, max: 3650 }),
     ipv6Share: flag.number("share of the probes that measure over IPv6", { default: 0.42, min: 0, max: 1 }),
-    overwrite: flag.boolean("replace an output file of another run"),
+    overwrite: flag.boolean("replace an output file that this stage wrote with other inputs or options"),
   },
   async run(options, context): Promise<StageResult> {
     const { output, seed, rows, probes, destinations, days, ipv6Share, workers, overwrite } = options;

@@ -57,7 +57,9 @@ export const trainStage = defineStage({
     profile: flag.boolean(
       "show where the time of an early step goes and write it to profile.txt of the run; that step is slower",
     ),
-    fresh: flag.boolean("delete the run that is in the folder and start over"),
+    fresh: flag.boolean(
+      "start over; the run that is in the folder is deleted when the new one has a checkpoint",
+    ),
   },
   async run(options, context) {
     const startMs = performance.now();
