@@ -132,7 +132,31 @@ function reading(read: string[]): Access {
 function withParents(paths: string[]): string[] {
   const parents = new Set(paths.map(folderOf).flatMap((folder) => [folder, folderOf(folder)]));
   const written = [...parents].filter((folder) => tracesIn(folder).length > 0);
-  return [...paths.flatMap((path) => [path, `${path}.manifest.json`]), ...written];
+  const targets = paths.flatMap((path) => linkTargets(path));
+  return [...paths.flatMap((path) => [path, `${path}.manifest.json`]), ...targets, ...written];
+}
+
+/** Where the links in a folder lead to, and those in the folders there: permissions are of places, not of names. */
+function linkTargets(folder: string, seen: Set<string> = new Set()): string[] {
+  return entriesOf(folder).filter(({ name }) => !name.startsWith(".")).flatMap(
+    ({ name, isDirectory, isSymlink }) => {
+      const path = `${folder}/${name}`;
+      if (!isSymlink) return isDirectory ? linkTargets(path, seen) : [];
+      const target = realPath(path);
+      if (seen.has(target)) return [];
+      seen.add(target);
+      return [target, ...linkTargets(target, seen)];
+    },
+  );
+}
+
+/** Nothing of what is no folder, or cannot be read: the stage will say so. */
+function entriesOf(folder: string): Deno.DirEntry[] {
+  try {
+    return [...Deno.readDirSync(folder)];
+  } catch {
+    return [];
+  }
 }
 
 /** The truth of a synthetic Internet beside the measurements that rows were made of, perhaps by way of shards. */
@@ -160,11 +184,7 @@ function inputsOf(folder: string): string[] {
 }
 
 function tracesIn(folder: string): string[] {
-  try {
-    return [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => TRACE.test(name));
-  } catch {
-    return [];
-  }
+  return entriesOf(folder).map(({ name }) => name).filter((name) => TRACE.test(name));
 }
 
 /** Of a glob the folder that it is searched in. */

@@ -2,9 +2,14 @@
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { readBrokenCopies } from "./broken_copies.ts";
 import { FORMATS } from "./formats.ts";
+import { tryHostileOptions } from "./hostile_options.ts";
+import { interruptStage } from "./interruptions.ts";
 import { mutate } from "./mutate.ts";
 import { BOUNDS, type Bounds, fuzzFormat } from "./supervise.ts";
+import { prepareTrials } from "./trial_stages.ts";
+import { canEqualProcessNumbers, runTwoAtOnce } from "./two_at_once.ts";
 
 const NUM_FILES = 60;
 
@@ -50,4 +55,32 @@ Deno.test("mutate() changes a file, in the same way for the same stream", () => 
   }
   assertEquals(seen.size, 8);
   assertEquals(bytes[2999], 2999 & 255);
+});
+
+Deno.test("trials of stages find no fault (two at once, signals, broken copies, hostile options)", async (t) => {
+  using trials = new TemporaryFolder();
+  const folder = trials.path;
+  await prepareTrials(folder);
+  const equalNumbers = await canEqualProcessNumbers();
+  if (!equalNumbers) console.log("not run: equal process numbers need unshare(1) and the right to use it");
+  for (const stage of ["import", "shard"] as const) {
+    await t.step(`two ${stage} at once`, async () => {
+      const { trials, refused } = await runTwoAtOnce(stage, { folder, count: 4, seed: 2026, equalNumbers });
+      assertEquals(trials, { same: 2, different: 1, overwrite: 1 });
+      assert(refused > 0, "no trial had two at work at the same time");
+    });
+  }
+  await t.step("signals", async () => {
+    const { numTrials } = await interruptStage("probe-rows", { folder, count: 2, seed: 2026 });
+    assertEquals(numTrials, 2);
+  });
+  await t.step("broken copies", async () => {
+    const summary = await readBrokenCopies({ folder, count: 9, seed: 2026 });
+    assertEquals(Object.values(summary).map(({ refused }) => refused), new Array(9).fill(1));
+  });
+  await t.step("hostile options", async () => {
+    const { numDone, numRefused, numStopped } = await tryHostileOptions({ folder, count: 12, seed: 2026 });
+    assertEquals(numDone + numRefused + numStopped, 12);
+    assert(numRefused > 0);
+  });
 });
