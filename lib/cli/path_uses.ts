@@ -35,8 +35,12 @@ export const inputs: PathUse = {
   arity: "many",
   role: "input",
   accessTo: (paths) => {
-    const named = paths.filter((path) => nameOf(path) !== "-").map(rootOf);
-    return reading(withParents(named.length > MAX_NAMED ? named.map(folderOf) : named));
+    const named = paths.filter((path) => nameOf(path) !== "-");
+    const places = named.length > MAX_NAMED
+      ? new Set(named.map(rootOf).map(folderOf))
+      : new Set(named.map(rootOf));
+    const targets = named.flatMap((path) => linkTargets(rootOf(path), levelsOf(path)));
+    return reading([...withManifests([...places]), ...targets]);
   },
 };
 
@@ -44,7 +48,7 @@ export const inputs: PathUse = {
 export const input: PathUse = {
   arity: "one",
   role: "input",
-  accessTo: (paths) => reading(withParents(paths)),
+  accessTo: (paths) => reading([...withManifests(paths), ...paths.flatMap((path) => linkTargets(path))]),
 };
 
 /** A configuration: a file, or the name of one of ours, which may also be that of some folder. */
@@ -55,20 +59,23 @@ export const run: PathUse = {
   arity: "one",
   // Much is written beside checkpoints.
   role: "other",
-  accessTo: (paths) =>
-    reading(
-      withReal(paths).map((path) => {
-        const folder = folderOf(path);
-        return nameOf(folder) === "checkpoints" ? folderOf(folder) : path;
-      }),
-    ),
+  accessTo: (paths) => {
+    const runs = withReal(paths).map((path) => {
+      const folder = folderOf(path);
+      return nameOf(folder) === "checkpoints" ? folderOf(folder) : path;
+    });
+    return reading([...runs, ...runs.flatMap((path) => linkTargets(path))]);
+  },
 };
 
 /** Probe rows, and what tells of the measurements that they were made of. */
 export const rowsWithTruth: PathUse = {
   arity: "one",
   role: "input",
-  accessTo: (paths) => reading([...withParents(paths), ...paths.flatMap(originsOf)]),
+  accessTo: (paths) => {
+    const { read } = input.accessTo(paths);
+    return reading([...read, ...paths.flatMap(originsOf)]);
+  },
 };
 
 /** A folder to write. */
@@ -129,23 +136,27 @@ function reading(read: string[]): Access {
 }
 
 /** Inputs with their manifests; of what lies in the output folder of a stage, that folder. */
-function withParents(paths: string[]): string[] {
+function withManifests(paths: string[]): string[] {
   const parents = new Set(paths.map(folderOf).flatMap((folder) => [folder, folderOf(folder)]));
   const written = [...parents].filter((folder) => tracesIn(folder).length > 0);
-  const targets = paths.flatMap((path) => linkTargets(path));
-  return [...paths.flatMap((path) => [path, `${path}.manifest.json`]), ...targets, ...written];
+  return [...paths.flatMap((path) => [path, `${path}.manifest.json`]), ...written];
 }
 
-/** Where the links in a folder lead to, and those in the folders there: permissions are of places, not of names. */
-function linkTargets(folder: string, seen: Set<string> = new Set()): string[] {
+/**
+ * Where the links in a folder lead to, and those in the folders there: permissions are of places, not of names.
+ *
+ * @param levels How many levels of folders are looked through.
+ */
+function linkTargets(folder: string, levels = Infinity, seen: Set<string> = new Set()): string[] {
+  if (levels < 1) return [];
   return entriesOf(folder).filter(({ name }) => !name.startsWith(".")).flatMap(
     ({ name, isDirectory, isSymlink }) => {
       const path = `${folder}/${name}`;
-      if (!isSymlink) return isDirectory ? linkTargets(path, seen) : [];
+      if (!isSymlink) return isDirectory ? linkTargets(path, levels - 1, seen) : [];
       const target = realPath(path);
       if (seen.has(target)) return [];
       seen.add(target);
-      return [target, ...linkTargets(target, seen)];
+      return [target, ...linkTargets(target, levels - 1, seen)];
     },
   );
 }
@@ -185,6 +196,12 @@ function inputsOf(folder: string): string[] {
 
 function tracesIn(folder: string): string[] {
   return entriesOf(folder).map(({ name }) => name).filter((name) => TRACE.test(name));
+}
+
+/** Of a glob how many levels of folders it is searched in, of a file or folder all there are. */
+function levelsOf(path: string): number {
+  const root = rootOf(path);
+  return root === path || path.includes("**") ? Infinity : path.slice(root.length + 1).split("/").length;
 }
 
 /** Of a glob the folder that it is searched in. */
