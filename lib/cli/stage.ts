@@ -9,7 +9,9 @@ import { VERSION } from "../version.ts";
 import { endProcess, type Outcome, SignalListener } from "./ending.ts";
 import { commonFlags, describeFlags, type Flags, parseFlags, type Values } from "./flags.ts";
 import { didYouMean } from "./nearest.ts";
+import { startThreadsWith } from "../threads/thread.ts";
 import { Progress } from "./progress.ts";
+import { RequestedThread } from "./requested_thread.ts";
 import type { StageCommand, StageReport } from "./stage_thread.ts";
 
 /** What a stage may use of its surroundings. */
@@ -130,8 +132,15 @@ export function serveStage(stage: Stage): void {
   const main = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
   const report = (message: StageReport) => main.postMessage(message);
   const stopped = new AbortController();
+  const threads: RequestedThread[] = [];
+  startThreadsWith((module) => {
+    const thread = new RequestedThread(threads.length, module, main);
+    threads.push(thread);
+    return thread;
+  });
   main.onmessage = async ({ data }: MessageEvent<StageCommand>) => {
     if (data.kind === "stop") return stopped.abort(new InterruptedError(data.signal));
+    if (data.kind === "thread died") return threads[data.id].fail(data.message);
     report({ kind: "end", outcome: await outcomeOf(stage, data.args, stopped.signal) });
   };
   report({ kind: "ready" });

@@ -6,15 +6,21 @@
  *
  * @module
  */
+import type { Introduction } from "../threads/thread.ts";
 import { endProcess, type Outcome, type SignalListener } from "./ending.ts";
 
 /** To the thread of a stage. */
-export type StageCommand = { kind: "run"; args: readonly string[] } | { kind: "stop"; signal: Deno.Signal };
+export type StageCommand =
+  | { kind: "run"; args: readonly string[] }
+  | { kind: "stop"; signal: Deno.Signal }
+  | { kind: "thread died"; id: number; message: string };
 
-/** From the thread of a stage. */
-export type StageReport = { kind: "ready" } | { kind: "end"; outcome: Outcome };
-
-const PERMISSIONS = ["read", "write", "net", "env", "run", "sys", "ffi", "import"] as const;
+/** From the thread of a stage; it has threads of its own started, see lib/threads. */
+export type StageReport =
+  | { kind: "ready" }
+  | { kind: "start thread"; id: number; module: string; port: MessagePort }
+  | { kind: "end thread"; id: number }
+  | { kind: "end"; outcome: Outcome };
 
 /**
  * Runs a stage to the end of the process.
@@ -33,10 +39,21 @@ export function runStageThread(
   const post = (command: StageCommand) => thread.postMessage(command);
   // Its stack trace stands on standard error already.
   thread.onerror = () => Deno.exit(1);
+  const further = new Map<number, Worker>();
+  const startFurther = (id: number, module: string, port: MessagePort) => {
+    const worker = new Worker(module, { type: "module", deno: { permissions } });
+    worker.onerror = (event) => {
+      event.preventDefault();
+      post({ kind: "thread died", id, message: event.message });
+    };
+    const introduction: Introduction = { threadPort: port };
+    worker.postMessage(introduction, [port]);
+    further.set(id, worker);
+  };
   thread.onmessage = ({ data }: MessageEvent<StageReport>) => {
     if (data.kind === "end") endProcess(data.outcome);
-    // All modules are loaded, on this thread's permissions.
-    for (const name of PERMISSIONS) Deno.permissions.revokeSync({ name });
+    if (data.kind === "start thread") return startFurther(data.id, data.module, data.port);
+    if (data.kind === "end thread") return further.get(data.id)?.terminate();
     signals.begin(({ signal }) => post({ kind: "stop", signal }));
     post({ kind: "run", args });
   };

@@ -6,20 +6,21 @@
 /// <reference no-default-lib="true" />
 /// <reference lib="deno.worker" />
 import { UserError } from "../errors.ts";
+import { serveThread } from "../threads/thread.ts";
 import { POSTED, PROGRESS } from "./block_protocol.ts";
 import type { BlockOrder, BlockReply, OpenMessage, OpenReply, WorkerFailure } from "./block_protocol.ts";
 import { BlockMaker } from "./blocks.ts";
 import { openRowFiles, type ProbeRowSource } from "./row_source.ts";
 
-self.onmessage = async ({ data }: MessageEvent<OpenMessage>) => {
+const answer = serveThread(async (message: OpenMessage) => {
   const reply: OpenReply = {};
   try {
-    await start(data);
+    await start(message);
   } catch (error) {
     reply.failure = failureOf(error);
   }
-  self.postMessage(reply);
-};
+  answer(reply);
+});
 
 async function start({ files, options, port, state }: OpenMessage): Promise<void> {
   const counts = new Int32Array(state);

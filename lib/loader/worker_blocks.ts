@@ -22,6 +22,7 @@ import {
   type WorkerFailure,
 } from "./block_protocol.ts";
 import { BlockMaker, type BlockOptions, type BlockSource } from "./blocks.ts";
+import { startThread, type Thread } from "../threads/thread.ts";
 import type { ArrayRecordRowSource } from "./row_source.ts";
 import { blockAfter } from "./sequence_cursor.ts";
 
@@ -134,7 +135,7 @@ export class WorkerBlocks implements BlockSource {
 class BlockWorker implements Disposable {
   readonly name: string;
   readonly #maxStallMs: number;
-  readonly #worker: Worker;
+  readonly #worker: Thread;
   readonly #channel = new MessageChannel();
   readonly #state = new Int32Array(new SharedArrayBuffer(4 * STATE_LENGTH));
   /** What the worker raised outside of an order, which is a bug. */
@@ -143,10 +144,7 @@ class BlockWorker implements Disposable {
   constructor({ name, maxStallMs, module }: { name: string; maxStallMs: number; module: URL | undefined }) {
     this.name = name;
     this.#maxStallMs = maxStallMs;
-    this.#worker = new Worker(module ?? new URL("./block_worker.ts", import.meta.url), {
-      type: "module",
-      name,
-    });
+    this.#worker = startThread(module ?? new URL("./block_worker.ts", import.meta.url));
   }
 
   /** Hands over what to work on and waits until the worker is ready. */

@@ -7,6 +7,7 @@
  * @module
  */
 import type { ManifestOutput } from "../files/manifest.ts";
+import { startThread, type Thread } from "../threads/thread.ts";
 import type { ShareResult } from "./partition_share.ts";
 import type { StageHooks } from "./stage_hooks.ts";
 import { fromPlainError, type StageReply, type StageRequest, type StageWork } from "./stage_messages.ts";
@@ -46,7 +47,7 @@ export interface StageRound<T> {
 
 /** Runs rounds of work; to be disposed of. */
 export class StageThreads {
-  readonly #workers: Worker[];
+  readonly #workers: Thread[];
 
   /**
    * @param numThreads This thread included.
@@ -59,7 +60,7 @@ export class StageThreads {
     module: URL = WORKER,
   ) {
     this.#workers = Array.from({ length: numThreads - 1 }, () => {
-      const worker = new Worker(module, { type: "module" });
+      const worker = startThread(module);
       post(worker, { kind: "begin", ...stage });
       return worker;
     });
@@ -106,13 +107,13 @@ export class StageThreads {
   }
 }
 
-function post(worker: Worker, request: StageRequest): void {
+function post(worker: Thread, request: StageRequest): void {
   worker.postMessage(request);
 }
 
 /** Gives a worker a piece of work and waits for its end. */
 function ask(
-  worker: Worker,
+  worker: Thread,
   work: StageWork,
   listener: { onRows(rows: number): void; onShard(output: ManifestOutput): void },
 ): Promise<ShareResult | undefined> {

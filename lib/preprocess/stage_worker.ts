@@ -5,6 +5,7 @@
  */
 /// <reference no-default-lib="true" />
 /// <reference lib="deno.worker" />
+import { serveThread } from "../threads/thread.ts";
 import { partitionShare } from "./partition_share.ts";
 import { type ProbeRowsOptions, probeRowsStage } from "./probe_rows.ts";
 import { type ShardOptions, shardStage } from "./shard.ts";
@@ -12,12 +13,10 @@ import { writeFromQueue } from "./shard_queue.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { type StageReply, type StageRequest, type StageWork, toPlainError } from "./stage_messages.ts";
 
-declare const self: DedicatedWorkerGlobalScope;
-
 const stopped = new AbortController();
 let definition: ShardedStage | undefined;
 
-self.onmessage = async ({ data }: MessageEvent<StageRequest>) => {
+const answer = serveThread(async (data: StageRequest) => {
   if (data.kind === "stop") return stopped.abort(new Error("stopped"));
   if (data.kind === "begin") {
     // The thread that sends the options made its own definition from them.
@@ -32,7 +31,7 @@ self.onmessage = async ({ data }: MessageEvent<StageRequest>) => {
   } catch (error) {
     reply({ kind: "failed", error: toPlainError(error) });
   }
-};
+});
 
 async function work(stage: ShardedStage, data: StageWork) {
   const hooks = {
@@ -50,5 +49,5 @@ async function work(stage: ShardedStage, data: StageWork) {
 }
 
 function reply(message: StageReply): void {
-  self.postMessage(message);
+  answer(message);
 }

@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { startThread, type Thread } from "../../threads/thread.ts";
 import { ROW_GROUP_ROWS } from "../parquet_writer.ts";
 import type { Campaign } from "./campaign.ts";
 import { type MadeRowGroup, RowGroupMaker } from "./row_groups.ts";
@@ -65,12 +66,12 @@ async function* madeByWorkers(
 
 /** A worker, which answers in order. */
 class RowGroupWorker {
-  readonly #worker: Worker;
+  readonly #worker: Thread;
   readonly #wanted: PromiseWithResolvers<MadeRowGroup>[] = [];
   #failure: unknown;
 
   constructor(campaign: Campaign, module: URL) {
-    this.#worker = new Worker(module, { type: "module" });
+    this.#worker = startThread(module);
     this.#worker.onmessage = ({ data }: MessageEvent<MadeRowGroup>) => this.#wanted.shift()?.resolve(data);
     this.#worker.onerror = (event) => {
       event.preventDefault();

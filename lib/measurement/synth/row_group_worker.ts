@@ -6,19 +6,18 @@
  */
 /// <reference no-default-lib="true" />
 /// <reference lib="deno.worker" />
+import { serveThread } from "../../threads/thread.ts";
 import type { Campaign } from "./campaign.ts";
 import { RowGroupMaker } from "./row_groups.ts";
 
-declare const self: DedicatedWorkerGlobalScope;
-
 let maker: RowGroupMaker | undefined;
 
-self.onmessage = ({ data }: MessageEvent<Campaign | number>) => {
+const answer = serveThread((data: Campaign | number) => {
   if (typeof data !== "number") {
     maker = new RowGroupMaker(data);
     return;
   }
   if (!maker) throw new Error("a row group was wanted before the campaign came");
   const made = maker.make(data);
-  self.postMessage(made, [made.group.bytes.buffer]);
-};
+  answer(made, [made.group.bytes.buffer]);
+});
