@@ -36,6 +36,11 @@ Deno.test("a bug of ours in a stage ends the process with 1 and its stack trace"
   assertStringIncludes(stderr, "    at ");
 });
 
+Deno.test("a stage talks with the threads that are started for it, and hears of one that dies", async () => {
+  const { code, stdout, stderr } = await runSignalled("with threads of its own");
+  assertEquals([code, stdout], [0, "sent 0, got 7, Uncaught (in promise) Error: worn out\n"], stderr);
+});
+
 Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a failure", async () => {
   using folder = new TemporaryFolder();
   writeParquet(folder.at("in.parquet"), sampleBatch({ numRows: 20_000, numBad: 0 }));

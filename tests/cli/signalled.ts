@@ -1,5 +1,6 @@
 /**
- * A process that sends signals to itself: how it ends is what a test asks. The first argument says where it is.
+ * A process that sends signals to itself, or whose stage has a bug or threads: how it ends is what a test asks. The
+ * first argument says where it is.
  *
  * @module
  */
@@ -47,6 +48,26 @@ if (place === "before the thread") {
   await sendAll();
 } else if (place === "a bug") {
   runCode(`onmessage = () => { throw new TypeError("a bug of ours"); }; ${ready}`);
+} else if (place === "with threads of its own") {
+  const lib = new URL("../../lib/", import.meta.url).href;
+  const thread = (code: string) => `new URL("data:text/javascript,${encodeURIComponent(code)}")`;
+  const echo = `import { serveThread } from "${lib}threads/thread.ts";
+    const answer = serveThread((bytes) => answer(bytes, [bytes.buffer]));`;
+  runCode(`
+    import { serveStage } from "${lib}cli/stage.ts";
+    import { startThread } from "${lib}threads/thread.ts";
+    const run = async () => {
+      const echo = startThread(${thread(echo)});
+      const answered = new Promise((resolve) => echo.onmessage = ({ data }) => resolve(data));
+      const bytes = new Uint8Array([7]);
+      echo.postMessage(bytes, [bytes.buffer]);
+      const text = "sent " + bytes.length + ", got " + await answered;
+      echo.terminate();
+      const broken = startThread(${thread('throw new Error("worn out")')});
+      const { message } = await new Promise((resolve) => broken.onerror = resolve);
+      return { text: text + ", " + message, json: {} };
+    };
+    serveStage({ name: "test", purpose: "", help: () => "", run });`);
 } else endProcess({ exitCode: 2, text: `no place ${place}` });
 // The listeners alone do not keep a process alive.
 setTimeout(() => endProcess({ exitCode: 99, text: "nothing ended it" }), 10_000);

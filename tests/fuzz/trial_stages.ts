@@ -6,6 +6,7 @@
 import { assertEquals } from "@std/assert";
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
+import type { Manifest } from "../../lib/files/manifest.ts";
 import { readMetrics } from "../../lib/train/metrics.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
@@ -128,21 +129,39 @@ export async function runToEnd(args: readonly string[], what = "undisturbed"): P
   assertEquals(code, 0, `${args[0]}, ${what}: ${stderr}`);
 }
 
-/** The hash of every file; of metrics and events only what is no matter of time, of reports only that there are. */
+/** The hash of every file, times aside; of a run only the last checkpoint, since a signal makes one more. */
 export function comparableFiles(folder: string): Record<string, string> {
   const hashes = folderHashes(folder);
+  const latest = Object.keys(hashes).filter((path) => CHECKPOINT.test(path)).map(checkpointOf).sort().at(-1);
   for (const path of Object.keys(hashes)) {
-    if (/report\.(html|json)$/.test(path) || path.endsWith("autotune.json")) hashes[path] = "";
-    // Of an evaluation it has the reports' checksums.
-    if (path.endsWith("manifest.json") && hashes["out/report.json"] === "") hashes[path] = "";
-    const records = path.endsWith("metrics.jsonl")
-      ? readMetrics(join(folder, path))
-      : path.includes("tfevents")
-      ? readEventScalars(join(folder, path))
-      : undefined;
-    if (!records) continue;
-    const timeless = records.map((record) => ({ ...record, "train/tokens_per_second": undefined }));
-    hashes[path] = createHash("sha256").update(JSON.stringify(timeless)).digest("hex");
+    const full = join(folder, path);
+    if (CHECKPOINT.test(path) && checkpointOf(path) !== latest) delete hashes[path];
+    else if (TIMED.test(path)) hashes[path] = "";
+    else if (path.endsWith("manifest.json")) hashes[path] = sha256Of(timelessManifest(full));
+    else if (path.endsWith("metrics.jsonl")) hashes[path] = sha256Of(readMetrics(full).map(timelessRecord));
+    else if (path.includes("tfevents")) hashes[path] = sha256Of(readEventScalars(full).map(timelessRecord));
   }
   return hashes;
+}
+
+const CHECKPOINT = /checkpoints\/step-\d+\//;
+/** Reports say how long something took, and that cache which kernel was faster. */
+const TIMED = /report\.(html|json)$|autotune\.json$/;
+
+function checkpointOf(path: string): string {
+  return path.slice(0, path.lastIndexOf("/"));
+}
+
+function sha256Of(value: unknown): string {
+  return createHash("sha256").update(JSON.stringify(value)).digest("hex");
+}
+
+function timelessRecord(record: object): object {
+  return { ...record, "train/tokens_per_second": undefined };
+}
+
+/** What was made of what, but not how many rows an earlier run had done. */
+function timelessManifest(path: string): unknown {
+  const { counts: _, outputs, ...rest } = JSON.parse(Deno.readTextFileSync(path)) as Manifest;
+  return [rest, outputs.map((output) => TIMED.test(output.path) ? output.path : output)];
 }
