@@ -36,9 +36,9 @@ const fuzzStage = defineStage({
   example: "damaged/parquet two-at-once --files 100 --trials 5 --seed 1",
   positionals: { placeholder: `[damaged|${KINDS.join("|")}…][/FORMAT|/STAGE]`, min: 0 },
   flags: {
-    files: flag.integer("damaged files of each format", { default: 400, min: 1 }),
+    files: flag.integer("damaged files of each format", { default: 300, min: 1 }),
     from: flag.integer("number of the first damaged file, to see one again", { default: 0, min: 0 }),
-    trials: flag.integer("trials of each stage and kind; ten times as many of hostile options", {
+    trials: flag.integer("trials of each stage and kind; six times as many of hostile options", {
       default: 25,
       min: 1,
     }),
@@ -87,7 +87,7 @@ async function runPart(part: string, options: PartOptions, context: StageContext
   const [kind, name] = part.split("/");
   const { folder, seed, trials } = options;
   const isHostile = kind === "hostile-options";
-  const count = kind === "damaged" ? options.files : isHostile ? 10 * trials : trials;
+  const count = kind === "damaged" ? options.files : isHostile ? 6 * trials : trials;
   using progress = context.progress(part, { total: count, unit: kind === "damaged" ? "files" : "trials" });
   const common = { folder, seed, count, onTrial: (done: number) => progress.update(done) };
   if (kind === "damaged") return await damageFiles(name, options, context, common.onTrial);
