@@ -157,12 +157,5 @@ export function explainFileError(error: unknown, action: string): unknown {
   if (/os error 28|ENOSPC|no space left/i.test(error.message)) {
     return new UserError(`Cannot ${action}: no space left on the device; free some and run again`, cause);
   }
-  if (/os error 24|EMFILE|too many open files/i.test(error.message)) {
-    return new UserError(
-      `Cannot ${action}: the system lets a program open no more files; raise the limit with ulimit -n, or make ` +
-        `fewer and larger files`,
-      cause,
-    );
-  }
   return error;
 }

@@ -21,7 +21,7 @@ import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
 import { exists, listInputs, readText } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { OutputLock } from "../lib/files/output_lock.ts";
-import { WORK } from "../lib/files/task_manifests.ts";
+import { WORK } from "../lib/files/array_task.ts";
 import { validationBatches } from "../lib/loader/batches.ts";
 import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/measurement/atlas_import.ts";

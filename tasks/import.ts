@@ -58,8 +58,7 @@ export const importStage: Stage = defineStage({
         signal: context.signal,
         onProgress: ({ bytes, rows }) => progress.update(bytes, `${rows} rows`),
       });
-      const hasRejects = Object.keys(rejected).length > 0;
-      return { counts: { ...counts }, rows: counts.rows, rejected, besides: hasRejects ? besides(path) : [] };
+      return { counts: { ...counts }, rows: counts.rows, rejected };
     });
     return describe(output, run);
   },

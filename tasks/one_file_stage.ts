@@ -4,18 +4,17 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
+import { exists } from "../lib/files/inputs.ts";
 import type { Manifest } from "../lib/files/manifest.ts";
 import { placeOfFile } from "../lib/files/output_place.ts";
 import { type OutputStart, StagedOutput } from "../lib/files/staged_output.ts";
 
-/** What was written: the counts for the manifest, and further files beside the output. */
+/** What was written: the counts for the manifest. */
 export interface WrittenFile extends Pick<Manifest, "counts"> {
   /** Rows of the output file. */
   rows: number;
   /** How many rows were rejected, by reason; none by default. */
   rejected?: Manifest["rejected"];
-  /** Those of the further files that were written. */
-  besides: readonly string[];
 }
 
 /** A file that is there now. */
@@ -55,13 +54,14 @@ export async function makeOutputFile(
   using staged = StagedOutput.openFile(path, { ...start, besides: start.besides(path) });
   const { manifest } = staged;
   if (staged.isComplete) return { manifest, seconds: 0, isDone: true };
-  const { counts, rows, rejected = {}, besides } = await make({
-    path: join(staged.folder, basename(path)),
+  const made = join(staged.folder, basename(path));
+  const { counts, rows, rejected = {} } = await make({
+    path: made,
     workPath: (name) => staged.workPath(name),
   });
   Object.assign(manifest, { counts, rejected });
   await staged.record(basename(path), { rows });
-  for (const written of besides) await staged.record(basename(written));
+  for (const beside of start.besides(made)) if (exists(beside)) await staged.record(basename(beside));
   staged.publish();
   return { manifest, seconds: (performance.now() - startMs) / 1000, isDone: false };
 }

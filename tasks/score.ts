@@ -92,13 +92,7 @@ export const scoreStage: Stage = defineStage({
         },
         memoryLimitBytes: options.memoryLimitGb * 1e9,
       }, { signal: stage.signal, onProgress: phases.update });
-      const hasRejects = Object.keys(rejected).length > 0;
-      return {
-        counts: { ...counts, step: pingModel.step },
-        rows: counts.rows,
-        rejected,
-        besides: hasRejects ? besides(path) : [],
-      };
+      return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
     });
     return describe(output, run);
   },

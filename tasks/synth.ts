@@ -38,7 +38,7 @@ export const synthStage: Stage = defineStage({
         signal: context.signal,
         onProgress: (done) => progress.update(done),
       });
-      return { counts: { ...counts }, rows, besides: besides(path) };
+      return { counts: { ...counts }, rows };
     });
     return describe(output, run);
   },

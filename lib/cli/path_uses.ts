@@ -5,6 +5,7 @@
  *
  * @module
  */
+import { TRACE } from "../files/array_task.ts";
 import { absolutePath, folderOf, nameOf, realPath } from "../files/real_path.ts";
 import type { Arity } from "./arguments.ts";
 
@@ -27,19 +28,15 @@ export interface PathUse {
 const MAX_NAMED = 64;
 /** What a glob has in it, or begins with; a little more than the stages take for one. */
 const PATTERN = /^!|[*?[{(]/;
-/** What a stage leaves in its output folder, finished or not. */
-const TRACE = /^(\.work|manifest)(-\d+-of-\d+)?(\.json)?$/;
 
 /** Files, folders, globs, or `-`. */
 export const inputs: PathUse = {
   arity: "many",
   role: "input",
   accessTo: (paths) => {
-    const named = paths.filter((path) => nameOf(path) !== "-");
-    const places = named.length > MAX_NAMED
-      ? new Set(named.map(rootOf).map(folderOf))
-      : new Set(named.map(rootOf));
-    const targets = named.flatMap((path) => linkTargets(rootOf(path), levelsOf(path)));
+    const named = paths.filter((path) => nameOf(path) !== "-").map((path) => ({ path, root: rootOf(path) }));
+    const places = new Set(named.map(({ root }) => named.length > MAX_NAMED ? folderOf(root) : root));
+    const targets = named.flatMap(({ path, root }) => linkTargets(root, levelsOf(path, root)));
     return reading([...withManifests([...places]), ...targets]);
   },
 };
@@ -126,9 +123,9 @@ export function accessOf(use: PathUse, values: readonly string[]): Access {
  * @returns Undefined for standard input, and for other globs: their files are known when they are listed.
  */
 export function namedInput(value: string): string | undefined {
-  const root = rootOf(absolutePath(value));
-  if (value === "-" || (root !== absolutePath(value) && !value.includes("**"))) return undefined;
-  return root;
+  const path = absolutePath(value);
+  const root = rootOf(path);
+  return value === "-" || levelsOf(path, root) < Infinity ? undefined : root;
 }
 
 function reading(read: string[]): Access {
@@ -199,8 +196,7 @@ function tracesIn(folder: string): string[] {
 }
 
 /** Of a glob how many levels of folders it is searched in, of a file or folder all there are. */
-function levelsOf(path: string): number {
-  const root = rootOf(path);
+function levelsOf(path: string, root: string): number {
   return root === path || path.includes("**") ? Infinity : path.slice(root.length + 1).split("/").length;
 }
 

@@ -192,6 +192,7 @@ async function describeRun(
   { options, rows, model, cases, modelFingerprint, modelSha256 }: Described,
 ): Promise<Omit<EvalRun, "seconds">> {
   const { dataDir, trainDir = dataDir } = options;
+  const ofData = await dataFingerprint(dataDir);
   return {
     version: VERSION,
     checkpoint: options.checkpoint,
@@ -200,11 +201,11 @@ async function describeRun(
     numParameters: numParameters(model.config),
     sequenceLength: model.config.sequenceLength,
     data: dataDir,
-    dataFingerprint: await dataFingerprint(dataDir),
+    dataFingerprint: ofData,
     split: options.split,
     splitBy: rows.splitBy ?? null,
     train: trainDir,
-    trainFingerprint: await dataFingerprint(trainDir),
+    trainFingerprint: trainDir === dataDir ? ofData : await dataFingerprint(trainDir),
     modelFingerprint,
     history: rows.history,
     seed: options.seed,

@@ -16,6 +16,11 @@ export interface ArrayTask {
 /** A run that does all the work. */
 export const ONLY_TASK: ArrayTask = { index: 1, count: 1 };
 
+/** What the name of a work folder begins with, see staged_output.ts. */
+export const WORK = ".work";
+/** What is in a folder of a task that has begun, and of one that is done. */
+export const TRACE = /^(?:\.work|manifest(?=.*\.json$))(?:-(\d{5})-of-(\d{5}))?(?:\.json)?$/;
+
 /** File names have five digits. */
 const MAX_TASKS = 99_999;
 

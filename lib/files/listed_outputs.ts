@@ -106,7 +106,7 @@ export function findListedOutputs(paths: readonly string[], onLink?: OnLink): Fo
     const isNamed = files.length > 0 || data.some(({ path }) => isWithin(scope.folders, places.of(path)));
     // A folder of another stage, such as a run of `train`, may have data in it that were put there later.
     if (!isNamed || data.length === 0 && !scope.folders.has(folder.place)) return [];
-    requireFinished(folder.folder);
+    if (!scope.folders.has(folder.place)) requireFinished(folder.folder);
     const unlisted = files.filter((place) => !listed.has(place) && isAmongData(place, folder, data));
     const { stage } = folder.manifests[0].manifest;
     return unlisted.map((place) => ({

@@ -8,7 +8,7 @@ import { explainFileError } from "../errors.ts";
 import { syncDirectory } from "./atomic.ts";
 import { exists } from "./inputs.ts";
 import { readManifest } from "./manifest.ts";
-import { WORK } from "./task_manifests.ts";
+import { WORK } from "./array_task.ts";
 
 /** The folder of outputs within a work folder. */
 export const NEXT = "next";

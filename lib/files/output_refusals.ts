@@ -9,7 +9,7 @@ import { exists } from "./inputs.ts";
 import type { Manifest } from "./manifest.ts";
 import type { Place } from "./output_place.ts";
 import { requireRegular } from "./regular_file.ts";
-import { WORK } from "./task_manifests.ts";
+import { WORK } from "./array_task.ts";
 
 /** What is at an output's place before a run. */
 export interface Found {

@@ -201,12 +201,15 @@ export class StagedOutput implements Disposable {
     this.manifest.complete = true;
     this.save();
     finishMoving(this.#place);
-    this.#clear();
+    this.discard();
   }
 
-  /** Deletes the work so far, if it is of no use to a later run. */
+  /** Deletes the work so far. */
   discard(): void {
-    this.#clear();
+    const { work } = this.#place;
+    for (const { name } of Deno.readDirSync(work)) {
+      if (name !== LOCK) Deno.removeSync(join(work, name), { recursive: true });
+    }
   }
 
   /** Gives the output free for others; unfinished work stays for a run to go on with, if there is any. */
@@ -214,12 +217,12 @@ export class StagedOutput implements Disposable {
     // A complete manifest that is still there says what is to be moved.
     const hasWork = this.isComplete ||
       filesIn(this.#place.work).some((name) => name !== LOCK && name !== MANIFEST);
-    if (!hasWork) this.#clear();
+    if (!hasWork) this.discard();
     this.#lock[Symbol.dispose]();
   }
 
   #begin(): void {
-    this.#clear();
+    this.discard();
     Deno.mkdirSync(this.folder, { recursive: true });
     this.save();
   }
@@ -244,13 +247,6 @@ export class StagedOutput implements Disposable {
       const full = join(folder, path);
       return exists(full) && Deno.statSync(full).size === sizeBytes;
     });
-  }
-
-  #clear(): void {
-    const { work } = this.#place;
-    for (const { name } of Deno.readDirSync(work)) {
-      if (name !== LOCK) Deno.removeSync(join(work, name), { recursive: true });
-    }
   }
 }
 

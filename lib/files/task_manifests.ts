@@ -8,15 +8,9 @@
  */
 import { join } from "@std/path";
 import { UserError } from "../errors.ts";
-import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix } from "./array_task.ts";
+import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix, TRACE, WORK } from "./array_task.ts";
 import { exists } from "./inputs.ts";
 import { isSameRun, type Manifest, readManifest } from "./manifest.ts";
-
-/** What the name of a work folder begins with, see staged_output.ts. */
-export const WORK = ".work";
-
-/** What is in a folder of a task that has begun, and of one that is done. */
-const TRACE = /^(?:\.work|manifest(?=.*\.json$))(?:-(\d{5})-of-(\d{5}))?(?:\.json)?$/;
 
 /** The name of a task's manifest. */
 export function manifestName(task: ArrayTask): string {

@@ -13,7 +13,7 @@ import { isTemporary, removeStaleTemporaries } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../files/manifest.ts";
 import { OutputLock } from "../files/output_lock.ts";
-import { WORK } from "../files/task_manifests.ts";
+import { WORK } from "../files/array_task.ts";
 import { checkpointPaths, hasCheckpoints } from "./checkpoint.ts";
 import { EVENT_FILE } from "./event_log.ts";
 
