@@ -8,6 +8,8 @@ import LANES_WORKGROUP from "../../kernels/lanes_workgroup.wgsl" with { type: "t
 import rms_norm_forward from "../../kernels/rms_norm_forward.wgsl" with { type: "text" };
 import GEMM_EPILOGUE from "../../kernels/gemm_epilogue.wgsl" with { type: "text" };
 import adamw from "../../kernels/adamw.wgsl" with { type: "text" };
+import adamw_rows from "../../kernels/adamw_rows.wgsl" with { type: "text" };
+import add_rows from "../../kernels/add_rows.wgsl" with { type: "text" };
 import clip_factor from "../../kernels/clip_factor.wgsl" with { type: "text" };
 import copy from "../../kernels/copy.wgsl" with { type: "text" };
 import embedding_backward from "../../kernels/embedding_backward.wgsl" with { type: "text" };
@@ -63,6 +65,8 @@ export const KERNEL_SOURCES = {
   qk_norm_rope_forward,
   rms_norm_forward,
   adamw,
+  adamw_rows,
+  add_rows,
   clip_factor,
   copy,
   embedding_backward,

@@ -14,6 +14,7 @@ import { addShiftKeysBackward } from "../gpu/ops/shift_keys.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { type BackwardTensors, paddedVocabSize } from "./buffers.ts";
+import { numRowSlots, numRowUses } from "./batch_rows.ts";
 import { vocabSize } from "./config.ts";
 import { addBlockActivations, attentionShape, namedTensor, type Pass, ropeShape } from "./forward.ts";
 
@@ -56,6 +57,17 @@ export function addBackward(program: Program, pass: Pass): void {
     width,
     vocabSize: vocabSize(config),
   });
+  if (inputs.rowPlaces) {
+    addEmbeddingBackward(program, {
+      tokenRows: inputs.rowPlaces,
+      dx: backward.dx,
+      dTable: namedTensor(gradients, "wpe.weight"),
+      rows,
+      width,
+      vocabSize: numRowSlots(config, extent),
+      numUses: numRowUses(extent),
+    });
+  }
 }
 
 /** dx = dy W, or what `epilogue` makes of it, and dW += dy^T x, of y = x W^T. */

@@ -10,6 +10,7 @@
  */
 import type { DType, Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
+import { numRowSlots } from "./batch_rows.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
 import { type InputTensors, inputTensors } from "./inputs.ts";
 
@@ -21,6 +22,8 @@ export interface ModelExtent {
   readonly sequenceLength: number;
   /** Whether gradients and everything that the backward pass needs are kept. */
   readonly training: boolean;
+  /** Sequences whose gradients one step adds up (default: batchSize); only what rows of addresses need memory for. */
+  readonly sequencesPerStep?: number;
   /**
    * Whether a training pass keeps only each block's input and computes the rest again on the way back: about a
    * third more work, and activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
@@ -117,7 +120,10 @@ export interface ModelTensors {
   parameters: Map<string, Tensor>;
   /** Parameter name -> what operations read: the parameter itself, or a copy in f16, see `addOperandCopies`. */
   operands: Map<string, Tensor>;
-  /** Parameter name -> gradient, of the parameter's shape, times the loss scale; empty unless training. */
+  /**
+   * Parameter name -> gradient, of the parameter's shape, times the loss scale; empty unless training. That of the rows
+   * of addresses is (slots, C), see `RowSlots`.
+   */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;
   /** One entry per block, which may share tensors. */
@@ -150,7 +156,7 @@ export function modelTensors(config: ModelConfig, extent: ModelExtent, makeOne: 
   return {
     parameters,
     operands: operandTensors(config, { parameters, dtype }, make),
-    gradients: extent.training ? parameterTensors(config, labelled(make, "d ")) : new Map(),
+    gradients: extent.training ? gradientTensors(config, extent, labelled(make, "d ")) : new Map(),
     inputs: inputTensors(config, extent, make),
     layers,
     head: {
@@ -179,7 +185,20 @@ export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<str
   return new Map([...gpuParameterShapes(config)].map(([name, shape]) => [name, make(name, shape)]));
 }
 
-/** What {@link ModelTensors.operands} are: the embedding is no matrix of a product, its rows are read as they are. */
+/** What {@link ModelTensors.gradients} are. */
+export function gradientTensors(
+  config: ModelConfig,
+  extent: ModelExtent,
+  make: MakeTensor,
+): Map<string, Tensor> {
+  const numSlots = numRowSlots(config, extent);
+  return parameterTensors(
+    config,
+    (name, shape) => make(name, name.endsWith("wpe.weight") ? [numSlots, config.width] : shape),
+  );
+}
+
+/** What {@link ModelTensors.operands} are: embeddings are no matrices of a product, their rows are read as they are. */
 export function operandTensors(
   config: ModelConfig,
   { parameters, dtype }: { parameters: Map<string, Tensor>; dtype: DType | undefined },
@@ -188,7 +207,9 @@ export function operandTensors(
   if (dtype !== "f16") return parameters;
   const operands = new Map(parameters);
   for (const [name, shape] of gpuParameterShapes(config)) {
-    if (name !== "wte.weight") operands.set(name, make(`${name} in f16`, shape, dtype));
+    if (name !== "wte.weight" && name !== "wpe.weight") {
+      operands.set(name, make(`${name} in f16`, shape, dtype));
+    }
   }
   return operands;
 }

@@ -47,7 +47,29 @@ export interface ModelConfig {
    * bytes that are close, so that what is learned of one RTT or time holds for its neighbours.
    */
   byteVectors: "random" | "ordinal";
+  /** Learned rows for the prefixes of addresses, see lib/model/address_rows.ts; null for none. */
+  prefixVectors: RowsConfig | null;
+  /** Learned rows for pairs of source and destination; null for none. */
+  pairVectors: RowsConfig | null;
 }
+
+/** A table of learned rows. */
+export interface RowsConfig {
+  /** How many it has, 16 to 16,777,216; what more keys there are have none. */
+  rows: number;
+  /** Of the hashes that place keys in the table. */
+  seed: number;
+  /** Share of the keys, 0 to 0.95, that are treated as unknown in a context of the training, others in each. */
+  dropShare: number;
+  variant: number;
+}
+
+const rowsSchema = z.strictObject({
+  rows: z.int().min(16).max(2 ** 24),
+  seed: z.int().min(0).max(2 ** 31 - 1).default(0),
+  dropShare: z.number().min(0).max(0.95).default(0.1),
+  variant: z.int().default(0),
+});
 
 /** Schema of the section `model`, with its defaults. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
@@ -63,6 +85,8 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   qkNorm: z.boolean().default(true),
   keyShift: z.boolean().default(false),
   byteVectors: z.enum(["random", "ordinal"]).default("random"),
+  prefixVectors: rowsSchema.nullable().default(null),
+  pairVectors: rowsSchema.nullable().default(null),
 });
 
 /**
@@ -87,10 +111,23 @@ export function checkModelConfig(config: ModelConfig): void {
       throw new ConfigError(`model.${key}`, `found ${config[key]}, a multiple of 4 was wanted`);
     }
   }
+  for (const key of ["prefixVectors", "pairVectors"] as const) {
+    if (config[key] && config.vocabulary !== "v2") {
+      throw new ConfigError(
+        `model.${key}`,
+        `vocabulary ${config.vocabulary} has none, v2 or null was wanted`,
+      );
+    }
+  }
   const count = numParameters(config);
   if (count > MAX_PARAMETERS) {
     throw new ConfigError("model", `found ${count} parameters, at most ${MAX_PARAMETERS} were wanted`);
   }
+}
+
+/** The learned rows of addresses and pairs, 0 without any: those of prefixes, then those of pairs. */
+export function numAddressRows({ prefixVectors, pairVectors }: ModelConfig): number {
+  return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0);
 }
 
 /** The number of tokens of the model's vocabulary, V. */
@@ -108,6 +145,8 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
   const HD = config.numHeads * config.headDim;
   const V = vocabSize(config);
   const shapes = new Map<string, number[]>([["wte.weight", [V, C]]]);
+  const numRows = numAddressRows(config);
+  if (numRows > 0) shapes.set("wpe.weight", [numRows, C]);
   for (let layer = 0; layer < config.numLayers; layer++) {
     const block = `blocks.${layer}`;
     shapes.set(`${block}.attn.q_proj.weight`, [HD, C]);
@@ -120,6 +159,16 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
   shapes.set("lm_head.weight", [V, C]);
   return shapes;
 }
+
+/** What a checkpoint holds: the parameters, and the keys of learned rows, which no gradient changes. */
+export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
+  const shapes = parameterShapes(config);
+  const numRows = numAddressRows(config);
+  return numRows > 0 ? shapes.set(ROW_KEYS, [numRows, 2]) : shapes;
+}
+
+/** The name of the keys of learned rows in a checkpoint, see `AddressRows.save`. */
+export const ROW_KEYS = "wpe.keys";
 
 /** The number of parameters of the model. */
 export function numParameters(config: ModelConfig): number {

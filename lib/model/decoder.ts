@@ -13,6 +13,7 @@ import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
+import { AddressRows, type RowCursor, ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
 import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
 import { indexOfNotBelow } from "./finite.ts";
@@ -26,7 +27,8 @@ import {
 import { addPrefill, addStep } from "./decoder_passes.ts";
 import { namedTensor } from "./forward.ts";
 import { addChosenLogProbabilities } from "./head.ts";
-import { writeParameters } from "./parameter_tensors.ts";
+import { rowKeys, writeParameters } from "./parameter_tensors.ts";
+import { NO_ROW } from "./row_table.ts";
 
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 
@@ -35,15 +37,21 @@ export class Decoder {
   readonly #tensors: DecoderTensors;
   readonly #programs = new Map<string, Program>();
   readonly #rows = new DecodedRows();
+  readonly #addressRows: AddressRows | undefined;
   #numTiles = 0;
+  /** With learned rows: the prompts, and where each row is in its measurement. */
+  #prompts: readonly Uint16Array[] = [];
+  #cursors: RowCursor[] = [];
 
   private constructor(
     readonly registry: KernelRegistry,
     readonly config: ModelConfig,
     readonly extent: DecoderExtent,
     tensors: DecoderTensors,
+    addressRows: AddressRows | undefined,
   ) {
     this.#tensors = tensors;
+    this.#addressRows = addressRows;
     const { rowIndex } = tensors.chosen;
     registry.gpu.write(rowIndex, Uint32Array.from({ length: rowIndex.shape[0] }, (_, i) => i));
   }
@@ -75,7 +83,10 @@ export class Decoder {
       remedy: REMEDY,
     });
     writeParameters(gpu, config, { parameters: tensors.parameters, weights });
-    return new Decoder(registry, config, extent, tensors);
+    if (!tensors.inputs.addressRows) return new Decoder(registry, config, extent, tensors, undefined);
+    const addressRows = new AddressRows(config);
+    addressRows.load(rowKeys(weights));
+    return new Decoder(registry, config, extent, tensors, addressRows);
   }
 
   /**
@@ -113,6 +124,7 @@ export class Decoder {
       firstKey = endKey;
     }
     this.#rows.begin(keys);
+    this.#writeRowsOfPrompts(prompts, rows);
     // The rows after the last prompt are a segment of their own, which nobody reads.
     starts.fill(firstKey, firstKey);
     this.#writeTokens(tokens, positions);
@@ -138,7 +150,13 @@ export class Decoder {
   fork(numChildren: readonly number[], options: { numDropped?: number } = {}): void {
     const numRows = numChildren.reduce((sum, count) => sum + count, 0);
     this.#requireRoom("rows", numRows, this.extent.maxRows);
-    this.#rows.fork(numChildren, options.numDropped ?? 0);
+    const { numDropped = 0 } = options;
+    this.#rows.fork(numChildren, numDropped);
+    this.#cursors = this.#addressRows
+      ? this.#prompts.flatMap((prompt, i) =>
+        this.#cursorsAfter(prompt, { numDropped, count: numChildren[i] })
+      )
+      : [];
     this.#writeTiles(this.#rowTiles());
   }
 
@@ -160,6 +178,7 @@ export class Decoder {
     this.#requireRoom("rows", numRows, this.extent.maxRows);
     if (parents) {
       this.#rows.branch(parents);
+      if (this.#addressRows) this.#cursors = Array.from(parents, (parent) => this.#cursors[parent].clone());
       this.#writeTiles(this.#rowTiles());
     }
     const rows = programRows(numRows);
@@ -168,6 +187,7 @@ export class Decoder {
     const positions = this.#rows.nextPositions(rows);
     for (const position of positions) this.#requirePosition(position);
     this.#writeTokens(upload, positions);
+    this.#writeRowsOfStep(tokens, rows);
     this.#writePrevious(() => this.#rows.previousKeys(rows));
     const { config } = this;
     const tensors = this.#tensors;
@@ -197,6 +217,45 @@ export class Decoder {
   #writePrevious(previous: () => Uint32Array): void {
     const tensor = this.#tensors.inputs.previous;
     if (tensor) this.registry.gpu.write(tensor, previous());
+  }
+
+  /** Writes the learned rows of the prompts' tokens, if the model has any. */
+  #writeRowsOfPrompts(prompts: readonly Uint16Array[], numRows: number): void {
+    const addressRows = this.#addressRows;
+    const tensor = this.#tensors.inputs.addressRows;
+    if (!addressRows || !tensor) return;
+    this.#prompts = prompts;
+    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
+    let at = 0;
+    for (const prompt of prompts) {
+      const cursor = addressRows.cursor();
+      for (const token of prompt) {
+        cursor.read(token, rows, at);
+        at += ROWS_PER_TOKEN;
+      }
+    }
+    this.registry.gpu.write(tensor, rows);
+  }
+
+  /** Writes those of the tokens that rows append. */
+  #writeRowsOfStep(tokens: ArrayLike<number>, numRows: number): void {
+    const tensor = this.#tensors.inputs.addressRows;
+    if (!tensor) return;
+    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
+    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN));
+    this.registry.gpu.write(tensor, rows);
+  }
+
+  /** Cursors that go on after a prompt without its last tokens. */
+  #cursorsAfter(
+    prompt: Uint16Array,
+    { numDropped, count }: { numDropped: number; count: number },
+  ): RowCursor[] {
+    const cursor = this.#addressRows?.cursor();
+    if (!cursor) return [];
+    const unread = new Uint32Array(ROWS_PER_TOKEN);
+    for (const token of prompt.subarray(0, prompt.length - numDropped)) cursor.read(token, unread, 0);
+    return Array.from({ length: count }, () => cursor.clone());
   }
 
   #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {

@@ -10,7 +10,8 @@
 import type { Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
-import { type ModelConfig, vocabSize } from "./config.ts";
+import { ROWS_PER_TOKEN } from "./address_rows.ts";
+import { type ModelConfig, numAddressRows, vocabSize } from "./config.ts";
 import type { HiddenTensors } from "./forward.ts";
 import type { ChosenRowTensors } from "./head.ts";
 
@@ -78,6 +79,7 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
       tokens: make("tokens", [rows]),
       segmentStart: make("segmentStart", [maxPromptTokens]),
       previous: config.keyShift ? make("previous", [rows]) : undefined,
+      addressRows: numAddressRows(config) > 0 ? make("rows of tokens", [rows, ROWS_PER_TOKEN]) : undefined,
     },
     positions: make("positions", [rows]),
     rotation: make("rotation", [rows, headDim]),

@@ -4,6 +4,7 @@
  * @module
  */
 import { addAttention } from "../gpu/ops/attention.ts";
+import { addRows } from "../gpu/ops/address_rows.ts";
 import { addCopy } from "../gpu/ops/copy.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { addGemm } from "../gpu/ops/gemm.ts";
@@ -13,7 +14,8 @@ import { addShiftKeys } from "../gpu/ops/shift_keys.ts";
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelExtent, type ModelTensors } from "./buffers.ts";
-import type { ModelConfig } from "./config.ts";
+import { ROWS_PER_TOKEN } from "./address_rows.ts";
+import { type ModelConfig, numAddressRows } from "./config.ts";
 import type { InputTensors } from "./inputs.ts";
 
 /** What {@link addHiddenStates} works on. */
@@ -47,7 +49,7 @@ export interface WantedRows {
 
 /** The tensors of {@link HiddenPass}. */
 export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers"> {
-  readonly inputs: Pick<InputTensors, "tokens" | "segmentStart" | "previous">;
+  readonly inputs: Pick<InputTensors, "tokens" | "segmentStart" | "previous" | "addressRows">;
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
 
@@ -87,6 +89,17 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
   const width = config.width;
   const table = namedTensor(operands, "wte.weight");
   addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows: allRows, width });
+  if (inputs.addressRows) {
+    addRows(program, {
+      indexes: inputs.addressRows,
+      table: namedTensor(operands, "wpe.weight"),
+      x: layers[0].x,
+      rows: allRows,
+      rowsPerToken: ROWS_PER_TOKEN,
+      tableRows: numAddressRows(config),
+      width,
+    });
+  }
   for (let layer = 0; layer < config.numLayers; layer++) {
     const isLast = layer === config.numLayers - 1;
     addKeysAndValues(program, pass, layer);

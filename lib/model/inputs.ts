@@ -10,7 +10,9 @@ import { previousRows } from "../gpu/ops/shift_keys.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
 import type { ModelExtent } from "./buffers.ts";
-import { type ModelConfig, vocabSize } from "./config.ts";
+import { ROWS_PER_TOKEN } from "./address_rows.ts";
+import { type BatchRows, numRowSlots, numRowUses } from "./batch_rows.ts";
+import { type ModelConfig, numAddressRows, vocabSize } from "./config.ts";
 import { markRttBytes } from "./rtt_rows.ts";
 
 /** Sequences as the loader packs them, (B, T) each. */
@@ -39,6 +41,12 @@ export interface InputTensors {
   previous: Tensor | undefined;
   /** (V + 1 + rows) u32: see `tokenRows`; only for training. */
   tokenRows: Tensor | undefined;
+  /** (B, T, ROWS_PER_TOKEN) u32: the learned rows of each token; only with prefix or pair vectors, as the next two. */
+  addressRows: Tensor | undefined;
+  /** (slots + 1 + uses) u32: see `RowSlots.places`; only for training. */
+  rowPlaces: Tensor | undefined;
+  /** (1 + slots) u32: see `RowSlots.rows`; only for training. */
+  slotRows: Tensor | undefined;
   /** (1): the weight of the loss in the gradient. */
   weight: Tensor;
   /** (2): what the gradients are multiplied with besides, see `addClipFactor`; only for training with dtype f16. */
@@ -57,20 +65,40 @@ export function inputTensors(config: ModelConfig, extent: ModelExtent, make: Mak
     segmentStart: make("segmentStart", shape),
     previous: config.keyShift ? make("previous", shape) : undefined,
     tokenRows: training ? make("token rows", [numPlaces]) : undefined,
+    ...addressRowTensors(config, extent, make),
     weight: make("weight", [1]),
     lossScale: training && dtype === "f16" ? make("loss scale", [2]) : undefined,
+  };
+}
+
+function addressRowTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor) {
+  if (numAddressRows(config) === 0) {
+    return { addressRows: undefined, rowPlaces: undefined, slotRows: undefined };
+  }
+  const { batchSize, sequenceLength, training } = extent;
+  const numSlots = numRowSlots(config, extent);
+  return {
+    addressRows: make("rows of tokens", [batchSize, sequenceLength, ROWS_PER_TOKEN]),
+    rowPlaces: training ? make("tokens of slots", [numTokenRows(numRowUses(extent), numSlots)]) : undefined,
+    slotRows: training ? make("rows of slots", [1 + numSlots]) : undefined,
   };
 }
 
 /**
  * Uploads a batch.
  *
- * @param args `weight`: of the loss in the gradient.
+ * @param args `weight`: of the loss in the gradient; `rows`: with prefix or pair vectors.
  */
 export function writeInputs(
   gpu: Gpu,
   inputs: InputTensors,
-  args: { config: ModelConfig; extent: ModelExtent; batch: ModelBatch; weight: number },
+  args: {
+    config: ModelConfig;
+    extent: ModelExtent;
+    batch: ModelBatch;
+    weight: number;
+    rows: BatchRows | undefined;
+  },
 ): void {
   const { extent, batch, weight } = args;
   const limit = vocabSize(args.config);
@@ -88,5 +116,11 @@ export function writeInputs(
   }
   if (inputs.previous) gpu.write(inputs.previous, previousRows(batch.segmentStart, sequenceLength));
   if (inputs.tokenRows) gpu.write(inputs.tokenRows, tokenRows(batch.tokens, limit));
+  if (inputs.addressRows && args.rows) {
+    const { ofTokens, places, ofSlots } = args.rows;
+    gpu.write(inputs.addressRows, ofTokens);
+    if (inputs.rowPlaces && places) gpu.write(inputs.rowPlaces, places);
+    if (inputs.slotRows && ofSlots) gpu.write(inputs.slotRows, ofSlots);
+  }
   gpu.write(inputs.weight, Float32Array.of(weight));
 }

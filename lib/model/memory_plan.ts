@@ -8,6 +8,7 @@ import type { Gpu } from "../gpu/device.ts";
 import { numPartialSums } from "../gpu/ops/reduce.ts";
 import { allocateTensors, bufferLimitBytes, largestTensorBytes, plannedSizeBytes } from "./allocation.ts";
 import {
+  gradientTensors,
   type ModelExtent,
   type ModelTensors,
   modelTensors,
@@ -30,7 +31,9 @@ export function planModelMemory(config: ModelConfig, extent: ModelExtent): Model
   const parametersBytes = plannedSizeBytes((make) => {
     operandTensors(config, { parameters: parameterTensors(config, make), dtype: extent.dtype }, make);
   });
-  const gradientsBytes = extent.training ? plannedSizeBytes((make) => parameterTensors(config, make)) : 0;
+  const gradientsBytes = extent.training
+    ? plannedSizeBytes((make) => gradientTensors(config, extent, make))
+    : 0;
   const totalBytes = plannedSizeBytes((make) => {
     modelTensors(config, extent, make);
     for (const shape of operationShapes(config, extent)) make("of an operation", shape);

@@ -3,16 +3,16 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { ensure, UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
+import { checkpointShapes, type ModelConfig, ROW_KEYS, vocabSize } from "./config.ts";
 import { namedTensor } from "./forward.ts";
 
 /**
  * Sets all parameters.
  *
- * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `parameterShapes`.
+ * @param values `parameters`: name -> tensor; `weights`: name -> values of the shapes of `checkpointShapes`.
  * @throws {UserError} If a weight is missing, unknown or of another size.
  */
 export function writeParameters(
@@ -20,7 +20,7 @@ export function writeParameters(
   config: ModelConfig,
   { parameters, weights }: { parameters: Map<string, Tensor>; weights: Map<string, Float32Array> },
 ): void {
-  const shapes = parameterShapes(config);
+  const shapes = checkpointShapes(config);
   for (const name of weights.keys()) {
     if (!shapes.has(name)) throw wrongWeights(`a weight ${name}`, "none of that name");
   }
@@ -30,8 +30,15 @@ export function writeParameters(
     if (values.length !== rows * columns) {
       throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
     }
-    gpu.write(namedTensor(parameters, name), values);
+    if (name !== ROW_KEYS) gpu.write(namedTensor(parameters, name), values);
   }
+}
+
+/** The keys of the rows of addresses among weights that {@link writeParameters} has checked. */
+export function rowKeys(weights: Map<string, Float32Array>): Float32Array {
+  const keys = weights.get(ROW_KEYS);
+  ensure(keys, `there is no ${ROW_KEYS}`);
+  return keys;
 }
 
 /**

@@ -8,7 +8,7 @@
 import { RandomStream } from "../random/philox.ts";
 import { BYTE_BASE as BYTE_BASE_V1 } from "../tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../tokens/vocab_v2.ts";
-import { type ModelConfig, parameterShapes } from "./config.ts";
+import { type ModelConfig, numAddressRows, parameterShapes, ROW_KEYS } from "./config.ts";
 
 /** Standard deviation of the initial weights (design 04-model, from GPT-2). */
 const INITIAL_DEVIATION = 0.02;
@@ -23,7 +23,7 @@ const INITIAL_DEVIATION = 0.02;
  *
  * @param config The model.
  * @param seed The run's seed.
- * @returns name -> weights, row-major, of the shapes of {@link parameterShapes}.
+ * @returns name -> weights, row-major, of the shapes of `checkpointShapes`.
  */
 export function initialParameters(config: ModelConfig, seed: number): Map<string, Float32Array> {
   const weights = new Map<string, Float32Array>();
@@ -34,12 +34,16 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
     const deviation = isOrdinal && name === "wte.weight" ? 1 : INITIAL_DEVIATION * depthScale;
     const stream = new RandomStream(seed, `model/${name}`);
     const values = new Float32Array(rows * columns);
+    weights.set(name, values);
+    // A row that training has not changed says nothing.
+    if (name === "wpe.weight") continue;
     for (let i = 0; i < values.length; i++) values[i] = stream.normal() * deviation;
     if (isOrdinal && (name === "wte.weight" || name === "lm_head.weight")) {
       mixIn(values, byteFeatures(columns, seed), { firstRow: firstByteToken(config), deviation });
     }
-    weights.set(name, values);
   }
+  const numRows = numAddressRows(config);
+  if (numRows > 0) weights.set(ROW_KEYS, new Float32Array(2 * numRows));
   return weights;
 }
 

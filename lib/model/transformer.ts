@@ -15,12 +15,14 @@ import type { KernelRegistry } from "../gpu/registry.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { addBackward } from "./backward.ts";
 import { type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
-import { type ModelConfig, vocabSize } from "./config.ts";
+import { AddressRows } from "./address_rows.ts";
+import { type BatchRows, numRowSlots, numRowUses, RowSlots, rowsOfBatch } from "./batch_rows.ts";
+import { type ModelConfig, ROW_KEYS, vocabSize } from "./config.ts";
 import { addHiddenStates, addOperandCopies, namedTensor, type Pass } from "./forward.ts";
 import { addChosenLogProbabilities, addLosses } from "./head.ts";
 import { type ModelBatch, writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
-import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
+import { readParameterLike, rowKeys, writeParameters } from "./parameter_tensors.ts";
 
 /** Rows that are computed and read at a time; 4096 x 267 x 4 bytes = 4.2 MiB. */
 const MAX_HEAD_ROWS = 4096;
@@ -44,6 +46,9 @@ export class Transformer {
   readonly #evaluation: Program;
   readonly #training: Program | undefined;
   readonly #heads = new Map<number, HeadProgram>();
+  readonly #addressRows: AddressRows | undefined;
+  /** Of the step whose gradients are added up. */
+  readonly #rowSlots: RowSlots;
 
   private constructor(
     readonly registry: KernelRegistry,
@@ -53,6 +58,8 @@ export class Transformer {
   ) {
     this.#gpu = registry.gpu;
     this.#pass = { config, extent, tensors };
+    if (tensors.inputs.addressRows) this.#addressRows = new AddressRows(config);
+    this.#rowSlots = new RowSlots(numRowSlots(config, extent), numRowUses(extent));
     const { lossScale } = tensors.inputs;
     if (lossScale) this.#gpu.write(lossScale, initialLossScale());
     this.#copies = new Program(registry, "operand copies");
@@ -118,6 +125,11 @@ export class Transformer {
     return this.#pass.tensors.inputs.lossScale;
   }
 
+  /** (1 + slots) u32: the rows of addresses in `gradients`, see `RowSlots.rows`; undefined without them. */
+  get slotRows(): Tensor | undefined {
+    return this.#pass.tensors.inputs.slotRows;
+  }
+
   /**
    * Parameter name -> what operations read: the parameter itself, or a copy in f16, which `addOperandCopies` has to
    * make anew after every change of {@link parameters} on the GPU.
@@ -129,21 +141,24 @@ export class Transformer {
   /**
    * Sets all weights.
    *
-   * @param weights name -> values of the shapes of `parameterShapes`.
+   * @param weights name -> values of the shapes of `checkpointShapes`.
    * @throws {UserError} If a weight is missing, unknown or of another size.
    */
   load(weights: Map<string, Float32Array>): void {
     writeParameters(this.#gpu, this.config, { parameters: this.parameters, weights });
+    this.#addressRows?.load(rowKeys(weights));
     if (this.#copies.length > 0) this.#copies.run();
   }
 
-  /** Reads all weights back, of the shapes of `parameterShapes`. */
+  /** Reads all weights back, of the shapes of `checkpointShapes`. */
   async weights(): Promise<Map<string, Float32Array>> {
-    return await readParameterLike(this.#gpu, this.config, this.parameters);
+    const weights = await readParameterLike(this.#gpu, this.config, this.parameters);
+    return this.#addressRows ? weights.set(ROW_KEYS, this.#addressRows.save()) : weights;
   }
 
   /** Sets all gradients and the loss sum to 0. */
   zeroGradients(): void {
+    this.#rowSlots.clear();
     const encoder = this.#gpu.device.createCommandEncoder({ label: "zero gradients" });
     for (const { buffer } of this.gradients.values()) encoder.clearBuffer(buffer);
     encoder.clearBuffer(this.lossSum.buffer);
@@ -158,14 +173,14 @@ export class Transformer {
    */
   accumulate(batch: ModelBatch, weight: number): void {
     ensure(this.#training, "a model without training cannot accumulate gradients");
-    this.#write(batch, weight);
+    this.#write(batch, weight, true);
     this.#training.run();
   }
 
   /** As {@link accumulate}, each dispatch timed by itself. */
   async profile(batch: ModelBatch, weight: number): Promise<ProfileRow[]> {
     ensure(this.#training, "a model without training cannot accumulate gradients");
-    this.#write(batch, weight);
+    this.#write(batch, weight, true);
     return await this.#training.profile();
   }
 
@@ -247,8 +262,18 @@ export class Transformer {
     return made;
   }
 
-  #write(batch: ModelBatch, weight: number): void {
+  #write(batch: ModelBatch, weight: number, isTraining = false): void {
     const { config, extent } = this;
-    writeInputs(this.#gpu, this.#pass.tensors.inputs, { config, extent, batch, weight });
+    const rows = this.#rowsOf(batch, isTraining);
+    writeInputs(this.#gpu, this.#pass.tensors.inputs, { config, extent, batch, weight, rows });
+  }
+
+  #rowsOf(batch: ModelBatch, isTraining: boolean): BatchRows | undefined {
+    if (!this.#addressRows) return undefined;
+    const { sequenceLength } = this.extent;
+    const ofTokens = rowsOfBatch(batch, this.#addressRows, { sequenceLength, isTraining });
+    if (!isTraining) return { ofTokens };
+    const places = this.#rowSlots.places(ofTokens);
+    return { ofTokens, places, ofSlots: this.#rowSlots.rows };
   }
 }

@@ -71,14 +71,17 @@ const muonSchema = z.strictObject({
 });
 
 /** Names of the parameter groups. */
-export type GroupName = "embedding" | "head" | "matrices";
+export type GroupName = "embedding" | "rows" | "head" | "matrices";
 
 /** The section `optim` of the run configuration. */
 export interface OptimConfig extends ScheduleShape {
   /** Gradients are scaled down to this global norm, 1e-9 to 1e9. */
   maxGradientNorm: number;
-  /** The rules of `wte.weight` (embedding), `lm_head.weight` (head) and every weight inside the blocks (matrices). */
-  groups: { embedding: AdamWConfig; head: AdamWConfig; matrices: GroupConfig };
+  /**
+   * The rules of `wte.weight` (embedding), `wpe.weight` (rows), `lm_head.weight` (head) and every weight inside the
+   * blocks (matrices).
+   */
+  groups: { embedding: AdamWConfig; rows: AdamWConfig; head: AdamWConfig; matrices: GroupConfig };
 }
 
 /** Schema of the section `optim`, with its defaults. */
@@ -90,6 +93,7 @@ export const optimConfigSchema: z.ZodType<OptimConfig> = z.strictObject({
   finalRatio: share.default(0),
   groups: z.strictObject({
     embedding: adamWSchema,
+    rows: adamWSchema.prefault({ kind: "adamw", learningRate: 0.02, beta1: 0.9, weightDecay: 0 }),
     head: adamWSchema,
     matrices: z.discriminatedUnion("kind", [adamWSchema, muonSchema]),
   }),
@@ -107,5 +111,6 @@ export function parseOptimConfig(value: unknown): OptimConfig {
 /** The group that a parameter belongs to, by its name (02-formats 2.7). */
 export function groupOf(parameterName: string): GroupName {
   if (parameterName.startsWith("wte.")) return "embedding";
+  if (parameterName.startsWith("wpe.")) return "rows";
   return parameterName.startsWith("lm_head.") ? "head" : "matrices";
 }

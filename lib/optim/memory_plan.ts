@@ -28,7 +28,8 @@ export function optimizerTensors(
   const norm = [[4], [1], [numPartials]];
   const groups = (Object.keys(config.groups) as GroupName[]).map((group) => {
     const members = [...shapes].filter(([name]) => groupOf(name) === group).map(([, shape]) => shape);
-    return config.groups[group].kind === "muon" ? muonShapes(members) : adamWShapes(members);
+    const shapesOf = config.groups[group].kind === "muon" ? muonShapes(members) : adamWShapes(members);
+    return group === "rows" ? [...shapesOf, ...members.map(([rows]) => [rows])] : shapesOf;
   });
   for (const shape of [...norm, ...groups.flat()]) make("of the optimizer", shape);
 }
@@ -40,7 +41,7 @@ export function numStateValues(
 ): number {
   return [...shapes].reduce((sum, [name, [rows, columns]]) => {
     const numMoments = config.groups[groupOf(name)].kind === "muon" ? 1 : 2;
-    return sum + numMoments * rows * columns;
+    return sum + numMoments * rows * columns + (groupOf(name) === "rows" ? rows : 0);
   }, 0);
 }
 

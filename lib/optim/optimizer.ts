@@ -20,6 +20,7 @@ import { addOperandCopies } from "../model/forward.ts";
 import { readParameterLike } from "../model/parameter_tensors.ts";
 import type { Transformer } from "../model/transformer.ts";
 import { AdamWRule } from "./adamw.ts";
+import { AdamWRowsRule } from "./adamw_rows.ts";
 import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./config.ts";
 import { MuonRule } from "./muon.ts";
 import type { TrainedParameter, UpdateRule } from "./rule.ts";
@@ -72,11 +73,10 @@ export class Optimizer {
     });
     const members = trainedParameters(model);
     for (const group of Object.keys(config.groups) as GroupName[]) {
-      const rule = makeRule(
-        this.#gpu,
-        config.groups[group],
-        members.filter(({ name }) => groupOf(name) === group),
-      );
+      const ofGroup = members.filter(({ name }) => groupOf(name) === group);
+      const rule = group === "rows"
+        ? new AdamWRowsRule(this.#gpu, config.groups.rows, ofGroup, model.slotRows)
+        : makeRule(this.#gpu, config.groups[group], ofGroup);
       rule.add(this.#program, clip);
       for (const [name, tensor] of rule.state) this.state.set(name, tensor);
       this.#rules.push(rule);
@@ -137,10 +137,9 @@ export class Optimizer {
 
   /** Checkpoint name -> shape of every entry of the state, without the head's added rows. */
   get stateShapes(): Map<string, number[]> {
-    const shapes = parameterShapes(this.#modelConfig);
+    const head = parameterShapes(this.#modelConfig).get("lm_head.weight");
     return new Map([...this.state].map(([name, tensor]) => {
-      const parameter = name.slice(0, name.lastIndexOf("."));
-      return [name, shapes.get(parameter) ?? [...tensor.shape]];
+      return [name, head && name.startsWith("lm_head.weight.") ? head : [...tensor.shape]];
     }));
   }
 

@@ -13,7 +13,7 @@ import { basename, dirname, join } from "@std/path";
 import { ensure, explainFileError, FormatError, UserError } from "../errors.ts";
 import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
-import { parameterShapes } from "../model/config.ts";
+import { checkpointShapes } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
 import { type CheckpointState, readState, writeState } from "./checkpoint_state.ts";
@@ -103,14 +103,14 @@ export function saveCheckpoint(
 
 function writeFiles(folder: string, { state, weights, optimizer }: CheckpointContent): void {
   const metadata = { format: "pt", config: JSON.stringify(state.config), step: String(state.step) };
-  const shapes = parameterShapes(state.config.model);
+  const shapes = checkpointShapes(state.config.model);
   const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
     writeSafetensors(join(folder, name), content);
   const optimizerShapes = new Map([...optimizer].map(([name, { length }]): [string, number[]] => {
     if (name === LOSS_SCALE_STATE) return [name, [length]];
     const shape = shapes.get(name.slice(0, name.lastIndexOf(".")));
     ensure(shape, `optimizer tensor ${name} belongs to no parameter`);
-    return [name, shape];
+    return [name, length === shape[0] ? [length] : shape];
   }));
   const files = {
     model: write("model.safetensors", { shapes, tensors: weights, metadata }),
@@ -275,7 +275,7 @@ function readCheckpoint(directory: string): LoadedCheckpoint {
   const state = readState(directory);
   const path = join(directory, "model.safetensors");
   const { tensors: weights, shapes } = readVerified(path, state.files.model, WEIGHT_LIMIT);
-  for (const [name, shape] of parameterShapes(state.config.model)) {
+  for (const [name, shape] of checkpointShapes(state.config.model)) {
     const found = shapes.get(name);
     if (found?.join() !== shape.join()) {
       throw new FormatError(`parameter ${name} has shape [${found ?? "none"}], [${shape}] was wanted`, {

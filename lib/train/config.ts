@@ -115,7 +115,7 @@ export function trainingExtent({ model, train }: RunConfig): ModelExtent {
     train;
   return {
     ...{ batchSize, sequenceLength: model.sequenceLength, training: true, checkpointActivations, dtype },
-    rttByteWeight,
+    ...{ rttByteWeight, sequencesPerStep: train.batchSize },
     ...(rttDistanceWeights ? { rttDistanceWeights } : {}),
   };
 }

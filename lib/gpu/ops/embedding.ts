@@ -59,18 +59,26 @@ export function tokenRows(tokens: ArrayLike<number>, vocabSize: number): Uint32A
  * Adds dTable[v, :] += sum of dx[r, :] over the rows with tokens[r] = v to a program; rows ascending, so that
  * the result is the same at every run.
  *
- * @param args `tokenRows`: (vocabSize + 1 + rows) u32 of {@link tokenRows}; `dTable`: (vocabSize, width) f32; the others
- *   as in {@link addEmbedding}.
+ * @param args `tokenRows`: (vocabSize + 1 + rows) u32 of {@link tokenRows}, or of other lists of rows, `numUses` long
+ *   together; `dTable`: (vocabSize, width) f32; the others as in {@link addEmbedding}.
  * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addEmbeddingBackward(
   program: Program,
-  args: { tokenRows: Tensor; dx: Tensor; dTable: Tensor; rows: number; width: number; vocabSize: number },
+  args: {
+    tokenRows: Tensor;
+    dx: Tensor;
+    dTable: Tensor;
+    rows: number;
+    width: number;
+    vocabSize: number;
+    numUses?: number;
+  },
 ): void {
-  const { tokenRows, dx, dTable, rows, width, vocabSize } = args;
+  const { tokenRows, dx, dTable, rows, width, vocabSize, numUses = rows } = args;
   const kernel = "embedding_backward";
   requireMultiple(kernel, { width }, 4);
-  requireLength(kernel, numTokenRows(rows, vocabSize), { tokenRows });
+  requireLength(kernel, numTokenRows(numUses, vocabSize), { tokenRows });
   requireLength(kernel, rows * width, { dx });
   requireLength(kernel, vocabSize * width, { dTable });
   program.add({

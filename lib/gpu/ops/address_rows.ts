@@ -1,0 +1,86 @@
+/**
+ * Rows of a large table, of which a step uses few: added to tokens' vectors, and updated alone.
+ *
+ * @module
+ */
+import { gridOf, type Program } from "../program.ts";
+import type { Tensor } from "../tensor.ts";
+import { NUM_ADAMW_HYPER } from "./adamw.ts";
+import { requireLength, requireMultiple } from "./require.ts";
+
+/**
+ * Adds x[r, :] += the sum of `rowsPerToken` rows of a table to a program. The gradient of the table's rows, gathered in
+ * slots, is that of `addEmbeddingBackward`.
+ *
+ * @param args `indexes`: (rows, rowsPerToken) u32, none where it is `tableRows` or more; `table`: (tableRows, width)
+ *   f32; `x`: (rows, width) f32; `width` is a multiple of 4.
+ * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
+ */
+export function addRows(
+  program: Program,
+  args: {
+    indexes: Tensor;
+    table: Tensor;
+    x: Tensor;
+    rows: number;
+    rowsPerToken: number;
+    tableRows: number;
+    width: number;
+  },
+): void {
+  const { indexes, table, x, rows, rowsPerToken, tableRows, width } = args;
+  const kernel = "add_rows";
+  requireMultiple(kernel, { width }, 4);
+  requireLength(kernel, rows * rowsPerToken, { indexes });
+  requireLength(kernel, tableRows * width, { table });
+  requireLength(kernel, rows * width, { x });
+  program.add({
+    kernel,
+    overrides: { ROWS_PER_TOKEN: rowsPerToken },
+    bindings: { indexes, table, x },
+    params: { rows, width, table_rows: tableRows },
+    grid: gridOf(rows),
+  });
+}
+
+/**
+ * Adds one step of AdamW for the rows of a table that have a slot to a program. Each row counts its own updates.
+ *
+ * @param args `slotRows`: (1 + slots) u32, how many slots are used and the row of each, no row twice; `gradient`:
+ *   (slots, width) f32; `parameter`, `expAvg`, `expAvgSq` (updated): (R, width) f32; `numUpdates` (updated): (R) f32;
+ *   `hyper`, `clip`: as in `addAdamW`; `width` is a multiple of 4.
+ * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
+ */
+export function addAdamWRows(
+  program: Program,
+  args: {
+    slotRows: Tensor;
+    gradient: Tensor;
+    parameter: Tensor;
+    expAvg: Tensor;
+    expAvgSq: Tensor;
+    numUpdates: Tensor;
+    hyper: Tensor;
+    clip: Tensor;
+    slots: number;
+    width: number;
+  },
+): void {
+  const { slotRows, gradient, parameter, expAvg, expAvgSq, numUpdates, hyper, clip, slots, width } = args;
+  const kernel = "adamw_rows";
+  requireMultiple(kernel, { width }, 4);
+  requireLength(kernel, 1 + slots, { slotRows });
+  requireLength(kernel, slots * width, { gradient });
+  requireLength(kernel, numUpdates.shape[0] * width, { parameter, expAvg, expAvgSq });
+  requireLength(kernel, NUM_ADAMW_HYPER, { hyper });
+  requireLength(kernel, 1, { clip });
+  program.add({
+    kernel,
+    bindings: {
+      ...{ slot_rows: slotRows, gradient, hyper, clip, parameter },
+      ...{ exp_avg: expAvg, exp_avg_sq: expAvgSq, num_updates: numUpdates },
+    },
+    params: { width, slots },
+    grid: gridOf(slots),
+  });
+}

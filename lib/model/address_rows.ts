@@ -1,0 +1,215 @@
+/**
+ * Learned rows for what a measurement's tokens have said so far: for every prefix of an address, and for the pair of
+ * source and destination. A row is added to the token's vector; which one follows from this and earlier tokens of the
+ * measurement alone, so that nothing about causality or exactness changes.
+ *
+ * - The last byte of a prefix of {@link PREFIX_BYTES} has the prefix's row. Source and destination share rows; their
+ *   roles tell them apart.
+ * - RttStart and the first byte of an RTT code, from which the code's bytes are predicted, have the rows of the longest
+ *   known prefix of the source and of the destination, and that of the pair, whichever way it was measured.
+ *
+ * Related: feature hashing (Weinberger et al., ICML 2009), the factors of a matrix of RTTs (Liao et al., DMFSGD,
+ * IEEE/ACM ToN 21(5), 2013), n-gram embeddings (Pagnoni et al., Byte Latent Transformer, 2024, section 3.2.1).
+ *
+ * @module
+ */
+import {
+  BYTE_BASE,
+  DST_IPV4,
+  DST_IPV6,
+  MEASUREMENT_START,
+  RTT_START,
+  SRC_IPV4,
+  SRC_IPV6,
+  VOCAB_SIZE,
+} from "../tokens/vocab_v2.ts";
+import type { ModelConfig } from "./config.ts";
+import { NO_ROW, RowTable } from "./row_table.ts";
+
+/** Rows that a token has at most. */
+export const ROWS_PER_TOKEN = 3;
+
+/** After how many bytes a prefix has a row: every byte of IPv4, the usual sizes of allocations of IPv6. */
+const PREFIX_BYTES = { 4: [1, 2, 3, 4], 16: [4, 5, 6, 7, 8, 16] } as const;
+
+/** Whether training lets go of a row in a context: a share of the keys of a kind, chosen by the context's number. */
+export interface RowUse {
+  /** Whether keys without a row get one, and shares of the rows are dropped. */
+  readonly isTraining: boolean;
+  /** What tells contexts apart. */
+  readonly context: number;
+}
+
+const INFERENCE: RowUse = { isTraining: false, context: 0 };
+
+/** An address as far as it is written. */
+interface AddressState {
+  hash1: number;
+  hash2: number;
+  /** Of its longest prefix that has one. */
+  row: number;
+  isDropped: boolean;
+  isWhole: boolean;
+}
+
+/** The rows of a model. */
+export class AddressRows {
+  readonly #prefixes: RowTable | undefined;
+  readonly #pairs: RowTable | undefined;
+
+  /** @param config Of a model that has prefix or pair vectors. */
+  constructor(readonly config: ModelConfig) {
+    const { prefixVectors, pairVectors } = config;
+    const numPrefixes = prefixVectors?.rows ?? 0;
+    if (prefixVectors) this.#prefixes = new RowTable(0, numPrefixes);
+    if (pairVectors) this.#pairs = new RowTable(numPrefixes, pairVectors.rows);
+  }
+
+  /** Takes the keys of a checkpoint. @param keys (rows, 2). */
+  load(keys: Float32Array): void {
+    this.#prefixes?.load(keys);
+    this.#pairs?.load(keys);
+  }
+
+  /** The keys as a checkpoint has them, (rows, 2): each as two numbers below 2^16, both 0 of a row without one. */
+  save(): Float32Array {
+    const keys = new Float32Array(2 * ((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0)));
+    this.#prefixes?.save(keys);
+    this.#pairs?.save(keys);
+    return keys;
+  }
+
+  /** Begins to read tokens. */
+  cursor(): RowCursor {
+    return new RowCursor(this);
+  }
+
+  /** @internal */
+  prefixRow(state: AddressState, { isTraining, context }: RowUse): number {
+    const { prefixVectors } = this.config;
+    if (!this.#prefixes || !prefixVectors) return NO_ROW;
+    const row = this.#prefixes.row(state.hash1, state.hash2, isTraining);
+    if (isTraining && isChosen(state.hash2, context, prefixVectors.dropShare)) state.isDropped = true;
+    return state.isDropped ? NO_ROW : row;
+  }
+
+  /** @internal */
+  pairRow(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): number {
+    const { pairVectors } = this.config;
+    if (!this.#pairs || !pairVectors) return NO_ROW;
+    // Sums and products do not tell the two ways apart.
+    const hash1 = mix((source.hash1 + destination.hash1) ^ Math.imul(source.hash1, destination.hash1));
+    const hash2 = mix((source.hash2 + destination.hash2) ^ Math.imul(source.hash2, destination.hash2));
+    const row = this.#pairs.row(hash1, hash2, isTraining);
+    return isTraining && isChosen(hash2, context, pairVectors.dropShare) ? NO_ROW : row;
+  }
+}
+
+/** Reads the tokens of a sequence, and tells which rows each of them has. */
+export class RowCursor {
+  readonly #rows: AddressRows;
+  #source: AddressState | undefined;
+  #destination: AddressState | undefined;
+  /** The address whose bytes come, and how many of them are written, of how many. */
+  #open: AddressState | undefined;
+  #numBytes = 0;
+  #length: 4 | 16 = 4;
+  /** Whether the next token is the first byte of an RTT code. */
+  #isFirstRttByte = false;
+
+  /** @internal */
+  constructor(rows: AddressRows) {
+    this.#rows = rows;
+  }
+
+  /** A cursor that goes on from here by itself. */
+  clone(): RowCursor {
+    const copy = new RowCursor(this.#rows);
+    copy.#source = this.#source && { ...this.#source };
+    copy.#destination = this.#destination && { ...this.#destination };
+    copy.#open = this.#open && (this.#open === this.#source ? copy.#source : copy.#destination);
+    copy.#numBytes = this.#numBytes;
+    copy.#length = this.#length;
+    copy.#isFirstRttByte = this.#isFirstRttByte;
+    return copy;
+  }
+
+  /**
+   * Reads a token.
+   *
+   * @param rows Is filled from `at` on with the token's {@link ROWS_PER_TOKEN} rows, {@link NO_ROW} for none.
+   */
+  read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
+    rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
+    const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
+    if (isByte && this.#isFirstRttByte) this.#readResult(rows, at, use);
+    this.#isFirstRttByte = token === RTT_START;
+    if (isByte) {
+      if (this.#open) rows[at] = this.#readAddressByte(this.#open, token - BYTE_BASE, use);
+      return;
+    }
+    this.#open = undefined;
+    switch (token) {
+      case MEASUREMENT_START:
+        this.#source = this.#destination = undefined;
+        break;
+      case SRC_IPV4:
+      case SRC_IPV6:
+        this.#open = this.#source = this.#begin(token === SRC_IPV4 ? 4 : 16);
+        break;
+      case DST_IPV4:
+      case DST_IPV6:
+        this.#open = this.#destination = this.#begin(token === DST_IPV4 ? 4 : 16);
+        break;
+      case RTT_START:
+        this.#readResult(rows, at, use);
+    }
+  }
+
+  #begin(length: 4 | 16): AddressState {
+    const { prefixVectors, pairVectors } = this.#rows.config;
+    const seed = prefixVectors?.seed ?? pairVectors?.seed ?? 0;
+    this.#numBytes = 0;
+    this.#length = length;
+    const hash1 = mix(seed + length);
+    return { hash1, hash2: mix(hash1 ^ SECOND_HASH), row: NO_ROW, isDropped: false, isWhole: false };
+  }
+
+  #readAddressByte(state: AddressState, byte: number, use: RowUse): number {
+    state.hash1 = mix(state.hash1 * 257 + byte + 1);
+    state.hash2 = mix(Math.imul(state.hash2, 65_599) + byte + 1);
+    this.#numBytes++;
+    if (this.#numBytes === this.#length) {
+      state.isWhole = true;
+      this.#open = undefined;
+    }
+    const lengths: readonly number[] = PREFIX_BYTES[this.#length];
+    if (!lengths.includes(this.#numBytes)) return NO_ROW;
+    const row = this.#rows.prefixRow(state, use);
+    if (row !== NO_ROW) state.row = row;
+    return row;
+  }
+
+  #readResult(rows: Uint32Array, at: number, use: RowUse): void {
+    const [source, destination] = [this.#source, this.#destination];
+    if (source?.isWhole) rows[at] = source.row;
+    if (destination?.isWhole) rows[at + 1] = destination.row;
+    if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
+  }
+}
+
+/** Where the second hash of a key parts from the first. */
+const SECOND_HASH = 0x9e3779b9;
+
+/** A bijection of 32-bit integers whose every output bit depends on every input bit: the finaliser of MurmurHash3. */
+export function mix(value: number): number {
+  let x = value | 0;
+  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
+  return (x ^ (x >>> 16)) >>> 0;
+}
+
+/** Whether a key is among a share of the keys that is another one in each context. */
+function isChosen(hash: number, context: number, share: number): boolean {
+  return share > 0 && mix(hash ^ context) < share * 2 ** 32;
+}

@@ -1,0 +1,121 @@
+/**
+ * The learned rows of a batch's tokens, and the slots in which the gradients of a step's rows are gathered: a step
+ * touches few of a table's rows, whatever the table's size.
+ *
+ * @module
+ */
+import { type AddressRows, mix, ROWS_PER_TOKEN } from "./address_rows.ts";
+import type { ModelExtent } from "./buffers.ts";
+import { type ModelConfig, numAddressRows } from "./config.ts";
+import type { ModelBatch } from "./inputs.ts";
+import { NO_ROW } from "./row_table.ts";
+
+/** Rows that a step can touch at most: a measurement's tokens are more than its rows. */
+export function numRowSlots(
+  config: ModelConfig,
+  { batchSize, sequenceLength, sequencesPerStep = batchSize }: ModelExtent,
+): number {
+  return Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
+}
+
+/** Rows of all tokens of a batch at most: of a measurement of 14 tokens 14, of its first 13 tokens as many. */
+export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
+  return batchSize * (sequenceLength + 1);
+}
+
+/**
+ * The rows of each token of a batch.
+ *
+ * @param args `isTraining`: whether unknown keys get rows and shares of them are dropped.
+ * @returns (B, T, ROWS_PER_TOKEN), `NO_ROW` for none.
+ */
+export function rowsOfBatch(
+  { tokens, segmentStart }: ModelBatch,
+  addressRows: AddressRows,
+  { sequenceLength, isTraining }: { sequenceLength: number; isTraining: boolean },
+): Uint32Array<ArrayBuffer> {
+  const rows = new Uint32Array(tokens.length * ROWS_PER_TOKEN);
+  let cursor = addressRows.cursor();
+  let context = 0;
+  for (let i = 0; i < tokens.length; i++) {
+    if (i % sequenceLength === segmentStart[i]) {
+      cursor = addressRows.cursor();
+      if (isTraining) context = contextNumber(tokens, segmentStart, i, sequenceLength);
+    }
+    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context });
+  }
+  return rows;
+}
+
+/** A number for the context that starts at a place of a batch, from all of its tokens. */
+function contextNumber(
+  tokens: Uint16Array,
+  segmentStart: Uint16Array,
+  first: number,
+  sequenceLength: number,
+): number {
+  const end = first - first % sequenceLength + sequenceLength;
+  let hash = 0;
+  for (let i = first; i < end && segmentStart[i] === segmentStart[first]; i++) hash = mix(hash + tokens[i]);
+  return hash;
+}
+
+/** What a model with learned rows needs of a batch. */
+export interface BatchRows {
+  /** Of {@link rowsOfBatch}. */
+  readonly ofTokens: Uint32Array<ArrayBuffer>;
+  /** Of {@link RowSlots.places}; only for gradients. */
+  readonly places?: Uint32Array<ArrayBuffer>;
+  /** Of {@link RowSlots.rows}; only for gradients. */
+  readonly ofSlots?: Uint32Array<ArrayBuffer>;
+}
+
+/** The slots of one step's rows, given out in the order in which they are met. */
+export class RowSlots {
+  readonly #slots = new Map<number, number>();
+
+  /** @param numSlots How many there are. @param numUses Rows of all tokens of a batch at most. */
+  constructor(readonly numSlots: number, readonly numUses: number) {}
+
+  /** Begins a step. */
+  clear(): void {
+    this.#slots.clear();
+  }
+
+  /** How many slots are in use, then the row of each slot, (1 + numSlots). */
+  get rows(): Uint32Array<ArrayBuffer> {
+    const rows = new Uint32Array(1 + this.numSlots);
+    rows[0] = this.#slots.size;
+    for (const [row, slot] of this.#slots) rows[1 + slot] = row;
+    return rows;
+  }
+
+  /**
+   * The tokens of each slot, as `addEmbeddingBackward` reads them.
+   *
+   * @param rowsOfTokens Of {@link rowsOfBatch}.
+   * @returns (numSlots + 1 + numUses): see `tokenRows`.
+   */
+  places(rowsOfTokens: Uint32Array): Uint32Array<ArrayBuffer> {
+    const slots = this.#slots;
+    const { numSlots } = this;
+    const places = new Uint32Array(numSlots + 1 + this.numUses);
+    for (const row of rowsOfTokens) {
+      if (row === NO_ROW) continue;
+      let slot = slots.get(row);
+      if (slot === undefined) slots.set(row, slot = slots.size);
+      places[slot + 1]++;
+    }
+    let start = places[0] = numSlots + 1;
+    for (let slot = 0; slot < numSlots; slot++) {
+      const count = places[slot + 1];
+      places[slot + 1] = start;
+      start += count;
+    }
+    rowsOfTokens.forEach((row, i) => {
+      const slot = row === NO_ROW ? undefined : slots.get(row);
+      if (slot !== undefined) places[places[slot + 1]++] = Math.floor(i / ROWS_PER_TOKEN);
+    });
+    return places;
+  }
+}

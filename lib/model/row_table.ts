@@ -1,0 +1,73 @@
+/**
+ * Which row of a learned table belongs to which key: a hash table with open addressing whose rows are given out in the
+ * order in which training meets the keys, so that a key that training never met has no row, and no two share one.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+
+/** The row of a key that has none. */
+export const NO_ROW = 0xffffffff;
+
+/** Rows that a key may lie in: a full run of them is rare below nine tenths of the rows. */
+const MAX_PROBES = 16;
+const HALF = 2 ** 16;
+
+/** The rows of one kind of key, whose hashes tell them apart. */
+export class RowTable {
+  /** Of each row its key's second hash; 0 where it is free. */
+  readonly #owners: Uint32Array;
+
+  /** @param firstRow The table's first row in the tensor. @param numRows How many it has. */
+  constructor(readonly firstRow: number, readonly numRows: number) {
+    this.#owners = new Uint32Array(numRows);
+  }
+
+  /**
+   * The row of a key.
+   *
+   * @param hash1 Where its row is looked for. @param hash2 What tells it from other keys: two of n keys share a row with
+   *   a probability of about MAX_PROBES n / 2^32 each.
+   * @param claims Whether a key without a row gets the first free one.
+   * @returns The tensor's row, or {@link NO_ROW}.
+   */
+  row(hash1: number, hash2: number, claims: boolean): number {
+    const owner = hash2 >>> 0 || 1;
+    const { numRows } = this;
+    const owners = this.#owners;
+    let row = (hash1 >>> 0) % numRows;
+    for (let probe = 0; probe < Math.min(MAX_PROBES, numRows); probe++) {
+      if (owners[row] === owner) return this.firstRow + row;
+      if (owners[row] === 0) {
+        if (!claims) return NO_ROW;
+        owners[row] = owner;
+        return this.firstRow + row;
+      }
+      row = row + 1 === numRows ? 0 : row + 1;
+    }
+    return NO_ROW;
+  }
+
+  /** How many rows have a key. */
+  get numOwned(): number {
+    return this.#owners.reduce((count, owner) => owner === 0 ? count : count + 1, 0);
+  }
+
+  /** Writes the owners as pairs of numbers below 2^16, which float32 holds exactly, from `firstRow` on. */
+  save(keys: Float32Array): void {
+    this.#owners.forEach((owner, row) => {
+      const at = 2 * (this.firstRow + row);
+      keys[at] = Math.floor(owner / HALF);
+      keys[at + 1] = owner % HALF;
+    });
+  }
+
+  /** Takes the owners that {@link save} wrote. */
+  load(keys: Float32Array): void {
+    ensure(keys.length >= 2 * (this.firstRow + this.numRows), `${keys.length} numbers of keys`);
+    for (let row = 0; row < this.numRows; row++) {
+      const at = 2 * (this.firstRow + row);
+      this.#owners[row] = keys[at] * HALF + keys[at + 1];
+    }
+  }
+}
