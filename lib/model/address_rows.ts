@@ -34,7 +34,7 @@ const PREFIX_BYTES = { 4: [1, 2, 3, 4], 16: [4, 5, 6, 7, 8, 16] } as const;
 
 /** Whether training lets go of a row in a context: a share of the keys of a kind, chosen by the context's number. */
 export interface RowUse {
-  /** Whether keys without a row get one, and shares of the rows are dropped. */
+  /** Whether shares of the rows are dropped. */
   readonly isTraining: boolean;
   /** What tells contexts apart. */
   readonly context: number;
@@ -42,10 +42,14 @@ export interface RowUse {
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
 
-/** An address as far as it is written. */
-interface AddressState {
+/** What a key is found by. */
+interface Hashes {
   hash1: number;
   hash2: number;
+}
+
+/** An address as far as it is written. */
+interface AddressState extends Hashes {
   /** Of its longest prefix that has one. */
   row: number;
   isDropped: boolean;
@@ -79,6 +83,12 @@ export class AddressRows {
     return keys;
   }
 
+  /** Gives rows to the prefixes of two addresses, and to their pair, as far as there are free ones. */
+  claim(source: Uint8Array, destination: Uint8Array): void {
+    const { hash1, hash2 } = pairHashes(this.#claimAddress(source), this.#claimAddress(destination));
+    this.#pairs?.claim(hash1, hash2);
+  }
+
   /** Begins to read tokens. */
   cursor(): RowCursor {
     return new RowCursor(this);
@@ -88,20 +98,34 @@ export class AddressRows {
   prefixRow(state: AddressState, { isTraining, context }: RowUse): number {
     const { prefixVectors } = this.config;
     if (!this.#prefixes || !prefixVectors) return NO_ROW;
-    const row = this.#prefixes.row(state.hash1, state.hash2, isTraining);
     if (isTraining && isChosen(state.hash2, context, prefixVectors.dropShare)) state.isDropped = true;
-    return state.isDropped ? NO_ROW : row;
+    return state.isDropped ? NO_ROW : this.#prefixes.row(state.hash1, state.hash2);
   }
 
   /** @internal */
   pairRow(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): number {
     const { pairVectors } = this.config;
     if (!this.#pairs || !pairVectors) return NO_ROW;
-    // Sums and products do not tell the two ways apart.
-    const hash1 = mix((source.hash1 + destination.hash1) ^ Math.imul(source.hash1, destination.hash1));
-    const hash2 = mix((source.hash2 + destination.hash2) ^ Math.imul(source.hash2, destination.hash2));
-    const row = this.#pairs.row(hash1, hash2, isTraining);
-    return isTraining && isChosen(hash2, context, pairVectors.dropShare) ? NO_ROW : row;
+    const { hash1, hash2 } = pairHashes(source, destination);
+    const isDropped = isTraining && isChosen(hash2, context, pairVectors.dropShare);
+    return isDropped ? NO_ROW : this.#pairs.row(hash1, hash2);
+  }
+
+  /** @internal */
+  begin(length: 4 | 16): AddressState {
+    const seed = this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
+    const hash1 = mix(seed + length);
+    return { hash1, hash2: mix(hash1 ^ SECOND_HASH), row: NO_ROW, isDropped: false, isWhole: false };
+  }
+
+  #claimAddress(address: Uint8Array): AddressState {
+    const length = address.length === 4 ? 4 : 16;
+    const state = this.begin(length);
+    address.forEach((byte, i) => {
+      advance(state, byte);
+      if (hasRow(length, i + 1)) this.#prefixes?.claim(state.hash1, state.hash2);
+    });
+    return state;
   }
 }
 
@@ -167,24 +191,19 @@ export class RowCursor {
   }
 
   #begin(length: 4 | 16): AddressState {
-    const { prefixVectors, pairVectors } = this.#rows.config;
-    const seed = prefixVectors?.seed ?? pairVectors?.seed ?? 0;
     this.#numBytes = 0;
     this.#length = length;
-    const hash1 = mix(seed + length);
-    return { hash1, hash2: mix(hash1 ^ SECOND_HASH), row: NO_ROW, isDropped: false, isWhole: false };
+    return this.#rows.begin(length);
   }
 
   #readAddressByte(state: AddressState, byte: number, use: RowUse): number {
-    state.hash1 = mix(state.hash1 * 257 + byte + 1);
-    state.hash2 = mix(Math.imul(state.hash2, 65_599) + byte + 1);
+    advance(state, byte);
     this.#numBytes++;
     if (this.#numBytes === this.#length) {
       state.isWhole = true;
       this.#open = undefined;
     }
-    const lengths: readonly number[] = PREFIX_BYTES[this.#length];
-    if (!lengths.includes(this.#numBytes)) return NO_ROW;
+    if (!hasRow(this.#length, this.#numBytes)) return NO_ROW;
     const row = this.#rows.prefixRow(state, use);
     if (row !== NO_ROW) state.row = row;
     return row;
@@ -207,6 +226,24 @@ export function mix(value: number): number {
   x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
   x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
   return (x ^ (x >>> 16)) >>> 0;
+}
+
+/** Takes the next byte of an address into its hashes. */
+function advance(state: AddressState, byte: number): void {
+  state.hash1 = mix(state.hash1 * 257 + byte + 1);
+  state.hash2 = mix(Math.imul(state.hash2, 65_599) + byte + 1);
+}
+
+/** Whether the first bytes of an address have a row. */
+function hasRow(length: 4 | 16, numBytes: number): boolean {
+  const lengths: readonly number[] = PREFIX_BYTES[length];
+  return lengths.includes(numBytes);
+}
+
+/** The hashes of a pair, the same both ways: sums and products do not tell these apart. */
+function pairHashes(a: Hashes, b: Hashes): Hashes {
+  const both = (x: number, y: number) => mix((x + y) ^ Math.imul(x, y));
+  return { hash1: both(a.hash1, b.hash1), hash2: both(a.hash2, b.hash2) };
 }
 
 /** Whether a key is among a share of the keys that is another one in each context. */

@@ -26,7 +26,7 @@ export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
 /**
  * The rows of each token of a batch.
  *
- * @param args `isTraining`: whether unknown keys get rows and shares of them are dropped.
+ * @param args `isTraining`: whether shares of the rows are dropped.
  * @returns (B, T, ROWS_PER_TOKEN), `NO_ROW` for none.
  */
 export function rowsOfBatch(

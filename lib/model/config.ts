@@ -61,14 +61,12 @@ export interface RowsConfig {
   seed: number;
   /** Share of the keys, 0 to 0.95, that are treated as unknown in a context of the training, others in each. */
   dropShare: number;
-  variant: number;
 }
 
 const rowsSchema = z.strictObject({
   rows: z.int().min(16).max(2 ** 24),
   seed: z.int().min(0).max(2 ** 31 - 1).default(0),
   dropShare: z.number().min(0).max(0.95).default(0.1),
-  variant: z.int().default(0),
 });
 
 /** Schema of the section `model`, with its defaults. */

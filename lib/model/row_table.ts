@@ -1,6 +1,6 @@
 /**
- * Which row of a learned table belongs to which key: a hash table with open addressing whose rows are given out in the
- * order in which training meets the keys, so that a key that training never met has no row, and no two share one.
+ * Which row of a learned table belongs to which key: a hash table with open addressing, in which the keys of the training
+ * data claim rows, so that a key that training never met has no row, and no two share one.
  *
  * @module
  */
@@ -28,10 +28,18 @@ export class RowTable {
    *
    * @param hash1 Where its row is looked for. @param hash2 What tells it from other keys: two of n keys share a row with
    *   a probability of about MAX_PROBES n / 2^32 each.
-   * @param claims Whether a key without a row gets the first free one.
    * @returns The tensor's row, or {@link NO_ROW}.
    */
-  row(hash1: number, hash2: number, claims: boolean): number {
+  row(hash1: number, hash2: number): number {
+    return this.#find(hash1, hash2, false);
+  }
+
+  /** As {@link row}, but a key without a row gets a free one, if there is any near where it is looked for. */
+  claim(hash1: number, hash2: number): number {
+    return this.#find(hash1, hash2, true);
+  }
+
+  #find(hash1: number, hash2: number, claims: boolean): number {
     const owner = hash2 >>> 0 || 1;
     const { numRows } = this;
     const owners = this.#owners;

@@ -6,6 +6,7 @@
 import { join, relative } from "@std/path";
 import { formatSeconds } from "../cli/progress.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
+import { claimRows } from "./claimed_rows.ts";
 import { checkOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
@@ -28,6 +29,7 @@ import { writeRunReport } from "./report.ts";
 import { RunFolder } from "./run_folder.ts";
 import { type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkNotWithin, chooseStart, type RunStart, type StartOptions } from "./run_start.ts";
+import type { ProbeRowSource } from "../loader/row_source.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
 import { type LoopStart, type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
@@ -115,7 +117,10 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
   using rows = await openRows({ ...options, checked });
   using loader = await openLoader(rows, options, resumed);
   using gpu = await openGpu(onLog);
-  const { model, optimizer } = await openModel(gpu, { autotuneCache: run.autotunePath, ...options }, start);
+  const { model, optimizer } = await openModel(gpu, { autotuneCache: run.autotunePath, ...options }, {
+    ...start,
+    train: rows.train,
+  });
   if (options.fresh) run.replace();
   const manifest = run.begin({
     inputs: rows.train.files,
@@ -235,7 +240,7 @@ async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
 async function openModel(
   gpu: Gpu,
   { config, seed, autotune = true, autotuneCache, onLog = () => {} }: TrainOptions,
-  { resumed, initial }: RunStart,
+  { resumed, initial, train }: RunStart & { train: ProbeRowSource },
 ): Promise<{ model: Transformer; optimizer: Optimizer }> {
   onLog(describeMemoryPlan(planMemory(config)));
   checkMemory(config, { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu) });
@@ -249,7 +254,9 @@ async function openModel(
   if (autotune) {
     await tune(new Autotuner(registry, { path: autotuneCache, onLog }), { model, optimizer, onLog });
   }
-  model.load((resumed ?? initial)?.weights ?? initialParameters(config.model, seed));
+  const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
+  if (!resumed) claimRows(config.model, weights, train);
+  model.load(weights);
   if (resumed) optimizer.loadState(resumed.optimizer);
   return { model, optimizer };
 }
