@@ -107,7 +107,8 @@ export class AddressRows {
     const { pairVectors } = this.config;
     if (!this.#pairs || !pairVectors) return NO_ROW;
     const { hash1, hash2 } = pairHashes(source, destination);
-    const isDropped = isTraining && isChosen(hash2, context, pairVectors.dropShare);
+    const isDropped = source.isDropped || destination.isDropped ||
+      (isTraining && isChosen(hash2, context, pairVectors.dropShare));
     return isDropped ? NO_ROW : this.#pairs.row(hash1, hash2);
   }
 

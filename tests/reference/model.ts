@@ -6,8 +6,10 @@
  *
  * @module
  */
-import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
+import { ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
+import { type ModelConfig, numAddressRows, vocabSize } from "../../lib/model/config.ts";
 import { ACTIVATION, ACTIVATION_SLOPE } from "./activation.ts";
+import { addRows, addRowsBackward } from "./address_rows.ts";
 import { attention, attentionBackward, type AttentionProblem } from "./attention.ts";
 import { crossEntropy, crossEntropyBackward, type LogitsProblem } from "./cross_entropy.ts";
 import { embedding, embeddingBackward } from "./embedding.ts";
@@ -25,6 +27,8 @@ export interface ReferenceBatch {
   readonly targets: ArrayLike<number>;
   readonly lossMask: ArrayLike<number>;
   readonly segmentStart: ArrayLike<number>;
+  /** (B, T, ROWS_PER_TOKEN): the rows of addresses of each token, for models that have them. */
+  readonly addressRows?: ArrayLike<number>;
 }
 
 interface LayerActivations {
@@ -93,6 +97,10 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
   const HD = config.numHeads * D;
   const rows = batch.tokens.length;
   let x = embedding(batch.tokens, parameter(weights, "wte.weight"), C);
+  if (batch.addressRows) {
+    const table = parameter(weights, "wpe.weight");
+    x = addRows(x, { indexes: batch.addressRows, table, rowsPerToken: ROWS_PER_TOKEN, width: C });
+  }
   const layers: LayerActivations[] = [];
   for (let layer = 0; layer < config.numLayers; layer++) {
     const weight = (name: string) => parameter(weights, `blocks.${layer}.${name}_proj.weight`);
@@ -184,6 +192,10 @@ export function referenceBackward(
       addInto(dNorm, gemm({ kind: "NN", m: rows, n: C, k: HD }, d, weight(`attn.${part}`)));
     }
     addInto(dx, rmsNormBackward(saved.x, dNorm, C));
+  }
+  if (batch.addressRows) {
+    const sizes = { tableRows: numAddressRows(config), rowsPerToken: ROWS_PER_TOKEN, width: C };
+    gradients.set("wpe.weight", addRowsBackward(dx, { indexes: batch.addressRows, ...sizes }));
   }
   return gradients.set("wte.weight", embeddingBackward(batch.tokens, dx, { width: C, vocabSize: V }));
 }

@@ -3,7 +3,9 @@ import { type ModelConfig, parameterShapes } from "../../lib/model/config.ts";
 import { groupOf, type OptimConfig } from "../../lib/optim/config.ts";
 import { momentumAt } from "../../lib/optim/muon.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/optim/schedule.ts";
+import type { AdamWStep } from "../../lib/gpu/ops/adamw.ts";
 import { adamW } from "./adamw.ts";
+import { adamWRows } from "./address_rows.ts";
 import { clipGradients } from "./clip.ts";
 import type { Weights } from "./model.ts";
 import { muon } from "./muon.ts";
@@ -20,8 +22,8 @@ export class ReferenceOptimizer {
     readonly run: { model: ModelConfig; totalSteps: number },
   ) {}
 
-  /** One step. @param gradients Scaled in place where they are clipped. */
-  step(stepIndex: number, gradients: Weights): void {
+  /** One step. @param gradients Scaled in place where they are clipped. @param touchedRows Those of `wpe.weight`. */
+  step(stepIndex: number, gradients: Weights, touchedRows: readonly number[] = []): void {
     clipGradients(gradients.values(), this.config.maxGradientNorm);
     const { model, totalSteps } = this.run;
     const rateFactor = widthFactor(model.width) * learningRateFactor(stepIndex, totalSteps, this.config);
@@ -31,7 +33,14 @@ export class ReferenceOptimizer {
       const gradient = this.#value(gradients, name, shape);
       const learningRate = rule.learningRate * rateFactor;
       const weightDecay = rule.weightDecay * weightDecayFactor(stepIndex, totalSteps);
-      if (rule.kind === "adamw") {
+      if (name === "wpe.weight") {
+        this.#updateRows(name, {
+          shape,
+          rows: touchedRows,
+          gradient,
+          at: { ...this.config.groups.rows, learningRate, weightDecay },
+        });
+      } else if (rule.kind === "adamw") {
         const [expAvg, expAvgSq] = ["exp_avg", "exp_avg_sq"].map((moment) =>
           this.#value(this.state, `${name}.${moment}`, shape)
         );
@@ -47,6 +56,31 @@ export class ReferenceOptimizer {
         this.state.set(`${name}.momentum`, after.momentum);
       }
     }
+  }
+
+  #updateRows(
+    name: string,
+    { shape, rows, gradient, at }: {
+      shape: readonly number[];
+      rows: readonly number[];
+      gradient: Float64Array;
+      at: Omit<AdamWStep, "step">;
+    },
+  ): void {
+    const [numRows, width] = shape;
+    const state = {
+      parameter: this.#value(this.weights, name, shape),
+      expAvg: this.#value(this.state, `${name}.exp_avg`, shape),
+      expAvgSq: this.#value(this.state, `${name}.exp_avg_sq`, shape),
+      numUpdates: this.#value(this.state, `${name}.num_updates`, [numRows, 1]),
+    };
+    const ofRows = Float64Array.from(
+      rows.flatMap((row) => [...gradient.slice(row * width, (row + 1) * width)]),
+    );
+    const after = adamWRows(state, { rows, gradient: ofRows, at });
+    this.weights.set(name, after.parameter);
+    this.state.set(`${name}.exp_avg`, after.expAvg).set(`${name}.exp_avg_sq`, after.expAvgSq);
+    this.state.set(`${name}.num_updates`, after.numUpdates);
   }
 
   #value(values: Weights, name: string, [rows, columns]: readonly number[]): Float64Array {

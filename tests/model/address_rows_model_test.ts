@@ -1,0 +1,303 @@
+/**
+ * A model with rows of prefixes and pairs: forward and backward pass, training and decoding.
+ *
+ * @module
+ */
+import { assert, assertEquals } from "@std/assert";
+import type { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
+import { rowsOfBatch } from "../../lib/model/batch_rows.ts";
+import { type ModelConfig, ROW_KEYS, vocabSize } from "../../lib/model/config.ts";
+import { Decoder } from "../../lib/model/decoder.ts";
+import type { ModelBatch } from "../../lib/model/inputs.ts";
+import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { NO_ROW } from "../../lib/model/row_table.ts";
+import { Transformer } from "../../lib/model/transformer.ts";
+import { parseOptimConfig } from "../../lib/optim/config.ts";
+import { Optimizer } from "../../lib/optim/optimizer.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
+import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import { FIELD_ORDERS, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
+import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
+import { checkGradient } from "../reference/check_gradient.ts";
+import {
+  referenceBackward,
+  type ReferenceBatch,
+  referenceForward,
+  type Weights,
+} from "../reference/model.ts";
+import { ReferenceOptimizer } from "../reference/optimizer.ts";
+import { modelTolerance } from "../tolerances.ts";
+import { tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
+
+const T = 48;
+const BATCH_SIZE = 2;
+const NUM_ADDRESSES = 6;
+
+/** Without dropping, since a reference batch has the rows that inference has. */
+const CONFIG = tinyConfig({
+  sequenceLength: T,
+  prefixVectors: { rows: 32, seed: 3, dropShare: 0 },
+  pairVectors: { rows: 32, seed: 3, dropShare: 0 },
+});
+
+function address(index: number): Uint8Array {
+  return index % 3 === 2
+    ? Uint8Array.of(0x20, 0x01, 0xd, 0xb8, index, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
+    : Uint8Array.of(192, 0, 2 + index % 2, index);
+}
+
+/** All pairs of the first addresses have rows, the others none. */
+function knownRows(config: ModelConfig): AddressRows {
+  const rows = new AddressRows(config);
+  for (let i = 0; i < NUM_ADDRESSES - 2; i++) {
+    for (let j = 0; j < i; j++) rows.claim(address(i), address(j));
+  }
+  return rows;
+}
+
+/** Sequences of two contexts each, whose measurements have random addresses and orders. */
+function batchOf(seed: number, batchSize = BATCH_SIZE): ModelBatch {
+  const random = new RandomStream(seed, "measurements");
+  const tokens = new Uint16Array(batchSize * T);
+  const segmentStart = new Uint16Array(batchSize * T);
+  for (let b = 0; b < batchSize; b++) {
+    for (const [start, end] of [[0, 20], [20, T]]) {
+      const written = new Uint16Array(256);
+      const writer = new TokenWriter(written);
+      while (writer.at < end - start) {
+        writer.write({
+          source: address(random.below(NUM_ADDRESSES)),
+          destination: address(random.below(NUM_ADDRESSES)),
+          rttCode: random.below(4) === 0 ? null : encodeRttCode(1 + random.below(200)),
+          timeS: null,
+        }, FIELD_ORDERS[random.below(FIELD_ORDERS.length)]);
+      }
+      tokens.set(written.subarray(0, end - start), b * T + start);
+      segmentStart.fill(start, b * T + start, b * T + end);
+    }
+  }
+  const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
+  const lossMask = Uint8Array.from(tokens, (_, i) => i % T === T - 1 || i % T === 19 ? 0 : 1);
+  return { tokens, targets, lossMask, segmentStart };
+}
+
+function withRows(config: ModelConfig, batch: ModelBatch): ReferenceBatch {
+  const addressRows = rowsOfBatch(batch, knownRows(config), { sequenceLength: T, isTraining: false });
+  return { ...batch, addressRows };
+}
+
+function weightsOf(config: ModelConfig): Map<string, Float32Array> {
+  return toFloat32(tinyWeights(config)).set(ROW_KEYS, knownRows(config).save());
+}
+
+async function modelOf(
+  registry: KernelRegistry,
+  config = CONFIG,
+  batchSize = BATCH_SIZE,
+  sequencesPerStep = batchSize,
+) {
+  const model = await Transformer.create(registry, config, { batchSize, sequencesPerStep, training: true });
+  model.load(weightsOf(config));
+  return model;
+}
+
+/** Gradients by name, that of the rows of addresses in the places of its rows. */
+async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
+  const { gpu } = model.registry;
+  const gradients = await readParameterLike(gpu, model.config, model.gradients);
+  assert(model.slotRows);
+  const slots = await gpu.readUint32(model.slotRows);
+  const compact = gradients.get("wpe.weight");
+  assert(compact);
+  const { width } = model.config;
+  const whole = new Float32Array(64 * width);
+  for (let slot = 0; slot < slots[0]; slot++) {
+    whole.set(compact.subarray(slot * width, (slot + 1) * width), slots[1 + slot] * width);
+  }
+  return gradients.set("wpe.weight", whole);
+}
+
+function largest(values: ArrayLike<number>): number {
+  return Array.from(values).reduce((most, value) => Math.max(most, Math.abs(value)), 0);
+}
+
+Deno.test("referenceBackward() is the derivative with rows of addresses", () => {
+  const small = { width: 8, headDim: 4, mlpWidth: 12 } as unknown as ModelConfig;
+  const config = { ...CONFIG, ...small };
+  const batch = withRows(config, batchOf(1, 1));
+  const toMap = (inputs: Record<string, Float64Array>): Weights => new Map(Object.entries(inputs));
+  const total = (values: Float64Array) => values.reduce((a, b) => a + b, 0);
+  checkGradient({
+    inputs: Object.fromEntries(tinyWeights(config)),
+    forward: (inputs) => Float64Array.of(total(referenceForward(config, toMap(inputs), batch).losses)),
+    backward: (inputs, dOutput) => {
+      const forward = referenceForward(config, toMap(inputs), batch);
+      return Object.fromEntries(
+        referenceBackward(config, toMap(inputs), batch, { forward, weight: dOutput[0] }),
+      );
+    },
+    maxElements: 8,
+  });
+});
+
+testOnEachDevice(
+  "Transformer with rows gives the losses and gradients of the float64 model",
+  async ({ registry }) => {
+    const batch = batchOf(2);
+    const reference = withRows(CONFIG, batch);
+    const numUsed = Array.from(reference.addressRows ?? []).filter((row) => row !== NO_ROW).length;
+    assert(numUsed > 2 * BATCH_SIZE * 8, `${numUsed} rows used`);
+    const forward = referenceForward(CONFIG, tinyWeights(CONFIG), reference);
+    const expected = referenceBackward(CONFIG, tinyWeights(CONFIG), reference, { forward, weight: 0.25 });
+    const model = await modelOf(registry);
+    const losses = await model.evaluateLosses(batch);
+    assertClose(losses, forward.losses, modelTolerance(CONFIG, largest(forward.losses)), "losses");
+    model.accumulate(batch, 0.25);
+    for (const [name, gradient] of await readGradients(model)) {
+      const wanted = expected.get(name) ?? [];
+      assertClose(gradient, wanted, modelTolerance(CONFIG, largest(wanted)), `gradient of ${name}`);
+    }
+  },
+);
+
+testOnEachDevice("Transformer adds up the rows' gradients of micro-batches", async ({ registry }) => {
+  const batches = [batchOf(3, 1), batchOf(4, 1)];
+  const whole = await modelOf(registry, CONFIG, 2);
+  const join = (name: keyof ModelBatch) => [...batches[0][name], ...batches[1][name]];
+  whole.accumulate({
+    tokens: Uint16Array.from(join("tokens")),
+    targets: Uint16Array.from(join("targets")),
+    lossMask: Uint8Array.from(join("lossMask")),
+    segmentStart: Uint16Array.from(join("segmentStart")),
+  }, 0.25);
+  const parts = await modelOf(registry, CONFIG, 1, 2);
+  for (const batch of batches) parts.accumulate(batch, 0.25);
+  const wanted = await readGradients(whole);
+  for (const [name, gradient] of await readGradients(parts)) {
+    const expected = wanted.get(name) ?? [];
+    assertClose(gradient, expected, modelTolerance(CONFIG, largest(expected)), `gradient of ${name}`);
+  }
+});
+
+testOnEachDevice(
+  "Optimizer trains rows as the float64 reference, each by its own updates",
+  async ({ registry }) => {
+    const totalSteps = 12;
+    const rule = (learningRate: number) => ({ kind: "adamw", learningRate });
+    const optim = parseOptimConfig({
+      groups: { embedding: rule(0.003), rows: rule(0.01), head: rule(0.001), matrices: rule(0.0005) },
+    });
+    const model = await modelOf(registry);
+    const optimizer = Optimizer.create(registry, model, optim, { totalSteps });
+    const weights = tinyWeights(CONFIG);
+    const reference = new ReferenceOptimizer(optim, weights, { model: CONFIG, totalSteps });
+    const numTouched: number[] = [];
+    for (let step = 0; step < totalSteps; step++) {
+      const batch = batchOf(10 + step);
+      const ofRows = withRows(CONFIG, batch);
+      model.zeroGradients();
+      model.accumulate(batch, 0.02);
+      optimizer.step(step);
+      const forward = referenceForward(CONFIG, reference.weights, ofRows);
+      const [lossSum] = await registry.gpu.read(model.lossSum);
+      const sum = forward.losses.reduce((a, b) => a + b, 0);
+      assertClose(lossSum, [sum], { relative: 1e-3, absolute: 0 }, `loss ${step}`);
+      const gradients = referenceBackward(CONFIG, reference.weights, ofRows, { forward, weight: 0.02 });
+      const touched = new Set(Array.from(ofRows.addressRows ?? []).filter((row) => row !== NO_ROW));
+      numTouched.push(touched.size);
+      reference.step(step, gradients, [...touched]);
+    }
+    const updates = (await optimizer.readState()).get("wpe.weight.num_updates");
+    assertEquals(updates, Float32Array.from(reference.state.get("wpe.weight.num_updates") ?? []));
+    assert(new Set(updates).size > 2, "rows differ in how often they were updated");
+    assertEquals(numTouched.reduce((a, b) => a + b, 0), updates?.reduce((a, b) => a + b, 0));
+  },
+);
+
+testOnEachDevice(
+  "Optimizer's state with rows goes through a checkpoint to the last bit",
+  async ({ registry }) => {
+    const optim = parseOptimConfig({
+      groups: Object.fromEntries(
+        ["embedding", "head", "matrices"].map((group) => [group, { kind: "adamw", learningRate: 0.003 }]),
+      ),
+    });
+    const config = { ...CONFIG, prefixVectors: { rows: 32, seed: 3, dropShare: 0.3 } };
+    const step = (model: Transformer, optimizer: Optimizer, index: number) => {
+      model.zeroGradients();
+      model.accumulate(batchOf(index), 0.02);
+      optimizer.step(index);
+    };
+    const model = await modelOf(registry, config);
+    const optimizer = Optimizer.create(registry, model, optim, { totalSteps: 6 });
+    for (let index = 0; index < 3; index++) step(model, optimizer, index);
+    const other = await modelOf(registry, config);
+    const otherOptimizer = Optimizer.create(registry, other, optim, { totalSteps: 6 });
+    other.load(await model.weights());
+    otherOptimizer.loadState(await optimizer.readState());
+    for (let index = 3; index < 6; index++) {
+      step(model, optimizer, index);
+      step(other, otherOptimizer, index);
+    }
+    const wanted = await model.weights();
+    for (const [name, values] of await other.weights()) {
+      assertSameBits(values, wanted.get(name) ?? values.slice(1), name);
+    }
+  },
+);
+
+testOnEachDevice(
+  "Decoder with rows gives what the full pass gives, by prefill, steps and branches",
+  async ({ registry }) => {
+    const { tokens } = batchOf(5, 1);
+    const context = tokens.slice(0, 20);
+    const V = vocabSize(CONFIG);
+    const model = await Transformer.create(registry, CONFIG, {
+      batchSize: 1,
+      training: false,
+      sequenceLength: 20,
+    });
+    model.load(weightsOf(CONFIG));
+    const zeros = new Uint16Array(20);
+    const full = await model.logProbabilities(
+      { tokens: context, targets: zeros, lossMask: new Uint8Array(20), segmentStart: zeros },
+      Uint32Array.from(context, (_, t) => t),
+    );
+    const decoder = await Decoder.create(registry, { config: CONFIG, weights: weightsOf(CONFIG) }, {
+      ...{ maxPromptTokens: 64, maxRows: 32, maxSteps: 20, memoryLimitBytes: 2 ** 26 },
+    });
+    const same = { relative: 0, absolute: 1e-5 };
+    for (const split of [1, 4, 13]) {
+      const prefix = await decoder.prefill([context.slice(0, split)], { numLast: Infinity });
+      assertClose(prefix, full.subarray(0, split * V), same, `prefill of ${split}`);
+      decoder.fork([1]);
+      for (let t = split; t < context.length; t++) {
+        // Half-way the row becomes two, of which the second goes on.
+        const branches = t === split + 3;
+        const row = branches
+          ? await decoder.step([context[t], context[t]], Uint32Array.of(0, 0))
+          : t > split + 3
+          ? await decoder.step([0, context[t]])
+          : await decoder.step([context[t]]);
+        assertClose(row.subarray(row.length - V), full.subarray(t * V, (t + 1) * V), same, `step at ${t}`);
+      }
+    }
+    await decoder.prefill([context.slice(0, 13)]);
+    decoder.fork([1], { numDropped: 5 });
+    const again = await decoder.step([context[8]]);
+    assertClose(again, full.subarray(8 * V, 9 * V), same, "step after dropped tokens");
+  },
+);
+
+Deno.test("rowsOfBatch() starts again in every context", () => {
+  const rows = knownRows(CONFIG);
+  const batch = batchOf(6, 1);
+  const whole = rowsOfBatch(batch, rows, { sequenceLength: T, isTraining: false });
+  const second = {
+    ...batch,
+    tokens: batch.tokens.map((token, i) => i < 20 ? 8 : token),
+  };
+  const changed = rowsOfBatch(second, rows, { sequenceLength: T, isTraining: false });
+  assertEquals(changed.subarray(20 * ROWS_PER_TOKEN), whole.subarray(20 * ROWS_PER_TOKEN));
+});

@@ -1,0 +1,166 @@
+import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
+import type { ModelConfig } from "../../lib/model/config.ts";
+import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
+import { parseAddress } from "../../lib/tokens/ip.ts";
+import { BYTE_BASE, FIELD_ORDERS, type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
+import { tinyConfig } from "./tiny_model.ts";
+
+function rowsConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
+  return tinyConfig({
+    prefixVectors: { rows: 64, seed: 1, dropShare: 0 },
+    pairVectors: { rows: 64, seed: 1, dropShare: 0 },
+    ...changes,
+  });
+}
+
+function bytesOf(text: string): Uint8Array {
+  const bytes = parseAddress(text);
+  assert(bytes, text);
+  return bytes;
+}
+
+function measurement(src: string, dst: string): TokenMeasurement {
+  return { source: bytesOf(src), destination: bytesOf(dst), rttCode: 1234, timeS: 5 };
+}
+
+function knowing(config: ModelConfig, ...pairs: [string, string][]): AddressRows {
+  const rows = new AddressRows(config);
+  for (const [src, dst] of pairs) rows.claim(bytesOf(src), bytesOf(dst));
+  return rows;
+}
+
+/** The rows of each token of a measurement in some order of its fields. */
+function read(rows: AddressRows, { src, dst, order = 0 }: { src: string; dst: string; order?: number }) {
+  const tokens = new Uint16Array(64);
+  const length = new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[order]);
+  const cursor = rows.cursor();
+  const found = new Uint32Array(ROWS_PER_TOKEN);
+  return [...tokens.subarray(0, length)].map((token) => {
+    cursor.read(token, found, 0);
+    return { token, rows: [...found].filter((row) => row !== NO_ROW) };
+  });
+}
+
+const [A, B, C] = ["192.0.2.1", "198.51.100.7", "192.0.2.9"];
+/** Tokens of a measurement in the first order: start, source, destination, RttStart, two bytes, time. */
+const RTT_PLACES = [11, 12];
+
+Deno.test("AddressRows: each byte of IPv4 addresses has a row, and the two tokens before RTT bytes have three", () => {
+  const found = read(knowing(rowsConfig(), [A, B]), { src: A, dst: B });
+  const counts = found.map(({ rows }) => rows.length);
+  assertEquals(counts.slice(0, 14), [0, 0, 1, 1, 1, 1, 0, 1, 1, 1, 1, 3, 3, 0]);
+  const [sourceRow, destinationRow] = [found[5].rows[0], found[10].rows[0]];
+  for (const place of RTT_PLACES) assertEquals(found[place].rows.slice(0, 2), [sourceRow, destinationRow]);
+  assert(found[11].rows[2] >= 64, "the pair's row is after those of prefixes");
+  const distinct = new Set(found.slice(0, 11).flatMap(({ rows }) => rows));
+  assertEquals(distinct.size, 8);
+});
+
+Deno.test("AddressRows: IPv6 has rows at /32, /40, /48, /56, /64 and /128", () => {
+  const [src, dst] = ["2001:db8::1", "2001:db8:1::2"];
+  const found = read(knowing(rowsConfig(), [src, dst]), { src, dst });
+  const lengths = found.slice(2, 18).flatMap(({ rows }, i) => rows.length > 0 ? [8 * (i + 1)] : []);
+  assertEquals(lengths, [32, 40, 48, 56, 64, 128]);
+});
+
+Deno.test("AddressRows: an address not claimed has the rows of the prefixes that it shares, its pair none", () => {
+  const rows = knowing(rowsConfig(), [A, B]);
+  const known = read(rows, { src: A, dst: B });
+  const found = read(rows, { src: C, dst: B });
+  assertEquals(found.slice(2, 6).map(({ rows }) => rows.length), [1, 1, 1, 0]);
+  assertEquals(found[4], known[4]);
+  assertEquals(found[11].rows, [known[4].rows[0], known[10].rows[0]]);
+});
+
+Deno.test("AddressRows: a pair has one row both ways, other pairs of the same addresses others", () => {
+  const rows = knowing(rowsConfig(), [A, B], [A, C], [B, C]);
+  const pairRow = (src: string, dst: string) => read(rows, { src, dst })[11].rows[2];
+  assertEquals(pairRow(A, B), pairRow(B, A));
+  assertEquals(new Set([pairRow(A, B), pairRow(A, C), pairRow(B, C)]).size, 3);
+});
+
+Deno.test("AddressRows: in every order of the fields rows say only what is written before", () => {
+  const rows = knowing(rowsConfig(), [A, B]);
+  FIELD_ORDERS.forEach((fields, order) => {
+    const found = read(rows, { src: A, dst: B, order });
+    const isBefore = (field: "source" | "destination") => fields.indexOf(field) < fields.indexOf("result");
+    const [source, destination] = [isBefore("source"), isBefore("destination")];
+    const wanted = Number(source) + Number(destination) + Number(source && destination);
+    const numTriple = found.filter(({ rows }) => rows.length === wanted).length;
+    if (wanted > 1) assertEquals(numTriple, 2, fields.join());
+    assertEquals(found.reduce((sum, { rows }) => sum + rows.length, 0), 8 + 2 * wanted, fields.join());
+  });
+});
+
+Deno.test("AddressRows: any tokens in any order are read, without rows that they do not say", () => {
+  const cursor = knowing(rowsConfig(), [A, B]).cursor();
+  const found = new Uint32Array(ROWS_PER_TOKEN);
+  const odd = [BYTE_BASE + 192, 8, BYTE_BASE, 1, BYTE_BASE + 192, 8, BYTE_BASE, 3, 0, BYTE_BASE, 10, 8, 8];
+  const counts = odd.map((token) => {
+    cursor.read(token, found, 0);
+    return found.filter((row) => row !== NO_ROW).length;
+  });
+  assertEquals(counts, [0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0]);
+});
+
+Deno.test("RowCursor.clone() goes on by itself", () => {
+  const rows = knowing(rowsConfig(), [A, B]);
+  const whole = read(rows, { src: A, dst: B });
+  const cursor = rows.cursor();
+  const found = new Uint32Array(ROWS_PER_TOKEN);
+  const readOn = (some: typeof cursor, from: number, end: number) =>
+    whole.slice(from, end).map(({ token }) => {
+      some.read(token, found, 0);
+      return [...found].filter((row) => row !== NO_ROW);
+    });
+  readOn(cursor, 0, 4);
+  const copy = cursor.clone();
+  readOn(cursor, 8, 11);
+  assertEquals(readOn(copy, 4, 14), whole.slice(4, 14).map(({ rows }) => rows));
+});
+
+Deno.test("AddressRows: training drops its share of the keys, others in each context", () => {
+  const config = rowsConfig({ prefixVectors: null, pairVectors: { rows: 4096, seed: 1, dropShare: 0.3 } });
+  const pairs = Array.from({ length: 1000 }, (_, i): [string, string] => [`10.0.${i >> 8}.${i & 255}`, B]);
+  const rows = knowing(config, ...pairs);
+  const found = new Uint32Array(ROWS_PER_TOKEN);
+  const kept = (context: number) =>
+    pairs.map(([src, dst]) => {
+      const tokens = new Uint16Array(64);
+      new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
+      const cursor = rows.cursor();
+      tokens.subarray(0, 12).forEach((token) => cursor.read(token, found, 0, { isTraining: true, context }));
+      return found.some((row) => row !== NO_ROW);
+    });
+  const [first, second] = [kept(1), kept(2)];
+  for (const context of [first, second]) {
+    // Five standard deviations of a share of 0.3 of 1,000.
+    assert(Math.abs(context.filter((is) => is).length - 700) < 73, "share of pairs with a row");
+  }
+  assertNotEquals(first, second);
+  assertEquals(kept(1), first);
+});
+
+Deno.test("AddressRows: keys go through a checkpoint", () => {
+  const config = rowsConfig();
+  const rows = knowing(config, [A, B], [C, B]);
+  const keys = rows.save();
+  assertEquals(keys.length, 2 * 128);
+  assert(keys.every((value) => Number.isInteger(value) && value >= 0 && value < 65_536));
+  const loaded = new AddressRows(config);
+  loaded.load(keys);
+  assertEquals(read(loaded, { src: C, dst: B }), read(rows, { src: C, dst: B }));
+  assertEquals(loaded.save(), keys);
+});
+
+Deno.test("RowTable: rows are distinct, full tables give none, keys that were not claimed are not found", () => {
+  const table = new RowTable(100, 16);
+  const hash = (i: number, j: number) => Math.imul(i + 1, 0x9e3779b1 + j) >>> 0;
+  const claimed = Array.from({ length: 16 }, (_, i) => table.claim(hash(i, 0), hash(i, 2)));
+  assertEquals(claimed.toSorted((a, b) => a - b), Array.from({ length: 16 }, (_, i) => 100 + i));
+  assertEquals(table.claim(hash(16, 0), hash(16, 2)), NO_ROW);
+  assertEquals(claimed.map((_, i) => table.row(hash(i, 0), hash(i, 2))), claimed);
+  assertEquals(table.row(hash(17, 0), hash(17, 2)), NO_ROW);
+  assertEquals(table.numOwned, 16);
+});
