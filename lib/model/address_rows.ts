@@ -6,7 +6,8 @@
  * - The last byte of a prefix of {@link PREFIX_BYTES} has the prefix's row. Source and destination share rows; their
  *   roles tell them apart.
  * - RttStart and the first byte of an RTT code, from which the code's bytes are predicted, have the rows of the longest
- *   known prefix of the source and of the destination, and that of the pair, whichever way it was measured.
+ *   known prefix of the source and of the destination, that of the pair, whichever way it was measured, and those that
+ *   the pair's typical RTT selects, see lib/model/pair_history.ts.
  *
  * Related: feature hashing (Weinberger et al., ICML 2009), the factors of a matrix of RTTs (Liao et al., DMFSGD,
  * IEEE/ACM ToN 21(5), 2013), n-gram embeddings (Pagnoni et al., Byte Latent Transformer, 2024, section 3.2.1).
@@ -23,11 +24,13 @@ import {
   SRC_IPV6,
   VOCAB_SIZE,
 } from "../tokens/vocab_v2.ts";
-import type { ModelConfig } from "./config.ts";
+import { ensure } from "../errors.ts";
+import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
+import { PairHistory, rowsBeforeFirstByte, rowsBeforeSecondByte, type TypicalRtt } from "./pair_history.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 
 /** Rows that a token has at most. */
-export const ROWS_PER_TOKEN = 3;
+export const ROWS_PER_TOKEN = 6;
 
 /** After how many bytes a prefix has a row: every byte of IPv4, the usual sizes of allocations of IPv6. */
 const PREFIX_BYTES = { 4: [1, 2, 3, 4], 16: [4, 5, 6, 7, 8, 16] } as const;
@@ -38,9 +41,11 @@ export interface RowUse {
   readonly isTraining: boolean;
   /** What tells contexts apart. */
   readonly context: number;
+  /** The code of the RTT that is to be predicted, which must not be looked up; 0 for none. */
+  readonly rttCode: number;
 }
 
-const INFERENCE: RowUse = { isTraining: false, context: 0 };
+const INFERENCE: RowUse = { isTraining: false, context: 0, rttCode: 0 };
 
 /** What a key is found by. */
 interface Hashes {
@@ -50,6 +55,7 @@ interface Hashes {
 
 /** An address as far as it is written. */
 interface AddressState extends Hashes {
+  readonly length: 4 | 16;
   /** Of its longest prefix that has one. */
   row: number;
   isDropped: boolean;
@@ -60,33 +66,63 @@ interface AddressState extends Hashes {
 export class AddressRows {
   readonly #prefixes: RowTable | undefined;
   readonly #pairs: RowTable | undefined;
+  readonly #history: PairHistory | undefined;
 
   /** @param config Of a model that has prefix or pair vectors. */
   constructor(readonly config: ModelConfig) {
     const { prefixVectors, pairVectors } = config;
     const numPrefixes = prefixVectors?.rows ?? 0;
     if (prefixVectors) this.#prefixes = new RowTable(0, numPrefixes);
-    if (pairVectors) this.#pairs = new RowTable(numPrefixes, pairVectors.rows);
+    if (!pairVectors) return;
+    this.#pairs = new RowTable(numPrefixes, pairVectors.rows);
+    if (pairVectors.history > 0) this.#history = new PairHistory(pairVectors.rows, pairVectors.history);
   }
 
-  /** Takes the keys of a checkpoint. @param keys (rows, 2). */
-  load(keys: Float32Array): void {
-    this.#prefixes?.load(keys);
-    this.#pairs?.load(keys);
+  /** Takes the keys and histories of a checkpoint. @param weights Of the shapes of `checkpointShapes`. */
+  load(weights: ReadonlyMap<string, Float32Array>): void {
+    const named = (name: string): Float32Array => {
+      const values = weights.get(name);
+      ensure(values, `there is no ${name}`);
+      return values;
+    };
+    this.#prefixes?.load(named(ROW_KEYS));
+    this.#pairs?.load(named(ROW_KEYS));
+    this.#history?.load(named(PAIR_HISTORY));
   }
 
-  /** The keys as a checkpoint has them, (rows, 2): each as two numbers below 2^16, both 0 of a row without one. */
-  save(): Float32Array {
+  /** Sets the entries of a checkpoint, see `checkpointShapes`: a key is two numbers below 2^16, both 0 for none. */
+  save(weights: Map<string, Float32Array>): void {
     const keys = new Float32Array(2 * ((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0)));
     this.#prefixes?.save(keys);
     this.#pairs?.save(keys);
-    return keys;
+    weights.set(ROW_KEYS, keys);
+    if (this.#history) weights.set(PAIR_HISTORY, this.#history.save());
   }
 
-  /** Gives rows to the prefixes of two addresses, and to their pair, as far as there are free ones. */
-  claim(source: Uint8Array, destination: Uint8Array): void {
+  /**
+   * Gives rows to the prefixes of two addresses, and to their pair, as far as there are free ones.
+   *
+   * @returns The pair, for {@link remember}; `NO_ROW` if it has no row.
+   */
+  claim(source: Uint8Array, destination: Uint8Array): number {
     const { hash1, hash2 } = pairHashes(this.#claimAddress(source), this.#claimAddress(destination));
-    this.#pairs?.claim(hash1, hash2);
+    return this.#pairs?.claim(hash1, hash2) ?? NO_ROW;
+  }
+
+  /** Adds the newest RTT of a pair to its history. @param pair Of {@link claim}. */
+  remember(pair: number, rttCode: number): void {
+    if (this.#pairs && pair !== NO_ROW) this.#history?.add(pair - this.#pairs.firstRow, rttCode);
+  }
+
+  /** @internal */
+  typicalRtt(pair: number, without: number): TypicalRtt | undefined {
+    if (!this.#pairs || pair === NO_ROW) return undefined;
+    return this.#history?.typical(pair - this.#pairs.firstRow, without);
+  }
+
+  /** @internal The row that a typical RTT selects. */
+  typicalRow(index: number): number {
+    return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }
 
   /** Begins to read tokens. */
@@ -98,7 +134,9 @@ export class AddressRows {
   prefixRow(state: AddressState, { isTraining, context }: RowUse): number {
     const { prefixVectors } = this.config;
     if (!this.#prefixes || !prefixVectors) return NO_ROW;
-    if (isTraining && isChosen(state.hash2, context, prefixVectors.dropShare)) state.isDropped = true;
+    // Of its prefixes each is the first to be unknown as often: together as often as the share says.
+    const share = 1 - (1 - prefixVectors.dropShare) ** (1 / PREFIX_BYTES[state.length].length);
+    if (isTraining && isChosen(state.hash2, context, share)) state.isDropped = true;
     return state.isDropped ? NO_ROW : this.#prefixes.row(state.hash1, state.hash2);
   }
 
@@ -116,7 +154,7 @@ export class AddressRows {
   begin(length: 4 | 16): AddressState {
     const seed = this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
     const hash1 = mix(seed + length);
-    return { hash1, hash2: mix(hash1 ^ SECOND_HASH), row: NO_ROW, isDropped: false, isWhole: false };
+    return { hash1, hash2: mix(hash1 ^ SECOND_HASH), length, row: NO_ROW, isDropped: false, isWhole: false };
   }
 
   #claimAddress(address: Uint8Array): AddressState {
@@ -141,6 +179,7 @@ export class RowCursor {
   #length: 4 | 16 = 4;
   /** Whether the next token is the first byte of an RTT code. */
   #isFirstRttByte = false;
+  #typicalRtt: TypicalRtt | undefined;
 
   /** @internal */
   constructor(rows: AddressRows) {
@@ -156,6 +195,7 @@ export class RowCursor {
     copy.#numBytes = this.#numBytes;
     copy.#length = this.#length;
     copy.#isFirstRttByte = this.#isFirstRttByte;
+    copy.#typicalRtt = this.#typicalRtt;
     return copy;
   }
 
@@ -167,7 +207,11 @@ export class RowCursor {
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
-    if (isByte && this.#isFirstRttByte) this.#readResult(rows, at, use);
+    if (isByte && this.#isFirstRttByte) {
+      this.#readResult(rows, at, use);
+      const places = this.#typicalRtt && rowsBeforeSecondByte(this.#typicalRtt, token - BYTE_BASE);
+      places?.forEach((place, i) => rows[at + 3 + i] = this.#rows.typicalRow(place));
+    }
     this.#isFirstRttByte = token === RTT_START;
     if (isByte) {
       if (this.#open) rows[at] = this.#readAddressByte(this.#open, token - BYTE_BASE, use);
@@ -186,8 +230,12 @@ export class RowCursor {
       case DST_IPV6:
         this.#open = this.#destination = this.#begin(token === DST_IPV4 ? 4 : 16);
         break;
-      case RTT_START:
-        this.#readResult(rows, at, use);
+      case RTT_START: {
+        const pair = this.#readResult(rows, at, use);
+        this.#typicalRtt = this.#rows.typicalRtt(pair, use.rttCode);
+        const places = this.#typicalRtt && rowsBeforeFirstByte(this.#typicalRtt);
+        places?.forEach((place, i) => rows[at + 3 + i] = this.#rows.typicalRow(place));
+      }
     }
   }
 
@@ -210,11 +258,13 @@ export class RowCursor {
     return row;
   }
 
-  #readResult(rows: Uint32Array, at: number, use: RowUse): void {
+  /** Writes the rows of the addresses and of their pair. @returns The pair's. */
+  #readResult(rows: Uint32Array, at: number, use: RowUse): number {
     const [source, destination] = [this.#source, this.#destination];
     if (source?.isWhole) rows[at] = source.row;
     if (destination?.isWhole) rows[at + 1] = destination.row;
     if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
+    return rows[at + 2];
   }
 }
 

@@ -8,6 +8,7 @@ import { type AddressRows, mix, ROWS_PER_TOKEN } from "./address_rows.ts";
 import type { ModelExtent } from "./buffers.ts";
 import { type ModelConfig, numAddressRows } from "./config.ts";
 import type { ModelBatch } from "./inputs.ts";
+import { BYTE_BASE, RTT_START } from "../tokens/vocab_v2.ts";
 import { NO_ROW } from "./row_table.ts";
 
 /** Rows that a step can touch at most: a measurement's tokens are more than its rows. */
@@ -18,9 +19,9 @@ export function numRowSlots(
   return Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
 }
 
-/** Rows of all tokens of a batch at most: of a measurement of 14 tokens 14, of its first 13 tokens as many. */
+/** Rows of all tokens of a batch at most: of a measurement of 14 tokens 19, of its first 13 tokens as many. */
 export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
-  return batchSize * (sequenceLength + 1);
+  return batchSize * Math.ceil(1.5 * sequenceLength);
 }
 
 /**
@@ -42,9 +43,15 @@ export function rowsOfBatch(
       cursor = addressRows.cursor();
       if (isTraining) context = contextNumber(tokens, segmentStart, i, sequenceLength);
     }
-    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context });
+    const rttCode = isTraining && tokens[i] === RTT_START ? codeAfter(tokens, i) : 0;
+    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context, rttCode });
   }
   return rows;
+}
+
+/** The RTT code whose bytes follow a token. */
+function codeAfter(tokens: Uint16Array, at: number): number {
+  return ((tokens[at + 1] ?? BYTE_BASE) - BYTE_BASE) * 256 + (tokens[at + 2] ?? BYTE_BASE) - BYTE_BASE;
 }
 
 /** A number for the context that starts at a place of a batch, from all of its tokens. */

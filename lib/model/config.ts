@@ -8,6 +8,7 @@
 import { z } from "zod";
 import { parseConfig } from "../cli/config.ts";
 import { ConfigError } from "../errors.ts";
+import { NUM_TYPICAL_ROWS } from "./pair_history.ts";
 
 /** Number of tokens of each vocabulary (02-formats 2.3 and 2.4). */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
@@ -50,7 +51,7 @@ export interface ModelConfig {
   /** Learned rows for the prefixes of addresses, see lib/model/address_rows.ts; null for none. */
   prefixVectors: RowsConfig | null;
   /** Learned rows for pairs of source and destination; null for none. */
-  pairVectors: RowsConfig | null;
+  pairVectors: PairRowsConfig | null;
 }
 
 /** A table of learned rows. */
@@ -59,8 +60,14 @@ export interface RowsConfig {
   rows: number;
   /** Of the hashes that place keys in the table. */
   seed: number;
-  /** Share of the keys, 0 to 0.95, that are treated as unknown in a context of the training, others in each. */
+  /** Share of the addresses or pairs, 0 to 0.95, that are unknown in a context of the training, others in each. */
   dropShare: number;
+}
+
+/** The rows of pairs. */
+export interface PairRowsConfig extends RowsConfig {
+  /** How many of the newest RTTs of a pair are looked up, 0 to 32, see lib/model/pair_history.ts. */
+  history: number;
 }
 
 const rowsSchema = z.strictObject({
@@ -68,6 +75,8 @@ const rowsSchema = z.strictObject({
   seed: z.int().min(0).max(2 ** 31 - 1).default(0),
   dropShare: z.number().min(0).max(0.95).default(0.1),
 });
+
+const pairRowsSchema = z.strictObject({ ...rowsSchema.shape, history: z.int().min(0).max(32).default(9) });
 
 /** Schema of the section `model`, with its defaults. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
@@ -84,7 +93,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   keyShift: z.boolean().default(false),
   byteVectors: z.enum(["random", "ordinal"]).default("random"),
   prefixVectors: rowsSchema.nullable().default(null),
-  pairVectors: rowsSchema.nullable().default(null),
+  pairVectors: pairRowsSchema.nullable().default(null),
 });
 
 /**
@@ -123,9 +132,10 @@ export function checkModelConfig(config: ModelConfig): void {
   }
 }
 
-/** The learned rows of addresses and pairs, 0 without any: those of prefixes, then those of pairs. */
+/** The learned rows, 0 without any: those of prefixes, then those of pairs, then those that typical RTTs select. */
 export function numAddressRows({ prefixVectors, pairVectors }: ModelConfig): number {
-  return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0);
+  const numTypical = pairVectors && pairVectors.history > 0 ? NUM_TYPICAL_ROWS : 0;
+  return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numTypical;
 }
 
 /** The number of tokens of the model's vocabulary, V. */
@@ -161,12 +171,18 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
 /** What a checkpoint holds: the parameters, and the keys of learned rows, which no gradient changes. */
 export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
   const shapes = parameterShapes(config);
-  const numRows = numAddressRows(config);
-  return numRows > 0 ? shapes.set(ROW_KEYS, [numRows, 2]) : shapes;
+  const { prefixVectors, pairVectors } = config;
+  const numKeys = (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0);
+  if (numKeys > 0) shapes.set(ROW_KEYS, [numKeys, 2]);
+  if (pairVectors && pairVectors.history > 0) {
+    shapes.set(PAIR_HISTORY, [pairVectors.rows, pairVectors.history]);
+  }
+  return shapes;
 }
 
-/** The name of the keys of learned rows in a checkpoint, see `AddressRows.save`. */
+/** The names of what a checkpoint holds besides parameters, see `AddressRows.save` and `PairHistory.save`. */
 export const ROW_KEYS = "wpe.keys";
+export const PAIR_HISTORY = "wpe.history";
 
 /** The number of parameters of the model. */
 export function numParameters(config: ModelConfig): number {

@@ -27,7 +27,7 @@ import {
 import { addPrefill, addStep } from "./decoder_passes.ts";
 import { namedTensor } from "./forward.ts";
 import { addChosenLogProbabilities } from "./head.ts";
-import { rowKeys, writeParameters } from "./parameter_tensors.ts";
+import { writeParameters } from "./parameter_tensors.ts";
 import { NO_ROW } from "./row_table.ts";
 
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
@@ -85,7 +85,7 @@ export class Decoder {
     writeParameters(gpu, config, { parameters: tensors.parameters, weights });
     if (!tensors.inputs.addressRows) return new Decoder(registry, config, extent, tensors, undefined);
     const addressRows = new AddressRows(config);
-    addressRows.load(rowKeys(weights));
+    addressRows.load(weights);
     return new Decoder(registry, config, extent, tensors, addressRows);
   }
 

@@ -3,11 +3,10 @@
  *
  * @module
  */
-import { ensure, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import { checkpointShapes, type ModelConfig, ROW_KEYS, vocabSize } from "./config.ts";
-import { namedTensor } from "./forward.ts";
+import { checkpointShapes, type ModelConfig, vocabSize } from "./config.ts";
 
 /**
  * Sets all parameters.
@@ -30,15 +29,9 @@ export function writeParameters(
     if (values.length !== rows * columns) {
       throw wrongWeights(`${values.length} values of ${name}`, `a shape of [${rows}, ${columns}]`);
     }
-    if (name !== ROW_KEYS) gpu.write(namedTensor(parameters, name), values);
+    const tensor = parameters.get(name);
+    if (tensor) gpu.write(tensor, values);
   }
-}
-
-/** The keys of the rows of addresses among weights that {@link writeParameters} has checked. */
-export function rowKeys(weights: Map<string, Float32Array>): Float32Array {
-  const keys = weights.get(ROW_KEYS);
-  ensure(keys, `there is no ${ROW_KEYS}`);
-  return keys;
 }
 
 /**

@@ -8,7 +8,8 @@
 import { RandomStream } from "../random/philox.ts";
 import { BYTE_BASE as BYTE_BASE_V1 } from "../tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../tokens/vocab_v2.ts";
-import { type ModelConfig, numAddressRows, parameterShapes, ROW_KEYS } from "./config.ts";
+import { checkpointShapes, type ModelConfig, numAddressRows, parameterShapes } from "./config.ts";
+import { byteOfTypicalRow, NUM_TYPICAL_ROWS } from "./pair_history.ts";
 
 /** Standard deviation of the initial weights (design 04-model, from GPT-2). */
 const INITIAL_DEVIATION = 0.02;
@@ -35,16 +36,32 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
     const stream = new RandomStream(seed, `model/${name}`);
     const values = new Float32Array(rows * columns);
     weights.set(name, values);
-    // A row that training has not changed says nothing.
-    if (name === "wpe.weight") continue;
+    if (name === "wpe.weight") {
+      initializeTypicalRows(values, config, seed);
+      continue;
+    }
     for (let i = 0; i < values.length; i++) values[i] = stream.normal() * deviation;
     if (isOrdinal && (name === "wte.weight" || name === "lm_head.weight")) {
       mixIn(values, byteFeatures(columns, seed), { firstRow: firstByteToken(config), deviation });
     }
   }
-  const numRows = numAddressRows(config);
-  if (numRows > 0) weights.set(ROW_KEYS, new Float32Array(2 * numRows));
+  for (const [name, [rows, columns]] of checkpointShapes(config)) {
+    if (!weights.has(name)) weights.set(name, new Float32Array(rows * columns));
+  }
   return weights;
+}
+
+/** Rows of prefixes and pairs say nothing before training has met them; those of typical RTTs say their bytes. */
+function initializeTypicalRows(values: Float32Array, config: ModelConfig, seed: number): void {
+  const { width } = config;
+  const numRows = numAddressRows(config);
+  for (let row = 0; row < NUM_TYPICAL_ROWS && config.pairVectors?.history; row++) {
+    const found = byteOfTypicalRow(row);
+    if (!found) return;
+    if (found.byte > 0) continue;
+    const features = byteFeatures(width, seed + 1 + found.table);
+    values.set(features, (numRows - NUM_TYPICAL_ROWS + row) * width);
+  }
 }
 
 function firstByteToken({ vocabulary }: ModelConfig): number {

@@ -17,12 +17,12 @@ import { addBackward } from "./backward.ts";
 import { type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
 import { AddressRows } from "./address_rows.ts";
 import { type BatchRows, numRowSlots, numRowUses, RowSlots, rowsOfBatch } from "./batch_rows.ts";
-import { type ModelConfig, ROW_KEYS, vocabSize } from "./config.ts";
+import { type ModelConfig, vocabSize } from "./config.ts";
 import { addHiddenStates, addOperandCopies, namedTensor, type Pass } from "./forward.ts";
 import { addChosenLogProbabilities, addLosses } from "./head.ts";
 import { type ModelBatch, writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
-import { readParameterLike, rowKeys, writeParameters } from "./parameter_tensors.ts";
+import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
 
 /** Rows that are computed and read at a time; 4096 x 267 x 4 bytes = 4.2 MiB. */
 const MAX_HEAD_ROWS = 4096;
@@ -146,14 +146,15 @@ export class Transformer {
    */
   load(weights: Map<string, Float32Array>): void {
     writeParameters(this.#gpu, this.config, { parameters: this.parameters, weights });
-    this.#addressRows?.load(rowKeys(weights));
+    this.#addressRows?.load(weights);
     if (this.#copies.length > 0) this.#copies.run();
   }
 
   /** Reads all weights back, of the shapes of `checkpointShapes`. */
   async weights(): Promise<Map<string, Float32Array>> {
     const weights = await readParameterLike(this.#gpu, this.config, this.parameters);
-    return this.#addressRows ? weights.set(ROW_KEYS, this.#addressRows.save()) : weights;
+    this.#addressRows?.save(weights);
+    return weights;
   }
 
   /** Sets all gradients and the loss sum to 0. */

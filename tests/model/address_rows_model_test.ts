@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
 import { rowsOfBatch } from "../../lib/model/batch_rows.ts";
-import { type ModelConfig, ROW_KEYS, vocabSize } from "../../lib/model/config.ts";
+import { type ModelConfig, numAddressRows, vocabSize } from "../../lib/model/config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
 import type { ModelBatch } from "../../lib/model/inputs.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
@@ -38,7 +38,7 @@ const NUM_ADDRESSES = 6;
 const CONFIG = tinyConfig({
   sequenceLength: T,
   prefixVectors: { rows: 32, seed: 3, dropShare: 0 },
-  pairVectors: { rows: 32, seed: 3, dropShare: 0 },
+  pairVectors: { rows: 32, seed: 3, dropShare: 0, history: 3 },
 });
 
 function address(index: number): Uint8Array {
@@ -47,11 +47,14 @@ function address(index: number): Uint8Array {
     : Uint8Array.of(192, 0, 2 + index % 2, index);
 }
 
-/** All pairs of the first addresses have rows, the others none. */
+/** All pairs of the first addresses have rows and up to four RTTs, the others none. */
 function knownRows(config: ModelConfig): AddressRows {
   const rows = new AddressRows(config);
   for (let i = 0; i < NUM_ADDRESSES - 2; i++) {
-    for (let j = 0; j < i; j++) rows.claim(address(i), address(j));
+    for (let j = 0; j < i; j++) {
+      const pair = rows.claim(address(i), address(j));
+      for (let k = 0; k < i + j; k++) rows.remember(pair, encodeRttCode(10 * i + j + 0.1 * k));
+    }
   }
   return rows;
 }
@@ -82,13 +85,16 @@ function batchOf(seed: number, batchSize = BATCH_SIZE): ModelBatch {
   return { tokens, targets, lossMask, segmentStart };
 }
 
-function withRows(config: ModelConfig, batch: ModelBatch): ReferenceBatch {
-  const addressRows = rowsOfBatch(batch, knownRows(config), { sequenceLength: T, isTraining: false });
+/** @param isTraining Whether RTTs are left out of their own histories. */
+function withRows(config: ModelConfig, batch: ModelBatch, isTraining = false): ReferenceBatch {
+  const addressRows = rowsOfBatch(batch, knownRows(config), { sequenceLength: T, isTraining });
   return { ...batch, addressRows };
 }
 
 function weightsOf(config: ModelConfig): Map<string, Float32Array> {
-  return toFloat32(tinyWeights(config)).set(ROW_KEYS, knownRows(config).save());
+  const weights = toFloat32(tinyWeights(config));
+  knownRows(config).save(weights);
+  return weights;
 }
 
 async function modelOf(
@@ -111,7 +117,7 @@ async function readGradients(model: Transformer): Promise<Map<string, Float32Arr
   const compact = gradients.get("wpe.weight");
   assert(compact);
   const { width } = model.config;
-  const whole = new Float32Array(64 * width);
+  const whole = new Float32Array(numAddressRows(model.config) * width);
   for (let slot = 0; slot < slots[0]; slot++) {
     whole.set(compact.subarray(slot * width, (slot + 1) * width), slots[1 + slot] * width);
   }
@@ -195,7 +201,7 @@ testOnEachDevice(
     const numTouched: number[] = [];
     for (let step = 0; step < totalSteps; step++) {
       const batch = batchOf(10 + step);
-      const ofRows = withRows(CONFIG, batch);
+      const ofRows = withRows(CONFIG, batch, true);
       model.zeroGradients();
       model.accumulate(batch, 0.02);
       optimizer.step(step);

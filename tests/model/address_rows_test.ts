@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
-import type { ModelConfig } from "../../lib/model/config.ts";
+import { type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
+import { PairHistory } from "../../lib/model/pair_history.ts";
 import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
 import { BYTE_BASE, FIELD_ORDERS, type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
@@ -9,7 +10,7 @@ import { tinyConfig } from "./tiny_model.ts";
 function rowsConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return tinyConfig({
     prefixVectors: { rows: 64, seed: 1, dropShare: 0 },
-    pairVectors: { rows: 64, seed: 1, dropShare: 0 },
+    pairVectors: { rows: 64, seed: 1, dropShare: 0, history: 0 },
     ...changes,
   });
 }
@@ -121,7 +122,10 @@ Deno.test("RowCursor.clone() goes on by itself", () => {
 });
 
 Deno.test("AddressRows: training drops its share of the keys, others in each context", () => {
-  const config = rowsConfig({ prefixVectors: null, pairVectors: { rows: 4096, seed: 1, dropShare: 0.3 } });
+  const config = rowsConfig({
+    prefixVectors: null,
+    pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: 0 },
+  });
   const pairs = Array.from({ length: 1000 }, (_, i): [string, string] => [`10.0.${i >> 8}.${i & 255}`, B]);
   const rows = knowing(config, ...pairs);
   const found = new Uint32Array(ROWS_PER_TOKEN);
@@ -130,7 +134,9 @@ Deno.test("AddressRows: training drops its share of the keys, others in each con
       const tokens = new Uint16Array(64);
       new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
       const cursor = rows.cursor();
-      tokens.subarray(0, 12).forEach((token) => cursor.read(token, found, 0, { isTraining: true, context }));
+      tokens.subarray(0, 12).forEach((token) =>
+        cursor.read(token, found, 0, { isTraining: true, context, rttCode: 0 })
+      );
       return found.some((row) => row !== NO_ROW);
     });
   const [first, second] = [kept(1), kept(2)];
@@ -142,16 +148,66 @@ Deno.test("AddressRows: training drops its share of the keys, others in each con
   assertEquals(kept(1), first);
 });
 
+Deno.test("AddressRows: a pair's typical RTT selects rows by its bytes, not by the RTT that is asked for", () => {
+  const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: 3 } });
+  const rows = new AddressRows(config);
+  const pair = rows.claim(bytesOf(A), bytesOf(B));
+  const first = 128;
+  const selected = (codes: readonly number[]) => codes.map((code) => code - first).filter((row) => row >= 0);
+  assertEquals(selected(read(rows, { src: A, dst: B })[11].rows), []);
+  // The first one is forgotten; the median of the others is 0x1234.
+  for (const code of [0x2222, 0x1300, 0x1234, 0x1111]) rows.remember(pair, code);
+  const found = read(rows, { src: B, dst: A });
+  assertEquals(selected(found[11].rows).slice(0, 2), [0x12, 256 + 0x34]);
+  // The measurement's own RTT has the first byte 0x04.
+  assertEquals(selected(found[12].rows)[0], 768 + 3);
+  const read12 = (rttCode: number, byte: number) => {
+    const cursor = rows.cursor();
+    const places = new Uint32Array(ROWS_PER_TOKEN);
+    const tokens = new Uint16Array(64);
+    new TokenWriter(tokens).write(measurement(A, B), FIELD_ORDERS[0]);
+    const use = { isTraining: true, context: 0, rttCode };
+    tokens.subarray(0, 12).forEach((token) => cursor.read(token, places, 0, use));
+    cursor.read(BYTE_BASE + byte, places, 0, use);
+    return selected([...places].filter((row) => row !== NO_ROW))[0];
+  };
+  assertEquals([0x12, 0x11, 0x10, 0x13, 0x14].map((byte) => read12(0, byte)), [
+    512 + 0x34,
+    770,
+    771,
+    768,
+    769,
+  ]);
+  // Without 0x1234 the lower of the other two is typical.
+  assertEquals(read12(0x1234, 0x11), 512 + 0x11);
+});
+
+Deno.test("PairHistory keeps the newest codes through a checkpoint", () => {
+  const history = new PairHistory(2, 3);
+  for (const code of [9, 5, 7, 6]) history.add(1, code);
+  assertEquals([...history.save()], [0, 0, 0, 5, 7, 6]);
+  const loaded = new PairHistory(2, 3);
+  loaded.load(history.save());
+  assertEquals(loaded.typical(1)?.code, 6);
+  loaded.add(1, 8);
+  assertEquals([...loaded.save()], [0, 0, 0, 7, 6, 8]);
+  assertEquals(loaded.typical(0), undefined);
+  loaded.add(0, 4);
+  assertEquals([loaded.typical(0)?.code, loaded.typical(0, 4)], [4, undefined]);
+  assertNotEquals(loaded.typical(0)?.spreadRow, loaded.typical(1)?.spreadRow);
+});
+
 Deno.test("AddressRows: keys go through a checkpoint", () => {
   const config = rowsConfig();
   const rows = knowing(config, [A, B], [C, B]);
-  const keys = rows.save();
+  const weights = new Map<string, Float32Array>();
+  rows.save(weights);
+  const keys = weights.get(ROW_KEYS) ?? [];
   assertEquals(keys.length, 2 * 128);
   assert(keys.every((value) => Number.isInteger(value) && value >= 0 && value < 65_536));
   const loaded = new AddressRows(config);
-  loaded.load(keys);
+  loaded.load(weights);
   assertEquals(read(loaded, { src: C, dst: B }), read(rows, { src: C, dst: B }));
-  assertEquals(loaded.save(), keys);
 });
 
 Deno.test("RowTable: rows are distinct, full tables give none, keys that were not claimed are not found", () => {
