@@ -1,8 +1,8 @@
 /** A point in time as people and programs write it: ISO 8601 or Unix time. @module */
 import { END_TIME_US, MIN_TIME_US } from "./row_selection.ts";
 
-/** Date, perhaps time, perhaps zone. */
-const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(Z|[+-]\d\d:\d\d)?)?$/;
+/** Date, perhaps time, perhaps zone, whose minutes databases leave out. */
+const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|([+-]\d\d)(?::?(\d\d))?)?)?$/;
 
 /** Microseconds in the units of Unix time. */
 const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds: 1e-3 } as const;
@@ -45,7 +45,7 @@ function isMeasured(timeUs: number): boolean {
 function isoMicroseconds(text: string): number {
   const match = ISO_TIME.exec(text);
   if (!match) return NaN;
-  const [, date, time = "00:00", zone = "Z"] = match;
+  const [, date, time = "00:00", zoneHours = "+00", zoneMinutes = "00"] = match;
   if (date !== lastDate) {
     const midnightMs = Date.parse(`${date}T00:00Z`);
     isLastDate = !Number.isNaN(midnightMs) && new Date(midnightMs).toISOString().startsWith(date);
@@ -53,5 +53,6 @@ function isoMicroseconds(text: string): number {
   }
   if (!isLastDate) return NaN;
   const [whole, decimals = ""] = time.split(".");
-  return Date.parse(`${date}T${whole}${zone}`) * 1e3 + Number(decimals.slice(0, 6).padEnd(6, "0"));
+  return Date.parse(`${date}T${whole}${zoneHours}:${zoneMinutes}`) * 1e3 +
+    Number(decimals.slice(0, 6).padEnd(6, "0"));
 }
