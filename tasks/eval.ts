@@ -37,7 +37,7 @@ export const evalStage = defineStage({
     split: flag.choice(["test", "val"], "which split to predict", { default: "test" }),
     history: flag.choice(
       ["default", ...HISTORY_MODES],
-      "earlier measurements that may be known: all, or those of the training (default: train if split by pair)",
+      "earlier measurements that may be known: all, or those of the training (default: train if split by pair, destination, node)",
       { default: "default" },
     ),
     maxMeasurements: flag.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),

@@ -1,5 +1,5 @@
 /**
- * `import`: RIPE Atlas ping results (JSON) to a measurements Parquet file.
+ * `import`: RIPE Atlas ping results (JSON) or CSV to a measurements Parquet file.
  *
  * @module
  */
@@ -7,16 +7,23 @@ import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/cli/progress.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs, type OnLink } from "../lib/files/inputs.ts";
+import { UsageError } from "../lib/errors.ts";
 import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/measurement/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/measurement/atlas_result.ts";
+import { parseColumns } from "../lib/measurement/csv_columns.ts";
+import { CSV_EXTENSIONS, type CsvImportOptions, importCsv } from "../lib/measurement/csv_import.ts";
 import { STANDARD_INPUT } from "../lib/measurement/decompress.ts";
 import { rejectsPathBeside } from "../lib/measurement/rejects.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
+const ATLAS_FILES = { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results" };
+const CSV_FILES = { extensions: CSV_EXTENSIONS, wanted: "a CSV file" };
+
 /** The stage `import`. */
 export const importStage: Stage = defineStage({
   name: "import",
-  purpose: "reads RIPE Atlas ping results (JSON, also .gz .bz2 .zst) and writes a measurements Parquet file.",
+  purpose:
+    "reads RIPE Atlas ping results (JSON) or CSV, also .gz .bz2 .zst, and writes a measurements Parquet file.",
   example: "--input results/ --output pings.parquet",
   flags: {
     input: flag.texts("files, directories, globs, or - for standard input", {
@@ -26,6 +33,16 @@ export const importStage: Stage = defineStage({
     output: flag.requiredText("the Parquet file to write; an import that was stopped begins anew", {
       placeholder: "F.parquet",
     }),
+    columns: flag.optionalText(
+      [
+        "read CSV whose header has these names, such as src=from,dst=to,time=when,rtt=ms",
+        "  src, dst: addresses; rtt: ms; empty, -1 or * is no reply",
+        "  time: ISO 8601 or Unix seconds; or time_ms, time_us: Unix milliseconds, microseconds",
+        "  perhaps msm_id, prb_id, size, packet_error_count: integers",
+        "  files *.csv need it only where the names are not these or those of measurements Parquet",
+      ].join("\n"),
+      { placeholder: "KEY=NAME,…" },
+    ),
     source: flag.choice(SOURCE_CHOICES, "source address: auto is `from` where it is public, else src_addr", {
       default: "auto",
     }),
@@ -41,35 +58,64 @@ export const importStage: Stage = defineStage({
     ...dataFlags,
   },
   async run(options, context): Promise<StageResult> {
-    const paths = listAtlasInputs(options.input, context.log);
     const { source, rtt, maxRejectRatio, output, overwrite } = options;
+    const columns = options.columns === undefined ? undefined : parseColumns(options.columns);
+    const paths = listFiles(options.input, columns ? CSV_FILES : ATLAS_FILES, context.log);
+    const isCsv = columns !== undefined || areCsv(paths);
+    if (isCsv) refuseAtlasOptions(options);
     const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
     const besides = (path: string) => [rejectsPathBeside(path)];
-    const start = { stage: "import", inputs, options: { source, rtt, maxRejectRatio }, overwrite, besides };
+    const reading = isCsv ? { columns: options.columns ?? "of the header" } : { source, rtt };
+    const start = { stage: "import", inputs, options: { ...reading, maxRejectRatio }, overwrite, besides };
     const run = await makeOutputFile(output, start, async ({ path }) => {
       const totalBytes = inputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
       using progress = context.progress("importing", { total: totalBytes, unit: "B" });
-      const { rejected, ...counts } = await importAtlas(paths, path, {
-        source,
-        rtt,
+      const importing: CsvImportOptions = {
         maxRejectRatio,
-        memoryLimitBytes: options.memoryLimitGb * 1e9,
         rejectsPath: rejectsPathBeside(path),
         signal: context.signal,
         onProgress: ({ bytes, rows }) => progress.update(bytes, `${rows} rows`),
-      });
+      };
+      const memoryLimitBytes = options.memoryLimitGb * 1e9;
+      const { rejected, ...counts } = isCsv
+        ? await importCsv(paths, path, { ...importing, columns })
+        : await importAtlas(paths, path, { ...importing, source, rtt, memoryLimitBytes });
       return { counts: { ...counts }, rows: counts.rows, rejected };
     });
     return describe(output, run);
   },
 });
 
-function listAtlasInputs(inputs: readonly string[], onLink: OnLink): string[] {
+function listFiles(
+  inputs: readonly string[],
+  kind: { extensions: string[]; wanted: string },
+  onLink: OnLink,
+): string[] {
   const files = inputs.filter((input) => input !== STANDARD_INPUT);
-  const listed = files.length === 0
-    ? []
-    : listInputs(files, { extensions: ATLAS_EXTENSIONS, wanted: "a file of RIPE Atlas results", onLink });
+  const listed = files.length === 0 ? [] : listInputs(files, { ...kind, onLink });
   return files.length < inputs.length ? [STANDARD_INPUT, ...listed] : listed;
+}
+
+/** Whether all files are CSV by their names. @throws {UsageError} If only some are. */
+function areCsv(paths: readonly string[]): boolean {
+  const isCsv = (path: string) => CSV_EXTENSIONS.some((extension) => path.endsWith(extension));
+  const csv = paths.find(isCsv);
+  const other = paths.find((path) => !isCsv(path));
+  if (csv === undefined || other === undefined) return csv !== undefined;
+  throw new UsageError(
+    `Cannot use --input ${csv} with ${other}: one is CSV by its name and the other is not; ` +
+      "import them one by one, or say with --columns that all are CSV",
+  );
+}
+
+/** @throws {UsageError} If an option is given that says how results of several packets are read. */
+function refuseAtlasOptions(options: { source: string; rtt: string }): void {
+  for (const [name, usual] of [["source", "auto"], ["rtt", "mean"]] as const) {
+    if (options[name] === usual) continue;
+    throw new UsageError(
+      `Cannot use --${name} ${options[name]} with CSV: a row has one source and one RTT; leave it out`,
+    );
+  }
 }
 
 function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {

@@ -10,10 +10,10 @@ import { formatBytes, formatCount } from "../lib/cli/progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
 import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
-import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
+import { parseRatios, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
 import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
-import { describeSplitRun, splitStageFlags } from "./split_stage.ts";
+import { describeSplitRun, splitByFlag, splitStageFlags } from "./split_stage.ts";
 
 /** Val and test are an eighth of train by default, so they get an eighth of its files. */
 const HELD_OUT_SHARE = 1 / 8;
@@ -32,7 +32,7 @@ export const probeRowsStage: Stage = defineStage({
       },
     ),
     output: flag.requiredText("folder to write", { placeholder: "DIR" }),
-    splitBy: flag.choice(SPLIT_MODES, "how input that is not split is split", { default: "probe" }),
+    splitBy: splitByFlag("how input that is not split is split, that is what stays together"),
     maxRowSizeMb: flag.number("largest record in MB (10^6 bytes); longer histories are cut", {
       default: 8,
       min: 0,

@@ -10,10 +10,10 @@ import { formatBytes, formatCount } from "../lib/cli/progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { shardMeasurements } from "../lib/preprocess/shard.ts";
-import { parseRatios, SPLIT_MODES, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
+import { parseRatios, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
 import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
-import { describeSplitRun, splitStageFlags } from "./split_stage.ts";
+import { describeSplitRun, splitByFlag, splitStageFlags } from "./split_stage.ts";
 
 /** The stage. */
 export const shardStage: Stage = defineStage({
@@ -23,13 +23,7 @@ export const shardStage: Stage = defineStage({
   flags: {
     input: flag.texts("Parquet files, folders or globs", { placeholder: "PATH", required: true }),
     output: flag.requiredText("folder to write", { placeholder: "DIR" }),
-    splitBy: flag.choice(
-      SPLIT_MODES,
-      "what is kept out of training: whole sources, the latest time, rows, pairs",
-      {
-        default: "probe",
-      },
-    ),
+    splitBy: splitByFlag("what stays together in one of train, val and test"),
     trainShards: flag.integer("files of train", { default: 200, min: 1, max: 10_000 }),
     valShards: flag.integer("files of val", { default: 25, min: 1, max: 10_000 }),
     testShards: flag.integer("files of test", { default: 25, min: 1, max: 10_000 }),

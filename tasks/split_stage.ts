@@ -3,13 +3,32 @@
  *
  * @module
  */
-import { dataFlags, flag } from "../lib/cli/flags.ts";
+import { dataFlags, type Flag, flag } from "../lib/cli/flags.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/cli/progress.ts";
 import { GROUP_KEYS } from "../lib/preprocess/probe_columns.ts";
+import { SPLIT_MODES, type SplitMode } from "../lib/preprocess/splits.ts";
+
+const MODE_PURPOSES: Record<SplitMode, string> = {
+  probe: "all measurements of a source together",
+  time: "the end of the time span is test, the part before it val",
+  row: "each (msm_id, event_time); without msm_id each (src_addr, dst_addr, event_time)",
+  pair: "all measurements between two addresses together, in both directions",
+  destination: "all measurements to an address together",
+  node: "by addresses: a measurement is test if either end is, else val if either is, else train",
+};
+
+/** The option that says how rows are split. @param purpose The first line of its description. */
+export function splitByFlag(purpose: string): Flag<SplitMode> {
+  const modes = Object.entries(MODE_PURPOSES).map(([mode, meaning]) => `  ${mode}: ${meaning}`);
+  return flag.choice(SPLIT_MODES, [purpose, ...modes].join("\n"), { default: "probe" });
+}
 
 /** Their options on rows and memory. */
 export const splitStageFlags = {
-  ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
+  ratios: flag.text("shares of train, val, test, of addresses if by node; 0,0,100 makes all test", {
+    default: "80,10,10",
+    placeholder: "A,B,C",
+  }),
   groupBy: flag.choice(GROUP_KEYS, "what a source is", { default: "src_addr" }),
   maxRejectRatio: flag.number("fail when a larger share of the rows is rejected", {
     default: 0.05,

@@ -20,7 +20,7 @@ export const STAGES: Record<string, StageEntry> = {
     module: "./synth.ts",
   },
   "import": {
-    purpose: "turn RIPE Atlas ping results into measurements Parquet",
+    purpose: "turn RIPE Atlas ping results or CSV into measurements Parquet",
     module: "./import.ts",
   },
   "shard": {

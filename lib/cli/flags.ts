@@ -15,7 +15,7 @@ export interface Flag<T> {
   readonly arity: Arity;
   /** What stands for the value in `--help`, such as `N` or `DIR`. */
   readonly placeholder: string;
-  /** What it does, with its unit. */
+  /** What it does, with its unit; lines after the first stand below it. */
   readonly description: string;
   /** Checks and converts the raw text (or list of texts, or boolean). */
   readonly schema: z.ZodType<T>;
@@ -251,10 +251,11 @@ export function describeFlags(flags: Flags): string[] {
       : declared.defaultValue === undefined || declared.arity !== "one"
       ? ""
       : ` (default ${declared.defaultValue})`;
-    return { left, right: declared.description + byDefault };
+    return { left, right: declared.description.replace(/\n|$/, (end) => byDefault + end) };
   });
   const width = Math.min(36, Math.max(...rows.map((row) => row.left.length)) + 2);
+  const nextLine = "\n" + " ".repeat(width);
   return rows.map(({ left, right }) =>
-    left.length < width ? left.padEnd(width) + right : `${left}\n${" ".repeat(width)}${right}`
+    (left.length < width ? left.padEnd(width) : left + nextLine) + right.replaceAll("\n", nextLine)
   );
 }

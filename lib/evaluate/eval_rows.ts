@@ -22,6 +22,9 @@ export const HISTORY_MODES = ["all", "train"] as const;
 /** One of {@link HISTORY_MODES}. */
 export type HistoryMode = typeof HISTORY_MODES[number];
 
+/** The ways to split after which nothing of a held-out pair is in the training. */
+const UNSEEN_PAIRS: readonly SplitMode[] = ["pair", "destination", "node"];
+
 /** The rows of an evaluation. */
 export interface EvalRows {
   /** The rows whose measurements are predicted. */
@@ -47,7 +50,7 @@ export interface EvalRowsOptions {
   trainDir?: string | undefined;
   /** What the manifests of these folders say; found out by default. */
   checked?: CheckedOutputs | undefined;
-  /** By default `train` if the rows were split by pair, else `all`. */
+  /** By default `train` if the rows were split by pair, destination or node, else `all`. */
   history?: HistoryMode | undefined;
 }
 
@@ -65,7 +68,9 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
   const splitBy = splitModeOf(dataDir);
   if (!splitBy && !options.history) {
     throw new UserError(
-      `Cannot choose the history of ${dataDir}: no manifest says how it was split, time, probe, pair or row was ` +
+      `Cannot choose the history of ${dataDir}: no manifest says how it was split, ${
+        SPLIT_MODES.join(" | ")
+      } was ` +
         "wanted; choose --history train (as for pairs) or --history all",
     );
   }
@@ -86,7 +91,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
     training,
     others,
     splitBy,
-    history: options.history ?? (splitBy === "pair" ? "train" : "all"),
+    history: options.history ?? (splitBy && UNSEEN_PAIRS.includes(splitBy) ? "train" : "all"),
     [Symbol.dispose]: () => kept.dispose(),
   };
 }

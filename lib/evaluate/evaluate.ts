@@ -52,7 +52,7 @@ export interface EvaluateOptions {
   /** What the manifests of the rows say; found out by default. */
   checked?: CheckedOutputs | undefined;
   split: SplitName;
-  /** By default `train` where the rows were split by pair, else `all`. */
+  /** See {@link openEvalRows}. */
   history?: HistoryMode | undefined;
   /** How many measurements are predicted at most. */
   maxMeasurements: number;

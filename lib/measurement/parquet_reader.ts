@@ -31,6 +31,8 @@ export interface ReadOptions {
   columns?: readonly OptionalColumn[];
   /** Which of them every file must have. */
   required?: readonly OptionalColumn[];
+  /** What the user is to do where a file lacks one of these. */
+  ifMissing?: string;
   /** Largest number of rows of a batch (default 65,536). */
   batchRows?: number;
   /**
@@ -152,7 +154,7 @@ function planColumns(file: ParquetFile, options: ReadOptions): ColumnPlan {
   const optional = OPTIONAL_COLUMNS.filter(({ key, name }) =>
     wanted.has(key) && (options.required?.includes(key) || file.column(name))
   );
-  for (const { name } of optional) needColumn(file, [name], isNumber, "an integer");
+  for (const { name } of optional) needColumn(file, [name], isNumber, "an integer", options.ifMissing);
   return { eventTime, rtt, ipVersion, optional };
 }
 
@@ -161,13 +163,13 @@ function needColumn(
   names: string[],
   isType: (element: SchemaElement) => boolean,
   wanted: string,
+  ifMissing = "rename or add the column, see the README for the measurement columns",
 ): string {
   const name = names.find((candidate) => file.column(candidate));
   const element = name === undefined ? undefined : file.column(name);
   if (name === undefined || !element) {
     throw new FormatError(
-      `column ${names[0]} is missing (it has ${shortened(file.columnNames.join(", "))}); ` +
-        `rename or add the column, see the README for the measurement columns`,
+      `column ${names[0]} is missing (it has ${shortened(file.columnNames.join(", "))}); ${ifMissing}`,
       { path: file.path },
     );
   }

@@ -25,7 +25,9 @@ export type RejectReason =
   | "incompleteResult"
   | "sizeTooLarge"
   | "errorCountTooLarge"
-  | "invalidInteger";
+  | "invalidInteger"
+  | "invalidTime"
+  | "invalidCsv";
 
 /** One rejected row, as it stands in `rejects.jsonl`. */
 export interface RejectedRow {

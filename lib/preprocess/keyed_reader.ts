@@ -19,7 +19,7 @@ export interface KeyedReadOptions {
   groupBy: GroupKey;
   /** Of the hash, u32. */
   seed: number;
-  /** Mode `row` needs msm_id in every row. */
+  /** Mode `row` needs msm_id in every row of a file that has the column. */
   splitMode: SplitMode | undefined;
   /** Further optional columns to read where a file has them. */
   columns: readonly OptionalColumn[];
@@ -36,21 +36,29 @@ export interface SourcedKeyedBatch extends KeyedBatch {
 /**
  * Reads the measurements of Parquet files, in the files' order, with keys.
  *
- * @throws {FormatError} If a file is no Parquet, is damaged or lacks a needed column.
+ * @throws {FormatError} If a file is no Parquet, is damaged or lacks a needed column: prb_id, if rows are grouped by it.
  */
 export async function* readKeyed(
   paths: readonly string[],
   options: KeyedReadOptions,
 ): AsyncGenerator<SourcedKeyedBatch> {
-  const required = requiredColumns(options);
-  const columns = [...new Set([...options.columns, ...required])];
+  const required: OptionalColumn[] = options.groupBy === "prb_id" ? ["prbId"] : [];
+  const neverNull: OptionalColumn[] = options.splitMode === "row" ? [...required, "msmId"] : required;
+  const columns = [...new Set([...options.columns, ...neverNull])];
   const addresses = new AddressInterner(options.seed);
   const idByCode = new PerText((length) => new Int32Array(length), (text) => addresses.idOf(text));
   const probes = new ProbeInterner(options.seed);
   const { rejects, rowRange } = options;
   const range = rowRange ? { rowRange } : {};
-  for await (const read of readMeasurements(paths, { rejects, columns, required, ...range })) {
-    const batch = rejectNulls(read, required, rejects);
+  const read = {
+    rejects,
+    columns,
+    required,
+    ifMissing: "use --group-by src_addr, or add the column",
+    ...range,
+  };
+  for await (const whole of readMeasurements(paths, read)) {
+    const batch = rejectNulls(whole, neverNull, rejects);
     if (addresses.trim(MAX_KNOWN_KEYS)) idByCode.clear();
     probes.trim(MAX_KNOWN_KEYS);
     const { pool, srcCode, dstCode } = batch;
@@ -65,31 +73,24 @@ export async function* readKeyed(
   }
 }
 
-function requiredColumns({ groupBy, splitMode }: KeyedReadOptions): OptionalColumn[] {
-  return [
-    ...(groupBy === "prb_id" ? ["prbId" as const] : []),
-    ...(splitMode === "row" ? ["msmId" as const] : []),
-  ];
-}
-
 function pick(valueByCode: Int32Array, codes: Int32Array): Uint32Array {
   const values = new Uint32Array(codes.length);
   for (let row = 0; row < codes.length; row++) values[row] = valueByCode[codes[row]];
   return values;
 }
 
-/** The batch without the rows that have null in a required column. */
+/** The batch without the rows that have null in one of the columns, as far as it has them. */
 function rejectNulls(
   batch: SourcedBatch,
-  required: readonly OptionalColumn[],
+  columns: readonly OptionalColumn[],
   rejects: RejectLog,
 ): SourcedBatch {
   // Nearly always so, and found without a look at each row.
-  if (!required.some((key) => batch[key]?.includes(NaN))) return batch;
+  if (!columns.some((key) => batch[key]?.includes(NaN))) return batch;
   const isNull = (row: number, key: OptionalColumn) => Number.isNaN(batch[key]?.[row]);
   const good: number[] = [];
   for (let row = 0; row < batch.numRows; row++) {
-    const missing = required.find((key) => isNull(row, key));
+    const missing = columns.find((key) => isNull(row, key));
     if (missing === undefined) {
       good.push(row);
       continue;

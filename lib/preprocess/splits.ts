@@ -3,9 +3,11 @@
  *
  * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it): sources unseen in
  * training; `time`: the end of the time span is test, the part before it val; `row` by hash of (msm_id,
- * event_time); `pair` by hash of the unordered pair of addresses. A row's split depends on the row, the seed and,
- * for `time`, the range of event_time over all rows, which takes a first pass over that column; never on the
- * order of the rows.
+ * event_time), or of (src_addr, dst_addr, event_time) in files without msm_id; `pair` by hash of the unordered pair
+ * of addresses, since the way back would give the answer away; `destination` by hash of dst_addr; `node` by the
+ * hashes of both addresses: test if either is, else val if either is. An address has the same hash as source, as
+ * destination and as node. A row's split depends on the row, the seed and, for `time`, the range of event_time over
+ * all rows, which takes a first pass over that column; never on the order of the rows.
  *
  * @module
  */
@@ -20,7 +22,7 @@ export const SPLIT_NAMES = ["train", "val", "test"] as const;
 export type SplitName = typeof SPLIT_NAMES[number];
 
 /** The ways to split. */
-export const SPLIT_MODES = ["probe", "time", "row", "pair"] as const;
+export const SPLIT_MODES = ["probe", "time", "row", "pair", "destination", "node"] as const;
 /** One of {@link SPLIT_MODES}. */
 export type SplitMode = typeof SPLIT_MODES[number];
 
@@ -58,16 +60,17 @@ export interface KeyedBatch {
 /**
  * Parses `80,10,10`.
  *
- * @param text Three numbers from 0 to 1,000,000, the first positive; they need not sum to 100.
+ * @param text Three numbers from 0 to 1,000,000, not all 0; they need not sum to 100.
  * @throws {UsageError} If it is anything else.
  */
 export function parseRatios(text: string): SplitRatios {
   const parts = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
-  if (parts.length !== 3 || !parts.every((part) => part >= 0 && part <= MAX_RATIO) || parts[0] === 0) {
+  const isInRange = parts.length === 3 && parts.every((part) => part >= 0 && part <= MAX_RATIO);
+  if (!isInRange || parts.every((part) => part === 0)) {
     throw new UsageError(
       `Cannot use --ratios ${
         shortened(text)
-      }: three numbers train,val,test from 0 to ${MAX_RATIO} with train above 0 were wanted, such as 80,10,10`,
+      }: three numbers train,val,test from 0 to ${MAX_RATIO}, not all 0, were wanted, such as 80,10,10`,
     );
   }
   const total = parts[0] + parts[1] + parts[2];
@@ -77,6 +80,8 @@ export function parseRatios(text: string): SplitRatios {
 /** Gives each row of a batch its split. */
 export class SplitAssigner {
   readonly #plan: SplitPlan;
+  /** The split of every row, or -1 if there are several. */
+  readonly #only: number;
   /** Below this fraction: train. */
   readonly #trainEnd: number;
   /** Below this fraction: val. */
@@ -84,24 +89,25 @@ export class SplitAssigner {
 
   /**
    * @param plan How to split.
-   * @throws {UserError} If mode `time` has nothing to divide.
+   * @throws {UserError} If mode `time` has several splits and no time to divide.
    */
   constructor(plan: SplitPlan) {
     this.#plan = plan;
+    this.#only = plan.ratios.indexOf(1);
     this.#trainEnd = plan.ratios[0];
     // A last share of exactly 0 must stay empty whatever the rounding of the sum.
     this.#valEnd = plan.ratios[2] === 0 ? 2 : plan.ratios[0] + plan.ratios[1];
-    if (plan.ratios[1] === 0 && plan.ratios[2] === 0) this.#trainEnd = 2;
-    if (plan.mode === "time") checkTimeRange(plan.timeRangeUs);
+    if (plan.mode === "time" && this.#only < 0) checkTimeRange(plan.timeRangeUs);
   }
 
   /**
    * The split of each row.
    *
-   * @param keyed The batch; mode `row` needs its msm_id.
+   * @param keyed The batch; mode `row` takes its msm_id where it has one.
    * @returns An index into {@link SPLIT_NAMES} per row.
    */
   assign(keyed: KeyedBatch): Uint8Array {
+    if (this.#only >= 0) return new Uint8Array(keyed.batch.numRows).fill(this.#only);
     const fractions = this.#fractions(keyed);
     const [trainEnd, valEnd] = [this.#trainEnd, this.#valEnd];
     const splits = new Uint8Array(fractions.length);
@@ -115,13 +121,17 @@ export class SplitAssigner {
   #fractions(keyed: KeyedBatch): Float64Array {
     switch (this.#plan.mode) {
       case "probe":
-        return probeFractions(keyed);
+        return keyFractions(keyed.groups, keyed.groupId, keyed.batch.numRows);
       case "time":
         return timeFractions(keyed.batch.eventTimeUs, keyed.batch.numRows, this.#plan.timeRangeUs ?? [0, 1]);
       case "row":
-        return rowFractions(keyed.batch, this.#plan.seed);
+        return rowFractions(keyed, this.#plan.seed);
       case "pair":
         return pairFractions(keyed, this.#plan.seed);
+      case "destination":
+        return keyFractions(keyed.addresses, keyed.dstId, keyed.batch.numRows);
+      case "node":
+        return nodeFractions(keyed);
     }
   }
 }
@@ -134,12 +144,17 @@ function checkTimeRange(range: SplitPlan["timeRangeUs"]): void {
   throw new UserError(`Cannot split by time: ${found}, a time span was wanted; use --split-by probe`);
 }
 
-function probeFractions({ batch, groups, groupId }: KeyedBatch): Float64Array {
-  const fractions = new Float64Array(batch.numRows);
-  const { hashes } = groups;
-  for (let row = 0; row < fractions.length; row++) {
-    fractions[row] = splitFraction(hashes, 4 * groupId[row]);
-  }
+function keyFractions({ hashes }: KeyedValues, id: Uint32Array, numRows: number): Float64Array {
+  const fractions = new Float64Array(numRows);
+  for (let row = 0; row < numRows; row++) fractions[row] = splitFraction(hashes, 4 * id[row]);
+  return fractions;
+}
+
+/** Since train, val and test follow each other in [0, 1), the larger fraction is that of the end held out more. */
+function nodeFractions({ batch, addresses, srcId, dstId }: KeyedBatch): Float64Array {
+  const fractions = keyFractions(addresses, srcId, batch.numRows);
+  const ofDst = keyFractions(addresses, dstId, batch.numRows);
+  for (let row = 0; row < fractions.length; row++) fractions[row] = Math.max(fractions[row], ofDst[row]);
   return fractions;
 }
 
@@ -153,12 +168,19 @@ function timeFractions(
   return fractions;
 }
 
-function rowFractions({ numRows, msmId, eventTimeUs }: MeasurementBatch, seed: number): Float64Array {
+function rowFractions({ batch, addresses, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
+  const { numRows, msmId, eventTimeUs } = batch;
+  const { hashes } = addresses;
   const fractions = new Float64Array(numRows);
   const words = new Uint32Array(4);
   const hash = new Uint32Array(4);
   for (let row = 0; row < numRows; row++) {
-    integerToWords(msmId ? msmId[row] : 0, words, 0);
+    if (msmId) integerToWords(msmId[row], words, 0);
+    else {
+      // Unlike a sum, these words tell the two directions of a pair apart.
+      words[0] = hashes[4 * srcId[row] + 2] + hashes[4 * dstId[row]];
+      words[1] = hashes[4 * srcId[row] + 3] + hashes[4 * dstId[row] + 1];
+    }
     integerToWords(eventTimeUs[row], words, 2);
     // As hashKey() does, without its arrays.
     fillPhiloxBlock(hash, words[0], words[1], words[2], words[3], seed, KeyKind.ROW);

@@ -1,4 +1,4 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertMatch, assertStringIncludes, assertThrows } from "@std/assert";
 import { UsageError } from "../../lib/errors.ts";
 import { describeFlags, flag, kebab, parseFlags } from "../../lib/cli/flags.ts";
 
@@ -6,7 +6,7 @@ const FLAGS = {
   input: flag.texts("what to read", { placeholder: "PATH", required: true }),
   maxRowSizeMb: flag.number("bound of a row, MB", { default: 8, min: 1 }),
   rows: flag.integer("how many", { default: 10, min: 1, max: 1e9 }),
-  splitBy: flag.choice(["probe", "time"], "how to split", { default: "probe" }),
+  splitBy: flag.choice(["probe", "time"], "how to split\n  time: by time", { default: "probe" }),
   steps: flag.optionalInteger("how long"),
   quiet: flag.boolean("no progress"),
 };
@@ -64,5 +64,6 @@ Deno.test("describeFlags() lists every option with its default", () => {
   const text = describeFlags(FLAGS).join("\n");
   for (const name of Object.keys(FLAGS)) assertStringIncludes(text, `--${kebab(name)}`);
   assertStringIncludes(text, "(default 8)");
+  assertMatch(text, / {2}how to split \(default probe\)\n {27}time: by time\n/);
   assertStringIncludes(text, "(required)");
 });

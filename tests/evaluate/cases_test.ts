@@ -4,6 +4,7 @@ import { type EvalRows, openEvalRows, splitModeOf } from "../../lib/evaluate/eva
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import type { ProbeRow } from "../../lib/records/probe_row.ts";
 import { UserError } from "../../lib/errors.ts";
+import { SPLIT_MODES } from "../../lib/preprocess/splits.ts";
 import { newManifest, writeManifest } from "../../lib/files/manifest.ts";
 import { decodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
@@ -149,7 +150,7 @@ Deno.test("splitModeOf() says how rows were split, or the shards they were made 
     writeManifest(folder.at(`${name}/manifest.json`), { ...manifest, complete: true });
     return splitModeOf(folder.at(name));
   };
-  for (const splitBy of ["time", "probe", "pair", "row"] as const) {
+  for (const splitBy of SPLIT_MODES) {
     assertEquals(write(`own-${splitBy}`, { splitBy }), splitBy);
     write(`shards-${splitBy}`, { splitBy });
     const parts = ["train", "test"].map((split) => `shards-${splitBy}/${split}/shard-00000.parquet`);

@@ -8,7 +8,8 @@ import type { SchemaElement } from "hyparquet";
 import { parquetWriteBuffer } from "hyparquet-writer";
 import { gzipSync, zstdCompressSync } from "node:zlib";
 import { FormatError } from "../../lib/errors.ts";
-import { importAtlas } from "../../lib/measurement/atlas_import.ts";
+import { importAtlas, type ImportSummary } from "../../lib/measurement/atlas_import.ts";
+import { importCsv } from "../../lib/measurement/csv_import.ts";
 import { openInput } from "../../lib/measurement/decompress.ts";
 import { readMeasurements } from "../../lib/measurement/parquet_reader.ts";
 import { RejectLog } from "../../lib/measurement/rejects.ts";
@@ -27,6 +28,7 @@ export const FORMATS = [
   "json.zst",
   "arrayrecord",
   "probe-row",
+  "csv",
 ] as const;
 /** One of {@link FORMATS}. */
 export type FormatName = typeof FORMATS[number];
@@ -59,6 +61,7 @@ export const FORMAT: Record<FormatName, Format> = {
   "json.gz": { makeFiles: compressed((text) => gzipSync(text)), read: readJson },
   "json.bz2": { makeFiles: () => Promise.resolve([Deno.readFileSync(ATLAS_BZIP2)]), read: readJson },
   "json.zst": { makeFiles: compressed((text) => zstdCompressSync(text)), read: readJson },
+  "csv": { makeFiles: makeCsvFiles, read: readCsv },
   "arrayrecord": { makeFiles: makeArrayRecordFiles, read: readArrayRecord, seesEverything: true },
   // The content of a record is damaged and the container around it whole: only the decoder of rows can see it.
   "probe-row": { makeFiles: makeProbeRows, read: readProbeRow },
@@ -120,14 +123,36 @@ function compressed(compress: (text: Uint8Array) => Uint8Array): () => Promise<U
 }
 
 async function readJson(path: string): Promise<Reading> {
-  const output = `${path}.out.parquet`;
-  const { rows, rejected } = await importAtlas([path], output, {
+  const summary = await importAtlas([path], `${path}.out.parquet`, {
     source: "auto",
     rtt: "mean",
     maxRejectRatio: 1,
     memoryLimitBytes: 1e9,
     rejectsPath: `${path}.rejects.jsonl`,
   });
+  return readingOf(summary);
+}
+
+/** With ends of lines of either kind, some fields quoted. */
+function makeCsvFiles(): Promise<Uint8Array[]> {
+  const { numRows, eventTimeUs, srcAddr, dstAddr, rttMs, msmId = [] } = sampleBatch({
+    numRows: 400,
+    numBad: 3,
+  });
+  const lines = Array.from({ length: numRows }, (_, row) => {
+    const time = row % 2 === 0 ? eventTimeUs[row] / 1e6 : new Date(eventTimeUs[row] / 1e3).toISOString();
+    return `${time},"${srcAddr[row]}",${dstAddr[row]},${row % 9 === 0 ? "*" : rttMs[row]},${msmId[row]}`;
+  });
+  const texts = ["\n", "\r\n"].map((end) => ["time,src,dst,rtt,msm_id", ...lines].join(end));
+  return Promise.resolve(texts.map((text) => new TextEncoder().encode(text)));
+}
+
+async function readCsv(path: string): Promise<Reading> {
+  const options = { maxRejectRatio: 1, rejectsPath: `${path}.rejects.jsonl` };
+  return readingOf(await importCsv([path], `${path}.out.parquet`, options));
+}
+
+function readingOf({ rows, rejected }: ImportSummary): Reading {
   return { numRead: rows, numRejected: Object.values(rejected).reduce((sum, count) => sum + count, 0) };
 }
 

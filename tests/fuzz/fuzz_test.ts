@@ -20,7 +20,9 @@ for (const format of FORMATS) {
     const { numCases, counts, faults } = await fuzzFormat(format, options);
     assertEquals(faults, []);
     assertEquals(numCases, NUM_FILES);
-    assert(counts.error >= NUM_FILES / 4, `only ${counts.error} of ${NUM_FILES} files were refused`);
+    // In CSV nothing but the header concerns the whole file: damaged rows are counted.
+    const numSeen = format === "csv" ? counts.rejected : counts.error;
+    assert(numSeen >= NUM_FILES / 4, `of ${NUM_FILES} files only in ${numSeen} the damage was seen`);
   });
 }
 

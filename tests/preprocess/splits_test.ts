@@ -99,6 +99,45 @@ Deno.test("SplitAssigner.assign() keeps (msm_id, event_time) in one split when t
   assert(sourcesInTest.size > 500, "a split by row does not keep sources together");
 });
 
+Deno.test("SplitAssigner.assign() keeps (src_addr, dst_addr, event_time) in one split when the mode is row without msm_id", () => {
+  const { msmId: _, ...rows } = ROWS;
+  const splits = assign(rows, "row");
+  const names = ROWS.srcAddr.map((src, row) => `${src} ${ROWS.dstAddr[row]} ${ROWS.eventTimeUs[row]}`);
+  assertShares(assertTogether(names, splits), RATIOS);
+  // One time, one pair or one direction does not decide.
+  const several = (changes: Partial<MeasurementBatch>) =>
+    assertNotEquals(assign({ ...rows, ...changes }, "row"), splits);
+  several({ srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr });
+  several({ eventTimeUs: ROWS.eventTimeUs.map((timeUs) => timeUs + 1e6) });
+});
+
+Deno.test("SplitAssigner.assign() keeps a destination in one split when the mode is destination", () => {
+  const reversed = { ...ROWS, srcAddr: ROWS.dstAddr, dstAddr: ROWS.srcAddr };
+  const splits = assign(reversed, "destination");
+  assertShares(assertTogether(ROWS.srcAddr, splits), RATIOS);
+  const sourcesInTest = new Set(ROWS.dstAddr.filter((_, row) => splits[row] === 2));
+  assert(sourcesInTest.size > 50, "a split by destination does not keep sources together");
+});
+
+Deno.test("SplitAssigner.assign() holds addresses out at both ends when the mode is node", () => {
+  const ratios: SplitRatios = [0.6, 0.2, 0.2];
+  const nodes = Array.from({ length: 120 }, (_, i) => `198.51.100.${i}`);
+  const pairs = nodes.flatMap((src) => nodes.filter((dst) => dst !== src).map((dst) => [src, dst]));
+  const rows = permute(ROWS, pairs.map((_, i) => i));
+  const all = { ...rows, srcAddr: pairs.map(([src]) => src), dstAddr: pairs.map(([, dst]) => dst) };
+  const splits = assign(all, "node", { ratios });
+  const splitOfNode = new Map(nodes.map((node) => [node, 2]));
+  pairs.forEach((pair, row) => {
+    for (const node of pair) splitOfNode.set(node, Math.min(splitOfNode.get(node) ?? 2, splits[row]));
+  });
+  assertShares(
+    [0, 1, 2].map((split) => [...splitOfNode.values()].filter((of) => of === split).length),
+    ratios,
+  );
+  const wanted = pairs.map((pair) => Math.max(...pair.map((node) => splitOfNode.get(node) ?? -1)));
+  assertEquals(Array.from(splits), wanted);
+});
+
 Deno.test("SplitAssigner.assign() puts the end of the time span into test when the mode is time", () => {
   const splits = assign(ROWS, "time");
   const spanUs = RANGE_US[1] - RANGE_US[0];
@@ -126,7 +165,7 @@ Deno.test("SplitAssigner.assign() does not depend on the order of the rows", () 
 });
 
 Deno.test("SplitAssigner.assign() gives another split when the seed is another, except by time", () => {
-  for (const mode of ["probe", "row", "pair"] as const) {
+  for (const mode of SPLIT_MODES.filter((name) => name !== "time")) {
     assertNotEquals(assign(ROWS, mode), assign(ROWS, mode, { seed: 1 }));
   }
   assertEquals(assign(ROWS, "time"), assign(ROWS, "time", { seed: 1 }));
@@ -134,9 +173,10 @@ Deno.test("SplitAssigner.assign() gives another split when the seed is another, 
 
 Deno.test("SplitAssigner.assign() leaves a split empty when its ratio is 0", () => {
   for (const mode of SPLIT_MODES) {
-    assertEquals(new Set(assign(ROWS, mode, { ratios: [1, 0, 0] })), new Set([0]));
-    assertEquals(new Set(assign(ROWS, mode, { ratios: [0.7, 0.3, 0] })), new Set([0, 1]));
-    assertEquals(new Set(assign(ROWS, mode, { ratios: [0.7, 0, 0.3] })), new Set([0, 2]));
+    const splitsWith = (...ratios: SplitRatios) => [...new Set(assign(ROWS, mode, { ratios }))].sort();
+    assertEquals([splitsWith(1, 0, 0), splitsWith(0, 1, 0), splitsWith(0, 0, 1)], [[0], [1], [2]]);
+    const pairs = [splitsWith(0.7, 0.3, 0), splitsWith(0.7, 0, 0.3), splitsWith(0, 0.7, 0.3)];
+    assertEquals(pairs, [[0, 1], [0, 2], [1, 2]]);
   }
 });
 
@@ -152,6 +192,8 @@ Deno.test("SplitAssigner() throws when the mode is time and there is no span", (
   const plan = { mode: "time", ratios: RATIOS, seed: 0 } as const;
   assertThrows(() => new SplitAssigner(plan), UserError, "there are no rows");
   assertThrows(() => new SplitAssigner({ ...plan, timeRangeUs: [5, 5] }), UserError, "1970-01-01");
+  const splits = new SplitAssigner({ ...plan, ratios: [0, 1, 0], timeRangeUs: [5, 5] }).assign(keyOf(ROWS));
+  assertEquals(new Set(splits), new Set([1]));
 });
 
 /** Their sum would be infinite, or lose the smaller of them. */
@@ -161,7 +203,8 @@ Deno.test("parseRatios() normalizes three numbers and refuses anything else", ()
   assertEquals(parseRatios("80,10,10"), [0.8, 0.1, 0.1]);
   assertEquals(parseRatios(" 1, 1 ,2"), [0.25, 0.25, 0.5]);
   assertEquals(parseRatios("1000000,1e6,0"), [0.5, 0.5, 0]);
-  for (const text of ["", "1,2", "1,2,3,4", "a,1,1", "0,1,1", "-1,1,1", "1,,1", "1,Infinity,1", ...HUGE]) {
+  assertEquals(parseRatios("0,0,100"), [0, 0, 1]);
+  for (const text of ["", "1,2", "1,2,3,4", "a,1,1", "0,0,0", "-1,1,1", "1,,1", "1,Infinity,1", ...HUGE]) {
     assertThrows(() => parseRatios(text), UsageError, "Cannot use --ratios");
   }
 });
