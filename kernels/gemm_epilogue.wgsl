@@ -1,8 +1,10 @@
 // What becomes of a matrix product p on its way out: STORE c = p; ACCUMULATE c += p; ADD c = d + p; ACTIVATE c = f(p);
 // ACTIVATE_KEEP e = p too; SLOPE c = p f'(d); with f relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU
-// x / (1 + exp(-x)) (2). Part of gemm_subgroup8 and gemm_tiled, whose bindings and parameters it uses.
+// x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p, Muon's polynomial of a Gram matrix d where p is
+// its square. Part of gemm_subgroup8 and gemm_tiled, whose bindings and parameters it uses.
 // Sources: So et al., Primer, NeurIPS 2021 (relu^2); Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv
-//   1606.08415, section 2; Elfwing et al., Neural Networks 107 (2018) (SiLU).
+//   1606.08415, section 2; Elfwing et al., Neural Networks 107 (2018) (SiLU); Jordan et al., Muon: An optimizer for
+//   hidden layers in neural networks, 2024 (the polynomial).
 // Numerics: f32; the argument of exp is at most 0 and that of tanh within [-10, 10], so nothing overflows.
 override ACTIVATION: u32 = 0;
 
@@ -41,6 +43,8 @@ const ADD = 2u;
 const ACTIVATE = 3u;
 const ACTIVATE_KEEP = 4u;
 const SLOPE = 5u;
+const POLYNOMIAL = 6u;
+
 // 4 columns of a row of the matrix that starts at c[first]; nothing where the matrix has ended.
 fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   if (row >= params.m || column4 >= params.n / 4u) { return; }
@@ -48,9 +52,12 @@ fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   var result = value;
   if (params.epilogue == ACCUMULATE) {
     result += c[at];
-  } else if (params.epilogue == ADD || params.epilogue == SLOPE) {
+  } else if (params.epilogue == ADD || params.epilogue >= SLOPE) {
     let other = d[at];
     result = select(other + value, value * activation_slope(other), params.epilogue == SLOPE);
+    let diagonal = vec4u(4u * column4) + vec4u(0u, 1u, 2u, 3u) == vec4u(row);
+    let polynomial = select(vec4f(0f), vec4f(3.4445f), diagonal) - 4.7750f * other + 2.0315f * value;
+    result = select(result, polynomial, params.epilogue == POLYNOMIAL);
   } else if (params.epilogue >= ACTIVATE) {
     result = activation(value);
     if (params.epilogue == ACTIVATE_KEEP) { e[at] = value; }
@@ -59,9 +66,21 @@ fn store(first: u32, row: u32, column4: u32, value: vec4f) {
   c[at] = result;
 }
 
-fn store4(first: u32, row: u32, column4: u32, s: mat4x4f) {
-  store(first, row, column4, s[0]);
-  store(first, row + 1u, column4, s[1]);
-  store(first, row + 2u, column4, s[2]);
-  store(first, row + 3u, column4, s[3]);
+// Of a symmetric product, whose tiles above the diagonal are left out: on how many sides of it a tile is stored.
+fn num_sides(group: vec3u) -> u32 {
+  return select(1u, 2u, params.symmetric == 1u && group.x < group.y);
+}
+
+// Rows row .. row + 3, or as side 1 their transpose, on the other side of the diagonal.
+fn store4(first: u32, side: u32, row: u32, column4: u32, s: mat4x4f) {
+  var at = vec2u(row, column4);
+  var x = s;
+  if (side == 1u) {
+    at = vec2u(4u * column4, row / 4u);
+    x = transpose(s);
+  }
+  store(first, at.x, at.y, x[0]);
+  store(first, at.x + 1u, at.y, x[1]);
+  store(first, at.x + 2u, at.y, x[2]);
+  store(first, at.x + 3u, at.y, x[3]);
 }

@@ -10,8 +10,9 @@
 //   4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose column j is row 4 i + j.
 // Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into the matrix;
 //   what they duplicate is not stored, or multiplied by 0 where k is not a multiple of 4. (Without the clamps it is slower.)
-// Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed.
-struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32 }
+//   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above left out.
+// Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; m == n if symmetric.
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, symmetric: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -51,6 +52,7 @@ fn load_b(first: u32, column4: u32, k4: u32) -> mat4x4f {
 
 @compute @workgroup_size(8)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  if (params.symmetric == 1u && group.x > group.y) { return; }
   let row = group.y * 32u;
   let column4 = group.x * 8u + lane;
   let n4 = params.n / 4u;
@@ -82,7 +84,9 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) la
   if (column4 >= n4) { return; }
   // A bound unknown to the compiler: unrolled, the stores take it 4 s instead of 0.5 s.
   let blocks = min((params.m - row + 3u) / 4u, 8u);
-  for (var i = 0u; i < blocks; i++) {
-    store4(group.z * params.stride_c, row + i * 4u, column4, s[i]);
+  for (var side = 0u; side < num_sides(group); side++) {
+    for (var i = 0u; i < blocks; i++) {
+      store4(group.z * params.stride_c, side, row + i * 4u, column4, s[i]);
+    }
   }
 }

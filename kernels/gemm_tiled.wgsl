@@ -10,8 +10,11 @@
 //   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
 // Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; what lies
 //   beyond m and n is not stored. The next 16 steps of k are fetched while the present ones are multiplied.
-// Limits: split_k % 16 == 0; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128.
-struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32, split_k: u32 }
+//   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above left out.
+// Limits: split_k % 16 == 0; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128;
+//   m == n if symmetric.
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32, split_k: u32,
+  symmetric: u32 }
 
 override TRANSPOSE_A: bool = false;
 override TRANSPOSE_B: bool = false;
@@ -68,6 +71,7 @@ fn outer(sum: mat4x4f, x: vec4f, y: vec4f) -> mat4x4f {
 
 @compute @workgroup_size(THREADS)
 fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+  if (params.symmetric == 1u && group.x > group.y) { return; }
   let tx = thread % THREADS_X;
   let ty = thread / THREADS_X;
   let row = group.y * TILE;
@@ -116,8 +120,10 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) th
   }
   let column4 = column / 4u + tx;
   let first_c = group.z * params.stride_c;
-  store4(first_c, row + ty * 8u, column4, s00);
-  store4(first_c, row + ty * 8u, column4 + THREADS_X, s01);
-  store4(first_c, row + ty * 8u + 4u, column4, s10);
-  store4(first_c, row + ty * 8u + 4u, column4 + THREADS_X, s11);
+  for (var side = 0u; side < num_sides(group); side++) {
+    store4(first_c, side, row + ty * 8u, column4, s00);
+    store4(first_c, side, row + ty * 8u, column4 + THREADS_X, s01);
+    store4(first_c, side, row + ty * 8u + 4u, column4, s10);
+    store4(first_c, side, row + ty * 8u + 4u, column4 + THREADS_X, s11);
+  }
 }

@@ -1,6 +1,7 @@
 /**
  * `bench`: how fast this machine runs the program: `bench kernels`, `bench train` and `bench peers` on its adapter,
- * `bench preprocess` and `bench loader` on its processor. `bench encodings` compares models instead.
+ * `bench preprocess` and `bench loader` on its processor. `bench curves` and `bench
+ * encodings` compare models instead.
  *
  * @module
  */
@@ -20,6 +21,7 @@ import { deriveConfig, describeConfig, loadConfig } from "../lib/train/config.ts
 import { VERSION } from "../lib/version.ts";
 import { anomaliesBench } from "./bench_anomalies.ts";
 import { childStage } from "./bench_child.ts";
+import { curvesBench } from "./bench_curves.ts";
 import { loaderBench, preprocessBench } from "./bench_data.ts";
 import { encodingsBench } from "./bench_encodings.ts";
 import { peersBench } from "./bench_peers.ts";
@@ -131,6 +133,7 @@ export const benchStage: Stage = defineStageGroup("bench", "how fast this machin
   preprocessBench,
   loaderBench,
   peersBench,
+  curvesBench,
   encodingsBench,
   anomaliesBench,
   childStage,

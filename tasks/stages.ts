@@ -125,6 +125,10 @@ export const NEEDS: Record<string, StageNeeds> = {
   "bench preprocess": dataBench,
   "bench loader": dataBench,
   "bench peers": { ...dataBench, paths: { config, folder: outputFolder } },
+  "bench curves": {
+    paths: { data: input, config: { ...config, arity: "many" }, output: outputFolder },
+    startsProcesses: true,
+  },
   "bench encodings": { paths: { data: input, config, output: outputFolder } },
   // The kernel's count of the largest memory can be read with all permissions only.
   "bench child": { everything: true },

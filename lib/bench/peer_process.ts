@@ -1,5 +1,5 @@
 /**
- * A process that runs jax-js and answers requests, so that it and this program can take turns.
+ * A process that runs another program, jax-js or PyTorch, and answers requests, so that it and this one can take turns.
  *
  * @module
  */
@@ -9,20 +9,29 @@ import type { PeerReply, PeerRequest } from "./peers_child.ts";
 
 /** What answers requests. */
 export interface Peer {
+  readonly name: PeerName;
   ask(request: PeerRequest): Promise<PeerReply>;
 }
 
-/** How jax-js is started. */
+/** Those that this program can be compared with: jax-js on the same adapter, PyTorch on the processor. */
+export const PEERS = ["jax-js", "PyTorch", "torch.compile"] as const;
+
+/** One of {@link PEERS}. */
+export type PeerName = typeof PEERS[number];
+
+/** How a peer is started. */
 export interface PeerOptions {
   /** Ends it. */
   signal?: AbortSignal;
-  /** Whether to do without npm, with what was fetched before. */
+  /** Of jax-js: whether to do without npm, with what was fetched before. */
   cachedOnly?: boolean;
-  /** Deno's cache, where that is (DENO_DIR, else Deno's default). */
+  /** Of jax-js: Deno's cache, where that is (DENO_DIR, else Deno's default). */
   cacheDir?: string;
+  /** Of PyTorch: where `python3` is looked for (PATH). */
+  searchPath?: string;
 }
 
-/** jax-js in a process of its own; to be disposed of. */
+/** A peer in a process of its own; to be disposed of. */
 export class PeerProcess implements Peer, Disposable {
   readonly #child: Deno.ChildProcess;
   readonly #requests: WritableStreamDefaultWriter<Uint8Array>;
@@ -38,22 +47,24 @@ export class PeerProcess implements Peer, Disposable {
   };
   #received = "";
 
-  private constructor({ signal, cachedOnly, cacheDir }: PeerOptions) {
-    const path = (name: string) => fromFileUrl(new URL(name, import.meta.url));
+  private constructor(readonly name: PeerName, { signal, cachedOnly, cacheDir, searchPath }: PeerOptions) {
+    const path = (file: string) => fromFileUrl(new URL(file, import.meta.url));
+    const jax = [
+      `--lock=${path("peers.lock")}`,
+      "--frozen",
+      ...(cachedOnly ? ["--cached-only"] : []),
+      ...["--allow-read", "--allow-env", "--allow-sys"],
+      path("peers_child.ts"),
+    ];
+    const mode = name === "PyTorch" ? "eager" : "compiled";
+    const torch = ["--allow-run=python3", path("peers_torch_child.ts"), mode];
     this.#child = new Deno.Command(Deno.execPath(), {
-      args: [
-        "run",
-        "--no-prompt",
-        "--no-config",
-        `--lock=${path("peers.lock")}`,
-        "--frozen",
-        ...(cachedOnly ? ["--cached-only"] : []),
-        "--allow-read",
-        "--allow-env",
-        "--allow-sys",
-        path("peers_child.ts"),
-      ],
-      env: { NO_COLOR: "1", ...(cacheDir === undefined ? {} : { DENO_DIR: cacheDir }) },
+      args: ["run", "--no-prompt", "--no-config", ...(name === "jax-js" ? jax : torch)],
+      env: {
+        NO_COLOR: "1",
+        ...(cacheDir === undefined ? {} : { DENO_DIR: cacheDir }),
+        ...(searchPath === undefined ? {} : { PATH: searchPath }),
+      },
       stdin: "piped",
       stdout: "piped",
       stderr: "piped",
@@ -66,21 +77,21 @@ export class PeerProcess implements Peer, Disposable {
   }
 
   /**
-   * Starts jax-js, which is fetched from npm the first time.
+   * Starts a peer; jax-js is fetched from npm the first time.
    *
    * @throws {UserError} If it cannot be had.
    */
-  static async start(options: PeerOptions = {}): Promise<PeerProcess> {
+  static async start(name: PeerName, options: PeerOptions = {}): Promise<PeerProcess> {
     if (Deno.build.standalone) {
       throw new UserError(
-        "Cannot compare with jax-js: this is the compiled program, a checkout was wanted; run bench from one",
+        `Cannot compare with ${name}: this is the compiled program, a checkout was wanted; run bench from one`,
       );
     }
-    const peer = new PeerProcess(options);
+    const peer = new PeerProcess(name, options);
     const { unavailable } = await peer.ask({ kind: "start" });
     if (unavailable === undefined) return peer;
     peer[Symbol.dispose]();
-    throw new UserError(`Cannot compare with jax-js: it cannot be had: ${unavailable}`);
+    throw new UserError(`Cannot compare with ${name}: it cannot be had: ${unavailable}`);
   }
 
   /**
@@ -99,7 +110,7 @@ export class PeerProcess implements Peer, Disposable {
         const lines = (await this.#errors).trimEnd().split("\n");
         const reason = lines.find((line) => line.startsWith("error: ")) ?? lines.at(-1) ?? "";
         throw new UserError(
-          `Cannot compare with jax-js: its process ended: ${reason.replace(/^error: /, "")}`,
+          `Cannot compare with ${this.name}: its process ended: ${reason.replace(/^error: /, "")}`,
         );
       }
       this.#received += value;

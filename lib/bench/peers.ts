@@ -1,5 +1,5 @@
 /**
- * This program beside jax-js on the same adapter: both train the same model from the same weights on the same batch,
+ * This program beside others, see {@link PeerName}: both train the same model from the same weights on the same batch,
  * and multiply the same matrices, in turns within one run.
  *
  * Before anything is timed both train a few steps, whose losses have to agree.
@@ -20,7 +20,7 @@ import { Optimizer } from "../optim/optimizer.ts";
 import { weightDecayFactor, widthFactor } from "../optim/schedule.ts";
 import { denseBatch } from "../train/calibration.ts";
 import type { RunConfig } from "../train/config.ts";
-import type { Peer } from "./peer_process.ts";
+import type { Peer, PeerName } from "./peer_process.ts";
 import type { PeerModel, PeerReply, Product } from "./peers_child.ts";
 import type { JaxRule, JaxStepNumbers } from "./peers_jax_optimizer.ts";
 
@@ -37,13 +37,14 @@ export const PRODUCTS: readonly Product[] = (["NN", "NT", "TN"] as const).map((k
 /** How fast both are at one thing. */
 export interface PeerRow {
   readonly name: string;
+  readonly peer: PeerName;
   readonly unit: "tokens/s" | "GFLOP/s";
   /** This program's median. */
   readonly median: number;
-  readonly jaxMedian: number;
+  readonly peerMedian: number;
   /** By processor time, which on a software adapter does not depend on other programs. */
   readonly perCore: number;
-  readonly jaxPerCore: number;
+  readonly peerPerCore: number;
 }
 
 /** What {@link compareTraining} found. */
@@ -65,7 +66,7 @@ interface Times {
  * Multiplies with both.
  *
  * @param registry Of the adapter.
- * @param peer jax-js.
+ * @param peer The other program.
  * @param options `product`: one that `bench kernels` has; `seconds`: how long each multiplies.
  */
 export async function compareProduct(
@@ -78,11 +79,12 @@ export async function compareProduct(
   const theirs = timesOf(await peer.ask({ kind: "product", product, seconds }));
   return {
     name: benchCase.name,
+    peer: peer.name,
     unit: "GFLOP/s",
     median: ours.median,
-    jaxMedian: benchCase.work / theirs.seconds / 1e9,
+    peerMedian: benchCase.work / theirs.seconds / 1e9,
     perCore: ours.perCore,
-    jaxPerCore: benchCase.work / theirs.cpuSeconds / 1e9,
+    peerPerCore: benchCase.work / theirs.cpuSeconds / 1e9,
   };
 }
 
@@ -90,7 +92,7 @@ export async function compareProduct(
  * Trains with both, a step of one micro-batch at a time.
  *
  * @param registry Of the adapter.
- * @param peer jax-js.
+ * @param peer The other program.
  * @param options `config`: what is trained; `seconds`: how long both train together after the checked steps.
  * @throws {UserError} If the losses differ.
  */
@@ -101,7 +103,7 @@ export async function compareTraining(
 ): Promise<TrainingComparison> {
   const ours = await OurTraining.create(registry, config);
   await ours.sendTo(peer);
-  const [oursTimes, jaxTimes]: [Times[], Times[]] = [[], []];
+  const [oursTimes, peerTimes]: [Times[], Times[]] = [[], []];
   let lossDifference = 0;
   let startMs = 0;
   for (let step = 0;; step++) {
@@ -111,23 +113,24 @@ export async function compareTraining(
     if (step < NUM_CHECKED_STEPS) {
       lossDifference = Math.max(lossDifference, relativeDifference(theirs.loss ?? NaN, mine.loss));
       if (!(lossDifference <= MAX_LOSS_DIFFERENCE)) {
-        throw differentLosses(step, mine.loss, theirs.loss ?? NaN);
+        throw differentLosses(peer.name, step, { ours: mine.loss, theirs: theirs.loss ?? NaN });
       }
       startMs = performance.now();
       continue;
     }
     oursTimes.push(mine);
-    jaxTimes.push(timesOf(theirs));
+    peerTimes.push(timesOf(theirs));
     if (performance.now() - startMs >= 1000 * seconds) break;
   }
   const work = ours.numTokens;
   const row: PeerRow = {
     name: "train",
+    peer: peer.name,
     unit: "tokens/s",
     median: work / medianOf(oursTimes, "seconds"),
-    jaxMedian: work / medianOf(jaxTimes, "seconds"),
+    peerMedian: work / medianOf(peerTimes, "seconds"),
     perCore: work / medianOf(oursTimes, "cpuSeconds"),
-    jaxPerCore: work / medianOf(jaxTimes, "cpuSeconds"),
+    peerPerCore: work / medianOf(peerTimes, "cpuSeconds"),
   };
   return { row, numSteps: oursTimes.length, lossDifference };
 }
@@ -241,8 +244,12 @@ function relativeDifference(a: number, b: number): number {
   return Math.abs(a - b) / Math.abs(b);
 }
 
-function differentLosses(step: number, ours: number, theirs: number): UserError {
+function differentLosses(
+  name: PeerName,
+  step: number,
+  { ours, theirs }: { ours: number; theirs: number },
+): UserError {
   return new UserError(
-    `Cannot compare with jax-js: found a loss of ${theirs} in step ${step}, ${ours} was wanted; it does other work`,
+    `Cannot compare with ${name}: found a loss of ${theirs} in step ${step}, ${ours} was wanted; it does other work`,
   );
 }

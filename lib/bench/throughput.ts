@@ -117,7 +117,8 @@ export function describeThroughputs(
   return formatTable([head, ...lines], { left: [0, 3, numColumns] });
 }
 
-function medianOf(values: readonly number[]): number {
+/** The median; NaN of none. */
+export function medianOf(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;

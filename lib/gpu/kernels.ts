@@ -18,7 +18,6 @@ import gemm_subgroup8 from "../../kernels/gemm_subgroup8.wgsl" with { type: "tex
 import gemm_tiled from "../../kernels/gemm_tiled.wgsl" with { type: "text" };
 import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text" };
 import muon_normalize from "../../kernels/muon_normalize.wgsl" with { type: "text" };
-import muon_polynomial from "../../kernels/muon_polynomial.wgsl" with { type: "text" };
 import muon_update from "../../kernels/muon_update.wgsl" with { type: "text" };
 import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text" };
 import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
@@ -75,7 +74,6 @@ export const KERNEL_SOURCES = {
   gemm_tiled: GEMM_EPILOGUE + gemm_tiled,
   muon_momentum,
   muon_normalize,
-  muon_polynomial,
   muon_update,
   reduce_partials,
   shift_keys_backward,

@@ -19,7 +19,7 @@ import { collectGarbage } from "./collect_garbage.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import type { ScalarLog } from "./metrics.ts";
 import type { StepJournal } from "./step_journal.ts";
-import { validationLoss } from "./validation.ts";
+import { validate } from "./validation.ts";
 
 /** How far a run is. */
 export interface TrainProgress {
@@ -248,9 +248,11 @@ export class TrainingLoop {
   async #evaluate(): Promise<void> {
     const { model, journal, onLog } = this.#parts;
     if (this.#validation?.length) {
-      this.#evalLoss = await validationLoss(model, this.#validation);
+      const { loss, rttBits } = await validate(model, this.#validation);
+      this.#evalLoss = loss;
       this.#isEvaluated = true;
       journal.annotate("eval/loss", this.#evalLoss);
+      if (rttBits !== null) journal.annotate("eval/rtt_bits", rttBits);
       onLog(`step ${this.#step}: validation loss ${this.#evalLoss.toFixed(4)} nats per token`);
     }
     journal.write();

@@ -1,6 +1,6 @@
 import { assert, assertRejects } from "@std/assert";
 import { fromFileUrl } from "@std/path";
-import { type Peer, PeerProcess } from "../../lib/bench/peer_process.ts";
+import { type Peer, type PeerName, PeerProcess } from "../../lib/bench/peer_process.ts";
 import { compareProduct, compareTraining, type PeerRow } from "../../lib/bench/peers.ts";
 import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
@@ -19,10 +19,10 @@ function tinyRun(model: Record<string, unknown> = {}, matrices: unknown = ADAMW)
   });
 }
 
-/** jax-js as it was fetched before: a test fetches nothing. */
-async function startedPeer(): Promise<PeerProcess | undefined> {
+/** A peer, jax-js as it was fetched before: a test fetches nothing. */
+async function startedPeer(name: PeerName): Promise<PeerProcess | undefined> {
   try {
-    return await PeerProcess.start({ cachedOnly: true });
+    return await PeerProcess.start(name, { cachedOnly: true });
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     console.log(`skipped: ${error.message}`);
@@ -31,33 +31,36 @@ async function startedPeer(): Promise<PeerProcess | undefined> {
 }
 
 function assertTimes(row: PeerRow): void {
-  for (const key of ["median", "jaxMedian", "perCore", "jaxPerCore"] as const) {
+  for (const key of ["median", "peerMedian", "perCore", "peerPerCore"] as const) {
     assert(row[key] > 0 && row[key] < Infinity, `${key} of ${row.name} is ${row[key]}`);
   }
 }
 
-Deno.test("compareTraining() and compareProduct() find that jax-js does the same, and time both", async () => {
-  using peer = await startedPeer();
-  if (!peer) return;
-  using gpu = await Gpu.open();
-  const registry = new KernelRegistry(gpu);
-  const muon = { kind: "muon", learningRate: 0.02 };
-  const others = { activation: "silu", softcap: null, qkNorm: false, vocabulary: "v1" };
-  for (const config of [tinyRun({}, muon), tinyRun(others)]) {
-    const { row, numSteps, lossDifference } = await compareTraining(registry, peer, { config, seconds: 0.1 });
-    assert(lossDifference < 1e-5, `the losses differ by ${lossDifference}`);
-    assert(numSteps >= 1);
-    assertTimes(row);
-  }
-  const product = { kind: "NT", m: 1, n: 640, k: 640 } as const;
-  assertTimes(await compareProduct(registry, peer, { product, seconds: 0.1 }));
-});
+for (const name of ["jax-js", "PyTorch"] as const) {
+  Deno.test(`compareTraining() and compareProduct() find that ${name} does the same, and time both`, async () => {
+    using peer = await startedPeer(name);
+    if (!peer) return;
+    using gpu = await Gpu.open();
+    const registry = new KernelRegistry(gpu);
+    const muon = { kind: "muon", learningRate: 0.02 };
+    const others = { activation: "silu", softcap: null, qkNorm: false, vocabulary: "v1" };
+    for (const config of [tinyRun({}, muon), tinyRun(others)]) {
+      const compared = await compareTraining(registry, peer, { config, seconds: 0.1 });
+      const { row, numSteps, lossDifference } = compared;
+      assert(lossDifference < 1e-5, `the losses differ by ${lossDifference}`);
+      assert(numSteps >= 1);
+      assertTimes(row);
+    }
+    const product = { kind: "NT", m: 1, n: 640, k: 640 } as const;
+    assertTimes(await compareProduct(registry, peer, { product, seconds: 0.1 }));
+  });
+}
 
 Deno.test("compareTraining() refuses a peer whose losses differ or are missing", async () => {
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   for (const loss of [{ loss: 1 }, {}]) {
-    const peer: Peer = { ask: () => Promise.resolve({ seconds: 1, cpuSeconds: 1, ...loss }) };
+    const peer: Peer = { name: "jax-js", ask: () => Promise.resolve({ seconds: 1, cpuSeconds: 1, ...loss }) };
     const compare = () => compareTraining(registry, peer, { config: tinyRun(), seconds: 0.1 });
     await assertRejects(compare, UserError, "it does other work");
   }
@@ -65,8 +68,18 @@ Deno.test("compareTraining() refuses a peer whose losses differ or are missing",
 
 Deno.test("PeerProcess.start() says why jax-js cannot be had", () =>
   withFolder(async (folder) => {
-    const start = () => PeerProcess.start({ cachedOnly: true, cacheDir: folder });
+    const start = () => PeerProcess.start("jax-js", { cachedOnly: true, cacheDir: folder });
     await assertRejects(start, UserError, "@jax-js/jax");
+  }));
+
+Deno.test("PeerProcess.start() says why PyTorch cannot be had", () =>
+  withFolder(async (folder) => {
+    const start = () => PeerProcess.start("PyTorch", { searchPath: folder });
+    await assertRejects(
+      start,
+      UserError,
+      "Cannot compare with PyTorch: it cannot be had: there is no python3",
+    );
   }));
 
 Deno.test("nothing but the bench's own child needs jax-js", async () => {

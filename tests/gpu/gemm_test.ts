@@ -97,6 +97,62 @@ testOnEachDevice("addGemm() accumulates into C or adds a matrix", async (bench) 
   }
 });
 
+testOnEachDevice("addGemm() stores a symmetric product on both sides of the diagonal", async (bench) => {
+  for (const kind of ["NT", "TN"] as const) {
+    for (const size of [4, 32, 68, 132, 260]) {
+      const shape = { kind, m: size, n: size, k: 20 };
+      const a = randomNormal("a", size * shape.k);
+      const tensor = bench.input("a", kind === "TN" ? [shape.k, size] : [size, shape.k], a);
+      const variants = gemmVariants(bench.gpu.info);
+      const outputs = variants.map(({ tile }) => bench.output(`symmetric by ${tile}`, [size, size]));
+      const whole = bench.output("whole", [size, size]);
+      await bench.run((program) => {
+        addGemm(program, { ...shape, a: tensor, b: tensor, c: whole });
+        variants.forEach((variant, i) =>
+          addGemm(program, { ...shape, a: tensor, b: tensor, c: outputs[i], variant, symmetric: true })
+        );
+      });
+      const expected = gemm(shape, a, a);
+      const [bits, ...read] = await bench.read(whole, ...outputs);
+      read.forEach((actual, i) => {
+        const what = `${kind} of ${size} by ${outputs[i].label}`;
+        assertClose(actual, expected, sumTolerance(shape.k, magnitude(shape.k)), what);
+        if (i === 0) assertSameBits(actual, bits, what);
+      });
+      bench.clear();
+    }
+  }
+});
+
+testOnEachDevice("addGemm() makes Muon's polynomial of the square of a Gram matrix", async (bench) => {
+  const [size, batch] = [68, 2];
+  const shape: GemmShape = { kind: "NN", m: size, n: size, k: size };
+  const factors = randomNormal("x", batch * size * 24);
+  const grams = Array.from({ length: batch }, (_, z) => {
+    const x = factors.subarray(z * size * 24, (z + 1) * size * 24).map((value) => value / 8);
+    return gemm({ kind: "NT", m: size, n: size, k: 24 }, x, x).map(Math.fround);
+  });
+  const gram = bench.input("gram", [batch, size, size], grams.flatMap((values) => [...values]));
+  const variants = gemmVariants(bench.gpu.info);
+  const outputs = variants.map(({ tile }) => bench.output(`polynomial by ${tile}`, [batch, size * size]));
+  await bench.run((program) =>
+    variants.forEach((variant, i) =>
+      addGemm(program, {
+        ...shape,
+        ...{ a: gram, b: gram, c: outputs[i], epilogue: { gram }, batch, variant, symmetric: true },
+      })
+    )
+  );
+  const expected = grams.flatMap((values) => {
+    const squared = gemm(shape, values, values);
+    const diagonal = (i: number) => i % (size + 1) === 0 ? 3.4445 : 0;
+    return [...values].map((value, i) => diagonal(i) - 4.775 * value + 2.0315 * squared[i]);
+  });
+  for (const [i, actual] of (await bench.read(...outputs)).entries()) {
+    assertClose(actual, expected, sumTolerance(size + 2, 8), outputs[i].label);
+  }
+});
+
 testOnEachDevice("addGemm() multiplies the matrices of a batch one by one", async (bench) => {
   const batch = 3;
   for (const kind of KINDS) {
@@ -261,6 +317,11 @@ testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) 
     () => addGemm(program, { kind: "NN", m: 8, n: 8, k: 8, a, b, c, epilogue: { add: c } }),
     KernelError,
     'to add to c use "accumulate"',
+  );
+  assertThrows(
+    () => addGemm(program, { kind: "NN", m: 4, n: 8, k: 8, a, b, c, symmetric: true }),
+    KernelError,
+    "4 x 8 cannot be symmetric",
   );
   return Promise.resolve();
 });

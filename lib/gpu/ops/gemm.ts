@@ -22,12 +22,14 @@ export type ActivationKind = "relu2" | "gelu" | "silu";
 
 /**
  * What happens to the product: C = AB; C += AB; C = AB + `add`; C = f(AB), AB itself going to `before` if that is
- * given; C = AB f'(`slopeAt`), the gradient before f of the one behind it.
+ * given; C = AB f'(`slopeAt`), the gradient before f of the one behind it; C = a I + b `gram` + c AB, Muon's
+ * polynomial of a Gram matrix where AB is its square.
  */
 export type GemmEpilogue =
   | "store"
   | "accumulate"
   | { add: Tensor }
+  | { gram: Tensor }
   | { activation: ActivationKind; before?: Tensor }
   | { activation: ActivationKind; slopeAt: Tensor };
 
@@ -125,7 +127,7 @@ export function gemmSplits(
  *   `m` for TN. `label` names the dispatch in profiles; `variant` is {@link gemmVariant}'s choice unless given, which
  *   an autotuner may change for another of {@link gemmCandidates}; `splits` is {@link gemmSplits}'s, or 1 with a given
  *   variant. More than 1 is for gemm_tiled, one product and "store" or "accumulate"; a split that would have no step
- *   of k is refused.
+ *   of k is refused. `symmetric`: C is known to be symmetric (no), which saves near half of the work.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
 export function addGemm(
@@ -143,13 +145,17 @@ export function addGemm(
     label?: string;
     variant?: GemmVariant;
     splits?: number;
+    symmetric?: boolean;
   },
 ): void {
-  const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store" } = args;
+  const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store", symmetric = false } = args;
   const { info } = program.registry.gpu;
-  const candidates = args.variant ? [args.variant] : gemmCandidates(info, args);
+  // On which side of the diagonal a sum is taken depends on the tile, and so do its last bits.
+  const tunable = symmetric ? [gemmVariant(info, args)] : gemmCandidates(info, args);
+  const candidates = args.variant ? [args.variant] : tunable;
   const { kernel } = candidates[0];
   requireMultiple(kernel, kind === "TN" ? { m, n } : { n, k }, 4);
+  if (symmetric && m !== n) throw new KernelError(kernel, `a product of ${m} x ${n} cannot be symmetric`);
   requireLength(kernel, batch * m * k, { a });
   requireLength(kernel, batch * k * n, { b });
   requireLength(kernel, batch * m * n, { c });
@@ -194,10 +200,11 @@ export function addGemm(
       stride_a: m * k / 4,
       stride_b: k * n / 4,
       stride_c: m * n / 4,
+      symmetric: Number(symmetric),
       ...(kernel === "gemm_tiled" ? { splits, split_k: splitK } : {}),
     },
     grid,
-    flops: 2 * batch * m * n * k,
+    flops: batch * (symmetric ? m + 1 : 2 * m) * n * k,
     ...(launches.length > 1 ? { tuning: { key, launches } } : {}),
   });
   if (splits === 1) return;
@@ -235,6 +242,7 @@ function epilogueParts(
   if (epilogue === "store") return { code: STORE, activation: 0 };
   if (epilogue === "accumulate") return { code: 1, activation: 0 };
   if ("add" in epilogue) return { code: 2, read: epilogue.add, activation: 0 };
+  if ("gram" in epilogue) return { code: 6, read: epilogue.gram, activation: 0 };
   const activation = ACTIVATION[epilogue.activation];
   if ("slopeAt" in epilogue) return { code: 5, read: epilogue.slopeAt, activation };
   return epilogue.before ? { code: 4, written: epilogue.before, activation } : { code: 3, activation };

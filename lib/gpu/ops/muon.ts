@@ -4,7 +4,9 @@
  *
  * Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, in the form of
  * torch.optim.Muon. A matrix with more rows than columns is treated as its transpose, by exchanging the sides
- * of the products instead of moving data.
+ * of the products instead of moving data. Only the Gram matrix goes through the steps, and the product of their
+ * polynomials is applied once at the end: all factors are symmetric and commute, so about half of each product is
+ * computed. At 128 x 512 that is 0.38 of the operations of the plain steps, at 128 x 128 0.82.
  *
  * @module
  */
@@ -53,10 +55,9 @@ export interface StackShape {
 export interface MuonScratch {
   /** (count, rows, columns): x, and where the next x goes. */
   readonly x: readonly [Tensor, Tensor];
-  /** (count, size, size), size the smaller extent: the Gram matrix, its square, the polynomial of both. */
+  /** (count, size, size), size the smaller extent: the Gram matrix, and four for polynomials of it. */
   readonly gram: Tensor;
-  readonly gramSquared: Tensor;
-  readonly polynomial: Tensor;
+  readonly polynomials: readonly [Tensor, Tensor, Tensor, Tensor];
   readonly partials: Tensor;
   /** (count). */
   readonly sumOfSquares: Tensor;
@@ -69,8 +70,12 @@ export function makeMuonScratch(program: Program, stack: StackShape): MuonScratc
   return {
     x: [make("x"), make("next x")],
     gram: make("Gram matrix"),
-    gramSquared: make("squared Gram matrix"),
-    polynomial: make("polynomial"),
+    polynomials: [
+      make("polynomial"),
+      make("polynomial times Gram matrix"),
+      make("product"),
+      make("next product"),
+    ],
     partials: make("partial sums"),
     sumOfSquares: make("sum of squares"),
   };
@@ -84,8 +89,10 @@ export function muonScratchShapes({ count, rows, columns }: StackShape) {
     "x": [count, rows, columns],
     "next x": [count, rows, columns],
     "Gram matrix": square,
-    "squared Gram matrix": square,
     "polynomial": square,
+    "polynomial times Gram matrix": square,
+    "product": square,
+    "next product": square,
     "partial sums": [count * numRowPartialSums(rows * columns)],
     "sum of squares": [count],
   };
@@ -141,31 +148,37 @@ export function addMuon(
   );
 }
 
-/** X <- (a I + b G + c G^2) X with G = X X^T, several times; returns where the last X is. */
+/**
+ * X <- P X with P = a I + b G + c G^2 and G = X X^T, several times; returns where the last X is.
+ *
+ * As G <- P G P, the last X is the product Q of all P times the first.
+ */
 function addNewtonSchulz(
   program: Program,
-  { x, gram, gramSquared, polynomial }: MuonScratch,
+  { x: [first, last], gram, polynomials: [polynomial, half, ...products] }: MuonScratch,
   { count, rows, columns }: StackShape,
 ): Tensor {
   const isTall = rows > columns;
   const size = Math.min(rows, columns);
-  const long = Math.max(rows, columns);
-  let [from, to] = x;
   const shared = { label: "Newton-Schulz", batch: count };
+  const square = { ...shared, kind: "NN", m: size, n: size, k: size, symmetric: true } as const;
+  const long = Math.max(rows, columns);
+  const gramKind = isTall ? "TN" : "NT";
+  addGemm(program, { ...square, kind: gramKind, k: long, a: first, b: first, c: gram });
+  let [product, next] = products;
   for (let step = 0; step < NEWTON_SCHULZ_STEPS; step++) {
-    const kind = isTall ? "TN" : "NT";
-    addGemm(program, { kind, m: size, n: size, k: long, a: from, b: from, c: gram, ...shared });
-    addGemm(program, { kind: "NN", m: size, n: size, k: size, a: gram, b: gram, c: gramSquared, ...shared });
-    program.add({
-      kernel: "muon_polynomial",
-      bindings: { gram, gram_squared: gramSquared, polynomial },
-      params: { count, size },
-      grid: elementwiseGrid(count * size * size),
-    });
-    // The polynomial is symmetric, so the transpose's product is X times it.
-    const [a, b] = isTall ? [from, polynomial] : [polynomial, from];
-    addGemm(program, { kind: "NN", m: rows, n: columns, k: size, a, b, c: to, ...shared });
-    [from, to] = [to, from];
+    const p = step === 0 ? product : polynomial;
+    addGemm(program, { ...square, a: gram, b: gram, c: p, epilogue: { gram } });
+    if (step > 0) {
+      addGemm(program, { ...square, a: p, b: product, c: next });
+      [product, next] = [next, product];
+    }
+    if (step === NEWTON_SCHULZ_STEPS - 1) break;
+    addGemm(program, { ...square, a: p, b: gram, c: half });
+    addGemm(program, { ...square, a: half, b: p, c: gram });
   }
-  return from;
+  // It is symmetric, so the transpose's product is X times it.
+  const [a, b] = isTall ? [first, product] : [product, first];
+  addGemm(program, { ...shared, kind: "NN", m: rows, n: columns, k: size, a, b, c: last });
+  return last;
 }

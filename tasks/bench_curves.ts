@@ -1,0 +1,151 @@
+/**
+ * `bench curves`: how fast configurations learn, by the clock: trains each in turns and compares validation curves.
+ *
+ * @module
+ */
+import { fromFileUrl, join } from "@std/path";
+import { runChild } from "../lib/bench/child_process.ts";
+import {
+  type CurveRun,
+  curvesOf,
+  describeCurves,
+  pageOfCurves,
+  pointsOf,
+  timesOf,
+} from "../lib/bench/curves.ts";
+import { configFlags, flag } from "../lib/cli/flags.ts";
+import { defineStage, type Stage } from "../lib/cli/stage.ts";
+import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
+import { exists } from "../lib/files/inputs.ts";
+import { StagedOutput } from "../lib/files/staged_output.ts";
+import { openProbeRows } from "../lib/loader/row_source.ts";
+import { deriveConfig, loadConfig } from "../lib/train/config.ts";
+import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
+import { readMetrics } from "../lib/train/metrics.ts";
+import { VERSION } from "../lib/version.ts";
+
+/** Times at which the table compares. */
+const NUM_TIMES = 5;
+const [JSON_NAME, PAGE_NAME] = ["curves.json", "curves.html"];
+
+/** A configuration with its settings. */
+interface Variant {
+  label: string;
+  config: string;
+  settings: string[];
+  tokensPerStep: number;
+}
+
+/** The stage `bench curves`. */
+export const curvesBench: Stage = defineStage({
+  name: "bench curves",
+  purpose:
+    "validation curves of configurations over seconds of training, each trained in turns with several seeds",
+  example:
+    "--data data/rows --output runs/curves --vary train.dtype=f32 train.dtype=f16 --max-time 3m --until 2",
+  flags: {
+    data: flag.requiredText("folder of probe rows with train and val", { placeholder: "DIR" }),
+    output: flag.requiredText(`folder of ${JSON_NAME} and ${PAGE_NAME}; what is there goes on`, {
+      placeholder: "DIR",
+    }),
+    config: flag.texts("presets of configs/ or JSON files (default demo)", { placeholder: "NAME|FILE" }),
+    vary: flag.texts("trains every configuration with each of these; several keys with spaces between", {
+      placeholder: "KEY=VALUE",
+    }),
+    set: configFlags.set,
+    seeds: flag.integer("runs of each, with seeds from --seed on", { default: 3, min: 1, max: 100 }),
+    maxTime: flag.optionalText("ends each run after this long, such as 90s, 30m, 1h30m", {
+      placeholder: "TIME",
+    }),
+    until: flag.optionalNumber("also tells the seconds until this validation loss, nats per token"),
+    overwrite: flag.boolean("replace what another comparison wrote to the output folder"),
+  },
+  async run(options, context) {
+    const variants = variantsOf(options);
+    using rows = await openProbeRows(options.data, "train");
+    const { data: dataDir, seed, seeds, maxTime, until } = options;
+    const fingerprint = await dataFingerprint(dataDir);
+    const length = { maxTime: maxTime ?? null, until: until ?? null };
+    const settings = { variants, seed, seeds, ...length, data: fingerprint };
+    using output = StagedOutput.openFolder(options.output, {
+      ...{ stage: "bench curves", inputs: rows.files, options: settings, overwrite: options.overwrite },
+    });
+    const jsonPath = join(output.isComplete ? options.output : output.folder, JSON_NAME);
+    if (!output.isComplete) {
+      const runs: CurveRun[] = [];
+      using progress = context.progress("training", { total: seeds * variants.length, unit: "runs" });
+      for (let i = 0; i < seeds; i++) {
+        // In turns, the first last every other time, so that a machine that grows slower favours none.
+        for (const variant of i % 2 === 0 ? variants : variants.toReversed()) {
+          progress.update(runs.length, `${variant.label}, seed ${seed + i}`);
+          runs.push(
+            await trainOne(variant, { ...options, seed: seed + i }, { output, signal: context.signal }),
+          );
+        }
+      }
+      runs.sort((a, b) => labelAt(variants, a) - labelAt(variants, b) || a.seed - b.seed);
+      const times = timesOf(runs, NUM_TIMES);
+      const curves = curvesOf(runs, { times, until });
+      writeJsonAtomic(jsonPath, { stage: "bench curves", version: VERSION, times, curves, runs });
+      writeFileAtomic(join(output.folder, PAGE_NAME), await pageOfCurves(runs, { curves, times }));
+      for (const name of [JSON_NAME, PAGE_NAME]) await output.record(name);
+      output.publish();
+    }
+    const json = JSON.parse(Deno.readTextFileSync(join(options.output, JSON_NAME)));
+    const path = join(options.output, PAGE_NAME);
+    return { text: `${describeCurves(json.curves, json.times)}\n\nthe curves are in ${path}`, json };
+  },
+});
+
+function variantsOf(
+  { config, vary, set }: { config: string[]; vary: string[]; set: string[] },
+): Variant[] {
+  return (config.length > 0 ? config : [configFlags.config.defaultValue ?? ""]).flatMap((name) =>
+    (vary.length > 0 ? vary : [""]).map((text) => {
+      const settings = [...set, ...text.split(/\s+/).filter((part) => part !== "")];
+      const { tokensPerStep } = deriveConfig(loadConfig(name, settings));
+      return { label: `${name} ${text}`.trim(), config: name, settings, tokensPerStep };
+    })
+  );
+}
+
+const labelAt = (variants: readonly Variant[], run: CurveRun) =>
+  variants.findIndex(({ label }) => label === run.variant);
+
+/** Trains once in a process of its own, unless that was done before. */
+async function trainOne(
+  { label, config, settings, tokensPerStep }: Variant,
+  { data, seed, maxTime }: { data: string; seed: number; maxTime: string | undefined },
+  { output, signal }: { output: StagedOutput; signal: AbortSignal },
+): Promise<CurveRun> {
+  const runDir = output.workPath(`runs/${label.replace(/[^\w.=-]+/g, "_")}-seed-${seed}`);
+  const donePath = `${runDir}.json`;
+  if (!exists(donePath)) {
+    const main = fromFileUrl(new URL("./main.ts", import.meta.url));
+    const self = Deno.build.standalone ? [] : ["run", "--no-prompt", "--allow-all", main];
+    const length = maxTime === undefined ? [] : ["--max-time", maxTime];
+    const args = [
+      "train",
+      "--data",
+      data,
+      "--run",
+      runDir,
+      "--config",
+      config,
+      "--seed",
+      String(seed),
+      ...length,
+    ];
+    const set = settings.flatMap((setting) => ["--set", setting]);
+    await runChild({
+      program: Deno.execPath(),
+      args: [...self, ...args, ...set, "--json", "--quiet"],
+      label,
+      signal,
+    });
+    const points = pointsOf(readMetrics(join(runDir, "metrics.jsonl")), tokensPerStep);
+    writeJsonAtomic(donePath, { variant: label, seed, points });
+    Deno.removeSync(runDir, { recursive: true });
+  }
+  return JSON.parse(Deno.readTextFileSync(donePath)) as CurveRun;
+}
