@@ -1,11 +1,12 @@
 /** Whether predictions are as sure as they may be: coverage of intervals and the PIT histogram. @module */
 import { specOfColumns } from "../../plot/column_plot.ts";
-import { besideOf, figureOf, tableOf } from "../../plot/page.ts";
+import { besideOf, figureOf, type TableCell, tableOf } from "../../plot/page.ts";
 import { specOfReliability } from "../../plot/reliability_plot.ts";
 import { renderSvg } from "../../plot/svg.ts";
+import type { Coverage } from "../calibration.ts";
 import type { CalibrationSection } from "../calibration_section.ts";
 import type { RttSection } from "../rtt_section.ts";
-import { countText, percentText } from "./quantities.ts";
+import { countText, percentIntervalText, percentText } from "./quantities.ts";
 
 /** What a table of coverage tells of. */
 type Covered = Pick<RttSection["model"], "overall" | "byContext">;
@@ -66,10 +67,14 @@ function correctedTable(
   ];
 }
 
+function shareCell({ share, interval }: Coverage): TableCell {
+  return { text: percentText(share), note: percentIntervalText(interval).trim() };
+}
+
 function coverageTable(title: string, { overall, byContext }: Covered): string {
   const levels = overall.coverage.map(({ level }) => `${percentText(level, 0)} interval`);
-  const row = (name: string, { coverage, numMeasurements }: typeof overall) => [
-    ...[name, ...coverage.map(({ share }) => percentText(share)), countText(numMeasurements)],
+  const row = (name: string, { coverage, numMeasurements }: typeof overall): TableCell[] => [
+    ...[name, ...coverage.map(shareCell), countText(numMeasurements)],
   ];
   const contexts = byContext.length > 1
     ? byContext.map((metrics) => row(String(metrics.numContext), metrics))
