@@ -37,6 +37,15 @@ export interface RttMetrics extends ErrorMetrics {
   codeBitsInterval: Interval | null;
 }
 
+/** Forecasts of a method without a model. */
+export interface BaselineMetrics extends MethodMetrics<ErrorMetrics> {
+  name: string;
+  /** Those that were chosen on the validation split, or on a share of the training rows. */
+  settings?: string;
+  /** Overall, of methods that forecast distributions; without the context, which they do not depend on. */
+  coverage?: Coverage[];
+}
+
 /** What the 95 % intervals of an evaluation are made of; see bootstrap.ts. */
 export interface Resampling {
   /** What measurements of one cluster have in common, and how many clusters there are. */
@@ -59,7 +68,7 @@ export interface RttSection {
   model: MethodMetrics<RttMetrics>;
   /** With the likeliest RTTs of the model as single numbers; see `RttDistribution.likeliest`. */
   likeliest: MethodMetrics<ErrorMetrics>;
-  baselines: ({ name: string } & MethodMetrics<ErrorMetrics>)[];
+  baselines: BaselineMetrics[];
   /** The model against the best baseline of each metric: overall (`numContext` null) and by context. */
   comparisons: RttComparison[];
   /** Measurements that baselines were trained on and that they observed later, used of those there are. */
@@ -142,8 +151,12 @@ function rttSection(
   const likeliest = scoreOf({ predictedMs: likeliestMs, measuredMs });
   const sharpness = mapGroups(groups, (group) => scoreSharpness(answered, { group, bootstrap }));
   const methods = [...baselines.predictedMs].map(([name, ofCases]) => {
-    const predictedMs = Float64Array.from(caseIndex, (i) => ofCases[i]);
-    return { name, ...scoreOf({ predictedMs, measuredMs }) };
+    const at = (values: Float64Array) => Float64Array.from(caseIndex, (i) => values[i]);
+    const own = baselines.distributions?.get(name);
+    const crpsMs = own && at(own.crpsMs);
+    const coverage = own &&
+      resampledCoverages({ below: at(own.below), upTo: at(own.upTo) }, bootstrap, places);
+    return { name, coverage, ...scoreOf({ predictedMs: at(ofCases), measuredMs, crpsMs }) };
   });
   const { numTraining, numTrainingUsed, numObservable, numObserved } = baselines;
   return () => ({
@@ -159,11 +172,13 @@ function rttSection(
       errorCdf: model.errorCdf,
     },
     likeliest: { ...finished(likeliest, withIntervals), errorCdf: likeliest.errorCdf },
-    baselines: methods.map(({ name, errorCdf, ...method }) => ({
-      name,
-      ...finished(method, withIntervals),
-      errorCdf,
-    })),
+    baselines: methods.map(({ name, coverage, errorCdf, ...method }) => {
+      const settings = baselines.settings?.get(name);
+      return {
+        ...{ name, ...(settings === undefined ? {} : { settings }), ...finished(method, withIntervals) },
+        ...{ errorCdf, ...(coverage ? { coverage: coverage() } : {}) },
+      };
+    }),
     comparisons: rttComparisons({ model, likeliest }, methods),
     ...{ numTraining, numTrainingUsed, numObservable, numObserved },
     meanSpreadMass: meanOf(spreadMass),

@@ -3,7 +3,7 @@ import { specOfColumns } from "../../plot/column_plot.ts";
 import { besideOf, figureOf, type TableCell, tableOf } from "../../plot/page.ts";
 import { specOfReliability } from "../../plot/reliability_plot.ts";
 import { renderSvg } from "../../plot/svg.ts";
-import type { Coverage } from "../calibration.ts";
+import { type Coverage, COVERAGE_LEVELS } from "../calibration.ts";
 import type { CalibrationSection } from "../calibration_section.ts";
 import type { RttSection } from "../rtt_section.ts";
 import { countText, percentIntervalText, percentText } from "./quantities.ts";
@@ -13,7 +13,7 @@ type Covered = Pick<RttSection["model"], "overall" | "byContext">;
 
 /** The section as HTML. @param corrected What the intervals hold after their correction, if there was one. */
 export async function calibrationPart(
-  { model }: RttSection,
+  { model, baselines }: RttSection,
   corrected: CalibrationSection | undefined,
 ): Promise<string> {
   const { coverage, pit, numMeasurements: count } = model.overall;
@@ -49,6 +49,7 @@ export async function calibrationPart(
     ]),
     coverageTable("Share of measurements inside, by context measurements", model),
     ...(corrected ? correctedTable(model, corrected) : []),
+    ...baselineTable(baselines),
   ].join("\n");
 }
 
@@ -65,6 +66,16 @@ function correctedTable(
     "<p>A level of a predicted distribution stands for the share of the validation split's measurements that lay " +
     "below it (Kuleshov, Fenner, Ermon, 2018). <code>query rtt --calibration</code> with this report.json answers so.</p>",
   ];
+}
+
+/** What intervals of the methods without a model hold. */
+function baselineTable(baselines: RttSection["baselines"]): string[] {
+  const rows = baselines.flatMap(({ name, coverage }): TableCell[][] =>
+    coverage ? [[name, ...coverage.map(shareCell)]] : []
+  );
+  if (rows.length === 0) return [];
+  const levels = COVERAGE_LEVELS.map((level) => `${percentText(level, 0)} interval`);
+  return ["<h3>The same of the baselines' distributions</h3>", tableOf(["", ...levels], rows, "numbers")];
 }
 
 function shareCell({ share, interval }: Coverage): TableCell {

@@ -29,7 +29,7 @@ const FEW_CLUSTERS = 30;
 const MAX_LINEAR_SPREAD = 8;
 
 /** A method with its name. */
-type Method = { name: string } & MethodMetrics<ErrorMetrics>;
+type Method = { name: string; settings?: string } & MethodMetrics<ErrorMetrics>;
 
 /** The names that metrics have on the page. */
 export const METRIC_NAMES: Record<ComparedMetric, string> = {
@@ -86,14 +86,17 @@ function introduction({ model, isEveryContext, baselines, ...section }: RttSecti
       `and went on learning from ${
         countText(section.numObserved)
       } others; they know the whole history that is allowed, ` +
-      "however few measurements the model was given as its context.";
+      "however few measurements the model was given as its context. Their settings, below their names, were chosen on " +
+      "the validation split, or without one on a share of the training rows; their errors there make distributions of " +
+      "their numbers.";
   return `${
     countText(model.overall.numMeasurements)
   } predictions of measurements that had a reply, ${turns}. The error is ` +
     `that of the predicted median, in the second row that of the likeliest RTT (the median within the likeliest ` +
     `interval that is 1 % wide); the relative one is of the measured RTT, NMAE the sum of the errors over that of the ` +
-    `measured RTTs. CRPS scores the whole distribution; of a single number it is the absolute error, so the two ` +
-    `compare.${others} ${aboutIntervals(section.resampling)}`;
+    `measured RTTs. CRPS scores the whole distribution; of a single number it is the absolute error.${others} ${
+      aboutIntervals(section.resampling)
+    }`;
 }
 
 function aboutIntervals({ by, numClusters, numResamples, confidence }: Resampling): string {
@@ -117,10 +120,10 @@ const COLUMNS = {
 } as const satisfies Partial<Record<ErrorMeasure & ComparedMetric, string>>;
 const HEADINGS = ["", ...Object.values(COLUMNS), "predictions"];
 
-function rowOf({ name, overall }: Method): TableCell[] {
+function rowOf({ name, settings, overall }: Method): TableCell[] {
   const measures = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
   return [
-    name,
+    settings === undefined ? name : { text: name, note: settings },
     ...measures.map((measure): TableCell => ({
       text: metricText(measure, errorOf(measure, overall)),
       note: metricIntervalText(measure, overall.intervals[measure]).trim(),
