@@ -145,7 +145,7 @@ function rttSection(
   const answered = selectForecasts(forecasts, places);
   const { caseIndex, predictedMs, likeliestMs, crpsMs, spreadMass } = answered;
   const measuredMs = Float64Array.from(caseIndex, (i) => cases[i].rttMs ?? NaN);
-  const groups = groupByContext(answered, { contexts, places });
+  const groups = groupByContext(answered, { contexts, places, measuredMs });
   const scoreOf = (scored: ScoredForecasts) => scoreGroups(groups, { scored, bootstrap });
   const model = scoreOf({ predictedMs, measuredMs, crpsMs });
   const likeliest = scoreOf({ predictedMs: likeliestMs, measuredMs });
@@ -191,6 +191,7 @@ interface Group {
   /** Their indexes among the answered ones, and their places in the bootstrap. */
   indexes: readonly number[];
   places: readonly number[];
+  measuredMs: Float64Array;
 }
 
 /** All of them first, then those of each number of context measurements. */
@@ -198,16 +199,21 @@ type Groups = readonly [all: Group, ...byContext: (Group & { numContext: number 
 
 function groupByContext(
   { numContext }: RttForecasts,
-  { contexts, places }: { contexts: readonly number[]; places: readonly number[] },
+  { contexts, places, measuredMs }: Pick<Group, "places" | "measuredMs"> & { contexts: readonly number[] },
 ): Groups {
   const all = numContext.keys().toArray();
   return [
-    { indexes: all, places },
+    { indexes: all, places, measuredMs },
     ...contexts.map((count) => {
       const indexes = all.filter((i) => numContext[i] === count);
-      return { numContext: count, indexes, places: indexes.map((i) => places[i]) };
+      const ofIndexes = { places: indexes.map((i) => places[i]), measuredMs: at(measuredMs, indexes) };
+      return { numContext: count, indexes, ...ofIndexes };
     }),
   ];
+}
+
+function at(values: Float64Array, indexes: readonly number[]): Float64Array {
+  return Float64Array.from(indexes, (i) => values[i]);
 }
 
 function mapGroups<T>(groups: Groups, score: (group: Group) => T): T[] {
@@ -218,11 +224,10 @@ function scoreGroups(
   groups: Groups,
   { scored, bootstrap }: { scored: ScoredForecasts; bootstrap: ClusterBootstrap },
 ): ScoredMethod & { errorCdf: number[] } {
-  const { predictedMs, measuredMs, crpsMs } = scored;
-  const [overall, ...byContext] = mapGroups(groups, ({ indexes, places }) => {
-    const at = (values: Float64Array) => Float64Array.from(indexes, (i) => values[i]);
-    const part = { predictedMs: at(predictedMs), measuredMs: at(measuredMs), crpsMs: crpsMs && at(crpsMs) };
-    return resampledErrors(part, bootstrap, places);
+  const { predictedMs, crpsMs } = scored;
+  const [overall, ...byContext] = mapGroups(groups, ({ indexes, places, measuredMs }) => {
+    const part = { predictedMs: at(predictedMs, indexes), crpsMs: crpsMs && at(crpsMs, indexes) };
+    return resampledErrors({ ...part, measuredMs }, bootstrap, places);
   });
   const [, ...named] = groups;
   return {

@@ -19,7 +19,7 @@ import {
   percentText,
   scoreText,
 } from "./quantities.ts";
-import { METRIC_NAMES, metricIntervalText, metricText } from "./rtt_part.ts";
+import { METRIC_NAMES, metricIntervalText, metricText, TOLD_METRICS } from "./rtt_part.ts";
 
 /** The metrics that the verdict by number of context measurements is told for. */
 const TOLD_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
@@ -83,7 +83,10 @@ function accuracyOf({ model: { overall } }: RttSection): Finding {
 }
 
 function overallOf({ comparisons }: RttSection): Finding[] {
-  return comparisons.filter(({ numContext }) => numContext === null).map((comparison) => {
+  const told = comparisons.filter(({ numContext, metric }) =>
+    numContext === null && TOLD_METRICS.includes(metric)
+  );
+  return told.map((comparison) => {
     const { metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict } = comparison;
     const size = ratio === null ? "above" : comparedText(ratio);
     const difference = differenceInterval

@@ -42,6 +42,11 @@ export const METRIC_NAMES: Record<ComparedMetric, string> = {
   crpsMs: "CRPS",
 };
 
+/** The metrics whose comparisons the page tells; those of the others are near to them, and in report.json. */
+export const TOLD_METRICS: readonly ComparedMetric[] = [
+  ...["medianAbsoluteMs", "likeliestAbsoluteMs", "meanAbsoluteMs", "p90Relative", "crpsMs"] as const,
+];
+
 const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"];
 
 /** A value of a metric with its unit. */
@@ -217,7 +222,7 @@ async function contextFigure(
 
 /** The model against the best baseline: a row per number of context measurements, a column per metric. */
 function comparisonTable({ comparisons }: RttSection): string {
-  const metrics = [...new Set(comparisons.map(({ metric }) => metric))];
+  const metrics = TOLD_METRICS.filter((told) => comparisons.some(({ metric }) => metric === told));
   const rows = Map.groupBy(comparisons, ({ numContext }) => numContext);
   const cells = [...rows].map(([numContext, row]): TableCell[] => [
     numContext === null ? "all" : String(numContext),
