@@ -144,7 +144,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...during("trying orders of the fields"),
   });
   const destinations = await evaluateDestinations(model, cases, {
-    ...{ training: rows.training, maxContext: Math.max(...contexts) },
+    ...{ training: rows.training, maxContext: Math.max(...contexts), splitBy: rows.splitBy, seed },
     ...during("guessing destinations"),
   });
   const truth = await truthOf(evaluated, {
