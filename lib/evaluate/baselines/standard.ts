@@ -51,7 +51,7 @@ export function standardBaselines(seed: number): Map<string, Baseline> {
         () => new VivaldiBaseline({ seed, numDimensions, numPasses }),
       ],
     ),
-    "DMFSGD": candidates([[10, 0.1], [10, 0.03], [20, 0.1]], ([rank, regularisation]) => [
+    "DMFSGD": candidates([[10, 0.1], [10, 0.01], [20, 0.03]], ([rank, regularisation]) => [
       `rank ${rank}, regularisation ${regularisation}`,
       () => new MirroredBaseline(new DmfsgdBaseline({ seed, rank, regularisation })),
     ]),
@@ -59,7 +59,7 @@ export function standardBaselines(seed: number): Map<string, Baseline> {
       `rank ${rank}, regularisation ${regularisation}`,
       () => new MirroredBaseline(new BiasedFactorisationBaseline({ seed, rank, regularisation })),
     ]),
-    "log-ALS": candidates([[10, 1], [10, 0.3], [3, 1], [20, 1]], ([rank, regularisation]) => [
+    "log-ALS": candidates([[10, 1], [10, 0.3], [20, 1], [40, 3]], ([rank, regularisation]) => [
       `rank ${rank}, regularisation ${regularisation}`,
       () => new MirroredBaseline(new LogAlsBaseline({ seed, rank, regularisation })),
     ]),
