@@ -8,16 +8,19 @@
  * @module
  */
 import { Breather } from "../preprocess/stage_hooks.ts";
+import type { MassRanges } from "../query/mass_ranges.ts";
 import {
+  askInOrder,
   type Baseline,
   type BaselineMeasurement,
   type BaselineQuery,
-  predictInOrder,
 } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
 import type { EvalCase } from "./cases.ts";
+import { crpsOfSampleMs } from "./crps.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import { MeasurementTable } from "./measurement_table.ts";
+import { tuningRows } from "./tuning_rows.ts";
 
 /** How baselines are trained. */
 export interface BaselineOptions {
@@ -31,10 +34,20 @@ export interface BaselineOptions {
   signal?: AbortSignal;
 }
 
+/** Forecast distributions beside what was measured, one entry per case; NaN without a reply. */
+export interface BaselineDistributions extends MassRanges {
+  /** Of the distribution, or of the single number where there is only that. */
+  crpsMs: Float64Array;
+}
+
 /** The forecasts. */
 export interface BaselineForecasts {
   /** By the baseline's name: one RTT in ms per case, NaN where it could not say. */
   predictedMs: Map<string, Float64Array>;
+  /** What those with distributions forecast, by name; see {@link BaselineDistributions}. */
+  distributions?: Map<string, BaselineDistributions>;
+  /** The settings that were chosen for a baseline, by its name. */
+  settings?: Map<string, string>;
   /** Training measurements, and how many of the answered ones the baselines learned from. */
   numTraining: number;
   numTrainingUsed: number;
@@ -64,32 +77,67 @@ export async function forecastWithBaselines(
   let done = 0;
   const advance = () => onProgress?.(++done, numRows + baselines.size);
   const reading = { ...options, onRow: advance };
+  const validation = rows.validation && await MeasurementTable.read([rows.validation], { ...options });
   const training = await MeasurementTable.read([rows.training], reading);
   const observable = await MeasurementTable.read(others, reading);
   const order = cases.keys().toArray().sort((a, b) =>
     cases[a].measurement.timeS - cases[b].measurement.timeS
   );
-  const queries = order.map((place) => queryOf(cases[place]));
+  const queries = order.map((place) => ({ ...queryOf(cases[place]), place }));
   const known = knownMeasurements(training, observable, cases);
+  const tuning = tuningRows(training, { validation, history: rows.history });
   const predictedMs = new Map<string, Float64Array>();
+  const [distributions, settings] = [new Map<string, BaselineDistributions>(), new Map<string, string>()];
   const breather = new Breather(signal ? { signal } : {});
   for (const [name, baseline] of baselines) {
     await breather.breathe();
-    baseline.train(training);
-    const inOrder = predictInOrder(baseline, queries, { known: known() });
-    const ofCases = new Float64Array(cases.length);
-    order.forEach((place, i) => ofCases[place] = inOrder[i]);
-    predictedMs.set(name, ofCases);
+    baseline.train(training, tuning);
+    if (baseline.applies ?? true) {
+      const forecasts = newForecasts(cases.length);
+      const ask = (query: BaselineQuery & { place: number }) =>
+        record(forecasts, query.place, { baseline, query, rttMs: cases[query.place].rttMs });
+      askInOrder(baseline, queries, { known: known(), ask });
+      predictedMs.set(name, forecasts.predictedMs);
+      if (forecasts.isDistribution) distributions.set(name, forecasts);
+      if (baseline.settings !== undefined) settings.set(name, baseline.settings);
+    }
     advance();
   }
   return {
-    predictedMs,
+    ...{ predictedMs, distributions, settings },
     numTraining: training.numSeen,
     numTrainingUsed: training.length,
     numObservable: observable.numSeen,
     numObserved: observable.length,
     trainingFailedShare: training.numSeen === 0 ? null : training.numFailed / training.numSeen,
   };
+}
+
+interface Forecasts extends BaselineDistributions {
+  predictedMs: Float64Array;
+  isDistribution: boolean;
+}
+
+function newForecasts(count: number): Forecasts {
+  const floats = () => new Float64Array(count).fill(NaN);
+  return { predictedMs: floats(), crpsMs: floats(), below: floats(), upTo: floats(), isDistribution: false };
+}
+
+function record(
+  forecasts: Forecasts,
+  place: number,
+  { baseline, query, rttMs }: { baseline: Baseline; query: BaselineQuery; rttMs: number | null },
+): void {
+  const predictedMs = baseline.predictMs(query);
+  if (predictedMs === undefined) return;
+  forecasts.predictedMs[place] = predictedMs;
+  if (rttMs === null) return;
+  const sample = baseline.predictSampleMs?.(query);
+  forecasts.isDistribution ||= sample !== undefined;
+  const values = sample ?? Float64Array.of(predictedMs);
+  forecasts.crpsMs[place] = crpsOfSampleMs(values, rttMs);
+  forecasts.below[place] = values.filter((ms) => ms < rttMs).length / values.length;
+  forecasts.upTo[place] = values.filter((ms) => ms <= rttMs).length / values.length;
 }
 
 /** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */

@@ -10,6 +10,7 @@
  * @module
  */
 import { type MassRanges, sharesWithin } from "../query/mass_ranges.ts";
+import { type ClusterBootstrap, type Interval, intervalOf } from "./bootstrap.ts";
 import { meanOf } from "./means.ts";
 
 /** How many of the measurements a central interval should cover, and how many it does. */
@@ -17,6 +18,8 @@ export interface Coverage {
   level: number;
   /** Null of no measurements. */
   share: number | null;
+  /** The 95 % interval of the share, where it was resampled; null of too few. */
+  interval?: Interval | null;
 }
 
 /** Levels of the central intervals whose coverage is reported. */
@@ -26,8 +29,22 @@ export const COVERAGE_LEVELS: readonly number[] = [0.5, 0.8, 0.9, 0.95];
 export function coverages(ranges: MassRanges): Coverage[] {
   return COVERAGE_LEVELS.map((level) => ({
     level,
-    share: meanOf(sharesWithin(ranges, [0.5 - level / 2, 0.5 + level / 2])),
+    share: meanOf(isWithin(ranges, level)),
   }));
+}
+
+/** As {@link coverages}, resampled. @returns To be called when the bootstrap has run. */
+export function resampledCoverages(
+  ranges: MassRanges,
+  bootstrap: ClusterBootstrap,
+  places: readonly number[],
+): () => Coverage[] {
+  const replicates = COVERAGE_LEVELS.map((level) => bootstrap.mean(isWithin(ranges, level), places));
+  return () => coverages(ranges).map((each, i) => ({ ...each, interval: intervalOf(replicates[i]) }));
+}
+
+function isWithin(ranges: MassRanges, level: number): Float64Array {
+  return sharesWithin(ranges, [0.5 - level / 2, 0.5 + level / 2]);
 }
 
 /** The share of the measurements in each of `numBins` equal parts of their distributions; flat if calibrated. */
@@ -47,7 +64,12 @@ export interface ReliabilityBin {
 
 /** The mean squared difference of probabilities and what came (Brier, Monthly Weather Review 78, 1950); null of none. */
 export function brierScore(pFailed: Float64Array, isFailed: Uint8Array): number | null {
-  return meanOf(pFailed.map((p, i) => (p - isFailed[i]) ** 2));
+  return meanOf(brierScores(pFailed, isFailed));
+}
+
+/** The squared differences that a Brier score is the mean of. */
+export function brierScores(pFailed: Float64Array, isFailed: Uint8Array): Float64Array {
+  return pFailed.map((p, i) => (p - isFailed[i]) ** 2);
 }
 
 /** At most `numBins` bins with as many measurements each, by rising probability; equal ones share a bin. */

@@ -13,10 +13,11 @@ import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { CaseHistory, contextShares } from "./case_history.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import { RowMeasurements } from "./row_measurements.ts";
+import { sourceKeyOf } from "./source_key.ts";
 
 /** A held-out measurement and what may be known when it is predicted. */
 export interface EvalCase {
-  /** The probe row's source, what baselines tell sources apart by: its id as text. */
+  /** The probe row's source, what baselines tell sources apart by; see source_key.ts. */
   sourceKey: string;
   srcAddr: string;
   dstAddr: string;
@@ -144,9 +145,9 @@ function casesOf(
   { row, indexes, maxContext }: { row: number; indexes: readonly number[]; maxContext: number },
 ): CaseInProgress[] {
   const measurements = new RowMeasurements(rows.row(row));
-  const { srcId, srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = measurements.row;
+  const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = measurements.row;
   return indexes.map((index) => ({
-    sourceKey: String(srcId),
+    sourceKey: sourceKeyOf(measurements.row),
     srcAddr: srcAddrs[srcIndex[index]],
     dstAddr: dstAddrs[dstIndex[index]],
     rttMs: rttMs[index] === FAILED_RTT_MS ? null : rttMs[index],
@@ -161,7 +162,7 @@ function collectHistory(
   bySource: ReadonlyMap<string, readonly CaseInProgress[]>,
 ): void {
   const probeRow = source.row(row);
-  const cases = bySource.get(String(probeRow.srcId));
+  const cases = bySource.get(sourceKeyOf(probeRow));
   if (!cases) return;
   const measurements = new RowMeasurements(probeRow);
   for (const { srcAddr, dstAddr, history } of cases) history.add(measurements, { srcAddr, dstAddr });

@@ -39,6 +39,22 @@ export function crpsMs({ probabilities }: RttDistribution, measuredMs: number): 
   return score;
 }
 
+/**
+ * The score of a sample of equally likely RTTs, ms: the mean distance to the measured one less half of the mean distance
+ * of two of them (Gneiting and Raftery, equation 21).
+ *
+ * @param ascendingMs The sample, ascending, at least one.
+ */
+export function crpsOfSampleMs(ascendingMs: Float64Array, measuredMs: number): number {
+  const count = ascendingMs.length;
+  let [distance, spread] = [0, 0];
+  ascendingMs.forEach((ms, i) => {
+    distance += crpsOfNumberMs(ms, measuredMs);
+    spread += (2 * i + 1 - count) * Math.min(ms, CRPS_LIMIT_MS);
+  });
+  return distance / count - spread / count ** 2;
+}
+
 /** The score of a single number, ms: its absolute error up to {@link CRPS_LIMIT_MS}. */
 export function crpsOfNumberMs(predictedMs: number, measuredMs: number): number {
   return Math.abs(Math.min(predictedMs, CRPS_LIMIT_MS) - Math.min(measuredMs, CRPS_LIMIT_MS));

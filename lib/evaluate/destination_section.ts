@@ -8,6 +8,7 @@
  * @module
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
+import type { SplitMode } from "../preprocess/splits.ts";
 import type { DestinationQuery } from "../query/destination_prompt.ts";
 import {
   rankDestinations,
@@ -15,7 +16,9 @@ import {
   type RankingModel,
 } from "../query/destination_ranking.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { ClusterBootstrap, differenceInterval, type Interval, intervalOf } from "./bootstrap.ts";
 import { type EvalCase, evenlySpread, withContexts } from "./cases.ts";
+import { clustersOf } from "./clusters.ts";
 import { type DestinationGuess, guessDestinations } from "./destination_guesses.ts";
 import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
 import { meanOf } from "./means.ts";
@@ -32,6 +35,19 @@ export interface GuessScores {
   top5Prefix: Record<string, number>;
 }
 
+/** How often guesses were exactly right, as 95 % intervals (see bootstrap.ts); null of too few. */
+export interface GuessIntervals {
+  top1Exact: Interval | null;
+  top5Exact: Interval | null;
+}
+
+/** The guesses of one method among others. */
+export interface MethodScores extends GuessScores {
+  intervals: GuessIntervals;
+  /** Of the model's shares minus this method's, in the same resamples; absent of the model. */
+  modelMinusThis?: GuessIntervals;
+}
+
 /** Destinations of one IP version, told with one number of measurements of context. */
 export interface DestinationScores {
   version: 4 | 6;
@@ -44,7 +60,7 @@ export interface DestinationScores {
   /** Share of the cases where the model's guesses are known to be its most probable five addresses. */
   provenShare: number;
   /** The model's search first, then its ranking of {@link NUM_CANDIDATES} likely destinations by the result. */
-  methods: GuessScores[];
+  methods: MethodScores[];
 }
 
 /** How well destinations are told. */
@@ -61,6 +77,9 @@ export interface DestinationSectionOptions {
   training: ProbeRowSource;
   /** The `maxContext` that the cases were drawn with. */
   maxContext: number;
+  /** How the cases were held out, by which chance is told; see clusters.ts. */
+  splitBy?: SplitMode | undefined;
+  seed?: number;
   /** Of how many cases at most, spread evenly over all (250). */
   maxCases?: number;
   /** Told how many training rows are read and cases are asked about, of how many. */
@@ -94,7 +113,7 @@ export async function evaluateDestinations(
   cases: readonly EvalCase[],
   options: DestinationSectionOptions,
 ): Promise<DestinationSection> {
-  const { training, maxContext, maxCases = 250, onProgress, signal } = options;
+  const { training, maxContext, maxCases = 250, splitBy, seed = 0, onProgress, signal } = options;
   const chosen = evenlySpread(cases, maxCases);
   const contexts = [...new Set([0, Math.min(NUM_CONTEXT, maxContext)])];
   const total = training.numRows + 2 * chosen.length;
@@ -108,9 +127,10 @@ export async function evaluateDestinations(
   for (const version of [4, 6] as const) {
     const alike = chosen.filter(({ measurement }) => measurement.source.length === NUM_BYTES[version]);
     const turns = withContexts(alike.length, { contexts });
+    const clusters = clustersOf(alike, splitBy).ofCase;
     for (const numContext of contexts) {
-      const asked = turns.filter(({ context }) => context === numContext)
-        .map(({ index }) => askedOf(alike[index], numContext));
+      const indexes = turns.filter(({ context }) => context === numContext).map(({ index }) => index);
+      const asked = indexes.map((index) => askedOf(alike[index], numContext));
       if (asked.length === 0) continue;
       const guessed = await guessDestinations(model, asked, {
         numGuesses: NUM_GUESSES,
@@ -125,7 +145,10 @@ export async function evaluateDestinations(
         onProgress: (count) => onProgress?.(done + count, total),
       });
       done += asked.length;
-      scores.push(scoresOf(asked, { guessed, ranked }, { version, numContext, known }));
+      const bootstrap = new ClusterBootstrap(Uint32Array.from(indexes, (index) => clusters[index]), { seed });
+      const score = scoresOf(asked, { guessed, ranked }, { version, numContext, known, bootstrap });
+      await bootstrap.run(signal ? { signal } : {});
+      scores.push(score());
     }
   }
   return { numCases: chosen.length, numMeasurements: cases.length, scores };
@@ -155,29 +178,68 @@ function askedOf(each: EvalCase, numContext: number): Asked {
 function scoresOf(
   asked: readonly Asked[],
   { guessed, ranked }: { guessed: readonly DestinationGuess[]; ranked: readonly RankedDestinations[] },
-  { version, numContext, known }: { version: 4 | 6; numContext: number; known: KnownDestinations },
-): DestinationScores {
+  { version, numContext, known, bootstrap }: {
+    version: 4 | 6;
+    numContext: number;
+    known: KnownDestinations;
+    bootstrap: ClusterBootstrap;
+  },
+): () => DestinationScores {
   const addresses = asked.map(({ destination }) => destination);
   const others = asked.map(({ query }) => known.guess(query, NUM_GUESSES));
   const names = [...others[0].keys()];
   const bits = meanOf(guessed.map((guess) => guess.bits));
-  return {
+  const methods = resampledMethods(addresses, bootstrap, [
+    ["model", guessed.map(({ guesses }) => guesses)],
+    ["model, ranked by the result", ranked.map((each) => each.destinations.map(({ address }) => address))],
+    ...names.map((name): NamedGuesses => [name, others.map((guesses) => guesses.get(name) ?? [])]),
+  ]);
+  return () => ({
     ...{ version, numContext, numCases: asked.length },
     meanContext: meanOf(asked.map(({ query }) => query.context.length)) ?? 0,
     bitsPerAddress: bits !== null && Number.isFinite(bits) ? bits : null,
     provenShare: meanOf(guessed.map(({ isProven }) => isProven ? 1 : 0)) ?? 0,
-    methods: [
-      { method: "model", ...scoreGuesses(guessed.map(({ guesses }) => guesses), addresses) },
-      {
-        method: "model, ranked by the result",
-        ...scoreGuesses(ranked.map((each) => each.destinations.map(({ address }) => address)), addresses),
-      },
-      ...names.map((method) => ({
-        method,
-        ...scoreGuesses(others.map((guesses) => guesses.get(method) ?? []), addresses),
-      })),
-    ],
-  };
+    methods: methods(),
+  });
+}
+
+/** Guesses of each address by one method. */
+export type NamedGuesses = [name: string, guesses: readonly (readonly Uint8Array[])[]];
+
+/**
+ * Scores methods.
+ *
+ * @param addresses What was to be guessed, all of one IP version, at least one; each has its place in the bootstrap.
+ * @param named The model's guesses first, then those it is compared with.
+ * @returns To be called when the bootstrap has run.
+ */
+export function resampledMethods(
+  addresses: readonly Uint8Array[],
+  bootstrap: ClusterBootstrap,
+  named: readonly NamedGuesses[],
+): () => MethodScores[] {
+  const places = addresses.map((_, i) => i);
+  const hits = (guesses: NamedGuesses[1], count: number) =>
+    addresses.map((address, i) =>
+      commonBits(guesses[i].slice(0, count), address) === 8 * address.length ? 1 : 0
+    );
+  const replicates = named.map(([, guesses]) => ({
+    top1Exact: bootstrap.mean(hits(guesses, 1), places),
+    top5Exact: bootstrap.mean(hits(guesses, NUM_GUESSES), places),
+  }));
+  return () =>
+    named.map(([method, guesses], i) => {
+      const [own, model] = [replicates[i], replicates[0]];
+      const modelMinusThis = {
+        top1Exact: differenceInterval(model.top1Exact, own.top1Exact),
+        top5Exact: differenceInterval(model.top5Exact, own.top5Exact),
+      };
+      return {
+        ...{ method, ...scoreGuesses(guesses, addresses) },
+        intervals: { top1Exact: intervalOf(own.top1Exact), top5Exact: intervalOf(own.top5Exact) },
+        ...(i === 0 ? {} : { modelMinusThis }),
+      };
+    });
 }
 
 /**
@@ -193,9 +255,7 @@ export function scoreGuesses(
   const numBytes = addresses[0].length;
   const lengths = PREFIX_LENGTHS[numBytes === 4 ? 4 : 6];
   const common = (count: number) =>
-    addresses.map((address, i) =>
-      Math.max(-1, ...guesses[i].slice(0, count).map((guess) => numCommonBits(guess, address)))
-    );
+    addresses.map((address, i) => commonBits(guesses[i].slice(0, count), address));
   const [first, any] = [common(1), common(NUM_GUESSES)];
   const share = (bits: readonly number[], length: number) =>
     meanOf(bits.map((n) => n >= length ? 1 : 0)) ?? 0;
@@ -207,6 +267,11 @@ export function scoreGuesses(
     top1Prefix: byLength(first),
     top5Prefix: byLength(any),
   };
+}
+
+/** The most bits that one of the guesses begins with in common with an address; -1 of none. */
+function commonBits(guesses: readonly Uint8Array[], address: Uint8Array): number {
+  return Math.max(-1, ...guesses.map((guess) => numCommonBits(guess, address)));
 }
 
 /** How many bits two addresses begin with in common. */

@@ -54,7 +54,9 @@ export class EvalFolder implements Disposable {
   earlier(): EvalReport | undefined {
     if (!this.#output.isComplete) return undefined;
     try {
-      return JSON.parse(readText(this.jsonPath)) as EvalReport;
+      const report = JSON.parse(readText(this.jsonPath)) as EvalReport;
+      if (report.rtt?.resampling) return report;
+      throw new FormatError("it has no intervals; run eval again with --overwrite", { path: this.jsonPath });
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
       throw new FormatError("it is no report; run eval again with --overwrite", {

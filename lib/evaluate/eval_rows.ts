@@ -33,6 +33,8 @@ export interface EvalRows {
   readonly training: ProbeRowSource;
   /** Rows of further splits; with history `all` they may be known too. */
   readonly others: readonly ProbeRowSource[];
+  /** Those of the validation split among them, by which settings are chosen. */
+  readonly validation?: ProbeRowSource | undefined;
   readonly history: HistoryMode;
 }
 
@@ -80,9 +82,12 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
   const heldOut = await open(dataDir, split);
   const training = await open(trainDir, "train");
   const others: ProbeRowSource[] = [];
+  let validation: ProbeRowSource | undefined;
   for (const name of SPLIT_NAMES) {
     if (name !== split && name !== "train" && exists(join(dataDir, name))) {
-      others.push(await open(dataDir, name));
+      const source = await open(dataDir, name);
+      others.push(source);
+      if (name === "val") validation = source;
     }
   }
   const kept = opened.move();
@@ -90,6 +95,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
     heldOut,
     training,
     others,
+    validation,
     splitBy,
     history: options.history ?? (splitBy && UNSEEN_PAIRS.includes(splitBy) ? "train" : "all"),
     [Symbol.dispose]: () => kept.dispose(),

@@ -19,6 +19,7 @@ import { standardBaselines } from "./baselines/standard.ts";
 import { evaluateBits } from "./bits_section.ts";
 import { calibrationSection, learnCalibration } from "./calibration_section.ts";
 import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
+import { clustersOf } from "./clusters.ts";
 import { evaluateDestinations } from "./destination_section.ts";
 import { readEncodingSection } from "./encoding_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
@@ -124,8 +125,9 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
   });
   const predicted = { contexts, everyContext: isEveryContext };
   const { rtt, failures, forecasts } = await evaluateRtt(model, cases, {
-    ...{ ...predicted, baselines },
+    ...{ ...predicted, baselines, seed, clusters: clustersOf(cases, rows.splitBy) },
     ...during("predicting RTTs"),
+    onResample: phaseOf(hooks, "resampling errors"),
   });
   const learned = options.split === "val" ? undefined : await learnCalibration(model, {
     ...options,
@@ -142,7 +144,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...during("trying orders of the fields"),
   });
   const destinations = await evaluateDestinations(model, cases, {
-    ...{ training: rows.training, maxContext: Math.max(...contexts) },
+    ...{ training: rows.training, maxContext: Math.max(...contexts), splitBy: rows.splitBy, seed },
     ...during("guessing destinations"),
   });
   const truth = await truthOf(evaluated, {

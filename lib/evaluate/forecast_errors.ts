@@ -1,21 +1,54 @@
 /**
- * How far forecasts of RTTs are from what was measured.
+ * How far forecasts of RTTs are from what was measured, and how sure that is.
+ *
+ * In the words of the literature: the median absolute error is the MAEE (median absolute estimation error) and the
+ * relative error the REE of Liao, Du, Geurts, Leduc, "DMFSGD", IEEE/ACM Transactions on Networking 21 (2013), section
+ * VI, and of Zhu et al., "Network Latency Estimation for Personal Devices", IEEE/ACM Transactions on Networking 25
+ * (2017); its 90th percentile is called NPRE elsewhere. The NMAE (normalised mean absolute error) is that of Roughan,
+ * Zhang, Willinger, Qiu, "Spatio-Temporal Compressive Sensing and Internet Traffic Matrices", IEEE/ACM Transactions on
+ * Networking 20 (2012), section V.
  *
  * @module
  */
+import { type ClusterBootstrap, type Interval, intervalOf, type Replicates } from "./bootstrap.ts";
 import { crpsOfNumberMs } from "./crps.ts";
 import { meanOf } from "./means.ts";
 import { quantileOfSorted } from "./quantile.ts";
 
+/** Shares of the relative errors that quantiles of them are told for. */
+const RELATIVE_SHARES = [0.5, 0.75, 0.9, 0.95] as const;
+
 /** Errors of many forecasts; null where there were none. */
-export interface ErrorMetrics {
-  numMeasurements: number;
+export interface ErrorValues {
   medianAbsoluteMs: number | null;
   meanAbsoluteMs: number | null;
+  /** Sum of |forecast - measured| over the sum of what was measured. */
+  nmae: number | null;
   /** Quantiles of |forecast - measured| / measured. */
   relative: { p50: number | null; p75: number | null; p90: number | null; p95: number | null };
   /** Mean continuous ranked probability score, ms, see crps.ts; of a single number it is the absolute error. */
   crpsMs: number | null;
+}
+
+/** How each number of {@link ErrorValues} is read. */
+const MEASURES = {
+  medianAbsoluteMs: ({ medianAbsoluteMs }: ErrorValues) => medianAbsoluteMs,
+  meanAbsoluteMs: ({ meanAbsoluteMs }: ErrorValues) => meanAbsoluteMs,
+  nmae: ({ nmae }: ErrorValues) => nmae,
+  p50Relative: ({ relative }: ErrorValues) => relative.p50,
+  p75Relative: ({ relative }: ErrorValues) => relative.p75,
+  p90Relative: ({ relative }: ErrorValues) => relative.p90,
+  p95Relative: ({ relative }: ErrorValues) => relative.p95,
+  crpsMs: ({ crpsMs }: ErrorValues) => crpsMs,
+};
+
+/** The name of a number of {@link ErrorValues}. */
+export type ErrorMeasure = keyof typeof MEASURES;
+
+/** Errors of many forecasts, and the 95 % interval of each number; null where there were too few. */
+export interface ErrorMetrics extends ErrorValues {
+  numMeasurements: number;
+  intervals: Record<ErrorMeasure, Interval | null>;
 }
 
 /** Forecasts of one method: of all measurements, and by the number of measurements of context. */
@@ -34,30 +67,87 @@ export interface ScoredForecasts {
   /** Above 0. */
   measuredMs: Float64Array;
   /** One per forecast, ms; absent where single numbers were forecast. */
-  crpsMs?: Float64Array;
+  crpsMs?: Float64Array | undefined;
+}
+
+/** Errors with what they are in resamples. */
+export interface ResampledErrors {
+  values: ErrorValues & { numMeasurements: number };
+  replicates: Record<ErrorMeasure, Replicates>;
 }
 
 /** Points of an error CDF: the shares 0, 0.01, …, 1. */
 export const NUM_CDF_POINTS = 101;
 
-/** Summarises the errors of forecasts. */
-export function errorMetrics({ predictedMs, measuredMs, crpsMs }: ScoredForecasts): ErrorMetrics {
-  const [absolute, relative, scores]: number[][] = [[], [], []];
-  predictedMs.forEach((predicted, i) => {
-    if (Number.isNaN(predicted)) return;
-    const errorMs = Math.abs(predicted - measuredMs[i]);
-    absolute.push(errorMs);
-    relative.push(errorMs / measuredMs[i]);
-    scores.push(crpsMs ? crpsMs[i] : crpsOfNumberMs(predicted, measuredMs[i]));
+/** A number of some errors by its name. */
+export function errorOf(measure: ErrorMeasure, values: ErrorValues): number | null {
+  return MEASURES[measure](values);
+}
+
+/**
+ * Summarises the errors of forecasts, and registers them to be resampled.
+ *
+ * @param places The place of each forecast in the bootstrap.
+ */
+export function resampledErrors(
+  { predictedMs, measuredMs, crpsMs }: ScoredForecasts,
+  bootstrap: ClusterBootstrap,
+  places: readonly number[],
+): ResampledErrors {
+  const absolute = predictedMs.map((predicted, i) => Math.abs(predicted - measuredMs[i]));
+  const relative = absolute.map((errorMs, i) => errorMs / measuredMs[i]);
+  const scores = predictedMs.map((predicted, i) => {
+    if (Number.isNaN(predicted)) return NaN;
+    return crpsMs ? crpsMs[i] : crpsOfNumberMs(predicted, measuredMs[i]);
   });
-  const relatives = Float64Array.from(relative).sort();
-  const p = (q: number) => finiteOrNull(quantileOfSorted(relatives, q));
+  const [medianAbsoluteMs] = bootstrap.quantiles(absolute, places, [0.5]);
+  const [p50Relative, p75Relative, p90Relative, p95Relative] = bootstrap.quantiles(
+    relative,
+    places,
+    RELATIVE_SHARES,
+  );
   return {
-    numMeasurements: absolute.length,
-    medianAbsoluteMs: finiteOrNull(quantileOfSorted(Float64Array.from(absolute).sort(), 0.5)),
-    meanAbsoluteMs: meanOf(absolute),
-    relative: { p50: p(0.5), p75: p(0.75), p90: p(0.9), p95: p(0.95) },
-    crpsMs: meanOf(scores),
+    values: errorValues({ absolute, relative, scores, measuredMs }),
+    replicates: {
+      ...{ medianAbsoluteMs, p50Relative, p75Relative, p90Relative, p95Relative },
+      meanAbsoluteMs: bootstrap.mean(absolute, places),
+      nmae: bootstrap.ratio(absolute, measuredMs, places),
+      crpsMs: bootstrap.mean(scores, places),
+    },
+  };
+}
+
+/** Errors with their intervals, once the bootstrap has run. */
+export function withIntervals({ values, replicates }: ResampledErrors): ErrorMetrics {
+  const measures = Object.keys(MEASURES) as ErrorMeasure[];
+  const intervals = Object.fromEntries(
+    measures.map((measure) => [measure, intervalOf(replicates[measure])]),
+  ) as Record<ErrorMeasure, Interval | null>;
+  return { ...values, intervals };
+}
+
+/** One entry per forecast; NaN where there was none. */
+interface Errors {
+  absolute: Float64Array;
+  relative: Float64Array;
+  scores: Float64Array;
+  measuredMs: Float64Array;
+}
+
+function errorValues({ absolute, relative, scores, measuredMs }: Errors): ResampledErrors["values"] {
+  const isKnown = (_: number, i: number) => !Number.isNaN(absolute[i]);
+  const errors = absolute.filter(isKnown).sort();
+  const relatives = relative.filter(isKnown).sort();
+  const meanMs = meanOf(errors);
+  const meanMeasuredMs = meanOf(measuredMs.filter(isKnown));
+  const [p50, p75, p90, p95] = RELATIVE_SHARES.map((q) => finiteOrNull(quantileOfSorted(relatives, q)));
+  return {
+    numMeasurements: errors.length,
+    medianAbsoluteMs: finiteOrNull(quantileOfSorted(errors, 0.5)),
+    meanAbsoluteMs: meanMs,
+    nmae: meanMs === null || !meanMeasuredMs ? null : meanMs / meanMeasuredMs,
+    relative: { p50, p75, p90, p95 },
+    crpsMs: meanOf(scores.filter(isKnown)),
   };
 }
 

@@ -11,6 +11,7 @@ import { addressBytes, formatAddress } from "../tokens/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { RttHistogram } from "./baselines/rtt_histogram.ts";
+import { sourceKeyOf } from "./source_key.ts";
 
 /** More than any method is asked for. */
 const MAX_GUESSES = 100;
@@ -142,9 +143,10 @@ export async function learnDestinations(
   const known = new KnownDestinations(options.sourceKeys);
   const breather = new Breather(options.signal ? { signal: options.signal } : {});
   for (let r = 0; r < rows.numRows; r++) {
-    const { srcId, dstAddrs, dstIndex, rttMs } = rows.row(r);
+    const row = rows.row(r);
+    const { dstAddrs, dstIndex, rttMs } = row;
     const names = dstAddrs.map(canonical);
-    const sourceKey = String(srcId);
+    const sourceKey = sourceKeyOf(row);
     for (let i = 0; i < rttMs.length; i++) {
       known.add(sourceKey, names[dstIndex[i]], rttMs[i] === FAILED_RTT_MS ? null : rttMs[i]);
     }

@@ -8,6 +8,7 @@ import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import { Breather } from "../preprocess/stage_hooks.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { BaselineMeasurement } from "./baselines/baseline.ts";
+import { sourceKeyOf } from "./source_key.ts";
 
 /** How much is read. */
 export interface TableOptions {
@@ -87,8 +88,9 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
   }
 
   #addRow(rows: ProbeRowSource, index: number, sampler: Sampler): void {
-    const { srcId, dstAddrs, dstIndex, rttMs, eventTimeUs } = rows.row(index);
-    const source = this.#sources.idOf(String(srcId));
+    const row = rows.row(index);
+    const { dstAddrs, dstIndex, rttMs, eventTimeUs } = row;
+    const source = this.#sources.idOf(sourceKeyOf(row));
     for (let i = 0; i < rttMs.length; i++) {
       this.numSeen++;
       const isTaken = sampler.takesNext();

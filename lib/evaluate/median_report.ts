@@ -7,6 +7,7 @@ import type { PingModel } from "../query/ping_model.ts";
 import { forecastWithBaselines } from "./baseline_forecasts.ts";
 import { standardBaselines } from "./baselines/standard.ts";
 import { drawCases, type EvalCase } from "./cases.ts";
+import { clustersOf } from "./clusters.ts";
 import { openEvalRows } from "./eval_rows.ts";
 import type { ErrorMetrics } from "./forecast_errors.ts";
 import { evaluateRtt } from "./rtt_section.ts";
@@ -62,7 +63,7 @@ export async function reportBesideMedians(
   const medians = new Map([...standardBaselines(seed)].filter(([name]) => names.includes(name)));
   const reading = { seed, maxMeasurements: MAX_MEASUREMENTS, baselines: medians, ...hooks };
   const { rtt } = await evaluateRtt(model, cases, {
-    contexts: [maxContext],
+    ...{ contexts: [maxContext], seed, clusters: clustersOf(cases, rows.splitBy) },
     baselines: await forecastWithBaselines(rows, cases, reading),
     onProgress,
     ...hooks,

@@ -6,14 +6,24 @@
  */
 import type { PingModel } from "../query/ping_model.ts";
 import type { BaselineForecasts } from "./baseline_forecasts.ts";
-import { type Coverage, coverages, pitHistogram } from "./calibration.ts";
+import { ClusterBootstrap, CONFIDENCE, type Interval, intervalOf, NUM_RESAMPLES } from "./bootstrap.ts";
+import { type Coverage, pitHistogram, resampledCoverages } from "./calibration.ts";
 import type { EvalCase } from "./cases.ts";
+import type { ClusterBy, Clusters } from "./clusters.ts";
 import { CRPS_LIMIT_MS } from "./crps.ts";
 import { type FailureSection, failureSection } from "./failure_section.ts";
-import { errorCdf, type ErrorMetrics, errorMetrics, type MethodMetrics } from "./forecast_errors.ts";
+import {
+  errorCdf,
+  type ErrorMetrics,
+  type MethodMetrics,
+  type ResampledErrors,
+  resampledErrors,
+  type ScoredForecasts,
+  withIntervals,
+} from "./forecast_errors.ts";
 import { meanOf } from "./means.ts";
+import { type RttComparison, rttComparisons, type ScoredMethod } from "./rtt_comparison.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
-import { type RttComparison, rttComparisons } from "./rtt_comparison.ts";
 
 export type { FailureSection } from "./failure_section.ts";
 
@@ -22,8 +32,27 @@ export interface RttMetrics extends ErrorMetrics {
   coverage: Coverage[];
   /** Share of the measurements in each twentieth of their forecast distributions. */
   pit: number[];
-  /** Mean -log2 P(the RTT's code | a reply); null of nothing. */
+  /** Mean -log2 P(the RTT's code | a reply), and its 95 % interval; null of nothing, and of too few. */
   codeBits: number | null;
+  codeBitsInterval: Interval | null;
+}
+
+/** Forecasts of a method without a model. */
+export interface BaselineMetrics extends MethodMetrics<ErrorMetrics> {
+  name: string;
+  /** Those that were chosen on the validation split, or on a share of the training rows. */
+  settings?: string;
+  /** Overall, of methods that forecast distributions; without the context, which they do not depend on. */
+  coverage?: Coverage[];
+}
+
+/** What the 95 % intervals of an evaluation are made of; see bootstrap.ts. */
+export interface Resampling {
+  /** What measurements of one cluster have in common, and how many clusters there are. */
+  by: ClusterBy;
+  numClusters: number;
+  numResamples: number;
+  confidence: number;
 }
 
 /** How well RTTs are predicted, of those measurements that had a reply. */
@@ -31,13 +60,15 @@ export interface RttSection {
   contexts: number[];
   /** Whether each measurement was predicted with each number of context, or they took turns. */
   isEveryContext: boolean;
+  /** What the intervals of all numbers are made of, those of failures too. */
+  resampling: Resampling;
   /** RTTs count as at most this in CRPS, ms. */
   crpsLimitMs: number;
   /** Point forecasts are the distributions' medians. */
   model: MethodMetrics<RttMetrics>;
   /** With the likeliest RTTs of the model as single numbers; see `RttDistribution.likeliest`. */
   likeliest: MethodMetrics<ErrorMetrics>;
-  baselines: ({ name: string } & MethodMetrics<ErrorMetrics>)[];
+  baselines: BaselineMetrics[];
   /** The model against the best baseline of each metric: overall (`numContext` null) and by context. */
   comparisons: RttComparison[];
   /** Measurements that baselines were trained on and that they observed later, used of those there are. */
@@ -52,10 +83,18 @@ export interface RttSection {
 
 const NUM_PIT_BINS = 20;
 
-/** How RTTs are evaluated. */
-export interface RttOptions extends ForecastOptions {
+/** What forecasts are compared with, and by which groups of them chance is told. */
+export interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "everyContext"> {
   /** What the baselines forecast for the same cases. */
   baselines: BaselineForecasts;
+  clusters: Clusters;
+}
+
+/** How RTTs are evaluated. */
+export interface RttOptions extends ForecastOptions, ComparedOptions {
+  seed: number;
+  /** Told the resamples done. */
+  onResample?: (done: number, total: number) => void;
 }
 
 /**
@@ -69,93 +108,158 @@ export async function evaluateRtt(
   options: RttOptions,
 ): Promise<{ rtt: RttSection; failures: FailureSection; forecasts: RttForecasts }> {
   const forecasts = await forecastRtts(model, cases, options);
-  const { baselines, contexts, everyContext = false } = options;
-  const isFailed = Uint8Array.from(forecasts.caseIndex, (i) => cases[i].rttMs === null ? 1 : 0);
-  return {
-    forecasts,
-    rtt: rttSection(forecasts, cases, { baselines, contexts, everyContext }),
-    failures: failureSection({ ...forecasts, isFailed }, {
-      contexts,
-      trainingShare: baselines.trainingFailedShare,
-    }),
-  };
+  return { forecasts, ...await compareForecasts(forecasts, cases, options) };
 }
 
 /** Scores forecasts of the model and of baselines. */
-export function rttSection(
+export async function compareForecasts(
   forecasts: RttForecasts,
   cases: readonly EvalCase[],
-  options: { contexts: readonly number[]; everyContext: boolean; baselines: BaselineForecasts },
-): RttSection {
-  const { contexts, everyContext, baselines } = options;
-  const places = forecasts.caseIndex.keys().toArray();
-  const isAnswered = (place: number) => cases[forecasts.caseIndex[place]].rttMs !== null;
-  const answered = selectForecasts(forecasts, places.filter(isAnswered));
-  const { caseIndex, predictedMs, spreadMass } = answered;
+  options: ComparedOptions & Pick<RttOptions, "seed" | "onResample" | "signal">,
+): Promise<{ rtt: RttSection; failures: FailureSection }> {
+  const { baselines, contexts, clusters, onResample, signal } = options;
+  const clusterOf = Uint32Array.from(forecasts.caseIndex, (i) => clusters.ofCase[i]);
+  const bootstrap = new ClusterBootstrap(clusterOf, options);
+  const isFailed = Uint8Array.from(forecasts.caseIndex, (i) => cases[i].rttMs === null ? 1 : 0);
+  const rtt = rttSection(forecasts, cases, { ...options, bootstrap });
+  const failures = failureSection({ ...forecasts, isFailed }, {
+    ...{ contexts, bootstrap, trainingShare: baselines.trainingFailedShare },
+  });
+  await bootstrap.run({
+    ...(onResample ? { onProgress: onResample } : {}),
+    ...(signal ? { signal } : {}),
+  });
+  return { rtt: rtt(), failures: failures() };
+}
+
+/** Scores forecasts of RTTs. @returns What gives the section, to be called when the bootstrap has run. */
+function rttSection(
+  forecasts: RttForecasts,
+  cases: readonly EvalCase[],
+  options: ComparedOptions & { bootstrap: ClusterBootstrap },
+): () => RttSection {
+  const { contexts, everyContext = false, baselines, clusters, bootstrap } = options;
+  const places = forecasts.caseIndex.keys().filter((place) =>
+    cases[forecasts.caseIndex[place]].rttMs !== null
+  ).toArray();
+  const answered = selectForecasts(forecasts, places);
+  const { caseIndex, predictedMs, likeliestMs, crpsMs, spreadMass } = answered;
   const measuredMs = Float64Array.from(caseIndex, (i) => cases[i].rttMs ?? NaN);
-  const groups = groupByContext(answered, contexts);
-  const ofModel = scoreGroups(groups, (places) => modelMetrics(selectForecasts(answered, places), cases));
-  const model = { ...ofModel, errorCdf: errorCdf({ predictedMs, measuredMs }) };
-  const scoreNumbers = (predictedMs: Float64Array): MethodMetrics<ErrorMetrics> => {
-    const at = (places: readonly number[]) => ({
-      predictedMs: Float64Array.from(places, (place) => predictedMs[place]),
-      measuredMs: Float64Array.from(places, (place) => measuredMs[place]),
-    });
-    const metrics = scoreGroups(groups, (places) => errorMetrics(at(places)));
-    return { ...metrics, errorCdf: errorCdf({ predictedMs, measuredMs }) };
-  };
-  const likeliest = scoreNumbers(answered.likeliestMs);
-  const methods = [...baselines.predictedMs].map(([name, ofCases]) => ({
-    name,
-    ...scoreNumbers(Float64Array.from(caseIndex, (i) => ofCases[i])),
-  }));
+  const groups = groupByContext(answered, { contexts, places, measuredMs });
+  const scoreOf = (scored: ScoredForecasts) => scoreGroups(groups, { scored, bootstrap });
+  const model = scoreOf({ predictedMs, measuredMs, crpsMs });
+  const likeliest = scoreOf({ predictedMs: likeliestMs, measuredMs });
+  const sharpness = mapGroups(groups, (group) => scoreSharpness(answered, { group, bootstrap }));
+  const methods = [...baselines.predictedMs].map(([name, ofCases]) => {
+    const at = (values: Float64Array) => Float64Array.from(caseIndex, (i) => values[i]);
+    const own = baselines.distributions?.get(name);
+    const crpsMs = own && at(own.crpsMs);
+    const coverage = own &&
+      resampledCoverages({ below: at(own.below), upTo: at(own.upTo) }, bootstrap, places);
+    return { name, coverage, ...scoreOf({ predictedMs: at(ofCases), measuredMs, crpsMs }) };
+  });
   const { numTraining, numTrainingUsed, numObservable, numObserved } = baselines;
-  return {
+  return () => ({
     contexts: [...contexts],
     isEveryContext: everyContext,
+    resampling: {
+      ...{ by: clusters.by, numClusters: clusters.count },
+      ...{ numResamples: NUM_RESAMPLES, confidence: CONFIDENCE },
+    },
     crpsLimitMs: CRPS_LIMIT_MS,
-    ...{ model, likeliest },
-    baselines: methods,
+    model: {
+      ...finished(model, (errors, i) => ({ ...withIntervals(errors), ...sharpness[i]() })),
+      errorCdf: model.errorCdf,
+    },
+    likeliest: { ...finished(likeliest, withIntervals), errorCdf: likeliest.errorCdf },
+    baselines: methods.map(({ name, coverage, errorCdf, ...method }) => {
+      const settings = baselines.settings?.get(name);
+      return {
+        ...{ name, ...(settings === undefined ? {} : { settings }), ...finished(method, withIntervals) },
+        ...{ errorCdf, ...(coverage ? { coverage: coverage() } : {}) },
+      };
+    }),
     comparisons: rttComparisons({ model, likeliest }, methods),
     ...{ numTraining, numTrainingUsed, numObservable, numObserved },
     meanSpreadMass: meanOf(spreadMass),
     maxSpreadMass: spreadMass.length === 0 ? null : spreadMass.reduce((a, b) => Math.max(a, b)),
-  };
+  });
 }
 
-/** Places among forecasts. */
-interface Groups {
-  all: readonly number[];
-  byContext: readonly { numContext: number; places: readonly number[] }[];
+/** Forecasts that are scored together. */
+interface Group {
+  /** Their indexes among the answered ones, and their places in the bootstrap. */
+  indexes: readonly number[];
+  places: readonly number[];
+  measuredMs: Float64Array;
 }
 
-function groupByContext({ numContext }: RttForecasts, contexts: readonly number[]): Groups {
+/** All of them first, then those of each number of context measurements. */
+type Groups = readonly [all: Group, ...byContext: (Group & { numContext: number })[]];
+
+function groupByContext(
+  { numContext }: RttForecasts,
+  { contexts, places, measuredMs }: Pick<Group, "places" | "measuredMs"> & { contexts: readonly number[] },
+): Groups {
   const all = numContext.keys().toArray();
+  return [
+    { indexes: all, places, measuredMs },
+    ...contexts.map((count) => {
+      const indexes = all.filter((i) => numContext[i] === count);
+      const ofIndexes = { places: indexes.map((i) => places[i]), measuredMs: at(measuredMs, indexes) };
+      return { numContext: count, indexes, ...ofIndexes };
+    }),
+  ];
+}
+
+function at(values: Float64Array, indexes: readonly number[]): Float64Array {
+  return Float64Array.from(indexes, (i) => values[i]);
+}
+
+function mapGroups<T>(groups: Groups, score: (group: Group) => T): T[] {
+  return groups.map(score);
+}
+
+function scoreGroups(
+  groups: Groups,
+  { scored, bootstrap }: { scored: ScoredForecasts; bootstrap: ClusterBootstrap },
+): ScoredMethod & { errorCdf: number[] } {
+  const { predictedMs, crpsMs } = scored;
+  const [overall, ...byContext] = mapGroups(groups, ({ indexes, places, measuredMs }) => {
+    const part = { predictedMs: at(predictedMs, indexes), crpsMs: crpsMs && at(crpsMs, indexes) };
+    return resampledErrors({ ...part, measuredMs }, bootstrap, places);
+  });
+  const [, ...named] = groups;
   return {
-    all,
-    byContext: contexts.map((count) => ({
-      numContext: count,
-      places: all.filter((place) => numContext[place] === count),
-    })),
+    overall,
+    byContext: byContext.map((errors, i) => ({ numContext: named[i].numContext, ...errors })),
+    errorCdf: errorCdf(scored),
   };
 }
 
-function scoreGroups<M extends ErrorMetrics>(
-  { all, byContext }: Groups,
-  score: (places: readonly number[]) => M,
+/** How sure the model's distributions are, and whether rightly. @returns To be called when the bootstrap has run. */
+function scoreSharpness(
+  forecasts: RttForecasts,
+  { group: { indexes, places }, bootstrap }: { group: Group; bootstrap: ClusterBootstrap },
+): () => Omit<RttMetrics, keyof ErrorMetrics> {
+  const part = selectForecasts(forecasts, indexes);
+  const coverage = resampledCoverages(part, bootstrap, places);
+  const codeBits = bootstrap.mean(part.codeBits, places);
+  return () => ({
+    coverage: coverage(),
+    pit: pitHistogram(part, NUM_PIT_BINS),
+    codeBits: meanOf(part.codeBits),
+    codeBitsInterval: intervalOf(codeBits),
+  });
+}
+
+/** A method's metrics. @param finish Told the errors and the place of their group: 0 overall, then by context. */
+function finished<M extends ErrorMetrics>(
+  { overall, byContext }: ScoredMethod,
+  finish: (errors: ResampledErrors, group: number) => M,
 ): Omit<MethodMetrics<M>, "errorCdf"> {
   return {
-    overall: score(all),
-    byContext: byContext.map(({ numContext, places }) => ({ numContext, ...score(places) })),
-  };
-}
-
-function modelMetrics(forecasts: RttForecasts, cases: readonly EvalCase[]): RttMetrics {
-  const measuredMs = Float64Array.from(forecasts.caseIndex, (i) => cases[i].rttMs ?? NaN);
-  return {
-    ...errorMetrics({ ...forecasts, measuredMs }),
-    coverage: coverages(forecasts),
-    pit: pitHistogram(forecasts, NUM_PIT_BINS),
-    codeBits: meanOf(forecasts.codeBits),
+    overall: finish(overall, 0),
+    byContext: byContext.map(({ numContext, ...errors }, i) => ({ numContext, ...finish(errors, i + 1) })),
   };
 }

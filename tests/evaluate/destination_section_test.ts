@@ -1,7 +1,13 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { drawCases } from "../../lib/evaluate/cases.ts";
 import { guessDestinations } from "../../lib/evaluate/destination_guesses.ts";
-import { evaluateDestinations, newestOf, scoreGuesses } from "../../lib/evaluate/destination_section.ts";
+import { ClusterBootstrap } from "../../lib/evaluate/bootstrap.ts";
+import {
+  evaluateDestinations,
+  newestOf,
+  resampledMethods,
+  scoreGuesses,
+} from "../../lib/evaluate/destination_section.ts";
 import { KnownDestinations, learnDestinations } from "../../lib/evaluate/known_destinations.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { DESTINATION_ORDER } from "../../lib/query/destination_prompt.ts";
@@ -74,6 +80,29 @@ Deno.test("scoreGuesses() counts exact and prefix matches of the first guess and
   });
   const near = scoreGuesses([[bytesOf("2001:db8:1:1::")]], [bytesOf("2001:db8:1:2::")]);
   assertEquals([near.top1Exact, near.top1Prefix], [0, { 16: 1, 32: 1, 48: 1, 64: 0 }]);
+});
+
+Deno.test("resampledMethods() tells how sure shares of right guesses are, and their differences to the model's", async () => {
+  const addresses = Array.from({ length: 40 }, (_, i) => bytesOf(`192.0.2.${i}`));
+  const wrong = bytesOf("198.51.100.1");
+  const rightIn = (isRight: (i: number) => boolean) =>
+    addresses.map((address, i) => isRight(i) ? [address] : [wrong, address]);
+  const bootstrap = new ClusterBootstrap(Uint32Array.from(addresses, (_, i) => i), { seed: 1 });
+  const methods = resampledMethods(addresses, bootstrap, [
+    ["model", rightIn((i) => i % 2 === 0)],
+    ["worse", rightIn((i) => i % 8 === 0)],
+    ["alike", rightIn((i) => i % 2 === 1)],
+  ]);
+  await bootstrap.run();
+  const [model, worse, alike] = methods();
+  const [low, high] = model.intervals.top1Exact ?? [NaN, NaN];
+  assertAlmostEquals(low, 0.5 - 1.96 * Math.sqrt(0.25 / 40), 0.03);
+  assertAlmostEquals(high, 0.5 + 1.96 * Math.sqrt(0.25 / 40), 0.03);
+  assertEquals([model.intervals.top5Exact, model.modelMinusThis], [[1, 1], undefined]);
+  const [least] = worse.modelMinusThis?.top1Exact ?? [NaN];
+  assert(least > 0.2 && least < 0.375, `${least}`);
+  const [below, above] = alike.modelMinusThis?.top1Exact ?? [NaN, NaN];
+  assert(below < 0 && above > 0, `${below}, ${above}`);
 });
 
 Deno.test("guessDestinations() gives the bits of the address, and the guesses of a search by itself", () =>

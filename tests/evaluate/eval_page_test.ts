@@ -1,11 +1,12 @@
 import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { COVERAGE_LEVELS } from "../../lib/evaluate/calibration.ts";
 import type { EvalCase } from "../../lib/evaluate/cases.ts";
+import { clustersOf } from "../../lib/evaluate/clusters.ts";
 import { evalPage } from "../../lib/evaluate/page/eval_page.ts";
 import { headlineLines } from "../../lib/evaluate/page/headline.ts";
 import { comparedText, countText, ratioText } from "../../lib/evaluate/page/quantities.ts";
 import type { EvalReport, EvalRun } from "../../lib/evaluate/report.ts";
-import { rttSection } from "../../lib/evaluate/rtt_section.ts";
+import { compareForecasts } from "../../lib/evaluate/rtt_section.ts";
 import { CALIBRATION_LEVELS } from "../../lib/query/quantile_calibration.ts";
 
 const RUN: EvalRun = {
@@ -24,62 +25,84 @@ const RUN: EvalRun = {
     history: "all",
     seed: 0,
     numHeldOut: 100,
-    numMeasurements: 4,
+    numMeasurements: 40,
     contexts: [0, 5],
   },
   ...{ isEveryContext: false, adapter: "none", seconds: 61 },
 };
 
-/** A case of 100 ms. */
-const CASE: EvalCase = {
-  ...{ sourceKey: "1", srcAddr: "192.0.2.1", dstAddr: "192.0.2.2", rttMs: 100, history: [] },
-  measurement: {
-    ...{
-      source: Uint8Array.of(192, 0, 2, 1),
-      destination: Uint8Array.of(192, 0, 2, 2),
-      timeS: 0,
-      rttCode: 1,
-    },
-  },
-};
+const NUM_PAIRS = 10;
 
-/** A report of four cases, two without context and two with 5, with errors of the model and one baseline in ms. */
-function reportOf(modelMs: readonly number[], baselineMs: readonly number[]): EvalReport {
-  const filled = (value: number) => new Float64Array(4).fill(value);
-  const rtt = rttSection(
-    {
-      ...{ caseIndex: Uint32Array.of(0, 1, 2, 3), numContext: Uint32Array.of(0, 0, 5, 5) },
-      predictedMs: Float64Array.from(modelMs, (errorMs) => 100 + errorMs),
-      likeliestMs: Float64Array.from(modelMs, (errorMs) => 100 - errorMs / 2),
-      crpsMs: Float64Array.from(modelMs),
+/** A case of 100 ms between the pair of that number. */
+function caseOf(pair: number): EvalCase {
+  return {
+    ...{ sourceKey: "1", srcAddr: "192.0.2.1", dstAddr: `198.51.100.${pair}`, rttMs: 100, history: [] },
+    measurement: {
       ...{
-        codeBits: filled(7),
-        below: filled(0.4),
-        upTo: filled(0.6),
-        pFailed: filled(0.1),
-        spreadMass: filled(0),
+        source: Uint8Array.of(192, 0, 2, 1),
+        destination: Uint8Array.of(198, 51, 100, pair),
+        timeS: 0,
+        rttCode: 1,
       },
     },
-    [CASE, CASE, CASE, CASE],
-    {
-      ...{ contexts: [0, 5], everyContext: false },
-      baselines: {
-        predictedMs: new Map([["pair last seen", Float64Array.from(baselineMs, (errorMs) => 100 - errorMs)]]),
-        ...{ numTraining: 9, numTrainingUsed: 9, numObservable: 0, numObserved: 0, trainingFailedShare: 0 },
-      },
+  };
+}
+
+/**
+ * A report of four cases of each of ten pairs, two without context and two with 5, with errors of the model and one
+ * baseline in ms. @param failures What the model gives a reply's absence, and how many absent ones each pair has more.
+ * @param factorOf What the model's errors of a pair are multiplied by.
+ */
+async function reportOf(
+  modelMs: readonly number[],
+  baselineMs: readonly number[],
+  failures: { pFailed: number; numFailed: number; trainingShare: number } = {
+    ...{ pFailed: 0.1, numFailed: 0, trainingShare: 0 },
+  },
+  factorOf: (pair: number) => number = () => 1,
+): Promise<EvalReport> {
+  const perPair = modelMs.length + failures.numFailed;
+  const each = Array.from({ length: NUM_PAIRS * perPair }, (_, i) => i % perPair);
+  const filled = (value: number) => new Float64Array(each.length).fill(value);
+  const errorsOf = (errorsMs: readonly number[]) => Float64Array.from(each, (i) => errorsMs[i] ?? 0);
+  const ofModel = errorsOf(modelMs).map((errorMs, at) => errorMs * factorOf(Math.floor(at / perPair)));
+  const cases = each.map((i, at) => ({
+    ...caseOf(Math.floor(at / perPair)),
+    rttMs: i < modelMs.length ? 100 : null,
+  }));
+  const forecasts = {
+    caseIndex: Uint32Array.from(each.keys()),
+    numContext: Uint32Array.from(each, (i) => i < modelMs.length / 2 ? 0 : 5),
+    predictedMs: ofModel.map((errorMs) => 100 + errorMs),
+    likeliestMs: ofModel.map((errorMs) => 100 - errorMs / 2),
+    crpsMs: ofModel,
+    ...{
+      codeBits: filled(7),
+      below: filled(0.4),
+      upTo: filled(0.6),
+      pFailed: filled(failures.pFailed),
+      spreadMass: filled(0),
     },
-  );
-  return { run: RUN, rtt };
+  };
+  const sections = await compareForecasts(forecasts, cases, {
+    ...{ contexts: [0, 5], everyContext: false, seed: 0, clusters: clustersOf(cases) },
+    baselines: {
+      predictedMs: new Map([["pair last seen", errorsOf(baselineMs).map((errorMs) => 100 - errorMs)]]),
+      ...{ numTraining: 9, numTrainingUsed: 9, numObservable: 0, numObserved: 0 },
+      trainingFailedShare: failures.trainingShare,
+    },
+  });
+  return { run: RUN, ...sections };
 }
 
 Deno.test("headlineLines() and the page tell what corrected intervals hold, where there is a correction", async () => {
-  const report = reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
+  const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   const coverage = COVERAGE_LEVELS.map((level) => ({ level, share: level === 0.9 ? 0.75 : level }));
   const calibration = {
     ...{ numDrawn: 90, numMeasurements: 80, shares: [...CALIBRATION_LEVELS], coverage },
     byContext: [0, 5].map((numContext) => ({ numContext, coverage })),
   };
-  const told = /hold [\d.]+ % of the measurements, corrected by the validation split 75\.0 %\./;
+  const told = /hold [\d.]+ % \[[\d., ]+\] of the measurements, corrected by the validation split 75\.0 %\./;
   assertNotMatch(headlineLines(report).join("\n"), /corrected/);
   assertMatch(headlineLines({ ...report, calibration }).join("\n"), told);
   const page = await evalPage({ ...report, calibration });
@@ -87,27 +110,66 @@ Deno.test("headlineLines() and the page tell what corrected intervals hold, wher
   assertNotMatch(await evalPage(report), /corrected by/);
 });
 
-Deno.test("headlineLines() says how good the model is, where it loses, to what, and by how much", () => {
-  const lines = headlineLines(reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
-  assertMatch(lines[0], /^Half of 4 predicted RTTs are off by at most 2\.00 ms; the mean error is 5\.00 ms/);
+Deno.test("headlineLines() says how good the model is, where it loses, to what, and by how much", async () => {
+  const lines = headlineLines(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
+  assertMatch(
+    lines[0],
+    /^Half of 40 predicted RTTs are off by at most 2\.00 ms \[2\.00, 2\.00\]; the mean error is 5\.00 ms \[5\.00, /,
+  );
   assertEquals(lines.slice(1, 4), [
-    "Better: Median absolute error 2.00 ms, 50 % smaller than that of the best baseline (pair last seen, 4.00 ms).",
+    "Better: Median absolute error 2.00 ms, 50 % smaller than that of the best baseline (pair last seen, 4.00 ms; " +
+    "difference [−2.00, −2.00]).",
     "Better: Median absolute error of the likeliest RTT 1.00 ms, 75 % smaller than that of the best baseline " +
-    "(pair last seen, 4.00 ms).",
-    "Worse: Mean absolute error 5.00 ms, 25 % larger than that of the best baseline (pair last seen, 4.00 ms).",
+    "(pair last seen, 4.00 ms; difference [−3.00, −3.00]).",
+    "Worse: Mean absolute error 5.00 ms, 25 % larger than that of the best baseline (pair last seen, 4.00 ms; " +
+    "difference [1.00, 1.00]).",
   ]);
   assertEquals(
-    lines.find((line) => line.includes("CRPS loses")),
-    "Worse: CRPS loses with 5 context measurements (most with 5: 8.00 ms against 4.00 ms of pair last seen); " +
-      "with 0 it is the best.",
+    lines.find((line) => line.includes("CRPS by")),
+    "CRPS by the number of context measurements: better than every baseline with 0; worse with 5 (8.00 ms against " +
+      "4.00 ms of pair last seen).",
+  );
+  const lost = headlineLines(await reportOf([5, 5, 8, 8], [4, 4, 4, 4]));
+  assertEquals(
+    lost.find((line) => line.includes("CRPS by")),
+    "Worse: CRPS by the number of context measurements: worse with 0 and 5 (most with 5: 8.00 ms against 4.00 ms of " +
+      "pair last seen).",
   );
 });
 
-Deno.test("headlineLines() says where nothing is lost, and claims nothing without baselines", () => {
-  const lines = headlineLines(reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
+Deno.test("headlineLines() and the page call no difference better or worse that is none", async () => {
+  const ofPairs = (factorOf: (pair: number) => number) =>
+    reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, factorOf);
+  const about = (lines: string[], name: string) => lines.filter((line) => line.includes(name));
+  const [mean] = about(headlineLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6)), "Mean absolute");
+  assertMatch(
+    mean,
+    /^No difference shown: Mean absolute error 3\.15 ms, 5 % larger .*difference \[−0\.\d+, 1\.\d+\]\)/,
+  );
+  const same = await ofPairs(() => 1);
+  const [median, ...more] = about(headlineLines(same), "Median absolute error 3");
+  assertMatch(median, /^No difference shown: .* the same as that of .*\[0, 0\]\)\.$/);
+  assertEquals([more, about(headlineLines(same), "CRPS by")], [[], []]);
+  assertMatch(await evalPage(same), /<span class="same">3\.00 ms \(−?\+?0\.0 %\)<\/span>/);
+});
+
+Deno.test("headlineLines() says where nothing is lost, and claims nothing without baselines", async () => {
+  const lines = headlineLines(await reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
   assertEquals(lines.filter((line) => line.startsWith("Worse")), []);
   assertEquals(lines.filter((line) => line.includes("below every baseline")).length, 3);
   assertEquals(headlineLines({ run: RUN }), []);
+});
+
+Deno.test("headlineLines() judges foreseen failures only where there were some, to digits that differ", async () => {
+  const told = async (pFailed: number, numFailed: number, trainingShare: number) =>
+    headlineLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare })).at(-1);
+  assertEquals(
+    await told(1e-5, 0, 0),
+    "All 20 measurements had a reply, so nothing tells whether the model foresees that none comes.",
+  );
+  assertMatch(await told(0.3, 1, 0.2) ?? "", /^Better: .*score of 0\.223 .*in training scores 0\.24\.$/);
+  assertMatch(await told(0.2, 1, 0.3) ?? "", /^Worse: .*score of 0\.24 .*in training scores 0\.223\.$/);
+  assertMatch(await told(0.2, 1, 0.2) ?? "", /^No difference shown: .*score of 0\.24 .*scores 0\.24\.$/);
 });
 
 Deno.test("evalPage() leaves out the sections that are not there, and escapes names", async () => {
@@ -115,9 +177,16 @@ Deno.test("evalPage() leaves out the sections that are not there, and escapes na
   assertStringIncludes(bare, "<h1>Evaluation of runs/&lt;first&gt;</h1>");
   assertStringIncludes(bare, "What was run");
   assertNotMatch(bare, /<figure|<svg/);
-  const page = await evalPage(reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
+  const page = await evalPage(await reportOf([2, 2, 8, 8], [4, 4, 4, 4]));
   const names = [...page.matchAll(/<figure id="([^"]+)"/g)].map(([, name]) => name);
-  assertEquals(names, ["error-cdf", "error-by-context", "crps-by-context", "coverage", "pit"]);
+  assertEquals(names, [
+    "error-cdf",
+    "error-by-context",
+    "crps-by-context",
+    "coverage",
+    "pit",
+    "failure-reliability",
+  ]);
   assertMatch(page, /its likeliest RTT<\/[^>]*>[^2]*2\.50 ms/);
   assertMatch(page, /<span class="loses">8\.00 ms \(2×\)<\/span>/);
   assertMatch(page, /<span class="wins">2\.00 ms \(−50 %\)<\/span>/);

@@ -1,7 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { brierScore, coverages, pitHistogram, reliability } from "../../lib/evaluate/calibration.ts";
+import { ClusterBootstrap } from "../../lib/evaluate/bootstrap.ts";
 import { crpsMs, crpsOfNumberMs } from "../../lib/evaluate/crps.ts";
-import { errorCdf, errorMetrics } from "../../lib/evaluate/forecast_errors.ts";
+import { errorCdf, resampledErrors, type ScoredForecasts } from "../../lib/evaluate/forecast_errors.ts";
 import { quantileOfSample } from "../../lib/evaluate/quantile.ts";
 import { RttDistribution, RTTS_MS } from "../../lib/query/rtt_distribution.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
@@ -62,23 +63,31 @@ Deno.test("crpsMs() of a little mass at the longest RTTs is the share squared of
   assertAlmostEquals(crpsMs(distribution, decodeRttCode(encodeRttCode(20))), 0.01 ** 2 * 60_000, 0.02);
 });
 
-Deno.test("errorMetrics() gives median, mean and relative errors and leaves out what was not forecast", () => {
+/** The errors of forecasts, each a cluster of its own. */
+function errorValues(scored: ScoredForecasts) {
+  const places = scored.measuredMs.keys().toArray();
+  return resampledErrors(scored, new ClusterBootstrap(Uint32Array.from(places), { seed: 0 }), places).values;
+}
+
+Deno.test("resampledErrors() gives median, mean and relative errors and leaves out what was not forecast", () => {
   const measuredMs = Float64Array.of(10, 25, 30, 40, 99);
   const predictedMs = Float64Array.of(10, 20, 33, 48, NaN);
-  assertEquals(errorMetrics({ predictedMs, measuredMs }), {
+  assertEquals(errorValues({ predictedMs, measuredMs }), {
     numMeasurements: 4,
     medianAbsoluteMs: 3,
     meanAbsoluteMs: 4,
+    nmae: 16 / 105,
     relative: { p50: 0.1, p75: 0.2, p90: 0.2, p95: 0.2 },
     crpsMs: 4,
   });
-  const scored = errorMetrics({ predictedMs, measuredMs, crpsMs: Float64Array.of(1, 2, 3, 6, NaN) });
+  const scored = errorValues({ predictedMs, measuredMs, crpsMs: Float64Array.of(1, 2, 3, 6, NaN) });
   assertEquals([scored.crpsMs, scored.meanAbsoluteMs], [3, 4]);
   const none = new Float64Array(0);
-  assertEquals(errorMetrics({ predictedMs: none, measuredMs: none }), {
+  assertEquals(errorValues({ predictedMs: none, measuredMs: none }), {
     numMeasurements: 0,
     medianAbsoluteMs: null,
     meanAbsoluteMs: null,
+    nmae: null,
     relative: { p50: null, p75: null, p90: null, p95: null },
     crpsMs: null,
   });

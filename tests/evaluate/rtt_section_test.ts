@@ -2,10 +2,11 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type BaselineForecasts, forecastWithBaselines } from "../../lib/evaluate/baseline_forecasts.ts";
 import type { Baseline, BaselineMeasurement } from "../../lib/evaluate/baselines/baseline.ts";
 import { contextOf, drawCases, type EvalCase } from "../../lib/evaluate/cases.ts";
+import { clustersOf } from "../../lib/evaluate/clusters.ts";
 import { crpsMs } from "../../lib/evaluate/crps.ts";
 import type { EvalRows } from "../../lib/evaluate/eval_rows.ts";
 import { MeasurementTable } from "../../lib/evaluate/measurement_table.ts";
-import { evaluateRtt, rttSection } from "../../lib/evaluate/rtt_section.ts";
+import { compareForecasts, evaluateRtt } from "../../lib/evaluate/rtt_section.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import type { ProbeRow } from "../../lib/records/probe_row.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
@@ -126,7 +127,8 @@ Deno.test("evaluateRtt() equals exact distributions and compares with the best b
     const baselines = knownBaselines(cases);
     const done: number[] = [];
     const onProgress = (count: number) => done.push(count);
-    const options = { contexts: CONTEXTS, baselines, maxSpreadMass: 0, onProgress };
+    const chance = { seed: 1, clusters: clustersOf(cases) };
+    const options = { contexts: CONTEXTS, baselines, maxSpreadMass: 0, onProgress, ...chance };
     const { rtt, failures } = await evaluateRtt(model, cases, options);
     assertEquals(done.at(-1), 40);
     const queries = cases.map((drawn, i) => ({
@@ -157,7 +159,7 @@ Deno.test("evaluateRtt() equals exact distributions and compares with the best b
     assertAlmostEquals(near.overall.meanAbsoluteMs ?? NaN, 1, 1e-9);
     assertAlmostEquals(far.byContext[1].crpsMs ?? NaN, 100, 1e-9);
     assertEquals(mute.overall.numMeasurements, 0);
-    assertEquals(rtt.comparisons.length, 5 * 4);
+    assertEquals(rtt.comparisons.length, 7 * 4);
     const likeliestErrorMs = (i: number) => Math.abs(exact[i].likeliest().rttMs - rttOf(i));
     assertAlmostEquals(rtt.likeliest.overall.meanAbsoluteMs ?? NaN, mean(likeliestErrorMs), 1e-3);
     const compared = rtt.comparisons.find(({ metric }) => metric === "likeliestAbsoluteMs");
@@ -179,7 +181,8 @@ Deno.test("evaluateRtt() equals exact distributions and compares with the best b
 Deno.test("evaluateRtt() predicts each case with every context on request, and the rest of the mass spread", () =>
   withTinyModel(async (model) => {
     const cases = await drawCases(synthetic("train"), { count: 6, maxContext: 4, seed: 2 });
-    const options = { contexts: CONTEXTS, baselines: knownBaselines(cases), everyContext: true };
+    const chance = { seed: 1, clusters: clustersOf(cases) };
+    const options = { contexts: CONTEXTS, baselines: knownBaselines(cases), everyContext: true, ...chance };
     const { rtt, failures } = await evaluateRtt(model, cases, { ...options, maxSpreadMass: 0.2 });
     const numAnswered = cases.filter(({ rttMs }) => rttMs !== null).length;
     assertEquals(rtt.model.overall.numMeasurements, 3 * numAnswered);
@@ -193,7 +196,7 @@ Deno.test("evaluateRtt() predicts each case with every context on request, and t
     assert((meanSpreadMass ?? 0) > 0 && (maxSpreadMass ?? 1) <= 0.2, `${meanSpreadMass}, ${maxSpreadMass}`);
   }));
 
-Deno.test("rttSection() of no answered measurement has no numbers and no comparison", () => {
+Deno.test("compareForecasts() of no measurement has no numbers and no comparison", async () => {
   const none = new Float64Array(0);
   const forecasts = {
     caseIndex: new Uint32Array(0),
@@ -209,11 +212,10 @@ Deno.test("rttSection() of no answered measurement has no numbers and no compari
     },
     spreadMass: none,
   };
-  const section = rttSection(forecasts, [], {
-    contexts: CONTEXTS,
-    everyContext: false,
-    baselines: knownBaselines([]),
+  const { rtt: section, failures } = await compareForecasts(forecasts, [], {
+    ...{ contexts: CONTEXTS, baselines: knownBaselines([]), seed: 0, clusters: clustersOf([]) },
   });
+  assertEquals([failures.brier, failures.brierInterval, failures.verdict], [null, null, "none"]);
   assertEquals(section.model.overall.codeBits, null);
   assertEquals(section.comparisons, []);
   assertEquals(section, JSON.parse(JSON.stringify(section)));

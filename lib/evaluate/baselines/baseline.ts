@@ -23,21 +23,42 @@ export interface BaselineMeasurement extends BaselineQuery {
   rttMs: number | null;
 }
 
+/** Measurements by which a method's settings are chosen; none of them is one that it is judged by. */
+export interface Tuning {
+  /** What each setting is trained on. */
+  training: Iterable<BaselineMeasurement>;
+  /** What it then predicts, by time, and what is known between, as in {@link predictInOrder}. */
+  heldOut: readonly (BaselineMeasurement & { rttMs: number })[];
+  known: Iterable<BaselineMeasurement>;
+}
+
+/** The levels of the quantiles that stand for a predicted distribution: 1 %, 3 %, …, 99 %. */
+export const SAMPLE_LEVELS: readonly number[] = Array.from({ length: 50 }, (_, i) => (i + 0.5) / 50);
+
 /** A method that predicts RTTs. */
 export interface Baseline {
+  /** Whether the method suits the rows that it was trained on; absent where it always does. */
+  readonly applies?: boolean;
+  /** The settings that were chosen; absent where there is nothing to choose. */
+  readonly settings?: string | undefined;
+
   /**
    * Learns from the training measurements.
    *
    * @param measurements They, by time, oldest first. Some methods iterate over them several times, so a generator
    *   will not do.
+   * @param tuning By what settings are chosen; the first ones are taken without it.
    */
-  train(measurements: Iterable<BaselineMeasurement>): void;
+  train(measurements: Iterable<BaselineMeasurement>, tuning?: Tuning): void;
 
   /** Learns from one more measurement, not older than those before. */
   observe(measurement: BaselineMeasurement): void;
 
   /** The prediction in ms; undefined where the method cannot say, because it knows nothing of these ends. */
   predictMs(query: BaselineQuery): number | undefined;
+
+  /** Quantiles of the predicted distribution at {@link SAMPLE_LEVELS}, ms; absent where there is only a number. */
+  predictSampleMs?(query: BaselineQuery): Float64Array | undefined;
 }
 
 /** Learns from each of the measurements once, in order: how methods that need no second look are trained. */
@@ -68,26 +89,37 @@ export function observePasses(
 }
 
 /**
- * Predicts one measurement after the other, each from what was measured before it.
+ * Asks for one measurement after the other, when a baseline has learned what was measured before it.
  *
  * @param queries What is asked for, by time, oldest first.
  * @param options `known`: what the baseline learns from after its training, by time: before each query all of it that
- *   is older than the query.
- * @returns One prediction in ms per query, NaN where the baseline cannot say.
+ *   is older than the query; `ask`: called when the time of each query has come.
  */
-export function predictInOrder(
+export function askInOrder<Q extends BaselineQuery>(
   baseline: Baseline,
-  queries: Iterable<BaselineQuery>,
-  options: { known: Iterable<BaselineMeasurement> },
-): Float64Array {
-  const predictedMs: number[] = [];
+  queries: Iterable<Q>,
+  options: { known: Iterable<BaselineMeasurement>; ask: (query: Q) => void },
+): void {
   const measurements = options.known[Symbol.iterator]();
   let next = measurements.next();
   for (const query of queries) {
     for (; !next.done && next.value.timeS < query.timeS; next = measurements.next()) {
       baseline.observe(next.value);
     }
-    predictedMs.push(baseline.predictMs(query) ?? NaN);
+    options.ask(query);
   }
+}
+
+/** As {@link askInOrder}. @returns One prediction in ms per query, NaN where the baseline cannot say. */
+export function predictInOrder(
+  baseline: Baseline,
+  queries: Iterable<BaselineQuery>,
+  options: { known: Iterable<BaselineMeasurement> },
+): Float64Array {
+  const predictedMs: number[] = [];
+  askInOrder(baseline, queries, {
+    ...options,
+    ask: (query) => predictedMs.push(baseline.predictMs(query) ?? NaN),
+  });
   return Float64Array.from(predictedMs);
 }

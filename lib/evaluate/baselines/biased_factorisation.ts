@@ -9,17 +9,14 @@
 import { RandomStream } from "../../random/philox.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
 import { dot, endRate, type Factor, FactorTable, passRate, type Rates } from "./factors.ts";
+import { logOfRtt } from "./log_rtt.ts";
 
 /** Step sizes of the first and the last pass (ASSUMPTION; the article gives none). */
 const RATES: Rates = [0.01, 0.001];
 /** Step size of the first step of an end (ASSUMPTION). */
 const FIRST_END_RATE = 0.1;
-/** Weight of the L2 regularisation (ASSUMPTION, found on data/atlas/menog-2019-05: 0.1 does worse everywhere). */
-const REGULARISATION = 0.02;
 /** Standard deviation of the first values of the vectors: small beside the biases. */
 const INITIAL_SCALE = 0.1;
-/** RTTs are at least this before the logarithm is taken, in ms; far below what a network card can do. */
-const MIN_RTT_MS = 1e-3;
 
 /** How the factorisation is trained. */
 export interface BiasedFactorisationOptions {
@@ -27,6 +24,8 @@ export interface BiasedFactorisationOptions {
   seed: number;
   /** Length of the vectors (default 16). */
   rank?: number;
+  /** Weight of the L2 regularisation (default 0.02). */
+  regularisation?: number;
   /** How often training goes over the measurements (default 20). */
   numPasses?: number;
 }
@@ -38,6 +37,7 @@ interface BiasedFactor extends Factor {
 /** Predicts from biases and vectors of the source and the destination. */
 export class BiasedFactorisationBaseline implements Baseline {
   readonly #numPasses: number;
+  readonly #regularisation: number;
   readonly #sources: FactorTable<BiasedFactor>;
   readonly #destinations: FactorTable<BiasedFactor>;
   #meanLog: number | undefined;
@@ -46,6 +46,7 @@ export class BiasedFactorisationBaseline implements Baseline {
   /** @param options See {@link BiasedFactorisationOptions}. */
   constructor(options: BiasedFactorisationOptions) {
     this.#numPasses = options.numPasses ?? 20;
+    this.#regularisation = options.regularisation ?? 0.02;
     const random = new RandomStream(options.seed, "evaluate/biased-factorisation");
     const make = () => ({
       bias: 0,
@@ -68,18 +69,18 @@ export class BiasedFactorisationBaseline implements Baseline {
   observe(measurement: BaselineMeasurement): void {
     const { source, destination, rttMs } = measurement;
     if (rttMs === null) return;
-    const log = logOf(rttMs);
+    const log = logOfRtt(rttMs);
     this.#meanLog ??= log;
     const [from, to] = [this.#sources.of(source), this.#destinations.of(destination)];
     const error = log - this.#predictLog(measurement, this.#meanLog);
     const [rateP, rateQ] = [this.#rateOf(from), this.#rateOf(to)];
-    from.bias += rateP * (error - REGULARISATION * from.bias);
-    to.bias += rateQ * (error - REGULARISATION * to.bias);
+    from.bias += rateP * (error - this.#regularisation * from.bias);
+    to.bias += rateQ * (error - this.#regularisation * to.bias);
     const [p, q] = [from.vector, to.vector];
     for (let k = 0; k < p.length; k++) {
       const [pk, qk] = [p[k], q[k]];
-      p[k] += rateP * (error * qk - REGULARISATION * pk);
-      q[k] += rateQ * (error * pk - REGULARISATION * qk);
+      p[k] += rateP * (error * qk - this.#regularisation * pk);
+      q[k] += rateQ * (error * pk - this.#regularisation * qk);
     }
   }
 
@@ -102,12 +103,8 @@ function meanLogRtt(measurements: Iterable<BaselineMeasurement>): number | undef
   let [sum, count] = [0, 0];
   for (const { rttMs } of measurements) {
     if (rttMs === null) continue;
-    sum += logOf(rttMs);
+    sum += logOfRtt(rttMs);
     count++;
   }
   return count === 0 ? undefined : sum / count;
-}
-
-function logOf(rttMs: number): number {
-  return Math.log(Math.max(rttMs, MIN_RTT_MS));
 }

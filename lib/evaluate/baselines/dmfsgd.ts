@@ -15,11 +15,6 @@ import { dot, endRate, type Factor, FactorTable, passRate, type Rates } from "./
  * batches of measurements; steps that shrink from pass to pass need one at a time.
  */
 const RATES: Rates = [0.1, 0.001];
-/**
- * Weight of the L2 regularisation. ASSUMPTION, found on data/atlas/menog-2019-05: with 1 all vectors go to 0, as under
- * the L1 loss the pull X . Y towards 0 is then as strong as the push; 0.01 does worse on unseen pairs.
- */
-const REGULARISATION = 0.1;
 
 /** How DMFSGD is trained. */
 export interface DmfsgdOptions {
@@ -27,6 +22,11 @@ export interface DmfsgdOptions {
   seed: number;
   /** Length of the vectors (default 10, the paper's). */
   rank?: number;
+  /**
+   * Weight of the L2 regularisation (default 0.1). With 1 all vectors go to 0, as under the L1 loss the pull X . Y
+   * towards 0 is then as strong as the push.
+   */
+  regularisation?: number;
   /** How often training goes over the measurements (default 20). */
   numPasses?: number;
 }
@@ -34,6 +34,7 @@ export interface DmfsgdOptions {
 /** Predicts the product of a vector of the source and one of the destination. */
 export class DmfsgdBaseline implements Baseline {
   readonly #numPasses: number;
+  readonly #regularisation: number;
   readonly #sources: FactorTable<Factor>;
   readonly #destinations: FactorTable<Factor>;
   #rate = RATES[0];
@@ -41,6 +42,7 @@ export class DmfsgdBaseline implements Baseline {
   /** @param options See {@link DmfsgdOptions}. */
   constructor(options: DmfsgdOptions) {
     this.#numPasses = options.numPasses ?? 20;
+    this.#regularisation = options.regularisation ?? 0.1;
     const random = new RandomStream(options.seed, "evaluate/dmfsgd");
     const make = () => ({
       vector: Float64Array.from({ length: options.rank ?? 10 }, () => random.float64()),
@@ -66,8 +68,8 @@ export class DmfsgdBaseline implements Baseline {
     const sign = Math.sign(rttMs - dot(x, y));
     for (let k = 0; k < x.length; k++) {
       const [xk, yk] = [x[k], y[k]];
-      x[k] = Math.max(0, xk + rateX * (sign * yk - REGULARISATION * xk));
-      y[k] = Math.max(0, yk + rateY * (sign * xk - REGULARISATION * yk));
+      x[k] = Math.max(0, xk + rateX * (sign * yk - this.#regularisation * xk));
+      y[k] = Math.max(0, yk + rateY * (sign * xk - this.#regularisation * yk));
     }
   }
 

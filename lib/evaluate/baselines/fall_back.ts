@@ -1,5 +1,5 @@
 /** Baselines that step in for each other. @module */
-import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
+import type { Baseline, BaselineMeasurement, BaselineQuery, Tuning } from "./baseline.ts";
 
 /** Predicts what the first of some baselines says that can say anything. */
 export class FallBackBaseline implements Baseline {
@@ -11,8 +11,13 @@ export class FallBackBaseline implements Baseline {
   }
 
   /** As {@link Baseline.train}. */
-  train(measurements: Iterable<BaselineMeasurement>): void {
-    for (const baseline of this.#baselines) baseline.train(measurements);
+  train(measurements: Iterable<BaselineMeasurement>, tuning?: Tuning): void {
+    for (const baseline of this.#baselines) baseline.train(measurements, tuning);
+  }
+
+  /** Whether the preferred one does. */
+  get applies(): boolean {
+    return this.#baselines[0].applies ?? true;
   }
 
   /** As {@link Baseline.observe}. */
@@ -27,5 +32,11 @@ export class FallBackBaseline implements Baseline {
       if (predictedMs !== undefined) return predictedMs;
     }
     return undefined;
+  }
+
+  /** That of the first that predicts anything. */
+  predictSampleMs(query: BaselineQuery): Float64Array | undefined {
+    return this.#baselines.find((baseline) => baseline.predictMs(query) !== undefined)
+      ?.predictSampleMs?.(query);
   }
 }

@@ -7,10 +7,18 @@ import type { Baseline } from "./baseline.ts";
 import { BiasedFactorisationBaseline } from "./biased_factorisation.ts";
 import { DmfsgdBaseline } from "./dmfsgd.ts";
 import { FallBackBaseline } from "./fall_back.ts";
+import { HiddenMarkovBaseline } from "./hidden_markov.ts";
+import { LogAlsBaseline } from "./log_als.ts";
 import { MedianBaseline } from "./median.ts";
+import { MirroredBaseline } from "./mirrored.ts";
 import { MovingAverageBaseline } from "./moving_average.ts";
 import { RecentBaseline } from "./recent.ts";
+import { TemporalFactorisationBaseline } from "./temporal_factorisation.ts";
+import { TunedBaseline } from "./tuned.ts";
 import { VivaldiBaseline } from "./vivaldi.ts";
+
+/** Baselines that differ in their settings, by these in words; the usual ones first. */
+type Candidates = Record<string, () => Baseline>;
 
 /**
  * Makes all baselines, untrained. Where one cannot say, the source's median steps in, then the destination's, then
@@ -20,20 +28,65 @@ import { VivaldiBaseline } from "./vivaldi.ts";
  * @returns The baselines by name, in the order of a report.
  */
 export function standardBaselines(seed: number): Map<string, Baseline> {
-  const own: [name: string, baseline: Baseline][] = [
-    ["global median", new MedianBaseline("all")],
-    ["source median", new MedianBaseline("source")],
-    ["destination median", new MedianBaseline("destination")],
-    ["pair median", new MedianBaseline("pair")],
-    ["pair last seen", new RecentBaseline({ of: "pair", count: 1, summary: "mean" })],
-    ["pair mean of last 3", new RecentBaseline({ of: "pair", count: 3, summary: "mean" })],
-    ["pair median of last 9", new RecentBaseline({ of: "pair", count: 9, summary: "median" })],
-    ["pair moving average", new MovingAverageBaseline({ of: "pair", alpha: 0.3 })],
-    ["Vivaldi", new VivaldiBaseline({ seed })],
-    ["DMFSGD", new DmfsgdBaseline({ seed })],
-    ["biased factorisation", new BiasedFactorisationBaseline({ seed })],
-  ];
-  return new Map(own.map(([name, baseline]) => [name, withMedians(baseline)]));
+  const own: Record<string, Candidates> = {
+    "global median": { "": () => new MedianBaseline("all") },
+    "source median": { "": () => new MedianBaseline("source") },
+    "destination median": { "": () => new MedianBaseline("destination") },
+    "pair median": { "": () => new MedianBaseline("pair") },
+    "pair last seen": { "": () => new RecentBaseline({ of: "pair", count: 1, summary: "mean" }) },
+    "pair recent mean": recent("mean", [3, 9]),
+    "pair recent median": recent("median", [9, 3, 25]),
+    "pair moving average": candidates(
+      [0.3, 0.1, 0.6],
+      (alpha) => [`weight ${alpha}`, () => new MovingAverageBaseline({ of: "pair", alpha })],
+    ),
+    "pair hidden Markov model": candidates(
+      [3, 1, 6],
+      (numLevels) => [`${numLevels} levels`, () => new HiddenMarkovBaseline({ numLevels })],
+    ),
+    "Vivaldi": candidates(
+      [[4, 5], [2, 20], [8, 20]],
+      ([numDimensions, numPasses]) => [
+        `${numDimensions} dimensions, ${numPasses} passes`,
+        () => new VivaldiBaseline({ seed, numDimensions, numPasses }),
+      ],
+    ),
+    "DMFSGD": candidates([[10, 0.1], [10, 0.01], [20, 0.03]], ([rank, regularisation]) => [
+      `rank ${rank}, regularisation ${regularisation}`,
+      () => new MirroredBaseline(new DmfsgdBaseline({ seed, rank, regularisation })),
+    ]),
+    "biased factorisation": candidates([[16, 0.02], [16, 0.1], [4, 0.02]], ([rank, regularisation]) => [
+      `rank ${rank}, regularisation ${regularisation}`,
+      () => new MirroredBaseline(new BiasedFactorisationBaseline({ seed, rank, regularisation })),
+    ]),
+    "log-ALS": candidates([[10, 1], [10, 0.3], [20, 1], [40, 3]], ([rank, regularisation]) => [
+      `rank ${rank}, regularisation ${regularisation}`,
+      () => new MirroredBaseline(new LogAlsBaseline({ seed, rank, regularisation })),
+    ]),
+    "temporal factorisation": candidates(
+      [4, 12],
+      (rank) => [`rank ${rank}`, () => new TemporalFactorisationBaseline({ seed, rank })],
+    ),
+  };
+  return new Map(Object.entries(own).map(([name, each]) => [name, tuned(each)]));
+}
+
+function recent(summary: "mean" | "median", counts: readonly number[]): Candidates {
+  return candidates(
+    counts,
+    (count) => [`of ${count}`, () => new RecentBaseline({ of: "pair", count, summary })],
+  );
+}
+
+function candidates<T>(settings: readonly T[], make: (setting: T) => [string, () => Baseline]): Candidates {
+  return Object.fromEntries(settings.map(make));
+}
+
+function tuned(each: Candidates): Baseline {
+  const makers = Object.entries(each).map(([settings, make]) =>
+    [settings, () => withMedians(make())] as const
+  );
+  return new TunedBaseline(new Map(makers));
 }
 
 function withMedians(baseline: Baseline): Baseline {

@@ -1,18 +1,19 @@
 /** Whether predictions are as sure as they may be: coverage of intervals and the PIT histogram. @module */
 import { specOfColumns } from "../../plot/column_plot.ts";
-import { besideOf, figureOf, tableOf } from "../../plot/page.ts";
+import { besideOf, figureOf, type TableCell, tableOf } from "../../plot/page.ts";
 import { specOfReliability } from "../../plot/reliability_plot.ts";
 import { renderSvg } from "../../plot/svg.ts";
+import { type Coverage, COVERAGE_LEVELS } from "../calibration.ts";
 import type { CalibrationSection } from "../calibration_section.ts";
 import type { RttSection } from "../rtt_section.ts";
-import { countText, percentText } from "./quantities.ts";
+import { countText, percentIntervalText, percentText } from "./quantities.ts";
 
 /** What a table of coverage tells of. */
 type Covered = Pick<RttSection["model"], "overall" | "byContext">;
 
 /** The section as HTML. @param corrected What the intervals hold after their correction, if there was one. */
 export async function calibrationPart(
-  { model }: RttSection,
+  { model, baselines }: RttSection,
   corrected: CalibrationSection | undefined,
 ): Promise<string> {
   const { coverage, pit, numMeasurements: count } = model.overall;
@@ -48,6 +49,7 @@ export async function calibrationPart(
     ]),
     coverageTable("Share of measurements inside, by context measurements", model),
     ...(corrected ? correctedTable(model, corrected) : []),
+    ...baselineTable(baselines),
   ].join("\n");
 }
 
@@ -66,10 +68,24 @@ function correctedTable(
   ];
 }
 
+/** What intervals of the methods without a model hold. */
+function baselineTable(baselines: RttSection["baselines"]): string[] {
+  const rows = baselines.flatMap(({ name, coverage }): TableCell[][] =>
+    coverage ? [[name, ...coverage.map(shareCell)]] : []
+  );
+  if (rows.length === 0) return [];
+  const levels = COVERAGE_LEVELS.map((level) => `${percentText(level, 0)} interval`);
+  return ["<h3>The same of the baselines' distributions</h3>", tableOf(["", ...levels], rows, "numbers")];
+}
+
+function shareCell({ share, interval }: Coverage): TableCell {
+  return { text: percentText(share), note: percentIntervalText(interval).trim() };
+}
+
 function coverageTable(title: string, { overall, byContext }: Covered): string {
   const levels = overall.coverage.map(({ level }) => `${percentText(level, 0)} interval`);
-  const row = (name: string, { coverage, numMeasurements }: typeof overall) => [
-    ...[name, ...coverage.map(({ share }) => percentText(share)), countText(numMeasurements)],
+  const row = (name: string, { coverage, numMeasurements }: typeof overall): TableCell[] => [
+    ...[name, ...coverage.map(shareCell), countText(numMeasurements)],
   ];
   const contexts = byContext.length > 1
     ? byContext.map((metrics) => row(String(metrics.numContext), metrics))

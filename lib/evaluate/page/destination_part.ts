@@ -1,9 +1,16 @@
 /** How well destinations are told from source, RTT and time. @module */
 import { specOfLines } from "../../plot/line_plot.ts";
-import { besideOf, figureOf, tableOf } from "../../plot/page.ts";
+import { besideOf, figureOf, type TableCell, tableOf } from "../../plot/page.ts";
 import { renderSvg } from "../../plot/svg.ts";
-import type { DestinationScores, DestinationSection, GuessScores } from "../destination_section.ts";
-import { countText, fixedText, percentText } from "./quantities.ts";
+import type {
+  DestinationScores,
+  DestinationSection,
+  GuessIntervals,
+  GuessScores,
+  MethodScores,
+} from "../destination_section.ts";
+import { verdictOf } from "../rtt_comparison.ts";
+import { countText, fixedText, percentIntervalText, percentText } from "./quantities.ts";
 
 /** The section as HTML. */
 export async function destinationPart({ numCases, scores }: DestinationSection): Promise<string> {
@@ -51,6 +58,17 @@ async function prefixFigure(scores: DestinationScores): Promise<string> {
   });
 }
 
+/** How often a method was right, with its interval and what the difference to the model's search shows. */
+function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell {
+  const interval = percentIntervalText(method.intervals[count]).trim();
+  const difference = method.modelMinusThis?.[count];
+  const verdict = difference ? `; ${VERDICTS[verdictOf(difference)]}` : "";
+  return { text: percentText(method[count]), note: `${interval}${verdict}` };
+}
+
+/** What the sign of a difference of shares says, of which the larger is the better. */
+const VERDICTS = { better: "the model is worse", worse: "the model is better", none: "no difference shown" };
+
 function guessTable(scores: DestinationScores): string {
   const { methods, bitsPerAddress, version } = scores;
   const [first] = methods;
@@ -58,8 +76,8 @@ function guessTable(scores: DestinationScores): string {
   return `<h3>${titleOf(scores)}: ${fixedText(bitsPerAddress)} bits per address</h3>\n` +
     tableOf(
       ["", "address, first guess", "of five", ...lengths.map((bits) => `/${bits}, first guess`)],
-      methods.map((method) => [
-        ...[method.method, percentText(method.top1Exact), percentText(method.top5Exact)],
+      methods.map((method): TableCell[] => [
+        ...[method.method, exactCell(method, "top1Exact"), exactCell(method, "top5Exact")],
         ...prefixesOf(method, version).slice(0, -1).map(([, share]) => percentText(share)),
       ]),
       "compared",

@@ -2,8 +2,9 @@
 import { besideOf, figureOf, tableOf } from "../../plot/page.ts";
 import { specOfReliability } from "../../plot/reliability_plot.ts";
 import { renderSvg } from "../../plot/svg.ts";
+import type { Interval } from "../bootstrap.ts";
 import type { FailureSection } from "../failure_section.ts";
-import { countText, fixedText, percentText } from "./quantities.ts";
+import { countText, intervalText, percentText, scoreText } from "./quantities.ts";
 
 /** Probabilities that are all below this are drawn on logarithmic axes. */
 const SMALL = 0.3;
@@ -40,15 +41,18 @@ export async function failurePart(section: FailureSection): Promise<string> {
 }
 
 function rowsOf(section: FailureSection): string[][] {
-  const share = (name: string, value: number | null, brier: number | null) => [
-    ...[`${name} (${percentText(value, 2)})`, fixedText(brier, 5)],
-  ];
+  const score = (brier: number | null, interval: Interval | null) =>
+    scoreText(brier) + intervalText(interval, scoreText);
+  const share = (name: string, value: number | null) => `${name} (${percentText(value, 2)})`;
   return [
-    ["model", fixedText(section.brier, 5)],
-    share("always the share in training", section.trainingShare, section.trainingShareBrier),
-    share("always the share held out", section.heldOutShare, section.heldOutShareBrier),
-    ...section.byContext.map(({ numContext, brier }) => [
-      ...[`model, ${numContext} context measurements`, fixedText(brier, 5)],
+    ["model", score(section.brier, section.brierInterval)],
+    [
+      share("always the share in training", section.trainingShare),
+      score(section.trainingShareBrier, section.trainingShareBrierInterval),
+    ],
+    [share("always the share held out", section.heldOutShare), scoreText(section.heldOutShareBrier)],
+    ...section.byContext.map(({ numContext, brier, brierInterval }) => [
+      ...[`model, ${numContext} context measurements`, score(brier, brierInterval)],
     ]),
   ];
 }

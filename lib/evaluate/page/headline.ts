@@ -6,25 +6,34 @@
 import { escapeHtml } from "../../plot/page.ts";
 import type { Coverage } from "../calibration.ts";
 import type { CalibrationSection } from "../calibration_section.ts";
+import type { FailureSection } from "../failure_section.ts";
 import type { EvalReport } from "../report.ts";
-import type { ComparedMetric, RttComparison } from "../rtt_comparison.ts";
+import type { ComparedMetric, RttComparison, Verdict } from "../rtt_comparison.ts";
 import type { RttSection } from "../rtt_section.ts";
-import { comparedText, countText, fixedText, msText, percentText } from "./quantities.ts";
-import { METRIC_NAMES, metricText } from "./rtt_part.ts";
+import {
+  comparedText,
+  countText,
+  intervalText,
+  msText,
+  percentIntervalText,
+  percentText,
+  scoreText,
+} from "./quantities.ts";
+import { METRIC_NAMES, metricIntervalText, metricText, TOLD_METRICS } from "./rtt_part.ts";
 
 /** The metrics that the verdict by number of context measurements is told for. */
 const TOLD_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
 
-/** Something that was found; whether the model wins or loses where it was compared. */
+/** Something that was found, and what it shows where the model was compared. */
 interface Finding {
   text: string;
-  verdict?: "wins" | "loses";
+  verdict?: Verdict;
 }
 
 /** The list of findings, as HTML. */
 export function headlineOf(report: EvalReport): string {
   const items = findingsOf(report).map(({ text, verdict }) => {
-    const mark = verdict ? `<span class="${verdict}">${VERDICTS[verdict]}</span> ` : "";
+    const mark = verdict ? `<span class="${KINDS[verdict]}">${VERDICTS[verdict]}</span> ` : "";
     return `<li>${mark}${escapeHtml(text)}</li>`;
   });
   return `<ul class="headline">\n${items.join("\n")}\n</ul>`;
@@ -35,74 +44,93 @@ export function headlineLines(report: EvalReport): string[] {
   return findingsOf(report).map(({ text, verdict }) => verdict ? `${VERDICTS[verdict]} ${text}` : text);
 }
 
-const VERDICTS = { wins: "Better:", loses: "Worse:" };
+const KINDS = { better: "wins", worse: "loses", none: "same" };
+const VERDICTS = { better: "Better:", worse: "Worse:", none: "No difference shown:" };
 
 function findingsOf({ rtt, calibration, failures }: EvalReport): Finding[] {
   return [
     ...(rtt && rtt.model.overall.numMeasurements > 0
       ? [accuracyOf(rtt), ...overallOf(rtt), ...byContextOf(rtt), ...coverageOf(rtt, calibration)]
       : []),
-    ...(failures?.brier === undefined || failures.brier === null ? [] : [{
-      text:
-        `Whether a reply comes is foreseen with a Brier score of ${
-          fixedText(failures.brier, 4)
-        }; the share of failures ` +
-        `in training scores ${fixedText(failures.trainingShareBrier, 4)}.`,
-      ...verdictOf(failures.brier, failures.trainingShareBrier),
-    }]),
+    ...(failures && failures.brier !== null ? [foresightOf(failures)] : []),
   ];
 }
 
+function foresightOf(failures: FailureSection): Finding {
+  const { numMeasurements, numFailed, trainingShareBrier, verdict } = failures;
+  if (numFailed === 0) {
+    const all = `All ${countText(numMeasurements)} measurements had a reply`;
+    return { text: `${all}, so nothing tells whether the model foresees that none comes.` };
+  }
+  const score = scoreText(failures.brier) + intervalText(failures.brierInterval, scoreText);
+  const foreseen = `Whether a reply comes is foreseen with a Brier score of ${score}`;
+  if (trainingShareBrier === null) return { text: `${foreseen}.` };
+  return {
+    text: `${foreseen}; the share of failures in training scores ${scoreText(trainingShareBrier)}.`,
+    verdict,
+  };
+}
+
 function accuracyOf({ model: { overall } }: RttSection): Finding {
+  const { medianAbsoluteMs, meanAbsoluteMs, relative, intervals } = overall;
   return {
     text: `Half of ${countText(overall.numMeasurements)} predicted RTTs are off by at most ` +
-      `${msText(overall.medianAbsoluteMs)}; the mean error is ${
-        msText(overall.meanAbsoluteMs)
-      }, and nine of ten ` +
-      `predictions are within ${percentText(overall.relative.p90, 0)} of the measured RTT.`,
+      `${msText(medianAbsoluteMs)}${intervalText(intervals.medianAbsoluteMs)}; the mean error is ${
+        msText(meanAbsoluteMs)
+      }${intervalText(intervals.meanAbsoluteMs)}, and nine of ten ` +
+      `predictions are within ${percentText(relative.p90, 0)} of the measured RTT.`,
   };
 }
 
 function overallOf({ comparisons }: RttSection): Finding[] {
-  return comparisons.filter(({ numContext }) => numContext === null).map((comparison) => {
-    const { metric, model, baseline, bestBaseline, ratio } = comparison;
+  const told = comparisons.filter(({ numContext, metric }) =>
+    numContext === null && TOLD_METRICS.includes(metric)
+  );
+  return told.map((comparison) => {
+    const { metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict } = comparison;
     const size = ratio === null ? "above" : comparedText(ratio);
+    const difference = differenceInterval
+      ? `; difference${metricIntervalText(metric, differenceInterval)}`
+      : "";
     return {
       text:
         `${capital(METRIC_NAMES[metric])} ${metricText(metric, model)}, ${size} that of the best baseline ` +
-        `(${bestBaseline}, ${metricText(metric, baseline)}).`,
-      ...verdictOf(model, baseline),
+        `(${bestBaseline}, ${metricText(metric, baseline)}${difference}).`,
+      verdict,
     };
   });
 }
 
-/** With which numbers of context measurements the model wins and loses. */
+/** With which numbers of context measurements the model is better and worse. */
 function byContextOf({ comparisons, contexts }: RttSection): Finding[] {
   if (contexts.length < 2) return [];
   return TOLD_BY_CONTEXT.flatMap((metric): Finding[] => {
     const of = comparisons.filter((each) => each.metric === metric && each.numContext !== null);
-    const lost = of.filter(({ model, baseline }) => model > baseline);
-    if (of.length === 0) return [];
-    if (lost.length === 0) {
+    const { better = [], worse = [], none = [] } = Object.groupBy(of, ({ verdict }) => verdict);
+    if (better.length + worse.length === 0) return [];
+    const name = capital(METRIC_NAMES[metric]);
+    if (better.length === of.length) {
       return [{
-        text: `${
-          capital(METRIC_NAMES[metric])
-        }: below every baseline with any number of context measurements.`,
-        verdict: "wins",
+        text: `${name}: below every baseline with any number of context measurements.`,
+        verdict: "better",
       }];
     }
-    const won = of.filter(({ model, baseline }) => model <= baseline);
-    const wins = won.length === 0 ? "with none is it" : `with ${listOf(won)} it is`;
-    const worst = lost.reduce((a, b) => (b.ratio ?? Infinity) > (a.ratio ?? Infinity) ? b : a);
-    return [{
-      text: `${capital(METRIC_NAMES[metric])} loses with ${listOf(lost)} context measurements (most with ` +
-        `${worst.numContext}: ${metricText(metric, worst.model)} against ${
-          metricText(metric, worst.baseline)
-        } of ` +
-        `${worst.bestBaseline}); ${wins} the best.`,
-      verdict: "loses",
-    }];
+    const parts = [
+      ...(better.length > 0 ? [`better than every baseline with ${listOf(better)}`] : []),
+      ...(worse.length > 0 ? [`worse with ${listOf(worse)} (${worstOf(metric, worse)})`] : []),
+      ...(none.length > 0 ? [`no difference shown with ${listOf(none)}`] : []),
+    ];
+    const text = `${name} by the number of context measurements: ${parts.join("; ")}.`;
+    return [worse.length === of.length ? { text, verdict: "worse" } : { text }];
   });
+}
+
+/** The comparison that is lost by most. */
+function worstOf(metric: ComparedMetric, worse: readonly RttComparison[]): string {
+  const worst = worse.reduce((a, b) => (b.ratio ?? Infinity) > (a.ratio ?? Infinity) ? b : a);
+  const { numContext, model, baseline, bestBaseline } = worst;
+  const most = worse.length === 1 ? "" : `most with ${numContext}: `;
+  return `${most}${metricText(metric, model)} against ${metricText(metric, baseline)} of ${bestBaseline}`;
 }
 
 function coverageOf(
@@ -113,15 +141,15 @@ function coverageOf(
     coverage.find(({ level }) => level === 0.9)?.share ?? null;
   const [share, correctedShare] = [shareOf(overall.coverage), shareOf(corrected?.coverage)];
   if (share === null) return [];
+  const { interval } = overall.coverage.find(({ level }) => level === 0.9) ?? {};
   const after = correctedShare === null
     ? ""
     : `, corrected by the validation split ${percentText(correctedShare)}`;
-  return [{ text: `Its 90 % intervals hold ${percentText(share)} of the measurements${after}.` }];
-}
-
-function verdictOf(model: number, other: number | null): { verdict?: "wins" | "loses" } {
-  if (other === null || model === other) return {};
-  return { verdict: model < other ? "wins" : "loses" };
+  return [{
+    text: `Its 90 % intervals hold ${percentText(share)}${
+      percentIntervalText(interval)
+    } of the measurements${after}.`,
+  }];
 }
 
 function listOf(comparisons: readonly RttComparison[]): string {

@@ -1,5 +1,6 @@
 /** How quantities are written on an evaluation's page. @module */
 import { formatMs } from "../../cli/histogram.ts";
+import type { Interval } from "../bootstrap.ts";
 
 /** What stands where nothing was measured. */
 const NONE = "–";
@@ -7,6 +8,26 @@ const NONE = "–";
 /** Milliseconds with their unit. */
 export function msText(ms: number | null): string {
   return ms === null ? NONE : `${formatMs(ms)} ms`;
+}
+
+/** An interval in brackets, its unit being that of the number before it: ` [4.30, 4.90]`; nothing where there is none. */
+export function intervalText(interval: Interval | null | undefined, textOf = signedMs): string {
+  return interval ? ` [${textOf(interval[0])}, ${textOf(interval[1])}]` : "";
+}
+
+/** As {@link intervalText}, of shares in percent. */
+export function percentIntervalText(interval: Interval | null | undefined): string {
+  return intervalText(interval, (share) => (100 * share).toFixed(1).replace("-", "−"));
+}
+
+/** A score to three digits, however small, so that two different ones are read as different. */
+export function scoreText(value: number | null): string {
+  return value === null ? NONE : String(Number(value.toPrecision(3))).replace("-", "−");
+}
+
+function signedMs(ms: number): string {
+  if (ms === 0) return "0";
+  return `${ms < 0 ? "−" : ""}${formatMs(Math.abs(ms))}`;
 }
 
 /** A share in percent. @param digits After the point. */

@@ -6,33 +6,57 @@
 import { type LinePlot, type PlotCurve, specOfLines } from "../../plot/line_plot.ts";
 import { besideOf, figureOf, type TableCell, tableOf } from "../../plot/page.ts";
 import { renderSvg } from "../../plot/svg.ts";
-import type { ErrorMetrics, MethodMetrics } from "../forecast_errors.ts";
+import type { Interval } from "../bootstrap.ts";
+import { type ErrorMeasure, type ErrorMetrics, errorOf, type MethodMetrics } from "../forecast_errors.ts";
 import type { ComparedMetric, RttComparison } from "../rtt_comparison.ts";
-import type { RttSection } from "../rtt_section.ts";
-import { countText, msText, percentText, ratioText } from "./quantities.ts";
+import type { Resampling, RttSection } from "../rtt_section.ts";
+import {
+  countText,
+  intervalText,
+  msText,
+  percentIntervalText,
+  percentText,
+  ratioText,
+} from "./quantities.ts";
 
 /** So many baselines have colours; the others are thin lines. */
 const NUM_COLORED = 3;
 /** Errors below this, in ms, are as good as none: the resolution of what is measured. */
 const LEAST_ERROR_MS = 0.01;
+/** With fewer clusters than about this, intervals come out too narrow (Cameron, Gelbach, Miller, 2008, section I). */
+const FEW_CLUSTERS = 30;
 /** Values that spread wider than this are drawn on a logarithmic scale. */
 const MAX_LINEAR_SPREAD = 8;
 
 /** A method with its name. */
-type Method = { name: string } & MethodMetrics<ErrorMetrics>;
+type Method = { name: string; settings?: string } & MethodMetrics<ErrorMetrics>;
 
 /** The names that metrics have on the page. */
 export const METRIC_NAMES: Record<ComparedMetric, string> = {
   medianAbsoluteMs: "median absolute error",
   likeliestAbsoluteMs: "median absolute error of the likeliest RTT",
   meanAbsoluteMs: "mean absolute error",
+  nmae: "NMAE",
+  p50Relative: "median relative error",
   p90Relative: "relative error (90th percentile)",
   crpsMs: "CRPS",
 };
 
+/** The metrics whose comparisons the page tells; those of the others are near to them, and in report.json. */
+export const TOLD_METRICS: readonly ComparedMetric[] = [
+  ...["medianAbsoluteMs", "likeliestAbsoluteMs", "meanAbsoluteMs", "p90Relative", "crpsMs"] as const,
+];
+
+const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"];
+
 /** A value of a metric with its unit. */
 export function metricText(metric: ComparedMetric, value: number | null): string {
-  return metric === "p90Relative" ? percentText(value) : msText(value);
+  return SHARES.includes(metric) ? percentText(value) : msText(value);
+}
+
+/** The interval of a metric, without its unit. */
+export function metricIntervalText(metric: ComparedMetric, interval: Interval | null): string {
+  return SHARES.includes(metric) ? percentIntervalText(interval) : intervalText(interval);
 }
 
 /** The section as HTML. */
@@ -67,35 +91,49 @@ function introduction({ model, isEveryContext, baselines, ...section }: RttSecti
       `and went on learning from ${
         countText(section.numObserved)
       } others; they know the whole history that is allowed, ` +
-      "however few measurements the model was given as its context.";
+      "however few measurements the model was given as its context. Their settings, below their names, were chosen on " +
+      "the validation split, or without one on a share of the training rows; their errors there make distributions of " +
+      "their numbers.";
   return `${
     countText(model.overall.numMeasurements)
   } predictions of measurements that had a reply, ${turns}. The error is ` +
     `that of the predicted median, in the second row that of the likeliest RTT (the median within the likeliest ` +
-    `interval that is 1 % wide); the relative one is of the measured RTT. CRPS scores the whole distribution; of a single ` +
-    `number it is the absolute error, so the two compare.${others}`;
+    `interval that is 1 % wide); the relative one is of the measured RTT, NMAE the sum of the errors over that of the ` +
+    `measured RTTs. CRPS scores the whole distribution; of a single number it is the absolute error.${others} ${
+      aboutIntervals(section.resampling)
+    }`;
 }
 
-const HEADINGS = [
-  ...[
-    "",
-    "median error",
-    "mean error",
-    "relative: half below",
-    "75 %",
-    "90 %",
-    "95 %",
-    "CRPS",
-    "predictions",
-  ],
-];
+function aboutIntervals({ by, numClusters, numResamples, confidence }: Resampling): string {
+  const few = numClusters < FEW_CLUSTERS ? " These are few: the true intervals are wider." : "";
+  return `In brackets: ${percentText(confidence, 0)} intervals from ${
+    countText(numResamples)
+  } resamples of the ${
+    countText(numClusters)
+  } ${by}s of the measurements.${few} Better and worse are said where the interval of the difference, both of the ` +
+    "same resamples, does not hold 0.";
+}
 
-function rowOf({ name, overall }: Method): string[] {
-  const { relative } = overall;
+/** The columns of the table of methods. */
+const COLUMNS = {
+  medianAbsoluteMs: "median error",
+  meanAbsoluteMs: "mean error",
+  nmae: "NMAE",
+  p50Relative: "relative: half below",
+  p90Relative: "90 % below",
+  crpsMs: "CRPS",
+} as const satisfies Partial<Record<ErrorMeasure & ComparedMetric, string>>;
+const HEADINGS = ["", ...Object.values(COLUMNS), "predictions"];
+
+function rowOf({ name, settings, overall }: Method): TableCell[] {
+  const measures = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
   return [
-    ...[name, msText(overall.medianAbsoluteMs), msText(overall.meanAbsoluteMs)],
-    ...[relative.p50, relative.p75, relative.p90, relative.p95].map((share) => percentText(share)),
-    ...[msText(overall.crpsMs), countText(overall.numMeasurements)],
+    settings === undefined ? name : { text: name, note: settings },
+    ...measures.map((measure): TableCell => ({
+      text: metricText(measure, errorOf(measure, overall)),
+      note: metricIntervalText(measure, overall.intervals[measure]).trim(),
+    })),
+    countText(overall.numMeasurements),
   ];
 }
 
@@ -184,7 +222,7 @@ async function contextFigure(
 
 /** The model against the best baseline: a row per number of context measurements, a column per metric. */
 function comparisonTable({ comparisons }: RttSection): string {
-  const metrics = [...new Set(comparisons.map(({ metric }) => metric))];
+  const metrics = TOLD_METRICS.filter((told) => comparisons.some(({ metric }) => metric === told));
   const rows = Map.groupBy(comparisons, ({ numContext }) => numContext);
   const cells = [...rows].map(([numContext, row]): TableCell[] => [
     numContext === null ? "all" : String(numContext),
@@ -194,18 +232,22 @@ function comparisonTable({ comparisons }: RttSection): string {
     }),
   ]);
   return "<h3>The model against the best baseline of each measure</h3>\n" +
+    "<p>Coloured where a difference is shown.</p>\n" +
     tableOf(["context", ...metrics.map((metric) => METRIC_NAMES[metric])], cells, "numbers");
 }
 
-function comparisonCell({ metric, model, baseline, bestBaseline, ratio }: RttComparison): TableCell {
-  const better = model < baseline;
+function comparisonCell(comparison: RttComparison): TableCell {
+  const { metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict } = comparison;
   const difference = ratio === null ? "" : ` (${ratioText(ratio)})`;
+  const interval = metricIntervalText(metric, differenceInterval);
   return {
     text: `${metricText(metric, model)}${difference}`,
-    note: `${bestBaseline}: ${metricText(metric, baseline)}`,
-    kind: better ? "wins" : model > baseline ? "loses" : "same",
+    note: `${bestBaseline}: ${metricText(metric, baseline)}${interval && `; difference${interval}`}`,
+    kind: KIND_OF[verdict],
   };
 }
+
+const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
 
 function capital(text: string): string {
   return text[0].toUpperCase() + text.slice(1);
