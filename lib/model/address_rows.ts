@@ -125,6 +125,16 @@ export class AddressRows {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }
 
+  /** How many prefixes have rows. */
+  get numPrefixes(): number {
+    return this.#prefixes?.numOwned ?? 0;
+  }
+
+  /** How many pairs have rows. */
+  get numPairs(): number {
+    return this.#pairs?.numOwned ?? 0;
+  }
+
   /** Begins to read tokens. */
   cursor(): RowCursor {
     return new RowCursor(this);

@@ -6,8 +6,54 @@
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { AddressRows } from "../model/address_rows.ts";
 import { type ModelConfig, numAddressRows } from "../model/config.ts";
+import { deriveConfig, type RunConfig } from "./config.ts";
 import { parseAddress } from "../tokens/ip.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
+
+/**
+ * Makes a configuration's steps and rows no more than the data need, by its section `fit`: a pass reads each measurement
+ * once, and a context's measurements take {@link TOKENS_PER_MEASUREMENT} tokens each.
+ *
+ * @param source The rows to train on.
+ */
+export function fitConfig(config: RunConfig, source: ProbeRowSource): RunConfig {
+  const { fit, train } = config;
+  if (!fit) return config;
+  let numMeasurements = 0;
+  for (let index = 0; index < source.numRows; index++) numMeasurements += source.numMeasurements(index);
+  const tokens = fit.passes * numMeasurements * TOKENS_PER_MEASUREMENT;
+  const steps = Math.min(
+    train.steps,
+    Math.max(MIN_STEPS, Math.ceil(tokens / deriveConfig(config).tokensPerStep)),
+  );
+  const model = fitRows(config.model, { source, rowsPerKey: fit.rowsPerKey });
+  return { ...config, model, train: { ...train, steps } };
+}
+
+/** Of IPv4 with a gap of time; padding included. */
+const TOKENS_PER_MEASUREMENT = 18;
+/** Fewer steps teach a model nothing, however often it sees the data. */
+const MIN_STEPS = 300;
+/** Rows are a multiple of it. */
+const ROW_STEP = 64;
+
+function fitRows(
+  model: ModelConfig,
+  { source, rowsPerKey }: { source: ProbeRowSource; rowsPerKey: number },
+): ModelConfig {
+  if (numAddressRows(model) === 0) return model;
+  const rows = new AddressRows(model);
+  rememberAll(rows, source);
+  const fitted = (most: number, numOwned: number) =>
+    Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned) / ROW_STEP));
+  const { prefixVectors, pairVectors } = model;
+  const { numPrefixes, numPairs } = rows;
+  return {
+    ...model,
+    prefixVectors: prefixVectors && { ...prefixVectors, rows: fitted(prefixVectors.rows, numPrefixes) },
+    pairVectors: pairVectors && { ...pairVectors, rows: fitted(pairVectors.rows, numPairs) },
+  };
+}
 
 /**
  * Gives rows to all addresses and pairs of the data, in their order, until there are none left, and remembers the newest
@@ -23,6 +69,11 @@ export function claimRows(
   if (numAddressRows(config) === 0) return;
   const rows = new AddressRows(config);
   rows.load(weights);
+  rememberAll(rows, source);
+  rows.save(weights);
+}
+
+function rememberAll(rows: AddressRows, source: ProbeRowSource): void {
   for (let index = 0; index < source.numRows; index++) {
     const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs } = source.row(index);
     const [sources, destinations] = [srcAddrs, dstAddrs].map((texts) => texts.map(parseAddress));
@@ -36,5 +87,4 @@ export function claimRows(
       if (rttMs[i] >= 0) rows.remember(pair, encodeRttCode(rttMs[i]));
     });
   }
-  rows.save(weights);
 }

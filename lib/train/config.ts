@@ -1,5 +1,5 @@
 /**
- * The run configuration: the sections `model`, `data`, `optim` and `train`, from a preset or a file and from
+ * The run configuration: the sections `model`, `data`, `optim`, `train` and `fit`, from a preset or a file and from
  * `--set` options; and what follows from it, computed here and nowhere else.
  *
  * @module
@@ -15,7 +15,13 @@ import { checkModelConfig, type ModelConfig, modelConfigSchema, numParameters } 
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
 import { type OptimConfig, optimConfigSchema } from "../optim/config.ts";
 import { PRESETS } from "./presets.ts";
-import { MAX_TOKENS, type TrainConfig, trainConfigSchema } from "./schema.ts";
+import {
+  type FitConfig,
+  fitConfigSchema,
+  MAX_TOKENS,
+  type TrainConfig,
+  trainConfigSchema,
+} from "./schema.ts";
 
 /** A whole run configuration. */
 export interface RunConfig {
@@ -27,6 +33,8 @@ export interface RunConfig {
   optim: OptimConfig;
   /** How long, in which batches, and when to look. */
   train: TrainConfig;
+  /** By what rule steps and rows of addresses follow from the data, see `fitConfig`; null for no rule. */
+  fit: FitConfig | null;
 }
 
 const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
@@ -34,6 +42,7 @@ const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
   data: samplingSchema.default(DEFAULT_SAMPLING),
   optim: optimConfigSchema,
   train: trainConfigSchema,
+  fit: fitConfigSchema.nullable().default(null),
 });
 
 /** What follows from a run configuration. */

@@ -73,3 +73,17 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   keepCheckpoints: count.default(3),
   maxSkippedSteps: count.default(10),
 });
+
+/** The section `fit`: one configuration for data of any size, whose own numbers of steps and rows are the most. */
+export interface FitConfig {
+  /** Passes over the measurements of the training that are enough, 0.01 to 10,000: fewer steps than `train.steps`. */
+  passes: number;
+  /** Rows for each prefix and for each pair of the data, 1 to 8: fewer than the tables of the section `model` have. */
+  rowsPerKey: number;
+}
+
+/** Schema of the section `fit`. */
+export const fitConfigSchema: z.ZodType<FitConfig> = z.strictObject({
+  passes: z.number().min(0.01).max(10_000),
+  rowsPerKey: z.number().min(1).max(8).default(1.25),
+});

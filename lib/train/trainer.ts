@@ -6,8 +6,8 @@
 import { join, relative } from "@std/path";
 import { formatSeconds } from "../cli/progress.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
-import { claimRows } from "./claimed_rows.ts";
-import { checkOutputs } from "../files/checked_outputs.ts";
+import { claimRows, fitConfig } from "./claimed_rows.ts";
+import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { refuseOverlap } from "../files/output_guard.ts";
@@ -91,18 +91,19 @@ export interface TrainResult {
  * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is not
  *   finite for too long.
  */
-export async function train(options: TrainOptions): Promise<TrainResult> {
-  const deadlineMs = performance.now() + 1000 * (options.maxTimeS ?? Infinity);
-  const { resumeFrom, initFrom } = options;
-  const given = resumeFrom ?? initFrom;
-  if (options.fresh && given !== undefined) checkNotWithin(given, options.runDir);
-  refuseOverlap(options.runDir, [options.dataDir]);
+export async function train(given: TrainOptions): Promise<TrainResult> {
+  const deadlineMs = performance.now() + 1000 * (given.maxTimeS ?? Infinity);
+  const { resumeFrom, initFrom } = given;
+  const startFrom = resumeFrom ?? initFrom;
+  if (given.fresh && startFrom !== undefined) checkNotWithin(startFrom, given.runDir);
+  refuseOverlap(given.runDir, [given.dataDir]);
+  const checked = given.checked ?? await checkOutputs([given.dataDir], {
+    onCorrupt: given.onCorrupt ?? "error",
+  });
+  const options = await fitted({ ...given, checked });
   checkHostMemory(options.config);
   using run = RunFolder.open(options.runDir);
   const { config, seed, onLog = () => {} } = options;
-  const checked = options.checked ?? await checkOutputs([options.dataDir], {
-    onCorrupt: options.onCorrupt ?? "error",
-  });
   const data = await dataFingerprint(options.dataDir);
   const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
   const { resumed } = start;
@@ -174,6 +175,13 @@ export async function train(options: TrainOptions): Promise<TrainResult> {
     report: run.reportPath,
     profile,
   };
+}
+
+/** The options with a configuration that has been fitted to the data. */
+async function fitted<T extends TrainOptions & { checked: CheckedOutputs }>(options: T): Promise<T> {
+  if (!options.config.fit) return options;
+  using rows = await openRows(options);
+  return { ...options, config: fitConfig(options.config, rows.train) };
 }
 
 function alreadyDone({ state, directory }: ResumableCheckpoint, reportPath: string): TrainResult {
