@@ -1,0 +1,81 @@
+import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import { MemoryRowSource } from "../../lib/loader/row_source.ts";
+import { AddressRows } from "../../lib/model/address_rows.ts";
+import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
+import { initialParameters } from "../../lib/model/parameters.ts";
+import { claimRows, fitConfig } from "../../lib/train/claimed_rows.ts";
+import { parseRunConfig } from "../../lib/train/config.ts";
+import { syntheticRows } from "../loader/synthetic_rows.ts";
+import { tinyConfig } from "../model/tiny_model.ts";
+
+const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 25));
+
+function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000) {
+  const rule = { kind: "adamw", learningRate: 0.01 };
+  return parseRunConfig({
+    model: { ...tinyConfig(), ...model },
+    optim: { groups: { embedding: rule, head: rule, matrices: rule } },
+    train: { steps, batchSize: 2, microBatchSize: 2, evalSequences: 2 },
+    fit: { passes },
+  });
+}
+
+const TABLES = {
+  prefixVectors: { rows: 4096, seed: 0, dropShare: 0.1 },
+  pairVectors: { rows: 4096, seed: 0, dropShare: 0.1, history: 4 },
+};
+
+function pairsOf({ rows }: MemoryRowSource): Set<string> {
+  return new Set(
+    rows.flatMap(({ srcAddrs, dstAddrs, srcIndex, dstIndex }) =>
+      Array.from(srcIndex, (src, i) => `${srcAddrs[src]} ${dstAddrs[dstIndex[i]]}`)
+    ),
+  );
+}
+
+Deno.test("fitConfig() makes as many rows as the data need, and as many steps as passes say", () => {
+  const config = configOf(TABLES, 3);
+  const fitted = fitConfig(config, SOURCE);
+  const numPairs = pairsOf(SOURCE).size;
+  const { pairVectors, prefixVectors } = fitted.model;
+  assert(pairVectors && prefixVectors);
+  assertGreater(pairVectors.rows, numPairs);
+  assertLess(pairVectors.rows, 1.25 * numPairs + 64);
+  assertLess(prefixVectors.rows, 4096);
+  const numMeasurements = SOURCE.rows.reduce((sum, { rttMs }) => sum + rttMs.length, 0);
+  assertEquals(fitted.train.steps, Math.ceil(3 * numMeasurements * 18 / (2 * 12)));
+  assertEquals(fitConfig(fitted, SOURCE), fitted);
+});
+
+Deno.test("fitConfig() keeps a configuration's own steps and rows where these are fewer, and 300 steps at least", () => {
+  const small = { prefixVectors: { ...TABLES.prefixVectors, rows: 32 }, pairVectors: null };
+  const fitted = fitConfig(configOf(small, 3, 700), SOURCE);
+  assertEquals([fitted.train.steps, fitted.model.prefixVectors?.rows], [700, 32]);
+  assertEquals(fitConfig(configOf(small, 0.01), SOURCE).train.steps, 300);
+  const unfitted = { ...configOf(TABLES, 3), fit: null };
+  assertEquals(fitConfig(unfitted, SOURCE), unfitted);
+});
+
+Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; again it adds nothing", () => {
+  const { model } = fitConfig(configOf(TABLES, 1), SOURCE);
+  const weights = initialParameters(model, 1);
+  claimRows(model, weights, SOURCE);
+  for (const [name, [rows, columns]] of checkpointShapes(model)) {
+    assertEquals(weights.get(name)?.length, rows * columns, name);
+  }
+  const rows = new AddressRows(model);
+  rows.load(weights);
+  assertEquals(rows.numPairs, pairsOf(SOURCE).size);
+  const keys = weights.get(ROW_KEYS)?.slice();
+  claimRows(model, weights, SOURCE);
+  assertEquals(weights.get(ROW_KEYS), keys);
+});
+
+Deno.test("claimRows() leaves a full table full", () => {
+  const model = { ...configOf(TABLES, 1).model, pairVectors: { ...TABLES.pairVectors, rows: 16 } };
+  const weights = initialParameters(model, 1);
+  claimRows(model, weights, SOURCE);
+  const rows = new AddressRows(model);
+  rows.load(weights);
+  assertEquals(rows.numPairs, 16);
+});
