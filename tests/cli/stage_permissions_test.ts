@@ -144,6 +144,12 @@ const TABLE: Row[] = [
     reads: [...ROWS, "dir/report.json"],
     writes: ["dir/", "dir/sub/x"],
   },
+  {
+    command: "bench curves --data rows --output dir --config in/b.parquet demo",
+    reads: [...ROWS, "dir/report.json", "in/b.parquet"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["deno"],
+  },
   { command: "bench anomalies --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
   { command: "query rtt --help" },
 ];
