@@ -17,7 +17,7 @@ Deno.test("numParameters() gives the design's counts for every preset", () => {
     ["plan-100m", 85_343_232],
     ["300m", 302_536_704],
     ["full-680m", 680_297_472],
-    ["menog-2019-05", 419_904],
+    ["campaign", 126_206_016],
     ["synth-20min", 297_024],
   ];
   for (const [name, count] of counts) {
