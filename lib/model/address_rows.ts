@@ -85,8 +85,30 @@ export class AddressRows {
 
   /** Gives rows to the prefixes of two addresses, and to their pair, as far as there are free ones. */
   claim(source: Uint8Array, destination: Uint8Array): void {
-    const { hash1, hash2 } = pairHashes(this.#claimAddress(source), this.#claimAddress(destination));
-    this.#pairs?.claim(hash1, hash2);
+    for (const address of [source, destination]) this.rowsOfPrefixes(address, { claims: true });
+    this.rowOfPair(source, destination, { claims: true });
+  }
+
+  /**
+   * The rows of an address's prefixes that may have one, the shortest first and the whole address last.
+   *
+   * @param options `claims`: whether a prefix without a row gets a free one.
+   * @returns Rows, {@link NO_ROW} where there is none.
+   */
+  rowsOfPrefixes(address: Uint8Array, { claims = false } = {}): number[] {
+    const rows: number[] = [];
+    this.#walk(address, ({ hash1, hash2 }) => {
+      const table = this.#prefixes;
+      rows.push((claims ? table?.claim(hash1, hash2) : table?.row(hash1, hash2)) ?? NO_ROW);
+    });
+    return rows;
+  }
+
+  /** The row of a pair of addresses, whichever way it is measured, or {@link NO_ROW}; `claims` as above. */
+  rowOfPair(source: Uint8Array, destination: Uint8Array, { claims = false } = {}): number {
+    const { hash1, hash2 } = pairHashes(this.#walk(source), this.#walk(destination));
+    const table = this.#pairs;
+    return (claims ? table?.claim(hash1, hash2) : table?.row(hash1, hash2)) ?? NO_ROW;
   }
 
   /** Begins to read tokens. */
@@ -119,12 +141,13 @@ export class AddressRows {
     return { hash1, hash2: mix(hash1 ^ SECOND_HASH), row: NO_ROW, isDropped: false, isWhole: false };
   }
 
-  #claimAddress(address: Uint8Array): AddressState {
+  /** Reads the bytes of an address. @param visit Called after each prefix that may have a row. */
+  #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): Hashes {
     const length = address.length === 4 ? 4 : 16;
     const state = this.begin(length);
     address.forEach((byte, i) => {
       advance(state, byte);
-      if (hasRow(length, i + 1)) this.#prefixes?.claim(state.hash1, state.hash2);
+      if (hasRow(length, i + 1)) visit(state);
     });
     return state;
   }

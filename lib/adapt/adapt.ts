@@ -1,0 +1,106 @@
+/**
+ * Adapts a model to measurements of some addresses: their rows are fitted, nothing else changes.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { KernelRegistry } from "../gpu/registry.ts";
+import { numAddressRows, ROW_KEYS } from "../model/config.ts";
+import { type RowDelta, rowDeltaOf, withRowDelta } from "../model/row_delta.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { type FitOptions, fitRows } from "./fit.ts";
+import { freeRowsOf, type RowModel, unknownAddresses } from "./free_rows.ts";
+
+/** What is adapted, and how. */
+export interface AdaptOptions extends Partial<FitOptions> {
+  /**
+   * The addresses whose rows may change, as `formatAddress` writes them (default: those of the measurements that
+   * training did not know).
+   */
+  readonly addresses?: readonly string[];
+  /** Rows that training did not know, of an earlier adaptation. */
+  readonly adaptedRows?: ReadonlySet<number>;
+}
+
+/** What was changed. */
+export interface Adaptation {
+  /** The rows that changed, ascending; empty where nothing was to be fitted. */
+  readonly delta: RowDelta;
+  /** The addresses that were fitted. */
+  readonly addresses: readonly string[];
+  /** Those that the table had no free row for. */
+  readonly withoutRow: readonly string[];
+  /** Measurements that were fitted to. */
+  readonly numMeasurements: number;
+  /** Measurements without a reply, which say nothing of an RTT. */
+  readonly numFailed: number;
+  /** Mean loss of an RTT's two bytes before and after, nats; null where nothing was fitted. */
+  readonly lossBefore: number | null;
+  /** As above. */
+  readonly lossAfter: number | null;
+}
+
+/** The defaults of {@link AdaptOptions}. */
+export const ADAPT_DEFAULTS: Pick<FitOptions, "steps" | "learningRate" | "maxDrift"> = {
+  steps: 20,
+  learningRate: 0.1,
+  maxDrift: 1,
+};
+
+/**
+ * Fits the rows of addresses to measurements.
+ *
+ * @param registry Of the GPU that the fit runs on.
+ * @param model Its weights stay as they are.
+ * @param measurements In any order; those without an address that is fitted are passed over.
+ * @throws {UserError} If the model has no rows of addresses, or the fit fails.
+ */
+export async function adapt(
+  registry: KernelRegistry,
+  model: RowModel,
+  measurements: readonly TokenMeasurement[],
+  options: AdaptOptions = {},
+): Promise<Adaptation> {
+  requireRows(model);
+  const replies = measurements.filter(({ rttCode }) => rttCode !== null);
+  const { addresses = unknownAddresses(model, replies, options.adaptedRows), ...fit } = options;
+  const plan = freeRowsOf(model, replies, new Set(addresses));
+  const numFailed = measurements.length - replies.length;
+  const said = { addresses: plan.addresses, withoutRow: plan.withoutRow, numFailed };
+  if (plan.free.length === 0) {
+    const delta = rowDeltaOf(model.config, model.weights, new Uint32Array());
+    return { ...said, delta, numMeasurements: 0, lossBefore: null, lossAfter: null };
+  }
+  const { values, lossBefore, lossAfter } = await fitRows(registry, model, plan, {
+    ...ADAPT_DEFAULTS,
+    ...fit,
+  });
+  const keys = plan.addressRows.save();
+  const order = plan.free.map(({ row }, slot) => ({ row, slot })).sort((a, b) => a.row - b.row);
+  const { width } = model.config;
+  const delta = {
+    rows: Uint32Array.from(order, ({ row }) => row),
+    keys: Float32Array.from(order.flatMap(({ row }) => [...keys.subarray(2 * row, 2 * row + 2)])),
+    values: Float32Array.from(
+      order.flatMap(({ slot }) => [...values.subarray(width * slot, width * (slot + 1))]),
+    ),
+  };
+  return { ...said, delta, numMeasurements: plan.measurements.length, lossBefore, lossAfter };
+}
+
+/** The weights of a model with what an adaptation changed. */
+export function adaptedWeights(
+  { config, weights }: RowModel,
+  { delta }: Adaptation,
+): Map<string, Float32Array> {
+  return withRowDelta(config, weights, delta);
+}
+
+/** @throws {UserError} If a model has no rows of addresses. */
+export function requireRows({ config, weights }: RowModel): void {
+  if (numAddressRows(config) > 0 && weights.has(ROW_KEYS)) return;
+  throw new UserError(
+    "Cannot adapt the model: it has no rows of addresses, one with them was wanted; train one with " +
+      "--set 'model.prefixVectors={\"rows\":65536}'",
+  );
+}
