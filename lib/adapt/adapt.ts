@@ -6,7 +6,7 @@
 import { UserError } from "../errors.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { numAddressRows, ROW_KEYS } from "../model/config.ts";
-import { type RowDelta, rowDeltaOf, withRowDelta } from "../model/row_delta.ts";
+import { type RowDelta, rowDeltaOf } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { type FitOptions, fitRows } from "./fit.ts";
 import { freeRowsOf, type RowModel, unknownAddresses } from "./free_rows.ts";
@@ -63,8 +63,9 @@ export async function adapt(
 ): Promise<Adaptation> {
   requireRows(model);
   const replies = measurements.filter(({ rttCode }) => rttCode !== null);
-  const { addresses = unknownAddresses(model, replies, options.adaptedRows), ...fit } = options;
-  const plan = freeRowsOf(model, replies, new Set(addresses));
+  const { adaptedRows = new Set(), addresses = unknownAddresses(model, replies, adaptedRows), ...fit } =
+    options;
+  const plan = freeRowsOf(model, replies, { addresses: new Set(addresses), adaptedRows });
   const numFailed = measurements.length - replies.length;
   const said = { addresses: plan.addresses, withoutRow: plan.withoutRow, numFailed };
   if (plan.free.length === 0) {
@@ -86,14 +87,6 @@ export async function adapt(
     ),
   };
   return { ...said, delta, numMeasurements: plan.measurements.length, lossBefore, lossAfter };
-}
-
-/** The weights of a model with what an adaptation changed. */
-export function adaptedWeights(
-  { config, weights }: RowModel,
-  { delta }: Adaptation,
-): Map<string, Float32Array> {
-  return withRowDelta(config, weights, delta);
 }
 
 /** @throws {UserError} If a model has no rows of addresses. */

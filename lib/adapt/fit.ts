@@ -28,7 +28,7 @@ export interface FitOptions {
   readonly steps: number;
   /** Learning rate at the start; it falls linearly. */
   readonly learningRate: number;
-  /** Largest distance of a row that was known from where it was, Euclidean. */
+  /** Largest distance of a row that training knew from where it was, Euclidean. */
   readonly maxDrift: number;
   /** Asked between steps. */
   readonly signal?: AbortSignal;
@@ -48,7 +48,7 @@ export interface FittedRows {
 
 const ADAMW = { kind: "adamw", beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 } as const;
 const SCHEDULE: ScheduleShape = { schedule: "wsd", warmupShare: 0, decayShare: 1, finalRatio: 0.1 };
-/** For rows that were not known. */
+/** For rows that training did not know. */
 const NO_LIMIT = 1e30;
 
 /**
@@ -91,7 +91,7 @@ export async function fitRows(
   const limits = gpu.tensorFrom(
     "largest drifts",
     [numFree],
-    Float32Array.from(plan.free, ({ isNew }) => isNew ? NO_LIMIT : options.maxDrift),
+    Float32Array.from(plan.free, ({ isKnown }) => isKnown ? options.maxDrift : NO_LIMIT),
   );
   const clip = gpu.tensorFrom("no clipping", [4], Float32Array.of(1, 0, 0, 0));
   for (const { buffer } of [anchors, limits, clip, ...rule.state.values()]) {

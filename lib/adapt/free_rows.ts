@@ -16,8 +16,8 @@ import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 export interface FreeRow {
   /** In the model's table. */
   readonly row: number;
-  /** Whether it had no key before. */
-  readonly isNew: boolean;
+  /** Whether training knew it. */
+  readonly isKnown: boolean;
   /** C values. */
   readonly start: Float32Array;
 }
@@ -76,13 +76,15 @@ export function unknownAddresses(
  * other ends of the measurements, of which those that share the longest prefix with it count; other new rows from 0.
  *
  * @param measurements Replies only.
- * @param addresses As text, as `formatAddress` writes them.
+ * @param options `addresses`: as `formatAddress` writes them; `adaptedRows`: of addresses that training did not know,
+ *   although they have rows.
  */
 export function freeRowsOf(
   model: RowModel,
   measurements: readonly TokenMeasurement[],
-  addresses: ReadonlySet<string>,
+  options: { addresses: ReadonlySet<string>; adaptedRows: ReadonlySet<number> },
 ): FreeRows {
+  const { addresses, adaptedRows } = options;
   const known = loadedRows(model);
   const addressRows = loadedRows(model);
   const free = new Map<number, FreeRow>();
@@ -92,7 +94,8 @@ export function freeRowsOf(
   const values = valuesOf(model);
   const likely = new KnownAddresses(known, [...all.values()]);
   const add = (row: number, isNew: boolean, start?: Float32Array) => {
-    if (row !== NO_ROW && !free.has(row)) free.set(row, { row, isNew, start: start ?? values(row) });
+    if (row === NO_ROW || free.has(row)) return;
+    free.set(row, { row, isKnown: !isNew && !adaptedRows.has(row), start: start ?? values(row) });
   };
   for (const [text, address] of all) {
     if (!addresses.has(text)) continue;

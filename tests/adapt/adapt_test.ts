@@ -1,12 +1,13 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
-import { adapt, adaptedWeights, type AdaptOptions } from "../../lib/adapt/adapt.ts";
+import { adapt, type AdaptOptions } from "../../lib/adapt/adapt.ts";
 import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { ROW_KEYS } from "../../lib/model/config.ts";
-import { ROW_VALUES } from "../../lib/model/row_delta.ts";
+import { ROW_VALUES, withRowDelta } from "../../lib/model/row_delta.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
+import { PingModel } from "../../lib/query/ping_model.ts";
 import { addressBytes } from "../../lib/tokens/ip.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { assertSameBits } from "../gpu/support.ts";
@@ -22,7 +23,7 @@ async function adapted(
 ) {
   using gpu = await Gpu.open();
   const result = await adapt(new KernelRegistry(gpu), model, measurements, options);
-  return { result, model, weights: adaptedWeights(model, result) };
+  return { result, model, weights: withRowDelta(model.config, model.weights, result.delta) };
 }
 
 /** The rows of an address's prefixes, and those of its pairs with the known ones. */
@@ -125,4 +126,27 @@ Deno.test("adapt() refuses a model without rows", async () => {
     assertEquals(error.message.split(":")[0], "Cannot adapt the model");
     assertNotEquals(error.message.indexOf("prefixVectors"), -1);
   });
+});
+
+Deno.test("PingModel.adapt() answers from then on as a model that is loaded with the changed rows", async () => {
+  const { config, weights } = tinyRowModel();
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  const model = PingModel.of(config, registry, { weights });
+  const question = { src: KNOWN[0], dst: NEW_ADDRESS };
+  const before = await model.rttDistribution(question);
+  const { delta } = await model.adapt(
+    [{ src: NEW_ADDRESS, dst: KNOWN[1], rtt: 12 }, ...newMeasurements()],
+    QUICK,
+  );
+  const after = await model.rttDistribution(question);
+  assertNotEquals(after.probabilities, before.probabilities);
+  const loaded = PingModel.of(config, registry, { weights: withRowDelta(config, weights, delta) });
+  assertSameBits(
+    Float32Array.from((await loaded.rttDistribution(question)).probabilities),
+    Float32Array.from(after.probabilities),
+    "probabilities",
+  );
+  const again = await model.adapt([{ src: NEW_ADDRESS, dst: KNOWN[1], rtt: 12 }], QUICK);
+  assertEquals(again.addresses, [NEW_ADDRESS], "it is one that training did not know, although it has a row");
 });
