@@ -28,6 +28,7 @@ import {
   checkpointDirectory,
   loadCheckpoint,
   loadResumable,
+  modelFileOf,
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
 import { followLines } from "./adapt_follow.ts";
@@ -109,7 +110,7 @@ export const adaptStage: Stage = defineStage({
     const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
     const start = {
       stage: "adapt",
-      inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFile(path)].map((file) =>
+      inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFileOf(path)].map((file) =>
         fingerprint(file)
       ),
       options: { ...model.base, ...fit, maxMeasurements, merge, follow },
@@ -186,12 +187,6 @@ async function saveMerged(model: AdaptedModel, checkpoint: string, staged: Stage
   for (const path of [...names, join(staged.folder, "checkpoints", "latest")]) {
     await staged.record(relative(staged.folder, path));
   }
-}
-
-/** The file whose weights a checkpoint has beside those of its base. */
-function modelFile(checkpoint: string): string {
-  const folder = checkpointDirectory(checkpoint);
-  return join(folder, isAdapted(folder) ? DELTA_FILE : "model.safetensors");
 }
 
 function addressesOf(text: string | undefined): string[] | undefined {

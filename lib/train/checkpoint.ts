@@ -15,7 +15,7 @@ import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic }
 import { exists } from "../files/inputs.ts";
 import { checkpointShapes } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
-import { type AdaptedFrom, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
+import { type AdaptedFrom, DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
 import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
 import { type CheckpointState, readState, writeState } from "./checkpoint_state.ts";
 import type { RunConfig } from "./config.ts";
@@ -150,6 +150,11 @@ export function loadResumable(
   path: string,
   options: { onNote?: (line: string) => void } = {},
 ): ResumableCheckpoint {
+  if (isAdapted(path)) {
+    throw new UserError(
+      `Cannot resume from ${path}: it holds changed rows only, a checkpoint of a run was wanted; use --init-from`,
+    );
+  }
   return loadFrom(path, readResumable, options);
 }
 
@@ -210,6 +215,12 @@ export function checkpointDirectory(path: string): string {
   const { folders } = candidates(path, "latest");
   if (folders.length === 0) throw noCheckpoint(path);
   return folders[0];
+}
+
+/** The file that tells a checkpoint from others. @throws {UserError} As {@link checkpointDirectory}. */
+export function modelFileOf(path: string): string {
+  const folder = checkpointDirectory(path);
+  return join(folder, isAdapted(folder) ? DELTA_FILE : "model.safetensors");
 }
 
 function loadFrom<T>(

@@ -4,7 +4,7 @@ import { FormatError, UserError } from "../../lib/errors.ts";
 import { ROW_KEYS } from "../../lib/model/config.ts";
 import { ROW_VALUES, rowDeltaOf, withRowDelta } from "../../lib/model/row_delta.ts";
 import { baseOf, DELTA_FILE, writeDelta } from "../../lib/train/adapted_checkpoint.ts";
-import { checkpointDirectory, loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
 import { withRowCheckpoint, writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
 
 /** Changes rows of the checkpoint, whose folder is `run`, into the folder `adapted`. */
@@ -33,6 +33,7 @@ Deno.test("loadCheckpoint() puts changed rows on top of their base, to the last 
     assertEquals(found.state.step, base.state.step);
     assertEquals(found.state.files.model.sha256 === base.state.files.model.sha256, false);
     assertEquals(baseOf(found), baseOf(base), "what is adapted again has the same base");
+    assertThrows(() => loadResumable(at("adapted")), UserError, "use --init-from");
     adaptRows(at, [], "run");
     assertEquals(loadCheckpoint(at("adapted")).weights, base.weights);
   }));
