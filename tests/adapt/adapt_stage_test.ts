@@ -65,6 +65,23 @@ Deno.test("adapt writes changed rows that queries read, and the same bytes after
       ["run", "adapted"].map((run) => succeed(["query", "rtt", "--checkpoint", at(run), ...question])),
     );
     assertNotEquals(after.histogram, before.histogram);
+    const query = ["query", "rtt", "--checkpoint", at("run"), ...question, "--adapt", at("new.jsonl")];
+    const alone = await succeed(query);
+    assertNotEquals(alone.histogram, before.histogram);
+    Deno.writeTextFileSync(at("queries.jsonl"), `${JSON.stringify({ src: KNOWN[0], dst: NEW_ADDRESS })}\n`);
+    const ofFile = ["--queries", at("queries.jsonl"), "--output", at("answers.jsonl")];
+    await succeed([
+      "query",
+      "rtt",
+      "--checkpoint",
+      at("run"),
+      ...ofFile,
+      "--json",
+      "--adapt",
+      at("new.jsonl"),
+    ]);
+    const answer = JSON.parse(Deno.readTextFileSync(at("answers.jsonl")));
+    assertEquals([answer.src, answer.error], [KNOWN[0], undefined]);
     await succeed(command(at, "twice", "--checkpoint", at("adapted"), ...input));
     assertEquals(loadCheckpoint(at("twice")).adapted?.base, loadCheckpoint(at("adapted")).adapted?.base);
   }));
