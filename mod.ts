@@ -143,7 +143,7 @@ export { type Kernel, KernelRegistry } from "./lib/gpu/registry.ts";
 export type { DType, Tensor } from "./lib/gpu/tensor.ts";
 export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
 export type { ModelExtent } from "./lib/model/buffers.ts";
-export { type ModelConfig, numParameters } from "./lib/model/config.ts";
+export { type ModelConfig, numParameters, type RowsConfig } from "./lib/model/config.ts";
 export type { ModelBatch } from "./lib/model/inputs.ts";
 export { Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/config.ts";
@@ -188,6 +188,10 @@ export {
   type OrderBits,
 } from "./lib/query/likelihood.ts";
 export type { ContinuedPrompt } from "./lib/query/continuations.ts";
+export type { Adaptation, AdaptOptions } from "./lib/adapt/adapt.ts";
+export type { FitOptions } from "./lib/adapt/fit.ts";
+export type { RowDelta } from "./lib/model/row_delta.ts";
+export type { AdaptedFrom } from "./lib/train/adapted_checkpoint.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export type { MassRanges } from "./lib/query/mass_ranges.ts";
 export { CALIBRATION_LEVELS, QuantileCalibration } from "./lib/query/quantile_calibration.ts";

@@ -7,12 +7,14 @@ import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
 import { readContext } from "../lib/query/context.ts";
+import { readMeasurementFiles } from "../lib/query/measurement_files.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { QuantileCalibration } from "../lib/query/quantile_calibration.ts";
 import { parseTimeS } from "../lib/query/question_time.ts";
-import { parseAddress } from "../lib/tokens/ip.ts";
+import { formatAddress, parseAddress } from "../lib/tokens/ip.ts";
 import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
+import { noteAdaptation } from "./adapt_text.ts";
 
 /** Options of every kind of query. */
 export const queryFlags = {
@@ -72,11 +74,12 @@ export function readBy(
     checkpoint: string;
     context?: string | undefined;
     calibration?: string | undefined;
+    adapt?: string | undefined;
     queries?: string;
   },
 ): string[] {
-  const { checkpoint, context, calibration, queries } = options;
-  const files = [context, calibration, queries].filter((path) => path !== undefined);
+  const { checkpoint, context, calibration, adapt, queries } = options;
+  const files = [context, calibration, adapt, queries].filter((path) => path !== undefined);
   return [checkpointDirectory(checkpoint), ...files];
 }
 
@@ -86,6 +89,31 @@ export async function loadModel(
 ): Promise<PingModel> {
   const correction = calibration === undefined ? {} : { calibration: QuantileCalibration.read(calibration) };
   return await PingModel.load(checkpoint, correction);
+}
+
+/** Most measurements of `--adapt` that are fitted. */
+const MAX_ADAPT_MEASUREMENTS = 10_000;
+
+/**
+ * Fits the model to the measurements of `--adapt`, if that is given.
+ *
+ * @param addresses Whose rows may change (default: those that training did not know).
+ */
+export async function adaptModel(
+  model: PingModel,
+  { path, addresses }: { path: string | undefined; addresses?: readonly Uint8Array[] },
+  stage: StageContext,
+): Promise<void> {
+  if (path === undefined) return;
+  const asked = addresses?.map(formatAddress);
+  const { measurements } = await readMeasurementFiles([path], {
+    most: MAX_ADAPT_MEASUREMENTS,
+    isWanted: ({ source, destination }) =>
+      !asked || [source, destination].some((address) => asked.includes(formatAddress(address))),
+  });
+  const { signal } = stage;
+  const adaptation = await model.adapt(measurements, { signal, ...(asked ? { addresses: asked } : {}) });
+  noteAdaptation(adaptation, stage.log);
 }
 
 /** Says if not all of the context is used. */

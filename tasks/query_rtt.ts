@@ -12,8 +12,17 @@ import { DEFAULT_NUM_DRAWS, type PrefixAnswer, rttBetweenPrefixes } from "../lib
 import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt_question.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
-import { faultOfPrefix, type IpPrefix, parsePrefix } from "../lib/tokens/ip_prefix.ts";
-import { contextOf, loadModel, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
+import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/tokens/ip_prefix.ts";
+import {
+  adaptModel,
+  contextOf,
+  loadModel,
+  logContext,
+  queryFlags,
+  readBy,
+  timeFlag,
+  timeOf,
+} from "./query_options.ts";
 import { answerFile } from "./query_rtt_file.ts";
 import { describeAnswer } from "./query_rtt_text.ts";
 
@@ -52,6 +61,11 @@ export const rttStage = defineStage({
     output: flag.optionalText("where the answers to --queries go (default: standard output)", {
       placeholder: "FILE",
     }),
+    adapt: flag.optionalText(
+      "measurements, Parquet or JSON lines, that the rows of the asked addresses are fitted to before; with --queries " +
+        "those of all addresses that training did not know",
+      { placeholder: "FILE" },
+    ),
     quantiles: flag.text("quantiles to report, 0 to 1", {
       default: "0.05,0.25,0.5,0.75,0.95",
       placeholder: "Q,Q,…",
@@ -87,6 +101,7 @@ interface RttOptions {
   output: string | undefined;
   plot: string | undefined;
   calibration: string | undefined;
+  adapt: string | undefined;
 }
 
 async function answerOne(
@@ -108,6 +123,8 @@ async function answerOne(
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage, timeS);
   using model = await loadModel(options);
+  const addresses = [source, destination].filter(isAddress).map(({ bytes }) => bytes);
+  await adaptModel(model, { path: options.adapt, addresses }, stage);
   const query = { source, destination, timeS, context };
   const numUsed =
     model.contextThatFits({ ...query, source: source.bytes, destination: destination.bytes }).length;

@@ -9,7 +9,7 @@ import { type AnsweredQuery, answerQueries } from "../lib/query/answer_queries.t
 import { readQueries } from "../lib/query/query_file.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-import { contextOf, loadModel, readBy } from "./query_options.ts";
+import { adaptModel, contextOf, loadModel, readBy } from "./query_options.ts";
 
 /** Lines that cannot be answered and are shown one by one. */
 const MAX_SHOWN_LINES = 20;
@@ -23,6 +23,7 @@ export interface FileOptions {
   time: string | undefined;
   plot: string | undefined;
   calibration: string | undefined;
+  adapt: string | undefined;
   draws: number;
   seed: number;
   queries: string;
@@ -45,6 +46,7 @@ export async function answerFile(
   refuseOptions(options);
   const context = await contextOf(options.context, stage);
   using model = await loadModel(options);
+  await adaptModel(model, { path: options.adapt }, stage);
   using lines = new JsonLinesOutput(output, { stage: "query rtt", inputs: readBy(options) });
   using progress = stage.progress("answering", { unit: "queries" });
   let firstBad: string | undefined;

@@ -43,6 +43,10 @@ export const STAGES: Record<string, StageEntry> = {
     purpose: "train a model on probe rows",
     module: "./train.ts",
   },
+  "adapt": {
+    purpose: "fit a model to a few measurements of addresses that it does not know",
+    module: "./adapt.ts",
+  },
   "eval": {
     purpose: "tell how well a model predicts held-out measurements, beside simple methods",
     module: "./eval.ts",
@@ -99,10 +103,12 @@ export const NEEDS: Record<string, StageNeeds> = {
       output: outputFolder,
     },
   },
+  "adapt": { paths: { checkpoint: run, input: inputs, output: outputFolder } },
   "query rtt": {
     paths: {
       checkpoint: run,
       context: input,
+      adapt: input,
       queries: input,
       calibration: input,
       output: outputFile(),

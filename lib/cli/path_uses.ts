@@ -51,13 +51,13 @@ export const input: PathUse = {
 /** A configuration: a file, or the name of one of ours, which may also be that of some folder. */
 export const config: PathUse = { ...input, role: "other" };
 
-/** A run or one of its checkpoints: the whole run. */
+/** A run or one of its checkpoints: the whole run; of an adapted checkpoint also that of its base. */
 export const run: PathUse = {
   arity: "one",
   // Much is written beside checkpoints.
   role: "other",
   accessTo: (paths) => {
-    const runs = withReal(paths).map((path) => {
+    const runs = withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => {
       const folder = folderOf(path);
       return nameOf(folder) === "checkpoints" ? folderOf(folder) : path;
     });
@@ -178,17 +178,33 @@ function originsOf(folder: string): string[] {
 
 /** The paths of what the stage that wrote a folder read. */
 function inputsOf(folder: string): string[] {
+  return inManifests(folder, ({ inputs }) => inputs.map(({ path }) => absolutePath(path)));
+}
+
+/** The checkpoint that the one in a folder was adapted from. */
+function basesOf(folder: string): string[] {
+  return inManifests(folder, ({ stage, options: { base } }) => {
+    return stage === "adapt" && typeof base === "string" ? [absolutePath(base)] : [];
+  });
+}
+
+/** What the manifests of a folder say. */
+function inManifests(folder: string, read: (manifest: WrittenManifest) => string[]): string[] {
   return tracesIn(folder).flatMap((name) => {
     try {
-      const manifest = JSON.parse(Deno.readTextFileSync(`${folder}/${name}`)) as {
-        inputs: { path: string }[];
-      };
-      return manifest.inputs.map(({ path }) => absolutePath(path));
+      return read(JSON.parse(Deno.readTextFileSync(`${folder}/${name}`)) as WrittenManifest);
     } catch {
       // The stage will say what is wrong with it.
       return [];
     }
   });
+}
+
+/** What is used of manifests. */
+interface WrittenManifest {
+  stage: string;
+  inputs: { path: string }[];
+  options: Record<string, unknown>;
 }
 
 function tracesIn(folder: string): string[] {

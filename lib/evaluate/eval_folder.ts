@@ -9,6 +9,7 @@ import { FormatError } from "../errors.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../files/atomic.ts";
 import { fingerprint, listInputs, readText } from "../files/inputs.ts";
 import { StagedOutput } from "../files/staged_output.ts";
+import { modelFileOf } from "../train/checkpoint.ts";
 import type { EvaluateOptions } from "./evaluate.ts";
 import { evalPage } from "./page/eval_page.ts";
 import type { EvalReport } from "./report.ts";
@@ -40,9 +41,7 @@ export class EvalFolder implements Disposable {
     const studies = options.encodings === undefined ? [] : [options.encodings];
     const output = StagedOutput.openFolder(path, {
       stage: "eval",
-      inputs: [join(options.checkpoint, "model.safetensors"), ...files, ...studies].map((file) =>
-        fingerprint(file)
-      ),
+      inputs: [modelFileOf(options.checkpoint), ...files, ...studies].map((file) => fingerprint(file)),
       // What is undefined is absent in a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       overwrite,

@@ -204,6 +204,12 @@ export class StagedOutput implements Disposable {
     this.discard();
   }
 
+  /** Begins the next version of outputs that are published, which stay until that is. */
+  begin(): void {
+    Object.assign(this.manifest, { outputs: [], complete: false });
+    this.#begin();
+  }
+
   /** Deletes the work so far. */
   discard(): void {
     const { work } = this.#place;

@@ -20,6 +20,7 @@ import muon_momentum from "../../kernels/muon_momentum.wgsl" with { type: "text"
 import muon_normalize from "../../kernels/muon_normalize.wgsl" with { type: "text" };
 import muon_update from "../../kernels/muon_update.wgsl" with { type: "text" };
 import cross_entropy from "../../kernels/cross_entropy.wgsl" with { type: "text" };
+import limit_rows from "../../kernels/limit_rows.wgsl" with { type: "text" };
 import log_probabilities from "../../kernels/log_probabilities.wgsl" with { type: "text" };
 import qk_norm_rope_backward from "../../kernels/qk_norm_rope_backward.wgsl" with { type: "text" };
 import qk_norm_rope_forward from "../../kernels/qk_norm_rope_forward.wgsl" with { type: "text" };
@@ -72,6 +73,7 @@ export const KERNEL_SOURCES = {
   embedding_forward,
   gemm_subgroup8: GEMM_EPILOGUE + gemm_subgroup8,
   gemm_tiled: GEMM_EPILOGUE + gemm_tiled,
+  limit_rows,
   muon_momentum,
   muon_normalize,
   muon_update,

@@ -5,9 +5,9 @@
  *
  * - The last byte of a prefix of {@link PREFIX_BYTES} has the prefix's row. Source and destination share rows; their
  *   roles tell them apart.
- * - RttStart and the first byte of an RTT code, from which the code's bytes are predicted, have the rows of the longest
- *   known prefix of the source and of the destination, that of the pair, whichever way it was measured, and those that
- *   the pair's typical RTT selects, see lib/model/pair_history.ts.
+ * - RttStart and the first byte of an RTT code, from which the code's bytes are predicted, have the row of the pair,
+ *   whichever way it was measured, and those that its typical RTT selects, see lib/model/pair_history.ts; where the pair
+ *   is not known, the rows of the longest known prefixes of the source and of the destination.
  *
  * Related: feature hashing (Weinberger et al., ICML 2009), the factors of a matrix of RTTs (Liao et al., DMFSGD,
  * IEEE/ACM ToN 21(5), 2013), n-gram embeddings (Pagnoni et al., Byte Latent Transformer, 2024, section 3.2.1).
@@ -105,8 +105,8 @@ export class AddressRows {
    * @returns The pair, for {@link remember}; `NO_ROW` if it has no row.
    */
   claim(source: Uint8Array, destination: Uint8Array): number {
-    const { hash1, hash2 } = pairHashes(this.#claimAddress(source), this.#claimAddress(destination));
-    return this.#pairs?.claim(hash1, hash2) ?? NO_ROW;
+    for (const address of [source, destination]) this.rowsOfPrefixes(address, { claims: true });
+    return this.rowOfPair(source, destination, { claims: true });
   }
 
   /** Adds the newest RTT of a pair to its history. @param pair Of {@link claim}. */
@@ -133,6 +133,28 @@ export class AddressRows {
   /** How many pairs have rows. */
   get numPairs(): number {
     return this.#pairs?.numOwned ?? 0;
+  }
+
+  /**
+   * The rows of an address's prefixes that may have one, the shortest first and the whole address last.
+   *
+   * @param options `claims`: whether a prefix without a row gets a free one.
+   * @returns Rows, {@link NO_ROW} where there is none.
+   */
+  rowsOfPrefixes(address: Uint8Array, { claims = false } = {}): number[] {
+    const rows: number[] = [];
+    this.#walk(address, ({ hash1, hash2 }) => {
+      const table = this.#prefixes;
+      rows.push((claims ? table?.claim(hash1, hash2) : table?.row(hash1, hash2)) ?? NO_ROW);
+    });
+    return rows;
+  }
+
+  /** The row of a pair of addresses, whichever way it is measured, or {@link NO_ROW}; `claims` as above. */
+  rowOfPair(source: Uint8Array, destination: Uint8Array, { claims = false } = {}): number {
+    const { hash1, hash2 } = pairHashes(this.#walk(source), this.#walk(destination));
+    const table = this.#pairs;
+    return (claims ? table?.claim(hash1, hash2) : table?.row(hash1, hash2)) ?? NO_ROW;
   }
 
   /** Begins to read tokens. */
@@ -167,12 +189,13 @@ export class AddressRows {
     return { hash1, hash2: mix(hash1 ^ SECOND_HASH), length, row: NO_ROW, isDropped: false, isWhole: false };
   }
 
-  #claimAddress(address: Uint8Array): AddressState {
+  /** Reads the bytes of an address. @param visit Called after each prefix that may have a row. */
+  #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): Hashes {
     const length = address.length === 4 ? 4 : 16;
     const state = this.begin(length);
     address.forEach((byte, i) => {
       advance(state, byte);
-      if (hasRow(length, i + 1)) this.#prefixes?.claim(state.hash1, state.hash2);
+      if (hasRow(length, i + 1)) visit(state);
     });
     return state;
   }
@@ -271,10 +294,12 @@ export class RowCursor {
   /** Writes the rows of the addresses and of their pair. @returns The pair's. */
   #readResult(rows: Uint32Array, at: number, use: RowUse): number {
     const [source, destination] = [this.#source, this.#destination];
+    if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
+    // What is known of the pair says more than what is known of its ends, whose rows then learn from other pairs alone.
+    if (rows[at + 2] !== NO_ROW) return rows[at + 2];
     if (source?.isWhole) rows[at] = source.row;
     if (destination?.isWhole) rows[at + 1] = destination.row;
-    if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
-    return rows[at + 2];
+    return NO_ROW;
   }
 }
 

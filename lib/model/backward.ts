@@ -18,11 +18,11 @@ import { numRowSlots, numRowUses } from "./batch_rows.ts";
 import { vocabSize } from "./config.ts";
 import { addBlockActivations, attentionShape, namedTensor, type Pass, ropeShape } from "./forward.ts";
 
-/** Adds everything from `dLogits` to the gradients of all parameters. */
+/** Adds everything from `dLogits` to the gradients, of all parameters or of the free rows alone. */
 export function addBackward(program: Program, pass: Pass): void {
   const { config, extent, tensors } = pass;
   const { backward, head, gradients, inputs } = tensors;
-  ensure(backward && inputs.tokenRows, "a model without training has no backward pass");
+  ensure(backward, "a model without training has no backward pass");
   const rows = extent.batchSize * extent.sequenceLength;
   const width = config.width;
   addLinearBackward(program, pass, {
@@ -48,15 +48,16 @@ export function addBackward(program: Program, pass: Pass): void {
     addMlpBackward(program, pass, { layer, backward });
     addAttentionBlockBackward(program, pass, { layer, backward });
   }
-  const dTable = namedTensor(gradients, "wte.weight");
-  addEmbeddingBackward(program, {
-    tokenRows: inputs.tokenRows,
-    dx: backward.dx,
-    dTable,
-    rows,
-    width,
-    vocabSize: vocabSize(config),
-  });
+  if (inputs.tokenRows) {
+    addEmbeddingBackward(program, {
+      tokenRows: inputs.tokenRows,
+      dx: backward.dx,
+      dTable: namedTensor(gradients, "wte.weight"),
+      rows,
+      width,
+      vocabSize: vocabSize(config),
+    });
+  }
   if (inputs.rowPlaces) {
     addEmbeddingBackward(program, {
       tokenRows: inputs.rowPlaces,
@@ -70,7 +71,7 @@ export function addBackward(program: Program, pass: Pass): void {
   }
 }
 
-/** dx = dy W, or what `epilogue` makes of it, and dW += dy^T x, of y = x W^T. */
+/** dx = dy W, or what `epilogue` makes of it, and dW += dy^T x where W has a gradient, of y = x W^T. */
 function addLinearBackward(
   program: Program,
   { extent, tensors }: Pass,
@@ -97,6 +98,8 @@ function addLinearBackward(
     epilogue,
     label: `${part} dx`,
   });
+  const gradient = tensors.gradients.get(name);
+  if (!gradient) return;
   addGemm(program, {
     kind: "TN",
     m: extents.out,
@@ -104,7 +107,7 @@ function addLinearBackward(
     k: rows,
     a: dy,
     b: x,
-    c: namedTensor(tensors.gradients, name),
+    c: gradient,
     epilogue: "accumulate",
     label: `${part} dW`,
   });

@@ -14,9 +14,9 @@ import { NO_ROW } from "./row_table.ts";
 /** Rows that a step can touch at most: a measurement's tokens are more than its rows. */
 export function numRowSlots(
   config: ModelConfig,
-  { batchSize, sequenceLength, sequencesPerStep = batchSize }: ModelExtent,
+  { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
 ): number {
-  return Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
+  return freeRows ?? Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
 }
 
 /** Rows of all tokens of a batch at most: of a measurement of 14 tokens 19, of its first 13 tokens as many. */
@@ -77,16 +77,22 @@ export interface BatchRows {
   readonly ofSlots?: Uint32Array<ArrayBuffer>;
 }
 
-/** The slots of one step's rows, given out in the order in which they are met. */
+/** The slots of one step's rows, given out in the order in which they are met, or each that of a row. */
 export class RowSlots {
   readonly #slots = new Map<number, number>();
 
-  /** @param numSlots How many there are. @param numUses Rows of all tokens of a batch at most. */
-  constructor(readonly numSlots: number, readonly numUses: number) {}
+  /**
+   * @param numSlots How many there are. @param numUses Rows of all tokens of a batch at most.
+   * @param isFixed Whether the first rows have the slots of their numbers, and others none.
+   */
+  constructor(readonly numSlots: number, readonly numUses: number, readonly isFixed = false) {
+    this.clear();
+  }
 
   /** Begins a step. */
   clear(): void {
     this.#slots.clear();
+    if (this.isFixed) { for (let row = 0; row < this.numSlots; row++) this.#slots.set(row, row); }
   }
 
   /** How many slots are in use, then the row of each slot, (1 + numSlots). */
@@ -110,6 +116,7 @@ export class RowSlots {
     for (const row of rowsOfTokens) {
       if (row === NO_ROW) continue;
       let slot = slots.get(row);
+      if (slot === undefined && this.isFixed) continue;
       if (slot === undefined) slots.set(row, slot = slots.size);
       places[slot + 1]++;
     }

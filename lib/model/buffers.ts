@@ -24,6 +24,8 @@ export interface ModelExtent {
   readonly training: boolean;
   /** Sequences whose gradients one step adds up (default: batchSize); only what rows of addresses need memory for. */
   readonly sequencesPerStep?: number;
+  /** How many of the first learned rows have gradients, and nothing else has (default: everything has). */
+  readonly freeRows?: number;
   /**
    * Whether a training pass keeps only each block's input and computes the rest again on the way back: about a
    * third more work, and activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
@@ -122,7 +124,7 @@ export interface ModelTensors {
   operands: Map<string, Tensor>;
   /**
    * Parameter name -> gradient, of the parameter's shape, times the loss scale; empty unless training. That of the rows
-   * of addresses is (slots, C), see `RowSlots`.
+   * of addresses is (slots, C), see `RowSlots`, and the only one with `freeRows`.
    */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;
@@ -191,11 +193,14 @@ export function gradientTensors(
   extent: ModelExtent,
   make: MakeTensor,
 ): Map<string, Tensor> {
-  const numSlots = numRowSlots(config, extent);
-  return parameterTensors(
-    config,
-    (name, shape) => make(name, name.endsWith("wpe.weight") ? [numSlots, config.width] : shape),
-  );
+  const rows = (): [string, Tensor] => [
+    "wpe.weight",
+    make("wpe.weight", [numRowSlots(config, extent), config.width]),
+  ];
+  if (extent.freeRows !== undefined) return new Map([rows()]);
+  return new Map([...gpuParameterShapes(config)].map(([name, shape]) => {
+    return name === "wpe.weight" ? rows() : [name, make(name, shape)];
+  }));
 }
 
 /** What {@link ModelTensors.operands} are: embeddings are no matrices of a product, their rows are read as they are. */

@@ -82,11 +82,22 @@ export class Decoder {
       what: "the decoder",
       remedy: REMEDY,
     });
-    writeParameters(gpu, config, { parameters: tensors.parameters, weights });
-    if (!tensors.inputs.addressRows) return new Decoder(registry, config, extent, tensors, undefined);
-    const addressRows = new AddressRows(config);
-    addressRows.load(weights);
-    return new Decoder(registry, config, extent, tensors, addressRows);
+    const addressRows = tensors.inputs.addressRows && new AddressRows(config);
+    const decoder = new Decoder(registry, config, extent, tensors, addressRows);
+    decoder.load(weights);
+    return decoder;
+  }
+
+  /**
+   * Sets all weights; prompts that were read before are to be read again.
+   *
+   * @param weights name -> values of the shapes of `checkpointShapes`.
+   * @throws {UserError} If the weights are another model's.
+   */
+  load(weights: Map<string, Float32Array>): void {
+    const { parameters } = this.#tensors;
+    writeParameters(this.registry.gpu, this.config, { parameters, weights });
+    this.#addressRows?.load(weights);
   }
 
   /**

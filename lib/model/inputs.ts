@@ -39,7 +39,7 @@ export interface InputTensors {
   segmentStart: Tensor;
   /** (B, T) u32: see `previousRows`; only with keyShift. */
   previous: Tensor | undefined;
-  /** (V + 1 + rows) u32: see `tokenRows`; only for training. */
+  /** (V + 1 + rows) u32: see `tokenRows`; only for training of all. */
   tokenRows: Tensor | undefined;
   /** (B, T, ROWS_PER_TOKEN) u32: the learned rows of each token; only with prefix or pair vectors, as the next two. */
   addressRows: Tensor | undefined;
@@ -55,7 +55,7 @@ export interface InputTensors {
 
 /** Makes the tensors of a model's inputs. */
 export function inputTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): InputTensors {
-  const { batchSize, sequenceLength, training, dtype } = extent;
+  const { batchSize, sequenceLength, training, dtype, freeRows } = extent;
   const shape = [batchSize, sequenceLength];
   const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize(config));
   return {
@@ -64,7 +64,7 @@ export function inputTensors(config: ModelConfig, extent: ModelExtent, make: Mak
     lossMask: make("lossMask", shape),
     segmentStart: make("segmentStart", shape),
     previous: config.keyShift ? make("previous", shape) : undefined,
-    tokenRows: training ? make("token rows", [numPlaces]) : undefined,
+    tokenRows: training && freeRows === undefined ? make("token rows", [numPlaces]) : undefined,
     ...addressRowTensors(config, extent, make),
     weight: make("weight", [1]),
     lossScale: training && dtype === "f16" ? make("loss scale", [2]) : undefined,

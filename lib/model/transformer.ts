@@ -27,6 +27,13 @@ import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
 /** Rows that are computed and read at a time; 4096 x 267 x 4 bytes = 4.2 MiB. */
 const MAX_HEAD_ROWS = 4096;
 
+/** What a batch is uploaded for. */
+interface BatchUse {
+  isTraining?: boolean;
+  /** As in {@link Transformer.accumulate}. */
+  ofTokens?: Uint32Array<ArrayBuffer> | undefined;
+}
+
 /** Computes log-probabilities of chosen rows. */
 interface HeadProgram {
   program: Program;
@@ -59,7 +66,8 @@ export class Transformer {
     this.#gpu = registry.gpu;
     this.#pass = { config, extent, tensors };
     if (tensors.inputs.addressRows) this.#addressRows = new AddressRows(config);
-    this.#rowSlots = new RowSlots(numRowSlots(config, extent), numRowUses(extent));
+    const isFixed = extent.freeRows !== undefined;
+    this.#rowSlots = new RowSlots(numRowSlots(config, extent), numRowUses(extent), isFixed);
     const { lossScale } = tensors.inputs;
     if (lossScale) this.#gpu.write(lossScale, initialLossScale());
     this.#copies = new Program(registry, "operand copies");
@@ -171,17 +179,19 @@ export class Transformer {
    * the gradient of the sum of its unmasked losses to the gradients, and that sum to {@link lossSum}.
    *
    * @param weight One over the number of unmasked targets of all micro-batches of the step, for a mean loss.
+   * @param ofTokens The learned rows of each token, of {@link rowsOfBatch}, where they do not follow from the model's
+   *   keys with shares of them dropped.
    */
-  accumulate(batch: ModelBatch, weight: number): void {
+  accumulate(batch: ModelBatch, weight: number, ofTokens?: Uint32Array<ArrayBuffer>): void {
     ensure(this.#training, "a model without training cannot accumulate gradients");
-    this.#write(batch, weight, true);
+    this.#write(batch, weight, { isTraining: true, ofTokens });
     this.#training.run();
   }
 
   /** As {@link accumulate}, each dispatch timed by itself. */
   async profile(batch: ModelBatch, weight: number): Promise<ProfileRow[]> {
     ensure(this.#training, "a model without training cannot accumulate gradients");
-    this.#write(batch, weight, true);
+    this.#write(batch, weight, { isTraining: true });
     return await this.#training.profile();
   }
 
@@ -263,16 +273,17 @@ export class Transformer {
     return made;
   }
 
-  #write(batch: ModelBatch, weight: number, isTraining = false): void {
+  #write(batch: ModelBatch, weight: number, use: BatchUse = {}): void {
     const { config, extent } = this;
-    const rows = this.#rowsOf(batch, isTraining);
+    const rows = this.#rowsOf(batch, use);
     writeInputs(this.#gpu, this.#pass.tensors.inputs, { config, extent, batch, weight, rows });
   }
 
-  #rowsOf(batch: ModelBatch, isTraining: boolean): BatchRows | undefined {
+  #rowsOf(batch: ModelBatch, use: BatchUse): BatchRows | undefined {
     if (!this.#addressRows) return undefined;
     const { sequenceLength } = this.extent;
-    const ofTokens = rowsOfBatch(batch, this.#addressRows, { sequenceLength, isTraining });
+    const { isTraining = false } = use;
+    const ofTokens = use.ofTokens ?? rowsOfBatch(batch, this.#addressRows, { sequenceLength, isTraining });
     if (!isTraining) return { ofTokens };
     const places = this.#rowSlots.places(ofTokens);
     return { ofTokens, places, ofSlots: this.#rowSlots.rows };

@@ -67,6 +67,13 @@ export class ModelDecoders {
     });
   }
 
+  /** Gives the decoders the model's weights anew, after all work that was asked for before. */
+  async reload(): Promise<void> {
+    await this.#exclusively(async () => {
+      for (const decoder of [this.#prompter, this.#continuer]) (await decoder)?.load(this.#model.weights);
+    });
+  }
+
   async #exclusively(work: () => Promise<void>): Promise<void> {
     const done = this.#idle.then(work);
     this.#idle = done.catch(() => {});

@@ -3,10 +3,12 @@
  *
  * @module
  */
+import { adapt, type Adaptation, type AdaptOptions } from "../adapt/adapt.ts";
 import { FormatError } from "../errors.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import { type ModelConfig, vocabSize } from "../model/config.ts";
+import { withRowDelta } from "../model/row_delta.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
@@ -25,7 +27,12 @@ import type { RttDistribution } from "./rtt_distribution.ts";
 import type { QuantileCalibration } from "./quantile_calibration.ts";
 import { likelyRttDistributions, rttDistributions, rttQuantilesMs } from "./rtt_forecasts.ts";
 import { rowOf } from "./token_rows.ts";
-import { parseAddressQuestion, type RttQuestion } from "./rtt_question.ts";
+import {
+  parseAddressQuestion,
+  parseMeasurement,
+  type QuestionMeasurement,
+  type RttQuestion,
+} from "./rtt_question.ts";
 
 /** What queries may take of the GPU's memory besides the weights, unless said otherwise. */
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
@@ -51,14 +58,20 @@ export function requireQueryable({ directory, config }: LoadedCheckpoint): void 
 export class PingModel {
   readonly #decoders: ModelDecoders;
   readonly #calibration: QuantileCalibration | undefined;
+  readonly #adaptedRows: Set<number>;
+  #weights: Map<string, Float32Array>;
 
   private constructor(
     readonly config: ModelConfig,
     readonly registry: KernelRegistry,
-    readonly weights: Map<string, Float32Array>,
+    weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration }: PingModelOptions,
+    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, adaptedRows }: PingModelOptions & {
+      adaptedRows?: ReadonlySet<number>;
+    },
   ) {
+    this.#weights = weights;
+    this.#adaptedRows = new Set(adaptedRows);
     this.#calibration = calibration;
     this.#decoders = new ModelDecoders(this, memoryLimitBytes);
   }
@@ -86,7 +99,8 @@ export class PingModel {
     options.calibration?.requireOf(checkpoint);
     const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
-    return new PingModel(config.model, registry, weights, state.step, options);
+    const adaptedRows = checkpoint.adapted?.rows ?? new Set();
+    return new PingModel(config.model, registry, weights, state.step, { ...options, adaptedRows });
   }
 
   /** Makes a queryable model of weights in memory, on a GPU that is open already. */
@@ -96,6 +110,11 @@ export class PingModel {
     { weights, ...options }: PingModelOptions & { weights: Map<string, Float32Array> },
   ): PingModel {
     return new PingModel(config, registry, weights, 0, options);
+  }
+
+  /** Parameters by name, row-major. */
+  get weights(): Map<string, Float32Array> {
+    return this.#weights;
   }
 
   /** The device that the model runs on. */
@@ -163,6 +182,27 @@ export class PingModel {
   ): Promise<number[]> {
     const level = this.#calibration?.levelOf(0.5) ?? 0.5;
     return await rttQuantilesMs(this.#decoders, this.#startResults(queries), { level, onProgress });
+  }
+
+  /**
+   * Fits the rows of addresses to measurements, everything else frozen; what is asked afterwards is answered with them.
+   *
+   * @param measurements As tokens see them, or as people write them, such as
+   *   `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
+   * @returns What was changed.
+   * @throws {UserError} If the model has no rows of addresses, or a measurement is none.
+   */
+  async adapt(
+    measurements: readonly (TokenMeasurement | QuestionMeasurement)[],
+    options: Omit<AdaptOptions, "adaptedRows"> = {},
+  ): Promise<Adaptation> {
+    const parsed = measurements.map((each) => "source" in each ? each : parseMeasurement(each));
+    const adaptedRows = this.#adaptedRows;
+    const adaptation = await adapt(this.registry, this, parsed, { ...options, adaptedRows });
+    this.#weights = withRowDelta(this.config, this.#weights, adaptation.delta);
+    for (const row of adaptation.delta.rows) adaptedRows.add(row);
+    await this.#decoders.reload();
+    return adaptation;
   }
 
   /**

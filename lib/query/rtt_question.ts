@@ -146,7 +146,7 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
   }
   const measurements = value.map((each: unknown, i) => {
     try {
-      return measurementOf(each);
+      return parseMeasurement(each);
     } catch (error) {
       if (error instanceof UserError) throw new UserError(`context[${i}]: ${error.message}`);
       throw error;
@@ -155,7 +155,13 @@ function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | n
   return inOrder(measurements, notes);
 }
 
-function measurementOf(value: unknown): TokenMeasurement {
+/**
+ * Reads a measurement.
+ *
+ * @param value A {@link QuestionMeasurement}, or what stands for one in a file.
+ * @throws {UserError} If it is none.
+ */
+export function parseMeasurement(value: unknown): TokenMeasurement {
   if (typeof value !== "object" || value === null) {
     throw new UserError("found no JSON object, one with src, dst, time and rtt was wanted");
   }

@@ -4,6 +4,7 @@
  * @module
  */
 import { explainFileError } from "../errors.ts";
+import { STANDARD_INPUT } from "../measurement/decompress.ts";
 
 /** Longer than a query after the context of the longest sequence, 6,000 measurements, is in any spelling. */
 export const MAX_LINE_BYTES = 16 * 2 ** 20;
@@ -24,16 +25,16 @@ export interface TextLine {
 /**
  * Reads lines.
  *
+ * @param path A file, or `-` for standard input.
  * @param maxLineBytes How long they may be.
  * @throws {UserError} If the file cannot be read.
  */
 export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): AsyncGenerator<TextLine> {
   try {
-    using file = await Deno.open(path);
-    const buffer = new Uint8Array(CHUNK_BYTES);
+    // Leaving the loop closes the file.
+    const file = path === STANDARD_INPUT ? Deno.stdin : await Deno.open(path);
     const line = new LineBytes(maxLineBytes);
-    for (let length = await file.read(buffer); length !== null; length = await file.read(buffer)) {
-      const chunk = buffer.subarray(0, length);
+    for await (const chunk of file.readable) {
       let start = 0;
       for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
         line.append(chunk.subarray(start, end));

@@ -15,6 +15,7 @@ import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic }
 import { exists } from "../files/inputs.ts";
 import { checkpointShapes } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
+import { type AdaptedFrom, DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
 import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
 import { type CheckpointState, readState, writeState } from "./checkpoint_state.ts";
 import type { RunConfig } from "./config.ts";
@@ -44,6 +45,8 @@ export interface LoadedCheckpoint {
   state: CheckpointState;
   /** Parameters by name, row-major. */
   weights: Map<string, Float32Array>;
+  /** What it was adapted from, and the rows of addresses that differ; only of an adapted checkpoint. */
+  adapted?: AdaptedFrom & { rows: ReadonlySet<number> };
 }
 
 /** A checkpoint as read to go on training. */
@@ -122,7 +125,7 @@ function writeFiles(folder: string, { state, weights, optimizer }: CheckpointCon
 /**
  * Reads the weights and configuration of a checkpoint.
  *
- * @param path A run directory, its `checkpoints` folder, or one checkpoint's folder.
+ * @param path A run directory, its `checkpoints` folder, one checkpoint's folder, or that of an adapted one.
  * @param options `which`: of several, the `latest` (default) or the `best` by validation loss; `onNote` is
  *   called with a line for the user when a damaged checkpoint was passed over.
  * @throws {UserError} If there is no checkpoint.
@@ -132,7 +135,7 @@ export function loadCheckpoint(
   path: string,
   options: { which?: "latest" | "best"; onNote?: (line: string) => void } = {},
 ): LoadedCheckpoint {
-  return loadFrom(path, readCheckpoint, options);
+  return isAdapted(path) ? loadAdapted(path, readCheckpoint) : loadFrom(path, readCheckpoint, options);
 }
 
 /**
@@ -147,6 +150,11 @@ export function loadResumable(
   path: string,
   options: { onNote?: (line: string) => void } = {},
 ): ResumableCheckpoint {
+  if (isAdapted(path)) {
+    throw new UserError(
+      `Cannot resume from ${path}: it holds changed rows only, a checkpoint of a run was wanted; use --init-from`,
+    );
+  }
   return loadFrom(path, readResumable, options);
 }
 
@@ -203,9 +211,16 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
  * @throws {UserError} If there is no checkpoint.
  */
 export function checkpointDirectory(path: string): string {
+  if (isAdapted(path)) return path;
   const { folders } = candidates(path, "latest");
   if (folders.length === 0) throw noCheckpoint(path);
   return folders[0];
+}
+
+/** The file that tells a checkpoint from others. @throws {UserError} As {@link checkpointDirectory}. */
+export function modelFileOf(path: string): string {
+  const folder = checkpointDirectory(path);
+  return join(folder, isAdapted(folder) ? DELTA_FILE : "model.safetensors");
 }
 
 function loadFrom<T>(

@@ -16,7 +16,7 @@ const RESULTS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url))
 const SMALL = Object.entries({
   ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
   ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
-  ...{ "train.evalSequences": 2 },
+  ...{ "train.evalSequences": 2, "model.prefixVectors": '{"rows":256}' },
 }).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
 const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
@@ -45,6 +45,18 @@ const CHAIN: string[][] = [
     ...["train", "--data", "DONE/rows", "--run", "OUT/run", "--steps", "2", "--workers", "1", "--profile"],
     ...["--autotune-cache", "OUT/autotune.json", ...SMALL],
   ],
+  [
+    "adapt",
+    "--checkpoint",
+    "DONE/run",
+    "--input",
+    "DONE/atlas.parquet",
+    "--output",
+    "OUT/adapted",
+    "--steps",
+    "1",
+  ],
+  ["query", "rtt", "--checkpoint", "DONE/adapted", ...PAIR, "--adapt", "DONE/new.jsonl"],
   [
     ...["eval", "--checkpoint", "DONE/run", "--data", "DONE/rows", "--output", "OUT/eval"],
     ...["--max-measurements", "20", "--contexts", "0"],
@@ -114,6 +126,8 @@ Deno.test("no stage asks for more than it is granted, and each works with that",
   const done = folder.at("done");
   Deno.mkdirSync(done);
   Deno.writeTextFileSync(join(done, "queries.jsonl"), '{"src": "192.0.2.1", "dst": "198.51.100.7"}\n');
+  const measurement = { src: PAIR[1], dst: PAIR[3], rtt: 12.5 };
+  Deno.writeTextFileSync(join(done, "new.jsonl"), `${JSON.stringify(measurement)}\n`);
   for (const [index, command] of CHAIN.entries()) {
     const [stage, ...args] = command.map((word) => word.replace("DONE", done).replace("OUT", done));
     const name = command.filter((word) => !word.startsWith("-")).slice(0, 2).join(" ");

@@ -23,6 +23,8 @@ const READS = [
     "rows/test/r.arrayrecord",
     "run/metrics.jsonl",
     "run/checkpoints/step-1/config.json",
+    "adapted/manifest.json",
+    "adapted/rows.safetensors",
   ],
   ...["link.parquet", "out/", "dir/report.json", "secret", "/etc/hostname", "/proc/self/environ"],
 ];
@@ -110,6 +112,17 @@ const TABLE: Row[] = [
     writes: ["dir/", "dir/sub/x"],
   },
   {
+    command: "adapt --checkpoint adapted --input in/b.parquet --output dir",
+    reads: [
+      "in/b.parquet",
+      ...TRAINED,
+      "adapted/manifest.json",
+      "adapted/rows.safetensors",
+      "dir/report.json",
+    ],
+    writes: ["dir/", "dir/sub/x"],
+  },
+  {
     command: "query rtt --checkpoint run --queries in/b.parquet --output out/f.parquet",
     reads: ["in/b.parquet", ...TRAINED, "out/"],
     writes: FILE_WRITES,
@@ -160,6 +173,10 @@ function makeFiles(folder: TemporaryFolder): void {
   const contents: Record<string, string> = {
     "shards/manifest.json": manifest("made/synth.parquet"),
     "rows/manifest.json": manifest("shards/train/s.parquet"),
+    "adapted/manifest.json": JSON.stringify({
+      stage: "adapt",
+      options: { base: folder.at("run/checkpoints/step-1") },
+    }),
   };
   for (
     const path of [...READS, "in/a.parquet"].filter((path) =>
@@ -194,7 +211,7 @@ for (const { command, reads = [], writes = [], others = [] } of TABLE) {
     const full = (path: string) => path.startsWith("/") ? path : `${folder.path}/${path}`;
     const [stage, ...words] = command.split(" ");
     const args = words.map((word) =>
-      word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$)/, `$1${folder.path}/`)
+      word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$|adapted$)/, `$1${folder.path}/`)
     );
     const { needs, rest } = needsOf(stage, args);
     const permissions = permissionsOf(needs, rest) as Deno.PermissionOptionsObject;

@@ -1,4 +1,5 @@
-import { addAdamWRows, addRows } from "../../lib/gpu/ops/address_rows.ts";
+import { assert } from "@std/assert";
+import { addAdamWRows, addLimitRows, addRows } from "../../lib/gpu/ops/address_rows.ts";
 import { adamWHyper } from "../../lib/gpu/ops/adamw.ts";
 import { adamWRows, addRows as addRowsReference, addRowsBackward } from "../reference/address_rows.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
@@ -93,3 +94,36 @@ for (const factor of [0.5, 0]) {
     names.forEach((name, i) => assertClose(actual[i], expected[name], TOLERANCE, name));
   });
 }
+
+testOnEachDevice("addLimitRows() moves rows that are too far away back to the limit", async (bench) => {
+  for (const [rows, width] of [[1, 4], [31, 124], [300, 96]]) {
+    const [anchors, before] = [
+      randomNormal("anchors", rows * width),
+      randomNormal("table", (rows + 2) * width),
+    ];
+    const limits = Float64Array.from(
+      { length: rows },
+      (_, row) => Math.fround(0.5 * (row % 5) * Math.sqrt(width)),
+    );
+    const table = bench.output("table", [rows + 2, width], before);
+    const tensors = {
+      table,
+      anchors: bench.input("anchors", [rows, width], anchors),
+      limits: bench.input("limits", [rows], limits),
+    };
+    await bench.run((program) => addLimitRows(program, { ...tensors, rows, width }));
+    const expected = before.slice();
+    let numMoved = 0;
+    for (let row = 0; row < rows; row++) {
+      const at = Array.from({ length: width }, (_, i) => row * width + i);
+      const distance = Math.hypot(...at.map((i) => before[i] - anchors[i]));
+      if (distance <= limits[row]) continue;
+      numMoved++;
+      for (const i of at) expected[i] = anchors[i] + (before[i] - anchors[i]) * limits[row] / distance;
+    }
+    assert(rows === 1 || numMoved > 0 && numMoved < rows, `${numMoved} of ${rows}`);
+    const [actual] = await bench.read(table);
+    assertClose(actual, expected, { relative: 1e-5, absolute: 1e-5 }, `${rows} x ${width}`);
+    bench.clear();
+  }
+});

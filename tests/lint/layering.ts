@@ -40,6 +40,8 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
 };
 
+MAY_IMPORT["adapt"] = ["errors.ts", "gpu", "model", "optim", "tokens", "train"];
+
 const BELOW_TASKS = [...Object.keys(MAY_IMPORT)];
 for (const folder of ["query", "evaluate", "inspect", "pretokenize", "bench"]) {
   MAY_IMPORT[folder] = BELOW_TASKS;

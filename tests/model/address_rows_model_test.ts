@@ -307,3 +307,33 @@ Deno.test("rowsOfBatch() starts again in every context", () => {
   const changed = rowsOfBatch(second, rows, { sequenceLength: T, isTraining: false });
   assertEquals(changed.subarray(20 * ROWS_PER_TOKEN), whole.subarray(20 * ROWS_PER_TOKEN));
 });
+
+testOnEachDevice(
+  "Transformer with free rows has their gradients, the same as with all, and no others",
+  async ({ registry }) => {
+    const batch = batchOf(7);
+    const all = await modelOf(registry);
+    all.zeroGradients();
+    all.accumulate(batch, 0.02);
+    const wanted = (await readGradients(all)).get("wpe.weight") ?? new Float32Array();
+    const freeRows = 20;
+    const some = await Transformer.create(registry, CONFIG, {
+      batchSize: BATCH_SIZE,
+      training: true,
+      freeRows,
+    });
+    some.load(weightsOf(CONFIG));
+    some.zeroGradients();
+    const rows = rowsOfBatch(batch, knownRows(CONFIG), { sequenceLength: T, isTraining: false });
+    some.accumulate(batch, 0.02, rows);
+    assertEquals([...some.gradients.keys()], ["wpe.weight"]);
+    const [gradients] = await registry.gpu.read(...some.gradients.values());
+    assert(largest(gradients) > 0);
+    const expected = wanted.subarray(0, freeRows * CONFIG.width);
+    assertClose(gradients, expected, { relative: 0, absolute: 1e-5 * largest(expected) }, "free rows");
+    const without = rows.map((row) => row < freeRows ? NO_ROW : row);
+    some.zeroGradients();
+    some.accumulate(batch, 0.02, without);
+    assertEquals(largest((await registry.gpu.read(...some.gradients.values()))[0]), 0);
+  },
+);

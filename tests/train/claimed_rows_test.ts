@@ -8,7 +8,7 @@ import { parseRunConfig } from "../../lib/train/config.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 
-const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 25));
+const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));
 
 function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000) {
   const rule = { kind: "adamw", learningRate: 0.01 };
@@ -54,6 +54,11 @@ Deno.test("fitConfig() keeps a configuration's own steps and rows where these ar
   assertEquals(fitConfig(configOf(small, 0.01), SOURCE).train.steps, 300);
   const unfitted = { ...configOf(TABLES, 3), fit: null };
   assertEquals(fitConfig(unfitted, SOURCE), unfitted);
+});
+
+Deno.test("fitConfig() gives pairs no rows where they are measured seldom", () => {
+  const seldom = new MemoryRowSource(syntheticRows(1, 200, 5));
+  assertEquals(fitConfig(configOf(TABLES, 3), seldom).model.pairVectors, null);
 });
 
 Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; again it adds nothing", () => {

@@ -84,3 +84,22 @@ export function addAdamWRows(
     grid: gridOf(slots),
   });
 }
+
+/**
+ * Adds to a program what keeps rows of a table within a distance of where they were.
+ *
+ * @param args `table` (updated) and `anchors`, where they were: (rows or more, width) f32; `limits`: (rows) f32, the
+ *   largest distance of each, Euclidean; `width` is a multiple of 4.
+ * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
+ */
+export function addLimitRows(
+  program: Program,
+  args: { table: Tensor; anchors: Tensor; limits: Tensor; rows: number; width: number },
+): void {
+  const { table, anchors, limits, rows, width } = args;
+  const kernel = "limit_rows";
+  requireMultiple(kernel, { width }, 4);
+  requireLength(kernel, rows * width, { table, anchors });
+  requireLength(kernel, rows, { limits });
+  program.add({ kernel, bindings: { anchors, limits, table }, params: { rows, width }, grid: gridOf(rows) });
+}

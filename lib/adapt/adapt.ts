@@ -1,0 +1,104 @@
+/**
+ * Adapts a model to measurements of some addresses: their rows are fitted, nothing else changes.
+ *
+ * @module
+ */
+import { ensure, UserError } from "../errors.ts";
+import type { KernelRegistry } from "../gpu/registry.ts";
+import { numAddressRows, ROW_KEYS } from "../model/config.ts";
+import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../model/row_delta.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { type FitOptions, fitRows } from "./fit.ts";
+import { type FreeRows, freeRowsOf, type RowModel, unknownAddresses } from "./free_rows.ts";
+
+/** What is adapted, and how. */
+export interface AdaptOptions extends Partial<FitOptions> {
+  /**
+   * The addresses whose rows may change, as `formatAddress` writes them (default: those of the measurements that
+   * training did not know).
+   */
+  readonly addresses?: readonly string[];
+  /** Rows that training did not know, of an earlier adaptation. */
+  readonly adaptedRows?: ReadonlySet<number>;
+}
+
+/** What was changed. */
+export interface Adaptation {
+  /** The rows that changed, ascending; empty where nothing was to be fitted. */
+  readonly delta: RowDelta;
+  /** The addresses that were fitted. */
+  readonly addresses: readonly string[];
+  /** Those that the table had no free row for. */
+  readonly withoutRow: readonly string[];
+  /** Measurements that were fitted to. */
+  readonly numMeasurements: number;
+  /** Measurements without a reply, which say nothing of an RTT. */
+  readonly numFailed: number;
+  /** Mean loss of an RTT's two bytes before and after, nats; null where nothing was fitted. */
+  readonly lossBefore: number | null;
+  /** As above. */
+  readonly lossAfter: number | null;
+}
+
+/** The defaults of {@link AdaptOptions}. */
+export const ADAPT_DEFAULTS: Pick<FitOptions, "steps" | "learningRate" | "maxDrift"> = {
+  steps: 20,
+  learningRate: 0.1,
+  maxDrift: 1,
+};
+
+/**
+ * Fits the rows of addresses to measurements.
+ *
+ * @param registry Of the GPU that the fit runs on.
+ * @param model Its weights stay as they are.
+ * @param measurements In any order; those without an address that is fitted are passed over.
+ * @throws {UserError} If the model has no rows of addresses, or the fit fails.
+ */
+export async function adapt(
+  registry: KernelRegistry,
+  model: RowModel,
+  measurements: readonly TokenMeasurement[],
+  options: AdaptOptions = {},
+): Promise<Adaptation> {
+  requireRows(model);
+  const replies = measurements.filter(({ rttCode }) => rttCode !== null);
+  const { adaptedRows = new Set(), addresses = unknownAddresses(model, replies, adaptedRows), ...fit } =
+    options;
+  const plan = freeRowsOf(model, replies, { addresses: new Set(addresses), adaptedRows });
+  const numFailed = measurements.length - replies.length;
+  const said = { addresses: plan.addresses, withoutRow: plan.withoutRow, numFailed };
+  if (plan.free.length === 0) {
+    const delta = rowDeltaOf(model.config, model.weights, new Uint32Array());
+    return { ...said, delta, numMeasurements: 0, lossBefore: null, lossAfter: null };
+  }
+  const { values, lossBefore, lossAfter } = await fitRows(registry, model, plan, {
+    ...ADAPT_DEFAULTS,
+    ...fit,
+  });
+  const delta = changedRows(model, plan, values);
+  return { ...said, delta, numMeasurements: plan.measurements.length, lossBefore, lossAfter };
+}
+
+/** The free rows with their new values, and with the measurements that were fitted to in the histories of their pairs. */
+function changedRows({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): RowDelta {
+  const { width } = config;
+  for (const { source, destination, rttCode } of plan.measurements) {
+    if (rttCode !== null) plan.addressRows.remember(plan.addressRows.rowOfPair(source, destination), rttCode);
+  }
+  const table = weights.get(ROW_VALUES)?.slice();
+  ensure(table, "the model has no rows of addresses");
+  plan.free.forEach(({ row }, i) => table.set(values.subarray(width * i, width * (i + 1)), width * row));
+  const changed = new Map(weights).set(ROW_VALUES, table);
+  plan.addressRows.save(changed);
+  return rowDeltaOf(config, changed, Uint32Array.from(plan.free, ({ row }) => row).sort());
+}
+
+/** @throws {UserError} If a model has no rows of addresses. */
+export function requireRows({ config, weights }: RowModel): void {
+  if (numAddressRows(config) > 0 && weights.has(ROW_KEYS)) return;
+  throw new UserError(
+    "Cannot adapt the model: it has no rows of addresses, one with them was wanted; train one with " +
+      "--set 'model.prefixVectors={\"rows\":65536}'",
+  );
+}

@@ -1,0 +1,200 @@
+/**
+ * Fits rows of addresses to measurements by AdamW, everything else frozen.
+ *
+ * The rows that the measurements use, free ones first, are a table of their own: neither memory nor time depend on how
+ * many the model has.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import { addLimitRows } from "../gpu/ops/address_rows.ts";
+import { Program } from "../gpu/program.ts";
+import type { KernelRegistry } from "../gpu/registry.ts";
+import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "../model/config.ts";
+import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
+import { namedTensor } from "../model/forward.ts";
+import { ROW_VALUES } from "../model/row_delta.ts";
+import { NO_ROW } from "../model/row_table.ts";
+import { Transformer } from "../model/transformer.ts";
+import { AdamWRowsRule } from "../optim/adamw_rows.ts";
+import { learningRateFactor, type ScheduleShape } from "../optim/schedule.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { type FitBatch, fitBatches, type FitExtent, fitExtent } from "./fit_batches.ts";
+import type { FreeRows, RowModel } from "./free_rows.ts";
+
+/** How rows are fitted. */
+export interface FitOptions {
+  /** Steps, each over all measurements. */
+  readonly steps: number;
+  /** Learning rate at the start; it falls linearly. */
+  readonly learningRate: number;
+  /** Largest distance of a row that training knew from where it was, Euclidean. */
+  readonly maxDrift: number;
+  /** Asked between steps. */
+  readonly signal?: AbortSignal;
+  /** Told how many steps are done. */
+  readonly onProgress?: (steps: number) => void;
+}
+
+/** What a fit came to. */
+export interface FittedRows {
+  /** (free rows, C). */
+  readonly values: Float32Array;
+  /** Mean loss of an RTT's two bytes before, nats. */
+  readonly lossBefore: number;
+  /** The same after. */
+  readonly lossAfter: number;
+}
+
+const ADAMW = { kind: "adamw", beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 } as const;
+const SCHEDULE: ScheduleShape = { schedule: "wsd", warmupShare: 0, decayShare: 1, finalRatio: 0.1 };
+/** For rows that training did not know. */
+const NO_LIMIT = 1e30;
+
+/**
+ * Fits the free rows to the loss of the RTTs' bytes, each measurement without others before it. Half of the
+ * measurements of a step have their times, the others in the next; pairs have their rows in half of the steps, so that
+ * the rows of addresses are fitted to do without.
+ *
+ * @param plan With one free row at least.
+ * @throws {UserError} If memory does not suffice, or the rows do not stay finite.
+ */
+export async function fitRows(
+  registry: KernelRegistry,
+  model: RowModel,
+  plan: FreeRows,
+  options: FitOptions,
+): Promise<FittedRows> {
+  const { gpu } = registry;
+  const { width, sequenceLength } = model.config;
+  const numFree = plan.free.length;
+  const extent = fitExtent(plan.measurements, sequenceLength);
+  const table = new CompactTable(plan, model);
+  const variants = variantsOf(plan, extent, table);
+  const fitted = await Transformer.create(registry, table.config(), {
+    ...extent,
+    training: true,
+    freeRows: numFree,
+  });
+  using owned = new DisposableStack();
+  owned.defer(() => fitted.destroy());
+  fitted.load(table.weights());
+  const parameter = namedTensor(fitted.parameters, ROW_VALUES);
+  const gradient = namedTensor(fitted.gradients, ROW_VALUES);
+  const rule = new AdamWRowsRule(
+    gpu,
+    { ...ADAMW, learningRate: options.learningRate },
+    [{ name: ROW_VALUES, parameter, gradient }],
+    fitted.slotRows,
+  );
+  const anchors = gpu.tensorFrom("anchors", [numFree, width], table.starts);
+  const limits = gpu.tensorFrom(
+    "largest drifts",
+    [numFree],
+    Float32Array.from(plan.free, ({ isKnown }) => isKnown ? options.maxDrift : NO_LIMIT),
+  );
+  const clip = gpu.tensorFrom("no clipping", [4], Float32Array.of(1, 0, 0, 0));
+  for (const { buffer } of [anchors, limits, clip, ...rule.state.values()]) {
+    owned.defer(() => buffer.destroy());
+  }
+  const update = new Program(registry, "update of rows");
+  rule.add(update, clip);
+  addLimitRows(update, { table: parameter, anchors, limits, rows: numFree, width });
+  await registry.ready();
+
+  const weight = 1 / (2 * plan.measurements.length);
+  const accumulate = (batches: readonly FitBatch[]) => {
+    fitted.zeroGradients();
+    for (const { batch, rows } of batches) fitted.accumulate(batch, weight, rows);
+  };
+  const meanLoss = async () => {
+    accumulate(variants[0]);
+    return (await gpu.read(fitted.lossSum))[0][0] / plan.measurements.length;
+  };
+  const lossBefore = await meanLoss();
+  for (let step = 0; step < options.steps; step++) {
+    options.signal?.throwIfAborted();
+    accumulate(variants[step % variants.length]);
+    const learningRate = learningRateFactor(step, options.steps, SCHEDULE);
+    rule.prepare(step, { learningRate, weightDecay: 0 });
+    update.run();
+    await gpu.finish();
+    options.onProgress?.(step + 1);
+  }
+  const lossAfter = await meanLoss();
+  const values = (await gpu.read(parameter))[0].slice(0, numFree * width);
+  const fault = faultOfTensors(new Map([[ROW_VALUES, values]]), WEIGHT_LIMIT);
+  if (fault) throw new UserError(`Cannot adapt: after the fit ${fault}; lower --learning-rate`);
+  return { values, lossBefore, lossAfter };
+}
+
+/** The rows that measurements use, free ones first. */
+class CompactTable {
+  /** (free rows, C). */
+  readonly starts: Float32Array;
+  readonly #numbers = new Map<number, number>();
+  readonly #model: RowModel;
+
+  constructor({ free }: FreeRows, model: RowModel) {
+    const { width } = model.config;
+    this.#model = model;
+    this.starts = new Float32Array(free.length * width);
+    free.forEach(({ row, start }, i) => {
+      this.#numbers.set(row, i);
+      this.starts.set(start, i * width);
+    });
+  }
+
+  /** The rows of tokens as rows of this table. */
+  translate(rows: Uint32Array): Uint32Array<ArrayBuffer> {
+    return Uint32Array.from(rows, (row) => {
+      if (row === NO_ROW) return NO_ROW;
+      const number = this.#numbers.get(row) ?? this.#numbers.size;
+      this.#numbers.set(row, number);
+      return number;
+    });
+  }
+
+  /** The model with this table in place of its own; after all rows are translated. */
+  config(): ModelConfig {
+    const prefixVectors = { rows: this.#numbers.size, seed: 0, dropShare: 0 };
+    return { ...this.#model.config, prefixVectors, pairVectors: null };
+  }
+
+  /** Its weights. */
+  weights(): Map<string, Float32Array> {
+    const { config: { width }, weights } = this.#model;
+    const all = weights.get(ROW_VALUES) ?? new Float32Array();
+    const values = new Float32Array(this.#numbers.size * width);
+    for (const [row, number] of this.#numbers) {
+      values.set(all.subarray(row * width, (row + 1) * width), number * width);
+    }
+    values.set(this.starts);
+    const keys = new Float32Array(2 * this.#numbers.size);
+    const changed = new Map(weights).set(ROW_VALUES, values).set(ROW_KEYS, keys);
+    changed.delete(PAIR_HISTORY);
+    return changed;
+  }
+}
+
+/** The batches of steps that follow each other, in turn. */
+function variantsOf(plan: FreeRows, extent: FitExtent, table: CompactTable): FitBatch[][] {
+  const { measurements, addressRows } = plan;
+  const firstPair = addressRows.config.prefixVectors?.rows ?? 0;
+  const hasTimes = measurements.some(({ timeS }) => timeS !== null);
+  const turns = (hasTimes ? [0, 1] : [0]).map((turn) => {
+    const told: TokenMeasurement[] = measurements.map((measurement, i) =>
+      i % 2 === turn ? measurement : { ...measurement, timeS: null }
+    );
+    return fitBatches(told, addressRows, extent).map(({ batch, rows }) => ({
+      batch,
+      rows: table.translate(rows),
+      withoutPairs: table.translate(rows.map((row) => row >= firstPair ? NO_ROW : row)),
+    }));
+  });
+  if (!addressRows.config.pairVectors || firstPair === 0) return turns;
+  return [
+    ...turns,
+    ...turns.map((batches) => batches.map(({ batch, withoutPairs }) => ({ batch, rows: withoutPairs }))),
+  ];
+}

@@ -1,0 +1,163 @@
+/**
+ * Which rows a fit may move, and where they start: the rows of the given addresses and of their pairs, and no row that
+ * an address shares which is not among them.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { AddressRows } from "../model/address_rows.ts";
+import type { ModelConfig } from "../model/config.ts";
+import { ROW_VALUES } from "../model/row_delta.ts";
+import { NO_ROW } from "../model/row_table.ts";
+import { formatAddress } from "../tokens/ip.ts";
+import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+
+/** A row that may move. */
+export interface FreeRow {
+  /** In the model's table. */
+  readonly row: number;
+  /** Whether training knew it. */
+  readonly isKnown: boolean;
+  /** C values. */
+  readonly start: Float32Array;
+}
+
+/** What a fit works on. */
+export interface FreeRows {
+  /** The model's rows, with those claimed for the addresses. */
+  readonly addressRows: AddressRows;
+  /** In the order of the measurements. */
+  readonly free: readonly FreeRow[];
+  /** The measurements that free rows have a part in. */
+  readonly measurements: readonly TokenMeasurement[];
+  /** The addresses, as text, whose rows are among them. */
+  readonly addresses: readonly string[];
+  /** The addresses that there was no free row for. */
+  readonly withoutRow: readonly string[];
+}
+
+/** A model whose rows are to be fitted. */
+export interface RowModel {
+  readonly config: ModelConfig;
+  readonly weights: ReadonlyMap<string, Float32Array>;
+}
+
+/** The addresses of measurements, each once, in the order in which they are met. */
+export function addressesOf(measurements: readonly TokenMeasurement[]): Map<string, Uint8Array> {
+  return new Map(
+    measurements.flatMap(({ source, destination }) => [source, destination]).map((address) => {
+      return [formatAddress(address), address];
+    }),
+  );
+}
+
+/**
+ * The addresses of measurements that have no row of their own, or one of `rows`.
+ *
+ * @param rows Rows of addresses that training did not know.
+ */
+export function unknownAddresses(
+  model: RowModel,
+  measurements: readonly TokenMeasurement[],
+  rows: ReadonlySet<number> = new Set(),
+): string[] {
+  const addressRows = loadedRows(model);
+  return [...addressesOf(measurements)].filter(([, address]) => {
+    const row = addressRows.rowsOfPrefixes(address).at(-1) ?? NO_ROW;
+    return row === NO_ROW || rows.has(row);
+  }).map(([text]) => text);
+}
+
+/**
+ * Claims rows for addresses and their pairs, and says which rows may move.
+ *
+ * The row of a whole address is its own. Those of its shorter prefixes are taken for its own where they are new: keys
+ * do not tell who shares them. A new row of a whole address starts from the mean of those of the known addresses at the
+ * other ends of the measurements, of which those that share the longest prefix with it count; other new rows from 0.
+ *
+ * @param measurements Replies only.
+ * @param options `addresses`: as `formatAddress` writes them; `adaptedRows`: of addresses that training did not know,
+ *   although they have rows.
+ */
+export function freeRowsOf(
+  model: RowModel,
+  measurements: readonly TokenMeasurement[],
+  options: { addresses: ReadonlySet<string>; adaptedRows: ReadonlySet<number> },
+): FreeRows {
+  const { addresses, adaptedRows } = options;
+  const known = loadedRows(model);
+  const addressRows = loadedRows(model);
+  const free = new Map<number, FreeRow>();
+  const withoutRow: string[] = [];
+  const fitted: string[] = [];
+  const all = addressesOf(measurements);
+  const values = valuesOf(model);
+  const likely = new KnownAddresses(known, [...all.values()]);
+  const add = (row: number, isNew: boolean, start?: Float32Array) => {
+    if (row === NO_ROW || free.has(row)) return;
+    free.set(row, { row, isKnown: !isNew && !adaptedRows.has(row), start: start ?? values(row) });
+  };
+  for (const [text, address] of all) {
+    if (!addresses.has(text)) continue;
+    const before = known.rowsOfPrefixes(address);
+    const rows = addressRows.rowsOfPrefixes(address, { claims: true });
+    const whole = rows.length - 1;
+    rows.forEach((row, i) => {
+      const isNew = before[i] === NO_ROW;
+      if (i === whole) add(row, isNew, isNew ? likely.mean(address, values) : undefined);
+      else if (isNew) add(row, true);
+    });
+    (rows[whole] === NO_ROW ? withoutRow : fitted).push(text);
+  }
+  const chosen = measurements.filter(({ source, destination }) =>
+    [source, destination].some((address) => addresses.has(formatAddress(address)))
+  );
+  for (const { source, destination } of chosen) {
+    const isNew = known.rowOfPair(source, destination) === NO_ROW;
+    add(addressRows.rowOfPair(source, destination, { claims: true }), isNew);
+  }
+  return { addressRows, free: [...free.values()], measurements: chosen, addresses: fitted, withoutRow };
+}
+
+/** The addresses of measurements that have rows of their own. */
+class KnownAddresses {
+  readonly #rows: { address: Uint8Array; row: number }[];
+
+  constructor(known: AddressRows, addresses: readonly Uint8Array[]) {
+    this.#rows = addresses.map((address) => ({
+      address,
+      row: known.rowsOfPrefixes(address).at(-1) ?? NO_ROW,
+    }))
+      .filter(({ row }) => row !== NO_ROW);
+  }
+
+  /** The mean of the rows of those that are nearest to an address; undefined without any of its version. */
+  mean(address: Uint8Array, values: (row: number) => Float32Array): Float32Array | undefined {
+    const sameVersion = this.#rows.filter((known) => known.address.length === address.length);
+    const shared = sameVersion.map((known) => numShared(known.address, address));
+    const most = shared.reduce((a, b) => Math.max(a, b), 0);
+    const nearest = sameVersion.filter((_, i) => shared[i] === most);
+    if (nearest.length === 0) return undefined;
+    const sums = new Float64Array(values(nearest[0].row).length);
+    for (const { row } of nearest) values(row).forEach((value, i) => sums[i] += value);
+    return Float32Array.from(sums, (sum) => sum / nearest.length);
+  }
+}
+
+/** How many first bytes two addresses share. */
+function numShared(a: Uint8Array, b: Uint8Array): number {
+  const index = a.findIndex((byte, i) => byte !== b[i]);
+  return index < 0 ? a.length : index;
+}
+
+function loadedRows({ config, weights }: RowModel): AddressRows {
+  const rows = new AddressRows(config);
+  rows.load(weights);
+  return rows;
+}
+
+function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Float32Array {
+  const values = weights.get(ROW_VALUES);
+  ensure(values, "the model has no rows of addresses");
+  return (row) => values.slice(row * width, (row + 1) * width);
+}

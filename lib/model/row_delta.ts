@@ -1,0 +1,78 @@
+/**
+ * Changed rows of addresses: what a model that was adapted has besides the weights that it started from.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
+
+/** The name of the learned rows among weights. */
+export const ROW_VALUES = "wpe.weight";
+
+/** Some rows of a model's table, each with its key and its values. */
+export interface RowDelta {
+  /** Which rows, ascending. */
+  readonly rows: Uint32Array;
+  /** (rows, 2): see `AddressRows.save`. */
+  readonly keys: Float32Array;
+  /** (rows, C). */
+  readonly values: Float32Array;
+  /** (rows, K): the RTT codes of pairs, see `PairHistory.save`; zeros for prefixes. K is 0 without histories. */
+  readonly history: Float32Array;
+}
+
+/**
+ * The weights with some rows replaced; all else is shared with those given.
+ *
+ * @param weights Of a model with learned rows.
+ */
+export function withRowDelta(
+  config: ModelConfig,
+  weights: ReadonlyMap<string, Float32Array>,
+  { rows, keys, values, history }: RowDelta,
+): Map<string, Float32Array> {
+  const { width } = config;
+  const { firstPair, length } = historyShape(config);
+  const [allKeys, allValues] = [ROW_KEYS, ROW_VALUES].map((name) => weights.get(name)?.slice());
+  ensure(allKeys && allValues && rows.every((row) => row < numAddressRows(config)), "rows of another model");
+  const allHistories = weights.get(PAIR_HISTORY)?.slice();
+  rows.forEach((row, i) => {
+    if (row >= firstPair) {
+      allHistories?.set(history.subarray(length * i, length * (i + 1)), length * (row - firstPair));
+    }
+    allKeys.set(keys.subarray(2 * i, 2 * i + 2), 2 * row);
+    allValues.set(values.subarray(width * i, width * (i + 1)), width * row);
+  });
+  const changed = new Map(weights).set(ROW_KEYS, allKeys).set(ROW_VALUES, allValues);
+  return allHistories ? changed.set(PAIR_HISTORY, allHistories) : changed;
+}
+
+/** The first pair's row, and K of {@link RowDelta}. */
+export function historyShape(
+  { prefixVectors, pairVectors }: ModelConfig,
+): { firstPair: number; length: number } {
+  return { firstPair: prefixVectors?.rows ?? 0, length: pairVectors?.history ?? 0 };
+}
+
+/** The rows of weights, as a delta of some of them. @param rows Which, ascending. */
+export function rowDeltaOf(
+  config: ModelConfig,
+  weights: ReadonlyMap<string, Float32Array>,
+  rows: Uint32Array,
+): RowDelta {
+  const pick = (name: string, width: number) => {
+    const values = weights.get(name);
+    ensure(values, `there is no ${name}`);
+    const picked = new Float32Array(rows.length * width);
+    rows.forEach((row, i) => picked.set(values.subarray(width * row, width * (row + 1)), width * i));
+    return picked;
+  };
+  const { firstPair, length } = historyShape(config);
+  const history = new Float32Array(rows.length * length);
+  const all = weights.get(PAIR_HISTORY);
+  rows.forEach((row, i) => {
+    const first = length * (row - firstPair);
+    if (all && row >= firstPair) history.set(all.subarray(first, first + length), length * i);
+  });
+  return { rows, keys: pick(ROW_KEYS, 2), values: pick(ROW_VALUES, config.width), history };
+}

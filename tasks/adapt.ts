@@ -1,0 +1,203 @@
+/**
+ * `adapt`: fits the rows of addresses that a model does not know to a few measurements, everything else frozen.
+ *
+ * @module
+ */
+import { join, relative } from "@std/path";
+import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/adapt/adapt.ts";
+import { AdaptedModel } from "../lib/adapt/adapted_model.ts";
+import { flag } from "../lib/cli/flags.ts";
+import { formatSeconds } from "../lib/cli/progress.ts";
+import {
+  defineStage,
+  serveStage,
+  type Stage,
+  type StageContext,
+  type StageResult,
+} from "../lib/cli/stage.ts";
+import { shortened, UsageError } from "../lib/errors.ts";
+import { fingerprint } from "../lib/files/inputs.ts";
+import { refuseOverlap } from "../lib/files/output_guard.ts";
+import { StagedOutput } from "../lib/files/staged_output.ts";
+import { Gpu } from "../lib/gpu/device.ts";
+import { KernelRegistry } from "../lib/gpu/registry.ts";
+import { listMeasurementFiles, readMeasurementFiles } from "../lib/query/measurement_files.ts";
+import { formatAddress } from "../lib/tokens/ip.ts";
+import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
+import {
+  checkpointDirectory,
+  loadCheckpoint,
+  loadResumable,
+  modelFileOf,
+  saveCheckpoint,
+} from "../lib/train/checkpoint.ts";
+import { followLines } from "./adapt_follow.ts";
+import { countsOf, describeCounts, noteAdaptation } from "./adapt_text.ts";
+import { checkInputs, verifyFlag } from "./input_check.ts";
+import { addressOf } from "./query_options.ts";
+
+/** The stage `adapt`. */
+export const adaptStage: Stage = defineStage({
+  name: "adapt",
+  purpose:
+    "fits the rows of addresses that a model does not know to a few measurements, and changes nothing else.",
+  example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
+  flags: {
+    checkpoint: flag.requiredText("a run directory, one of its checkpoints or an adapted one", {
+      placeholder: "DIR",
+    }),
+    input: flag.texts(
+      "measurements: Parquet, or JSON lines with src, dst, rtt (ms or null) and perhaps time, or of RIPE Atlas " +
+        "ping results (required without --follow)",
+      { placeholder: "P" },
+    ),
+    output: flag.requiredText("the folder of the adapted checkpoint", { placeholder: "DIR" }),
+    addresses: flag.optionalText(
+      "the addresses to fit, others stay as they are (default: all that training did not know)",
+      { placeholder: "A,B,…" },
+    ),
+    steps: flag.integer("steps, each over all measurements", {
+      default: ADAPT_DEFAULTS.steps,
+      min: 1,
+      max: 10_000,
+    }),
+    learningRate: flag.number("learning rate at the start", {
+      default: ADAPT_DEFAULTS.learningRate,
+      min: 1e-6,
+      max: 10,
+    }),
+    maxDrift: flag.number("largest distance that a row of an address that training knew may move", {
+      default: ADAPT_DEFAULTS.maxDrift,
+      min: 0,
+      max: 1e6,
+    }),
+    maxMeasurements: flag.integer("measurements that are fitted at most, the newest", {
+      default: 10_000,
+      min: 1,
+      max: 1_000_000,
+    }),
+    merge: flag.boolean("write a whole checkpoint instead of the changed rows, which needs its base no more"),
+    follow: flag.boolean(
+      "read JSON lines from standard input as they come, and publish the adapted checkpoint again and again",
+    ),
+    everyLines: flag.integer("with --follow: publish after so many measurements", { default: 100, min: 1 }),
+    everySeconds: flag.number("with --follow: or after so many seconds with new ones", {
+      default: 10,
+      min: 0.1,
+      max: 86_400,
+    }),
+    verify: verifyFlag,
+    overwrite: flag.boolean(
+      "replace what this stage wrote to the output folder with other inputs or options",
+    ),
+  },
+  async run(options, stage): Promise<StageResult> {
+    const { input, output, follow, merge, checkpoint: path } = options;
+    if (follow === (input.length > 0)) {
+      throw new UsageError(
+        follow
+          ? "Cannot use --input with --follow: it reads standard input; leave one out"
+          : "Cannot run: --input P is missing; add it, or --follow",
+      );
+    }
+    if (follow && merge) throw new UsageError("Cannot use --merge with --follow: leave one out");
+    const addresses = addressesOf(options.addresses);
+    refuseOverlap(output, [checkpointDirectory(path), ...input]);
+    await checkInputs(input, { verify: options.verify }, stage);
+    const hasBegun = follow && !options.overwrite && isAdapted(output);
+    const model = new AdaptedModel(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
+    const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
+    const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
+    const start = {
+      stage: "adapt",
+      inputs: [...(follow ? [] : listMeasurementFiles(input)), modelFileOf(path)].map((file) =>
+        fingerprint(file)
+      ),
+      options: { ...model.base, ...fit, maxMeasurements, merge, follow },
+      overwrite,
+    };
+    using staged = StagedOutput.openFolder(output, start);
+    if (follow) return await followLines(model, { ...options, fit }, { staged, stage });
+    const begunMs = performance.now();
+    const wasComplete = staged.isComplete;
+    if (!wasComplete) await make(model, { ...options, fit }, { staged, stage });
+    const seconds = wasComplete ? 0 : (performance.now() - begunMs) / 1000;
+    const { counts, outputs } = staged.manifest;
+    return {
+      text: wasComplete
+        ? `${output} is there already, made of the same inputs with the same options`
+        : `Wrote ${output} in ${formatSeconds(seconds)}: ${describeCounts(counts)}`,
+      json: {
+        ...{ stage: "adapt", ...counts, base: model.base.base, seconds, doneAlready: wasComplete },
+        outputs: outputs.map(({ path }) => join(output, path)),
+      },
+    };
+  },
+});
+
+interface MakeOptions {
+  checkpoint: string;
+  input: readonly string[];
+  maxMeasurements: number;
+  merge: boolean;
+  fit: Omit<AdaptOptions, "adaptedRows">;
+}
+
+/** Fits and publishes. */
+async function make(
+  model: AdaptedModel,
+  { checkpoint, input, maxMeasurements, merge, fit }: MakeOptions,
+  { staged, stage }: { staged: StagedOutput; stage: StageContext },
+): Promise<void> {
+  const asked = fit.addresses && new Set(fit.addresses);
+  const { measurements, numRead } = await readMeasurementFiles(input, {
+    most: maxMeasurements,
+    isWanted: ({ source, destination }) =>
+      !asked || asked.has(formatAddress(source)) || asked.has(formatAddress(destination)),
+  });
+  if (numRead > measurements.length) {
+    stage.log(`using the newest ${measurements.length} of ${numRead} measurements: --max-measurements`);
+  }
+  using gpu = await Gpu.open();
+  using progress = stage.progress("fitting", { total: fit.steps ?? ADAPT_DEFAULTS.steps, unit: "steps" });
+  const adaptation = await model.fit(new KernelRegistry(gpu), measurements, {
+    ...fit,
+    signal: stage.signal,
+    onProgress: (steps) => progress.update(steps),
+  });
+  noteAdaptation(adaptation, stage.log);
+  if (merge) await saveMerged(model, checkpoint, staged);
+  else {
+    model.write(join(staged.folder, DELTA_FILE));
+    await staged.record(DELTA_FILE);
+  }
+  staged.manifest.counts = countsOf(adaptation, model);
+  staged.publish();
+}
+
+/** Writes a checkpoint with all weights; its optimizer state is that of the base. */
+async function saveMerged(model: AdaptedModel, checkpoint: string, staged: StagedOutput): Promise<void> {
+  const { state, optimizer } = loadResumable(model.base.base);
+  const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
+  const content = { state: { ...state, ...kept }, weights: model.weights, optimizer };
+  const folder = saveCheckpoint(join(staged.folder, "checkpoints"), content, { keep: 1 });
+  const names = ["model.safetensors", "optimizer.safetensors", "state.json"].map((name) =>
+    join(folder, name)
+  );
+  for (const path of [...names, join(staged.folder, "checkpoints", "latest")]) {
+    await staged.record(relative(staged.folder, path));
+  }
+}
+
+function addressesOf(text: string | undefined): string[] | undefined {
+  if (text === undefined) return undefined;
+  const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
+  if (parts.length === 0) {
+    throw new UsageError(
+      `Cannot use --addresses ${shortened(text)}: addresses with commas between were wanted`,
+    );
+  }
+  return parts.map((part) => formatAddress(addressOf("addresses", part))).sort();
+}
+
+if (import.meta.main) serveStage(adaptStage);

@@ -1,0 +1,47 @@
+/** What `adapt` says of its work. @module */
+import type { Adaptation } from "../lib/adapt/adapt.ts";
+import type { AdaptedModel } from "../lib/adapt/adapted_model.ts";
+
+/** Addresses that a line names. */
+const MAX_NAMED = 3;
+
+/** What the manifest and `--json` say of a fit. */
+export function countsOf(
+  { addresses, withoutRow, numMeasurements, numFailed, lossBefore, lossAfter }: Adaptation,
+  { rows }: AdaptedModel,
+): Record<string, unknown> {
+  return {
+    ...{
+      addresses: addresses.length,
+      withoutRow: withoutRow.length,
+      measurements: numMeasurements,
+      numFailed,
+    },
+    ...{ rows: rows.size, lossBefore, lossAfter },
+  };
+}
+
+/** The same for a person. */
+export function describeCounts(
+  { addresses, measurements, rows, lossBefore, lossAfter }: Record<string, unknown>,
+): string {
+  const loss = typeof lossBefore === "number" && typeof lossAfter === "number"
+    ? `, loss of an RTT ${lossBefore.toFixed(2)} -> ${lossAfter.toFixed(2)} nats`
+    : "";
+  return `${addresses} addresses fitted to ${measurements} measurements, ${rows} rows differ from the base${loss}`;
+}
+
+/** Says which addresses could not be fitted, and if there were none to fit. */
+export function noteAdaptation(
+  { addresses, withoutRow, numFailed }: Adaptation,
+  log: (line: string) => void,
+): void {
+  if (withoutRow.length > 0) {
+    const named = withoutRow.slice(0, MAX_NAMED).join(", ") + (withoutRow.length > MAX_NAMED ? ", …" : "");
+    log(`${withoutRow.length} addresses have no row, since the model's table is full: ${named}`);
+  }
+  if (numFailed > 0) log(`${numFailed} measurements without a reply were passed over`);
+  if (addresses.length === 0) {
+    log("there is no address to fit: those of the measurements are known; see --addresses");
+  }
+}

@@ -1,0 +1,151 @@
+/** The stage `adapt` as users run it: files, signals, permissions. @module */
+import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { exists } from "../../lib/files/inputs.ts";
+import { formatAddress } from "../../lib/tokens/ip.ts";
+import { decodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
+import { DELTA_FILE } from "../../lib/train/adapted_checkpoint.ts";
+import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
+import { folderHashes } from "../preprocess/folder_hashes.ts";
+import { withRowCheckpoint } from "./row_checkpoint.ts";
+import { KNOWN, measured, NEW_ADDRESS, newMeasurements } from "./tiny_rows.ts";
+
+function jsonLines(measurements: readonly TokenMeasurement[]): string {
+  return measurements.map(({ source, destination, rttCode, timeS }) => {
+    const rtt = rttCode === null ? null : decodeRttCode(rttCode);
+    return `${
+      JSON.stringify({ src: formatAddress(source), dst: formatAddress(destination), time: timeS, rtt })
+    }\n`;
+  }).join("");
+}
+
+/** The arguments of a run with few steps. */
+function command(at: (name: string) => string, output: string, ...more: string[]): string[] {
+  const from = more.includes("--checkpoint") ? [] : ["--checkpoint", at("run")];
+  const steps = more.includes("--steps") ? [] : ["--steps", "3"];
+  return ["adapt", ...from, "--output", at(output), ...steps, "--json", ...more];
+}
+
+async function succeed(args: string[], stdin?: string): Promise<Record<string, unknown>> {
+  const { code, stdout, stderr } = await runStageProcess(
+    args,
+    stdin === undefined ? {} : { stdin: new TextEncoder().encode(stdin) },
+  );
+  assertEquals(code, 0, stderr);
+  return JSON.parse(stdout);
+}
+
+Deno.test("adapt writes changed rows that queries read, and the same bytes after a kill", () =>
+  withRowCheckpoint(async (at) => {
+    Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
+    const input = ["--input", at("new.jsonl")];
+    const first = await succeed(command(at, "adapted", ...input));
+    assertEquals([first.addresses, first.measurements, first.numFailed, first.doneAlready], [1, 4, 1, false]);
+    const again = await succeed(command(at, "adapted", ...input));
+    assertEquals([again.doneAlready, again.rows], [true, first.rows]);
+    const child = spawnStage(command(at, "killed", ...input, "--steps", "2000"));
+    let isOver = false;
+    const status = child.status.then(() => isOver = true);
+    while (!isOver && !exists(at("killed/.work/manifest.json"))) {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    assert(!isOver, "the run ended before it was killed");
+    child.kill("SIGKILL");
+    await Promise.all([status, outputOf(child)]);
+    const refused = await runStageProcess(command(at, "killed", ...input));
+    assertEquals(refused.code, 1);
+    assertStringIncludes(refused.stderr, "a run with other inputs or options did not finish there");
+    await succeed(command(at, "killed", ...input, "--overwrite"));
+    assertEquals(folderHashes(at("killed"))[DELTA_FILE], folderHashes(at("adapted"))[DELTA_FILE]);
+    assert(!exists(at("killed/.work")));
+
+    const question = ["--src", KNOWN[0], "--dst", NEW_ADDRESS, "--json"];
+    const [before, after] = await Promise.all(
+      ["run", "adapted"].map((run) => succeed(["query", "rtt", "--checkpoint", at(run), ...question])),
+    );
+    assertNotEquals(after.histogram, before.histogram);
+    const query = ["query", "rtt", "--checkpoint", at("run"), ...question, "--adapt", at("new.jsonl")];
+    const alone = await succeed(query);
+    assertNotEquals(alone.histogram, before.histogram);
+    Deno.writeTextFileSync(at("queries.jsonl"), `${JSON.stringify({ src: KNOWN[0], dst: NEW_ADDRESS })}\n`);
+    const ofFile = ["--queries", at("queries.jsonl"), "--output", at("answers.jsonl")];
+    await succeed([
+      "query",
+      "rtt",
+      "--checkpoint",
+      at("run"),
+      ...ofFile,
+      "--json",
+      "--adapt",
+      at("new.jsonl"),
+    ]);
+    const answer = JSON.parse(Deno.readTextFileSync(at("answers.jsonl")));
+    assertEquals([answer.src, answer.error], [KNOWN[0], undefined]);
+    await succeed(command(at, "twice", "--checkpoint", at("adapted"), ...input));
+    assertEquals(loadCheckpoint(at("twice")).adapted?.base, loadCheckpoint(at("adapted")).adapted?.base);
+  }));
+
+Deno.test("adapt --merge writes a whole checkpoint of the same weights", () =>
+  withRowCheckpoint(async (at) => {
+    Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
+    await succeed(command(at, "adapted", "--input", at("new.jsonl")));
+    await succeed(command(at, "whole", "--input", at("new.jsonl"), "--merge"));
+    const [adapted, whole] = ["adapted", "whole"].map((name) => loadCheckpoint(at(name)));
+    assertEquals(whole.weights, adapted.weights);
+    assertEquals(whole.adapted, undefined);
+    Deno.removeSync(at("run"), { recursive: true });
+    assertEquals(loadCheckpoint(at("whole")).weights, adapted.weights);
+    const { code, stderr } = await runStageProcess([
+      ...["query", "rtt", "--checkpoint", at("adapted"), "--src", KNOWN[0], "--dst", NEW_ADDRESS],
+    ]);
+    assertEquals(code, 1);
+    assertStringIncludes(stderr, "its base is");
+    assertEquals(stderr.trim().split("\n").length, 1);
+  }));
+
+Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SIGTERM", () =>
+  withRowCheckpoint(async (at) => {
+    const follow = ["--follow", "--every-lines", "2", "--every-seconds", "0.2"];
+    const lines = jsonLines([...newMeasurements(), measured(KNOWN[2], NEW_ADDRESS, 40)]);
+    const ended = await succeed(command(at, "adapted", ...follow), `${lines}no measurement\n`);
+    assertEquals([ended.measurements, ended.numBad], [6, 1]);
+    assertEquals(ended.numPublished, 4, "at first, and after two lines each");
+    const before = loadCheckpoint(at("adapted"));
+    assert((before.adapted?.rows.size ?? 0) > 1);
+    const child = spawnStage(command(at, "adapted", ...follow), { stdin: new Uint8Array() });
+    const writer = child.stdin.getWriter();
+    await writer.write(new TextEncoder().encode(jsonLines([measured("10.1.2.3", KNOWN[0], 70)])));
+    const hashOf = () => folderHashes(at("adapted"))[DELTA_FILE];
+    const published = hashOf();
+    for (let i = 0; hashOf() === published && i < 400; i++) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+    }
+    await writer.write(new TextEncoder().encode(jsonLines([measured("10.9.9.9", KNOWN[0], 70)])));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    child.kill("SIGTERM");
+    const { code } = await outputOf(child);
+    await writer.close().catch(() => {});
+    assertEquals(code, 75);
+    const after = loadCheckpoint(at("adapted"));
+    for (const row of before.adapted?.rows ?? []) assert(after.adapted?.rows.has(row), `row ${row}`);
+    const strangers = (after.adapted?.rows.size ?? 0) - (before.adapted?.rows.size ?? 0);
+    assertEquals(strangers, 9, "prefixes and pair of two addresses, which share their first byte");
+  }));
+
+Deno.test("adapt refuses what it cannot use with one line", () =>
+  withRowCheckpoint(async (at) => {
+    Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
+    Deno.writeTextFileSync(at("bad.jsonl"), '{"src": "10.0.0.1"}\n[]\n');
+    const refused = async (args: string[], code: number, message: string) => {
+      const result = await runStageProcess(args);
+      assertEquals([result.code, result.stderr.trim().split("\n").length], [code, 1], result.stderr);
+      assertStringIncludes(result.stderr, message);
+    };
+    const input = ["--input", at("new.jsonl")];
+    await refused(command(at, "out"), 2, "--input P is missing");
+    await refused(command(at, "out", ...input, "--follow"), 2, "it reads standard input");
+    await refused(command(at, "run", ...input), 2, "Cannot write to");
+    await refused(command(at, "out", "--input", at("bad.jsonl")), 1, "2 of 2 rows were rejected");
+    await refused(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is no address");
+  }));

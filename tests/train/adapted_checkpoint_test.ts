@@ -1,0 +1,67 @@
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError, UserError } from "../../lib/errors.ts";
+import { ROW_KEYS } from "../../lib/model/config.ts";
+import { ROW_VALUES, rowDeltaOf, withRowDelta } from "../../lib/model/row_delta.ts";
+import { baseOf, DELTA_FILE, writeDelta } from "../../lib/train/adapted_checkpoint.ts";
+import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
+import { withRowCheckpoint, writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
+
+/** Changes rows of the checkpoint, whose folder is `run`, into the folder `adapted`. */
+function adaptRows(at: (name: string) => string, rows: number[], from = "run") {
+  const checkpoint = loadCheckpoint(at(from));
+  const { config: { model }, weights } = checkpoint;
+  const delta = rowDeltaOf(model, weights, Uint32Array.from(rows));
+  delta.keys.forEach((_, i) => delta.keys[i] = 65_535 - i);
+  delta.values.forEach((_, i) => delta.values[i] = i / 7);
+  Deno.mkdirSync(at("adapted"), { recursive: true });
+  writeDelta(at(join("adapted", DELTA_FILE)), delta, { from: baseOf(checkpoint), config: model });
+  return withRowDelta(model, weights, delta);
+}
+
+Deno.test("loadCheckpoint() puts changed rows on top of their base, to the last bit", () =>
+  withRowCheckpoint((at) => {
+    const wanted = adaptRows(at, [2, 64, 127]);
+    const found = loadCheckpoint(at("adapted"));
+    const base = loadCheckpoint(at("run"));
+    assertEquals(found.weights, wanted);
+    assertEquals([...found.adapted?.rows ?? []], [2, 64, 127]);
+    for (const [name, values] of base.weights) {
+      if (name !== ROW_KEYS && name !== ROW_VALUES) assertEquals(found.weights.get(name), values, name);
+    }
+    assertEquals(checkpointDirectory(at("adapted")), at("adapted"));
+    assertEquals(found.state.step, base.state.step);
+    assertEquals(found.state.files.model.sha256 === base.state.files.model.sha256, false);
+    assertEquals(baseOf(found), baseOf(base), "what is adapted again has the same base");
+    assertThrows(() => loadResumable(at("adapted")), UserError, "use --init-from");
+    adaptRows(at, [], "run");
+    assertEquals(loadCheckpoint(at("adapted")).weights, base.weights);
+  }));
+
+Deno.test("loadCheckpoint() refuses changed rows whose base is gone or another one", () =>
+  withRowCheckpoint((at) => {
+    adaptRows(at, [5]);
+    const [checkpoint, away] = [at("run/checkpoints/step-00000003"), at("away")];
+    Deno.renameSync(checkpoint, away);
+    const gone = assertThrows(() => loadCheckpoint(at("adapted")), UserError);
+    assertStringIncludes(gone.message, `its base is ${Deno.realPathSync(at("run"))}`);
+    assertStringIncludes(gone.message, "it is not there");
+    writeRowCheckpoint(at("other"), 4);
+    Deno.renameSync(at("other/checkpoints/step-00000004"), checkpoint);
+    const other = assertThrows(() => loadCheckpoint(at("adapted")), UserError);
+    assertStringIncludes(other.message, "its model has SHA-256");
+    for (const { message } of [gone, other]) assertEquals(message.split("\n").length, 1);
+  }));
+
+Deno.test("loadCheckpoint() refuses damaged rows", () =>
+  withRowCheckpoint((at) => {
+    adaptRows(at, [5, 6]);
+    const path = at(join("adapted", DELTA_FILE));
+    const bytes = Deno.readFileSync(path);
+    for (const change of [bytes.length - 3, bytes.length - 200]) {
+      Deno.writeFileSync(path, bytes.map((byte, i) => i === change ? byte ^ 1 : byte));
+      assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "damaged");
+    }
+    Deno.writeFileSync(path, bytes.subarray(0, bytes.length - 9));
+    assertThrows(() => loadCheckpoint(at("adapted")), FormatError);
+  }));
