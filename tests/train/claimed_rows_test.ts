@@ -34,7 +34,7 @@ function pairsOf({ rows }: MemoryRowSource): Set<string> {
 }
 
 Deno.test("fitConfig() makes as many rows as the data need, and as many steps as passes say", () => {
-  const config = configOf(TABLES, 3);
+  const config = configOf(TABLES, 2);
   const fitted = fitConfig(config, SOURCE);
   const numPairs = pairsOf(SOURCE).size;
   const { pairVectors, prefixVectors } = fitted.model;
@@ -43,7 +43,7 @@ Deno.test("fitConfig() makes as many rows as the data need, and as many steps as
   assertLess(pairVectors.rows, 1.25 * numPairs + 64);
   assertLess(prefixVectors.rows, 4096);
   const numMeasurements = SOURCE.rows.reduce((sum, { rttMs }) => sum + rttMs.length, 0);
-  assertEquals(fitted.train.steps, Math.ceil(3 * numMeasurements * 18 / (2 * 12)));
+  assertEquals(fitted.train.steps, Math.ceil(2 * numMeasurements * 18 / (2 * 12)));
   assertEquals(fitConfig(fitted, SOURCE), fitted);
 });
 
