@@ -4,7 +4,13 @@
  * @module
  */
 import { type PeerName, PeerProcess, PEERS } from "../lib/bench/peer_process.ts";
-import { compareProduct, compareTraining, type PeerRow, PRODUCTS } from "../lib/bench/peers.ts";
+import {
+  comparableConfig,
+  compareProduct,
+  compareTraining,
+  type PeerRow,
+  PRODUCTS,
+} from "../lib/bench/peers.ts";
 import { formatTable } from "../lib/cli/table.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { UserError } from "../lib/errors.ts";
@@ -32,7 +38,7 @@ export const peersBench: Stage = defineStage({
     }),
   },
   async run({ config: preset, set, seconds }, { log, signal }) {
-    const config = loadConfig(preset, set);
+    const config = comparableConfig(loadConfig(preset, set));
     using gpu = await Gpu.open();
     log(`adapter: ${gpu.info.name}`);
     const registry = new KernelRegistry(gpu);

@@ -253,3 +253,14 @@ function differentLosses(
     `Cannot compare with ${name}: found a loss of ${theirs} in step ${step}, ${ours} was wanted; it does other work`,
   );
 }
+
+/** A configuration without what the models of the peers do not have: rows of addresses, shifted keys, weights, f16. */
+export function comparableConfig(config: RunConfig): RunConfig {
+  const { model, train } = config;
+  return {
+    ...config,
+    model: { ...model, prefixVectors: null, pairVectors: null, keyShift: false, byteVectors: "random" },
+    train: { ...train, dtype: "f32", rttByteWeight: 1, rttDistanceWeights: null },
+    fit: null,
+  };
+}

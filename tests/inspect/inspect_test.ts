@@ -10,6 +10,7 @@ import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import { loadConfig } from "../../lib/train/config.ts";
+import { SMALL_RUN } from "../train/small_run.ts";
 
 const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };
 const START_US = 1_750_000_000_000_000;
@@ -259,7 +260,7 @@ Deno.test("inspect() refuses a record that is no probe row among probe rows, nam
 
 Deno.test("inspect() reads checkpoints, runs, metrics, states and safetensors", async () => {
   await inFolder(async (run) => {
-    const config = loadConfig("demo", ["model.numLayers=1"]);
+    const config = loadConfig(SMALL_RUN, ["model.numLayers=1"]);
     const shapes = parameterShapes(config.model);
     const size = (shape: number[]) => shape.reduce((a, b) => a * b, 1);
     const weights = new Map([...shapes].map(([name, shape]) => [name, new Float32Array(size(shape))]));

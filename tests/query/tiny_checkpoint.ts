@@ -5,6 +5,7 @@ import { initialParameters } from "../../lib/model/parameters.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import { loadConfig } from "../../lib/train/config.ts";
 import { TINY_CONFIG } from "./tiny_model.ts";
+import { SMALL_RUN } from "../train/small_run.ts";
 
 /**
  * Runs a test with a folder and a checkpoint of the tiny model in it.
@@ -19,7 +20,7 @@ export async function withCheckpoint(
   const folder = Deno.makeTempDirSync();
   const { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength } = TINY_CONFIG;
   const keys = { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength, vocabulary };
-  const config = loadConfig("demo", Object.entries(keys).map(([key, value]) => `model.${key}=${value}`));
+  const config = loadConfig(SMALL_RUN, Object.entries(keys).map(([key, value]) => `model.${key}=${value}`));
   const state = {
     ...{ version: "0.0.0", step: 3, seed: 0, config, dataFingerprint: "none", losses: [], evalLoss: null },
     ...{

@@ -17,8 +17,9 @@ import { RandomStream } from "../../lib/random/philox.ts";
 import { loadConfig } from "../../lib/train/config.ts";
 import { readState, writeState } from "../../lib/train/checkpoint_state.ts";
 import { readSafetensors, readSafetensorsHeader, writeSafetensors } from "../../lib/train/safetensors.ts";
+import { SMALL_RUN } from "./small_run.ts";
 
-const CONFIG = loadConfig("demo", [
+const CONFIG = loadConfig(SMALL_RUN, [
   "model.numLayers=1",
   "model.width=4",
   "model.numHeads=1",

@@ -21,7 +21,7 @@ Deno.test("loadConfig() takes every preset", () => {
 });
 
 Deno.test("loadConfig() applies --set in order, with the type that the key has", () => {
-  const config = loadConfig("demo", [
+  const config = loadConfig("20m", [
     "train.steps=7",
     "train.steps=9",
     "model.softcap=null",
@@ -50,18 +50,26 @@ const OTHER_VALUES: Record<string, string> = {
   '"v2"': '"v1"',
   '"relu2"': '"gelu"',
   '"random"': '"ordinal"',
+  '"ordinal"': '"random"',
   '"f32"': '"f16"',
+  '"f16"': '"f32"',
   '"wsd"': '"cosine"',
 };
 
-/** Values of keys that are null by default. */
+/** Values of keys that are null by default, or whole numbers that are 0. */
 const VALUES: Record<string, string> = {
   "data.maxMeasurements": "7",
   "train.rttDistanceWeights": "[0.5,0.25]",
+  "model.prefixVectors.seed": "3",
+  "model.pairVectors.seed": "3",
 };
 
 /** What else has to change with a key, to half or twice its value. */
 const RELATED: Record<string, string[]> = {
+  "model.vocabulary": [
+    ...["model.prefixVectors=null", "model.pairVectors=null"],
+    ...["train.rttByteWeight=1", "train.rttDistanceWeights=null"],
+  ],
   "train.microBatchSize": ["train.batchSize=32"],
   "data.timestampModes.full": ["data.timestampModes.none=0.5"],
   "data.timestampModes.partial": ["data.timestampModes.none=0.45"],

@@ -8,6 +8,7 @@
  */
 import { loadConfig } from "../../lib/train/config.ts";
 import { train } from "../../lib/train/trainer.ts";
+import { SMALL_RUN } from "./small_run.ts";
 
 /** Resident memory once so many steps are done. */
 export interface MemoryAtStep {
@@ -33,7 +34,7 @@ if (import.meta.main) {
   const [dataDir, runDir, steps] = Deno.args;
   const memory: MemoryAtStep[] = [];
   await train({
-    config: loadConfig("demo", [...SETTINGS, `train.steps=${steps}`]),
+    config: loadConfig(SMALL_RUN, [...SETTINGS, `train.steps=${steps}`]),
     seed: 0,
     dataDir,
     runDir,

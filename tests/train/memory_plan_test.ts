@@ -13,6 +13,7 @@ import {
   planHostMemory,
   planMemory,
 } from "../../lib/train/memory_plan.ts";
+import { SMALL_RUN } from "./small_run.ts";
 
 const SMALL = ["batchSize", "microBatchSize", "evalSequences"].map((key) => `train.${key}=2`).concat(
   "model.numLayers=3",
@@ -28,7 +29,7 @@ Deno.test("planMemory() counts every byte that model and optimizer allocate", as
       ADAMW_MATRICES,
     ]
   ) {
-    const config = loadConfig("demo", [...SMALL, change]);
+    const config = loadConfig(SMALL_RUN, [...SMALL, change]);
     const { microBatchSize: batchSize, checkpointActivations, dtype } = config.train;
     using gpu = await Gpu.open();
     const registry = new KernelRegistry(gpu);
@@ -78,19 +79,20 @@ Deno.test("checkMemory() refuses what a software adapter has no memory for, and 
   assertEquals(keyPath, "train.microBatchSize");
   checkMemory({ ...config, train: { ...config.train, microBatchSize: fitting } }, software, eightGib);
   assertThrows(() => checkMemory(config, software), ConfigError, "are free on this machine");
-  checkMemory(loadConfig("demo"), software);
+  checkMemory(loadConfig(SMALL_RUN), software);
 });
 
 Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the model and of the optimizer", () => {
   const refused = (settings: string[], bufferLimitBytes: number) =>
     assertThrows(
-      () => checkMemory(loadConfig("demo", [...SMALL, ...settings]), { isSoftware: false, bufferLimitBytes }),
+      () =>
+        checkMemory(loadConfig(SMALL_RUN, [...SMALL, ...settings]), { isSoftware: false, bufferLimitBytes }),
       ConfigError,
       "the largest tensor takes",
     );
   // Hidden layers of the MLP, 512 wide, for two sequences of 256 tokens.
   const hiddenBytes = 2 * 256 * 512 * 4;
-  const config = loadConfig("demo", [...SMALL, ADAMW_MATRICES]);
+  const config = loadConfig(SMALL_RUN, [...SMALL, ADAMW_MATRICES]);
   checkMemory(config, { isSoftware: false, bufferLimitBytes: hiddenBytes });
   assertStringIncludes(
     refused([ADAMW_MATRICES], hiddenBytes - 1).message,
@@ -100,11 +102,11 @@ Deno.test("checkMemory() refuses tensors that an adapter cannot bind, of the mod
   const short = "model.sequenceLength=16";
   const stackBytes = 12 * 128 * 128 * 4;
   assertEquals(refused([short], stackBytes - 1).keyPath, "model");
-  checkMemory(loadConfig("demo", [...SMALL, short]), { isSoftware: false, bufferLimitBytes: stackBytes });
+  checkMemory(loadConfig(SMALL_RUN, [...SMALL, short]), { isSoftware: false, bufferLimitBytes: stackBytes });
 });
 
 Deno.test("checkHostMemory() refuses batches and models that the processor has no memory for", () => {
-  const config = loadConfig("demo", ["batchSize", "evalSequences"].map((key) => `train.${key}=65536`));
+  const config = loadConfig(SMALL_RUN, ["batchSize", "evalSequences"].map((key) => `train.${key}=65536`));
   const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(config);
   const { sequenceLength } = config.model;
   assertEquals(batchesBytes, 3 * 65_536 * sequenceLength * 7);
@@ -116,7 +118,7 @@ Deno.test("checkHostMemory() refuses batches and models that the processor has n
 });
 
 Deno.test("planHostMemory() counts the bytes of batches and of the tensors that a checkpoint has", async () => {
-  const config = loadConfig("demo", [...SMALL, ADAMW_MATRICES]);
+  const config = loadConfig(SMALL_RUN, [...SMALL, ADAMW_MATRICES]);
   const { microBatchSize: batchSize } = config.train;
   using gpu = await Gpu.open();
   const model = await Transformer.create(new KernelRegistry(gpu), config.model, {

@@ -5,6 +5,7 @@ import { writeRunReport } from "../../lib/train/report.ts";
 import { curveOf } from "../../lib/train/report_plots.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../plot/browser.ts";
+import { SMALL_RUN } from "./small_run.ts";
 
 /** Steps whose training loss is 1 / step, not finite in every tenth, and an evaluation every `evalEvery`. */
 function recordsOf(numSteps: number, evalEvery = 20): MetricsRecord[] {
@@ -28,7 +29,7 @@ async function reportOf(records: readonly MetricsRecord[], runDir = "runs/first"
     dataDir: "data/rows",
     dataFingerprint: "0123456789abcdef",
     seed: 7,
-    config: loadConfig("demo", ["train.steps=200"]),
+    config: loadConfig(SMALL_RUN, ["train.steps=200"]),
     records,
     checkpoint: "runs/first/checkpoints/step-00000100",
   });
