@@ -96,8 +96,11 @@ export const NEEDS: Record<string, StageNeeds> = {
       data: rowsWithTruth,
       train: input,
       encodings: input,
+      "all-splits": inputs,
+      config,
       output: outputFolder,
     },
+    sys: ["systemMemoryInfo"],
   },
   "query rtt": {
     paths: {

@@ -236,12 +236,13 @@ function comparisonTable({ comparisons }: RttSection): string {
     tableOf(["context", ...metrics.map((metric) => METRIC_NAMES[metric])], cells, "numbers");
 }
 
-function comparisonCell(comparison: RttComparison): TableCell {
+/** The model beside the best baseline, coloured where a difference is shown. @param own Interval of the model's number. */
+export function comparisonCell(comparison: RttComparison, own: Interval | null = null): TableCell {
   const { metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict } = comparison;
   const difference = ratio === null ? "" : ` (${ratioText(ratio)})`;
   const interval = metricIntervalText(metric, differenceInterval);
   return {
-    text: `${metricText(metric, model)}${difference}`,
+    text: `${metricText(metric, model)}${metricIntervalText(metric, own)}${difference}`,
     note: `${bestBaseline}: ${metricText(metric, baseline)}${interval && `; difference${interval}`}`,
     kind: KIND_OF[verdict],
   };
