@@ -27,7 +27,7 @@ import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { OutputLock } from "../lib/files/output_lock.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { readState } from "../lib/train/checkpoint_state.ts";
-import { loadConfig } from "../lib/train/config.ts";
+import { loadConfig, type RunConfig } from "../lib/train/config.ts";
 import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
 import { type ChainFolder, chooseSteps, openChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage } from "./probe_rows.ts";
@@ -85,7 +85,8 @@ export async function evaluateAllSplits(
   const { allSplits, output, seed } = options;
   const given = options.splits === undefined ? undefined : parseSplits(options.splits);
   const [config, set] = [options.config ?? DEFAULT_CONFIG, options.set];
-  loadConfig(config, set);
+  const wanted = loadConfig(config, set);
+  const maxTimeS = options.maxTime === undefined ? undefined : parseDurationS(options.maxTime, "max-time");
   const checkpoint = options.checkpoint === undefined ? undefined : checkpointDirectory(options.checkpoint);
   const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
   refuseOverlap(output, inputs);
@@ -99,7 +100,7 @@ export async function evaluateAllSplits(
   const survey = await lookAt(inputs, context);
   const made = await makeSplits(chain, given ?? splitsFor(survey), survey);
   const { rows } = made[made.length - 1];
-  const model = await modelFor(chain, { config, rows, checkpoint });
+  const model = await modelFor(chain, { config: wanted, maxTimeS, rows, checkpoint });
   const details: EvalReport[] = [];
   const evaluated = made.filter(({ counts }) => counts.test > 0);
   for (const split of evaluated) details.push(await evaluateSplit(chain, { split, rows, model }, evalStage));
@@ -165,28 +166,27 @@ function countsOf(result: Record<string, unknown>): SplitCounts {
 /** The model that is evaluated: trained now, or a given one that was trained on the same rows. */
 async function modelFor(
   chain: Chain,
-  { config, rows, checkpoint }: { config: string; rows: string; checkpoint: string | undefined },
+  { config, maxTimeS, rows, checkpoint }: {
+    config: RunConfig;
+    maxTimeS: number | undefined;
+    rows: string;
+    checkpoint: string | undefined;
+  },
 ): Promise<string> {
-  const { options, context, folder, state, common } = chain;
-  const { set, maxTime } = options;
+  const { options, context, folder, state } = chain;
   if (checkpoint !== undefined) {
     await requireTrainedOn(rows, checkpoint);
     return checkpoint;
   }
   const run = join(options.output, "train");
-  const settings = set.flatMap((each) => ["--set", each]);
-  const training = ["--data", rows, "--run", run, "--config", config, ...settings];
-  if (maxTime !== undefined) {
-    const wanted = loadConfig(config, set);
-    const fitting = await chooseSteps(wanted, parseDurationS(maxTime, "max-time"), {
-      folder,
-      state,
-      context,
-    });
-    training.push("--steps", String(Math.min(wanted.train.steps, fitting)));
+  const settings = options.set.flatMap((each) => ["--set", each]);
+  const training = ["--data", rows, "--run", run, "--config", options.config ?? DEFAULT_CONFIG, ...settings];
+  if (maxTimeS !== undefined) {
+    const fitting = await chooseSteps(config, maxTimeS, { folder, state, context });
+    training.push("--steps", String(Math.min(config.train.steps, fitting)));
   }
-  // Threads of train make batches ahead; it needs none.
-  await trainStep(context, [...training, ...common.slice(0, 2), ...verifying(options)], isReplacing(chain));
+  const seeded = ["--seed", String(options.seed), ...verifying(options)];
+  await trainStep(context, [...training, ...seeded], isReplacing(chain));
   return run;
 }
 

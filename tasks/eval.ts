@@ -26,7 +26,10 @@ const OF_TRAINING = ["config", "set", "maxTime"] as const;
 const MAX_CONTEXT = 10_000;
 
 const FLAGS = {
-  checkpoint: flag.optionalText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
+  checkpoint: flag.optionalText(
+    "a run directory or one of its checkpoints; with --all-splits it may be left out",
+    { placeholder: "DIR" },
+  ),
   data: flag.optionalText("folder of probe rows with the split to predict", { placeholder: "DIR" }),
   output: flag.requiredText("folder to write", { placeholder: "DIR" }),
   train: flag.optionalText(
@@ -57,7 +60,7 @@ const FLAGS = {
     { placeholder: "PATH" },
   ),
   splits: flag.optionalText(
-    "what --all-splits holds out, one after the other, in percent\n" +
+    "what --all-splits holds out, one after the other, in percent of the rows, sources, pairs, …\n" +
       "(default: probe=10,destination=10,pair=10,time=10; pair=70 and perhaps time=10 where sources and destinations\n" +
       "are mostly the same addresses)",
     { placeholder: "MODE=X,…" },

@@ -18,7 +18,7 @@ import {
 import type { EvalReport } from "../report.ts";
 import { headlineOf } from "./headline.ts";
 import { countText, percentIntervalText, percentText } from "./quantities.ts";
-import { comparisonCell, METRIC_NAMES, metricIntervalText, metricText } from "./rtt_part.ts";
+import { KIND_OF, METRIC_NAMES, metricIntervalText, metricText } from "./rtt_part.ts";
 
 /** What the measurements that a split holds out have in common. */
 const HELD_OUT: Record<SplitMode, string> = {
@@ -44,11 +44,12 @@ export function allSplitsPage(report: AllSplitsReport, details: readonly EvalRep
     `${
       countText(splits.length)
     } splits hold out. Each split divides what the one before left for training, so the ` +
-    `model and the baselines have learned from nothing of any of them. A source is a ${groupBy}.</p>`,
+    `model and the baselines have learned from nothing of any of them. Sources are told apart by ${groupBy}.</p>`,
     "<h2>The model beside the best baseline of each measure</h2>",
-    "<p>Each number of the model has its 95 % interval and, below it, the best baseline with the interval of the " +
-    "difference. Coloured where a difference is shown; a row in words is below. Baselines know the whole history that " +
-    "is allowed, whatever the number of context measurements of the model.</p>",
+    "<p>Of the model with its 95 % interval; below it, of the best baseline. Coloured where a difference is shown, as " +
+    "on the pages of the splits, which have the intervals of the differences. Baselines know the whole history that is " +
+    "allowed, whatever the number of context measurements of the model. What 90 % intervals hold is told also when " +
+    "corrected by the validation split, and of the baseline that is the nearest to 90 %.</p>",
     tableOf(HEADINGS, splits.flatMap(rowsOf), "numbers"),
     ...splits.map((split, i) => splitPart(split, details[i])),
     ...empty.map((split) =>
@@ -88,7 +89,7 @@ const VERDICTS = {
 const HEADINGS = [
   ...["held out", "context"],
   ...SPLIT_METRICS.map((metric) => METRIC_NAMES[metric]),
-  ...["in 90 % intervals", "predictions"],
+  "in 90 % intervals",
 ];
 
 function rowsOf({ mode, rows }: SplitResult): TableCell[][] {
@@ -97,15 +98,15 @@ function rowsOf({ mode, rows }: SplitResult): TableCell[][] {
     row.numContext === null ? "all" : String(row.numContext),
     ...SPLIT_METRICS.map((metric) => metricCell(metric, row)),
     coverageCell(row.coverage),
-    countText(row.numMeasurements),
   ]);
 }
 
 function metricCell(metric: SplitMetric, { metrics }: ContextRow): TableCell {
   const { value, interval, comparison }: MetricOfModel = metrics[metric];
-  return comparison
-    ? comparisonCell(comparison, interval)
-    : `${metricText(metric, value)}${metricIntervalText(metric, interval)}`;
+  const text = `${metricText(metric, value)}${metricIntervalText(metric, interval)}`;
+  if (!comparison) return text;
+  const { bestBaseline, baseline, verdict } = comparison;
+  return { text, note: `${bestBaseline}: ${metricText(metric, baseline)}`, kind: KIND_OF[verdict] };
 }
 
 function coverageCell({ share, interval, correctedShare, baseline }: CoverageOfModel): TableCell {

@@ -236,19 +236,19 @@ function comparisonTable({ comparisons }: RttSection): string {
     tableOf(["context", ...metrics.map((metric) => METRIC_NAMES[metric])], cells, "numbers");
 }
 
-/** The model beside the best baseline, coloured where a difference is shown. @param own Interval of the model's number. */
-export function comparisonCell(comparison: RttComparison, own: Interval | null = null): TableCell {
+function comparisonCell(comparison: RttComparison): TableCell {
   const { metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict } = comparison;
   const difference = ratio === null ? "" : ` (${ratioText(ratio)})`;
   const interval = metricIntervalText(metric, differenceInterval);
   return {
-    text: `${metricText(metric, model)}${metricIntervalText(metric, own)}${difference}`,
+    text: `${metricText(metric, model)}${difference}`,
     note: `${bestBaseline}: ${metricText(metric, baseline)}${interval && `; difference${interval}`}`,
     kind: KIND_OF[verdict],
   };
 }
 
-const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
+/** How a table's cell shows a verdict. */
+export const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
 
 function capital(text: string): string {
   return text[0].toUpperCase() + text.slice(1);
