@@ -110,7 +110,9 @@ export async function evaluateAllSplits(
   writeFileAtomic(htmlPath, allSplitsPage(report, details));
   return {
     text: [
-      `evaluated ${report.run.checkpoint}, step ${report.run.step}, on ${evaluated.length} splits`,
+      `evaluated ${report.run.checkpoint}, step ${report.run.step}, on ${
+        evaluated.map(({ mode }) => mode).join(", ")
+      }`,
       ...allSplitsLines(report).map((line) => `  ${line}`),
       `  report  ${htmlPath}`,
       `  data    ${jsonPath}`,

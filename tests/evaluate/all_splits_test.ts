@@ -162,6 +162,23 @@ Deno.test("eval --all-splits refuses options of one split, others' results and o
   assertMatch(stranger.stderr, /it was trained on data with fingerprint [0-9a-f]{16}, that of/);
 });
 
+Deno.test("eval --all-splits of few sources says of which split nothing could be predicted", async () => {
+  const [few, of] = [folder.at("few.parquet"), folder.at("few")];
+  const size = ["--rows", "2000", "--probes", "4", "--destinations", "3"];
+  assertEquals((await runStageProcess(["synth", "--output", few, ...size])).code, 0);
+  const args = allOf(of, ...TRAINING, "--splits", "probe=10,pair=20").with(2, few);
+  const { code, stdout, stderr } = await runStageProcess(args);
+  assertEquals(code, 0, stderr);
+  const { splits, empty } = readReport(of);
+  assertEquals([splits, empty].map((each) => each.map(({ mode }) => mode)), [["pair"], ["probe"]]);
+  assertEquals([splits[0].counts.val, splits[0].numPredicted], [0, 8]);
+  assertStringIncludes(stdout, "sources never seen in training: none");
+  assertStringIncludes(
+    Deno.readTextFileSync(join(of, "report.html")),
+    "Nothing could be predicted of sources",
+  );
+});
+
 Deno.test("eval --all-splits --max-time trains as many steps as fit, and remembers how many", async () => {
   const timed = folder.at("timed");
   const args = allOf(
