@@ -29,7 +29,7 @@ import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { readState } from "../lib/train/checkpoint_state.ts";
 import { loadConfig, type RunConfig } from "../lib/train/config.ts";
 import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
-import { type ChainFolder, chooseSteps, openChain, step, trainStep } from "./chain.ts";
+import { type ChainFolder, chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { shardStage } from "./shard.ts";
 
@@ -108,6 +108,11 @@ export async function evaluateAllSplits(
   const [jsonPath, htmlPath] = [join(output, "report.json"), join(output, "report.html")];
   writeJsonAtomic(jsonPath, report);
   writeFileAtomic(htmlPath, allSplitsPage(report, details));
+  if (state.replaces) {
+    // All is replaced: later calls refuse what differs.
+    delete state.replaces;
+    saveChain(folder, state);
+  }
   return {
     text: [
       `evaluated ${report.run.checkpoint}, step ${report.run.step}, on ${

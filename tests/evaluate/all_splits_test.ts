@@ -179,6 +179,20 @@ Deno.test("eval --all-splits of few sources says of which split nothing could be
   );
 });
 
+Deno.test("eval --all-splits replaces what other options gave with --overwrite alone", async () => {
+  const of = folder.at("replaced");
+  const run = (...more: string[]) => runStageProcess(allOf(of, ...TRAINING, "--quiet", ...more));
+  assertEquals((await run("--splits", "row=10")).code, 0);
+  const other = ["--splits", "row=20"];
+  assertEquals((await run(...other)).code, 1);
+  const replaced = await run(...other, "--overwrite");
+  assertEquals(replaced.code, 0, replaced.stderr);
+  assertEquals(readReport(of).splits.map(({ heldOutPercent }) => heldOutPercent), [20]);
+  const again = await run(...other, "--every-context");
+  assertEquals(again.code, 1);
+  assertMatch(again.stderr, /eval\/row.*--overwrite/);
+});
+
 Deno.test("eval --all-splits --max-time trains as many steps as fit, and remembers how many", async () => {
   const timed = folder.at("timed");
   const args = allOf(

@@ -41,9 +41,9 @@ export function allSplitsPage(report: AllSplitsReport, details: readonly EvalRep
   return pageOf(`Evaluation of ${run.checkpoint} on all splits`, [
     `<p>One model of ${countText(run.numParameters)} parameters, step ${countText(run.step)}, trained on ` +
     `${countText(numTraining)} measurements of ${escapeHtml(measurements.join(" "))} and asked about what ` +
-    `${
-      countText(splits.length)
-    } splits hold out. Each split divides what the one before left for training, so the ` +
+    `each split holds out (${
+      splits.map(({ mode }) => mode).join(", ")
+    }). A split divides what the one before left for training, so the ` +
     `model and the baselines have learned from nothing of any of them. Sources are told apart by ${groupBy}.</p>`,
     "<h2>The model beside the best baseline of each measure</h2>",
     "<p>Of the model with its 95 % interval; below it, of the best baseline. Coloured where a difference is shown, as " +
