@@ -8,8 +8,8 @@ import { join } from "@std/path";
 import { flag } from "../lib/cli/flags.ts";
 import { formatMs } from "../lib/cli/histogram.ts";
 import { formatCount, formatSeconds } from "../lib/cli/progress.ts";
-import { defineStage, serveStage, type Stage, type StageContext } from "../lib/cli/stage.ts";
-import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
+import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
+import { UserError } from "../lib/errors.ts";
 import { answerExamples, type ExampleAnswer, type Truth } from "../lib/evaluate/example_queries.ts";
 import {
   type MedianReport,
@@ -18,7 +18,7 @@ import {
 } from "../lib/evaluate/median_report.ts";
 import { unigramEntropyBits } from "../lib/evaluate/unigram.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
-import { exists, listInputs, readText } from "../lib/files/inputs.ts";
+import { listInputs } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { OutputLock } from "../lib/files/output_lock.ts";
 import { WORK } from "../lib/files/array_task.ts";
@@ -27,16 +27,14 @@ import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/measurement/atlas_import.ts";
 import { SyntheticTruth, truthPathBeside } from "../lib/measurement/synth/truth.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { timeSteps } from "../lib/train/calibration.ts";
-import { deriveConfig, loadConfig, type RunConfig } from "../lib/train/config.ts";
+import { loadConfig, type RunConfig } from "../lib/train/config.ts";
+import { chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";
 import { importStage } from "./import.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { shardStage } from "./shard.ts";
 import { synthStage } from "./synth.ts";
-import { trainStage } from "./train.ts";
 
 const CONFIG = "demo";
-const CALIBRATION_S = 4;
 const NUM_HELD_OUT = 500;
 const NUM_EXAMPLES = 3;
 /** About as many earlier measurements as the demo model has room for. */
@@ -65,7 +63,9 @@ export const demoStage = defineStage({
     const inputs = listDemoInputs(options.input);
     refuseOverlap(output, inputs);
     using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "demo" });
-    const demo = openDemo(options);
+    const folder = { output, fileName: "demo.json", what: "a demo" };
+    const { input, minutes } = options;
+    const demo = openChain(folder, { input, minutes, seed }, options.overwrite);
     const replacing = demo.replaces ? ["--overwrite"] : [];
     const measurements = await makeMeasurements(options, { inputs, replacing, context });
     const rows = join(output, "rows");
@@ -83,20 +83,16 @@ export const demoStage = defineStage({
       ...replacing,
     ]);
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
-    const steps = await chooseSteps(demo, options, context);
+    const config = loadConfig(CONFIG);
+    const steps = await chooseSteps(config, 60 * minutes, { folder, state: demo, context });
     const run = join(output, "train");
     const training = ["--data", rows, "--run", run, "--config", CONFIG, "--steps", String(steps), ...seeded];
-    const trained = await step(context, trainStage, training).catch((error) => {
-      // The run of the demo that this one replaces.
-      if (!(error instanceof ConfigError && demo.replaces)) throw error;
-      return step(context, trainStage, [...training, "--fresh"]);
-    });
+    const trained = await trainStep(context, training, demo.replaces ?? false);
     if (trained["tokensPerSecond"] !== null) {
       demo.tokensPerSecond = trained["tokensPerSecond"] as number;
-      writeJsonAtomic(statePath(output), demo);
+      saveChain(folder, demo);
     }
     using model = await PingModel.load(run);
-    const config = loadConfig(CONFIG);
     const evaluation = await evaluate(model, rows, { config, seed }, context);
     const truth = options.input.length === 0
       ? SyntheticTruth.load(truthPathBeside(measurements[0]))
@@ -138,55 +134,12 @@ interface DemoResult {
   seconds: number;
 }
 
-/** What the demo remembers between interrupted calls: its options, and the length it chose for the training. */
-interface DemoState {
-  options: { input: string[]; minutes: number; seed: number };
-  steps?: number;
-  tokensPerSecond?: number;
-  /** Whether it replaces what a demo with other options wrote. */
-  replaces?: boolean;
-}
-
 interface DemoOptions {
   output: string;
   input: string[];
   minutes: number;
   seed: number;
   overwrite: boolean;
-}
-
-function statePath(output: string): string {
-  return join(output, "demo.json");
-}
-
-function readState(path: string): DemoState {
-  try {
-    return JSON.parse(readText(path));
-  } catch (cause) {
-    if (!(cause instanceof SyntaxError)) throw cause;
-    throw new FormatError("it is no state of a demo; choose another --output", { path, cause });
-  }
-}
-
-/** Opens the folder: fresh, or that of the same demo, which then goes on. */
-function openDemo({ output, input, minutes, seed, overwrite }: DemoOptions): DemoState {
-  const state: DemoState = { options: { input, minutes, seed } };
-  if (exists(statePath(output))) {
-    const earlier = readState(statePath(output));
-    if (JSON.stringify(earlier.options) === JSON.stringify(state.options)) return earlier;
-    if (!overwrite) {
-      throw new UserError(
-        `Cannot use ${output}: a demo with other options wrote to it; choose another --output or add --overwrite`,
-      );
-    }
-    state.replaces = true;
-  } else if ([...Deno.readDirSync(output)].some(({ name }) => name !== WORK)) {
-    throw new UserError(
-      `Cannot use ${output}: it holds other files, an empty folder was wanted; choose another --output`,
-    );
-  }
-  writeJsonAtomic(statePath(output), state);
-  return state;
 }
 
 /** The files of `--input`, all Parquet or none. */
@@ -215,41 +168,6 @@ async function makeMeasurements(
     : [join(output, "imported.parquet"), importStage, ["--input", ...input]];
   await step(context, stage, [...args, "--output", parquet, ...replacing]);
   return [parquet];
-}
-
-/** Runs a stage as a part of the demo, showing the command a user would type and its result. */
-async function step(context: StageContext, stage: Stage, args: string[]): Promise<Record<string, unknown>> {
-  context.log(`\n$ deno task ${stage.name} ${shorten(args)}`);
-  const result = await stage.run(args, context);
-  ensure("json" in result, `${stage.name} gave help instead of a result`);
-  context.log(result.text);
-  context.signal.throwIfAborted();
-  return result.json;
-}
-
-function shorten(args: string[]): string {
-  const text = args.join(" ");
-  return text.length <= 200 ? text : `${text.slice(0, 200)}…`;
-}
-
-/** As many steps as fill the minutes at the measured speed; chosen once for a demo folder. */
-async function chooseSteps(
-  demo: DemoState,
-  { output, minutes }: DemoOptions,
-  context: StageContext,
-): Promise<number> {
-  if (demo.steps !== undefined) return demo.steps;
-  context.log("\nmeasuring how fast this machine trains");
-  const config = loadConfig(CONFIG);
-  const { stepsS } = await timeSteps(config, { seconds: CALIBRATION_S });
-  const stepS = stepsS.reduce((sum, seconds) => sum + seconds, 0) / stepsS.length;
-  demo.tokensPerSecond = deriveConfig(config).tokensPerStep / stepS;
-  demo.steps = Math.max(10, Math.round(minutes * 60 / stepS));
-  writeJsonAtomic(statePath(output), demo);
-  context.log(
-    `${formatCount(Math.round(demo.tokensPerSecond))} tokens/s: ${demo.steps} steps fill ${minutes} min`,
-  );
-  return demo.steps;
 }
 
 async function evaluate(

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { flag } from "../lib/cli/flags.ts";
+import { flag, kebab, type Values } from "../lib/cli/flags.ts";
 import { didYouMean } from "../lib/cli/nearest.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
-import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { standardBaselines } from "../lib/evaluate/baselines/standard.ts";
 import { EvalFolder } from "../lib/evaluate/eval_folder.ts";
@@ -15,65 +15,101 @@ import { evaluate } from "../lib/evaluate/evaluate.ts";
 import { headlineLines } from "../lib/evaluate/page/headline.ts";
 import type { EvalReport } from "../lib/evaluate/report.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
+import { DEFAULT_CONFIG, evaluateAllSplits } from "./all_splits.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 
+/** What an evaluation of all splits decides itself. */
+const OF_ONE_SPLIT = ["data", "train", "split", "history", "encodings"] as const;
+/** How a model is trained. */
+const OF_TRAINING = ["config", "set", "maxTime"] as const;
 /** More context than any model's sequence holds. */
 const MAX_CONTEXT = 10_000;
 
+const FLAGS = {
+  checkpoint: flag.optionalText(
+    "a run directory or one of its checkpoints; with --all-splits it may be left out",
+    { placeholder: "DIR" },
+  ),
+  data: flag.optionalText("folder of probe rows with the split to predict", { placeholder: "DIR" }),
+  output: flag.requiredText("folder to write", { placeholder: "DIR" }),
+  train: flag.optionalText(
+    "folder of the probe rows whose train the model was trained on and baselines learn from (default: --data)",
+    { placeholder: "DIR" },
+  ),
+  split: flag.choice(["test", "val"], "which split to predict", { default: "test" }),
+  history: flag.choice(
+    ["default", ...HISTORY_MODES],
+    "earlier measurements that may be known: all, or those of the training (default: train if split by pair, destination, node)",
+    { default: "default" },
+  ),
+  maxMeasurements: flag.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),
+  contexts: flag.text("numbers of context measurements", {
+    default: "0,1,2,5,10,20",
+    placeholder: "N,N,…",
+  }),
+  everyContext: flag.boolean("predict each measurement with each number, not with one of them in rotation"),
+  baselines: flag.text("methods to compare with: all, none, or names such as `pair last seen,Vivaldi`", {
+    default: "all",
+    placeholder: "NAMES",
+  }),
+  encodings: flag.optionalText("encodings.json of bench encodings, to be shown too", {
+    placeholder: "FILE",
+  }),
+  allSplits: flag.texts(
+    "instead of --data, measurements Parquet to split in several ways, to train one model on and to ask about each split",
+    { placeholder: "PATH" },
+  ),
+  splits: flag.optionalText(
+    "what --all-splits holds out, one after the other, in percent of the rows, sources, pairs, …\n" +
+      "(default: probe=10,destination=10,pair=10,time=10; pair=70 and perhaps time=10 where sources and destinations\n" +
+      "are mostly the same addresses)",
+    { placeholder: "MODE=X,…" },
+  ),
+  config: flag.optionalText(`preset or JSON file that --all-splits trains (default: ${DEFAULT_CONFIG})`, {
+    placeholder: "NAME|FILE",
+  }),
+  set: flag.texts("change one key of it; repeatable", { placeholder: "KEY=VALUE" }),
+  maxTime: flag.optionalText("as many steps of it at most as fill this time, such as 30m or 2h", {
+    placeholder: "TIME",
+  }),
+  verify: verifyFlag,
+  overwrite: flag.boolean(
+    "replace what this stage wrote to the output folder with other inputs or options",
+  ),
+};
+
 /** The stage `eval`. */
-export const evalStage = defineStage({
+export const evalStage: Stage = defineStage({
   name: "eval",
   purpose:
     "predicts held-out measurements with a model and with baselines; writes report.json and report.html",
   example: "--checkpoint runs/first --data data/rows --output runs/first/eval",
-  flags: {
-    checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
-    data: flag.requiredText("folder of probe rows with the split to predict", { placeholder: "DIR" }),
-    output: flag.requiredText("folder to write", { placeholder: "DIR" }),
-    train: flag.optionalText(
-      "folder of the probe rows whose train the model was trained on and baselines learn from (default: --data)",
-      { placeholder: "DIR" },
-    ),
-    split: flag.choice(["test", "val"], "which split to predict", { default: "test" }),
-    history: flag.choice(
-      ["default", ...HISTORY_MODES],
-      "earlier measurements that may be known: all, or those of the training (default: train if split by pair, destination, node)",
-      { default: "default" },
-    ),
-    maxMeasurements: flag.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),
-    contexts: flag.text("numbers of context measurements", {
-      default: "0,1,2,5,10,20",
-      placeholder: "N,N,…",
-    }),
-    everyContext: flag.boolean("predict each measurement with each number, not with one of them in rotation"),
-    baselines: flag.text("methods to compare with: all, none, or names such as `pair last seen,Vivaldi`", {
-      default: "all",
-      placeholder: "NAMES",
-    }),
-    encodings: flag.optionalText("encodings.json of bench encodings, to be shown too", {
-      placeholder: "FILE",
-    }),
-    verify: verifyFlag,
-    overwrite: flag.boolean(
-      "replace what this stage wrote to the output folder with other inputs or options",
-    ),
-  },
+  flags: FLAGS,
   async run(options, context) {
+    const contexts = contextsOf(options.contexts);
+    const baselines = baselinesOf(options.baselines);
+    if (options.allSplits.length > 0) {
+      refuseOptions(options, OF_ONE_SPLIT, "with --all-splits, which makes its splits itself");
+      if (options.checkpoint !== undefined) refuseOptions(options, OF_TRAINING, "with --checkpoint");
+      return await evaluateAllSplits({ ...options, evaluation: evaluationOf(options) }, context, evalStage);
+    }
+    refuseOptions(options, ["splits", ...OF_TRAINING], "without --all-splits");
+    const dataDir = required(options.data, "--data");
     const evaluation = {
       // Settled here: a run that goes on makes others its latest.
-      checkpoint: checkpointDirectory(options.checkpoint),
-      dataDir: options.data,
+      checkpoint: checkpointDirectory(required(options.checkpoint, "--checkpoint")),
+      dataDir,
       trainDir: options.train,
       split: options.split,
       history: options.history === "default" ? undefined : options.history,
       maxMeasurements: options.maxMeasurements,
-      contexts: contextsOf(options.contexts),
+      contexts,
       isEveryContext: options.everyContext,
-      baselines: baselinesOf(options.baselines),
+      baselines,
       seed: options.seed,
       encodings: options.encodings,
     };
-    const checked = await checkInputs([options.data, options.train ?? options.data], options, context);
+    const checked = await checkInputs([dataDir, options.train ?? dataDir], options, context);
     using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
     let report = folder.earlier();
     if (report) context.log(`${options.output} is complete: the same evaluation was made before`);
@@ -88,6 +124,30 @@ export const evalStage = defineStage({
     return { text: describe(report, folder), json: summaryOf(report, folder) };
   },
 });
+
+/** @throws {UsageError} If an option was not given. */
+function required(value: string | undefined, option: string): string {
+  if (value !== undefined) return value;
+  throw new UsageError(`Cannot run: ${option} DIR is missing; add it, or give --all-splits PATH`);
+}
+
+type EvalOptions = Values<typeof FLAGS>;
+
+/** Refuses options that do not go with others. @param context In words, these. */
+function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)[], context: string): void {
+  const isGiven = (name: keyof EvalOptions) =>
+    JSON.stringify(options[name]) !== JSON.stringify(FLAGS[name].defaultValue);
+  const given = names.find(isGiven);
+  if (given) throw new UsageError(`Cannot use --${kebab(given)} ${context}; leave it out`);
+}
+
+/** How the splits of `--all-splits` are evaluated, as arguments. */
+function evaluationOf({ maxMeasurements, contexts, everyContext, baselines }: EvalOptions): string[] {
+  return [
+    ...["--max-measurements", String(maxMeasurements), "--contexts", contexts, "--baselines", baselines],
+    ...(everyContext ? ["--every-context"] : []),
+  ];
+}
 
 /** Ascending numbers, each once. @throws {UsageError} If it is no list of counts. */
 function contextsOf(text: string): number[] {

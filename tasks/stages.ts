@@ -100,8 +100,11 @@ export const NEEDS: Record<string, StageNeeds> = {
       data: rowsWithTruth,
       train: input,
       encodings: input,
+      "all-splits": inputs,
+      config,
       output: outputFolder,
     },
+    sys: ["systemMemoryInfo"],
   },
   "adapt": { paths: { checkpoint: run, input: inputs, output: outputFolder } },
   "query rtt": {

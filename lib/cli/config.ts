@@ -93,7 +93,10 @@ function fitsLiterals(schema: z.ZodType, value: unknown): boolean {
 
 function unwrap(schema: z.ZodType): z.ZodType {
   let at = schema;
-  while (at instanceof z.ZodDefault || at instanceof z.ZodOptional || at instanceof z.ZodNullable) {
+  while (
+    at instanceof z.ZodDefault || at instanceof z.ZodPrefault || at instanceof z.ZodOptional ||
+    at instanceof z.ZodNullable
+  ) {
     at = at.unwrap() as z.ZodType;
   }
   return at;

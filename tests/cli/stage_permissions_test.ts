@@ -110,6 +110,13 @@ const TABLE: Row[] = [
     command: "eval --checkpoint run/checkpoints/step-1 --data rows --output dir",
     reads: [...SHARDS, "made/synth.truth.json", ...ROWS, ...TRAINED, "dir/report.json"],
     writes: ["dir/", "dir/sub/x"],
+    others: ["memory"],
+  },
+  {
+    command: "eval --all-splits in/b.parquet --output dir --max-time 5m",
+    reads: ["in/b.parquet", "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["memory"],
   },
   {
     command: "adapt --checkpoint adapted --input in/b.parquet --output dir",

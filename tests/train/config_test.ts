@@ -62,6 +62,7 @@ const VALUES: Record<string, string> = {
   "train.rttDistanceWeights": "[0.5,0.25]",
   "model.prefixVectors.seed": "3",
   "model.pairVectors.seed": "3",
+  "fit.rowsPerKey": "2",
 };
 
 /** What else has to change with a key, to half or twice its value. */
@@ -71,9 +72,9 @@ const RELATED: Record<string, string[]> = {
     ...["train.rttByteWeight=1", "train.rttDistanceWeights=null"],
   ],
   "train.microBatchSize": ["train.batchSize=32"],
-  "data.timestampModes.full": ["data.timestampModes.none=0.5"],
-  "data.timestampModes.partial": ["data.timestampModes.none=0.45"],
-  "data.timestampModes.none": ["data.timestampModes.full=0.55"],
+  "data.timestampModes.full": ["data.timestampModes.none=0.65"],
+  "data.timestampModes.partial": ["data.timestampModes.full=0.2"],
+  "data.timestampModes.none": ["data.timestampModes.full=0.85"],
 };
 
 Deno.test("loadConfig() takes --set for every key, and names the right one for each mistyped", () => {

@@ -247,7 +247,8 @@ function comparisonCell(comparison: RttComparison): TableCell {
   };
 }
 
-const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
+/** How a table's cell shows a verdict. */
+export const KIND_OF = { better: "wins", worse: "loses", none: "same" } as const;
 
 function capital(text: string): string {
   return text[0].toUpperCase() + text.slice(1);

@@ -1,0 +1,147 @@
+/**
+ * A chain of stages that one command runs, and that goes on where it was when the command is given again: each stage
+ * sees to its own folder, and a file remembers what the chain is of and what it chose.
+ *
+ * @module
+ */
+import { join } from "@std/path";
+import { formatCount } from "../lib/cli/progress.ts";
+import type { Stage, StageContext } from "../lib/cli/stage.ts";
+import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
+import { WORK } from "../lib/files/array_task.ts";
+import { writeJsonAtomic } from "../lib/files/atomic.ts";
+import { exists, readText } from "../lib/files/inputs.ts";
+import { timeSteps } from "../lib/train/calibration.ts";
+import { deriveConfig, type RunConfig } from "../lib/train/config.ts";
+import { trainStage } from "./train.ts";
+
+const CALIBRATION_S = 4;
+const MIN_STEPS = 10;
+
+/** What a chain remembers between interrupted calls. */
+export interface ChainState<Options> {
+  /** What its results depend on. */
+  options: Options;
+  /** The training steps that fill the time it was given. */
+  steps?: number;
+  tokensPerSecond?: number;
+  /** Whether it replaces what a chain with other options wrote. */
+  replaces?: boolean;
+}
+
+/** Where a chain writes. */
+export interface ChainFolder {
+  output: string;
+  /** The file of its state, in the folder. */
+  fileName: string;
+  /** What it is, as in `a demo`. */
+  what: string;
+}
+
+/**
+ * Opens the folder of a chain: fresh, or that of the same chain, which then goes on.
+ *
+ * @param folder A folder that is there.
+ * @param options What the results depend on. @param overwrite Whether those of other options are replaced.
+ * @throws {UserError} If it holds other files, or those of a chain with other options.
+ */
+export function openChain<Options>(
+  folder: ChainFolder,
+  options: Options,
+  overwrite: boolean,
+): ChainState<Options> {
+  const { output, what } = folder;
+  const state: ChainState<Options> = { options };
+  if (exists(statePath(folder))) {
+    const earlier = readState<Options>(folder);
+    if (JSON.stringify(earlier.options) === JSON.stringify(options)) return earlier;
+    if (!overwrite) {
+      throw new UserError(
+        `Cannot use ${output}: ${what} with other options wrote to it; choose another --output or add --overwrite`,
+      );
+    }
+    state.replaces = true;
+  } else if ([...Deno.readDirSync(output)].some(({ name }) => name !== WORK)) {
+    throw new UserError(
+      `Cannot use ${output}: it holds other files, an empty folder was wanted; choose another --output`,
+    );
+  }
+  saveChain(folder, state);
+  return state;
+}
+
+/** Remembers the state of a chain. */
+export function saveChain<Options>(folder: ChainFolder, state: ChainState<Options>): void {
+  writeJsonAtomic(statePath(folder), state);
+}
+
+function statePath({ output, fileName }: ChainFolder): string {
+  return join(output, fileName);
+}
+
+function readState<Options>(folder: ChainFolder): ChainState<Options> {
+  const path = statePath(folder);
+  try {
+    return JSON.parse(readText(path));
+  } catch (cause) {
+    if (!(cause instanceof SyntaxError)) throw cause;
+    throw new FormatError(`it is no state of ${folder.what}; choose another --output`, { path, cause });
+  }
+}
+
+/** Runs a stage as a part of a chain, showing the command a user would type and its result. */
+export async function step(
+  context: StageContext,
+  stage: Stage,
+  args: string[],
+): Promise<Record<string, unknown>> {
+  context.log(`\n$ deno task ${stage.name} ${shorten(args)}`);
+  const result = await stage.run(args, context);
+  ensure("json" in result, `${stage.name} gave help instead of a result`);
+  context.log(result.text);
+  context.signal.throwIfAborted();
+  return result.json;
+}
+
+function shorten(args: string[]): string {
+  const text = args.join(" ");
+  return text.length <= 200 ? text : `${text.slice(0, 200)}…`;
+}
+
+/** Trains as a part of a chain. @param replaces Whether a run with other options gives way to this one. */
+export async function trainStep(
+  context: StageContext,
+  args: string[],
+  replaces: boolean,
+): Promise<Record<string, unknown>> {
+  return await step(context, trainStage, args).catch((error) => {
+    if (!(error instanceof ConfigError && replaces)) throw error;
+    return step(context, trainStage, [...args, "--fresh"]);
+  });
+}
+
+/**
+ * As many steps as fill a time at the speed that is measured now; chosen once for a chain.
+ *
+ * @param config The run. @param seconds The time.
+ * @param state Where the choice is remembered, of the folder.
+ */
+export async function chooseSteps<Options>(
+  config: RunConfig,
+  seconds: number,
+  { folder, state, context }: { folder: ChainFolder; state: ChainState<Options>; context: StageContext },
+): Promise<number> {
+  if (state.steps !== undefined) return state.steps;
+  context.log("\nmeasuring how fast this machine trains");
+  const { stepsS } = await timeSteps(config, { seconds: CALIBRATION_S });
+  const stepS = stepsS.reduce((sum, stepS) => sum + stepS, 0) / stepsS.length;
+  state.tokensPerSecond = deriveConfig(config).tokensPerStep / stepS;
+  state.steps = Math.max(MIN_STEPS, Math.round(seconds / stepS));
+  saveChain(folder, state);
+  const [speed, minutes] = [
+    formatCount(Math.round(state.tokensPerSecond)),
+    Number((seconds / 60).toFixed(2)),
+  ];
+  context.log(`${speed} tokens/s: ${state.steps} steps fill ${minutes} min`);
+  return state.steps;
+}
