@@ -143,7 +143,7 @@ export { type Kernel, KernelRegistry } from "./lib/gpu/registry.ts";
 export type { DType, Tensor } from "./lib/gpu/tensor.ts";
 export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
 export type { ModelExtent } from "./lib/model/buffers.ts";
-export { type ModelConfig, numParameters, type RowsConfig } from "./lib/model/config.ts";
+export { type ModelConfig, numParameters, type PairRowsConfig, type RowsConfig } from "./lib/model/config.ts";
 export type { ModelBatch } from "./lib/model/inputs.ts";
 export { Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/config.ts";
@@ -155,7 +155,7 @@ export { loadConfig, type RunConfig } from "./lib/train/config.ts";
 export type { SafetensorsFile } from "./lib/train/safetensors.ts";
 export type { BatchMaker, DataOptions, ValidationOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
-export type { TrainConfig } from "./lib/train/schema.ts";
+export type { FitConfig, TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/answer_queries.ts";
