@@ -36,9 +36,8 @@ const TOKENS_PER_MEASUREMENT = 18;
 /** Fewer steps teach a model nothing, however often it sees the data. */
 const MIN_STEPS = 300;
 /**
- * Where pairs are measured less often than so on average, there is little to remember of each, and rows for pairs only
- * take measurements from what is learned of addresses: on a mesh with two a pair, pairs never measured were 7.7 instead
- * of 6.5 ms off after 600 steps.
+ * Where pairs are measured less often than so on average, there is little to remember of each, and rows of pairs only
+ * take measurements from what is learned of addresses.
  */
 const MIN_MEASUREMENTS_PER_PAIR = 4;
 /** Rows are a multiple of it. */
