@@ -100,11 +100,11 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   const checked = given.checked ?? await checkOutputs([given.dataDir], {
     onCorrupt: given.onCorrupt ?? "error",
   });
+  const data = await dataFingerprint(given.dataDir);
   const options = await fitted({ ...given, checked });
   checkHostMemory(options.config);
   using run = RunFolder.open(options.runDir);
   const { config, seed, onLog = () => {} } = options;
-  const data = await dataFingerprint(options.dataDir);
   const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
   const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {

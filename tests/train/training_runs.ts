@@ -20,6 +20,7 @@ const SETTINGS = {
   "model.headDim": 32,
   "model.mlpWidth": 64,
   "model.sequenceLength": 64,
+  "train.dtype": "f32",
   "train.batchSize": 4,
   "train.microBatchSize": 2,
   "train.evalEverySteps": 10,
