@@ -83,8 +83,10 @@ export async function adapt(
 /** The free rows with their new values, and with the measurements that were fitted to in the histories of their pairs. */
 function changedRows({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): RowDelta {
   const { width } = config;
-  for (const { source, destination, rttCode } of plan.measurements) {
-    if (rttCode !== null) plan.addressRows.remember(plan.addressRows.rowOfPair(source, destination), rttCode);
+  for (const { source, destination, rttCode, timeS } of plan.measurements) {
+    if (rttCode !== null) {
+      plan.addressRows.remember(plan.addressRows.rowOfPair(source, destination), { rttCode, timeS });
+    }
   }
   const table = weights.get(ROW_VALUES)?.slice();
   ensure(table, "the model has no rows of addresses");

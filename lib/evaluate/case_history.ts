@@ -1,4 +1,5 @@
 /** What a source measured before a case, of which only what a context may need is kept. @module */
+import { NUM_RECALLED } from "../tokens/rtt_recall.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { RowMeasurements } from "./row_measurements.ts";
 
@@ -10,6 +11,8 @@ interface Timed {
 /** The newest measurements before a time: of one pair of addresses, and of all other pairs of its source. */
 export class CaseHistory {
   #ofPair: Timed[] = [];
+  /** Of the pair, those with RTTs. */
+  #answered: Timed[] = [];
   #others: Timed[] = [];
 
   /** @param beforeUs Only what is older counts, µs since 1970. @param maxContext How many of each kind are kept. */
@@ -29,6 +32,11 @@ export class CaseHistory {
       measurement: measurements.at(place),
     });
     for (let i = Math.max(0, pairEnd - this.maxContext); i < pairEnd; i++) ofPair.push(take(places[i]));
+    const answered: Timed[] = [];
+    for (let i = pairEnd - 1; i >= 0 && answered.length < NUM_RECALLED; i--) {
+      if (measurements.row.rttMs[places[i]] >= 0) answered.push(take(places[i]));
+    }
+    this.#answered = newest([...this.#answered, ...answered.reverse()], NUM_RECALLED);
     const numOthers = Math.min(this.maxContext, end - pairEnd);
     let nextOfPair = pairEnd - 1;
     for (let place = end - 1; others.length < numOthers; place--) {
@@ -39,7 +47,12 @@ export class CaseHistory {
     this.#others = newest([...this.#others, ...others.reverse()], this.maxContext);
   }
 
-  /** All that is kept, oldest first. */
+  /** The newest RTTs of the pair, oldest first, as many as are recalled. */
+  recent(): TokenMeasurement[] {
+    return this.#answered.map(({ measurement }) => measurement);
+  }
+
+  /** All that is kept for a context, oldest first. */
   measurements(): TokenMeasurement[] {
     return byTime([...this.#ofPair, ...this.#others]).map(({ measurement }) => measurement);
   }

@@ -13,6 +13,7 @@ import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { CaseHistory, contextShares } from "./case_history.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import { RowMeasurements } from "./row_measurements.ts";
+import { isSamePair, type RttQuery } from "../query/query_tokens.ts";
 import { sourceKeyOf } from "./source_key.ts";
 
 /** A held-out measurement and what may be known when it is predicted. */
@@ -29,6 +30,8 @@ export interface EvalCase {
    * of addresses and the newest `maxContext` of its other pairs.
    */
   history: readonly TokenMeasurement[];
+  /** The newest RTTs of the pair that may be used, oldest first, however few measurements of context are given. */
+  recent: readonly TokenMeasurement[];
 }
 
 /** Which cases are drawn. */
@@ -44,7 +47,7 @@ export interface DrawOptions {
 }
 
 /** A case whose history is being collected. */
-interface CaseInProgress extends Omit<EvalCase, "history"> {
+interface CaseInProgress extends Omit<EvalCase, "history" | "recent"> {
   history: CaseHistory;
 }
 
@@ -78,7 +81,11 @@ export async function drawCases(rows: EvalRows, options: DrawOptions): Promise<E
       await onRow();
     }
   }
-  return cases.map((drawn) => ({ ...drawn, history: drawn.history.measurements() }));
+  return cases.map(({ history, ...drawn }) => ({
+    ...drawn,
+    history: history.measurements(),
+    recent: history.recent(),
+  }));
 }
 
 /**
@@ -89,13 +96,16 @@ export async function drawCases(rows: EvalRows, options: DrawOptions): Promise<E
  * @returns They, or as many as there are, oldest first.
  */
 export function contextOf({ measurement, history }: EvalCase, count: number): TokenMeasurement[] {
-  const isOfPair = (other: TokenMeasurement) =>
-    isSame(other.source, measurement.source) && isSame(other.destination, measurement.destination);
-  const ofPair = history.map(isOfPair);
+  const ofPair = history.map((other) => isSamePair(other, measurement));
   const numOfPair = ofPair.filter((is) => is).length;
   const shares = contextShares(count, { pair: numOfPair, others: history.length - numOfPair });
   let [skipPair, skipOthers] = [numOfPair - shares.pair, history.length - numOfPair - shares.others];
   return history.filter((_, i) => (ofPair[i] ? skipPair-- : skipOthers--) <= 0);
+}
+
+/** What the model is asked for a case. @param count Of {@link contextOf}. */
+export function queryOf(drawn: EvalCase, count: number): RttQuery {
+  return { ...drawn.measurement, context: contextOf(drawn, count), recent: drawn.recent };
 }
 
 /**
@@ -166,8 +176,4 @@ function collectHistory(
   if (!cases) return;
   const measurements = new RowMeasurements(probeRow);
   for (const { srcAddr, dstAddr, history } of cases) history.add(measurements, { srcAddr, dstAddr });
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -6,7 +6,7 @@
 import type { PingModel } from "../query/ping_model.ts";
 import type { RttDistribution } from "../query/rtt_distribution.ts";
 import type { RttQuery } from "../query/query_tokens.ts";
-import { contextOf, type EvalCase, withContexts } from "./cases.ts";
+import { type EvalCase, queryOf, withContexts } from "./cases.ts";
 import { crpsMs } from "./crps.ts";
 
 /** Which forecasts are made. */
@@ -70,7 +70,7 @@ export async function forecastRtts(
     for (let i = first; i < Math.min(first + CASES_AT_ONCE, caseIndex.length); i++) {
       const drawn = cases[caseIndex[i]];
       part.push(drawn);
-      queries.push({ ...drawn.measurement, context: contextOf(drawn, numContext[i]) });
+      queries.push(queryOf(drawn, numContext[i]));
     }
     const codes = part.map(({ measurement }) => measurement.rttCode);
     const take = (distribution: RttDistribution, i: number) => {

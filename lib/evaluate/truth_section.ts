@@ -16,7 +16,7 @@ import type { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import type { QuantileCalibration } from "../query/quantile_calibration.ts";
 import { COVERAGE_LEVELS } from "./calibration.ts";
-import { contextOf, type EvalCase, withContexts } from "./cases.ts";
+import { type EvalCase, queryOf, withContexts } from "./cases.ts";
 import { meanOf, type MeanWithError, meanWithError } from "./means.ts";
 import { quantileOfSample } from "./quantile.ts";
 import { outcomeExcessBits, type ReplyScore, scoreReply, TRUTH_QUANTILES } from "./truth_scores.ts";
@@ -104,10 +104,7 @@ export async function evaluateTruth(
   const asked = withContexts(cases.length, { contexts, everyContext: isEveryContext });
   const samples: TruthSample[] = [];
   await model.likelyRttDistributions(
-    asked.map(({ index, context }) => ({
-      ...cases[index].measurement,
-      context: contextOf(cases[index], context),
-    })),
+    asked.map(({ index, context }) => queryOf(cases[index], context)),
     (predicted, i) => {
       const { index, context } = asked[i];
       const { source, rttCode } = cases[index].measurement;

@@ -6,7 +6,8 @@
  *
  * @module
  */
-import { TokenWriter } from "../tokens/vocab_v2.ts";
+import { PACKED_RECALL, packRecall } from "../tokens/rtt_recall.ts";
+import { RTT_START, TokenWriter } from "../tokens/vocab_v2.ts";
 import type { Context } from "./contexts.ts";
 import type { Sequence } from "./packing.ts";
 
@@ -20,6 +21,8 @@ export interface SequenceArrays<Buffer extends ArrayBufferLike> {
   lossMask: Uint8Array<Buffer>;
   /** (N, T) first position that each position may attend to: where its context starts; itself on padding. */
   segmentStart: Uint16Array<Buffer>;
+  /** (N, T, 2) where the input token is RttStart, what is recalled of its pair, see `packRecall`; 0 for nothing. */
+  recalls: Uint32Array<Buffer>;
 }
 
 /** Sequences for one step, as arrays (B, T) row-major. */
@@ -49,7 +52,7 @@ export interface SequenceBlock extends SequenceArrays<ArrayBufferLike> {
 }
 
 const BYTES_PER_SEQUENCE = 4 + 4;
-const BYTES_PER_POSITION = 2 + 2 + 2 + 1;
+const BYTES_PER_POSITION = 4 * PACKED_RECALL + 2 + 2 + 2 + 1;
 
 /** Bytes of a block's buffer; N and T as there. */
 export function blockBytes(numSequences: number, sequenceLength: number): number {
@@ -69,6 +72,7 @@ export function blockIn(
     sequenceLength: T,
     numInputs: new Uint32Array(buffer, take(4 * N), N),
     numTargets: new Uint32Array(buffer, take(4 * N), N),
+    recalls: new Uint32Array(buffer, take(4 * PACKED_RECALL * size), PACKED_RECALL * size),
     tokens: new Uint16Array(buffer, take(2 * size), size),
     targets: new Uint16Array(buffer, take(2 * size), size),
     segmentStart: new Uint16Array(buffer, take(2 * size), size),
@@ -80,10 +84,15 @@ export function blockIn(
 /**
  * Writes a context as tokens.
  *
- * @param out Where they go. @param start Index of the first.
+ * @param out Where they go. @param start Index of the first. @param recalls (tokens, 2), zeros, gets the recalls.
  * @returns Index after the last.
  */
-export type ContextWriter = (context: Context, out: Uint16Array, start: number) => number;
+export type ContextWriter = (
+  context: Context,
+  out: Uint16Array,
+  start: number,
+  recalls?: Uint32Array,
+) => number;
 
 /** How {@link writeSequences} writes. */
 export interface SequenceWriting {
@@ -94,9 +103,14 @@ export interface SequenceWriting {
 }
 
 /** Writes a context in vocabulary v2. */
-export const writeContextV2: ContextWriter = ({ measurements }, out, start) => {
+export const writeContextV2: ContextWriter = ({ measurements }, out, start, recalls) => {
   const writer = new TokenWriter(out, start);
-  for (const measurement of measurements) writer.write(measurement, measurement.order);
+  for (const measurement of measurements) {
+    const first = writer.at;
+    writer.write(measurement, measurement.order);
+    if (!recalls || measurement.rttCode === null || !measurement.recall) continue;
+    packRecall(measurement.recall, recalls, out.indexOf(RTT_START, first) * PACKED_RECALL);
+  }
   return writer.at;
 };
 
@@ -114,20 +128,25 @@ export function writeSequences(
   const numSequences = sequences.length;
   const block = blockIn(allocate(blockBytes(numSequences, sequenceLength)), { numSequences, sequenceLength });
   const { numInputs, numTargets, tokens, targets, lossMask } = block;
-  for (const array of [numInputs, numTargets, tokens, targets, lossMask]) array.fill(0);
+  for (const array of [numInputs, numTargets, tokens, targets, lossMask, block.recalls]) array.fill(0);
   fillWithSelf(block.segmentStart, sequenceLength);
   // One sequence and the token after it.
   const stream = new Uint16Array(sequenceLength + 1);
-  sequences.forEach((sequence, index) => writeSequence(block, index, { sequence, stream, writeContext }));
+  const recalls = new Uint32Array(stream.length * PACKED_RECALL);
+  sequences.forEach((sequence, index) => {
+    recalls.fill(0);
+    writeSequence(block, index, { sequence, stream, recalls, writeContext });
+  });
   return block;
 }
 
 function writeSequence(
   block: SequenceBlock,
   index: number,
-  { sequence, stream, writeContext }: {
+  { sequence, stream, recalls, writeContext }: {
     sequence: Sequence;
     stream: Uint16Array;
+    recalls: Uint32Array;
     writeContext: ContextWriter;
   },
 ): void {
@@ -136,7 +155,7 @@ function writeSequence(
   let end = 0;
   for (const context of sequence.contexts) {
     const start = end;
-    end = writeContext(context, stream, start);
+    end = writeContext(context, stream, start, recalls);
     const numInputs = Math.min(end, sequenceLength) - start;
     // The context's last token has no target, unless it is the token after the sequence's end.
     const numTargets = end - 1 - start;
@@ -147,6 +166,7 @@ function writeSequence(
   const numInputs = Math.min(end, sequenceLength);
   block.tokens.set(stream.subarray(0, numInputs), base);
   block.targets.set(stream.subarray(1, end), base);
+  block.recalls.set(recalls.subarray(0, numInputs * PACKED_RECALL), base * PACKED_RECALL);
   block.numInputs[index] = numInputs;
 }
 
@@ -165,6 +185,7 @@ export function paddingBatch(batchSize: number, sequenceLength: number): Batch {
     targets: new Uint16Array(size),
     lossMask: new Uint8Array(size),
     segmentStart: new Uint16Array(size),
+    recalls: new Uint32Array(PACKED_RECALL * size),
     numPaddingTokens: size,
     numTargets: 0,
   };
@@ -188,6 +209,8 @@ export function copySequence(
   for (const key of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
     batch[key].set(block[key].subarray(index * T, (index + 1) * T), row * T);
   }
+  const size = PACKED_RECALL * T;
+  batch.recalls.set(block.recalls.subarray(index * size, (index + 1) * size), row * size);
   batch.numTargets += block.numTargets[index];
   batch.numPaddingTokens -= block.numInputs[index];
 }

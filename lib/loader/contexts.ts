@@ -9,6 +9,7 @@
  */
 import type { RandomStream } from "../random/philox.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
+import { NUM_RECALLED, recallRtts, type RttRecall } from "../tokens/rtt_recall.ts";
 import {
   type Field,
   FIELD_ORDERS,
@@ -32,6 +33,8 @@ export const MAX_MEASUREMENT_TOKENS = 47;
 /** In a partially timed context the share of measurements that lose their time is uniform between these. */
 const MIN_UNTIMED_SHARE = 0.1;
 const MAX_UNTIMED_SHARE = 0.9;
+/** Of the number of RTTs that are not known, log2. */
+const MAX_LOG_UNKNOWN = 7;
 
 /** Which measurements of a context carry a time: all, some, none. */
 export type TimestampMode = "full" | "partial" | "none";
@@ -41,6 +44,8 @@ export interface ContextMeasurement extends TokenMeasurement {
   order: readonly Field[];
   /** What `rttCode` is the code of, milliseconds; null if there was no reply. */
   rttMs: number | null;
+  /** What the row says of its pair's RTTs before. */
+  recall: RttRecall | undefined;
 }
 
 /** Measurements in the order in which they are written. */
@@ -82,11 +87,32 @@ export function sampleContext(
   const measurements: ContextMeasurement[] = [];
   const hasQueryOrder = config.queryOrderShare > 0 && random.float64() < config.queryOrderShare;
   const sources = drawSources(row.sources, config.unknownSourceShare, random);
+  const numUnknown = drawUnknown(config.staleRecallShare, random);
   for (const key of arrange(keys, random)) {
     const order = hasQueryOrder ? QUERY_ORDER : FIELD_ORDERS[random.below(FIELD_ORDERS.length)];
-    measurements.push(measurementOf(row, sources, key, order));
+    const recall = recallOf(row, key, numUnknown);
+    measurements.push({ ...measurementOf(row, sources, key), order, recall });
   }
   return { mode, measurements, numTokens };
+}
+
+/** How many of a pair's newest RTTs are not known in a context: in a share of contexts 1 to 127, few as often as many. */
+function drawUnknown(share: number, random: RandomStream): number {
+  return share > 0 && random.float64() < share ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
+}
+
+/** What is recalled of a measurement's pair. @param numUnknown How many of the newest RTTs before it are not known. */
+function recallOf(row: PreparedRow, key: number, numUnknown: number): RttRecall | undefined {
+  const index = indexOfKey(key);
+  let earlier = row.previous[index];
+  for (let i = 0; i < numUnknown && earlier >= 0; i++) earlier = row.previous[earlier];
+  if (earlier < 0) return undefined;
+  const ageS = isTimedKey(key) ? row.timeS[index] - row.timeS[earlier] : null;
+  const codes: number[] = [];
+  for (; earlier >= 0 && codes.length < NUM_RECALLED; earlier = row.previous[earlier]) {
+    codes.push(encodeRttCode(row.rttMs[earlier]));
+  }
+  return recallRtts(codes, codes.length, ageS);
 }
 
 /**
@@ -170,8 +196,7 @@ function measurementOf(
   row: PreparedRow,
   sources: Uint8Array[],
   key: number,
-  order: readonly Field[],
-): ContextMeasurement {
+): Omit<ContextMeasurement, "order" | "recall"> {
   const index = indexOfKey(key);
   const rttMs = row.rttMs[index];
   return {
@@ -180,6 +205,5 @@ function measurementOf(
     rttCode: rttMs < 0 ? null : encodeRttCode(rttMs),
     rttMs: rttMs < 0 ? null : rttMs,
     timeS: isTimedKey(key) ? row.timeS[index] : null,
-    order,
   };
 }

@@ -39,6 +39,11 @@ export interface SamplingConfig {
    * however much of its prefix it knows.
    */
   unknownSourceShare: number;
+  /**
+   * Share of the contexts in which some of the newest RTTs of each pair are not recalled: so that the model learns how
+   * much less old ones say.
+   */
+  staleRecallShare: number;
 }
 
 /** Schema of the section `data`. */
@@ -57,6 +62,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   maxMeasurements: z.number().int().min(1).max(65_535).nullable().default(null),
   queryOrderShare: share.default(0),
   unknownSourceShare: share.default(0),
+  staleRecallShare: share.default(0),
 });
 
 /** The defaults of design page 3. */

@@ -6,8 +6,8 @@
  * - The last byte of a prefix of {@link PREFIX_BYTES} has the prefix's row. Source and destination share rows; their
  *   roles tell them apart.
  * - RttStart and the first byte of an RTT code, from which the code's bytes are predicted, have the row of the pair,
- *   whichever way it was measured, and those that its typical RTT selects, see lib/model/pair_history.ts; where the pair
- *   is not known, the rows of the longest known prefixes of the source and of the destination.
+ *   whichever way it was measured; where the pair is not known, the rows of the longest known prefixes of the source and
+ *   of the destination. Either way they have those that the pair's newest RTTs select, see lib/tokens/rtt_recall.ts.
  *
  * Related: feature hashing (Weinberger et al., ICML 2009), the factors of a matrix of RTTs (Liao et al., DMFSGD,
  * IEEE/ACM ToN 21(5), 2013), n-gram embeddings (Pagnoni et al., Byte Latent Transformer, 2024, section 3.2.1).
@@ -24,13 +24,17 @@ import {
   SRC_IPV6,
   VOCAB_SIZE,
 } from "../tokens/vocab_v2.ts";
+import type { RttRecall } from "../tokens/rtt_recall.ts";
 import { ensure } from "../errors.ts";
 import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
-import { PairHistory, rowsBeforeFirstByte, rowsBeforeSecondByte, type TypicalRtt } from "./pair_history.ts";
+import { PairHistory, type TimedRtt } from "./pair_history.ts";
+import { rowsBeforeFirstByte, rowsBeforeSecondByte } from "./recalled_rows.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 
 /** Rows that a token has at most. */
-export const ROWS_PER_TOKEN = 6;
+export const ROWS_PER_TOKEN = 9;
+/** Its first rows are those of addresses and of their pair. */
+const NUM_OF_ADDRESSES = 3;
 
 /** After how many bytes a prefix has a row: every byte of IPv4, the usual sizes of allocations of IPv6. */
 const PREFIX_BYTES = { 4: [1, 2, 3, 4], 16: [4, 5, 6, 7, 8, 16] } as const;
@@ -41,11 +45,11 @@ export interface RowUse {
   readonly isTraining: boolean;
   /** What tells contexts apart. */
   readonly context: number;
-  /** The code of the RTT that is to be predicted, which must not be looked up; 0 for none. */
-  readonly rttCode: number;
+  /** What is recalled where an RTT comes next; by default what the model remembers of the pair. */
+  readonly recall?: RttRecall | null;
 }
 
-const INFERENCE: RowUse = { isTraining: false, context: 0, rttCode: 0 };
+const INFERENCE: RowUse = { isTraining: false, context: 0 };
 
 /** What a key is found by. */
 interface Hashes {
@@ -75,7 +79,7 @@ export class AddressRows {
     if (prefixVectors) this.#prefixes = new RowTable(0, numPrefixes);
     if (!pairVectors) return;
     this.#pairs = new RowTable(numPrefixes, pairVectors.rows);
-    if (pairVectors.history > 0) this.#history = new PairHistory(pairVectors.rows, pairVectors.history);
+    if (pairVectors.history) this.#history = new PairHistory(pairVectors.rows);
   }
 
   /** Takes the keys and histories of a checkpoint. @param weights Of the shapes of `checkpointShapes`. */
@@ -110,18 +114,28 @@ export class AddressRows {
   }
 
   /** Adds the newest RTT of a pair to its history. @param pair Of {@link claim}. */
-  remember(pair: number, rttCode: number): void {
-    if (this.#pairs && pair !== NO_ROW) this.#history?.add(pair - this.#pairs.firstRow, rttCode);
+  remember(pair: number, rtt: TimedRtt): void {
+    if (this.#pairs && pair !== NO_ROW) this.#history?.add(pair - this.#pairs.firstRow, rtt);
   }
 
-  /** @internal */
-  typicalRtt(pair: number, without: number): TypicalRtt | undefined {
-    if (!this.#pairs || pair === NO_ROW) return undefined;
-    return this.#history?.typical(pair - this.#pairs.firstRow, without);
+  /**
+   * What the model remembers of a pair.
+   *
+   * @param pair Its row, or `NO_ROW`.
+   * @param options See `PairHistory.recall`.
+   */
+  recall(
+    pair: number,
+    options: { timeS?: number | null; newer?: readonly TimedRtt[] } = {},
+  ): RttRecall | undefined {
+    if (!this.#pairs || !this.#history) return undefined;
+    return pair === NO_ROW
+      ? NOTHING_REMEMBERED.recall(0, options)
+      : this.#history.recall(pair - this.#pairs.firstRow, options);
   }
 
-  /** @internal The row that a typical RTT selects. */
-  typicalRow(index: number): number {
+  /** @internal The row that a recall selects. */
+  recalledRow(index: number): number {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }
 
@@ -182,6 +196,20 @@ export class AddressRows {
     return isDropped ? NO_ROW : this.#pairs.row(hash1, hash2);
   }
 
+  /** @internal What is recalled of two whole addresses' pair. */
+  recallOf(
+    source: AddressState,
+    destination: AddressState,
+    { isTraining, context, recall }: RowUse,
+  ): RttRecall | undefined {
+    const { pairVectors } = this.config;
+    if (!this.#history || !pairVectors) return undefined;
+    const { hash1, hash2 } = pairHashes(source, destination);
+    if (recall === undefined) return this.recall(this.#pairs?.row(hash1, hash2) ?? NO_ROW);
+    const isDropped = isTraining && isChosen(hash1, context, pairVectors.dropShare);
+    return isDropped ? undefined : recall ?? undefined;
+  }
+
   /** @internal */
   begin(length: 4 | 16): AddressState {
     const seed = this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
@@ -212,7 +240,7 @@ export class RowCursor {
   #length: 4 | 16 = 4;
   /** Whether the next token is the first byte of an RTT code. */
   #isFirstRttByte = false;
-  #typicalRtt: TypicalRtt | undefined;
+  #recall: RttRecall | undefined;
 
   /** @internal */
   constructor(rows: AddressRows) {
@@ -228,7 +256,7 @@ export class RowCursor {
     copy.#numBytes = this.#numBytes;
     copy.#length = this.#length;
     copy.#isFirstRttByte = this.#isFirstRttByte;
-    copy.#typicalRtt = this.#typicalRtt;
+    copy.#recall = this.#recall;
     return copy;
   }
 
@@ -242,8 +270,7 @@ export class RowCursor {
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
     if (isByte && this.#isFirstRttByte) {
       this.#readResult(rows, at, use);
-      const places = this.#typicalRtt && rowsBeforeSecondByte(this.#typicalRtt, token - BYTE_BASE);
-      places?.forEach((place, i) => rows[at + 3 + i] = this.#rows.typicalRow(place));
+      if (this.#recall) this.#writeRecalled(rows, at, rowsBeforeSecondByte(this.#recall, token - BYTE_BASE));
     }
     this.#isFirstRttByte = token === RTT_START;
     if (isByte) {
@@ -263,12 +290,10 @@ export class RowCursor {
       case DST_IPV6:
         this.#open = this.#destination = this.#begin(token === DST_IPV4 ? 4 : 16);
         break;
-      case RTT_START: {
-        const pair = this.#readResult(rows, at, use);
-        this.#typicalRtt = this.#rows.typicalRtt(pair, use.rttCode);
-        const places = this.#typicalRtt && rowsBeforeFirstByte(this.#typicalRtt);
-        places?.forEach((place, i) => rows[at + 3 + i] = this.#rows.typicalRow(place));
-      }
+      case RTT_START:
+        this.#readResult(rows, at, use);
+        this.#recall = this.#recallOf(use);
+        if (this.#recall) this.#writeRecalled(rows, at, rowsBeforeFirstByte(this.#recall));
     }
   }
 
@@ -291,17 +316,29 @@ export class RowCursor {
     return row;
   }
 
-  /** Writes the rows of the addresses and of their pair. @returns The pair's. */
-  #readResult(rows: Uint32Array, at: number, use: RowUse): number {
+  #recallOf(use: RowUse): RttRecall | undefined {
+    const [source, destination] = [this.#source, this.#destination];
+    if (!source?.isWhole || !destination?.isWhole) return undefined;
+    return this.#rows.recallOf(source, destination, use);
+  }
+
+  #writeRecalled(rows: Uint32Array, at: number, places: readonly number[]): void {
+    places.forEach((place, i) => rows[at + NUM_OF_ADDRESSES + i] = this.#rows.recalledRow(place));
+  }
+
+  /** Writes the rows of the addresses or of their pair. */
+  #readResult(rows: Uint32Array, at: number, use: RowUse): void {
     const [source, destination] = [this.#source, this.#destination];
     if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
     // What is known of the pair says more than what is known of its ends, whose rows then learn from other pairs alone.
-    if (rows[at + 2] !== NO_ROW) return rows[at + 2];
+    if (rows[at + 2] !== NO_ROW) return;
     if (source?.isWhole) rows[at] = source.row;
     if (destination?.isWhole) rows[at + 1] = destination.row;
-    return NO_ROW;
   }
 }
+
+/** What is remembered of a pair that has no row. */
+const NOTHING_REMEMBERED = new PairHistory(1);
 
 /** Where the second hash of a key parts from the first. */
 const SECOND_HASH = 0x9e3779b9;

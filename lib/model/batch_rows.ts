@@ -8,7 +8,8 @@ import { type AddressRows, mix, ROWS_PER_TOKEN } from "./address_rows.ts";
 import type { ModelExtent } from "./buffers.ts";
 import { type ModelConfig, numAddressRows } from "./config.ts";
 import type { ModelBatch } from "./inputs.ts";
-import { BYTE_BASE, RTT_START } from "../tokens/vocab_v2.ts";
+import { PACKED_RECALL, unpackRecall } from "../tokens/rtt_recall.ts";
+import { RTT_START } from "../tokens/vocab_v2.ts";
 import { NO_ROW } from "./row_table.ts";
 
 /** Rows that a step can touch at most: a measurement's tokens are more than its rows. */
@@ -19,9 +20,9 @@ export function numRowSlots(
   return freeRows ?? Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
 }
 
-/** Rows of all tokens of a batch at most: of a measurement of 14 tokens 19, of its first 13 tokens as many. */
+/** Rows of all tokens of a batch at most: of a measurement of 14 tokens 24, of its first 13 tokens as many. */
 export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
-  return batchSize * Math.ceil(1.5 * sequenceLength);
+  return batchSize * 2 * sequenceLength;
 }
 
 /**
@@ -31,7 +32,7 @@ export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
  * @returns (B, T, ROWS_PER_TOKEN), `NO_ROW` for none.
  */
 export function rowsOfBatch(
-  { tokens, segmentStart }: ModelBatch,
+  { tokens, segmentStart, recalls }: ModelBatch,
   addressRows: AddressRows,
   { sequenceLength, isTraining }: { sequenceLength: number; isTraining: boolean },
 ): Uint32Array<ArrayBuffer> {
@@ -43,15 +44,13 @@ export function rowsOfBatch(
       cursor = addressRows.cursor();
       if (isTraining) context = contextNumber(tokens, segmentStart, i, sequenceLength);
     }
-    const rttCode = isTraining && tokens[i] === RTT_START ? codeAfter(tokens, i) : 0;
-    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context, rttCode });
+    const isNext = tokens[i] === RTT_START && (recalls || isTraining);
+    const recall = isNext
+      ? { recall: recalls ? unpackRecall(recalls, i * PACKED_RECALL) ?? null : null }
+      : {};
+    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context, ...recall });
   }
   return rows;
-}
-
-/** The RTT code whose bytes follow a token. */
-function codeAfter(tokens: Uint16Array, at: number): number {
-  return ((tokens[at + 1] ?? BYTE_BASE) - BYTE_BASE) * 256 + (tokens[at + 2] ?? BYTE_BASE) - BYTE_BASE;
 }
 
 /** A number for the context that starts at a place of a batch, from all of its tokens. */

@@ -8,7 +8,8 @@
 import { z } from "zod";
 import { parseConfig } from "../cli/config.ts";
 import { ConfigError } from "../errors.ts";
-import { NUM_TYPICAL_ROWS } from "./pair_history.ts";
+import { HISTORY_LENGTH } from "./pair_history.ts";
+import { NUM_RECALLED_ROWS } from "./recalled_rows.ts";
 
 /** Number of tokens of each vocabulary (02-formats 2.3 and 2.4). */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
@@ -66,8 +67,8 @@ export interface RowsConfig {
 
 /** The rows of pairs. */
 export interface PairRowsConfig extends RowsConfig {
-  /** How many of the newest RTTs of a pair are looked up, 0 to 32, see lib/model/pair_history.ts. */
-  history: number;
+  /** Whether the newest RTTs of a pair are recalled, see lib/tokens/rtt_recall.ts. */
+  history: boolean;
 }
 
 const rowsSchema = z.strictObject({
@@ -76,7 +77,7 @@ const rowsSchema = z.strictObject({
   dropShare: z.number().min(0).max(0.95).default(0.1),
 });
 
-const pairRowsSchema = z.strictObject({ ...rowsSchema.shape, history: z.int().min(0).max(32).default(9) });
+const pairRowsSchema = z.strictObject({ ...rowsSchema.shape, history: z.boolean().default(true) });
 
 /** Schema of the section `model`, with its defaults. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
@@ -132,10 +133,10 @@ export function checkModelConfig(config: ModelConfig): void {
   }
 }
 
-/** The learned rows, 0 without any: those of prefixes, then those of pairs, then those that typical RTTs select. */
+/** The learned rows, 0 without any: those of prefixes, then those of pairs, then those that recalled RTTs select. */
 export function numAddressRows({ prefixVectors, pairVectors }: ModelConfig): number {
-  const numTypical = pairVectors && pairVectors.history > 0 ? NUM_TYPICAL_ROWS : 0;
-  return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numTypical;
+  const numRecalled = pairVectors?.history ? NUM_RECALLED_ROWS : 0;
+  return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numRecalled;
 }
 
 /** The number of tokens of the model's vocabulary, V. */
@@ -174,9 +175,7 @@ export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
   const { prefixVectors, pairVectors } = config;
   const numKeys = (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0);
   if (numKeys > 0) shapes.set(ROW_KEYS, [numKeys, 2]);
-  if (pairVectors && pairVectors.history > 0) {
-    shapes.set(PAIR_HISTORY, [pairVectors.rows, pairVectors.history]);
-  }
+  if (pairVectors?.history) shapes.set(PAIR_HISTORY, [pairVectors.rows, HISTORY_LENGTH]);
   return shapes;
 }
 

@@ -13,7 +13,8 @@ import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
-import { AddressRows, type RowCursor, ROWS_PER_TOKEN } from "./address_rows.ts";
+import type { RttRecall } from "../tokens/rtt_recall.ts";
+import { AddressRows, type RowCursor, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
 import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
 import { indexOfNotBelow } from "./finite.ts";
@@ -41,6 +42,7 @@ export class Decoder {
   #numTiles = 0;
   /** With learned rows: the prompts, and where each row is in its measurement. */
   #prompts: readonly Uint16Array[] = [];
+  #recalls: readonly (RttRecall | undefined)[] | undefined;
   #cursors: RowCursor[] = [];
 
   private constructor(
@@ -106,12 +108,17 @@ export class Decoder {
    * The work is submitted before the call returns, so that a step may be asked for before the promise is awaited.
    *
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
-   * @param options `numLast`: of how many of each prompt's last positions the result is (1); Infinity for all.
+   * @param options `numLast`: of how many of each prompt's last positions the result is (1); Infinity for all;
+   *   `recalls`: of each prompt that ends where an RTT comes next, what is recalled there, instead of what the model
+   *   remembers of the pair.
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
    * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
-  async prefill(prompts: readonly Uint16Array[], options: { numLast?: number } = {}): Promise<Float32Array> {
-    const { numLast = 1 } = options;
+  async prefill(
+    prompts: readonly Uint16Array[],
+    options: { numLast?: number; recalls?: readonly (RttRecall | undefined)[] } = {},
+  ): Promise<Float32Array> {
+    const { numLast = 1, recalls } = options;
     const { config } = this;
     const { gpu } = this.registry;
     const tensors = this.#tensors;
@@ -135,6 +142,7 @@ export class Decoder {
       firstKey = endKey;
     }
     this.#rows.begin(keys);
+    this.#recalls = recalls;
     this.#writeRowsOfPrompts(prompts, rows);
     // The rows after the last prompt are a segment of their own, which nobody reads.
     starts.fill(firstKey, firstKey);
@@ -165,7 +173,7 @@ export class Decoder {
     this.#rows.fork(numChildren, numDropped);
     this.#cursors = this.#addressRows
       ? this.#prompts.flatMap((prompt, i) =>
-        this.#cursorsAfter(prompt, { numDropped, count: numChildren[i] })
+        this.#cursorsAfter(prompt, { numDropped, count: numChildren[i], index: i })
       )
       : [];
     this.#writeTiles(this.#rowTiles());
@@ -238,13 +246,12 @@ export class Decoder {
     this.#prompts = prompts;
     const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
     let at = 0;
-    for (const prompt of prompts) {
+    prompts.forEach((prompt, index) => {
       const cursor = addressRows.cursor();
-      for (const token of prompt) {
-        cursor.read(token, rows, at);
-        at += ROWS_PER_TOKEN;
+      for (let i = 0; i < prompt.length; i++, at += ROWS_PER_TOKEN) {
+        cursor.read(prompt[i], rows, at, this.#rowUse(index, i));
       }
-    }
+    });
     this.registry.gpu.write(tensor, rows);
   }
 
@@ -257,15 +264,25 @@ export class Decoder {
     this.registry.gpu.write(tensor, rows);
   }
 
+  /** What is recalled at the end of a prompt, if that is given. */
+  #rowUse(index: number, at: number): RowUse | undefined {
+    const isEnd = at === this.#prompts[index].length - 1;
+    return this.#recalls && isEnd
+      ? { isTraining: false, context: 0, recall: this.#recalls[index] ?? null }
+      : undefined;
+  }
+
   /** Cursors that go on after a prompt without its last tokens. */
   #cursorsAfter(
     prompt: Uint16Array,
-    { numDropped, count }: { numDropped: number; count: number },
+    { numDropped, count, index }: { numDropped: number; count: number; index: number },
   ): RowCursor[] {
     const cursor = this.#addressRows?.cursor();
     if (!cursor) return [];
     const unread = new Uint32Array(ROWS_PER_TOKEN);
-    for (const token of prompt.subarray(0, prompt.length - numDropped)) cursor.read(token, unread, 0);
+    for (let i = 0; i < prompt.length - numDropped; i++) {
+      cursor.read(prompt[i], unread, 0, this.#rowUse(index, i));
+    }
     return Array.from({ length: count }, () => cursor.clone());
   }
 

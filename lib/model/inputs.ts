@@ -25,6 +25,11 @@ export interface ModelBatch {
   readonly lossMask: Uint8Array;
   /** First position of the sequence that a position may attend to. */
   readonly segmentStart: Uint16Array;
+  /**
+   * (B, T, 2): where an RTT comes next, what is recalled of its pair, see `packRecall`; 0 for nothing. Without it
+   * nothing is recalled in training, and else what the model remembers.
+   */
+  readonly recalls?: Uint32Array;
 }
 
 /** What a batch is uploaded to. */

@@ -1,119 +1,83 @@
 /**
- * The newest RTTs of each pair in the training data, and what is typical of them: what a model would have to learn by
- * heart, row by row, is looked up, as in k-nearest-neighbour language models (Khandelwal et al., ICLR 2020).
- *
- * A pair's typical RTT selects learned rows by its code's bytes, so that the model learns once, for all pairs, how an RTT
- * follows from those before. In training the RTT that is to be predicted is left out.
+ * The newest RTTs of each pair that a model knows.
  *
  * @module
  */
 import { ensure } from "../errors.ts";
+import { NUM_RECALLED, recallRtts, type RttRecall } from "../tokens/rtt_recall.ts";
 
-/** Rows that a typical RTT selects from, after one another: by what they say. */
-const FIRST_BYTE = 0;
-const SECOND_BYTE = 256;
-const SECOND_BYTE_IN_BIN = 512;
-/** The typical RTT's first byte is less or more than the one that is given, by one or by more. */
-const OUTSIDE_BIN = 768;
-const SPREAD = 772;
-const NUM_COUNTS = 5;
-const NUM_SPREADS = 12;
+/** Numbers of a pair in a checkpoint: its RTT codes, the oldest first, and the newest one's time in two parts. */
+export const HISTORY_LENGTH = NUM_RECALLED + 2;
+/** Times are written as two numbers below it, which float32 holds exactly. */
+const TIME_PART = 2 ** 20;
 
-/** How many rows {@link TypicalRtt} selects from. */
-export const NUM_TYPICAL_ROWS = SPREAD + NUM_COUNTS * NUM_SPREADS;
-
-/** What is typical of a pair's RTTs. */
-export interface TypicalRtt {
-  /** The median of the RTT codes, the lower one of two. */
-  readonly code: number;
-  /** The row for how many there are and how far they lie from each other. */
-  readonly spreadRow: number;
+/** An RTT of a pair. */
+export interface TimedRtt {
+  readonly rttCode: number;
+  /** Unix seconds; null if that is not known. */
+  readonly timeS: number | null;
 }
 
 /** The newest RTT codes of every pair. */
 export class PairHistory {
-  /** (pairs, length), 0 where there is none; the newest at `#next` - 1. */
+  /** (pairs, NUM_RECALLED), the newest first, 0 where there is none. */
   readonly #codes: Uint16Array;
-  readonly #next: Uint8Array;
-  readonly #sorted: Uint16Array;
+  /** Of the newest one, Unix seconds; 0 where there is none. */
+  readonly #timesS: Float64Array;
 
-  /** @param numPairs Pairs. @param length How many codes of each are kept, 1 to 255. */
-  constructor(numPairs: number, readonly length: number) {
-    this.#codes = new Uint16Array(numPairs * length);
-    this.#next = new Uint8Array(numPairs);
-    this.#sorted = new Uint16Array(length);
+  constructor(numPairs: number) {
+    this.#codes = new Uint16Array(numPairs * NUM_RECALLED);
+    this.#timesS = new Float64Array(numPairs);
   }
 
   /** Adds the newest RTT of a pair; the oldest of a full history goes. */
-  add(pair: number, code: number): void {
-    this.#codes[pair * this.length + this.#next[pair]] = code;
-    this.#next[pair] = (this.#next[pair] + 1) % this.length;
+  add(pair: number, { rttCode, timeS }: TimedRtt): void {
+    const first = pair * NUM_RECALLED;
+    this.#codes.copyWithin(first + 1, first, first + NUM_RECALLED - 1);
+    this.#codes[first] = rttCode;
+    this.#timesS[pair] = timeS ?? 0;
   }
 
   /**
-   * What is typical of a pair.
+   * What is recalled of a pair.
    *
-   * @param without A code to be left out once; 0 for none.
+   * @param options `timeS`: when an RTT is asked for; `newer`: RTTs that were measured after those of the history, oldest
+   *   first; of those that are not, the times say so.
    * @returns Undefined if no RTT is known.
    */
-  typical(pair: number, without = 0): TypicalRtt | undefined {
-    const sorted = this.#sorted;
-    let count = 0;
-    let isLeftOut = without === 0;
-    for (let i = pair * this.length; i < (pair + 1) * this.length; i++) {
-      const code = this.#codes[i];
-      if (code === 0) continue;
-      if (!isLeftOut && code === without) {
-        isLeftOut = true;
-        continue;
-      }
-      let at = count++;
-      for (; at > 0 && sorted[at - 1] > code; at--) sorted[at] = sorted[at - 1];
-      sorted[at] = code;
-    }
-    if (count === 0) return undefined;
-    // Half the middle half's width: in codes, which are steps of 0.1 % at most.
-    const width = sorted[Math.floor((3 * count - 1) / 4)] - sorted[Math.floor(count / 4)];
-    const spread = Math.min(NUM_SPREADS - 1, Math.ceil(Math.log2(1 + Math.max(0, width))));
-    const numKnown = Math.min(NUM_COUNTS - 1, Math.floor(Math.log2(count + 0.5)));
-    return { code: sorted[(count - 1) >> 1], spreadRow: SPREAD + numKnown * NUM_SPREADS + spread };
+  recall(
+    pair: number,
+    { timeS = null, newer = [] }: { timeS?: number | null; newer?: readonly TimedRtt[] } = {},
+  ): RttRecall | undefined {
+    const known = this.#codes.subarray(pair * NUM_RECALLED, (pair + 1) * NUM_RECALLED);
+    const knownTimeS = this.#timesS[pair];
+    const added = newer.filter((rtt) => rtt.timeS === null || rtt.timeS > knownTimeS);
+    const codes = [...added.map(({ rttCode }) => rttCode).reverse(), ...known.filter((code) => code > 0)];
+    const newestS = added.at(-1)?.timeS ?? (knownTimeS > 0 ? knownTimeS : null);
+    return recallRtts(codes, codes.length, timeS === null || newestS === null ? null : timeS - newestS);
   }
 
-  /** The codes as a checkpoint has them, (pairs, length), the oldest first, 0 for none. */
+  /** The history as a checkpoint has it, (pairs, {@link HISTORY_LENGTH}), 0 for none. */
   save(): Float32Array {
-    const { length } = this;
-    return Float32Array.from(this.#codes, (_, i) => {
-      const pair = Math.floor(i / length);
-      return this.#codes[pair * length + (this.#next[pair] + i) % length];
-    });
+    const numPairs = this.#timesS.length;
+    const saved = new Float32Array(numPairs * HISTORY_LENGTH);
+    for (let pair = 0; pair < numPairs; pair++) {
+      const codes = this.#codes.slice(pair * NUM_RECALLED, (pair + 1) * NUM_RECALLED).reverse();
+      const timeS = this.#timesS[pair];
+      saved.set([...codes, Math.floor(timeS / TIME_PART), timeS % TIME_PART], pair * HISTORY_LENGTH);
+    }
+    return saved;
   }
 
-  /** Takes the codes that {@link save} wrote. */
-  load(codes: Float32Array): void {
-    ensure(codes.length === this.#codes.length, `${codes.length} codes of pairs`);
-    this.#codes.set(codes);
-    this.#next.fill(0);
+  /** Takes what {@link save} wrote. */
+  load(saved: Float32Array): void {
+    const numPairs = this.#timesS.length;
+    ensure(saved.length === numPairs * HISTORY_LENGTH, `${saved.length} numbers of pairs`);
+    for (let pair = 0; pair < numPairs; pair++) {
+      const first = pair * HISTORY_LENGTH;
+      const codes = saved.slice(first, first + NUM_RECALLED).reverse();
+      this.#codes.set(codes, pair * NUM_RECALLED);
+      this.#timesS[pair] = saved[first + NUM_RECALLED] * TIME_PART + saved[first + NUM_RECALLED + 1];
+    }
   }
-}
-
-/** The rows that a typical RTT selects where the first byte of an RTT's code is predicted. */
-export function rowsBeforeFirstByte({ code, spreadRow }: TypicalRtt): readonly [number, number, number] {
-  return [FIRST_BYTE + (code >> 8), SECOND_BYTE + (code & 255), spreadRow];
-}
-
-/** Those where the second byte is predicted, after a first one. */
-export function rowsBeforeSecondByte(
-  { code, spreadRow }: TypicalRtt,
-  firstByte: number,
-): readonly [number, number] {
-  const distance = (code >> 8) - firstByte;
-  const place = distance === 0
-    ? SECOND_BYTE_IN_BIN + (code & 255)
-    : OUTSIDE_BIN + (distance > 0 ? 2 : 0) + (Math.abs(distance) > 1 ? 1 : 0);
-  return [place, spreadRow];
-}
-
-/** Whether a row, and which byte, is one of a byte's value: its initial vector is that of the byte. */
-export function byteOfTypicalRow(row: number): { table: number; byte: number } | undefined {
-  return row < OUTSIDE_BIN ? { table: row >> 8, byte: row & 255 } : undefined;
 }

@@ -5,6 +5,7 @@
  */
 import { ensure } from "../errors.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
+import { HISTORY_LENGTH } from "./pair_history.ts";
 
 /** The name of the learned rows among weights. */
 export const ROW_VALUES = "wpe.weight";
@@ -17,7 +18,7 @@ export interface RowDelta {
   readonly keys: Float32Array;
   /** (rows, C). */
   readonly values: Float32Array;
-  /** (rows, K): the RTT codes of pairs, see `PairHistory.save`; zeros for prefixes. K is 0 without histories. */
+  /** (rows, K): the newest RTTs of pairs, see `PairHistory.save`; zeros for prefixes. K is 0 without histories. */
   readonly history: Float32Array;
 }
 
@@ -51,7 +52,7 @@ export function withRowDelta(
 export function historyShape(
   { prefixVectors, pairVectors }: ModelConfig,
 ): { firstPair: number; length: number } {
-  return { firstPair: prefixVectors?.rows ?? 0, length: pairVectors?.history ?? 0 };
+  return { firstPair: prefixVectors?.rows ?? 0, length: pairVectors?.history ? HISTORY_LENGTH : 0 };
 }
 
 /** The rows of weights, as a delta of some of them. @param rows Which, ascending. */

@@ -43,19 +43,21 @@ export class ModelDecoders {
    *
    * @param prompts Token sequences of at most the model's length.
    * @param numChildren How many rows continue each of them, by one token.
-   * @param work Gets a decoder and the next group that it can hold with its rows.
+   * @param work Gets a decoder, the next group that it can hold with its rows, and how many prompts were before.
    */
   async withPrompts(
     prompts: readonly Uint16Array[],
     numChildren: number,
-    work: (decoder: Decoder, group: readonly Uint16Array[]) => Promise<void>,
+    work: (decoder: Decoder, group: readonly Uint16Array[], first: number) => Promise<void>,
   ): Promise<void> {
     const extent = promptExtent(this.#model.config, this.#memoryLimitBytes);
+    let first = 0;
     for (const group of groupsOf(prompts, extent, numChildren)) {
       await this.#exclusively(async () => {
         this.#prompter ??= this.#create(extent);
-        await work(await this.#prompter, group);
+        await work(await this.#prompter, group, first);
       });
+      first += group.length;
     }
   }
 

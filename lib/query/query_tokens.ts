@@ -25,6 +25,23 @@ export interface RttQuery {
   timeS: number | null;
   /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
   context: readonly TokenMeasurement[];
+  /**
+   * The newest measurements of the same addresses before, oldest first, of which RTTs are recalled; by default those in
+   * the context. What the model remembers from training comes before them.
+   */
+  recent?: readonly TokenMeasurement[];
+}
+
+/** Whether two measurements have the same source and destination. */
+export function isSamePair(
+  a: Pick<TokenMeasurement, "source" | "destination">,
+  b: Pick<TokenMeasurement, "source" | "destination">,
+): boolean {
+  return isSame(a.source, b.source) && isSame(a.destination, b.destination);
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }
 
 /**

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { RttRecall } from "../tokens/rtt_recall.ts";
 import { BYTE_BASE, VOCAB_SIZE } from "../tokens/vocab_v2.ts";
 import type { ModelDecoders } from "./model_decoders.ts";
 import {
@@ -18,22 +19,29 @@ import { rowOf } from "./token_rows.ts";
 const V = VOCAB_SIZE;
 const FIRST_BYTE_TOKENS = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
 
+/** What RTT distributions are asked for, one entry each. */
+export interface AskedRtts {
+  /** Sequences that end with the role of an RTT. */
+  readonly prompts: readonly Uint16Array[];
+  /** What is recalled of their pairs. */
+  readonly recalls: readonly (RttRecall | undefined)[];
+}
+
 /**
  * Exact distributions.
  *
- * @param prompts Sequences that end with the role of an RTT.
  * @param onProgress Told how many prompts are done.
  * @returns One distribution per prompt.
  */
 export async function rttDistributions(
   decoders: ModelDecoders,
-  prompts: readonly Uint16Array[],
+  { prompts, recalls }: AskedRtts,
   onProgress: (done: number) => void,
 ): Promise<RttDistribution[]> {
   const results: RttDistribution[] = [];
-  await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group) => {
+  await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
     // Both are submitted before the first is awaited: a wait costs as much as the work of a few queries.
-    const prefilled = decoder.prefill(group, { numLast: 2 });
+    const prefilled = decoder.prefill(group, { numLast: 2, recalls: recallsOf(recalls, group, begin) });
     decoder.fork(group.map(() => FIRST_BYTES.length));
     const stepped = decoder.step(group.flatMap(() => FIRST_BYTE_TOKENS));
     const [ends, seconds] = await Promise.all([prefilled, stepped]);
@@ -60,15 +68,15 @@ export interface LikelyOptions {
   take: (distribution: RttDistribution, index: number) => void;
 }
 
-/** Distributions of which only the likeliest first bytes are continued. @param prompts As {@link rttDistributions}. */
+/** Distributions of which only the likeliest first bytes are continued. */
 export async function likelyRttDistributions(
   decoders: ModelDecoders,
-  prompts: readonly Uint16Array[],
+  { prompts, recalls }: AskedRtts,
   { maxSpreadMass, codes, take }: LikelyOptions,
 ): Promise<void> {
   let done = 0;
-  await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group) => {
-    const ends = await decoder.prefill(group, { numLast: 2 });
+  await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
+    const ends = await decoder.prefill(group, { numLast: 2, recalls: recallsOf(recalls, group, begin) });
     const expanded = group.map((_, i) =>
       likelyFirstBytes(rowOf(ends, 2 * i + 1, V), { maxSpreadMass, code: codes[done + i] })
     );
@@ -86,18 +94,17 @@ export async function likelyRttDistributions(
 /**
  * Quantiles by two tokens each instead of 133: P(byte 1), then P(byte 2) for the byte in which the quantile lies.
  *
- * @param prompts As {@link rttDistributions}.
  * @param options `level`: of which quantile, 0 to 1; `onProgress`: told how many prompts are done.
  * @returns One RTT in ms per prompt.
  */
 export async function rttQuantilesMs(
   decoders: ModelDecoders,
-  prompts: readonly Uint16Array[],
+  { prompts, recalls }: AskedRtts,
   { level, onProgress }: { level: number; onProgress: (done: number) => void },
 ): Promise<number[]> {
   const results: number[] = [];
-  await decoders.withPrompts(prompts, 1, async (decoder, group) => {
-    const first = await decoder.prefill(group);
+  await decoders.withPrompts(prompts, 1, async (decoder, group, begin) => {
+    const first = await decoder.prefill(group, { recalls: recallsOf(recalls, group, begin) });
     const quantiles = group.map((_, i) => firstByteQuantile(rowOf(first, i, V), level));
     decoder.fork(group.map(() => 1));
     const second = await decoder.step(quantiles.map(({ index }) => FIRST_BYTE_TOKENS[index]));
@@ -105,4 +112,8 @@ export async function rttQuantilesMs(
     onProgress(results.length);
   });
   return results;
+}
+
+function recallsOf<T>(recalls: readonly T[], group: readonly unknown[], begin: number): T[] {
+  return recalls.slice(begin, begin + group.length);
 }

@@ -86,7 +86,7 @@ export function claimRows(
 
 function rememberAll(rows: AddressRows, source: ProbeRowSource): void {
   for (let index = 0; index < source.numRows; index++) {
-    const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs } = source.row(index);
+    const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs, eventTimeUs } = source.row(index);
     const [sources, destinations] = [srcAddrs, dstAddrs].map((texts) => texts.map(parseAddress));
     const claimed = new Map<number, number>();
     srcIndex.forEach((src, i) => {
@@ -95,7 +95,8 @@ function rememberAll(rows: AddressRows, source: ProbeRowSource): void {
       if (!from || !to) return;
       const pair = claimed.get(key) ?? rows.claim(from, to);
       claimed.set(key, pair);
-      if (rttMs[i] >= 0) rows.remember(pair, encodeRttCode(rttMs[i]));
+      const timeS = Math.floor(eventTimeUs[i] / 1e6);
+      if (rttMs[i] >= 0) rows.remember(pair, { rttCode: encodeRttCode(rttMs[i]), timeS });
     });
   }
 }

@@ -17,7 +17,7 @@ export const NEW_ADDRESS = "192.0.2.77";
 /** A model of {@link TINY_CONFIG} with rows. @param rows Of prefixes, and of pairs. */
 export function tinyRowModel(rows = 64): { config: ModelConfig; weights: Map<string, Float32Array> } {
   const table = { rows, seed: 1, dropShare: 0 };
-  const config = { ...TINY_CONFIG, prefixVectors: table, pairVectors: { ...table, history: 3 } };
+  const config = { ...TINY_CONFIG, prefixVectors: table, pairVectors: { ...table, history: true } };
   const weights = initialParameters(config, 7);
   for (const values of weights.values()) values.forEach((value, i) => values[i] = value * 12);
   const random = new RandomStream(3, "rows");

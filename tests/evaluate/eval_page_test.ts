@@ -36,7 +36,14 @@ const NUM_PAIRS = 10;
 /** A case of 100 ms between the pair of that number. */
 function caseOf(pair: number): EvalCase {
   return {
-    ...{ sourceKey: "1", srcAddr: "192.0.2.1", dstAddr: `198.51.100.${pair}`, rttMs: 100, history: [] },
+    ...{
+      sourceKey: "1",
+      srcAddr: "192.0.2.1",
+      dstAddr: `198.51.100.${pair}`,
+      rttMs: 100,
+      history: [],
+      recent: [],
+    },
     measurement: {
       ...{
         source: Uint8Array.of(192, 0, 2, 1),

@@ -12,6 +12,7 @@ import { type PreparedRow, prepareRow } from "../../lib/loader/prepared_row.ts";
 import { DEFAULT_SAMPLING, samplingSchema } from "../../lib/loader/sampling_config.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import { recallRtts } from "../../lib/tokens/rtt_recall.ts";
 import { decodeTokens, QUERY_ORDER, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 
@@ -60,7 +61,7 @@ Deno.test("sampleContext() counts its tokens exactly, fits the room and decodes 
       const decoded = decodeTokens(encode(context));
       assertEquals(
         decoded.map(({ order: _, position: __, ...measurement }) => measurement),
-        context.measurements.map(({ order: _, rttMs: __, ...measurement }) => measurement),
+        context.measurements.map(({ order: _, rttMs: __, recall: ___, ...measurement }) => measurement),
       );
       for (const { rttMs, rttCode } of context.measurements) {
         assertEquals(rttMs === null ? null : encodeRttCode(rttMs), rttCode);
@@ -324,4 +325,47 @@ Deno.test("sampleContext() with unknownSourceShare gives that share of the conte
     assertEquals(counts.size, length, `kept of ${length} bytes: ${[...counts]}`);
   }
   assertEquals([...keptBytes.keys()].sort(), [...new Set(from.sources.map(({ length }) => length))].sort());
+});
+
+/** What the measurements before one of a row say of its pair, the newest `numUnknown` left out. */
+function recallFrom(from: PreparedRow, index: number, { numUnknown = 0, isTimed = true } = {}) {
+  const earlier: number[] = [];
+  for (let i = index - 1; i >= 0; i--) {
+    const isOfPair = from.srcIndex[i] === from.srcIndex[index] && from.dstIndex[i] === from.dstIndex[index];
+    if (isOfPair && from.rttMs[i] >= 0) earlier.push(i);
+  }
+  const known = earlier.slice(numUnknown);
+  const ageS = isTimed && known.length > 0 ? from.timeS[index] - from.timeS[known[0]] : null;
+  return recallRtts(known.map((i) => encodeRttCode(from.rttMs[i])), known.length, ageS);
+}
+
+Deno.test("sampleContext() recalls the RTTs of a measurement's pair before it, in the row, never its own", () => {
+  const from = row(300);
+  let numRecalled = 0;
+  for (let draw = 0; draw < 20; draw++) {
+    for (const { timeS, recall } of sample(from, draw, only("full")).measurements) {
+      assertEquals(recall, recallFrom(from, from.timeS.indexOf(timeS ?? NaN)));
+      if (recall) numRecalled++;
+    }
+  }
+  assert(numRecalled > 100, `${numRecalled} recalls`);
+});
+
+Deno.test("sampleContext() with staleRecallShare leaves out as many of the newest RTTs of all pairs of a context", () => {
+  const from = row(2000);
+  const config = samplingSchema.parse({ ...only("full"), staleRecallShare: 0.5 });
+  const numUnknown = Array.from({ length: 200 }, (_, draw) => {
+    const { measurements } = sample(from, draw, config);
+    const explains = (count: number) =>
+      measurements.every(({ timeS, recall }) => {
+        const wanted = recallFrom(from, from.timeS.indexOf(timeS ?? NaN), { numUnknown: count });
+        return JSON.stringify(recall) === JSON.stringify(wanted);
+      });
+    return Array.from({ length: 128 }, (_, count) => count).find(explains) ?? NaN;
+  });
+  assert(numUnknown.every((count) => count >= 0), numUnknown.join());
+  const stale = numUnknown.filter((count) => count > 0).sort((a, b) => a - b);
+  // Five standard deviations of a share of 0.5 of 200.
+  assert(Math.abs(stale.length - 100) < 36, `${stale.length} stale contexts`);
+  assert(stale[0] === 1 && stale[stale.length - 1] > 32, stale.join());
 });

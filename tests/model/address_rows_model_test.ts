@@ -17,7 +17,8 @@ import { parseOptimConfig } from "../../lib/optim/config.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
-import { FIELD_ORDERS, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
+import { PACKED_RECALL, packRecall, recallRtts } from "../../lib/tokens/rtt_recall.ts";
+import { FIELD_ORDERS, RTT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import {
@@ -38,7 +39,7 @@ const NUM_ADDRESSES = 6;
 const CONFIG = tinyConfig({
   sequenceLength: T,
   prefixVectors: { rows: 32, seed: 3, dropShare: 0 },
-  pairVectors: { rows: 32, seed: 3, dropShare: 0, history: 3 },
+  pairVectors: { rows: 32, seed: 3, dropShare: 0, history: true },
 });
 
 function address(index: number): Uint8Array {
@@ -53,7 +54,9 @@ function knownRows(config: ModelConfig): AddressRows {
   for (let i = 0; i < NUM_ADDRESSES - 2; i++) {
     for (let j = 0; j < i; j++) {
       const pair = rows.claim(address(i), address(j));
-      for (let k = 0; k < i + j; k++) rows.remember(pair, encodeRttCode(10 * i + j + 0.1 * k));
+      for (let k = 0; k < i + j; k++) {
+        rows.remember(pair, { rttCode: encodeRttCode(10 * i + j + 0.1 * k), timeS: 100 * k });
+      }
     }
   }
   return rows;
@@ -82,10 +85,20 @@ function batchOf(seed: number, batchSize = BATCH_SIZE): ModelBatch {
   }
   const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
   const lossMask = Uint8Array.from(tokens, (_, i) => i % T === T - 1 || i % T === 19 ? 0 : 1);
-  return { tokens, targets, lossMask, segmentStart };
+  return { tokens, targets, lossMask, segmentStart, recalls: recallsOf(tokens, random) };
 }
 
-/** @param isTraining Whether RTTs are left out of their own histories. */
+/** A recall of half of the RTTs. */
+function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
+  const recalls = new Uint32Array(tokens.length * PACKED_RECALL);
+  tokens.forEach((token, i) => {
+    const codes = Array.from({ length: random.below(4) }, () => encodeRttCode(1 + random.below(200)));
+    const recall = recallRtts(codes, codes.length, random.below(1000));
+    if (token === RTT_START && recall) packRecall(recall, recalls, i * PACKED_RECALL);
+  });
+  return recalls;
+}
+
 function withRows(config: ModelConfig, batch: ModelBatch, isTraining = false): ReferenceBatch {
   const addressRows = rowsOfBatch(batch, knownRows(config), { sequenceLength: T, isTraining });
   return { ...batch, addressRows };
@@ -170,12 +183,13 @@ testOnEachDevice(
 testOnEachDevice("Transformer adds up the rows' gradients of micro-batches", async ({ registry }) => {
   const batches = [batchOf(3, 1), batchOf(4, 1)];
   const whole = await modelOf(registry, CONFIG, 2);
-  const join = (name: keyof ModelBatch) => [...batches[0][name], ...batches[1][name]];
+  const join = (name: keyof ModelBatch) => batches.flatMap((batch) => [...batch[name] ?? []]);
   whole.accumulate({
     tokens: Uint16Array.from(join("tokens")),
     targets: Uint16Array.from(join("targets")),
     lossMask: Uint8Array.from(join("lossMask")),
     segmentStart: Uint16Array.from(join("segmentStart")),
+    recalls: Uint32Array.from(join("recalls")),
   }, 0.25);
   const parts = await modelOf(registry, CONFIG, 1, 2);
   for (const batch of batches) parts.accumulate(batch, 0.25);

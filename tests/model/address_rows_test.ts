@@ -1,16 +1,17 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
 import { type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
-import { PairHistory } from "../../lib/model/pair_history.ts";
+import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
 import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
+import { NUM_RECALLED, recallRtts, type RttRecall } from "../../lib/tokens/rtt_recall.ts";
 import { BYTE_BASE, FIELD_ORDERS, type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { tinyConfig } from "./tiny_model.ts";
 
 function rowsConfig(changes: Partial<ModelConfig> = {}): ModelConfig {
   return tinyConfig({
     prefixVectors: { rows: 64, seed: 1, dropShare: 0 },
-    pairVectors: { rows: 64, seed: 1, dropShare: 0, history: 0 },
+    pairVectors: { rows: 64, seed: 1, dropShare: 0, history: false },
     ...changes,
   });
 }
@@ -130,7 +131,7 @@ Deno.test("RowCursor.clone() goes on by itself", () => {
 Deno.test("AddressRows: training drops its share of the keys, others in each context", () => {
   const config = rowsConfig({
     prefixVectors: null,
-    pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: 0 },
+    pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: false },
   });
   const pairs = Array.from({ length: 1000 }, (_, i): [string, string] => [`10.0.${i >> 8}.${i & 255}`, B]);
   const rows = knowing(config, ...pairs);
@@ -140,9 +141,7 @@ Deno.test("AddressRows: training drops its share of the keys, others in each con
       const tokens = new Uint16Array(64);
       new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
       const cursor = rows.cursor();
-      tokens.subarray(0, 12).forEach((token) =>
-        cursor.read(token, found, 0, { isTraining: true, context, rttCode: 0 })
-      );
+      tokens.subarray(0, 12).forEach((token) => cursor.read(token, found, 0, { isTraining: true, context }));
       return found.some((row) => row !== NO_ROW);
     });
   const [first, second] = [kept(1), kept(2)];
@@ -154,53 +153,95 @@ Deno.test("AddressRows: training drops its share of the keys, others in each con
   assertEquals(kept(1), first);
 });
 
-Deno.test("AddressRows: a pair's typical RTT selects rows by its bytes, not by the RTT that is asked for", () => {
-  const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: 3 } });
+/** Codes with a time each, 10 s apart. */
+function timed(...codes: number[]): TimedRtt[] {
+  return codes.map((rttCode, i) => ({ rttCode, timeS: 10 * (i + 1) }));
+}
+
+Deno.test("AddressRows: what is remembered of a pair selects rows by the bytes of its codes", () => {
+  const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
   const rows = new AddressRows(config);
   const pair = rows.claim(bytesOf(A), bytesOf(B));
   const first = 128;
   const selected = (codes: readonly number[]) => codes.map((code) => code - first).filter((row) => row >= 0);
   assertEquals(selected(read(rows, { src: A, dst: B })[11].rows), []);
-  // The first one is forgotten; the median of the others is 0x1234.
-  for (const code of [0x2222, 0x1300, 0x1234, 0x1111]) rows.remember(pair, code);
+  for (const rtt of timed(0x1300, 0x1234, 0x1111)) rows.remember(pair, rtt);
   const found = read(rows, { src: B, dst: A });
-  assertEquals(selected(found[11].rows).slice(0, 2), [0x12, 256 + 0x34]);
+  assertEquals(selected(found[11].rows).slice(0, 4), [0x12, 256 + 0x34, 772 + 0x11, 772 + 256 + 0x11]);
   // The measurement's own RTT has the first byte 0x04.
-  assertEquals(selected(found[12].rows)[0], 768 + 3);
-  const read12 = (rttCode: number, byte: number) => {
+  assertEquals(selected(found[12].rows).slice(0, 2), [768 + 3, 772 + 768 + 3]);
+  const places = new Uint32Array(ROWS_PER_TOKEN);
+  const selectedBy = (
+    byte: number,
+    use: { isTraining: boolean; context: number; recall?: RttRecall | null },
+  ) => {
     const cursor = rows.cursor();
-    const places = new Uint32Array(ROWS_PER_TOKEN);
     const tokens = new Uint16Array(64);
     new TokenWriter(tokens).write(measurement(A, B), FIELD_ORDERS[0]);
-    const use = { isTraining: true, context: 0, rttCode };
     tokens.subarray(0, 12).forEach((token) => cursor.read(token, places, 0, use));
     cursor.read(BYTE_BASE + byte, places, 0, use);
-    return selected([...places].filter((row) => row !== NO_ROW))[0];
+    return selected([...places].filter((row) => row !== NO_ROW));
   };
-  assertEquals([0x12, 0x11, 0x10, 0x13, 0x14].map((byte) => read12(0, byte)), [
-    512 + 0x34,
-    770,
-    771,
-    768,
-    769,
-  ]);
-  // Without 0x1234 the lower of the other two is typical.
-  assertEquals(read12(0x1234, 0x11), 512 + 0x11);
+  const inference = { isTraining: false, context: 0 };
+  assertEquals(
+    [0x12, 0x11, 0x10, 0x13, 0x14].map((byte) => selectedBy(byte, inference)[0]),
+    [512 + 0x34, 770, 771, 768, 769],
+  );
+  const recall = recallRtts([0x2299], 1, null);
+  assert(recall);
+  assertEquals(selectedBy(0x22, { ...inference, recall }).slice(0, 2), [512 + 0x99, 772 + 512 + 0x99]);
+  assertEquals(selectedBy(0x22, { ...inference, recall: null }), []);
 });
 
-Deno.test("PairHistory keeps the newest codes through a checkpoint", () => {
-  const history = new PairHistory(2, 3);
-  for (const code of [9, 5, 7, 6]) history.add(1, code);
-  assertEquals([...history.save()], [0, 0, 0, 5, 7, 6]);
-  const loaded = new PairHistory(2, 3);
+Deno.test("PairHistory keeps the newest codes and their time through a checkpoint", () => {
+  const history = new PairHistory(2);
+  for (const rtt of timed(99, ...Array.from({ length: NUM_RECALLED }, (_, i) => i + 1))) history.add(1, rtt);
+  const loaded = new PairHistory(2);
   loaded.load(history.save());
-  assertEquals(loaded.typical(1)?.code, 6);
-  loaded.add(1, 8);
-  assertEquals([...loaded.save()], [0, 0, 0, 7, 6, 8]);
-  assertEquals(loaded.typical(0), undefined);
-  loaded.add(0, 4);
-  assertEquals([loaded.typical(0)?.code, loaded.typical(0, 4)], [4, undefined]);
-  assertNotEquals(loaded.typical(0)?.spreadRow, loaded.typical(1)?.spreadRow);
+  for (const each of [history, loaded]) {
+    assertEquals(each.recall(0), undefined);
+    const recall = each.recall(1, { timeS: 101 });
+    assertEquals(recall, recallRtts([9, 8, 7, 6, 5, 4, 3, 2, 1], 9, 1));
+    assertEquals([recall?.typicalCode, recall?.newestCode], [7, 9]);
+  }
+  const old = { rttCode: 5, timeS: 1_750_000_123 };
+  loaded.add(0, old);
+  const again = new PairHistory(2);
+  again.load(loaded.save());
+  assertEquals(again.recall(0, { timeS: old.timeS + 3 }), recallRtts([5], 1, 3));
+});
+
+Deno.test("PairHistory.recall() puts newer RTTs before those that it has, and leaves out what it has already", () => {
+  const history = new PairHistory(1);
+  for (const rtt of timed(4, 5)) history.add(0, rtt);
+  const newer = [{ rttCode: 5, timeS: 20 }, { rttCode: 7, timeS: 25 }, { rttCode: 8, timeS: 30 }];
+  assertEquals(history.recall(0, { timeS: 31, newer }), recallRtts([8, 7, 5, 4], 4, 1));
+  assertEquals(history.recall(0, { newer: [{ rttCode: 9, timeS: null }] }), recallRtts([9, 5, 4], 3, null));
+  assertEquals(new PairHistory(1).recall(0, { newer }), recallRtts([8, 7, 5], 3, null));
+});
+
+Deno.test("AddressRows: training recalls nothing of its share of the pairs, whether or not it has their rows", () => {
+  const config = rowsConfig({
+    prefixVectors: null,
+    pairVectors: { rows: 4096, seed: 1, dropShare: 0.3, history: true },
+  });
+  const pairs = Array.from({ length: 1000 }, (_, i): [string, string] => [`10.0.${i >> 8}.${i & 255}`, B]);
+  const rows = knowing(config, ...pairs);
+  const recall = recallRtts([0x1234], 1, null) ?? null;
+  const found = new Uint32Array(ROWS_PER_TOKEN);
+  const counts = [0, 0, 0, 0];
+  for (const [src, dst] of pairs) {
+    const tokens = new Uint16Array(64);
+    new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
+    const cursor = rows.cursor();
+    tokens.subarray(0, 12).forEach((token) =>
+      cursor.read(token, found, 0, { isTraining: true, context: 5, recall })
+    );
+    const [hasRow, isRecalled] = [found[2] !== NO_ROW, found[3] !== NO_ROW];
+    counts[Number(hasRow) + 2 * Number(isRecalled)]++;
+  }
+  // Five standard deviations of shares of 0.09, 0.21, 0.21 and 0.49 of 1,000.
+  [90, 210, 210, 490].forEach((wanted, i) => assert(Math.abs(counts[i] - wanted) < 80, counts.join()));
 });
 
 Deno.test("AddressRows: keys go through a checkpoint", () => {

@@ -22,7 +22,7 @@ function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000) {
 
 const TABLES = {
   prefixVectors: { rows: 4096, seed: 0, dropShare: 0.1 },
-  pairVectors: { rows: 4096, seed: 0, dropShare: 0.1, history: 4 },
+  pairVectors: { rows: 4096, seed: 0, dropShare: 0.1, history: true },
 };
 
 function pairsOf({ rows }: MemoryRowSource): Set<string> {
