@@ -10,7 +10,7 @@ import { UserError } from "../errors.ts";
 import { addLimitRows } from "../gpu/ops/address_rows.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
-import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "../model/config.ts";
+import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { namedTensor } from "../model/forward.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
@@ -158,7 +158,7 @@ class CompactTable {
   /** The model with this table in place of its own; after all rows are translated. */
   config(): ModelConfig {
     const prefixVectors = { rows: this.#numbers.size, seed: 0, dropShare: 0 };
-    return { ...this.#model.config, prefixVectors, pairVectors: null };
+    return { ...this.#model.config, prefixVectors, pairVectors: null, coordinates: null };
   }
 
   /** Its weights. */
@@ -172,8 +172,8 @@ class CompactTable {
     values.set(this.starts);
     const keys = new Float32Array(2 * this.#numbers.size);
     const changed = new Map(weights).set(ROW_VALUES, values).set(ROW_KEYS, keys);
-    changed.delete(PAIR_HISTORY);
-    return changed;
+    const kept = checkpointShapes(this.config());
+    return new Map([...changed].filter(([name]) => kept.has(name)));
   }
 }
 

@@ -7,7 +7,8 @@
  *   roles tell them apart.
  * - RttStart and the first byte of an RTT code, from which the code's bytes are predicted, have the row of the pair,
  *   whichever way it was measured; where the pair is not known, the rows of the longest known prefixes of the source and
- *   of the destination. Either way they have those that the pair's newest RTTs select, see lib/tokens/rtt_recall.ts.
+ *   of the destination. Either way they have those that the pair's newest RTTs select, see lib/tokens/rtt_recall.ts, or
+ *   where none is recalled, those of an estimate by coordinates.
  *
  * Related: feature hashing (Weinberger et al., ICML 2009), the factors of a matrix of RTTs (Liao et al., DMFSGD,
  * IEEE/ACM ToN 21(5), 2013), n-gram embeddings (Pagnoni et al., Byte Latent Transformer, 2024, section 3.2.1).
@@ -28,7 +29,8 @@ import type { RttRecall } from "../tokens/rtt_recall.ts";
 import { ensure } from "../errors.ts";
 import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
 import { PairHistory, type TimedRtt } from "./pair_history.ts";
-import { rowsBeforeFirstByte, rowsBeforeSecondByte } from "./recalled_rows.ts";
+import { NodeCoordinates } from "./node_coordinates.ts";
+import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte, type RttEstimate } from "./selected_rows.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 
 /** Rows that a token has at most. */
@@ -71,10 +73,13 @@ export class AddressRows {
   readonly #prefixes: RowTable | undefined;
   readonly #pairs: RowTable | undefined;
   readonly #history: PairHistory | undefined;
+  /** Where RTTs are estimated. */
+  readonly coordinates: NodeCoordinates | undefined;
 
-  /** @param config Of a model that has prefix or pair vectors. */
+  /** @param config Of a model that has any such rows. */
   constructor(readonly config: ModelConfig) {
-    const { prefixVectors, pairVectors } = config;
+    const { prefixVectors, pairVectors, coordinates } = config;
+    if (coordinates) this.coordinates = new NodeCoordinates(coordinates);
     const numPrefixes = prefixVectors?.rows ?? 0;
     if (prefixVectors) this.#prefixes = new RowTable(0, numPrefixes);
     if (!pairVectors) return;
@@ -92,6 +97,7 @@ export class AddressRows {
     this.#prefixes?.load(named(ROW_KEYS));
     this.#pairs?.load(named(ROW_KEYS));
     this.#history?.load(named(PAIR_HISTORY));
+    this.coordinates?.load(weights);
   }
 
   /** Sets the entries of a checkpoint, see `checkpointShapes`: a key is two numbers below 2^16, both 0 for none. */
@@ -101,6 +107,7 @@ export class AddressRows {
     this.#pairs?.save(keys);
     weights.set(ROW_KEYS, keys);
     if (this.#history) weights.set(PAIR_HISTORY, this.#history.save());
+    this.coordinates?.save(weights);
   }
 
   /**
@@ -134,8 +141,8 @@ export class AddressRows {
       : this.#history.recall(pair - this.#pairs.firstRow, options);
   }
 
-  /** @internal The row that a recall selects. */
-  recalledRow(index: number): number {
+  /** @internal The row that a code selects. */
+  selectedRow(index: number): number {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }
 
@@ -162,6 +169,12 @@ export class AddressRows {
       rows.push((claims ? table?.claim(hash1, hash2) : table?.row(hash1, hash2)) ?? NO_ROW);
     });
     return rows;
+  }
+
+  /** The number of an address among those that have coordinates, which it gets if there is a free one; or `NO_ROW`. */
+  claimNode(address: Uint8Array): number {
+    const { hash1, hash2 } = this.#walk(address);
+    return this.coordinates?.claim(hash1, hash2) ?? NO_ROW;
   }
 
   /** The row of a pair of addresses, whichever way it is measured, or {@link NO_ROW}; `claims` as above. */
@@ -210,6 +223,20 @@ export class AddressRows {
     return isDropped ? undefined : recall ?? undefined;
   }
 
+  /** @internal The estimate of two whole addresses' pair by coordinates. */
+  estimateOf(
+    source: AddressState,
+    destination: AddressState,
+    { isTraining, context }: RowUse,
+  ): RttEstimate | undefined {
+    const { coordinates } = this;
+    if (!coordinates || source.isDropped || destination.isDropped) return undefined;
+    const { hash1 } = pairHashes(source, destination);
+    if (isTraining && isChosen(~hash1, context, coordinates.config.dropShare)) return undefined;
+    const [a, b] = [source, destination].map(({ hash1, hash2 }) => coordinates.node(hash1, hash2));
+    return coordinates.estimate(a, b, isTraining);
+  }
+
   /** @internal */
   begin(length: 4 | 16): AddressState {
     const seed = this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
@@ -240,7 +267,7 @@ export class RowCursor {
   #length: 4 | 16 = 4;
   /** Whether the next token is the first byte of an RTT code. */
   #isFirstRttByte = false;
-  #recall: RttRecall | undefined;
+  #known: KnownRtt | undefined;
 
   /** @internal */
   constructor(rows: AddressRows) {
@@ -256,7 +283,7 @@ export class RowCursor {
     copy.#numBytes = this.#numBytes;
     copy.#length = this.#length;
     copy.#isFirstRttByte = this.#isFirstRttByte;
-    copy.#recall = this.#recall;
+    copy.#known = this.#known;
     return copy;
   }
 
@@ -270,7 +297,7 @@ export class RowCursor {
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
     if (isByte && this.#isFirstRttByte) {
       this.#readResult(rows, at, use);
-      if (this.#recall) this.#writeRecalled(rows, at, rowsBeforeSecondByte(this.#recall, token - BYTE_BASE));
+      if (this.#known) this.#writeSelected(rows, at, rowsBeforeSecondByte(this.#known, token - BYTE_BASE));
     }
     this.#isFirstRttByte = token === RTT_START;
     if (isByte) {
@@ -292,8 +319,8 @@ export class RowCursor {
         break;
       case RTT_START:
         this.#readResult(rows, at, use);
-        this.#recall = this.#recallOf(use);
-        if (this.#recall) this.#writeRecalled(rows, at, rowsBeforeFirstByte(this.#recall));
+        this.#known = this.#knownOf(use);
+        if (this.#known) this.#writeSelected(rows, at, rowsBeforeFirstByte(this.#known));
     }
   }
 
@@ -316,14 +343,14 @@ export class RowCursor {
     return row;
   }
 
-  #recallOf(use: RowUse): RttRecall | undefined {
+  #knownOf(use: RowUse): KnownRtt | undefined {
     const [source, destination] = [this.#source, this.#destination];
     if (!source?.isWhole || !destination?.isWhole) return undefined;
-    return this.#rows.recallOf(source, destination, use);
+    return this.#rows.recallOf(source, destination, use) ?? this.#rows.estimateOf(source, destination, use);
   }
 
-  #writeRecalled(rows: Uint32Array, at: number, places: readonly number[]): void {
-    places.forEach((place, i) => rows[at + NUM_OF_ADDRESSES + i] = this.#rows.recalledRow(place));
+  #writeSelected(rows: Uint32Array, at: number, places: readonly number[]): void {
+    places.forEach((place, i) => rows[at + NUM_OF_ADDRESSES + i] = this.#rows.selectedRow(place));
   }
 
   /** Writes the rows of the addresses or of their pair. */

@@ -9,7 +9,8 @@ import { z } from "zod";
 import { parseConfig } from "../cli/config.ts";
 import { ConfigError } from "../errors.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
-import { NUM_RECALLED_ROWS } from "./recalled_rows.ts";
+import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
+import { numSelectedRows } from "./selected_rows.ts";
 
 /** Number of tokens of each vocabulary (02-formats 2.3 and 2.4). */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
@@ -53,6 +54,8 @@ export interface ModelConfig {
   prefixVectors: RowsConfig | null;
   /** Learned rows for pairs of source and destination; null for none. */
   pairVectors: PairRowsConfig | null;
+  /** Coordinates, by which RTTs of pairs that are not known are estimated; null for none. */
+  coordinates: CoordinatesConfig | null;
 }
 
 /** A table of learned rows. */
@@ -79,6 +82,13 @@ const rowsSchema = z.strictObject({
 
 const pairRowsSchema = z.strictObject({ ...rowsSchema.shape, history: z.boolean().default(true) });
 
+const coordinatesSchema = z.strictObject({
+  nodes: z.int().min(16).max(2 ** 24),
+  rank: z.int().min(1).max(64).default(20),
+  folds: z.int().min(4).max(30).multipleOf(2).default(4),
+  dropShare: z.number().min(0).max(0.95).default(0.2),
+});
+
 /** Schema of the section `model`, with its defaults. */
 export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   numLayers: extent(1024),
@@ -95,6 +105,7 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   byteVectors: z.enum(["random", "ordinal"]).default("random"),
   prefixVectors: rowsSchema.nullable().default(null),
   pairVectors: pairRowsSchema.nullable().default(null),
+  coordinates: coordinatesSchema.nullable().default(null),
 });
 
 /**
@@ -119,7 +130,7 @@ export function checkModelConfig(config: ModelConfig): void {
       throw new ConfigError(`model.${key}`, `found ${config[key]}, a multiple of 4 was wanted`);
     }
   }
-  for (const key of ["prefixVectors", "pairVectors"] as const) {
+  for (const key of ["prefixVectors", "pairVectors", "coordinates"] as const) {
     if (config[key] && config.vocabulary !== "v2") {
       throw new ConfigError(
         `model.${key}`,
@@ -133,10 +144,10 @@ export function checkModelConfig(config: ModelConfig): void {
   }
 }
 
-/** The learned rows, 0 without any: those of prefixes, then those of pairs, then those that recalled RTTs select. */
-export function numAddressRows({ prefixVectors, pairVectors }: ModelConfig): number {
-  const numRecalled = pairVectors?.history ? NUM_RECALLED_ROWS : 0;
-  return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numRecalled;
+/** The learned rows, 0 without any: those of prefixes, then those of pairs, then those that RTT codes select. */
+export function numAddressRows(config: ModelConfig): number {
+  const { prefixVectors, pairVectors } = config;
+  return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numSelectedRows(config);
 }
 
 /** The number of tokens of the model's vocabulary, V. */
@@ -169,14 +180,15 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
   return shapes;
 }
 
-/** What a checkpoint holds: the parameters, and the keys of learned rows, which no gradient changes. */
+/** What a checkpoint holds: the parameters, and what no gradient changes: keys of learned rows, RTTs of pairs, coordinates. */
 export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
   const shapes = parameterShapes(config);
   const { prefixVectors, pairVectors } = config;
   const numKeys = (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0);
   if (numKeys > 0) shapes.set(ROW_KEYS, [numKeys, 2]);
   if (pairVectors?.history) shapes.set(PAIR_HISTORY, [pairVectors.rows, HISTORY_LENGTH]);
-  return shapes;
+  const entries = config.coordinates ? coordinateEntries(config.coordinates) : [];
+  return new Map([...shapes, ...entries]);
 }
 
 /** The names of what a checkpoint holds besides parameters, see `AddressRows.save` and `PairHistory.save`. */

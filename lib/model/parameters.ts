@@ -9,7 +9,7 @@ import { RandomStream } from "../random/philox.ts";
 import { BYTE_BASE as BYTE_BASE_V1 } from "../tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../tokens/vocab_v2.ts";
 import { checkpointShapes, type ModelConfig, numAddressRows, parameterShapes } from "./config.ts";
-import { byteOfRecalledRow, NUM_RECALLED_ROWS } from "./recalled_rows.ts";
+import { byteOfSelectedRow, numSelectedRows } from "./selected_rows.ts";
 
 /** Standard deviation of the initial weights (design 04-model, from GPT-2). */
 const INITIAL_DEVIATION = 0.02;
@@ -37,7 +37,7 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
     const values = new Float32Array(rows * columns);
     weights.set(name, values);
     if (name === "wpe.weight") {
-      initializeRecalledRows(values, config, seed);
+      initializeSelectedRows(values, config, seed);
       continue;
     }
     for (let i = 0; i < values.length; i++) values[i] = stream.normal() * deviation;
@@ -51,15 +51,16 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
   return weights;
 }
 
-/** Rows of prefixes and pairs say nothing before training has met them; those of recalled RTTs say their bytes. */
-function initializeRecalledRows(values: Float32Array, config: ModelConfig, seed: number): void {
+/** Rows of prefixes and pairs say nothing before training has met them; those that RTT codes select say their bytes. */
+function initializeSelectedRows(values: Float32Array, config: ModelConfig, seed: number): void {
   const { width } = config;
   const numRows = numAddressRows(config);
-  for (let row = 0; row < NUM_RECALLED_ROWS && config.pairVectors?.history; row++) {
-    const found = byteOfRecalledRow(row);
+  const numSelected = numSelectedRows(config);
+  for (let row = 0; row < numSelected; row++) {
+    const found = byteOfSelectedRow(row);
     if (found?.byte !== 0) continue;
     const features = byteFeatures(width, seed + 1 + found.table);
-    values.set(features, (numRows - NUM_RECALLED_ROWS + row) * width);
+    values.set(features, (numRows - numSelected + row) * width);
   }
 }
 

@@ -6,6 +6,7 @@
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { AddressRows } from "../model/address_rows.ts";
 import { type ModelConfig, numAddressRows } from "../model/config.ts";
+import { NO_ROW } from "../model/row_table.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import { parseAddress } from "../tokens/ip.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
@@ -56,21 +57,26 @@ function fitRows(
   rememberAll(rows, source);
   const fitted = (most: number, numOwned: number) =>
     Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned) / ROW_STEP));
-  const { prefixVectors } = model;
+  const { prefixVectors, coordinates } = model;
   const { numPrefixes, numPairs } = rows;
   const pairVectors = numMeasurements < MIN_MEASUREMENTS_PER_PAIR * numPairs ? null : model.pairVectors;
   return {
     ...model,
     prefixVectors: prefixVectors && { ...prefixVectors, rows: fitted(prefixVectors.rows, numPrefixes) },
     pairVectors: pairVectors && { ...pairVectors, rows: fitted(pairVectors.rows, numPairs) },
+    coordinates: coordinates && {
+      ...coordinates,
+      nodes: fitted(coordinates.nodes, rows.coordinates?.numNodes ?? 0),
+    },
   };
 }
 
 /**
- * Gives rows to all addresses and pairs of the data, in their order, until there are none left, and remembers the newest
- * RTTs of the pairs.
+ * Gives rows to all addresses and pairs of the data, in their order, until there are none left, remembers the newest
+ * RTTs of the pairs, and fits coordinates to them.
  *
- * @param weights Keys and histories are replaced; where there are any, as of another run, they are added to.
+ * @param weights Keys and histories are replaced; where there are any, as of another run, they are added to. Coordinates
+ *   are those of these data alone.
  */
 export function claimRows(
   config: ModelConfig,
@@ -80,15 +86,20 @@ export function claimRows(
   if (numAddressRows(config) === 0) return;
   const rows = new AddressRows(config);
   rows.load(weights);
-  rememberAll(rows, source);
+  const typical = rememberAll(rows, source);
+  rows.coordinates?.fit(typical.pairs());
   rows.save(weights);
 }
 
-function rememberAll(rows: AddressRows, source: ProbeRowSource): void {
+function rememberAll(rows: AddressRows, source: ProbeRowSource): TypicalRtts {
+  const typical = new TypicalRtts();
   for (let index = 0; index < source.numRows; index++) {
     const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs, eventTimeUs } = source.row(index);
     const [sources, destinations] = [srcAddrs, dstAddrs].map((texts) => texts.map(parseAddress));
     const claimed = new Map<number, number>();
+    const nodes = [sources, destinations].map((addresses) =>
+      addresses.map((address) => address ? rows.claimNode(address) : NO_ROW)
+    );
     srcIndex.forEach((src, i) => {
       const key = src * dstAddrs.length + dstIndex[i];
       const [from, to] = [sources[src], destinations[dstIndex[i]]];
@@ -96,7 +107,45 @@ function rememberAll(rows: AddressRows, source: ProbeRowSource): void {
       const pair = claimed.get(key) ?? rows.claim(from, to);
       claimed.set(key, pair);
       const timeS = Math.floor(eventTimeUs[i] / 1e6);
-      if (rttMs[i] >= 0) rows.remember(pair, { rttCode: encodeRttCode(rttMs[i]), timeS });
+      if (rttMs[i] < 0) return;
+      rows.remember(pair, { rttCode: encodeRttCode(rttMs[i]), timeS });
+      typical.add(nodes[0][src], nodes[1][dstIndex[i]], rttMs[i]);
     });
+  }
+  return typical;
+}
+
+/** Pairs whose RTTs coordinates are fitted to at most, some 0.2 kB each; further ones are left out. */
+const MAX_PAIRS = 2 ** 22;
+/** Of so many of a pair's RTTs, the newest, the median is its typical one. */
+const NUM_NEWEST = 9;
+
+/** The typical RTTs of pairs of nodes. */
+class TypicalRtts {
+  /** By the pair, the lower node first: its newest RTTs in ms. */
+  readonly #newestMs = new Map<number, Float32Array>();
+  readonly #counts = new Map<number, number>();
+
+  add(a: number, b: number, rttMs: number): void {
+    if (a === NO_ROW || b === NO_ROW || a === b) return;
+    const key = Math.min(a, b) * 2 ** 24 + Math.max(a, b);
+    const count = this.#counts.get(key) ?? 0;
+    if (count === 0 && this.#counts.size === MAX_PAIRS) return;
+    const newest = this.#newestMs.get(key) ?? new Float32Array(NUM_NEWEST);
+    newest[count % NUM_NEWEST] = rttMs;
+    this.#newestMs.set(key, newest);
+    this.#counts.set(key, count + 1);
+  }
+
+  pairs(): { a: Uint32Array; b: Uint32Array; rttMs: Float64Array } {
+    const keys = [...this.#counts.keys()];
+    return {
+      a: Uint32Array.from(keys, (key) => Math.floor(key / 2 ** 24)),
+      b: Uint32Array.from(keys, (key) => key % 2 ** 24),
+      rttMs: Float64Array.from(this.#counts, ([key, count]) => {
+        const newest = this.#newestMs.get(key)?.slice(0, count).sort() ?? [];
+        return newest[(newest.length - 1) >> 1];
+      }),
+    };
   }
 }

@@ -1,0 +1,107 @@
+/**
+ * The coordinates of addresses: what RTT between two of them follows from the RTTs of each to others, see
+ * lib/coordinates/coordinates.ts.
+ *
+ * @module
+ */
+import { Coordinates, coordinateShapes, type SavedCoordinates } from "../coordinates/coordinates.ts";
+import { fitCoordinates } from "../coordinates/fit.ts";
+import type { KnownPairs } from "../coordinates/known_pairs.ts";
+import { ensure } from "../errors.ts";
+import { NO_ROW, RowTable } from "./row_table.ts";
+import type { RttEstimate } from "./selected_rows.ts";
+
+/** Coordinates of the addresses of the training data. */
+export interface CoordinatesConfig {
+  /** Of so many addresses, 16 to 16,777,216; what more there are have none. */
+  nodes: number;
+  /** Numbers of an address, 1 to 64. */
+  rank: number;
+  /** Parts of the pairs, each of which has coordinates that were fitted without it: an even number from 4 to 30. */
+  folds: number;
+  /** Share of the pairs, 0 to 0.95, that have no estimate in a context of the training, others in each. */
+  dropShare: number;
+}
+
+/** The names of their entries in a checkpoint. */
+const KEYS = "coordinates.keys";
+const nameOf = (part: string) => `coordinates.${part}`;
+
+/** What a checkpoint holds of coordinates: keys of addresses, and see `coordinateShapes`. */
+export function coordinateEntries(config: CoordinatesConfig): Map<string, number[]> {
+  const entries = Object.entries(coordinateShapes(sizeOf(config))).map(([part, shape]): [string, number[]] => {
+    const columns = shape[shape.length - 1];
+    return [nameOf(part), [shape.reduce((a, b) => a * b) / columns, columns]];
+  });
+  return new Map([[KEYS, [config.nodes, 2]], ...entries]);
+}
+
+function sizeOf({ nodes, folds, rank }: CoordinatesConfig) {
+  return { numNodes: nodes, numFolds: folds, rank };
+}
+
+/** The coordinates of the addresses of a model. */
+export class NodeCoordinates {
+  readonly #nodes: RowTable;
+  #coordinates: Coordinates | undefined;
+
+  constructor(readonly config: CoordinatesConfig) {
+    this.#nodes = new RowTable(0, config.nodes);
+  }
+
+  /** Takes what {@link save} wrote; nothing is known where all is zero. */
+  load(weights: ReadonlyMap<string, Float32Array>): void {
+    const named = (name: string): Float32Array => {
+      const values = weights.get(name);
+      ensure(values, `there is no ${name}`);
+      return values;
+    };
+    this.#nodes.load(named(KEYS));
+    const parts = Object.keys(coordinateShapes(sizeOf(this.config)));
+    const saved = Object.fromEntries(parts.map((part) => [part, named(nameOf(part))]));
+    this.#coordinates = Coordinates.load(sizeOf(this.config), saved as unknown as SavedCoordinates);
+  }
+
+  /** Sets the entries of a checkpoint. */
+  save(weights: Map<string, Float32Array>): void {
+    const keys = new Float32Array(2 * this.config.nodes);
+    this.#nodes.save(keys);
+    weights.set(KEYS, keys);
+    for (const [part, values] of Object.entries(this.#coordinates?.save() ?? {})) {
+      weights.set(nameOf(part), values);
+    }
+  }
+
+  /** How many addresses have a number. */
+  get numNodes(): number {
+    return this.#nodes.numOwned;
+  }
+
+  /** The number of an address by its hashes, or `NO_ROW`. */
+  node(hash1: number, hash2: number): number {
+    return this.#nodes.row(hash1, hash2);
+  }
+
+  /** As {@link node}, but an address without a number gets a free one, if there is any. */
+  claim(hash1: number, hash2: number): number {
+    return this.#nodes.claim(hash1, hash2);
+  }
+
+  /** Fits the coordinates to the RTTs of pairs of nodes. */
+  fit(pairs: Omit<KnownPairs, "numNodes">): void {
+    const { nodes, rank, folds } = this.config;
+    this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, { rank, numFolds: folds });
+  }
+
+  /**
+   * The estimate of a pair of nodes.
+   *
+   * @param isTraining Whether it is to be one that does not know the pair's RTT.
+   * @returns Undefined where nothing is known of one of them.
+   */
+  estimate(a: number, b: number, isTraining: boolean): RttEstimate | undefined {
+    const coordinates = this.#coordinates;
+    if (!coordinates || a === NO_ROW || b === NO_ROW || a === b) return undefined;
+    return coordinates.estimate(a, b, isTraining ? coordinates.foldOf(a, b) : undefined);
+  }
+}
