@@ -27,6 +27,7 @@ import {
 } from "../tokens/vocab_v2.ts";
 import type { RttRecall } from "../tokens/rtt_recall.ts";
 import { ensure } from "../errors.ts";
+import { mix } from "../random/mix.ts";
 import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
 import { PairHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
@@ -369,14 +370,6 @@ const NOTHING_REMEMBERED = new PairHistory(1);
 
 /** Where the second hash of a key parts from the first. */
 const SECOND_HASH = 0x9e3779b9;
-
-/** A bijection of 32-bit integers whose every output bit depends on every input bit: the finaliser of MurmurHash3. */
-export function mix(value: number): number {
-  let x = value | 0;
-  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b);
-  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35);
-  return (x ^ (x >>> 16)) >>> 0;
-}
 
 /** Takes the next byte of an address into its hashes. */
 function advance(state: AddressState, byte: number): void {

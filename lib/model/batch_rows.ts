@@ -4,7 +4,8 @@
  *
  * @module
  */
-import { type AddressRows, mix, ROWS_PER_TOKEN } from "./address_rows.ts";
+import { mix } from "../random/mix.ts";
+import { type AddressRows, ROWS_PER_TOKEN } from "./address_rows.ts";
 import type { ModelExtent } from "./buffers.ts";
 import { type ModelConfig, numAddressRows } from "./config.ts";
 import type { ModelBatch } from "./inputs.ts";

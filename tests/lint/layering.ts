@@ -12,6 +12,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "errors.ts": [],
   "version.ts": [],
   "random": ["errors.ts"],
+  "coordinates": ["errors.ts", "random"],
   "plot": [],
   "threads": [],
   "files": ["errors.ts", "version.ts"],

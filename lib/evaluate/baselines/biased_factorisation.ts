@@ -9,7 +9,7 @@
 import { RandomStream } from "../../random/philox.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
 import { dot, endRate, type Factor, FactorTable, passRate, type Rates } from "./factors.ts";
-import { logOfRtt } from "./log_rtt.ts";
+import { logOfRtt } from "../../coordinates/log_rtt.ts";
 
 /** Step sizes of the first and the last pass (ASSUMPTION; the article gives none). */
 const RATES: Rates = [0.01, 0.001];

@@ -8,8 +8,8 @@
  */
 import { RandomStream } from "../../random/philox.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery } from "./baseline.ts";
-import { logOfRtt } from "./log_rtt.ts";
-import { RidgeSum } from "./ridge.ts";
+import { logOfRtt } from "../../coordinates/log_rtt.ts";
+import { RidgeSum } from "../../coordinates/ridge.ts";
 
 /** Standard deviation of the first values of the vectors: small beside the biases. */
 const INITIAL_SCALE = 0.1;

@@ -10,10 +10,10 @@
  */
 import { RandomStream } from "../../random/philox.ts";
 import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
-import { logOfRtt } from "./log_rtt.ts";
+import { logOfRtt } from "../../coordinates/log_rtt.ts";
 import { meanOf } from "../means.ts";
 import { quantileOfSample } from "../quantile.ts";
-import { RidgeSum } from "./ridge.ts";
+import { RidgeSum } from "../../coordinates/ridge.ts";
 
 /** Lags of the autoregression, in slices (ASSUMPTION). */
 const LAGS = [1, 2, 3];

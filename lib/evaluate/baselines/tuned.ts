@@ -19,7 +19,7 @@ import {
   SAMPLE_LEVELS,
   type Tuning,
 } from "./baseline.ts";
-import { logOfRtt } from "./log_rtt.ts";
+import { logOfRtt } from "../../coordinates/log_rtt.ts";
 
 /** Predictions beside what was measured, ms. */
 interface Trial {

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { dot } from "../../../lib/evaluate/baselines/factors.ts";
 import { LogAlsBaseline } from "../../../lib/evaluate/baselines/log_als.ts";
 import { MirroredBaseline } from "../../../lib/evaluate/baselines/mirrored.ts";
-import { RidgeSum } from "../../../lib/evaluate/baselines/ridge.ts";
+import { RidgeSum } from "../../../lib/coordinates/ridge.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
 

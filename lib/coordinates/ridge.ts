@@ -30,6 +30,27 @@ export class RidgeSum {
   }
 
   /**
+   * Adds four rows at once, which is faster than one after the other.
+   *
+   * @param features (4, n). @param targets (4,). @param weights How much each row counts, (4,); 0 for none.
+   */
+  addFour(features: Float64Array, targets: Float64Array, weights: Float64Array): void {
+    const n = this.numFeatures;
+    const products = this.#products;
+    for (let i = 0; i < n; i++) {
+      const w0 = weights[0] * features[i];
+      const w1 = weights[1] * features[n + i];
+      const w2 = weights[2] * features[2 * n + i];
+      const w3 = weights[3] * features[3 * n + i];
+      this.#targets[i] += w0 * targets[0] + w1 * targets[1] + w2 * targets[2] + w3 * targets[3];
+      for (let j = 0, at = i * n; j <= i; j++, at++) {
+        products[at] += w0 * features[j] + w1 * features[n + j] + w2 * features[2 * n + j] +
+          w3 * features[3 * n + j];
+      }
+    }
+  }
+
+  /**
    * The weights w of least sum of (features . w - target)^2 + sum of penalty_i (w_i - prior_i)^2, by Cholesky.
    *
    * @param penalty Above 0, one for each weight or the same for all.

@@ -1,0 +1,32 @@
+/** Parts of a network that known pairs connect. @module */
+import type { FoldSet, Neighbours } from "./known_pairs.ts";
+
+/** The part of a node of which no pair is known. */
+export const UNKNOWN = -1;
+
+/**
+ * Numbers the parts of a network.
+ *
+ * @param without Folds that are not looked at.
+ * @returns Of each node the part, the same number for all nodes that known pairs connect; {@link UNKNOWN} without any.
+ */
+export function componentsOf(neighbours: Neighbours, without: FoldSet): Float32Array {
+  const { start, others, folds, numNodes } = neighbours;
+  const components = new Float32Array(numNodes).fill(UNKNOWN);
+  const waiting = new Uint32Array(numNodes);
+  for (let first = 0; first < numNodes; first++) {
+    let numWaiting = 0;
+    if (components[first] === UNKNOWN) waiting[numWaiting++] = first;
+    while (numWaiting > 0) {
+      const node = waiting[--numWaiting];
+      for (let entry = start[node]; entry < start[node + 1]; entry++) {
+        if (without >> folds[entry] & 1) continue;
+        components[node] = first;
+        if (components[others[entry]] !== UNKNOWN) continue;
+        components[others[entry]] = first;
+        waiting[numWaiting++] = others[entry];
+      }
+    }
+  }
+  return components;
+}

@@ -1,0 +1,166 @@
+/**
+ * Estimates of RTTs by coordinates of nodes, for a model that learns by how much they are wrong: stacking (Wolpert,
+ * "Stacked Generalization", Neural Networks 5, 1992). An estimate to learn from must not know the RTT that it is of, so
+ * the known pairs are in folds, and each fold has a factorisation that was fitted without it (Chernozhukov et al.,
+ * "Double/debiased machine learning", Econometrics Journal 21, 2018); one more is fitted to all.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { Factorisation, type Place } from "./factorisation.ts";
+import { foldOfPair } from "./known_pairs.ts";
+import { logOfRtt } from "./log_rtt.ts";
+
+/** The scales whose estimates are averaged, see `toScale`. */
+export const POWERS: readonly number[] = [0, 0.5, 1];
+/** What is saved of a factorisation besides its vectors: its range, how it was fitted, and the usual error. */
+const NUM_NUMBERS = 6;
+
+/** What an error is at least, as a share of the nodes', where the scales' estimates are all the same (ASSUMPTION). */
+const LEAST_SHARE = 0.2;
+
+/** An estimate of an RTT. */
+export interface CoordinateEstimate {
+  readonly rttMs: number;
+  /**
+   * How far it may be off: about the median of |log(estimate / RTT)| of pairs like this one, by how far estimates were
+   * off for both nodes' other pairs, and how far the scales' estimates of this one lie apart.
+   */
+  readonly error: number;
+}
+
+/** A node that was not among those that factors were fitted to. */
+export interface NewNode {
+  /** One for each factorisation. */
+  readonly places: readonly Place[];
+}
+
+/** How large coordinates are. */
+export interface CoordinateSize {
+  readonly numNodes: number;
+  readonly numFolds: number;
+  readonly rank: number;
+}
+
+/** The numbers of coordinates, as a checkpoint has them. */
+export interface SavedCoordinates {
+  /** (folds + 1, nodes, scales, 1 + rank). */
+  readonly vectors: Float32Array;
+  /** The parts of the network, then the nodes' errors, (folds + 1, 2, nodes). */
+  readonly nodes: Float32Array;
+  /** (folds + 1, 6). */
+  readonly fits: Float32Array;
+}
+
+/** The shapes of {@link SavedCoordinates}. */
+export function coordinateShapes(size: CoordinateSize): Record<keyof SavedCoordinates, number[]> {
+  const { numNodes, numFolds, rank } = size;
+  return {
+    vectors: [numFolds + 1, numNodes, POWERS.length, 1 + rank],
+    nodes: [numFolds + 1, 2, numNodes],
+    fits: [numFolds + 1, NUM_NUMBERS],
+  };
+}
+
+/** A factorisation, and how far its estimates are off. */
+export interface Fit {
+  readonly factorisation: Factorisation;
+  /** Of each node: the median of |log(estimate / RTT)| of its pairs, smoothed. */
+  readonly errors: Float32Array;
+  /** That of all. */
+  readonly usualError: number;
+}
+
+/** Factorisations of the RTTs of known pairs: without each fold, then of all. */
+export class Coordinates {
+  /** @param fits As {@link numFolds} and one more. */
+  constructor(readonly size: CoordinateSize, readonly fits: readonly Fit[]) {
+    ensure(fits.length === size.numFolds + 1, `${fits.length} factorisations`);
+  }
+
+  /** The fold of a pair, the same both ways: which factorisation has not seen it. */
+  foldOf(a: number, b: number): number {
+    return foldOfPair(a, b, this.size.numFolds);
+  }
+
+  /**
+   * The estimate of a pair, the same both ways.
+   *
+   * @param a A node's number, or one of {@link locate}.
+   * @param fold Of the factorisation that has not seen this fold; that of all pairs by default.
+   * @returns Undefined where no pair of one of the nodes is known (in other folds).
+   */
+  estimate(
+    a: number | NewNode,
+    b: number | NewNode,
+    fold = this.size.numFolds,
+  ): CoordinateEstimate | undefined {
+    const { factorisation, errors, usualError } = this.fits[fold];
+    const place = (node: number | NewNode) =>
+      typeof node === "number" ? factorisation.placeOf(node) : node.places[fold];
+    const estimate = factorisation.estimate(place(a), place(b));
+    if (!estimate) return undefined;
+    const errorOf = (node: number | NewNode) => typeof node === "number" ? errors[node] : usualError;
+    const error = Math.sqrt(errorOf(a) * errorOf(b)) * (estimate.spread / usualError + LEAST_SHARE);
+    return { rttMs: Math.exp(estimate.log), error };
+  }
+
+  /**
+   * Finds the place of a further node.
+   *
+   * @param known Nodes, and their RTTs to it in ms.
+   */
+  locate(known: readonly { node: number; rttMs: number }[]): NewNode {
+    const logs = known.map(({ node, rttMs }) => ({ node, log: logOfRtt(rttMs) }));
+    return { places: this.fits.map(({ factorisation }) => factorisation.locate(logs)) };
+  }
+
+  /** The numbers for a checkpoint, see {@link coordinateShapes}. */
+  save(): SavedCoordinates {
+    const concatenated = (parts: readonly ArrayLike<number>[]) => {
+      const all = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
+      let at = 0;
+      for (const part of parts) {
+        all.set(part, at);
+        at += part.length;
+      }
+      return all;
+    };
+    const factors = this.fits.map(({ factorisation }) => factorisation.factors);
+    return {
+      vectors: concatenated(factors.map(({ vectors }) => vectors)),
+      nodes: concatenated(this.fits.flatMap(({ errors }, i) => [factors[i].components, errors])),
+      fits: concatenated(this.fits.map(({ usualError }, i) => {
+        const { range, options: { knee, regularisation } } = factors[i];
+        return [...range, knee, regularisation, usualError];
+      })),
+    };
+  }
+
+  /** Coordinates as {@link save} gave them, whose arrays they keep. */
+  static load(size: CoordinateSize, saved: SavedCoordinates): Coordinates {
+    const { numNodes, numFolds, rank } = size;
+    for (const [name, shape] of Object.entries(coordinateShapes(size))) {
+      const { length } = saved[name as keyof SavedCoordinates];
+      ensure(length === shape.reduce((a, b) => a * b), `${length} ${name} of coordinates of shape ${shape}`);
+    }
+    const { vectors, nodes, fits } = saved;
+    const part = (array: Float32Array, length: number, i: number) =>
+      array.subarray(i * length, (i + 1) * length);
+    return new Coordinates(
+      size,
+      Array.from({ length: numFolds + 1 }, (_, i) => {
+        const numbers = part(fits, NUM_NUMBERS, i);
+        const [knee, regularisation, usualError] = numbers.subarray(3);
+        const factorisation = new Factorisation({
+          powers: POWERS,
+          options: { rank, knee, regularisation },
+          vectors: part(vectors, numNodes * POWERS.length * (1 + rank), i),
+          components: part(nodes, numNodes, 2 * i),
+          range: numbers.subarray(0, 3),
+        });
+        return { factorisation, errors: part(nodes, numNodes, 2 * i + 1), usualError };
+      }),
+    );
+  }
+}

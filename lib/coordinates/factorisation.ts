@@ -1,0 +1,154 @@
+/**
+ * One factorisation of RTTs: vectors of nodes on three scales, from milliseconds to the logarithm, whose estimates are
+ * averaged. They err in different ways: relative errors of long RTTs, absolute ones of short ones, and where alternating
+ * solutions end.
+ *
+ * @module
+ */
+import { componentsOf, UNKNOWN } from "./components.ts";
+import type { FoldSet, Neighbours } from "./known_pairs.ts";
+import { fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
+import { fromScale, toScale } from "./rtt_scale.ts";
+
+/** Sweeps that solve for one node alone. */
+const NUM_LOCATING_SWEEPS = 5;
+
+/** What a factorisation says of a pair. */
+export interface LogEstimate {
+  /** Natural logarithm of the RTT in ms. */
+  readonly log: number;
+  /** How far the scales' estimates lie apart: half the range of their logarithms. */
+  readonly spread: number;
+}
+
+/** Where a node is. */
+export interface Place {
+  /** The vectors, with a bias before each, (scales, 1 + rank). */
+  readonly vectors: Float32Array;
+  /** Its part of the network, see {@link componentsOf}. */
+  readonly component: number;
+}
+
+/** What a factorisation is made of. */
+export interface Factors {
+  /** The scales' powers, see {@link toScale}. */
+  readonly powers: readonly number[];
+  /** How it was fitted, and further nodes are. */
+  readonly options: VectorOptions;
+  /** (nodes, scales, 1 + rank). */
+  readonly vectors: Float32Array;
+  /** (nodes,), see {@link componentsOf}. */
+  readonly components: Float32Array;
+  /** Logarithms: of the typical RTT, the least, the greatest, (3,). */
+  readonly range: Float32Array;
+}
+
+/** Factors of all nodes. */
+export class Factorisation {
+  readonly #width: number;
+
+  /** @param factors See {@link Factors}. */
+  constructor(readonly factors: Factors) {
+    this.#width = factors.options.rank + 1;
+  }
+
+  /**
+   * Fits factors to known pairs.
+   *
+   * @param options See {@link VectorOptions} and {@link Factors}; `numSweeps`: how often all nodes are
+   *   solved for; `without`: folds of which nothing in the result depends; `seed`: of the first values.
+   */
+  static fit(
+    neighbours: Neighbours,
+    options: VectorOptions & { powers: readonly number[]; numSweeps: number; without: FoldSet; seed: number },
+  ): Factorisation {
+    const { powers, rank, without } = options;
+    const width = rank + 1;
+    const range = rangeOf(neighbours, without);
+    const vectors = new Float32Array(neighbours.numNodes * powers.length * width);
+    const values = new Float32Array(neighbours.logs.length);
+    powers.forEach((power, scale) => {
+      for (let entry = 0; entry < values.length; entry++) {
+        values[entry] = toScale(power, neighbours.logs[entry] - range[0]);
+      }
+      const fitted = fitVectors(neighbours, values, { ...options, seed: options.seed + scale });
+      for (let node = 0; node < neighbours.numNodes; node++) {
+        vectors.set(
+          fitted.subarray(node * width, (node + 1) * width),
+          (node * powers.length + scale) * width,
+        );
+      }
+    });
+    return new Factorisation({
+      powers,
+      options,
+      vectors,
+      components: componentsOf(neighbours, without),
+      range,
+    });
+  }
+
+  /** The place of a node. */
+  placeOf(node: number): Place {
+    const { powers, vectors, components } = this.factors;
+    const length = powers.length * this.#width;
+    return {
+      vectors: vectors.subarray(node * length, (node + 1) * length),
+      component: components[node],
+    };
+  }
+
+  /** The estimate of a pair, the same both ways; undefined where nothing is known of one of them. */
+  estimate(a: Place, b: Place): LogEstimate | undefined {
+    if (a.component === UNKNOWN || b.component === UNKNOWN) return undefined;
+    const { powers, options, range: [typical, least, greatest] } = this.factors;
+    // Vectors of parts that no known pair connects have nothing to do with each other.
+    const rank = a.component === b.component ? options.rank : 0;
+    let [sum, low, high] = [0, Infinity, -Infinity];
+    powers.forEach((power, scale) => {
+      const value = valueOf(a.vectors, b.vectors, scale * this.#width, rank);
+      const log = Math.min(greatest, Math.max(least, typical + fromScale(power, value)));
+      sum += log;
+      low = Math.min(low, log);
+      high = Math.max(high, log);
+    });
+    return { log: sum / powers.length, spread: (high - low) / 2 };
+  }
+
+  /**
+   * Finds the place of a further node.
+   *
+   * @param known Nodes, and the logarithms of their RTTs to it.
+   */
+  locate(known: readonly { node: number; log: number }[]): Place {
+    const { powers, options, components, range, vectors } = this.factors;
+    const usable = known.filter(({ node }) => components[node] !== UNKNOWN);
+    const found = new Float32Array(powers.length * this.#width);
+    const solver = new NodeSolver(options);
+    powers.forEach((power, scale) => {
+      let own: Float64Array | undefined;
+      for (let sweep = 0; sweep < NUM_LOCATING_SWEEPS; sweep++) {
+        for (const { node, log } of usable) {
+          const at = (node * powers.length + scale) * this.#width;
+          solver.add({ value: toScale(power, log - range[0]), weight: 1 }, vectors, at, own);
+        }
+        own = solver.solve();
+      }
+      if (own) found.set(own, scale * this.#width);
+    });
+    return { vectors: found, component: usable.length === 0 ? UNKNOWN : components[usable[0].node] };
+  }
+}
+
+/** The mean, the least and the greatest logarithm. */
+function rangeOf({ logs, folds, weights }: Neighbours, without: FoldSet): Float32Array {
+  let [sum, weight, least, most] = [0, 0, Infinity, -Infinity];
+  for (let entry = 0; entry < logs.length; entry++) {
+    if (without >> folds[entry] & 1) continue;
+    sum += weights[entry] * logs[entry];
+    weight += weights[entry];
+    least = Math.min(least, logs[entry]);
+    most = Math.max(most, logs[entry]);
+  }
+  return weight === 0 ? new Float32Array(3) : Float32Array.of(sum / weight, least, most);
+}

@@ -1,0 +1,146 @@
+/**
+ * Fits coordinates to known pairs, and chooses by what settings.
+ *
+ * Everything about a fold's factorisation comes from the other folds, the settings and the nodes' errors too: folds are
+ * in couples, factorisations without both are fitted with each of the settings, and how far they are off on one fold
+ * says by what settings the other one's is fitted, and how far that may be off.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { Coordinates, type Fit, POWERS } from "./coordinates.ts";
+import { Factorisation } from "./factorisation.ts";
+import { type FoldSet, type KnownPairs, Neighbours } from "./known_pairs.ts";
+import type { VectorOptions } from "./node_vectors.ts";
+
+/** Settings among which one is chosen. */
+export type CoordinateSettings = Pick<VectorOptions, "knee" | "regularisation">;
+
+/** The usual settings first: on meshes, and on campaigns of few pairs a node. */
+const SETTINGS: readonly CoordinateSettings[] = [
+  { knee: 0.025, regularisation: 0.12 },
+  { knee: 0.025, regularisation: 0.06 },
+  { knee: 0.06, regularisation: 0.12 },
+];
+/** The scale that settings are tried on: the one between the others. */
+const TRIED_POWERS = [0.5];
+/** How many errors the usual one counts as where a node's own are smoothed. */
+const NUM_USUAL_ERRORS = 5;
+/** The error where there is nothing to learn it from: a factor of e. */
+const UNKNOWN_ERROR = 1;
+/** No estimate is better than an RTT's code. */
+const LEAST_ERROR = 5e-4;
+const BYTES_PER_NUMBER = 4;
+
+/** How coordinates are fitted. */
+export interface FitOptions {
+  /** Seed of the vectors' first values (default 0). */
+  seed?: number | undefined;
+  /** How many factorisations leave out a part of the pairs each, an even number from 4 to 30 (default 4). */
+  numFolds?: number | undefined;
+  /** Length of the vectors (default 20), less where `maxBytes` asks for it. */
+  rank?: number | undefined;
+  /** How often each node is solved for (default 20). */
+  numSweeps?: number | undefined;
+  /** How many bytes all vectors take at most (default 2^29). */
+  maxBytes?: number | undefined;
+  /** Among which settings is chosen; see the source. */
+  settings?: readonly CoordinateSettings[] | undefined;
+}
+
+/**
+ * Fits coordinates.
+ *
+ * @param pairs Those that are known.
+ * @param options See {@link FitOptions}.
+ */
+export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coordinates {
+  const { seed = 0, numFolds = 4, numSweeps = 20, maxBytes = 2 ** 29, settings = SETTINGS } = options;
+  ensure(numFolds >= 4 && numFolds <= 30 && numFolds % 2 === 0, `${numFolds} folds`);
+  const bytesPerPart = BYTES_PER_NUMBER * POWERS.length * (numFolds + 1) * pairs.numNodes;
+  const rank = Math.max(1, Math.min(options.rank ?? 20, Math.floor(maxBytes / bytesPerPart) - 1));
+  const neighbours = new Neighbours(pairs, numFolds);
+  const each = { rank, numSweeps, seed };
+  const candidates = settings.map(rounded);
+  const trials = candidates.map((candidate) => tryOut(neighbours, { ...each, ...candidate }));
+  const fits = Array.from({ length: numFolds + 1 }, (_, fold): Fit => {
+    const isWhole = fold === numFolds;
+    const judges = isWhole ? 2 ** numFolds - 1 : 1 << partnerOf(fold);
+    const best = leastOf(trials.map((errors) => meanError(neighbours, errors, judges)));
+    const factorisation = Factorisation.fit(neighbours, {
+      ...each,
+      ...candidates[best],
+      powers: POWERS,
+      without: isWhole ? 0 : 1 << fold,
+    });
+    return { factorisation, ...errorsOfNodes(neighbours, trials[best], judges) };
+  });
+  return new Coordinates({ numNodes: pairs.numNodes, numFolds, rank }, fits);
+}
+
+/** As a checkpoint has them. */
+function rounded({ knee, regularisation }: CoordinateSettings): CoordinateSettings {
+  return { knee: Math.fround(knee), regularisation: Math.fround(regularisation) };
+}
+
+/** The other fold of a couple. */
+function partnerOf(fold: number): number {
+  return fold ^ 1;
+}
+
+/** How far factorisations without a couple of folds are off: |log(estimate / RTT)| of each entry, NaN where unknown. */
+function tryOut(
+  neighbours: Neighbours,
+  options: VectorOptions & { numSweeps: number; seed: number },
+): Float32Array {
+  const { start, others, folds, logs, numNodes, numFolds } = neighbours;
+  const errors = new Float32Array(logs.length);
+  for (let fold = 0; fold < numFolds; fold += 2) {
+    const without = 3 << fold;
+    const tried = Factorisation.fit(neighbours, { ...options, powers: TRIED_POWERS, without });
+    for (let node = 0; node < numNodes; node++) {
+      const place = tried.placeOf(node);
+      for (let entry = start[node]; entry < start[node + 1]; entry++) {
+        if (!isIn(without, folds[entry])) continue;
+        const estimate = tried.estimate(place, tried.placeOf(others[entry]));
+        errors[entry] = estimate ? Math.abs(estimate.log - logs[entry]) : NaN;
+      }
+    }
+  }
+  return errors;
+}
+
+function isIn(folds: FoldSet, fold: number): boolean {
+  return (folds >> fold & 1) === 1;
+}
+
+function meanError({ folds }: Neighbours, errors: Float32Array, judges: FoldSet): number {
+  let [sum, count] = [0, 0];
+  for (let entry = 0; entry < errors.length; entry++) {
+    if (!isIn(judges, folds[entry]) || Number.isNaN(errors[entry])) continue;
+    sum += errors[entry];
+    count++;
+  }
+  return count === 0 ? 0 : sum / count;
+}
+
+function leastOf(values: readonly number[]): number {
+  return values.indexOf(Math.min(...values));
+}
+
+/** The median error of all entries of some folds, and of each node's, smoothed. */
+function errorsOfNodes({ start, folds, numNodes }: Neighbours, errors: Float32Array, judges: FoldSet) {
+  const medianOf = (from: number, to: number) => {
+    const own = errors.subarray(from, to).filter((error, i) =>
+      isIn(judges, folds[from + i]) && !Number.isNaN(error)
+    );
+    return { count: own.length, median: own.sort()[own.length >> 1] };
+  };
+  const median = medianOf(0, errors.length).median ?? UNKNOWN_ERROR;
+  const usualError = Math.fround(Math.max(LEAST_ERROR, median));
+  const smoothed = Float32Array.from({ length: numNodes }, (_, node) => {
+    const { count, median } = medianOf(start[node], start[node + 1]);
+    return (count * (median ?? 0) + NUM_USUAL_ERRORS * usualError) / (count + NUM_USUAL_ERRORS);
+  });
+  return { usualError, errors: smoothed };
+}

@@ -1,0 +1,83 @@
+/** The RTTs of pairs of nodes, as a factorisation reads them: by node. @module */
+import { ensure } from "../errors.ts";
+import { mix } from "../random/mix.ts";
+import { logOfRtt } from "./log_rtt.ts";
+
+/** Pairs of nodes whose RTT is known; each pair stands there once, in either order. */
+export interface KnownPairs {
+  /** Nodes are numbered from 0 to below it. */
+  readonly numNodes: number;
+  /** One node of each pair, and the other. */
+  readonly a: Uint32Array;
+  readonly b: Uint32Array;
+  /** The pairs' typical RTTs, such as the medians of their measurements. */
+  readonly rttMs: Float64Array;
+  /** How much each pair counts; 1 by default. */
+  readonly weights?: Float32Array | undefined;
+}
+
+/**
+ * Which part of the pairs a pair is in, the same both ways.
+ *
+ * @param numFolds How many parts there are.
+ * @returns 0 to below `numFolds`.
+ */
+export function foldOfPair(a: number, b: number, numFolds: number): number {
+  const [low, high] = a < b ? [a, b] : [b, a];
+  return mix(mix(low + 1) ^ Math.imul(high + 1, 0x9e3779b9)) % numFolds;
+}
+
+/** The other node of every pair of each node, in a row: 13 bytes an entry, two entries a pair. */
+export class Neighbours {
+  /** The entries of node i are from `start[i]` to below `start[i + 1]`. */
+  readonly start: Float64Array;
+  readonly others: Uint32Array;
+  /** Natural logarithms of RTTs in ms. */
+  readonly logs: Float32Array;
+  /** See {@link foldOfPair}. */
+  readonly folds: Uint8Array;
+  readonly weights: Float32Array;
+
+  /** @param pairs Those of a node with itself are left out. */
+  constructor(readonly pairs: KnownPairs, readonly numFolds: number) {
+    const { numNodes, a, b, rttMs, weights } = pairs;
+    ensure(
+      b.length === a.length && rttMs.length === a.length,
+      `${a.length}, ${b.length}, ${rttMs.length} pairs`,
+    );
+    this.start = new Float64Array(numNodes + 1);
+    for (let i = 0; i < a.length; i++) {
+      ensure(a[i] < numNodes && b[i] < numNodes, `a pair of nodes ${a[i]} and ${b[i]} of ${numNodes}`);
+      if (a[i] === b[i]) continue;
+      this.start[a[i] + 1]++;
+      this.start[b[i] + 1]++;
+    }
+    for (let node = 0; node < numNodes; node++) this.start[node + 1] += this.start[node];
+    const numEntries = this.start[numNodes];
+    this.others = new Uint32Array(numEntries);
+    this.logs = new Float32Array(numEntries);
+    this.folds = new Uint8Array(numEntries);
+    this.weights = new Float32Array(numEntries);
+    const next = this.start.slice();
+    const add = (node: number, other: number, i: number) => {
+      const entry = next[node]++;
+      this.others[entry] = other;
+      this.logs[entry] = logOfRtt(rttMs[i]);
+      this.folds[entry] = foldOfPair(node, other, numFolds);
+      this.weights[entry] = weights?.[i] ?? 1;
+    };
+    for (let i = 0; i < a.length; i++) {
+      if (a[i] === b[i]) continue;
+      add(a[i], b[i], i);
+      add(b[i], a[i], i);
+    }
+  }
+
+  /** How many nodes there are. */
+  get numNodes(): number {
+    return this.pairs.numNodes;
+  }
+}
+
+/** Folds that a fit does not look at, a bit each. */
+export type FoldSet = number;

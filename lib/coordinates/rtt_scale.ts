@@ -1,0 +1,25 @@
+/**
+ * Scales between milliseconds and their logarithm: Box and Cox, "An Analysis of Transformations", J. R. Statist. Soc. B
+ * 26 (1964). Near the typical RTT a step is the same relative step on every scale.
+ *
+ * @module
+ */
+
+/** Shares of a typical RTT below which none is told from 0. */
+const MIN_SHARE = 1e-3;
+
+/**
+ * A scale of RTTs.
+ *
+ * @param power 1 for milliseconds, 0 for the logarithm, or between.
+ * @param log The natural logarithm of RTT / typical RTT.
+ * @returns 0 for the typical RTT.
+ */
+export function toScale(power: number, log: number): number {
+  return power === 0 ? log : (Math.exp(power * log) - 1) / power;
+}
+
+/** The inverse of {@link toScale}; what lies below the scale is a thousandth of the typical RTT. */
+export function fromScale(power: number, value: number): number {
+  return power === 0 ? value : Math.log(Math.max(1 + power * value, MIN_SHARE ** power)) / power;
+}
