@@ -259,7 +259,14 @@ export function comparableConfig(config: RunConfig): RunConfig {
   const { model, train } = config;
   return {
     ...config,
-    model: { ...model, prefixVectors: null, pairVectors: null, coordinates: null, keyShift: false, byteVectors: "random" },
+    model: {
+      ...model,
+      prefixVectors: null,
+      pairVectors: null,
+      coordinates: null,
+      keyShift: false,
+      byteVectors: "random",
+    },
     train: { ...train, dtype: "f32", rttByteWeight: 1, rttDistanceWeights: null },
     fit: null,
   };

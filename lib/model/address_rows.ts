@@ -15,32 +15,26 @@
  *
  * @module
  */
-import {
-  BYTE_BASE,
-  DST_IPV4,
-  DST_IPV6,
-  MEASUREMENT_START,
-  RTT_START,
-  SRC_IPV4,
-  SRC_IPV6,
-  VOCAB_SIZE,
-} from "../tokens/vocab_v2.ts";
 import type { RttRecall } from "../tokens/rtt_recall.ts";
 import { ensure } from "../errors.ts";
-import { mix } from "../random/mix.ts";
+import {
+  type AddressState,
+  advance,
+  beginAddress,
+  type Hashes,
+  hasRow,
+  isChosen,
+  pairHashes,
+  PREFIX_BYTES,
+} from "./address_keys.ts";
 import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
 import { PairHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
-import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte, type RttEstimate } from "./selected_rows.ts";
+import type { RttEstimate } from "./selected_rows.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 
 /** Rows that a token has at most. */
 export const ROWS_PER_TOKEN = 9;
-/** Its first rows are those of addresses and of their pair. */
-const NUM_OF_ADDRESSES = 3;
-
-/** After how many bytes a prefix has a row: every byte of IPv4, the usual sizes of allocations of IPv6. */
-const PREFIX_BYTES = { 4: [1, 2, 3, 4], 16: [4, 5, 6, 7, 8, 16] } as const;
 
 /** Whether training lets go of a row in a context: a share of the keys of a kind, chosen by the context's number. */
 export interface RowUse {
@@ -50,23 +44,6 @@ export interface RowUse {
   readonly context: number;
   /** What is recalled where an RTT comes next; by default what the model remembers of the pair. */
   readonly recall?: RttRecall | null;
-}
-
-const INFERENCE: RowUse = { isTraining: false, context: 0 };
-
-/** What a key is found by. */
-interface Hashes {
-  hash1: number;
-  hash2: number;
-}
-
-/** An address as far as it is written. */
-interface AddressState extends Hashes {
-  readonly length: 4 | 16;
-  /** Of its longest prefix that has one. */
-  row: number;
-  isDropped: boolean;
-  isWhole: boolean;
 }
 
 /** The rows of a model. */
@@ -185,11 +162,6 @@ export class AddressRows {
     return (claims ? table?.claim(hash1, hash2) : table?.row(hash1, hash2)) ?? NO_ROW;
   }
 
-  /** Begins to read tokens. */
-  cursor(): RowCursor {
-    return new RowCursor(this);
-  }
-
   /** @internal */
   prefixRow(state: AddressState, { isTraining, context }: RowUse): number {
     const { prefixVectors } = this.config;
@@ -238,11 +210,9 @@ export class AddressRows {
     return coordinates.estimate(a, b, isTraining);
   }
 
-  /** @internal */
+  /** @internal An address of which nothing is written. */
   begin(length: 4 | 16): AddressState {
-    const seed = this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0;
-    const hash1 = mix(seed + length);
-    return { hash1, hash2: mix(hash1 ^ SECOND_HASH), length, row: NO_ROW, isDropped: false, isWhole: false };
+    return beginAddress(this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0, length);
   }
 
   /** Reads the bytes of an address. @param visit Called after each prefix that may have a row. */
@@ -257,139 +227,5 @@ export class AddressRows {
   }
 }
 
-/** Reads the tokens of a sequence, and tells which rows each of them has. */
-export class RowCursor {
-  readonly #rows: AddressRows;
-  #source: AddressState | undefined;
-  #destination: AddressState | undefined;
-  /** The address whose bytes come, and how many of them are written, of how many. */
-  #open: AddressState | undefined;
-  #numBytes = 0;
-  #length: 4 | 16 = 4;
-  /** Whether the next token is the first byte of an RTT code. */
-  #isFirstRttByte = false;
-  #known: KnownRtt | undefined;
-
-  /** @internal */
-  constructor(rows: AddressRows) {
-    this.#rows = rows;
-  }
-
-  /** A cursor that goes on from here by itself. */
-  clone(): RowCursor {
-    const copy = new RowCursor(this.#rows);
-    copy.#source = this.#source && { ...this.#source };
-    copy.#destination = this.#destination && { ...this.#destination };
-    copy.#open = this.#open && (this.#open === this.#source ? copy.#source : copy.#destination);
-    copy.#numBytes = this.#numBytes;
-    copy.#length = this.#length;
-    copy.#isFirstRttByte = this.#isFirstRttByte;
-    copy.#known = this.#known;
-    return copy;
-  }
-
-  /**
-   * Reads a token.
-   *
-   * @param rows Is filled from `at` on with the token's {@link ROWS_PER_TOKEN} rows, {@link NO_ROW} for none.
-   */
-  read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
-    rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
-    const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
-    if (isByte && this.#isFirstRttByte) {
-      this.#readResult(rows, at, use);
-      if (this.#known) this.#writeSelected(rows, at, rowsBeforeSecondByte(this.#known, token - BYTE_BASE));
-    }
-    this.#isFirstRttByte = token === RTT_START;
-    if (isByte) {
-      if (this.#open) rows[at] = this.#readAddressByte(this.#open, token - BYTE_BASE, use);
-      return;
-    }
-    this.#open = undefined;
-    switch (token) {
-      case MEASUREMENT_START:
-        this.#source = this.#destination = undefined;
-        break;
-      case SRC_IPV4:
-      case SRC_IPV6:
-        this.#open = this.#source = this.#begin(token === SRC_IPV4 ? 4 : 16);
-        break;
-      case DST_IPV4:
-      case DST_IPV6:
-        this.#open = this.#destination = this.#begin(token === DST_IPV4 ? 4 : 16);
-        break;
-      case RTT_START:
-        this.#readResult(rows, at, use);
-        this.#known = this.#knownOf(use);
-        if (this.#known) this.#writeSelected(rows, at, rowsBeforeFirstByte(this.#known));
-    }
-  }
-
-  #begin(length: 4 | 16): AddressState {
-    this.#numBytes = 0;
-    this.#length = length;
-    return this.#rows.begin(length);
-  }
-
-  #readAddressByte(state: AddressState, byte: number, use: RowUse): number {
-    advance(state, byte);
-    this.#numBytes++;
-    if (this.#numBytes === this.#length) {
-      state.isWhole = true;
-      this.#open = undefined;
-    }
-    if (!hasRow(this.#length, this.#numBytes)) return NO_ROW;
-    const row = this.#rows.prefixRow(state, use);
-    if (row !== NO_ROW) state.row = row;
-    return row;
-  }
-
-  #knownOf(use: RowUse): KnownRtt | undefined {
-    const [source, destination] = [this.#source, this.#destination];
-    if (!source?.isWhole || !destination?.isWhole) return undefined;
-    return this.#rows.recallOf(source, destination, use) ?? this.#rows.estimateOf(source, destination, use);
-  }
-
-  #writeSelected(rows: Uint32Array, at: number, places: readonly number[]): void {
-    places.forEach((place, i) => rows[at + NUM_OF_ADDRESSES + i] = this.#rows.selectedRow(place));
-  }
-
-  /** Writes the rows of the addresses or of their pair. */
-  #readResult(rows: Uint32Array, at: number, use: RowUse): void {
-    const [source, destination] = [this.#source, this.#destination];
-    if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
-    // What is known of the pair says more than what is known of its ends, whose rows then learn from other pairs alone.
-    if (rows[at + 2] !== NO_ROW) return;
-    if (source?.isWhole) rows[at] = source.row;
-    if (destination?.isWhole) rows[at + 1] = destination.row;
-  }
-}
-
 /** What is remembered of a pair that has no row. */
 const NOTHING_REMEMBERED = new PairHistory(1);
-
-/** Where the second hash of a key parts from the first. */
-const SECOND_HASH = 0x9e3779b9;
-
-/** Takes the next byte of an address into its hashes. */
-function advance(state: AddressState, byte: number): void {
-  state.hash1 = mix(state.hash1 * 257 + byte + 1);
-  state.hash2 = mix(Math.imul(state.hash2, 65_599) + byte + 1);
-}
-
-/** Whether the first bytes of an address have a row. */
-function hasRow(length: 4 | 16, numBytes: number): boolean {
-  const lengths: readonly number[] = PREFIX_BYTES[length];
-  return lengths.includes(numBytes);
-}
-
-/** The hashes of a pair, the same both ways: sums and products do not tell these apart. */
-function pairHashes(a: Hashes, b: Hashes): Hashes {
-  const both = (x: number, y: number) => mix((x + y) ^ Math.imul(x, y));
-  return { hash1: both(a.hash1, b.hash1), hash2: both(a.hash2, b.hash2) };
-}
-
-/** Whether a key is among a share of the keys that is another one in each context. */
-function isChosen(hash: number, context: number, share: number): boolean {
-  return share > 0 && mix(hash ^ context) < share * 2 ** 32;
-}

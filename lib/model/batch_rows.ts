@@ -11,6 +11,7 @@ import { type ModelConfig, numAddressRows } from "./config.ts";
 import type { ModelBatch } from "./inputs.ts";
 import { PACKED_RECALL, unpackRecall } from "../tokens/rtt_recall.ts";
 import { RTT_START } from "../tokens/vocab_v2.ts";
+import { RowCursor } from "./row_cursor.ts";
 import { NO_ROW } from "./row_table.ts";
 
 /** Rows that a step can touch at most: a measurement's tokens are more than its rows. */
@@ -38,11 +39,11 @@ export function rowsOfBatch(
   { sequenceLength, isTraining }: { sequenceLength: number; isTraining: boolean },
 ): Uint32Array<ArrayBuffer> {
   const rows = new Uint32Array(tokens.length * ROWS_PER_TOKEN);
-  let cursor = addressRows.cursor();
+  let cursor = new RowCursor(addressRows);
   let context = 0;
   for (let i = 0; i < tokens.length; i++) {
     if (i % sequenceLength === segmentStart[i]) {
-      cursor = addressRows.cursor();
+      cursor = new RowCursor(addressRows);
       if (isTraining) context = contextNumber(tokens, segmentStart, i, sequenceLength);
     }
     const isNext = tokens[i] === RTT_START && (recalls || isTraining);

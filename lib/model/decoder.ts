@@ -14,7 +14,8 @@ import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
 import type { RttRecall } from "../tokens/rtt_recall.ts";
-import { AddressRows, type RowCursor, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
+import { AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
+import { RowCursor } from "./row_cursor.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
 import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
 import { indexOfNotBelow } from "./finite.ts";
@@ -247,7 +248,7 @@ export class Decoder {
     const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
     let at = 0;
     prompts.forEach((prompt, index) => {
-      const cursor = addressRows.cursor();
+      const cursor = new RowCursor(addressRows);
       for (let i = 0; i < prompt.length; i++, at += ROWS_PER_TOKEN) {
         cursor.read(prompt[i], rows, at, this.#rowUse(index, i));
       }
@@ -277,7 +278,7 @@ export class Decoder {
     prompt: Uint16Array,
     { numDropped, count, index }: { numDropped: number; count: number; index: number },
   ): RowCursor[] {
-    const cursor = this.#addressRows?.cursor();
+    const cursor = this.#addressRows && new RowCursor(this.#addressRows);
     if (!cursor) return [];
     const unread = new Uint32Array(ROWS_PER_TOKEN);
     for (let i = 0; i < prompt.length - numDropped; i++) {

@@ -29,10 +29,12 @@ const nameOf = (part: string) => `coordinates.${part}`;
 
 /** What a checkpoint holds of coordinates: keys of addresses, and see `coordinateShapes`. */
 export function coordinateEntries(config: CoordinatesConfig): Map<string, number[]> {
-  const entries = Object.entries(coordinateShapes(sizeOf(config))).map(([part, shape]): [string, number[]] => {
-    const columns = shape[shape.length - 1];
-    return [nameOf(part), [shape.reduce((a, b) => a * b) / columns, columns]];
-  });
+  const entries = Object.entries(coordinateShapes(sizeOf(config))).map(
+    ([part, shape]): [string, number[]] => {
+      const columns = shape[shape.length - 1];
+      return [nameOf(part), [shape.reduce((a, b) => a * b) / columns, columns]];
+    },
+  );
   return new Map([[KEYS, [config.nodes, 2]], ...entries]);
 }
 
@@ -90,7 +92,9 @@ export class NodeCoordinates {
   /** Fits the coordinates to the RTTs of pairs of nodes. */
   fit(pairs: Omit<KnownPairs, "numNodes">): void {
     const { nodes, rank, folds } = this.config;
-    this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, { rank, numFolds: folds });
+    this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, {
+      ...{ rank, numFolds: folds, maxBytes: Infinity },
+    });
   }
 
   /**

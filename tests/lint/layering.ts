@@ -23,7 +23,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "preprocess": ["cli", "errors.ts", "files", "measurement", "random", "records", "threads", "tokens"],
   "loader": ["cli", "errors.ts", "files", "random", "records", "threads", "tokens"],
   "gpu": ["cli", "errors.ts", "files", "version.ts"],
-  "model": ["cli", "errors.ts", "gpu", "random", "tokens"],
+  "model": ["cli", "coordinates", "errors.ts", "gpu", "random", "tokens"],
   "optim": ["cli", "errors.ts", "gpu", "model", "random"],
   "train": [
     "cli",

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertNotEquals } from "@std/assert";
 import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
 import { type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
 import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
+import { RowCursor } from "../../lib/model/row_cursor.ts";
 import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
 import { NUM_RECALLED, recallRtts, type RttRecall } from "../../lib/tokens/rtt_recall.ts";
@@ -36,7 +37,7 @@ function knowing(config: ModelConfig, ...pairs: [string, string][]): AddressRows
 function read(rows: AddressRows, { src, dst, order = 0 }: { src: string; dst: string; order?: number }) {
   const tokens = new Uint16Array(64);
   const length = new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[order]);
-  const cursor = rows.cursor();
+  const cursor = new RowCursor(rows);
   const found = new Uint32Array(ROWS_PER_TOKEN);
   return [...tokens.subarray(0, length)].map((token) => {
     cursor.read(token, found, 0);
@@ -102,7 +103,7 @@ Deno.test("AddressRows: in every order of the fields rows say only what is writt
 });
 
 Deno.test("AddressRows: any tokens in any order are read, without rows that they do not say", () => {
-  const cursor = knowing(rowsConfig(), [A, B]).cursor();
+  const cursor = new RowCursor(knowing(rowsConfig(), [A, B]));
   const found = new Uint32Array(ROWS_PER_TOKEN);
   const odd = [BYTE_BASE + 192, 8, BYTE_BASE, 1, BYTE_BASE + 192, 8, BYTE_BASE, 3, 0, BYTE_BASE, 10, 8, 8];
   const counts = odd.map((token) => {
@@ -115,7 +116,7 @@ Deno.test("AddressRows: any tokens in any order are read, without rows that they
 Deno.test("RowCursor.clone() goes on by itself", () => {
   const rows = knowing(rowsConfig(), [A, B]);
   const whole = read(rows, { src: A, dst: B });
-  const cursor = rows.cursor();
+  const cursor = new RowCursor(rows);
   const found = new Uint32Array(ROWS_PER_TOKEN);
   const readOn = (some: typeof cursor, from: number, end: number) =>
     whole.slice(from, end).map(({ token }) => {
@@ -140,7 +141,7 @@ Deno.test("AddressRows: training drops its share of the keys, others in each con
     pairs.map(([src, dst]) => {
       const tokens = new Uint16Array(64);
       new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
-      const cursor = rows.cursor();
+      const cursor = new RowCursor(rows);
       tokens.subarray(0, 12).forEach((token) => cursor.read(token, found, 0, { isTraining: true, context }));
       return found.some((row) => row !== NO_ROW);
     });
@@ -175,7 +176,7 @@ Deno.test("AddressRows: what is remembered of a pair selects rows by the bytes o
     byte: number,
     use: { isTraining: boolean; context: number; recall?: RttRecall | null },
   ) => {
-    const cursor = rows.cursor();
+    const cursor = new RowCursor(rows);
     const tokens = new Uint16Array(64);
     new TokenWriter(tokens).write(measurement(A, B), FIELD_ORDERS[0]);
     tokens.subarray(0, 12).forEach((token) => cursor.read(token, places, 0, use));
@@ -233,7 +234,7 @@ Deno.test("AddressRows: training recalls nothing of its share of the pairs, whet
   for (const [src, dst] of pairs) {
     const tokens = new Uint16Array(64);
     new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
-    const cursor = rows.cursor();
+    const cursor = new RowCursor(rows);
     tokens.subarray(0, 12).forEach((token) =>
       cursor.read(token, found, 0, { isTraining: true, context: 5, recall })
     );

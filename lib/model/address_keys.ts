@@ -1,0 +1,57 @@
+/**
+ * The keys of learned rows: hashes of the prefixes of addresses, and of pairs.
+ *
+ * @module
+ */
+import { mix } from "../random/mix.ts";
+import { NO_ROW } from "./row_table.ts";
+
+/** After how many bytes a prefix has a row: every byte of IPv4, the usual sizes of allocations of IPv6. */
+export const PREFIX_BYTES = { 4: [1, 2, 3, 4], 16: [4, 5, 6, 7, 8, 16] } as const;
+
+/** What a key is found by. */
+export interface Hashes {
+  hash1: number;
+  hash2: number;
+}
+
+/** An address as far as it is written. */
+export interface AddressState extends Hashes {
+  readonly length: 4 | 16;
+  /** Of its longest prefix that has one. */
+  row: number;
+  isDropped: boolean;
+  isWhole: boolean;
+}
+
+/** An address of which nothing is written. @param seed Of the hashes. */
+export function beginAddress(seed: number, length: 4 | 16): AddressState {
+  const hash1 = mix(seed + length);
+  return { hash1, hash2: mix(hash1 ^ SECOND_HASH), length, row: NO_ROW, isDropped: false, isWhole: false };
+}
+
+/** Where the second hash of a key parts from the first. */
+const SECOND_HASH = 0x9e3779b9;
+
+/** Takes the next byte of an address into its hashes. */
+export function advance(state: AddressState, byte: number): void {
+  state.hash1 = mix(state.hash1 * 257 + byte + 1);
+  state.hash2 = mix(Math.imul(state.hash2, 65_599) + byte + 1);
+}
+
+/** Whether the first bytes of an address have a row. */
+export function hasRow(length: 4 | 16, numBytes: number): boolean {
+  const lengths: readonly number[] = PREFIX_BYTES[length];
+  return lengths.includes(numBytes);
+}
+
+/** The hashes of a pair, the same both ways: sums and products do not tell these apart. */
+export function pairHashes(a: Hashes, b: Hashes): Hashes {
+  const both = (x: number, y: number) => mix((x + y) ^ Math.imul(x, y));
+  return { hash1: both(a.hash1, b.hash1), hash2: both(a.hash2, b.hash2) };
+}
+
+/** Whether a key is among a share of the keys that is another one in each context. */
+export function isChosen(hash: number, context: number, share: number): boolean {
+  return share > 0 && mix(hash ^ context) < share * 2 ** 32;
+}

@@ -1,0 +1,131 @@
+/**
+ * Which learned rows the tokens of a sequence have, from one token to the next.
+ *
+ * @module
+ */
+import {
+  BYTE_BASE,
+  DST_IPV4,
+  DST_IPV6,
+  MEASUREMENT_START,
+  RTT_START,
+  SRC_IPV4,
+  SRC_IPV6,
+  VOCAB_SIZE,
+} from "../tokens/vocab_v2.ts";
+import { type AddressState, advance, hasRow } from "./address_keys.ts";
+import { type AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
+import { NO_ROW } from "./row_table.ts";
+import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
+
+const INFERENCE: RowUse = { isTraining: false, context: 0 };
+/** The first rows of a token are those of addresses and of their pair. */
+const NUM_OF_ADDRESSES = 3;
+
+/** Reads the tokens of a sequence, and tells which rows each of them has. */
+export class RowCursor {
+  readonly #rows: AddressRows;
+  #source: AddressState | undefined;
+  #destination: AddressState | undefined;
+  /** The address whose bytes come, and how many of them are written, of how many. */
+  #open: AddressState | undefined;
+  #numBytes = 0;
+  #length: 4 | 16 = 4;
+  /** Whether the next token is the first byte of an RTT code. */
+  #isFirstRttByte = false;
+  #known: KnownRtt | undefined;
+
+  /** @param rows Those of the model. */
+  constructor(rows: AddressRows) {
+    this.#rows = rows;
+  }
+
+  /** A cursor that goes on from here by itself. */
+  clone(): RowCursor {
+    const copy = new RowCursor(this.#rows);
+    copy.#source = this.#source && { ...this.#source };
+    copy.#destination = this.#destination && { ...this.#destination };
+    copy.#open = this.#open && (this.#open === this.#source ? copy.#source : copy.#destination);
+    copy.#numBytes = this.#numBytes;
+    copy.#length = this.#length;
+    copy.#isFirstRttByte = this.#isFirstRttByte;
+    copy.#known = this.#known;
+    return copy;
+  }
+
+  /**
+   * Reads a token.
+   *
+   * @param rows Is filled from `at` on with the token's {@link ROWS_PER_TOKEN} rows, {@link NO_ROW} for none.
+   */
+  read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
+    rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
+    const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
+    if (isByte && this.#isFirstRttByte) {
+      this.#readResult(rows, at, use);
+      if (this.#known) this.#writeSelected(rows, at, rowsBeforeSecondByte(this.#known, token - BYTE_BASE));
+    }
+    this.#isFirstRttByte = token === RTT_START;
+    if (isByte) {
+      if (this.#open) rows[at] = this.#readAddressByte(this.#open, token - BYTE_BASE, use);
+      return;
+    }
+    this.#open = undefined;
+    switch (token) {
+      case MEASUREMENT_START:
+        this.#source = this.#destination = undefined;
+        break;
+      case SRC_IPV4:
+      case SRC_IPV6:
+        this.#open = this.#source = this.#begin(token === SRC_IPV4 ? 4 : 16);
+        break;
+      case DST_IPV4:
+      case DST_IPV6:
+        this.#open = this.#destination = this.#begin(token === DST_IPV4 ? 4 : 16);
+        break;
+      case RTT_START:
+        this.#readResult(rows, at, use);
+        this.#known = this.#knownOf(use);
+        if (this.#known) this.#writeSelected(rows, at, rowsBeforeFirstByte(this.#known));
+    }
+  }
+
+  #begin(length: 4 | 16): AddressState {
+    this.#numBytes = 0;
+    this.#length = length;
+    return this.#rows.begin(length);
+  }
+
+  #readAddressByte(state: AddressState, byte: number, use: RowUse): number {
+    advance(state, byte);
+    this.#numBytes++;
+    if (this.#numBytes === this.#length) {
+      state.isWhole = true;
+      this.#open = undefined;
+    }
+    if (!hasRow(this.#length, this.#numBytes)) return NO_ROW;
+    const row = this.#rows.prefixRow(state, use);
+    if (row !== NO_ROW) state.row = row;
+    return row;
+  }
+
+  #knownOf(use: RowUse): KnownRtt | undefined {
+    const [source, destination] = [this.#source, this.#destination];
+    if (!source?.isWhole || !destination?.isWhole) return undefined;
+    return this.#rows.recallOf(source, destination, use) ?? this.#rows.estimateOf(source, destination, use);
+  }
+
+  #writeSelected(rows: Uint32Array, at: number, places: readonly number[]): void {
+    places.forEach((place, i) => rows[at + NUM_OF_ADDRESSES + i] = this.#rows.selectedRow(place));
+  }
+
+  /** Writes the rows of the addresses or of their pair. */
+  #readResult(rows: Uint32Array, at: number, use: RowUse): void {
+    const [source, destination] = [this.#source, this.#destination];
+    if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
+    // What is known of the pair says more than what is known of its ends, whose rows then learn from other pairs alone.
+    if (rows[at + 2] !== NO_ROW) return;
+    if (source?.isWhole) rows[at] = source.row;
+    if (destination?.isWhole) rows[at + 1] = destination.row;
+  }
+}
