@@ -40,6 +40,7 @@ const CONFIG = tinyConfig({
   sequenceLength: T,
   prefixVectors: { rows: 32, seed: 3, dropShare: 0 },
   pairVectors: { rows: 32, seed: 3, dropShare: 0, history: true },
+  coordinates: { nodes: 16, rank: 2, folds: 4, dropShare: 0 },
 });
 
 function address(index: number): Uint8Array {
@@ -48,9 +49,15 @@ function address(index: number): Uint8Array {
     : Uint8Array.of(192, 0, 2 + index % 2, index);
 }
 
-/** All pairs of the first addresses have rows and up to four RTTs, the others none. */
+/** All pairs of the first addresses have rows, up to four RTTs and coordinates, the others none. */
 function knownRows(config: ModelConfig): AddressRows {
   const rows = new AddressRows(config);
+  const nodes = Array.from({ length: NUM_ADDRESSES - 1 }, (_, i) => rows.claimNode(address(i)));
+  rows.coordinates?.fit({
+    a: Uint32Array.from(nodes.slice(1)),
+    b: Uint32Array.from(nodes.slice(0, -1)),
+    rttMs: Float64Array.from(nodes.slice(1), (_, i) => 5 * (i + 1)),
+  });
   for (let i = 0; i < NUM_ADDRESSES - 2; i++) {
     for (let j = 0; j < i; j++) {
       const pair = rows.claim(address(i), address(j));

@@ -1,9 +1,10 @@
 import { assert, assertEquals, assertNotEquals } from "@std/assert";
-import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
-import { type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
+import { AddressRows, ROWS_PER_TOKEN, type RowUse } from "../../lib/model/address_rows.ts";
+import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
 import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
 import { RowCursor } from "../../lib/model/row_cursor.ts";
 import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
+import { rowsBeforeFirstByte } from "../../lib/model/selected_rows.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
 import { NUM_RECALLED, recallRtts, type RttRecall } from "../../lib/tokens/rtt_recall.ts";
 import { BYTE_BASE, FIELD_ORDERS, type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
@@ -243,6 +244,45 @@ Deno.test("AddressRows: training recalls nothing of its share of the pairs, whet
   }
   // Five standard deviations of shares of 0.09, 0.21, 0.21 and 0.49 of 1,000.
   [90, 210, 210, 490].forEach((wanted, i) => assert(Math.abs(counts[i] - wanted) < 80, counts.join()));
+});
+
+Deno.test("AddressRows: where nothing is recalled, an estimate by coordinates selects rows", () => {
+  const coordinates = { nodes: 64, rank: 2, folds: 4, dropShare: 0 };
+  const config = rowsConfig({ pairVectors: null, coordinates });
+  const rows = new AddressRows(config);
+  const texts = Array.from({ length: 12 }, (_, i) => `10.0.0.${i}`);
+  const nodes = texts.map((text) => rows.claimNode(bytesOf(text)));
+  const pairs = nodes.flatMap((a, i) => nodes.slice(i + 1).map((b, j) => ({ a, b, rttMs: 10 + i + j })));
+  rows.coordinates?.fit({
+    a: Uint32Array.from(pairs, ({ a }) => a),
+    b: Uint32Array.from(pairs, ({ b }) => b),
+    rttMs: Float64Array.from(pairs, ({ rttMs }) => rttMs),
+  });
+  const weights = new Map<string, Float32Array>();
+  rows.save(weights);
+  assertEquals([...weights].map(([name, { length }]) => [name, length]).slice(1), [
+    ...checkpointShapes(config).entries().filter(([name]) => name.startsWith("coordinates"))
+      .map(([name, [height, width]]) => [name, height * width]),
+  ]);
+  const loaded = new AddressRows(config);
+  loaded.load(weights);
+  const places = new Uint32Array(ROWS_PER_TOKEN);
+  const selectedBy = (src: string, dst: string, use?: RowUse) => {
+    const cursor = new RowCursor(loaded);
+    const tokens = new Uint16Array(64);
+    new TokenWriter(tokens).write(measurement(src, dst), FIELD_ORDERS[0]);
+    tokens.subarray(0, 12).forEach((token) => cursor.read(token, places, 0, use));
+    return [...places].filter((row) => row !== NO_ROW && row >= 64).map((row) => row - 64);
+  };
+  const known = (isTraining: boolean) => {
+    const estimate = rows.coordinates?.estimate(nodes[2], nodes[7], isTraining);
+    assert(estimate);
+    return [...rowsBeforeFirstByte(estimate)];
+  };
+  assertEquals(selectedBy(texts[2], texts[7]), known(false));
+  assertEquals(selectedBy(texts[7], texts[2], { isTraining: true, context: 1 }), known(true));
+  assertNotEquals(known(true), known(false));
+  assertEquals(selectedBy(texts[2], A), []);
 });
 
 Deno.test("AddressRows: keys go through a checkpoint", () => {

@@ -5,6 +5,7 @@ import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/co
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { claimRows, fitConfig } from "../../lib/train/claimed_rows.ts";
 import { parseRunConfig } from "../../lib/train/config.ts";
+import { addressBytes } from "../../lib/tokens/ip.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 
@@ -23,6 +24,7 @@ function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000) {
 const TABLES = {
   prefixVectors: { rows: 4096, seed: 0, dropShare: 0.1 },
   pairVectors: { rows: 4096, seed: 0, dropShare: 0.1, history: true },
+  coordinates: { nodes: 1024, rank: 2, folds: 4, dropShare: 0.1 },
 };
 
 function pairsOf({ rows }: MemoryRowSource): Set<string> {
@@ -31,6 +33,10 @@ function pairsOf({ rows }: MemoryRowSource): Set<string> {
       Array.from(srcIndex, (src, i) => `${srcAddrs[src]} ${dstAddrs[dstIndex[i]]}`)
     ),
   );
+}
+
+function numAddressesOf({ rows }: MemoryRowSource): number {
+  return new Set(rows.flatMap(({ srcAddrs, dstAddrs }) => [...srcAddrs, ...dstAddrs])).size;
 }
 
 Deno.test("fitConfig() makes as many rows as the data need, and as many steps as passes say", () => {
@@ -42,6 +48,7 @@ Deno.test("fitConfig() makes as many rows as the data need, and as many steps as
   assertGreater(pairVectors.rows, numPairs);
   assertLess(pairVectors.rows, 1.25 * numPairs + 64);
   assertLess(prefixVectors.rows, 4096);
+  assertLess(fitted.model.coordinates?.nodes ?? Infinity, 1.25 * numAddressesOf(SOURCE) + 64);
   const numMeasurements = SOURCE.rows.reduce((sum, { rttMs }) => sum + rttMs.length, 0);
   assertEquals(fitted.train.steps, Math.ceil(2 * numMeasurements * 18 / (2 * 12)));
   assertEquals(fitConfig(fitted, SOURCE), fitted);
@@ -71,6 +78,12 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
   const rows = new AddressRows(model);
   rows.load(weights);
   assertEquals(rows.numPairs, pairsOf(SOURCE).size);
+  assertEquals(rows.coordinates?.numNodes, numAddressesOf(SOURCE));
+  const { srcAddrs, dstAddrs, srcIndex, dstIndex } = SOURCE.rows[0];
+  const [a, b] = [srcAddrs[srcIndex[0]], dstAddrs[dstIndex[0]]].map((text) =>
+    rows.claimNode(addressBytes(text))
+  );
+  assert(rows.coordinates?.estimate(a, b, false), "an estimate of a known pair");
   const keys = weights.get(ROW_KEYS)?.slice();
   claimRows(model, weights, SOURCE);
   assertEquals(weights.get(ROW_KEYS), keys);

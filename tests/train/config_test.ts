@@ -68,7 +68,7 @@ const VALUES: Record<string, string> = {
 /** What else has to change with a key, to half or twice its value. */
 const RELATED: Record<string, string[]> = {
   "model.vocabulary": [
-    ...["model.prefixVectors=null", "model.pairVectors=null"],
+    ...["model.prefixVectors=null", "model.pairVectors=null", "model.coordinates=null"],
     ...["train.rttByteWeight=1", "train.rttDistanceWeights=null"],
   ],
   "train.microBatchSize": ["train.batchSize=32"],
