@@ -18,7 +18,7 @@ import { groupOf } from "../optim/config.ts";
 import { momentumAt } from "../optim/muon.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { weightDecayFactor, widthFactor } from "../optim/schedule.ts";
-import { denseBatch } from "../train/calibration.ts";
+import { claimedAddresses, denseBatch } from "../train/calibration.ts";
 import type { RunConfig } from "../train/config.ts";
 import type { Peer, PeerName } from "./peer_process.ts";
 import type { PeerModel, PeerReply, Product } from "./peers_child.ts";
@@ -144,7 +144,9 @@ class OurTraining {
     readonly optimizer: Optimizer,
     readonly config: RunConfig,
   ) {
-    this.#batch = denseBatch(config.train.microBatchSize, config.model.sequenceLength);
+    const { model: modelConfig, train: { microBatchSize } } = config;
+    const addresses = claimedAddresses(modelConfig, new Map());
+    this.#batch = denseBatch(microBatchSize, modelConfig.sequenceLength, addresses);
   }
 
   static async create(registry: KernelRegistry, config: RunConfig): Promise<OurTraining> {

@@ -8,12 +8,18 @@
 import { Autotuner } from "../gpu/autotune.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
+import { AddressRows } from "../model/address_rows.ts";
+import { type ModelConfig, numAddressRows } from "../model/config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { mergeProfiles } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import type { ModelBatch } from "../model/inputs.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
+import { MAX_MEASUREMENT_TOKENS } from "../loader/contexts.ts";
+import { RandomStream } from "../random/philox.ts";
+import { encodeRttCode } from "../tokens/rtt_code.ts";
+import { QUERY_ORDER, TokenWriter } from "../tokens/vocab_v2.ts";
 import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
 
 /** How long steps took, and where the time of one goes. */
@@ -44,9 +50,11 @@ export async function timeSteps(
   const tuner = new Autotuner(registry);
   await model.tune(tuner);
   await optimizer.tune(tuner);
-  model.load(initialParameters(config.model, 0));
+  const weights = initialParameters(config.model, 0);
+  const addresses = claimedAddresses(config.model, weights);
+  model.load(weights);
   const { microBatchesPerStep, tokensPerStep } = deriveConfig(config);
-  const batch = denseBatch(extent.batchSize, extent.sequenceLength);
+  const batch = denseBatch(extent.batchSize, extent.sequenceLength, addresses);
   const step = async () => {
     const startMs = performance.now();
     model.zeroGradients();
@@ -65,10 +73,45 @@ export async function timeSteps(
   return { stepsS, profile: mergeProfiles([...repeated, await optimizer.profile(0)]) };
 }
 
-/** One context per sequence and no padding: attention at its most expensive. */
-export function denseBatch(batchSize: number, sequenceLength: number): ModelBatch {
+/** Random addresses that, with the pairs of neighbours, fill the tables of a model. @param weights Gets their keys. */
+export function claimedAddresses(config: ModelConfig, weights: Map<string, Float32Array>): Uint8Array[] {
+  const random = new RandomStream(0, "calibration/addresses");
+  const { prefixVectors, pairVectors } = config;
+  const count = Math.max(MIN_ADDRESSES, (prefixVectors?.rows ?? 0) / 2, pairVectors?.rows ?? 0);
+  const addresses = Array.from(
+    { length: count },
+    () => Uint8Array.from({ length: 4 }, () => random.below(256)),
+  );
+  if (numAddressRows(config) === 0) return addresses;
+  const rows = new AddressRows(config);
+  addresses.forEach((address, i) => rows.claim(address, addresses[(i + 1) % count]));
+  rows.save(weights);
+  return addresses;
+}
+
+const MIN_ADDRESSES = 1024;
+
+/**
+ * One context per sequence and no padding: attention at its most expensive.
+ *
+ * @param addresses Whose pairs of neighbours are measured.
+ */
+export function denseBatch(
+  batchSize: number,
+  sequenceLength: number,
+  addresses: readonly Uint8Array[],
+): ModelBatch {
   const length = batchSize * sequenceLength;
-  const tokens = Uint16Array.from({ length }, (_, i) => (i * 31) % 256);
+  const random = new RandomStream(0, "calibration/measurements");
+  const written = new Uint16Array(length + MAX_MEASUREMENT_TOKENS);
+  const writer = new TokenWriter(written);
+  while (writer.at < length) {
+    const source = random.below(addresses.length);
+    const [from, to] = [addresses[source], addresses[(source + 1) % addresses.length]];
+    const rttCode = encodeRttCode(1 + 200 * random.float64());
+    writer.write({ source: from, destination: to, rttCode, timeS: null }, QUERY_ORDER);
+  }
+  const tokens = written.slice(0, length);
   return {
     tokens,
     targets: tokens,
