@@ -177,8 +177,9 @@ export class AddressRows {
     const { pairVectors } = this.config;
     if (!this.#pairs || !pairVectors) return NO_ROW;
     const { hash1, hash2 } = pairHashes(source, destination);
+    // Some contexts know nothing of the pair, as many of the others only what was measured just before.
     const isDropped = source.isDropped || destination.isDropped ||
-      (isTraining && isChosen(hash2, context, pairVectors.dropShare));
+      (isTraining && [hash1, hash2].some((hash) => isChosen(hash, context, pairVectors.dropShare)));
     return isDropped ? NO_ROW : this.#pairs.row(hash1, hash2);
   }
 
