@@ -1,15 +1,18 @@
 /**
  * One factorisation of RTTs: vectors of nodes on three scales, from milliseconds to the logarithm, whose estimates are
- * averaged. They err in different ways: relative errors of long RTTs, absolute ones of short ones, and where alternating
- * solutions end.
+ * averaged, as they err in different ways: on one scale relative errors count, on the other absolute ones.
  *
  * @module
  */
 import { componentsOf, UNKNOWN } from "./components.ts";
 import type { FoldSet, Neighbours } from "./known_pairs.ts";
-import { fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
+import { firstVectors, fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
 import { fromScale, toScale } from "./rtt_scale.ts";
 
+/** Sweeps in which all errors count by their squares, as the first ones only say where the beginning was. */
+const NUM_PLAIN_SWEEPS = 2;
+/** On further scales the fit begins where the one before ended, which saves this share of the sweeps. */
+const SAVED_SHARE = 2 / 3;
 /** Sweeps that solve for one node alone. */
 const NUM_LOCATING_SWEEPS = 5;
 
@@ -63,16 +66,21 @@ export class Factorisation {
     options: VectorOptions & { powers: readonly number[]; numSweeps: number; without: FoldSet; seed: number },
   ): Factorisation {
     const { powers, rank, without } = options;
+    const { numNodes, logs } = neighbours;
     const width = rank + 1;
     const range = rangeOf(neighbours, without);
-    const vectors = new Float32Array(neighbours.numNodes * powers.length * width);
-    const values = new Float32Array(neighbours.logs.length);
+    const vectors = new Float32Array(numNodes * powers.length * width);
+    const values = new Float32Array(logs.length);
+    const fitted = firstVectors(numNodes, rank, options.seed);
     powers.forEach((power, scale) => {
       for (let entry = 0; entry < values.length; entry++) {
-        values[entry] = toScale(power, neighbours.logs[entry] - range[0]);
+        values[entry] = toScale(power, logs[entry] - range[0]);
       }
-      const fitted = fitVectors(neighbours, values, { ...options, seed: options.seed + scale });
-      for (let node = 0; node < neighbours.numNodes; node++) {
+      const sweeps = scale === 0
+        ? { numPlainSweeps: NUM_PLAIN_SWEEPS, numSweeps: options.numSweeps }
+        : { numPlainSweeps: 0, numSweeps: Math.ceil((1 - SAVED_SHARE) * options.numSweeps) };
+      fitVectors(fitted, { neighbours, values }, { ...options, ...sweeps });
+      for (let node = 0; node < numNodes; node++) {
         vectors.set(
           fitted.subarray(node * width, (node + 1) * width),
           (node * powers.length + scale) * width,

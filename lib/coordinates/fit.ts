@@ -19,7 +19,7 @@ export type CoordinateSettings = Pick<VectorOptions, "knee" | "regularisation">;
 /** The usual settings first: on meshes, and on campaigns of few pairs a node. */
 const SETTINGS: readonly CoordinateSettings[] = [
   { knee: 0.025, regularisation: 0.12 },
-  { knee: 0.025, regularisation: 0.06 },
+  { knee: 0.01, regularisation: 0.06 },
   { knee: 0.06, regularisation: 0.12 },
 ];
 /** The scale that settings are tried on: the one between the others. */
@@ -38,9 +38,9 @@ export interface FitOptions {
   seed?: number | undefined;
   /** How many factorisations leave out a part of the pairs each, an even number from 4 to 30 (default 4). */
   numFolds?: number | undefined;
-  /** Length of the vectors (default 20), less where `maxBytes` asks for it. */
+  /** Length of the vectors (default 24), less where `maxBytes` asks for it. */
   rank?: number | undefined;
-  /** How often each node is solved for (default 20). */
+  /** How often each node is solved for on the first scale (default 30). */
   numSweeps?: number | undefined;
   /** How many bytes all vectors take at most (default 2^29). */
   maxBytes?: number | undefined;
@@ -49,16 +49,17 @@ export interface FitOptions {
 }
 
 /**
- * Fits coordinates.
+ * Fits coordinates, in time that grows with pairs + nodes. Besides the vectors it takes about 60 bytes a pair and
+ * 8 (1 + rank) a node, at most.
  *
  * @param pairs Those that are known.
  * @param options See {@link FitOptions}.
  */
 export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coordinates {
-  const { seed = 0, numFolds = 4, numSweeps = 20, maxBytes = 2 ** 29, settings = SETTINGS } = options;
+  const { seed = 0, numFolds = 4, numSweeps = 30, maxBytes = 2 ** 29, settings = SETTINGS } = options;
   ensure(numFolds >= 4 && numFolds <= 30 && numFolds % 2 === 0, `${numFolds} folds`);
   const bytesPerPart = BYTES_PER_NUMBER * POWERS.length * (numFolds + 1) * pairs.numNodes;
-  const rank = Math.max(1, Math.min(options.rank ?? 20, Math.floor(maxBytes / bytesPerPart) - 1));
+  const rank = Math.max(1, Math.min(options.rank ?? 24, Math.floor(maxBytes / bytesPerPart) - 1));
   const neighbours = new Neighbours(pairs, numFolds);
   const each = { rank, numSweeps, seed };
   const candidates = settings.map(rounded);
@@ -114,11 +115,12 @@ function isIn(folds: FoldSet, fold: number): boolean {
   return (folds >> fold & 1) === 1;
 }
 
+/** The mean of the errors' square roots, in which neither the usual ones nor the few large ones are lost. */
 function meanError({ folds }: Neighbours, errors: Float32Array, judges: FoldSet): number {
   let [sum, count] = [0, 0];
   for (let entry = 0; entry < errors.length; entry++) {
     if (!isIn(judges, folds[entry]) || Number.isNaN(errors[entry])) continue;
-    sum += errors[entry];
+    sum += Math.sqrt(errors[entry]);
     count++;
   }
   return count === 0 ? 0 : sum / count;

@@ -17,9 +17,9 @@ import { RidgeSum } from "./ridge.ts";
 
 /** Standard deviation of the first values of the vectors: small beside the biases. */
 const INITIAL_SCALE = 0.1;
-/** Sweeps in which all errors count in full, as the first ones only say where the beginning was. */
-const NUM_PLAIN_SWEEPS = 2;
 const POSITIVE_SHARE = 0.25;
+/** How much more the biases are regularised: on campaigns, where many nodes have few pairs, errors are least so. */
+const BIAS_REGULARISATION = 3;
 
 /** How vectors are fitted. */
 export interface VectorOptions {
@@ -40,6 +40,7 @@ function signOf(part: number, rank: number): number {
 export class NodeSolver {
   readonly #options: VectorOptions;
   readonly #sums: RidgeSum;
+  readonly #penalties: Float64Array;
   readonly #signs: Float64Array;
   readonly #rows: Float64Array;
   readonly #targets = new Float64Array(4);
@@ -51,6 +52,8 @@ export class NodeSolver {
     this.#options = options;
     const width = options.rank + 1;
     this.#sums = new RidgeSum(width);
+    this.#penalties = new Float64Array(width).fill(options.regularisation);
+    this.#penalties[0] *= BIAS_REGULARISATION;
     this.#signs = Float64Array.from({ length: width }, (_, part) => signOf(part, options.rank));
     this.#rows = new Float64Array(4 * width);
   }
@@ -91,7 +94,7 @@ export class NodeSolver {
   solve(): Float64Array {
     this.#weights.fill(0, this.#numRows);
     this.#flush();
-    const solved = this.#sums.solve(this.#options.regularisation);
+    const solved = this.#sums.solve(this.#penalties);
     this.#sums.clear();
     return solved;
   }
@@ -103,27 +106,39 @@ export class NodeSolver {
 }
 
 /**
- * Fits a bias and a vector to every node.
+ * First values of biases and vectors.
  *
- * @param neighbours The known pairs. @param values Their RTTs on the scale, minus what is typical, one for each entry.
- * @param options See {@link VectorOptions}; `numSweeps`: how often all nodes are solved for; `without`: folds that are
- *   not looked at; `seed`: of the first values.
- * @returns (nodes, 1 + rank), the bias first; zeros for nodes without pairs.
+ * @param seed Of the random numbers.
+ * @returns (nodes, 1 + rank).
+ */
+export function firstVectors(numNodes: number, rank: number, seed: number): Float64Array {
+  const random = new RandomStream(seed, "coordinates/vectors");
+  const isBias = (i: number) => i % (rank + 1) === 0;
+  return Float64Array.from(
+    { length: numNodes * (rank + 1) },
+    (_, i) => isBias(i) ? 0 : INITIAL_SCALE * random.normal(),
+  );
+}
+
+/**
+ * Fits a bias and a vector to every node; zeros to nodes without pairs.
+ *
+ * @param vectors Where it begins, and what is fitted, (nodes, 1 + rank), the bias first.
+ * @param known The known pairs, and their RTTs on the scale, one for each entry.
+ * @param options See {@link VectorOptions}; `numPlainSweeps`: in how many sweeps all errors count by their squares, and
+ *   `numSweeps`: in how many nodes are solved for at all; `without`: folds that are not looked at.
  */
 export function fitVectors(
-  neighbours: Neighbours,
-  values: Float32Array,
-  options: VectorOptions & { numSweeps: number; without: FoldSet; seed: number },
-): Float64Array {
-  const { start, others, folds, weights, numNodes } = neighbours;
-  const { rank, numSweeps, without } = options;
+  vectors: Float64Array,
+  known: { neighbours: Neighbours; values: Float32Array },
+  options: VectorOptions & { numPlainSweeps: number; numSweeps: number; without: FoldSet },
+): void {
+  const { neighbours: { start, others, folds, weights, numNodes }, values } = known;
+  const { rank, numPlainSweeps, numSweeps, without } = options;
   const width = rank + 1;
-  const random = new RandomStream(options.seed, "coordinates/vectors");
-  const vectors = new Float64Array(numNodes * width);
-  for (let i = 0; i < vectors.length; i++) vectors[i] = i % width === 0 ? 0 : INITIAL_SCALE * random.normal();
   const solver = new NodeSolver(options);
   for (let sweep = 0; sweep < numSweeps; sweep++) {
-    const own = sweep < NUM_PLAIN_SWEEPS ? undefined : vectors;
+    const own = sweep < numPlainSweeps ? undefined : vectors;
     for (let node = 0; node < numNodes; node++) {
       for (let entry = start[node]; entry < start[node + 1]; entry++) {
         if (without >> folds[entry] & 1) continue;
@@ -133,7 +148,6 @@ export function fitVectors(
       vectors.set(solver.solve(), node * width);
     }
   }
-  return vectors;
 }
 
 /**

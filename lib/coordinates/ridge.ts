@@ -36,13 +36,13 @@ export class RidgeSum {
    */
   addFour(features: Float64Array, targets: Float64Array, weights: Float64Array): void {
     const n = this.numFeatures;
-    const products = this.#products;
+    const [products, sums] = [this.#products, this.#targets];
     for (let i = 0; i < n; i++) {
       const w0 = weights[0] * features[i];
       const w1 = weights[1] * features[n + i];
       const w2 = weights[2] * features[2 * n + i];
       const w3 = weights[3] * features[3 * n + i];
-      this.#targets[i] += w0 * targets[0] + w1 * targets[1] + w2 * targets[2] + w3 * targets[3];
+      sums[i] += w0 * targets[0] + w1 * targets[1] + w2 * targets[2] + w3 * targets[3];
       for (let j = 0, at = i * n; j <= i; j++, at++) {
         products[at] += w0 * features[j] + w1 * features[n + j] + w2 * features[2 * n + j] +
           w3 * features[3 * n + j];

@@ -95,7 +95,7 @@ Deno.test("Coordinates.estimate says nothing of nodes without known pairs, also 
   const own = far.foldOf(80, 3);
   assertEquals(far.estimate(81, 3), undefined);
   assertEquals(far.estimate(80, 3, own), undefined);
-  const [least, most] = [near, far].map((fitted) => fitted.estimate(80, 5)?.rttMs ?? NaN);
+  const [least, most] = [near, far].map((fitted) => fitted.estimate(80, 3)?.rttMs ?? NaN);
   assert(
     least > 15 && least < most && most < 500,
     `${least} ms by an RTT of 15 ms, ${most} ms by one of 500 ms`,
