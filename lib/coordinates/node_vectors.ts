@@ -140,6 +140,10 @@ export function fitVectors(
   for (let sweep = 0; sweep < numSweeps; sweep++) {
     const own = sweep < numPlainSweeps ? undefined : vectors;
     for (let node = 0; node < numNodes; node++) {
+      if (start[node] === start[node + 1]) {
+        vectors.fill(0, node * width, (node + 1) * width);
+        continue;
+      }
       for (let entry = start[node]; entry < start[node + 1]; entry++) {
         if (without >> folds[entry] & 1) continue;
         const known = { value: values[entry], weight: weights[entry] };

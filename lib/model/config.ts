@@ -84,7 +84,7 @@ const pairRowsSchema = z.strictObject({ ...rowsSchema.shape, history: z.boolean(
 
 const coordinatesSchema = z.strictObject({
   nodes: z.int().min(16).max(2 ** 24),
-  rank: z.int().min(1).max(64).default(20),
+  rank: z.int().min(1).max(64).default(24),
   folds: z.int().min(4).max(30).multipleOf(2).default(4),
   dropShare: z.number().min(0).max(0.95).default(0.2),
 });

@@ -54,7 +54,7 @@ function fitRows(
 ): ModelConfig {
   if (numAddressRows(model) === 0) return model;
   const rows = new AddressRows(model);
-  rememberAll(rows, source);
+  const { numPairs: numTypical } = rememberAll(rows, source);
   const fitted = (most: number, numOwned: number) =>
     Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned) / ROW_STEP));
   const { prefixVectors, coordinates } = model;
@@ -67,8 +67,19 @@ function fitRows(
     coordinates: coordinates && {
       ...coordinates,
       nodes: fitted(coordinates.nodes, rows.coordinates?.numNodes ?? 0),
+      rank: affordableRank(coordinates.rank, rows.coordinates?.numNodes ?? 0, numTypical),
     },
   };
+}
+
+/** What fitting coordinates may cost, in multiplications of a sweep over all nodes: half a minute of one core. */
+const MAX_SWEEP_WORK = 1.6e8;
+
+/** The rank that fits so many nodes and pairs at that cost: a sweep gathers and solves equations of every node. */
+function affordableRank(rank: number, numNodes: number, numPairs: number): number {
+  const work = (rank: number) => numNodes * (rank + 1) ** 3 + 2 * numPairs * (rank + 1) ** 2;
+  while (rank > 1 && work(rank) > MAX_SWEEP_WORK) rank--;
+  return rank;
 }
 
 /**
@@ -135,6 +146,10 @@ class TypicalRtts {
     newest[count % NUM_NEWEST] = rttMs;
     this.#newestMs.set(key, newest);
     this.#counts.set(key, count + 1);
+  }
+
+  get numPairs(): number {
+    return this.#counts.size;
   }
 
   pairs(): { a: Uint32Array; b: Uint32Array; rttMs: Float64Array } {

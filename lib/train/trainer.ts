@@ -17,6 +17,7 @@ import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import { bufferLimitBytes } from "../model/allocation.ts";
+import { numAddressRows } from "../model/config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
@@ -263,7 +264,12 @@ async function openModel(
     await tune(new Autotuner(registry, { path: autotuneCache, onLog }), { model, optimizer, onLog });
   }
   const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
-  if (!resumed) claimRows(config.model, weights, train);
+  if (!resumed && numAddressRows(config.model) > 0) {
+    onLog("giving rows to the addresses and pairs of the training data, and coordinates (may take a minute)");
+    const startMs = performance.now();
+    claimRows(config.model, weights, train);
+    onLog(`gave them in ${formatSeconds((performance.now() - startMs) / 1000)}`);
+  }
   model.load(weights);
   if (resumed) optimizer.loadState(resumed.optimizer);
   return { model, optimizer };

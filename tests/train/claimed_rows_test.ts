@@ -89,6 +89,17 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
   assertEquals(weights.get(ROW_KEYS), keys);
 });
 
+Deno.test("fitConfig() lowers the rank of coordinates where nodes are many", () => {
+  const ranks = [2, 40, 400].map((numSources) => {
+    const source = new MemoryRowSource(syntheticRows(1, numSources, 60));
+    const coordinates = { nodes: 2 ** 20, rank: 64, folds: 4, dropShare: 0 };
+    return fitConfig(configOf({ ...TABLES, coordinates }, 1), source).model.coordinates?.rank ?? NaN;
+  });
+  assertEquals(ranks[0], 64);
+  assertGreater(ranks[1], ranks[2]);
+  assertGreater(ranks[2], 1);
+});
+
 Deno.test("claimRows() leaves a full table full", () => {
   const model = { ...configOf(TABLES, 1).model, pairVectors: { ...TABLES.pairVectors, rows: 16 } };
   const weights = initialParameters(model, 1);
