@@ -28,13 +28,6 @@ private_folder() {
   case $(describe "$folder") in drwx------*" $uid") [ -w "$folder" ] && echo "$folder" ;; esac
 }
 
-# Calls a command with each folder that may hold what is unpacked, until it succeeds.
-for_each_cache() {
-  case ${XDG_CACHE_HOME-} in /*) "$1" "$XDG_CACHE_HOME/ping-llm" && return ;; esac
-  case ${HOME-} in /*) "$1" "$HOME/.cache/ping-llm" && return ;; esac
-  [ -n "$private" ] && "$1" "$private/unpacked"
-}
-
 # Takes what another start has unpacked. Of other people's, only what root put there is run.
 find_in() {
   [ -e "$1/$hash/whole" ] && [ -x "$1/$hash/deno" ] || return
@@ -42,6 +35,13 @@ find_in() {
   # Where temporary files are, some may have been cleared away.
   case $1 in "$private"/*) [ "$(find "$1/$hash" -type f | wc -l)" -eq "$num_files" ] || return ;; esac
   root=$1/$hash
+}
+
+find_unpacked() {
+  for cache in "$own_cache" "$home_cache" "${private:+$private/unpacked}"; do
+    [ -n "$cache" ] && find_in "$cache" && return
+  done
+  return 1
 }
 
 # Unpacks under a name of its own and renames that, so that no other start sees a part, on whichever machine it is.
@@ -64,7 +64,7 @@ unpack_in() {
     sync -f "$work" 2>/dev/null || sync
     # Where another start was first, this moves into its folder or fails; either is undone.
     [ -d "$1/$hash" ] || mv "$work" "$1/$hash" 2>/dev/null
-    rm -rf "$1/$hash/${work##*/}"
+    rm -rf "$1/${hash:?}/${work##*/}"
   fi
   rm -rf "$work"
   trap - EXIT INT TERM USR2
@@ -76,7 +76,9 @@ unpack() {
   found_bytes=$(($(wc -c <"$self")))
   [ "$found_bytes" = "$size_bytes" ] ||
     fail "Cannot unpack $self: it has $found_bytes bytes, $size_bytes were wanted; copy it again"
-  for_each_cache unpack_in && return
+  for cache in "$own_cache" "$home_cache" "${private:+$private/unpacked}"; do
+    [ -n "$cache" ] && unpack_in "$cache" && return
+  done
   tail -c "+$((offset_bytes + 1))" "$self" | gzip -t 2>/dev/null ||
     fail "Cannot unpack $self: its bytes are damaged; copy it again"
   fail "Cannot unpack ping-llm in $tried: ${why:-it could not be written}, a folder with $unpacked_mb MB free that \
@@ -91,7 +93,11 @@ main() {
   [ "$(uname -sm)" = "$system" ] ||
     fail "Cannot run ping-llm on $(uname -sm): it was made for $system; compile it on such a machine"
   private=$(private_folder)
-  for_each_cache find_in || unpack
+  own_cache=
+  home_cache=
+  case ${XDG_CACHE_HOME-} in /*) own_cache=$XDG_CACHE_HOME/ping-llm ;; esac
+  case ${HOME-} in /*) home_cache=$HOME/.cache/ping-llm ;; esac
+  find_unpacked || unpack
   # What the runtime notes for faster starts: databases, which network file systems are no place for.
   export DENO_DIR="${private:-$root}/deno" DENO_NO_UPDATE_CHECK=1
   case ${1-} in

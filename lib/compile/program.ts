@@ -94,7 +94,9 @@ export async function collectProgram(
   // Without packages in packages' folders there are no links, and fewer files.
   const layout = ["--node-modules-dir=manual", "--node-modules-linker=hoisted"];
   await requireDeno(["install", "--quiet", "--frozen", ...layout], { cwd: workFolder, signal });
-  const config = { ...JSON.parse(readText(join(root, "deno.json"))), lock: false, nodeModulesDir: "manual" };
+  // A workspace of its own, so that no deno.json above the cache folder counts.
+  const own = { lock: false, nodeModulesDir: "manual", workspace: [] };
+  const config = { ...JSON.parse(readText(join(root, "deno.json"))), ...own };
   Deno.writeTextFileSync(join(workFolder, "deno.json"), JSON.stringify(config, null, 2));
   const packages = filesIn(workFolder, PACKAGES).filter((name) =>
     LOADED.test(name) && names.has(packageOf(name))
