@@ -1,8 +1,8 @@
 /**
  * The one file as a launcher: a shell script that unpacks what stands behind it, once, and runs that.
  *
- * For machines that have only the usual commands, so the archive is gzip's: zstd would make the file a seventh smaller
- * (40 instead of 46 MB, Deno 2.9.6), but not every machine can read it.
+ * The archive is gzip's, which a machine with nothing but the base of a Linux distribution can read. zstd's would have
+ * 39 MB instead of 47 and be unpacked 1.1 s sooner, xz's 38 MB and 3 s later (Deno 2.9.6, two busy cores).
  *
  * @module
  */
