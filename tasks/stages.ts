@@ -67,6 +67,10 @@ export const STAGES: Record<string, StageEntry> = {
     purpose: "measure the throughput of kernels, training, preprocessing and loading",
     module: "./bench.ts",
   },
+  "compile": {
+    purpose: "make one executable file of the program",
+    module: "./compile.ts",
+  },
 };
 
 const dataBench: StageNeeds = {
@@ -142,6 +146,12 @@ export const NEEDS: Record<string, StageNeeds> = {
   // The kernel's count of the largest memory can be read with all permissions only.
   "bench child": { everything: true },
   "bench anomalies": { paths: { checkpoint: run, input: inputs } },
+  "compile": {
+    paths: { output: outputFile() },
+    defaults: { output: () => "dist/ping-llm" },
+    reads: programFiles,
+    startsProcesses: true,
+  },
 };
 
 /**
@@ -159,6 +169,13 @@ export function needsOf(
   return Object.hasOwn(NEEDS, kind)
     ? { needs: NEEDS[kind], rest: args.slice(1) }
     : { needs: NEEDS[name] ?? {}, rest: args };
+}
+
+/** What the one file is made of. */
+function programFiles(): (string | URL)[] {
+  const names = ["configs", "deno.json", "deno.lock", "kernels", "lib", "LICENSE", "tasks"];
+  const deno = Deno.execPath();
+  return [...names.map((name) => new URL(`../${name}`, import.meta.url)), deno, Deno.realPathSync(deno)];
 }
 
 /** Where the system has temporary files. */

@@ -13,6 +13,8 @@ export interface StageNeeds {
   paths?: Record<string, PathUse>;
   /** Paths of options that are not given. */
   defaults?: Record<string, () => string>;
+  /** What it reads whatever its options. */
+  reads?: () => (string | URL)[];
   /** What it asks of the operating system. */
   sys?: "systemMemoryInfo"[];
   /** Whether it starts processes of this program's runtime. */
@@ -34,16 +36,16 @@ const SWITCHES = ["json", "quiet", "help", "version"];
  */
 export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.PermissionOptions {
   if (needs.everything) return "inherit";
-  const { sys = [], startsProcesses = false } = needs;
+  const { reads = () => [], sys = [], startsProcesses = false } = needs;
   const accesses = namedPaths(needs, args).map(({ use, values }) => accessOf(use, values));
   const isGranted = (wanted: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(wanted).state === "granted";
-  const allowed = (name: "read" | "write", further: readonly URL[] = []) =>
+  const allowed = (name: "read" | "write", further: readonly (string | URL)[] = []) =>
     [...new Set([...accesses.flatMap((access) => access[name]), ...further])]
       .filter((path) => isGranted({ name, path }));
   const programs = startsProcesses ? [Deno.execPath()] : [];
   return {
-    read: allowed("read", CODE),
+    read: allowed("read", [...CODE, ...reads()]),
     write: allowed("write"),
     run: programs.filter((command) => isGranted({ name: "run", command })),
     sys: sys.filter((kind) => isGranted({ name: "sys", kind })),

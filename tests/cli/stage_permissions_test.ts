@@ -171,6 +171,12 @@ const TABLE: Row[] = [
     others: ["deno"],
   },
   { command: "bench anomalies --checkpoint run --input in/b.parquet", reads: ["in/b.parquet", ...TRAINED] },
+  {
+    command: "compile --output out/f.parquet",
+    reads: ["out/"],
+    writes: FILE_WRITES,
+    others: ["deno"],
+  },
   { command: "query rtt --help" },
 ];
 

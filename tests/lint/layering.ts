@@ -17,6 +17,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "threads": [],
   "files": ["errors.ts", "version.ts"],
   "cli": ["errors.ts", "files", "threads", "version.ts"],
+  "compile": ["errors.ts", "files"],
   "tokens": ["errors.ts", "random"],
   "measurement": ["cli", "errors.ts", "files", "random", "threads", "tokens", "version.ts"],
   "records": ["cli", "errors.ts", "files", "tokens"],

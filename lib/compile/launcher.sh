@@ -1,0 +1,113 @@
+#!/bin/sh
+# ping-llm @VERSION@ for @SYSTEM@: this script and, behind it, a gzipped tar archive of Deno, the program and its
+# packages. The first start unpacks the archive into a cache folder, every start runs what is there, without network.
+# Needed are sh, tail, gzip, tar and the usual file commands.
+set -u
+hash=@HASH@
+offset_bytes=@OFFSET_BYTES@
+size_bytes=@SIZE_BYTES@
+unpacked_mb=@UNPACKED_MB@
+num_files=@NUM_FILES@
+system='@SYSTEM@'
+
+fail() {
+  printf 'error: %s\n' "$1" >&2
+  exit 1
+}
+
+# Mode and owner of a folder, such as `drwx------ 1000`.
+describe() {
+  # shellcheck disable=SC2012  # ls has both, wherever it comes from; names are not read
+  ls -ldn "$1" 2>/dev/null | { read -r mode _ owner _ && echo "$mode $owner"; }
+}
+
+# A folder for temporary files that is this user's alone, whatever others made of its name before; or nothing.
+private_folder() {
+  folder=${TMPDIR:-/tmp}/ping-llm-$uid
+  mkdir -m 700 "$folder" 2>/dev/null
+  case $(describe "$folder") in drwx------*" $uid") [ -w "$folder" ] && echo "$folder" ;; esac
+}
+
+# Takes what another start has unpacked. Of other people's, only what root put there is run.
+find_in() {
+  [ -e "$1/$hash/whole" ] && [ -x "$1/$hash/deno" ] || return
+  case $(describe "$1/$hash") in d*" $uid" | d*" 0") ;; *) return 1 ;; esac
+  # Where temporary files are, some may have been cleared away.
+  case $1 in "$private"/*) [ "$(find "$1/$hash" -type f | wc -l)" -eq "$num_files" ] || return ;; esac
+  root=$1/$hash
+}
+
+find_unpacked() {
+  for cache in "$own_cache" "$home_cache" "${private:+$private/unpacked}"; do
+    [ -n "$cache" ] && find_in "$cache" && return
+  done
+  return 1
+}
+
+# Unpacks under a name of its own and renames that, so that no other start sees a part, on whichever machine it is.
+unpack_in() {
+  tried="$tried${tried:+, }$1"
+  is_there=
+  [ -e "$1/$hash" ] && is_there=yes
+  find_in "$1" && return
+  mkdir -p "$1" 2>/dev/null && work=$(mktemp -d "$1/.$hash.XXXXXX" 2>/dev/null) || return
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' INT
+  trap 'exit 75' TERM USR2
+  # What was there before it was looked at, and is not whole, never will be.
+  [ -n "$is_there" ] && mv "$1/$hash" "$work.broken" && rm -rf "$work.broken"
+  # What starts that were killed have left.
+  find "$1" -maxdepth 1 -type d -name '.*.??????' -mtime +0 -exec rm -rf {} + 2>/dev/null
+  if { tail -c "+$((offset_bytes + 1))" "$self" | gzip -dc && : >"$work/whole"; } 2>/dev/null |
+    tar -xmf - -C "$work" 2>/dev/null && [ -e "$work/whole" ] && why=$("$work/deno" --version 2>&1 >/dev/null)
+  then
+    sync -f "$work" 2>/dev/null || sync
+    # Where another start was first, this moves into its folder or fails; either is undone.
+    [ -d "$1/$hash" ] || mv "$work" "$1/$hash" 2>/dev/null
+    rm -rf "$1/${hash:?}/${work##*/}"
+  fi
+  rm -rf "$work"
+  trap - EXIT INT TERM USR2
+  find_in "$1"
+}
+
+unpack() {
+  [ -r "$self" ] || fail "Cannot unpack ping-llm: $self cannot be read, the file itself was wanted; start it by its path"
+  found_bytes=$(($(wc -c <"$self")))
+  [ "$found_bytes" = "$size_bytes" ] ||
+    fail "Cannot unpack $self: it has $found_bytes bytes, $size_bytes were wanted; copy it again"
+  for cache in "$own_cache" "$home_cache" "${private:+$private/unpacked}"; do
+    [ -n "$cache" ] && unpack_in "$cache" && return
+  done
+  tail -c "+$((offset_bytes + 1))" "$self" | gzip -t 2>/dev/null ||
+    fail "Cannot unpack $self: its bytes are damaged; copy it again"
+  fail "Cannot unpack ping-llm in $tried: ${why:-it could not be written}, a folder with $unpacked_mb MB free that \
+lets programs run was wanted; set XDG_CACHE_HOME to one"
+}
+
+main() {
+  self=$0
+  tried=
+  why=
+  uid=$(id -u)
+  [ "$(uname -sm)" = "$system" ] ||
+    fail "Cannot run ping-llm on $(uname -sm): it was made for $system; compile it on such a machine"
+  private=$(private_folder)
+  own_cache=
+  home_cache=
+  case ${XDG_CACHE_HOME-} in /*) own_cache=$XDG_CACHE_HOME/ping-llm ;; esac
+  case ${HOME-} in /*) home_cache=$HOME/.cache/ping-llm ;; esac
+  find_unpacked || unpack
+  # What the runtime notes for faster starts: databases, which network file systems are no place for.
+  export DENO_DIR="${private:-$root}/deno" DENO_NO_UPDATE_CHECK=1
+  case ${1-} in
+@FLAGS@
+    *) flags= ;;
+  esac
+  # shellcheck disable=SC2086  # flags are words
+  exec "$root/deno" run --no-prompt --cached-only --config "$root/program/deno.json" $flags \
+    "$root/program/tasks/main.ts" "$@"
+}
+
+main "$@"
+exit

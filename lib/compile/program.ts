@@ -1,0 +1,154 @@
+/**
+ * What the one file holds: the code, the packages that it imports, and how its stages are started.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { join, toFileUrl } from "@std/path";
+import { z } from "zod";
+import { readText } from "../files/inputs.ts";
+import { UserError } from "../errors.ts";
+import { runDeno } from "./runtime.ts";
+import type { TarEntry } from "./tar.ts";
+
+/** A checkout, and the modules that it is started by. */
+export interface Program {
+  /** The folder of the checkout. */
+  root: string;
+  /** The module of the command line, from the root. */
+  main: string;
+  /** The modules of the stages, from the root, which are loaded when they are asked for. */
+  stages: readonly string[];
+}
+
+/** What lies in a checkout, and the program is loaded from. */
+const CODE = ["configs", "kernels", "lib", "tasks"];
+const LICENSE = "LICENSE";
+/** Modules that threads begin with. */
+const THREAD_MODULE = /_worker\.ts$/;
+/** What packages are loaded from; the rest is types, sources and words. */
+const LOADED = /\.(?:js|mjs|cjs|json|wasm)$/;
+const PACKAGES = "node_modules";
+
+const graphSchema = z.object({
+  modules: z.array(z.object({ npmPackage: z.string().optional() })),
+  npmPackages: z.record(z.string(), z.object({ name: z.string(), dependencies: z.array(z.string()) })),
+});
+
+/** The files of the code, sorted, from the root. */
+export function codeFiles({ root }: Program): string[] {
+  return [...CODE.flatMap((folder) => filesIn(root, folder)), "deno.json", LICENSE].sort();
+}
+
+/** The modules that threads begin with, from the root. */
+export function threadModules(program: Program): string[] {
+  return codeFiles(program).filter((name) => THREAD_MODULE.test(name));
+}
+
+/** A hash of all that the one file is made of: code, locked packages, runtime. */
+export function hashOfProgram(program: Program): string {
+  const hash = createHash("sha256").update(`${Deno.version.deno} ${Deno.build.target}`);
+  for (const name of [...codeFiles(program), "deno.lock"]) {
+    const content = Deno.readFileSync(join(program.root, name));
+    hash.update(`\n${name} ${content.length}\n`).update(content);
+  }
+  return hash.digest("hex");
+}
+
+/**
+ * What Deno is given to start each stage, as the tasks of deno.json say.
+ *
+ * @returns For each stage its flags, such as `--allow-read`.
+ */
+export function flagsOfStages({ root, main }: Program): Map<string, string[]> {
+  const { tasks } = JSON.parse(readText(join(root, "deno.json"))) as {
+    tasks: Record<string, { command: string }>;
+  };
+  const flags = new Map<string, string[]>();
+  for (const { command } of Object.values(tasks)) {
+    const [deno, run, ...words] = command.split(" ");
+    if (deno === "deno" && run === "run" && words.at(-2) === main) {
+      flags.set(words.at(-1) ?? "", words.slice(0, -2));
+    }
+  }
+  return flags;
+}
+
+/**
+ * Collects the code and the packages as they are unpacked and run, in a folder `program/`.
+ *
+ * @param program The program.
+ * @param workFolder A folder to install packages in.
+ * @param signal Ends it.
+ * @throws {UserError} If packages are missing and cannot be fetched.
+ */
+export async function collectProgram(
+  program: Program,
+  workFolder: string,
+  signal: AbortSignal,
+): Promise<TarEntry[]> {
+  const { root } = program;
+  const names = await namesOfPackages(program, signal);
+  Deno.mkdirSync(workFolder, { recursive: true });
+  for (const name of ["deno.json", "deno.lock"]) Deno.copyFileSync(join(root, name), join(workFolder, name));
+  // Without packages in packages' folders there are no links, and fewer files.
+  const layout = ["--node-modules-dir=manual", "--node-modules-linker=hoisted"];
+  await requireDeno(["install", "--quiet", "--frozen", ...layout], { cwd: workFolder, signal });
+  // A workspace of its own, so that no deno.json above the cache folder counts.
+  const own = { lock: false, nodeModulesDir: "manual", workspace: [] };
+  const config = { ...JSON.parse(readText(join(root, "deno.json"))), ...own };
+  Deno.writeTextFileSync(join(workFolder, "deno.json"), JSON.stringify(config, null, 2));
+  const packages = filesIn(workFolder, PACKAGES).filter((name) =>
+    LOADED.test(name) && names.has(packageOf(name))
+  );
+  const code = codeFiles(program).filter((name) => name !== "deno.json");
+  const entryOf = (folder: string) => (name: string) => ({
+    name: `program/${name}`,
+    path: join(folder, name),
+  });
+  return [...code.map(entryOf(root)), ...["deno.json", ...packages].map(entryOf(workFolder))];
+}
+
+/** The names of the packages that the program imports, and of those that these do. */
+async function namesOfPackages(
+  { root, main, stages }: Program,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const imports = [main, ...stages].map((name) =>
+    `import ${JSON.stringify(toFileUrl(join(root, name)).href)};`
+  );
+  const module = `data:application/typescript,${encodeURIComponent(imports.join(""))}`;
+  const { stdout } = await requireDeno(["info", "--json", module], { cwd: root, signal });
+  const { modules, npmPackages } = graphSchema.parse(JSON.parse(stdout));
+  const reached = new Set(modules.flatMap(({ npmPackage }) => npmPackage ?? []));
+  // A set's iteration goes on to what is added meanwhile.
+  for (const id of reached) npmPackages[id].dependencies.forEach((next) => reached.add(next));
+  return new Set([...reached].map((id) => npmPackages[id].name));
+}
+
+/** The package that a file in `node_modules` is of. */
+function packageOf(name: string): string {
+  const [first, second] = name.slice(name.lastIndexOf(`${PACKAGES}/`) + PACKAGES.length + 1).split("/");
+  return first.startsWith("@") ? `${first}/${second}` : first;
+}
+
+async function requireDeno(
+  args: readonly string[],
+  where: { cwd: string; signal: AbortSignal },
+): Promise<{ stdout: string }> {
+  const output = await runDeno(args, where);
+  if (output.success) return output;
+  const why = /^error: (.*)$/m.exec(output.stderr)?.[1] ?? "it said nothing";
+  throw new UserError(
+    `Cannot compile: deno ${args[0]} failed: ${why}; run sh setup.sh, which fetches packages`,
+  );
+}
+
+/** All files in a folder of the root and below, sorted, from the root. */
+function filesIn(root: string, folder: string): string[] {
+  const found = [...Deno.readDirSync(join(root, folder))].flatMap(({ name, isDirectory, isFile }) => {
+    const path = `${folder}/${name}`;
+    return isDirectory ? filesIn(root, path) : isFile ? [path] : [];
+  });
+  return found.sort();
+}

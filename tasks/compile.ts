@@ -1,0 +1,121 @@
+/**
+ * `compile`: the program as one executable file.
+ *
+ * @module
+ */
+import { basename, fromFileUrl, join } from "@std/path";
+import { flag } from "../lib/cli/flags.ts";
+import { formatBytes, formatSeconds } from "../lib/cli/progress.ts";
+import {
+  defineStage,
+  serveStage,
+  type Stage,
+  type StageContext,
+  type StageResult,
+} from "../lib/cli/stage.ts";
+import { writeCompiled } from "../lib/compile/compiled.ts";
+import { writeLauncher } from "../lib/compile/launcher.ts";
+import { collectProgram, flagsOfStages, hashOfProgram, type Program } from "../lib/compile/program.ts";
+import { UserError } from "../lib/errors.ts";
+import { exists } from "../lib/files/inputs.ts";
+import { placeOfFile } from "../lib/files/output_place.ts";
+import { StagedOutput } from "../lib/files/staged_output.ts";
+import { VERSION } from "../lib/version.ts";
+import { STAGES } from "./stages.ts";
+
+const PROGRAM: Program = {
+  root: fromFileUrl(new URL("../", import.meta.url)),
+  main: "tasks/main.ts",
+  stages: Object.values(STAGES).map(({ module }) => `tasks/${basename(module)}`),
+};
+/** What `uname -sm` says of a build of Deno. */
+const SYSTEMS: Record<string, string> = {
+  "x86_64-unknown-linux-gnu": "Linux x86_64",
+  "aarch64-unknown-linux-gnu": "Linux aarch64",
+  "x86_64-apple-darwin": "Darwin x86_64",
+  "aarch64-apple-darwin": "Darwin arm64",
+};
+
+/** The stage `compile`. */
+export const compileStage: Stage = defineStage({
+  name: "compile",
+  purpose:
+    "makes one executable file of the program, its packages and Deno, which needs none of them where it runs",
+  example: "--output dist/ping-llm",
+  flags: {
+    output: flag.text("the file to write", { default: "dist/ping-llm", placeholder: "FILE" }),
+    form: flag.choice(
+      ["auto", "compiled", "launcher"],
+      "compiled: by deno compile, which fetches Deno's runtime stub;\n" +
+        "launcher: a file that unpacks itself once into a cache folder;\n" +
+        "auto: compiled, or a launcher where the stub cannot be had",
+      { default: "auto" },
+    ),
+    overwrite: flag.boolean("replace an output file that this stage wrote of other code or in another form"),
+  },
+  async run({ output, form, overwrite }, context): Promise<StageResult> {
+    if (Deno.build.standalone || !exists(join(PROGRAM.root, "deno.lock"))) {
+      throw new UserError(
+        "Cannot compile: this program is the one file already, a checkout was wanted; run deno task compile in one",
+      );
+    }
+    const startMs = performance.now();
+    const { path } = placeOfFile(output);
+    const start = {
+      stage: "compile",
+      inputs: [],
+      options: { form, program: hashOfProgram(PROGRAM) },
+      overwrite,
+    };
+    using staged = StagedOutput.openFile(path, { ...start, besides: [] });
+    const { isComplete: doneAlready, manifest } = staged;
+    if (!doneAlready) {
+      const made = join(staged.folder, basename(path));
+      manifest.counts = await make(made, { form, work: staged.workPath("packages"), context });
+      await staged.record(basename(path));
+      staged.publish();
+    }
+    const seconds = doneAlready ? 0 : (performance.now() - startMs) / 1000;
+    const [{ sizeBytes }] = manifest.outputs;
+    const json = { stage: "compile", ...manifest.counts, sizeBytes, seconds, doneAlready, outputs: [output] };
+    const text = doneAlready
+      ? `${output} is there already, made of the same code: ${manifest.counts.form}, ${
+        formatBytes(sizeBytes)
+      }`
+      : `Wrote ${output} (${manifest.counts.form}, ${formatBytes(sizeBytes)}) in ${formatSeconds(seconds)}`;
+    return { text, json };
+  },
+});
+
+/** Makes the file in the first form that is wanted and can be had. */
+async function make(
+  path: string,
+  { form, work, context }: { form: "auto" | "compiled" | "launcher"; work: string; context: StageContext },
+): Promise<{ form: string; hash?: string }> {
+  const { signal } = context;
+  if (form !== "launcher") {
+    if (await writeCompiled(path, PROGRAM, signal)) return { form: "compiled" };
+    const missing = "Deno's runtime stub (denort) could not be had";
+    if (form === "compiled") {
+      throw new UserError(
+        `Cannot compile: ${missing}, a network or DENORT_BIN was wanted; use --form launcher, which needs neither`,
+      );
+    }
+    context.log(`${missing}: making a launcher`);
+  }
+  const system = SYSTEMS[Deno.build.target];
+  if (!system) {
+    throw new UserError(
+      `Cannot make a launcher for ${Deno.build.target}: it has no POSIX shell; use --form compiled`,
+    );
+  }
+  const deno = { name: "deno", path: Deno.realPathSync(Deno.execPath()), isExecutable: true };
+  const entries = [deno, ...await collectProgram(PROGRAM, work, signal)];
+  const total = entries.reduce((sum, entry) => sum + Deno.statSync(entry.path).size, 0);
+  using progress = context.progress("packing", { total, unit: "B" });
+  const parts = { entries, flags: flagsOfStages(PROGRAM), version: VERSION, system };
+  const { hash } = await writeLauncher(path, parts, { onProgress: (done) => progress.update(done), signal });
+  return { form: "launcher", hash };
+}
+
+if (import.meta.main) serveStage(compileStage);

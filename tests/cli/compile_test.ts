@@ -1,0 +1,248 @@
+/**
+ * The one file, made once and run as on a machine that has nothing of this program: without the checkout's folder, the
+ * environment, Deno or a network. Which form it has depends on whether Deno's runtime stub can be had here.
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { basename, dirname, fromFileUrl, join } from "@std/path";
+import { VERSION } from "../../lib/version.ts";
+import { STAGES } from "../../tasks/stages.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { outputOf, type ProcessResult, runDeno, runStageProcess } from "./process.ts";
+import { loadStage } from "./stage_in_process.ts";
+
+const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
+const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
+/** All that a launcher finds on a bare machine. */
+const COMMANDS = ["sh", "tail", "gzip", "tar", "cat"].concat(
+  ["find", "id", "ls", "mkdir", "mktemp", "mv", "rm", "sync", "uname", "wc"],
+);
+/** Where nobody makes folders, not even root. */
+const NOWHERE = "/proc/nowhere";
+const SHARDING = ["--split-by", "row", "--train-shards", "2", "--val-shards", "1", "--test-shards", "1"];
+
+/** The file on a machine: another name, a folder with a space, a home of its own. */
+class Machine {
+  readonly program: string;
+  readonly env: Record<string, string>;
+
+  constructor(readonly folder: TemporaryFolder, made: string) {
+    this.program = folder.at("some folder/ping llm");
+    for (const name of ["some folder", "bin", "tmp", "home"]) Deno.mkdirSync(folder.at(name));
+    Deno.copyFileSync(made, this.program);
+    for (const name of COMMANDS) Deno.symlinkSync(pathOf(name), folder.at(`bin/${name}`));
+    const nowhere = "http://127.0.0.1:9";
+    this.env = {
+      ...{ PATH: folder.at("bin"), HOME: folder.at("home"), TMPDIR: folder.at("tmp"), NO_COLOR: "1" },
+      ...{ HTTP_PROXY: nowhere, HTTPS_PROXY: nowhere, NPM_CONFIG_REGISTRY: nowhere },
+    };
+  }
+
+  spawn(args: readonly string[], { env = {}, program = this.program, stdin = "null" }: {
+    env?: Record<string, string>;
+    program?: string;
+    stdin?: "null" | "piped";
+  } = {}): Deno.ChildProcess {
+    return new Deno.Command(program, {
+      args: [...args],
+      cwd: dirname(this.program),
+      env: { ...this.env, ...env },
+      clearEnv: true,
+      stdin,
+      stdout: "piped",
+      stderr: "piped",
+    }).spawn();
+  }
+
+  async run(args: readonly string[], options: Parameters<Machine["spawn"]>[1] = {}): Promise<ProcessResult> {
+    return await outputOf(this.spawn(args, options));
+  }
+
+  /** Runs it to a good end, and returns what it printed. */
+  async done(args: readonly string[], options: Parameters<Machine["spawn"]>[1] = {}): Promise<string> {
+    const { code, stdout, stderr } = await this.run(args, options);
+    assertEquals(code, 0, stderr);
+    return stdout;
+  }
+}
+
+function pathOf(command: string): string {
+  const path = (Deno.env.get("PATH") ?? "").split(":").map((folder) => join(folder, command)).find(isFile);
+  assert(path, `${command} is not on PATH`);
+  return path;
+}
+
+function isFile(path: string): boolean {
+  try {
+    return Deno.statSync(path).isFile;
+  } catch {
+    return false;
+  }
+}
+
+/** The bytes of all files below a folder, but those that name it. */
+function filesIn(folder: string): Record<string, Uint8Array> {
+  const found = [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) =>
+    isDirectory
+      ? Object.entries(filesIn(join(folder, name))).map(([path, bytes]) => [`${name}/${path}`, bytes])
+      : name.includes("manifest")
+      ? []
+      : [[name, Deno.readFileSync(join(folder, name))]]
+  );
+  return Object.fromEntries(found);
+}
+
+/** Names in a folder, or none where there is no such folder. */
+function namesIn(folder: string): string[] {
+  try {
+    return [...Deno.readDirSync(folder)].map(({ name }) => name);
+  } catch {
+    return [];
+  }
+}
+
+Deno.test("compile makes one file that runs the stages as a checkout does", async (test) => {
+  using folder = new TemporaryFolder();
+  const made = folder.at("made/ping-llm");
+  const compile = await runDeno(
+    ["--allow-read", "--allow-write", "--allow-run", MAIN, "compile", "--output", made, "--json"],
+  );
+  assertEquals(compile.code, 0, compile.stderr);
+  const { form, hash } = JSON.parse(compile.stdout);
+  using elsewhere = new TemporaryFolder();
+  const machine = new Machine(elsewhere, made);
+  const at = (name: string) => join(dirname(machine.program), name);
+
+  await test.step("says its version and what each stage takes", async () => {
+    assertEquals(await machine.done(["--version"]), `${VERSION}\n`);
+    assertEquals(
+      await machine.done(["--help"]),
+      (await runStageProcess(["--help"])).stdout,
+    );
+    await Promise.all(
+      Object.keys(STAGES).map(async (name) => {
+        const result = await (await loadStage(name)).run(["--help"]);
+        assert("help" in result);
+        assertEquals(await machine.done([name, "--help"]), `${result.help}\n`);
+      }),
+    );
+  });
+
+  await test.step("makes the rows that a checkout makes, draws them, and runs kernels", async () => {
+    Deno.copyFileSync(ATLAS, at("atlas results.bz2"));
+    const chain = (place: string, results: string) => [
+      ["import", "--input", results, "--output", `${place}/a.parquet`, "--max-reject-ratio", "1"],
+      ["shard", "--input", `${place}/a.parquet`, "--output", `${place}/shards`, ...SHARDING],
+      ["probe-rows", "--input", `${place}/shards`, "--output", `${place}/rows`, "--workers", "2"],
+    ];
+    for (const args of chain("one file", "atlas results.bz2")) await machine.done(args);
+    for (const args of chain(folder.at("checkout"), ATLAS)) {
+      assertEquals((await runStageProcess(args)).code, 0);
+    }
+    assertEquals(filesIn(at("one file")), filesIn(folder.at("checkout")));
+    await machine.done(["inspect", "one file/rows", "--plot", "rows.svg"]);
+    assertMatch(Deno.readTextFileSync(at("rows.svg")), /^<svg/);
+    const bench = await machine.done(["bench", "kernels", "--only", "sum", "--seconds", "0.01", "--json"]);
+    assert(JSON.parse(bench).rows.length > 0);
+  });
+
+  await test.step("reads standard input", async () => {
+    const child = machine.spawn([
+      "import",
+      "--input",
+      "-",
+      "--output",
+      "b.parquet",
+      "--max-reject-ratio",
+      "1",
+    ], {
+      stdin: "piped",
+    });
+    const results = await Deno.open(ATLAS);
+    await results.readable.pipeTo(child.stdin);
+    assertEquals((await outputOf(child)).code, 0);
+    assertEquals(Deno.readFileSync(at("b.parquet")), Deno.readFileSync(at("one file/a.parquet")));
+  });
+
+  await test.step("refuses what is wrong in one line", async () => {
+    for (const args of [["shard", "--inptu", "x"], ["trane"]]) {
+      const { code, stderr } = await machine.run(args);
+      assertEquals(code, 2);
+      assertMatch(stderr, /^error: Cannot [^\n]*did you mean[^\n]*\n$/);
+    }
+    const { code, stderr } = await machine.run(["compile", "--output", "again"]);
+    assertEquals(code, 1);
+    assertMatch(stderr, /^error: Cannot compile: [^\n]* a checkout was wanted; [^\n]*\n$/);
+  });
+
+  await test.step("takes signals itself", async () => {
+    for (const [signal, code] of [["SIGTERM", 75], ["SIGUSR2", 75], ["SIGINT", 130]] as const) {
+      const child = machine.spawn(["synth", "--rows", "1_000_000_000", "--output", "endless.parquet"]);
+      // The signal goes to the process that was started, which must be the one that works.
+      while (!namesIn(at(".endless.parquet.work")).includes("next")) {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+      }
+      child.kill(signal);
+      assertEquals((await outputOf(child)).code, code, signal);
+    }
+  });
+
+  if (form !== "launcher") return;
+  const cacheOf = (name: string) => elsewhere.at(`${name}/ping-llm`);
+
+  await test.step("unpacks once, however many start at the same time", async () => {
+    const env = { XDG_CACHE_HOME: elsewhere.at("xdg"), HOME: NOWHERE };
+    const outputs = await Promise.all([1, 2].map(() => machine.done(["--version"], { env })));
+    assertEquals(outputs, [`${VERSION}\n`, `${VERSION}\n`]);
+    assertEquals(namesIn(cacheOf("xdg")), [hash]);
+    assertEquals(
+      namesIn(join(cacheOf("xdg"), hash)).sort(),
+      ["deno", "program", "whole"],
+    );
+    assertEquals(namesIn(elsewhere.at("home/.cache/ping-llm")), [hash]);
+  });
+
+  await test.step("unpacks where temporary files are, if there is no home, and again what was cleared away", async () => {
+    const env = { HOME: NOWHERE };
+    await machine.done(["--version"], { env });
+    const [own, ...others] = namesIn(elsewhere.at("tmp"));
+    assertEquals(others, []);
+    assertEquals((Deno.statSync(elsewhere.at(`tmp/${own}`)).mode ?? 0) & 0o777, 0o700);
+    const unpacked = elsewhere.at(`tmp/${own}/unpacked`);
+    const lost = join(unpacked, hash, "program/tasks", basename(STAGES.synth.module));
+    Deno.removeSync(lost);
+    await machine.done(["synth", "--help"], { env });
+    assert(isFile(lost));
+    assertEquals(namesIn(unpacked), [hash]);
+  });
+
+  await test.step("unpacks nowhere that others may write", async () => {
+    const env = { HOME: NOWHERE, TMPDIR: elsewhere.at("shared") };
+    const [own] = namesIn(elsewhere.at("tmp"));
+    Deno.mkdirSync(join(env.TMPDIR, own), { recursive: true });
+    Deno.chmodSync(join(env.TMPDIR, own), 0o777);
+    const { code, stderr } = await machine.run(["--version"], { env });
+    assertEquals([code, stderr.split("\n").length], [1, 2]);
+    assertMatch(stderr, /^error: Cannot unpack ping-llm in [^\n]*; set XDG_CACHE_HOME to one\n$/);
+    assertEquals(namesIn(join(env.TMPDIR, own)), []);
+  });
+
+  await test.step("refuses to unpack what is cut short or damaged", async () => {
+    const env = { HOME: NOWHERE, TMPDIR: NOWHERE, XDG_CACHE_HOME: elsewhere.at("damaged") };
+    const bytes = Deno.readFileSync(machine.program);
+    const program = elsewhere.at("copy");
+    const tryCopy = async (copy: Uint8Array) => {
+      Deno.writeFileSync(program, copy, { mode: 0o755 });
+      const { code, stdout, stderr } = await machine.run(["--version"], {
+        program,
+        env: { ...env, HOME: "" },
+      });
+      assertEquals([code, stdout], [1, ""]);
+      assertMatch(stderr, /^error: Cannot unpack [^\n]*; copy it again\n$/);
+      assertEquals(namesIn(cacheOf("damaged")), []);
+      return stderr;
+    };
+    assertMatch(await tryCopy(bytes.subarray(0, bytes.length >> 1)), /it has \d+ bytes, \d+ were wanted/);
+    bytes[bytes.length - 6] ^= 1; // the checksum of all
+    assertMatch(await tryCopy(bytes), /its bytes are damaged/);
+  });
+});

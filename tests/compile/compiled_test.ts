@@ -1,0 +1,38 @@
+import { assert, assertEquals } from "@std/assert";
+import { fromFileUrl, join } from "@std/path";
+import { compileArguments } from "../../lib/compile/compiled.ts";
+import { codeFiles, flagsOfStages, type Program, threadModules } from "../../lib/compile/program.ts";
+import { STAGES } from "../../tasks/stages.ts";
+
+const PROGRAM: Program = {
+  root: fromFileUrl(new URL("../../", import.meta.url)),
+  main: "tasks/main.ts",
+  stages: Object.values(STAGES).map(({ module }) => module.replace("./", "tasks/")),
+};
+
+Deno.test("threadModules() finds every module that serves a thread", () => {
+  const serving = codeFiles(PROGRAM).filter((name) =>
+    name.endsWith(".ts") && /\bserveThread[<(]/.test(Deno.readTextFileSync(join(PROGRAM.root, name)))
+  );
+  assertEquals(threadModules(PROGRAM), serving.filter((name) => name !== "lib/threads/thread.ts"));
+  assert(serving.length > 2);
+});
+
+Deno.test("flagsOfStages() has what deno.json gives to every stage", () => {
+  const flags = flagsOfStages(PROGRAM);
+  assertEquals([...flags.keys()].sort(), Object.keys(STAGES).sort());
+  assertEquals(flags.get("import"), ["--no-prompt", "--allow-read", "--allow-write"]);
+});
+
+Deno.test("compileArguments() gives one process what its stages may do, and all that they load", () => {
+  const args = compileArguments("out", PROGRAM);
+  assertEquals(args.filter((word) => word.startsWith("--allow-")).sort(), [
+    "--allow-read",
+    "--allow-run",
+    "--allow-sys=systemMemoryInfo",
+    "--allow-write",
+  ]);
+  const included = args.filter((_, index) => args[index - 1] === "--include");
+  assertEquals(included, [...PROGRAM.stages, ...threadModules(PROGRAM)]);
+  assertEquals(args.slice(-3), ["--output", "out", "tasks/main.ts"]);
+});
