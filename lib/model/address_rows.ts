@@ -83,7 +83,7 @@ export class AddressRows {
     const keys = new Float32Array(2 * ((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0)));
     this.#prefixes?.save(keys);
     this.#pairs?.save(keys);
-    weights.set(ROW_KEYS, keys);
+    if (keys.length > 0) weights.set(ROW_KEYS, keys);
     if (this.#history) weights.set(PAIR_HISTORY, this.#history.save());
     this.coordinates?.save(weights);
   }

@@ -59,7 +59,7 @@ function initializeSelectedRows(values: Float32Array, config: ModelConfig, seed:
   for (let row = 0; row < numSelected; row++) {
     const found = byteOfSelectedRow(row);
     if (found?.byte !== 0) continue;
-    const features = byteFeatures(width, seed + 1 + found.table);
+    const features = byteFeatures(width, found.isNext ? seed : seed + 1 + found.table);
     values.set(features, (numRows - numSelected + row) * width);
   }
 }

@@ -72,9 +72,15 @@ function rowsOf(known: KnownRtt, ofCode: (code: number) => number[]): readonly n
   ];
 }
 
-/** The byte whose value a row stands for, and in which of several tables; its initial vector is that of the byte. */
-export function byteOfSelectedRow(row: number): { table: number; byte: number } | undefined {
+/**
+ * The byte whose value a row stands for, and in which of several tables; its initial vector is that of the byte, and where
+ * that byte is likely to come next (`isNext`) the one that the head knows it by.
+ */
+export function byteOfSelectedRow(
+  row: number,
+): { table: number; byte: number; isNext: boolean } | undefined {
   const place = row % ROWS_OF_CODE;
   if (row >= SPREADS || place >= OUTSIDE_BIN) return undefined;
-  return { table: 3 * Math.floor(row / ROWS_OF_CODE) + (place >> 8), byte: place & 255 };
+  const table = 3 * Math.floor(row / ROWS_OF_CODE) + (place >> 8);
+  return { table, byte: place & 255, isNext: place < SECOND_BYTE || place >= SECOND_BYTE_IN_BIN };
 }
