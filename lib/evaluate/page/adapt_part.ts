@@ -71,7 +71,7 @@ function introduction(
   const numWithoutRow = Math.max(...byCount.map(({ fit }) => fit.numWithoutRow));
   const without = numWithoutRow === 0
     ? ""
-    : ` ${countText(numWithoutRow)} addresses found no free row in the model's table.`;
+    : ` Addresses that found no free row in the model's table: ${countText(numWithoutRow)}.`;
   return `Training met ${countText(numUnseen)} addresses of these rows at neither end. ${
     countText(numUsable)
   } have ` +
