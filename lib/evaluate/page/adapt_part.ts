@@ -72,18 +72,18 @@ function introduction(
   const without = numWithoutRow === 0
     ? ""
     : ` Addresses that found no free row in the model's table: ${countText(numWithoutRow)}.`;
-  return `Training met ${countText(numUnseen)} addresses of these rows at neither end. ${
-    countText(numUsable)
-  } have ` +
-    `enough replies to or from known addresses, ${
+  return `${
+    countText(numUnseen)
+  } addresses that training met at neither end have replies to or from known ones, ` +
+    `${countText(numUsable)} of them enough; ${
       countText(numAddresses)
-    } of them were drawn. The model is adapted to K ` +
+    } were drawn. The model is adapted to K ` +
     "of these replies of each address: the rows of addresses are fitted, everything else stays. Then others are " +
     "predicted, without context, the same for every K. Of each number the model's is above, with its 95 % interval, and " +
     "below it that of the best baseline, coloured where a difference is shown. Baselines are trained anew for every K, " +
-    `with the same replies added to the training; their settings were chosen on ${tuned}. Intervals are from ${
-      countText(resampling.numResamples)
-    } resamples of whole addresses: ${percentText(resampling.confidence, 0)} of them.${without}`;
+    `with the same replies added to the training; their settings were chosen on ${tuned}. The intervals hold ${
+      percentText(resampling.confidence, 0)
+    } of ${countText(resampling.numResamples)} resamples of whole addresses.${without}`;
 }
 
 /** A method's errors by K. */
