@@ -9,7 +9,13 @@ import { parseDurationS } from "../lib/cli/duration.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import type { Stage, StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/errors.ts";
-import { type AllSplitsReport, contextRows, type SplitCounts } from "../lib/evaluate/all_splits.ts";
+import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/evaluate/adapt_section.ts";
+import {
+  adaptedOf,
+  type AllSplitsReport,
+  contextRows,
+  type SplitCounts,
+} from "../lib/evaluate/all_splits.ts";
 import { allSplitsLines, allSplitsPage } from "../lib/evaluate/page/all_splits_page.ts";
 import type { EvalReport } from "../lib/evaluate/report.ts";
 import {
@@ -25,7 +31,7 @@ import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
 import { fingerprint, listInputs, readText } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { OutputLock } from "../lib/files/output_lock.ts";
-import { checkpointDirectory } from "../lib/train/checkpoint.ts";
+import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { readState } from "../lib/train/checkpoint_state.ts";
 import { loadConfig, type RunConfig } from "../lib/train/config.ts";
 import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
@@ -35,6 +41,8 @@ import { shardStage } from "./shard.ts";
 
 /** What is trained unless `--config` says otherwise. */
 export const DEFAULT_CONFIG = "campaign";
+/** The word of `--adapt` for nothing, and what is taken by default where addresses are held out. */
+export const [NO_ADAPT, DEFAULT_ADAPT] = ["none", "0,2,8,24"];
 /** Files of each split: few, since each is read whole by the next one. */
 const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 
@@ -51,6 +59,7 @@ export interface AllSplitsOptions {
   workers: number;
   verify: boolean;
   overwrite: boolean;
+  adapt: string | undefined;
   /** The arguments of each evaluation on how it is made. */
   evaluation: string[];
 }
@@ -88,6 +97,9 @@ export async function evaluateAllSplits(
   const wanted = loadConfig(config, set);
   const maxTimeS = options.maxTime === undefined ? undefined : parseDurationS(options.maxTime, "max-time");
   const checkpoint = options.checkpoint === undefined ? undefined : checkpointDirectory(options.checkpoint);
+  if (options.adapt !== undefined && options.adapt !== NO_ADAPT) {
+    requireAdaptable(checkpoint === undefined ? wanted : loadCheckpoint(checkpoint).config);
+  }
   const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "eval" });
@@ -101,9 +113,12 @@ export async function evaluateAllSplits(
   const made = await makeSplits(chain, given ?? splitsFor(survey), survey);
   const { rows } = made[made.length - 1];
   const model = await modelFor(chain, { config: wanted, maxTimeS, rows, checkpoint });
+  const adapt = adaptOf(chain, made, model);
   const details: EvalReport[] = [];
   const evaluated = made.filter(({ counts }) => counts.test > 0);
-  for (const split of evaluated) details.push(await evaluateSplit(chain, { split, rows, model }, evalStage));
+  for (const split of evaluated) {
+    details.push(await evaluateSplit(chain, { split, rows, model, adapt }, evalStage));
+  }
   const report = reportOf({ made, details, survey, measurements: allSplits });
   const [jsonPath, htmlPath] = [join(output, "report.json"), join(output, "report.html")];
   writeJsonAtomic(jsonPath, report);
@@ -207,14 +222,27 @@ async function requireTrainedOn(rows: string, checkpoint: string): Promise<void>
   );
 }
 
+/** What the model is adapted to on splits that hold out addresses; says where it is to be and cannot. */
+function adaptOf({ options, context }: Chain, splits: readonly PlannedSplit[], model: string): string {
+  const { adapt = canAdapt(loadCheckpoint(model).config) ? DEFAULT_ADAPT : NO_ADAPT } = options;
+  const holdsOut = splits.some(({ mode }) => ADAPTABLE_SPLITS.includes(mode));
+  if (holdsOut && adapt !== options.adapt && adapt === NO_ADAPT) {
+    context.log("the model is not adapted to addresses never seen: it has no rows of addresses");
+  } else if (!holdsOut && adapt === options.adapt && adapt !== NO_ADAPT) {
+    context.log(`--adapt ${adapt} changes nothing: no split holds out addresses`);
+  }
+  return adapt;
+}
+
 async function evaluateSplit(
   { options, context, common, ...chain }: Chain,
-  { split, rows, model }: { split: MadeSplit; rows: string; model: string },
+  { split, rows, model, adapt }: { split: MadeSplit; rows: string; model: string; adapt: string },
   evalStage: Stage,
 ): Promise<EvalReport> {
   const output = join(options.output, folderOf(split));
   await step(context, evalStage, [
     ...["--checkpoint", model, "--data", split.rows, "--train", rows, "--output", output],
+    ...(ADAPTABLE_SPLITS.includes(split.mode) ? ["--adapt", adapt] : []),
     ...[...options.evaluation, ...common, ...verifying(options)],
     ...replacing({ options, ...chain }),
   ]);
@@ -264,7 +292,7 @@ function reportOf(
       ...split,
       folder: folderOf(split),
       numPredicted: details[i].run.numMeasurements,
-      rows: contextRows(details[i]),
+      ...{ rows: contextRows(details[i]), ...adaptedOf(details[i]) },
     })),
     empty,
   };

@@ -8,22 +8,23 @@ import { didYouMean } from "../lib/cli/nearest.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
+import { requireAdaptable } from "../lib/evaluate/adapt_section.ts";
 import { standardBaselines } from "../lib/evaluate/baselines/standard.ts";
 import { EvalFolder } from "../lib/evaluate/eval_folder.ts";
-import { HISTORY_MODES } from "../lib/evaluate/eval_rows.ts";
+import { HISTORY_MODES, splitModeOf } from "../lib/evaluate/eval_rows.ts";
 import { evaluate } from "../lib/evaluate/evaluate.ts";
 import { headlineLines } from "../lib/evaluate/page/headline.ts";
 import type { EvalReport } from "../lib/evaluate/report.ts";
-import { checkpointDirectory } from "../lib/train/checkpoint.ts";
-import { DEFAULT_CONFIG, evaluateAllSplits } from "./all_splits.ts";
+import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
+import { DEFAULT_CONFIG, evaluateAllSplits, NO_ADAPT } from "./all_splits.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 
 /** What an evaluation of all splits decides itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history", "encodings"] as const;
 /** How a model is trained. */
 const OF_TRAINING = ["config", "set", "maxTime"] as const;
-/** More context than any model's sequence holds. */
-const MAX_CONTEXT = 10_000;
+/** More context than any model's sequence holds, and more measurements of an address than a fit needs. */
+const MAX_COUNT = 10_000;
 
 const FLAGS = {
   checkpoint: flag.optionalText(
@@ -48,6 +49,11 @@ const FLAGS = {
     placeholder: "N,N,…",
   }),
   everyContext: flag.boolean("predict each measurement with each number, not with one of them in rotation"),
+  adapt: flag.optionalText(
+    "where addresses were held out (destination, node, probe), also adapt the model to so many measurements of each\n" +
+      "address never seen, and predict others; or none (default: none; with --all-splits 0,2,8,24)",
+    { placeholder: "K,K,…" },
+  ),
   baselines: flag.text("methods to compare with: all, none, or names such as `pair last seen,Vivaldi`", {
     default: "all",
     placeholder: "NAMES",
@@ -86,7 +92,10 @@ export const evalStage: Stage = defineStage({
   example: "--checkpoint runs/first --data data/rows --output runs/first/eval",
   flags: FLAGS,
   async run(options, context) {
-    const contexts = contextsOf(options.contexts);
+    const contexts = countsOf("--contexts", options.contexts);
+    const adapt = options.adapt === undefined || options.adapt === NO_ADAPT
+      ? undefined
+      : countsOf("--adapt", options.adapt);
     const baselines = baselinesOf(options.baselines);
     if (options.allSplits.length > 0) {
       refuseOptions(options, OF_ONE_SPLIT, "with --all-splits, which makes its splits itself");
@@ -107,9 +116,11 @@ export const evalStage: Stage = defineStage({
       isEveryContext: options.everyContext,
       baselines,
       seed: options.seed,
+      adapt,
       encodings: options.encodings,
     };
     const checked = await checkInputs([dataDir, options.train ?? dataDir], options, context);
+    if (adapt) requireAdaptable(loadCheckpoint(evaluation.checkpoint).config, splitModeOf(dataDir));
     using folder = EvalFolder.open(options.output, { ...evaluation, overwrite: options.overwrite });
     let report = folder.earlier();
     if (report) context.log(`${options.output} is complete: the same evaluation was made before`);
@@ -150,11 +161,11 @@ function evaluationOf({ maxMeasurements, contexts, everyContext, baselines }: Ev
 }
 
 /** Ascending numbers, each once. @throws {UsageError} If it is no list of counts. */
-function contextsOf(text: string): number[] {
+function countsOf(option: string, text: string): number[] {
   const counts = text.split(",").map((part) => /^\s*\d+\s*$/.test(part) ? Number(part) : NaN);
-  if (counts.every((count) => count <= MAX_CONTEXT)) return [...new Set(counts)].sort((a, b) => a - b);
+  if (counts.every((count) => count <= MAX_COUNT)) return [...new Set(counts)].sort((a, b) => a - b);
   throw new UsageError(
-    `Cannot use --contexts ${text}: counts from 0 to ${MAX_CONTEXT} separated by commas were wanted`,
+    `Cannot use ${option} ${text}: counts from 0 to ${MAX_COUNT} separated by commas were wanted`,
   );
 }
 

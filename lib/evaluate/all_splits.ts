@@ -3,11 +3,12 @@
  *
  * @module
  */
+import { type AdaptedRow, adaptedRows } from "./adapted_rows.ts";
 import type { Interval } from "./bootstrap.ts";
 import type { Coverage } from "./calibration.ts";
 import type { EvalReport } from "./report.ts";
 import type { RttComparison } from "./rtt_comparison.ts";
-import type { RttMetrics, RttSection } from "./rtt_section.ts";
+import type { BaselineMetrics, RttMetrics } from "./rtt_section.ts";
 import type { PlannedSplit } from "./split_plan.ts";
 
 /** The metrics that are told of each split and number of context measurements. */
@@ -58,6 +59,8 @@ export interface SplitResult extends PlannedSplit {
   numPredicted: number;
   /** With all numbers of context measurements together first; none where no measurement had a reply. */
   rows: ContextRow[];
+  /** Addresses never seen, after measurements of their own; absent where that was not asked for. */
+  adapted?: AdaptedRow[];
 }
 
 /** A split of which nothing could be predicted. */
@@ -78,6 +81,11 @@ export interface AllSplitsReport {
   splits: SplitResult[];
   /** Those that held out nothing that could be predicted. */
   empty: EmptySplit[];
+}
+
+/** What the evaluation of a split says of addresses never seen, if anything. */
+export function adaptedOf({ adapted }: EvalReport): Pick<SplitResult, "adapted"> {
+  return adapted ? { adapted: adaptedRows(adapted) } : {};
 }
 
 /** What the evaluation of a split says of each number of context measurements. */
@@ -118,10 +126,16 @@ export function contextRows({ rtt, calibration }: EvalReport): ContextRow[] {
   });
 }
 
-function coverageOf(
+/**
+ * What 90 % intervals hold.
+ *
+ * @param corrected The same, corrected by the validation split.
+ * @param baselines Of which the nearest to 90 % is told.
+ */
+export function coverageOf(
   { coverage }: Pick<RttMetrics, "coverage">,
   corrected: readonly Coverage[] | undefined,
-  baselines: RttSection["baselines"],
+  baselines: readonly Pick<BaselineMetrics, "name" | "coverage">[],
 ): CoverageOfModel {
   const at = (of: readonly Coverage[] | undefined) => of?.find(({ level }) => level === COVERAGE_LEVEL);
   const shares = baselines.flatMap(({ name, coverage }) => {

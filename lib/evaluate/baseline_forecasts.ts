@@ -14,6 +14,7 @@ import {
   type Baseline,
   type BaselineMeasurement,
   type BaselineQuery,
+  type Tuning,
 } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
 import type { EvalCase } from "./cases.ts";
@@ -80,12 +81,45 @@ export async function forecastWithBaselines(
   const validation = rows.validation && await MeasurementTable.read([rows.validation], { ...options });
   const training = await MeasurementTable.read([rows.training], reading);
   const observable = await MeasurementTable.read(others, reading);
+  const forecasts = await forecastsOf(baselines, cases, {
+    training,
+    tuning: tuningRows(training, { validation, history: rows.history }),
+    known: knownMeasurements(training, observable, cases),
+    onDone: advance,
+    ...(signal ? { signal } : {}),
+  });
+  return {
+    ...forecasts,
+    numTraining: training.numSeen,
+    numTrainingUsed: training.length,
+    numObservable: observable.numSeen,
+    numObserved: observable.length,
+    trainingFailedShare: training.numSeen === 0 ? null : training.numFailed / training.numSeen,
+  };
+}
+
+/** What baselines learn from, by time. */
+export interface BaselineKnowledge {
+  /** As in `Baseline.train`. */
+  readonly training: Iterable<BaselineMeasurement>;
+  readonly tuning: Tuning;
+  /** What each learns from between the cases. */
+  readonly known: () => Iterable<BaselineMeasurement>;
+  /** Told that one more baseline is done. */
+  readonly onDone?: () => void;
+  readonly signal?: AbortSignal;
+}
+
+/** Trains baselines and lets them forecast. @param baselines By name, untrained. */
+export async function forecastsOf(
+  baselines: ReadonlyMap<string, Baseline>,
+  cases: readonly EvalCase[],
+  { training, tuning, known, onDone, signal }: BaselineKnowledge,
+): Promise<Pick<Required<BaselineForecasts>, "predictedMs" | "distributions" | "settings">> {
   const order = cases.keys().toArray().sort((a, b) =>
     cases[a].measurement.timeS - cases[b].measurement.timeS
   );
   const queries = order.map((place) => ({ ...queryOf(cases[place]), place }));
-  const known = knownMeasurements(training, observable, cases);
-  const tuning = tuningRows(training, { validation, history: rows.history });
   const predictedMs = new Map<string, Float64Array>();
   const [distributions, settings] = [new Map<string, BaselineDistributions>(), new Map<string, string>()];
   const breather = new Breather(signal ? { signal } : {});
@@ -101,16 +135,9 @@ export async function forecastWithBaselines(
       if (forecasts.isDistribution) distributions.set(name, forecasts);
       if (baseline.settings !== undefined) settings.set(name, baseline.settings);
     }
-    advance();
+    onDone?.();
   }
-  return {
-    ...{ predictedMs, distributions, settings },
-    numTraining: training.numSeen,
-    numTrainingUsed: training.length,
-    numObservable: observable.numSeen,
-    numObserved: observable.length,
-    trainingFailedShare: training.numSeen === 0 ? null : training.numFailed / training.numSeen,
-  };
+  return { predictedMs, distributions, settings };
 }
 
 interface Forecasts extends BaselineDistributions {
@@ -165,7 +192,7 @@ function* ofSources(
 }
 
 /** Two series in the order of time as one. */
-function* merged(
+export function* merged(
   a: Iterable<BaselineMeasurement>,
   b: Iterable<BaselineMeasurement>,
 ): Generator<BaselineMeasurement> {

@@ -150,7 +150,8 @@ function chooseMeasurements(
   return chosen;
 }
 
-function casesOf(
+/** The measurements of a row at some places, as cases. */
+export function casesOf(
   rows: ProbeRowSource,
   { row, indexes, maxContext }: { row: number; indexes: readonly number[]; maxContext: number },
 ): CaseInProgress[] {

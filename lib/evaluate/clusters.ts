@@ -2,8 +2,8 @@
 import type { SplitMode } from "../preprocess/splits.ts";
 import type { EvalCase } from "./cases.ts";
 
-/** What clusters of measurements have in common: both ends, in either direction, or the source. */
-export type ClusterBy = "pair" | "source";
+/** What clusters of measurements have in common: both ends, in either direction, the source, or an end never seen. */
+export type ClusterBy = "pair" | "source" | "address";
 
 /** Measurements in clusters. */
 export interface Clusters {

@@ -4,15 +4,15 @@
  * @module
  */
 import type { CheckedOutputs } from "../files/checked_outputs.ts";
-import type { SamplingConfig } from "../loader/sampling_config.ts";
 import { SyntheticTruth } from "../measurement/synth/truth.ts";
 import type { StageHooks } from "../preprocess/stage_hooks.ts";
 import { numParameters } from "../model/config.ts";
 import type { SplitName } from "../preprocess/splits.ts";
 import { PingModel } from "../query/ping_model.ts";
-import { loadCheckpoint } from "../train/checkpoint.ts";
+import { loadCheckpoint, type LoadedCheckpoint } from "../train/checkpoint.ts";
 import { dataFingerprint } from "../train/data_fingerprint.ts";
 import { VERSION } from "../version.ts";
+import { type AdaptSection, evaluateAdapted } from "./adapt_section.ts";
 import { forecastWithBaselines } from "./baseline_forecasts.ts";
 import type { Baseline } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
@@ -64,6 +64,8 @@ export interface EvaluateOptions {
   /** Names of the baselines. */
   baselines: readonly string[];
   seed: number;
+  /** Numbers of measurements of each unseen address to adapt the model to, ascending; absent for none. */
+  adapt?: readonly number[] | undefined;
   /** A study of encodings to be shown too. */
   encodings?: string | undefined;
 }
@@ -97,7 +99,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     modelSha256: checkpoint.state.files.model.sha256,
   });
   const sections = await computeSections(
-    { options, rows, model, cases, sampling: checkpoint.config.data },
+    { options, rows, model, cases, checkpoint },
     hooks,
   );
   return { ...sections, ...encodings, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
@@ -108,12 +110,12 @@ interface Evaluated {
   rows: OpenEvalRows;
   model: PingModel;
   cases: readonly EvalCase[];
-  /** How the model's training drew contexts. */
-  sampling: SamplingConfig;
+  /** What the model was made of. */
+  checkpoint: LoadedCheckpoint;
 }
 
 async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise<Omit<EvalReport, "run">> {
-  const { options, rows, model, cases, sampling } = evaluated;
+  const { options, rows, model, cases, checkpoint } = evaluated;
   const { contexts, isEveryContext, seed } = options;
   const during = (phase: string) => ({
     onProgress: phaseOf(hooks, phase),
@@ -137,7 +139,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
   const calibration = learned && calibrationSection(learned, forecasts, contexts);
   const bits = await evaluateBits(model, rows.heldOut, {
     numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
-    ...{ seed, sampling, ...during("computing bits") },
+    ...{ seed, sampling: checkpoint.config.data, ...during("computing bits") },
   });
   const fieldOrders = await evaluateFieldOrders(model, cases, {
     numMeasurements: MAX_ORDERED_MEASUREMENTS,
@@ -151,8 +153,10 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     calibration: learned?.calibration,
     ...during("comparing with the truth"),
   });
+  const adapted = await adaptedOf(evaluated, hooks);
   return {
     ...{ rtt, failures, bits, fieldOrders, destinations },
+    ...(adapted ? { adapted } : {}),
     ...(calibration ? { calibration } : {}),
     ...(truth ? { truth } : {}),
   };
@@ -169,6 +173,17 @@ async function truthOf(
   const chosen = evenlySpread(cases, MAX_TRUTH_CASES);
   const truth = SyntheticTruth.load(path);
   return await evaluateTruth(model, chosen, { truth, training: rows.training, contexts, ...more });
+}
+
+/** How well unseen addresses are predicted after measurements of their own, where that was asked for. */
+async function adaptedOf(evaluated: Evaluated, hooks: StageHooks): Promise<AdaptSection | undefined> {
+  const { options } = evaluated;
+  if (options.adapt === undefined) return undefined;
+  return await evaluateAdapted(evaluated, {
+    ...{ counts: options.adapt, maxMeasurements: options.maxMeasurements, seed: options.seed, ...hooks },
+    baselines: () => chosenBaselines(options),
+    maxBaselineMeasurements: MAX_BASELINE_MEASUREMENTS,
+  });
 }
 
 /** The baselines that were asked for, untrained. */

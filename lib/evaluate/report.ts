@@ -6,6 +6,7 @@
  *
  * @module
  */
+import type { AdaptSection } from "./adapt_section.ts";
 import type { BitsSection } from "./bits_section.ts";
 import type { CalibrationSection } from "./calibration_section.ts";
 import type { DestinationSection } from "./destination_section.ts";
@@ -57,6 +58,8 @@ export interface EvalReport {
   run: EvalRun;
   /** RTTs, beside baselines. */
   rtt?: RttSection;
+  /** Addresses never seen, after a few measurements of their own; only where that was asked for. */
+  adapted?: AdaptSection;
   /** Distributions corrected by the validation split, where there is one. */
   calibration?: CalibrationSection;
   /** Whether a reply comes. */

@@ -109,6 +109,24 @@ Deno.test("eval --all-splits tells of each split and number of context what the 
   }
 });
 
+Deno.test("eval --all-splits adapts to addresses never seen where they are held out, and tells so", () => {
+  const { splits } = readReport(output);
+  for (const { mode, folder, adapted = [] } of splits) {
+    const { adapted: section } = JSON.parse(Deno.readTextFileSync(join(output, folder, "report.json")));
+    assertEquals(section?.counts, ["probe", "destination"].includes(mode) ? [0, 2, 8, 24] : undefined, mode);
+    assertEquals(adapted.length, section?.byCount.length ?? 0);
+    adapted.forEach(({ numGiven, metrics }, i) => {
+      assertEquals(numGiven, section.byCount[i].numGiven);
+      assertEquals(metrics.crpsMs.value, section.byCount[i].model.crpsMs);
+    });
+  }
+  const numRows = splits.reduce((sum, { adapted = [] }) => sum + adapted.length, 0);
+  assert(numRows > 0);
+  const page = Deno.readTextFileSync(join(output, "report.html"));
+  assertEquals([...page.matchAll(/<tr>/g)].length, 2 + numRows + 3 * splits.length);
+  assertStringIncludes(page, "Addresses never seen, after K measurements of their own");
+});
+
 Deno.test({
   name: "eval --all-splits' page is whole, in a browser, and leads to the page of each split",
   ignore: !hasBrowser(),
@@ -121,7 +139,8 @@ Deno.test({
       });
       assertEquals([complaints, await layoutFaults(page)], [[], []]);
       const { splits } = readReport(output);
-      assertEquals(await page.locator("tbody tr").count(), 3 * splits.length);
+      const numRows = splits.reduce((sum, { adapted = [] }) => sum + 3 + adapted.length, 0);
+      assertEquals(await page.locator("tbody tr").count(), numRows);
       for (const [i, { mode, folder }] of splits.entries()) {
         await page.locator("a").nth(i).click();
         assertStringIncludes(page.url(), `${folder}/report.html`, mode);
@@ -142,6 +161,11 @@ Deno.test("eval --all-splits refuses options of one split, others' results and o
     [allOf(other, "--checkpoint", run, "--max-time", "3m"), 2, "--max-time with --checkpoint"],
     [allOf(other, "--max-time", "soon"), 2, "--max-time soon"],
     [allOf(other, "--splits", "pairs=10"), 2, "--splits pairs=10"],
+    [
+      allOf(other, "--config", "demo", "--set", "model.prefixVectors=null", "--adapt", "2"),
+      2,
+      "no rows of addresses",
+    ],
     [allOf(folder.path), 2, "is read and lies in it"],
     [
       ["eval", "--checkpoint", run, "--data", run, "--output", other, "--splits", "pair=3"],

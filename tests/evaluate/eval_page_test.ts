@@ -1,4 +1,4 @@
-import { assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { COVERAGE_LEVELS } from "../../lib/evaluate/calibration.ts";
 import type { EvalCase } from "../../lib/evaluate/cases.ts";
 import { clustersOf } from "../../lib/evaluate/clusters.ts";
@@ -177,6 +177,59 @@ Deno.test("headlineLines() judges foreseen failures only where there were some, 
   assertMatch(await told(0.3, 1, 0.2) ?? "", /^Better: .*score of 0\.223 .*in training scores 0\.24\.$/);
   assertMatch(await told(0.2, 1, 0.3) ?? "", /^Worse: .*score of 0\.24 .*in training scores 0\.223\.$/);
   assertMatch(await told(0.2, 1, 0.2) ?? "", /^No difference shown: .*score of 0\.24 .*scores 0\.24\.$/);
+});
+
+/** A report of which a model is adapted: with a median error of 2 ms after 2 measurements, of 8 ms after 5. */
+async function adaptedReport(counts: readonly number[] = [2, 5]): Promise<EvalReport> {
+  const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
+  assert(rtt);
+  const byCount = counts.map((numGiven, i) => ({
+    ...{ numGiven, model: rtt.model.byContext[i], likeliest: rtt.likeliest.byContext[i] },
+    baselines: rtt.baselines.map(({ name, byContext }) => ({ name, ...byContext[i] })),
+    comparisons: rtt.comparisons.filter(({ numContext }) => numContext === rtt.contexts[i])
+      .map((each) => ({ ...each, numContext: null })),
+    fit: { numMeasurements: 3, numRounds: 1, numWithoutRow: 1, lossBefore: 9, lossAfter: 7 },
+  }));
+  const adapted = {
+    ...{ counts: [2, 5], numUnseen: 12, numUsable: 11, numAddresses: 10, numMeasurements: 20, byCount },
+    ...{
+      numTuningAddresses: 0,
+      numTuningMeasurements: 0,
+      resampling: { ...rtt.resampling, by: "address" as const },
+    },
+  };
+  return { run: RUN, adapted };
+}
+
+Deno.test("headlineLines() and the page tell of addresses never seen, by K, where the model was adapted to them", async () => {
+  const report = await adaptedReport();
+  const lines = headlineLines(report);
+  assertEquals(
+    lines[0],
+    "Median absolute error of 10 addresses never seen, by measurements of their own: 2.00 ms after 2 (pair last seen: " +
+      "4.00 ms), 8.00 ms after 5 (pair last seen: 4.00 ms).",
+  );
+  assertMatch(
+    lines[1],
+    /^Median absolute error by the number of measurements of addresses never seen: better .* 2; worse with 5 \(/,
+  );
+  const page = await evalPage(report);
+  assertStringIncludes(page, "<h2>Addresses never seen, after K measurements of their own</h2>");
+  assertMatch(
+    page,
+    /<td>2<\/td><td><span class="wins">2\.00 ms \[2\.00, 2\.00\]<\/span><br><small>pair last seen: 4\.00 ms/,
+  );
+  assertMatch(page, /<td>5<\/td><td><span class="loses">8\.00 ms/);
+  assertStringIncludes(page, "found no free row in the model's table: 1.");
+  assertStringIncludes(page, '<figure id="error-by-given"');
+  assertNotMatch(await evalPage({ run: RUN }), /never seen/);
+});
+
+Deno.test("headlineLines() and the page say where no address never seen has enough replies", async () => {
+  const report = await adaptedReport([]);
+  const told = "Of 12 addresses never seen none has more than 5 replies";
+  assertStringIncludes(headlineLines(report)[0], told);
+  assertStringIncludes(await evalPage(report), told);
 });
 
 Deno.test("evalPage() leaves out the sections that are not there, and escapes names", async () => {

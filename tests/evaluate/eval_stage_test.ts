@@ -170,6 +170,12 @@ Deno.test("eval refuses wrong options, and what is not there, in one line", asyn
   const output = folder.at("refused");
   const cases: [string[], number, string][] = [
     [evalOf(output, "--contexts", "1,x"), 2, "--contexts 1,x"],
+    [evalOf(output, "--adapt", "2,x"), 2, "--adapt 2,x"],
+    [
+      evalOf(output, "--adapt", "0,2"),
+      2,
+      "the rows were split by time, destination | node | probe was wanted",
+    ],
     [evalOf(output, "--baselines", "vivaldi"), 2, "did you mean Vivaldi?"],
     [evalOf(output, "--split", "train"), 2, "test | val was wanted"],
     [evalOf(output, "--history", "none"), 2, "default | all | train was wanted"],

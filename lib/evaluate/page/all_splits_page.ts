@@ -6,19 +6,13 @@
  */
 import { escapeHtml, pageOf, type TableCell, tableOf } from "../../plot/page.ts";
 import type { SplitMode } from "../../preprocess/splits.ts";
-import {
-  type AllSplitsReport,
-  type ContextRow,
-  type CoverageOfModel,
-  type MetricOfModel,
-  SPLIT_METRICS,
-  type SplitMetric,
-  type SplitResult,
-} from "../all_splits.ts";
+import { type AllSplitsReport, SPLIT_METRICS, type SplitResult } from "../all_splits.ts";
 import type { EvalReport } from "../report.ts";
+import { ADAPTED_HEADING, adaptedTable } from "./adapt_part.ts";
 import { headlineOf } from "./headline.ts";
-import { countText, percentIntervalText, percentText } from "./quantities.ts";
-import { KIND_OF, METRIC_NAMES, metricIntervalText, metricText } from "./rtt_part.ts";
+import { coverageCell, metricCell } from "./metric_cells.ts";
+import { countText, percentText } from "./quantities.ts";
+import { METRIC_NAMES, metricText } from "./rtt_part.ts";
 
 /** What the measurements that a split holds out have in common. */
 const HELD_OUT: Record<SplitMode, string> = {
@@ -51,6 +45,7 @@ export function allSplitsPage(report: AllSplitsReport, details: readonly EvalRep
     "allowed, whatever the number of context measurements of the model. What 90 % intervals hold is told also when " +
     "corrected by the validation split, and of the baseline that is the nearest to 90 %.</p>",
     tableOf(HEADINGS, splits.flatMap(rowsOf), "numbers"),
+    ...adaptedPart(splits),
     ...splits.map((split, i) => splitPart(split, details[i])),
     ...empty.map((split) =>
       `<p>Nothing could be predicted of ${
@@ -96,25 +91,23 @@ function rowsOf({ mode, rows }: SplitResult): TableCell[][] {
   return rows.map((row, i) => [
     i === 0 ? HELD_OUT[mode] : "",
     row.numContext === null ? "all" : String(row.numContext),
-    ...SPLIT_METRICS.map((metric) => metricCell(metric, row)),
+    ...SPLIT_METRICS.map((metric) => metricCell(metric, row.metrics[metric])),
     coverageCell(row.coverage),
   ]);
 }
 
-function metricCell(metric: SplitMetric, { metrics }: ContextRow): TableCell {
-  const { value, interval, comparison }: MetricOfModel = metrics[metric];
-  const text = `${metricText(metric, value)}${metricIntervalText(metric, interval)}`;
-  if (!comparison) return text;
-  const { bestBaseline, baseline, verdict } = comparison;
-  return { text, note: `${bestBaseline}: ${metricText(metric, baseline)}`, kind: KIND_OF[verdict] };
-}
-
-function coverageCell({ share, interval, correctedShare, baseline }: CoverageOfModel): TableCell {
-  const notes = [
-    ...(typeof correctedShare === "number" ? [`corrected: ${percentText(correctedShare)}`] : []),
-    ...(baseline ? [`${baseline.name}: ${percentText(baseline.share)}`] : []),
+/** The splits whose addresses the model was adapted to. */
+function adaptedPart(splits: readonly SplitResult[]): string[] {
+  const parts = splits.flatMap(({ mode, adapted = [] }) =>
+    adapted.length === 0 ? [] : [{ name: HELD_OUT[mode], rows: adapted }]
+  );
+  if (parts.length === 0) return [];
+  return [
+    `<h2>${ADAPTED_HEADING}</h2>`,
+    "<p>The model is adapted to K measurements of each address and predicts others, without context; the baselines are " +
+    "trained with the same K. The pages of the splits tell more.</p>",
+    adaptedTable(parts),
   ];
-  return { text: `${percentText(share)}${percentIntervalText(interval)}`, note: notes.join("; ") };
 }
 
 function splitPart({ mode, heldOutPercent, folder, counts, numPredicted }: SplitResult, detail: EvalReport) {

@@ -5,6 +5,7 @@
  */
 import { pageOf } from "../../plot/page.ts";
 import type { EvalReport } from "../report.ts";
+import { adaptPart } from "./adapt_part.ts";
 import { bitsPart } from "./bits_part.ts";
 import { calibrationPart } from "./calibration_part.ts";
 import { destinationPart } from "./destination_part.ts";
@@ -18,11 +19,12 @@ import { truthPart } from "./truth_part.ts";
 
 /** The page of a report, as HTML. Sections that the report does not have are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
-  const { run, rtt, failures, bits, fieldOrders, destinations, truth, encodings } = report;
+  const { run, rtt, adapted, failures, bits, fieldOrders, destinations, truth, encodings } = report;
   const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
   return pageOf(`Evaluation of ${run.checkpoint}`, [
     headlineOf(report),
     ...(hasForecasts ? [await rttPart(rtt), await calibrationPart(rtt, report.calibration)] : []),
+    ...(adapted ? [await adaptPart(adapted)] : []),
     ...(truth && truth.numReplies > 0 ? [await truthPart(truth)] : []),
     ...(failures ? [await failurePart(failures)] : []),
     ...(bits ? [await bitsPart(bits)] : []),

@@ -4,6 +4,7 @@
  * @module
  */
 import { escapeHtml } from "../../plot/page.ts";
+import type { AdaptSection } from "../adapt_section.ts";
 import type { Coverage } from "../calibration.ts";
 import type { CalibrationSection } from "../calibration_section.ts";
 import type { FailureSection } from "../failure_section.ts";
@@ -19,6 +20,7 @@ import {
   percentText,
   scoreText,
 } from "./quantities.ts";
+import { noneText } from "./adapt_part.ts";
 import { METRIC_NAMES, metricIntervalText, metricText, TOLD_METRICS } from "./rtt_part.ts";
 
 /** The metrics that the verdict by number of context measurements is told for. */
@@ -47,11 +49,12 @@ export function headlineLines(report: EvalReport): string[] {
 const KINDS = { better: "wins", worse: "loses", none: "same" };
 const VERDICTS = { better: "Better:", worse: "Worse:", none: "No difference shown:" };
 
-function findingsOf({ rtt, calibration, failures }: EvalReport): Finding[] {
+function findingsOf({ rtt, adapted, calibration, failures }: EvalReport): Finding[] {
   return [
     ...(rtt && rtt.model.overall.numMeasurements > 0
       ? [accuracyOf(rtt), ...overallOf(rtt), ...byContextOf(rtt), ...coverageOf(rtt, calibration)]
       : []),
+    ...(adapted ? adaptedOf(adapted) : []),
     ...(failures && failures.brier !== null ? [foresightOf(failures)] : []),
   ];
 }
@@ -101,8 +104,34 @@ function overallOf({ comparisons }: RttSection): Finding[] {
   });
 }
 
-/** With which numbers of context measurements the model is better and worse. */
-function byContextOf({ comparisons, contexts }: RttSection): Finding[] {
+/** What comes of the model where it is adapted, and after how many measurements it is better and worse. */
+function adaptedOf(section: AdaptSection): Finding[] {
+  const { counts, byCount, numAddresses } = section;
+  if (byCount.length === 0) return [{ text: noneText(section) }];
+  const told = byCount.map(({ numGiven, model, comparisons }) => {
+    const best = comparisons.find(({ metric }) => metric === "medianAbsoluteMs");
+    const beside = best ? ` (${best.bestBaseline}: ${msText(best.baseline)})` : "";
+    return `${msText(model.medianAbsoluteMs)} after ${numGiven}${beside}`;
+  });
+  const comparisons = byCount.flatMap(({ numGiven, comparisons }) =>
+    comparisons.map((each) => ({ ...each, numContext: numGiven }))
+  );
+  const of = "of measurements of addresses never seen";
+  return [
+    {
+      text: `Median absolute error of ${
+        countText(numAddresses)
+      } addresses never seen, by measurements of their own: ${told.join(", ")}.`,
+    },
+    ...byContextOf({ comparisons, contexts: counts }, of),
+  ];
+}
+
+/** With which numbers of context measurements, or others, the model is better and worse. @param what Is counted. */
+function byContextOf(
+  { comparisons, contexts }: Pick<RttSection, "comparisons" | "contexts">,
+  what = "of context measurements",
+): Finding[] {
   if (contexts.length < 2) return [];
   return TOLD_BY_CONTEXT.flatMap((metric): Finding[] => {
     const of = comparisons.filter((each) => each.metric === metric && each.numContext !== null);
@@ -111,7 +140,7 @@ function byContextOf({ comparisons, contexts }: RttSection): Finding[] {
     const name = capital(METRIC_NAMES[metric]);
     if (better.length === of.length) {
       return [{
-        text: `${name}: below every baseline with any number of context measurements.`,
+        text: `${name}: below every baseline with any number ${what}.`,
         verdict: "better",
       }];
     }
@@ -120,7 +149,7 @@ function byContextOf({ comparisons, contexts }: RttSection): Finding[] {
       ...(worse.length > 0 ? [`worse with ${listOf(worse)} (${worstOf(metric, worse)})`] : []),
       ...(none.length > 0 ? [`no difference shown with ${listOf(none)}`] : []),
     ];
-    const text = `${name} by the number of context measurements: ${parts.join("; ")}.`;
+    const text = `${name} by the number ${what}: ${parts.join("; ")}.`;
     return [worse.length === of.length ? { text, verdict: "worse" } : { text }];
   });
 }
