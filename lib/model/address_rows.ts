@@ -32,6 +32,7 @@ import { PairHistory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
+import type { SequenceMemory } from "./sequence_memory.ts";
 
 /** Rows that a token has at most. */
 export const ROWS_PER_TOKEN = 9;
@@ -42,8 +43,10 @@ export interface RowUse {
   readonly isTraining: boolean;
   /** What tells contexts apart. */
   readonly context: number;
-  /** What is recalled where an RTT comes next; by default what the model remembers of the pair. */
+  /** What is recalled where an RTT comes next; by default what the model remembers of the pair, then {@link recent}. */
   readonly recall?: RttRecall | null;
+  /** The newest RTTs of its pair, oldest first; by default those in the measurements before. */
+  readonly recent?: readonly TimedRtt[] | undefined;
 }
 
 /** The rows of a model. */
@@ -187,12 +190,16 @@ export class AddressRows {
   recallOf(
     source: AddressState,
     destination: AddressState,
-    { isTraining, context, recall }: RowUse,
+    { isTraining, context, recall, recent }: RowUse,
+    memory: SequenceMemory,
   ): RttRecall | undefined {
     const { pairVectors } = this.config;
     if (!this.#history || !pairVectors) return undefined;
     const { hash1, hash2 } = pairHashes(source, destination);
-    if (recall === undefined) return this.recall(this.#pairs?.row(hash1, hash2) ?? NO_ROW);
+    if (recall === undefined) {
+      const newer = recent ?? memory.rttsOf(hash1);
+      return this.recall(this.#pairs?.row(hash1, hash2) ?? NO_ROW, { timeS: memory.timeS, newer });
+    }
     const isDropped = isTraining && isChosen(hash1, context, pairVectors.dropShare);
     return isDropped ? undefined : recall ?? undefined;
   }

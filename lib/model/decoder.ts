@@ -13,8 +13,8 @@ import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
-import type { RttRecall } from "../tokens/rtt_recall.ts";
 import { AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
+import type { TimedRtt } from "./pair_history.ts";
 import { RowCursor } from "./row_cursor.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
 import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
@@ -43,7 +43,7 @@ export class Decoder {
   #numTiles = 0;
   /** With learned rows: the prompts, and where each row is in its measurement. */
   #prompts: readonly Uint16Array[] = [];
-  #recalls: readonly (RttRecall | undefined)[] | undefined;
+  #recents: readonly (readonly TimedRtt[] | undefined)[] | undefined;
   #cursors: RowCursor[] = [];
 
   private constructor(
@@ -110,16 +110,16 @@ export class Decoder {
    *
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
    * @param options `numLast`: of how many of each prompt's last positions the result is (1); Infinity for all;
-   *   `recalls`: of each prompt that ends where an RTT comes next, what is recalled there, instead of what the model
-   *   remembers of the pair.
+   *   `recents`: of each prompt that ends where an RTT comes next, the newest RTTs of the pair, instead of those in the
+   *   prompt.
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
    * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
   async prefill(
     prompts: readonly Uint16Array[],
-    options: { numLast?: number; recalls?: readonly (RttRecall | undefined)[] } = {},
+    options: { numLast?: number; recents?: readonly (readonly TimedRtt[] | undefined)[] } = {},
   ): Promise<Float32Array> {
-    const { numLast = 1, recalls } = options;
+    const { numLast = 1, recents } = options;
     const { config } = this;
     const { gpu } = this.registry;
     const tensors = this.#tensors;
@@ -143,7 +143,7 @@ export class Decoder {
       firstKey = endKey;
     }
     this.#rows.begin(keys);
-    this.#recalls = recalls;
+    this.#recents = recents;
     this.#writeRowsOfPrompts(prompts, rows);
     // The rows after the last prompt are a segment of their own, which nobody reads.
     starts.fill(firstKey, firstKey);
@@ -265,12 +265,11 @@ export class Decoder {
     this.registry.gpu.write(tensor, rows);
   }
 
-  /** What is recalled at the end of a prompt, if that is given. */
+  /** Of the last token of a prompt, whose RTTs are given. */
   #rowUse(index: number, at: number): RowUse | undefined {
+    const recent = this.#recents?.[index];
     const isEnd = at === this.#prompts[index].length - 1;
-    return this.#recalls && isEnd
-      ? { isTraining: false, context: 0, recall: this.#recalls[index] ?? null }
-      : undefined;
+    return recent && isEnd ? { isTraining: false, context: 0, recent } : undefined;
   }
 
   /** Cursors that go on after a prompt without its last tokens. */

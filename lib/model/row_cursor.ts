@@ -13,9 +13,10 @@ import {
   SRC_IPV6,
   VOCAB_SIZE,
 } from "../tokens/vocab_v2.ts";
-import { type AddressState, advance, hasRow } from "./address_keys.ts";
+import { type AddressState, advance, hasRow, pairHashes } from "./address_keys.ts";
 import { type AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
 import { NO_ROW } from "./row_table.ts";
+import { SequenceMemory } from "./sequence_memory.ts";
 import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
@@ -34,6 +35,7 @@ export class RowCursor {
   /** Whether the next token is the first byte of an RTT code. */
   #isFirstRttByte = false;
   #known: KnownRtt | undefined;
+  #memory = new SequenceMemory();
 
   /** @param rows Those of the model. */
   constructor(rows: AddressRows) {
@@ -50,6 +52,7 @@ export class RowCursor {
     copy.#length = this.#length;
     copy.#isFirstRttByte = this.#isFirstRttByte;
     copy.#known = this.#known;
+    copy.#memory = this.#memory.clone();
     return copy;
   }
 
@@ -61,6 +64,7 @@ export class RowCursor {
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
+    this.#memory.read(token);
     if (isByte && this.#isFirstRttByte) {
       this.#readResult(rows, at, use);
       if (this.#known) this.#writeSelected(rows, at, rowsBeforeSecondByte(this.#known, token - BYTE_BASE));
@@ -73,6 +77,7 @@ export class RowCursor {
     this.#open = undefined;
     switch (token) {
       case MEASUREMENT_START:
+        this.#memory.end(this.#pairKey());
         this.#source = this.#destination = undefined;
         break;
       case SRC_IPV4:
@@ -112,7 +117,13 @@ export class RowCursor {
   #knownOf(use: RowUse): KnownRtt | undefined {
     const [source, destination] = [this.#source, this.#destination];
     if (!source?.isWhole || !destination?.isWhole) return undefined;
-    return this.#rows.recallOf(source, destination, use) ?? this.#rows.estimateOf(source, destination, use);
+    return this.#rows.recallOf(source, destination, use, this.#memory) ??
+      this.#rows.estimateOf(source, destination, use);
+  }
+
+  #pairKey(): number | undefined {
+    const [source, destination] = [this.#source, this.#destination];
+    return source?.isWhole && destination?.isWhole ? pairHashes(source, destination).hash1 : undefined;
   }
 
   #writeSelected(rows: Uint32Array, at: number, places: readonly number[]): void {

@@ -7,12 +7,10 @@ import { adapt, type Adaptation, type AdaptOptions } from "../adapt/adapt.ts";
 import { FormatError } from "../errors.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
-import { AddressRows } from "../model/address_rows.ts";
 import { type ModelConfig, vocabSize } from "../model/config.ts";
 import { withRowDelta } from "../model/row_delta.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
-import type { RttRecall } from "../tokens/rtt_recall.ts";
 import { RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { loadCheckpoint, type LoadedCheckpoint } from "../train/checkpoint.ts";
 import {
@@ -23,7 +21,7 @@ import {
 import type { Continuation } from "./byte_walks.ts";
 import type { DestinationQuery } from "./destination_prompt.ts";
 import { type DestinationOptions, type LikelyDestinations, likelyDestinations } from "./destinations.ts";
-import { contextThatFits, encodeQuery, isSamePair, type RttQuery } from "./query_tokens.ts";
+import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 import type { QuantileCalibration } from "./quantile_calibration.ts";
@@ -61,7 +59,6 @@ export class PingModel {
   readonly #decoders: ModelDecoders;
   readonly #calibration: QuantileCalibration | undefined;
   readonly #adaptedRows: Set<number>;
-  readonly #memory: AddressRows;
   #weights: Map<string, Float32Array>;
 
   private constructor(
@@ -74,8 +71,6 @@ export class PingModel {
     },
   ) {
     this.#weights = weights;
-    this.#memory = new AddressRows(config);
-    this.#memory.load(weights);
     this.#adaptedRows = new Set(adaptedRows);
     this.#calibration = calibration;
     this.#decoders = new ModelDecoders(this, memoryLimitBytes);
@@ -205,7 +200,6 @@ export class PingModel {
     const adaptedRows = this.#adaptedRows;
     const adaptation = await adapt(this.registry, this, parsed, { ...options, adaptedRows });
     this.#weights = withRowDelta(this.config, this.#weights, adaptation.delta);
-    this.#memory.load(this.#weights);
     for (const row of adaptation.delta.rows) adaptedRows.add(row);
     await this.#decoders.reload();
     return adaptation;
@@ -371,19 +365,13 @@ export class PingModel {
     return this.#calibration?.apply(distribution) ?? distribution;
   }
 
-  /** The queries as tokens, up to where the first byte of an RTT is next, and what is recalled there. */
+  /** The queries as tokens, up to where the first byte of an RTT is next. */
   #startResults(queries: readonly RttQuery[]): AskedRtts {
     return {
       prompts: queries.map((query) => Uint16Array.of(...this.encodeQuery(query), RTT_START)),
-      recalls: queries.map((query) => this.#recall(query)),
+      recents: queries.map(({ recent }) =>
+        recent?.flatMap(({ rttCode, timeS }) => rttCode === null ? [] : [{ rttCode, timeS }])
+      ),
     };
-  }
-
-  #recall(query: RttQuery): RttRecall | undefined {
-    if (!this.config.pairVectors?.history) return undefined;
-    const { source, destination, timeS, context, recent } = query;
-    const newer = (recent ?? context.filter((other) => isSamePair(other, query)))
-      .flatMap(({ rttCode, timeS }) => rttCode === null ? [] : [{ rttCode, timeS }]);
-    return this.#memory.recall(this.#memory.rowOfPair(source, destination), { timeS, newer });
   }
 }

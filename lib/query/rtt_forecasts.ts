@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { RttRecall } from "../tokens/rtt_recall.ts";
+import type { TimedRtt } from "../model/pair_history.ts";
 import { BYTE_BASE, VOCAB_SIZE } from "../tokens/vocab_v2.ts";
 import type { ModelDecoders } from "./model_decoders.ts";
 import {
@@ -23,8 +23,8 @@ const FIRST_BYTE_TOKENS = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
 export interface AskedRtts {
   /** Sequences that end with the role of an RTT. */
   readonly prompts: readonly Uint16Array[];
-  /** What is recalled of their pairs. */
-  readonly recalls: readonly (RttRecall | undefined)[];
+  /** The newest RTTs of their pairs, oldest first, where they are not those in the prompts. */
+  readonly recents: readonly (readonly TimedRtt[] | undefined)[];
 }
 
 /**
@@ -35,13 +35,13 @@ export interface AskedRtts {
  */
 export async function rttDistributions(
   decoders: ModelDecoders,
-  { prompts, recalls }: AskedRtts,
+  { prompts, recents }: AskedRtts,
   onProgress: (done: number) => void,
 ): Promise<RttDistribution[]> {
   const results: RttDistribution[] = [];
   await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
     // Both are submitted before the first is awaited: a wait costs as much as the work of a few queries.
-    const prefilled = decoder.prefill(group, { numLast: 2, recalls: recallsOf(recalls, group, begin) });
+    const prefilled = decoder.prefill(group, { numLast: 2, recents: partOf(recents, group, begin) });
     decoder.fork(group.map(() => FIRST_BYTES.length));
     const stepped = decoder.step(group.flatMap(() => FIRST_BYTE_TOKENS));
     const [ends, seconds] = await Promise.all([prefilled, stepped]);
@@ -71,12 +71,12 @@ export interface LikelyOptions {
 /** Distributions of which only the likeliest first bytes are continued. */
 export async function likelyRttDistributions(
   decoders: ModelDecoders,
-  { prompts, recalls }: AskedRtts,
+  { prompts, recents }: AskedRtts,
   { maxSpreadMass, codes, take }: LikelyOptions,
 ): Promise<void> {
   let done = 0;
   await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
-    const ends = await decoder.prefill(group, { numLast: 2, recalls: recallsOf(recalls, group, begin) });
+    const ends = await decoder.prefill(group, { numLast: 2, recents: partOf(recents, group, begin) });
     const expanded = group.map((_, i) =>
       likelyFirstBytes(rowOf(ends, 2 * i + 1, V), { maxSpreadMass, code: codes[done + i] })
     );
@@ -99,12 +99,12 @@ export async function likelyRttDistributions(
  */
 export async function rttQuantilesMs(
   decoders: ModelDecoders,
-  { prompts, recalls }: AskedRtts,
+  { prompts, recents }: AskedRtts,
   { level, onProgress }: { level: number; onProgress: (done: number) => void },
 ): Promise<number[]> {
   const results: number[] = [];
   await decoders.withPrompts(prompts, 1, async (decoder, group, begin) => {
-    const first = await decoder.prefill(group, { recalls: recallsOf(recalls, group, begin) });
+    const first = await decoder.prefill(group, { recents: partOf(recents, group, begin) });
     const quantiles = group.map((_, i) => firstByteQuantile(rowOf(first, i, V), level));
     decoder.fork(group.map(() => 1));
     const second = await decoder.step(quantiles.map(({ index }) => FIRST_BYTE_TOKENS[index]));
@@ -114,6 +114,6 @@ export async function rttQuantilesMs(
   return results;
 }
 
-function recallsOf<T>(recalls: readonly T[], group: readonly unknown[], begin: number): T[] {
-  return recalls.slice(begin, begin + group.length);
+function partOf<T>(values: readonly T[], group: readonly unknown[], begin: number): T[] {
+  return values.slice(begin, begin + group.length);
 }

@@ -1,0 +1,79 @@
+/**
+ * What a sequence has told so far: the RTTs of its pairs, and the time of the measurement that is being written.
+ *
+ * @module
+ */
+import { NUM_RECALLED } from "../tokens/rtt_recall.ts";
+import {
+  BYTE_BASE,
+  RTT_START,
+  TIMESTAMP_ABS,
+  TIMESTAMP_DELTA1,
+  TIMESTAMP_DELTA4,
+} from "../tokens/vocab_v2.ts";
+import type { TimedRtt } from "./pair_history.ts";
+
+/** Bytes of the number that a role opens. */
+const NUM_BYTES: Record<number, number> = {
+  [TIMESTAMP_ABS]: 8,
+  [TIMESTAMP_DELTA1]: 1,
+  [TIMESTAMP_DELTA4]: 4,
+  [RTT_START]: 2,
+};
+
+/** Reads the numbers of a sequence of vocabulary v2. */
+export class SequenceMemory {
+  /** Of the measurement that is being written, Unix seconds; null as long as it has none. */
+  timeS: number | null = null;
+  #previousTimeS = 0;
+  #rttCode = 0;
+  #role = 0;
+  #value = 0;
+  #numMissing = 0;
+  #rtts = new Map<number, readonly TimedRtt[]>();
+
+  /** A memory that goes on from here by itself. */
+  clone(): SequenceMemory {
+    const copy = new SequenceMemory();
+    copy.timeS = this.timeS;
+    copy.#previousTimeS = this.#previousTimeS;
+    copy.#rttCode = this.#rttCode;
+    copy.#role = this.#role;
+    copy.#value = this.#value;
+    copy.#numMissing = this.#numMissing;
+    copy.#rtts = new Map(this.#rtts);
+    return copy;
+  }
+
+  /** Reads a token. */
+  read(token: number): void {
+    if (token < BYTE_BASE) {
+      this.#role = token;
+      this.#value = 0;
+      this.#numMissing = NUM_BYTES[token] ?? 0;
+    } else if (this.#numMissing > 0) {
+      this.#value = this.#value * 256 + token - BYTE_BASE;
+      if (--this.#numMissing === 0) this.#take(this.#value);
+    }
+  }
+
+  /** Ends a measurement. @param pair Its key; undefined if an address was missing. */
+  end(pair: number | undefined): void {
+    if (pair !== undefined && this.#rttCode > 0) {
+      const rtt = { rttCode: this.#rttCode, timeS: this.timeS };
+      this.#rtts.set(pair, [...this.rttsOf(pair), rtt].slice(-NUM_RECALLED));
+    }
+    this.timeS = null;
+    this.#rttCode = 0;
+  }
+
+  /** The newest RTTs of a pair in the measurements before, in their order. */
+  rttsOf(pair: number): readonly TimedRtt[] {
+    return this.#rtts.get(pair) ?? [];
+  }
+
+  #take(value: number): void {
+    if (this.#role === RTT_START) this.#rttCode = value;
+    else this.timeS = this.#previousTimeS = value + (this.#role === TIMESTAMP_ABS ? 0 : this.#previousTimeS);
+  }
+}
