@@ -5,20 +5,15 @@
  */
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
+import { ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
 import { rowsOfBatch } from "../../lib/model/batch_rows.ts";
-import { type ModelConfig, numAddressRows, vocabSize } from "../../lib/model/config.ts";
+import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
 import type { ModelBatch } from "../../lib/model/inputs.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/optim/config.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
-import { RandomStream } from "../../lib/random/philox.ts";
-import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
-import { PACKED_RECALL, packRecall, recallRtts } from "../../lib/tokens/rtt_recall.ts";
-import { FIELD_ORDERS, RTT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import {
@@ -29,11 +24,11 @@ import {
 } from "../reference/model.ts";
 import { ReferenceOptimizer } from "../reference/optimizer.ts";
 import { modelTolerance } from "../tolerances.ts";
+import { batchOf, knownRows, readGradients } from "./known_rows.ts";
 import { tinyConfig, tinyWeights, toFloat32 } from "./tiny_model.ts";
 
 const T = 48;
 const BATCH_SIZE = 2;
-const NUM_ADDRESSES = 6;
 
 /** Without dropping, since a reference batch has the rows that inference has. */
 const CONFIG = tinyConfig({
@@ -42,69 +37,6 @@ const CONFIG = tinyConfig({
   pairVectors: { rows: 32, seed: 3, dropShare: 0, history: true },
   coordinates: { nodes: 16, rank: 2, folds: 4, dropShare: 0 },
 });
-
-function address(index: number): Uint8Array {
-  return index % 3 === 2
-    ? Uint8Array.of(0x20, 0x01, 0xd, 0xb8, index, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
-    : Uint8Array.of(192, 0, 2 + index % 2, index);
-}
-
-/** All pairs of the first addresses have rows, up to four RTTs and coordinates, the others none. */
-function knownRows(config: ModelConfig): AddressRows {
-  const rows = new AddressRows(config);
-  const nodes = Array.from({ length: NUM_ADDRESSES - 1 }, (_, i) => rows.claimNode(address(i)));
-  rows.coordinates?.fit({
-    a: Uint32Array.from(nodes.slice(1)),
-    b: Uint32Array.from(nodes.slice(0, -1)),
-    rttMs: Float64Array.from(nodes.slice(1), (_, i) => 5 * (i + 1)),
-  });
-  for (let i = 0; i < NUM_ADDRESSES - 2; i++) {
-    for (let j = 0; j < i; j++) {
-      const pair = rows.claim(address(i), address(j));
-      for (let k = 0; k < i + j; k++) {
-        rows.remember(pair, { rttCode: encodeRttCode(10 * i + j + 0.1 * k), timeS: 100 * k });
-      }
-    }
-  }
-  return rows;
-}
-
-/** Sequences of two contexts each, whose measurements have random addresses and orders. */
-function batchOf(seed: number, batchSize = BATCH_SIZE): ModelBatch {
-  const random = new RandomStream(seed, "measurements");
-  const tokens = new Uint16Array(batchSize * T);
-  const segmentStart = new Uint16Array(batchSize * T);
-  for (let b = 0; b < batchSize; b++) {
-    for (const [start, end] of [[0, 20], [20, T]]) {
-      const written = new Uint16Array(256);
-      const writer = new TokenWriter(written);
-      while (writer.at < end - start) {
-        writer.write({
-          source: address(random.below(NUM_ADDRESSES)),
-          destination: address(random.below(NUM_ADDRESSES)),
-          rttCode: random.below(4) === 0 ? null : encodeRttCode(1 + random.below(200)),
-          timeS: null,
-        }, FIELD_ORDERS[random.below(FIELD_ORDERS.length)]);
-      }
-      tokens.set(written.subarray(0, end - start), b * T + start);
-      segmentStart.fill(start, b * T + start, b * T + end);
-    }
-  }
-  const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
-  const lossMask = Uint8Array.from(tokens, (_, i) => i % T === T - 1 || i % T === 19 ? 0 : 1);
-  return { tokens, targets, lossMask, segmentStart, recalls: recallsOf(tokens, random) };
-}
-
-/** A recall of half of the RTTs. */
-function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
-  const recalls = new Uint32Array(tokens.length * PACKED_RECALL);
-  tokens.forEach((token, i) => {
-    const codes = Array.from({ length: random.below(4) }, () => encodeRttCode(1 + random.below(200)));
-    const recall = recallRtts(codes, codes.length, random.below(1000));
-    if (token === RTT_START && recall) packRecall(recall, recalls, i * PACKED_RECALL);
-  });
-  return recalls;
-}
 
 function withRows(config: ModelConfig, batch: ModelBatch, isTraining = false): ReferenceBatch {
   const addressRows = rowsOfBatch(batch, knownRows(config), { sequenceLength: T, isTraining });
@@ -126,22 +58,6 @@ async function modelOf(
   const model = await Transformer.create(registry, config, { batchSize, sequencesPerStep, training: true });
   model.load(weightsOf(config));
   return model;
-}
-
-/** Gradients by name, that of the rows of addresses in the places of its rows. */
-async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
-  const { gpu } = model.registry;
-  const gradients = await readParameterLike(gpu, model.config, model.gradients);
-  assert(model.slotRows);
-  const slots = await gpu.readUint32(model.slotRows);
-  const compact = gradients.get("wpe.weight");
-  assert(compact);
-  const { width } = model.config;
-  const whole = new Float32Array(numAddressRows(model.config) * width);
-  for (let slot = 0; slot < slots[0]; slot++) {
-    whole.set(compact.subarray(slot * width, (slot + 1) * width), slots[1 + slot] * width);
-  }
-  return gradients.set("wpe.weight", whole);
 }
 
 function largest(values: ArrayLike<number>): number {

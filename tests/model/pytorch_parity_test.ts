@@ -6,9 +6,17 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { type ModelConfig, parameterShapes, parseModelConfig, vocabSize } from "../../lib/model/config.ts";
-import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import { AddressRows } from "../../lib/model/address_rows.ts";
+import { rowsOfBatch } from "../../lib/model/batch_rows.ts";
+import {
+  type ModelConfig,
+  numAddressRows,
+  parameterShapes,
+  parseModelConfig,
+  vocabSize,
+} from "../../lib/model/config.ts";
 import type { ModelBatch } from "../../lib/model/inputs.ts";
+import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/optim/config.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
@@ -16,18 +24,27 @@ import { readSafetensors, type SafetensorsContent } from "../../lib/train/safete
 import { assertClose, testOnEachDevice } from "../gpu/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { PARITY_LOSS, parityTolerance } from "../tolerances.ts";
+import { readGradients } from "./known_rows.ts";
 
 /** The cases of make.py, which together have every option of the architecture. */
 const CASES = {
   relu2: "with softcap and qkNorm, Muon",
   gelu: "without softcap, Muon",
   silu: "of v1 without qkNorm, AdamW alone",
+  rows: "with learned rows and keyShift, Muon, AdamW by each row's updates",
 };
+
+interface GoldenBatch extends ModelBatch {
+  /** (B, T, ROWS_PER_TOKEN): the learned rows of each token, if the model has such. */
+  readonly addressRows?: Uint32Array<ArrayBuffer>;
+}
 
 interface Golden extends SafetensorsContent {
   config: ModelConfig;
-  batches: ModelBatch[];
+  batches: GoldenBatch[];
   batchSize: number;
+  /** What a checkpoint holds of learned rows besides parameters. */
+  ofRows: Map<string, Float32Array>;
 }
 
 const GOLDEN_FOLDER = new URL("../golden/pytorch/", import.meta.url);
@@ -36,13 +53,18 @@ function readGolden(name: string): Golden {
   const content = readSafetensors(fromFileUrl(new URL(`${name}.safetensors`, GOLDEN_FOLDER)));
   const config = parseModelConfig(JSON.parse(content.metadata.model));
   const file = JSON.parse(Deno.readTextFileSync(new URL("batches.json", GOLDEN_FOLDER)));
-  const batches = (file[config.vocabulary] as Record<keyof ModelBatch, number[]>[]).map((lists) => ({
+  const hasRows = numAddressRows(config) > 0;
+  const lists = file[hasRows ? "rows" : config.vocabulary] as Record<keyof GoldenBatch, number[]>[];
+  const batches = lists.map((lists) => ({
     tokens: Uint16Array.from(lists.tokens),
     targets: Uint16Array.from(lists.targets),
     lossMask: Uint8Array.from(lists.lossMask),
     segmentStart: Uint16Array.from(lists.segmentStart),
+    ...(hasRows ? { addressRows: Uint32Array.from(lists.addressRows) } : {}),
   }));
-  return { ...content, config, batches, batchSize: file.batchSize };
+  const saved = Object.entries<number[]>(hasRows ? file.learnedRows.weights : {});
+  const ofRows = new Map(saved.map(([name, values]) => [name, Float32Array.from(values)]));
+  return { ...content, config, batches, batchSize: file.batchSize, ofRows };
 }
 
 /** The tensors `PREFIX.NAME` by NAME. */
@@ -60,13 +82,37 @@ function tensorOf({ tensors }: Golden, name: string): Float32Array {
 async function modelOf(registry: KernelRegistry, golden: Golden): Promise<Transformer> {
   const { config, batchSize } = golden;
   const model = await Transformer.create(registry, config, { batchSize, training: true });
-  model.load(withPrefix(golden, "weights"));
+  model.load(new Map([...withPrefix(golden, "weights"), ...golden.ofRows]));
   return model;
 }
 
 /** One over the number of targets: a mean loss. */
 function weightOf({ lossMask }: ModelBatch): number {
   return 1 / lossMask.reduce((sum, bit) => sum + bit, 0);
+}
+
+/** The golden rows are those that the model finds for itself where it evaluates. */
+function checkRows({ config, batches, ofRows }: Golden): void {
+  const known = new AddressRows(config);
+  known.load(ofRows);
+  for (const batch of batches) {
+    const found = rowsOfBatch(batch, known, { sequenceLength: config.sequenceLength, isTraining: false });
+    assertEquals(found, batch.addressRows);
+  }
+}
+
+/** The gradients, that of the learned rows whole: the golden file has the rows that the batch names, ascending. */
+function wholeGradients(golden: Golden): Map<string, Float32Array> {
+  const { config, batches: [{ addressRows }] } = golden;
+  const gradients = withPrefix(golden, "gradients");
+  const ofNamed = gradients.get("wpe.weight");
+  if (!ofNamed || !addressRows) return gradients;
+  const { width } = config;
+  const whole = new Float32Array(numAddressRows(config) * width);
+  const named = [...new Set(addressRows)].filter((row) => row !== NO_ROW).sort((a, b) => a - b);
+  assertEquals(ofNamed.length, named.length * width);
+  named.forEach((row, i) => whole.set(ofNamed.subarray(i * width, (i + 1) * width), row * width));
+  return gradients.set("wpe.weight", whole);
 }
 
 async function compareLogits(model: Transformer, golden: Golden): Promise<void> {
@@ -85,9 +131,9 @@ async function compareLossesAndGradients(model: Transformer, golden: Golden): Pr
   const losses = tensorOf(golden, "losses");
   assertClose(await model.evaluateLosses(batch), losses, parityTolerance(losses), "losses");
   model.zeroGradients();
-  model.accumulate(batch, weightOf(batch));
-  const gradients = await readParameterLike(model.registry.gpu, golden.config, model.gradients);
-  const expected = withPrefix(golden, "gradients");
+  model.accumulate(batch, weightOf(batch), batch.addressRows);
+  const gradients = await readGradients(model);
+  const expected = wholeGradients(golden);
   assertEquals([...expected.keys()].sort(), [...parameterShapes(golden.config).keys()].sort());
   for (const [name, values] of expected) {
     assertClose(gradients.get(name) ?? new Float32Array(), values, parityTolerance(values), name);
@@ -104,7 +150,7 @@ async function trainLosses(model: Transformer, golden: Golden): Promise<Float32A
     const batch = golden.batches[step % golden.batches.length];
     const weight = weightOf(batch);
     model.zeroGradients();
-    model.accumulate(batch, weight);
+    model.accumulate(batch, weight, batch.addressRows);
     const [[lossSum]] = await model.registry.gpu.read(model.lossSum);
     losses[step] = lossSum * weight;
     if (step < totalSteps) optimizer.step(step);
@@ -117,6 +163,7 @@ for (const [name, what] of Object.entries(CASES)) {
     `Transformer and Optimizer agree with PyTorch: ${name} ${what}`,
     async ({ registry }) => {
       const golden = readGolden(name);
+      if (golden.ofRows.size > 0) checkRows(golden);
       const model = await modelOf(registry, golden);
       await compareLogits(model, golden);
       await compareLossesAndGradients(model, golden);

@@ -1,15 +1,17 @@
 """Golden values of the model and its training, by PyTorch: what tests/model/pytorch_parity_test.ts is held against.
 
-An implementation of the design (rmsNorm, rotation of halves, segments, relu^2, softcap, torch.optim.Muon and AdamW)
-that shares no code with the one in TypeScript. Writes one CASE.safetensors for each case: weights, capped logits,
-losses, every gradient, and the losses of 20 optimizer steps, in float32. Versions and findings: PROVENANCE.md.
+An implementation of the design (rmsNorm, rotation of halves, shifted keys, learned rows, segments, relu^2, softcap,
+torch.optim.Muon and AdamW) that shares no code with the one in TypeScript. Writes one CASE.safetensors for each case:
+weights, capped logits, losses, every gradient, and the losses of 20 optimizer steps, in float32. Versions and findings:
+PROVENANCE.md.
 
-Run: pip install torch==2.15.0 safetensors==0.8.0 numpy==2.4.6; python make.py
+Run: pip install torch==2.15.0 safetensors==0.8.0 numpy==2.4.6; python make.py [CASE ...]
 """
 
 import inspect
 import json
 import math
+import sys
 from pathlib import Path
 
 import torch
@@ -19,6 +21,7 @@ from torch.nn import functional as F
 from torch.optim import _muon
 
 HERE = Path(__file__).parent
+CONTENT = json.loads((HERE / "batches.json").read_text())
 NUM_STEPS = 20
 # Logits are kept of every so many positions; the losses are kept of all.
 LOGIT_STRIDE = 4
@@ -42,8 +45,8 @@ def adamw(learning_rate):
     }
 
 
-def optim(matrices):
-    groups = {"embedding": adamw(0.1), "head": adamw(0.004), "matrices": matrices}
+def optim(matrices, **others):
+    groups = {"embedding": adamw(0.1), "head": adamw(0.004), "matrices": matrices, **others}
     return {"maxGradientNorm": 1, "warmupShare": 0.1, "decayShare": 0.5, "groups": groups}
 
 
@@ -54,6 +57,10 @@ CASES = {
     "silu": (
         {**TINY, "activation": "silu", "qkNorm": False, "headDim": 64, "vocabulary": "v1"},
         optim(adamw(0.004)),
+    ),
+    "rows": (
+        {**TINY, "numHeads": 2, "keyShift": True, **CONTENT["learnedRows"]["model"]},
+        optim(MUON, rows=adamw(0.05)),
     ),
 }
 
@@ -78,6 +85,13 @@ def rotate(x):
     return torch.cat([x1 * cos - x2 * sin, x1 * sin + x2 * cos], -1)
 
 
+def shift_keys(k, is_first):
+    """The 2nd and the 4th quarter of each head from the token before, if it is of the segment: k is (B, T, H, D)."""
+    own = k.unflatten(-1, (4, -1))
+    before = torch.where(is_first[:, :, None, None, None], own, own.roll(1, dims=1))
+    return torch.stack([own[..., 0, :], before[..., 1, :], own[..., 2, :], before[..., 3, :]], -2).flatten(-2)
+
+
 class Attention(nn.Module):
     def __init__(self, config):
         super().__init__()
@@ -86,12 +100,15 @@ class Attention(nn.Module):
         self.q_proj, self.k_proj, self.v_proj = (nn.Linear(width, inner, bias=False) for _ in range(3))
         self.o_proj = nn.Linear(inner, width, bias=False)
 
-    def forward(self, x, mask):
+    def forward(self, x, mask, is_first):
         heads = (*x.shape[:2], self.config["numHeads"], self.config["headDim"])
         q, k, v = (proj(x).view(heads) for proj in (self.q_proj, self.k_proj, self.v_proj))
         if self.config["qkNorm"]:
             q, k = rms_norm(q), rms_norm(k)
-        q, k, v = (part.transpose(1, 2) for part in (rotate(q), rotate(k), v))
+        q, k = rotate(q), rotate(k)
+        if self.config.get("keyShift"):
+            k = shift_keys(k, is_first)
+        q, k, v = (part.transpose(1, 2) for part in (q, k, v))
         scores = q @ k.transpose(-1, -2) / math.sqrt(heads[-1])
         out = scores.masked_fill(~mask[:, None], -math.inf).softmax(-1) @ v
         return self.o_proj(out.transpose(1, 2).reshape(*x.shape[:2], -1))
@@ -113,8 +130,8 @@ class Block(nn.Module):
         super().__init__()
         self.attn, self.mlp = Attention(config), Mlp(config)
 
-    def forward(self, x, mask):
-        x = x + self.attn(rms_norm(x), mask)
+    def forward(self, x, mask, is_first):
+        x = x + self.attn(rms_norm(x), mask, is_first)
         return x + self.mlp(rms_norm(x))
 
 
@@ -124,23 +141,28 @@ class Transformer(nn.Module):
         self.softcap = config["softcap"]
         vocab_size = {"v1": 266, "v2": 267}[config["vocabulary"]]
         self.wte = nn.Embedding(vocab_size, config["width"])
+        has_rows = config.get("prefixVectors")
+        self.wpe = nn.Embedding(CONTENT["learnedRows"]["numRows"], config["width"]) if has_rows else None
         self.blocks = nn.ModuleList(Block(config) for _ in range(config["numLayers"]))
         self.lm_head = nn.Linear(config["width"], vocab_size, bias=False)
 
-    def forward(self, tokens, segment_start):
-        """Capped logits (B, T, V) of tokens (B, T)."""
+    def forward(self, tokens, segment_start, rows=None):
+        """Capped logits (B, T, V) of tokens (B, T) with the learned rows (B, T, any), -1 for none."""
         t = torch.arange(tokens.shape[1])
         mask = (t[None, None, :] <= t[None, :, None]) & (t[None, None, :] >= segment_start[:, :, None])
         x = self.wte(tokens)
+        if self.wpe:
+            # No row is the last one, of zeros.
+            x = x + F.pad(self.wpe.weight, (0, 0, 0, 1))[rows].sum(2)
         for block in self.blocks:
-            x = block(x, mask)
+            x = block(x, mask, segment_start == t)
         logits = self.lm_head(rms_norm(x))
         return logits if self.softcap is None else self.softcap * torch.tanh(logits / self.softcap)
 
 
 def losses_of(model, batch):
     """Capped logits (B, T, V) and losses (B, T), 0 where masked."""
-    logits = model(batch["tokens"], batch["segmentStart"])
+    logits = model(batch["tokens"], batch["segmentStart"], batch.get("addressRows"))
     losses = F.cross_entropy(logits.flatten(0, 1), batch["targets"].flatten(), reduction="none")
     return logits, losses.view_as(batch["targets"]) * batch["lossMask"]
 
@@ -149,15 +171,23 @@ def mean_loss(model, batch):
     return losses_of(model, batch)[1].sum() / batch["lossMask"].sum()
 
 
+def named_rows(batch):
+    """The learned rows of a batch's tokens, ascending."""
+    rows = batch["addressRows"].unique()
+    return rows[rows >= 0]
+
+
 def use_newton_schulz(dtype):
     """Lets torch.optim.Muon compute the Newton-Schulz steps in this type; its source says bfloat16."""
     exec(NEWTON_SCHULZ_SOURCE.replace("torch.bfloat16", f"torch.{dtype}"), _muon.__dict__)
 
 
 def make_optimizers(model, config):
-    """Each with its group's configuration."""
+    """Each with its group's configuration; each learned row is a parameter by itself, so that it counts its updates."""
     matrices = [p for name, p in model.named_parameters() if name.startswith("blocks.")]
     members = {"embedding": [model.wte.weight], "head": [model.lm_head.weight], "matrices": matrices}
+    if model.wpe:
+        members["rows"] = [nn.Parameter(row) for row in model.wpe.weight.data]
     made = []
     for name, parameters in members.items():
         group = config["groups"][name]
@@ -181,16 +211,27 @@ def schedule(optimizer, group, config, width, step):
         settings["momentum"] = (1 - share) * group["initialMomentum"] + share * group["momentum"]
 
 
+def give_gradients(parameters, gradient, named):
+    """Those of the rows that are named; the others have none, and no update."""
+    for parameter in parameters:
+        parameter.grad = None
+    for row in named:
+        parameters[row].grad = gradient[row]
+
+
 def train(model, batches, config, width):
     """The loss before each step, and after the last."""
     optimizers = make_optimizers(model, config)
     losses = []
     for step in range(NUM_STEPS):
         model.zero_grad()
-        loss = mean_loss(model, batches[step % len(batches)])
+        batch = batches[step % len(batches)]
+        loss = mean_loss(model, batch)
         loss.backward()
         losses.append(loss.item())
         nn.utils.clip_grad_norm_(model.parameters(), config["maxGradientNorm"])
+        if model.wpe:
+            give_gradients(optimizers[-1][0].param_groups[0]["params"], model.wpe.weight.grad, named_rows(batch))
         for optimizer, group in optimizers:
             schedule(optimizer, group, config, width, step)
             optimizer.step()
@@ -205,7 +246,7 @@ def initial_weights(config):
     with torch.no_grad():
         model = Transformer(config)
         for name, parameter in model.named_parameters():
-            parameter.normal_(std=0.02 if name.startswith("wte") else 1.5 / math.sqrt(parameter.shape[1]))
+            parameter.normal_(std=0.02 if name.startswith(("wte", "wpe")) else 1.5 / math.sqrt(parameter.shape[1]))
     return model.state_dict()
 
 
@@ -215,10 +256,15 @@ def run_case(config, optim_config, batches, dtype, newton_schulz):
     model.to(dtype)
     logits, losses = losses_of(model, batches[0])
     mean_loss(model, batches[0]).backward()
+    gradients = {name: p.grad.clone() for name, p in model.named_parameters()}
+    if model.wpe:
+        whole, named = gradients["wpe.weight"], named_rows(batches[0])
+        assert not whole.index_fill(0, named, 0).any()
+        gradients["wpe.weight"] = whole[named]
     values = {
         "logits": logits.detach().flatten(0, 1)[::LOGIT_STRIDE].contiguous(),
         "losses": losses.detach(),
-        **{f"gradients.{name}": p.grad.clone() for name, p in model.named_parameters()},
+        **{f"gradients.{name}": gradient for name, gradient in gradients.items()},
     }
     use_newton_schulz(newton_schulz)
     return values, train(model, batches, optim_config, config["width"])
@@ -229,14 +275,19 @@ def difference(a, b):
     return max(((a[name] - b[name]).abs().max() / b[name].abs().max()).item() for name in b)
 
 
+def read_batches(name):
+    """Each tensor (B, T), of the rows (B, T, any)."""
+    shape = (CONTENT["batchSize"], CONTENT["sequenceLength"], -1)
+    return [
+        {key: torch.tensor(values).view(shape).squeeze(-1) for key, values in batch.items()}
+        for batch in CONTENT[name]
+    ]
+
+
 def main():
-    content = json.loads((HERE / "batches.json").read_text())
-    shape = (content["batchSize"], content["sequenceLength"])
-    for name, (config, optim_config) in CASES.items():
-        batches = [
-            {key: torch.tensor(values).view(shape) for key, values in batch.items()}
-            for batch in content[config["vocabulary"]]
-        ]
+    for name in sys.argv[1:] or CASES:
+        config, optim_config = CASES[name]
+        batches = read_batches("rows" if config.get("prefixVectors") else config["vocabulary"])
         values, steps = run_case(config, optim_config, batches, torch.float32, "float32")
         exact, exact_steps = run_case(config, optim_config, batches, torch.float64, "float64")
         _, bfloat16_steps = run_case(config, optim_config, batches, torch.float32, "bfloat16")

@@ -1,20 +1,33 @@
 /**
  * Writes the token batches that `make.py` and the parity test run on, as `batches.json`: sequences of both
- * vocabularies with several contexts each, from made-up measurements. Run: `deno run -A make_batches.ts`.
+ * vocabularies with several contexts each, from made-up measurements, and such whose tokens have learned rows.
+ * Run: `deno run -A make_batches.ts`.
  *
  * @module
  */
 import { BatchLoader } from "../../../lib/loader/batches.ts";
 import { MemoryRowSource } from "../../../lib/loader/row_source.ts";
+import { rowsOfBatch } from "../../../lib/model/batch_rows.ts";
+import { numAddressRows } from "../../../lib/model/config.ts";
 import type { ModelBatch } from "../../../lib/model/inputs.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 import { FLOAT64_RTT } from "../../../lib/tokens/rtt_encoding.ts";
 import { blockOrder, WholeMeasurementWriter } from "../../../lib/tokens/vocab_v1.ts";
 import { syntheticRows } from "../../loader/synthetic_rows.ts";
+import { batchOf, knownRows } from "../../model/known_rows.ts";
+import { tinyConfig } from "../../model/tiny_model.ts";
 
 const NUM_BATCHES = 4;
 const BATCH_SIZE = 2;
 const SEQUENCE_LENGTH = 64;
+/** Of batches whose tokens have rows of all kinds: of prefixes, pairs, recalls and estimates. */
+const SEEDS_OF_ROWS = [2250, 7820, 15589, 2878];
+/** The options of a model with learned rows. */
+const LEARNED_ROWS = {
+  prefixVectors: { rows: 32, seed: 3, dropShare: 0 },
+  pairVectors: { rows: 16, seed: 3, dropShare: 0, history: true },
+  coordinates: { nodes: 16, rank: 2, folds: 4, dropShare: 0 },
+};
 
 /** Rows of few measurements, so that several contexts share a sequence. */
 function batchesOfV2(): ModelBatch[] {
@@ -58,6 +71,22 @@ function batchesOfV1(): ModelBatch[] {
   return Array.from({ length: NUM_BATCHES }, () => batchOfV1(random));
 }
 
+/** What a checkpoint holds of known addresses besides parameters, and batches with the rows that inference has of them. */
+function withLearnedRows() {
+  const config = tinyConfig(LEARNED_ROWS);
+  const known = knownRows(config);
+  const weights = new Map<string, Float32Array>();
+  known.save(weights);
+  const rows = SEEDS_OF_ROWS.map((seed) => {
+    const { recalls: _recalls, ...batch } = batchOf(seed, BATCH_SIZE, SEQUENCE_LENGTH);
+    const ofTokens = rowsOfBatch(batch, known, { sequenceLength: SEQUENCE_LENGTH, isTraining: false });
+    // As signed numbers, of which NO_ROW is -1.
+    return { ...asLists(batch), addressRows: [...new Int32Array(ofTokens.buffer)] };
+  });
+  const lists = Object.fromEntries([...weights].map(([name, values]) => [name, [...values]]));
+  return { rows, learnedRows: { model: LEARNED_ROWS, numRows: numAddressRows(config), weights: lists } };
+}
+
 const asLists = ({ tokens, targets, lossMask, segmentStart }: ModelBatch) => ({
   tokens: [...tokens],
   targets: [...targets],
@@ -71,6 +100,7 @@ if (import.meta.main) {
     sequenceLength: SEQUENCE_LENGTH,
     v1: batchesOfV1().map(asLists),
     v2: batchesOfV2().map(asLists),
+    ...withLearnedRows(),
   };
   Deno.writeTextFileSync(new URL("batches.json", import.meta.url), JSON.stringify(content) + "\n");
 }

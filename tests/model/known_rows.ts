@@ -1,0 +1,98 @@
+/**
+ * Rows of prefixes and pairs of a few addresses, batches of measurements of them, and the gradients of a model that has
+ * such rows.
+ *
+ * @module
+ */
+import { assert } from "@std/assert";
+import { AddressRows } from "../../lib/model/address_rows.ts";
+import { type ModelConfig, numAddressRows } from "../../lib/model/config.ts";
+import type { ModelBatch } from "../../lib/model/inputs.ts";
+import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
+import type { Transformer } from "../../lib/model/transformer.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
+import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import { PACKED_RECALL, packRecall, recallRtts } from "../../lib/tokens/rtt_recall.ts";
+import { FIELD_ORDERS, RTT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
+
+const NUM_ADDRESSES = 6;
+
+function address(index: number): Uint8Array {
+  return index % 3 === 2
+    ? Uint8Array.of(0x20, 0x01, 0xd, 0xb8, index, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1)
+    : Uint8Array.of(192, 0, 2 + index % 2, index);
+}
+
+/** All pairs of the first addresses have rows, up to four RTTs and coordinates, the others none. */
+export function knownRows(config: ModelConfig): AddressRows {
+  const rows = new AddressRows(config);
+  const nodes = Array.from({ length: NUM_ADDRESSES - 1 }, (_, i) => rows.claimNode(address(i)));
+  rows.coordinates?.fit({
+    a: Uint32Array.from(nodes.slice(1)),
+    b: Uint32Array.from(nodes.slice(0, -1)),
+    rttMs: Float64Array.from(nodes.slice(1), (_, i) => 5 * (i + 1)),
+  });
+  for (let i = 0; i < NUM_ADDRESSES - 2; i++) {
+    for (let j = 0; j < i; j++) {
+      const pair = rows.claim(address(i), address(j));
+      for (let k = 0; k < i + j; k++) {
+        rows.remember(pair, { rttCode: encodeRttCode(10 * i + j + 0.1 * k), timeS: 100 * k });
+      }
+    }
+  }
+  return rows;
+}
+
+/** Sequences of two contexts each, whose measurements have random addresses and orders. */
+export function batchOf(seed: number, batchSize = 2, sequenceLength = 48): ModelBatch {
+  const T = sequenceLength;
+  const random = new RandomStream(seed, "measurements");
+  const tokens = new Uint16Array(batchSize * T);
+  const segmentStart = new Uint16Array(batchSize * T);
+  for (let b = 0; b < batchSize; b++) {
+    for (const [start, end] of [[0, 20], [20, T]]) {
+      const written = new Uint16Array(256);
+      const writer = new TokenWriter(written);
+      while (writer.at < end - start) {
+        writer.write({
+          source: address(random.below(NUM_ADDRESSES)),
+          destination: address(random.below(NUM_ADDRESSES)),
+          rttCode: random.below(4) === 0 ? null : encodeRttCode(1 + random.below(200)),
+          timeS: null,
+        }, FIELD_ORDERS[random.below(FIELD_ORDERS.length)]);
+      }
+      tokens.set(written.subarray(0, end - start), b * T + start);
+      segmentStart.fill(start, b * T + start, b * T + end);
+    }
+  }
+  const targets = tokens.map((_, i) => tokens[i + 1] ?? 0);
+  const lossMask = Uint8Array.from(tokens, (_, i) => i % T === T - 1 || i % T === 19 ? 0 : 1);
+  return { tokens, targets, lossMask, segmentStart, recalls: recallsOf(tokens, random) };
+}
+
+/** A recall of half of the RTTs. */
+function recallsOf(tokens: Uint16Array, random: RandomStream): Uint32Array {
+  const recalls = new Uint32Array(tokens.length * PACKED_RECALL);
+  tokens.forEach((token, i) => {
+    const codes = Array.from({ length: random.below(4) }, () => encodeRttCode(1 + random.below(200)));
+    const recall = recallRtts(codes, codes.length, random.below(1000));
+    if (token === RTT_START && recall) packRecall(recall, recalls, i * PACKED_RECALL);
+  });
+  return recalls;
+}
+
+/** Gradients by name, that of the rows of addresses, if there are any, in the places of its rows. */
+export async function readGradients(model: Transformer): Promise<Map<string, Float32Array>> {
+  const { gpu } = model.registry;
+  const gradients = await readParameterLike(gpu, model.config, model.gradients);
+  if (!model.slotRows) return gradients;
+  const slots = await gpu.readUint32(model.slotRows);
+  const compact = gradients.get("wpe.weight");
+  assert(compact);
+  const { width } = model.config;
+  const whole = new Float32Array(numAddressRows(model.config) * width);
+  for (let slot = 0; slot < slots[0]; slot++) {
+    whole.set(compact.subarray(slot * width, (slot + 1) * width), slots[1 + slot] * width);
+  }
+  return gradients.set("wpe.weight", whole);
+}
