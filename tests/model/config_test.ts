@@ -11,14 +11,14 @@ function preset(name: string): unknown {
 
 Deno.test("numParameters() gives the design's counts for every preset", () => {
   const counts: [string, number][] = [
-    ["demo", 4_309_056],
+    ["demo", 4_460_736],
     ["20m", 19_147_776],
     ["small-95m", 98_645_760],
     ["plan-100m", 85_343_232],
     ["300m", 302_536_704],
     ["full-680m", 680_297_472],
-    ["campaign", 126_206_016],
-    ["synth-20min", 297_024],
+    ["campaign", 126_357_696],
+    ["synth-20min", 31_985_856],
   ];
   for (const [name, count] of counts) {
     assertEquals(numParameters(parseModelConfig(preset(name))), count, name);
