@@ -140,7 +140,7 @@ interface MakeOptions {
   input: readonly string[];
   maxMeasurements: number;
   merge: boolean;
-  fit: Omit<AdaptOptions, "adaptedRows">;
+  fit: Omit<AdaptOptions, "adapted">;
 }
 
 /** Fits and publishes. */
