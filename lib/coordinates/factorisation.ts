@@ -6,7 +6,7 @@
  */
 import { componentsOf, UNKNOWN } from "./components.ts";
 import type { FoldSet, Neighbours } from "./known_pairs.ts";
-import { PRIOR_STRENGTH, type SimilarNodes, similarNodes } from "./locating.ts";
+import { MAX_CANDIDATES, PRIOR_STRENGTH, type SimilarNodes, similarNodes, spread } from "./locating.ts";
 import { firstVectors, fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
 import { fromScale, toScale } from "./rtt_scale.ts";
 
@@ -149,10 +149,10 @@ export class Factorisation {
     const component = mostFrequent(known.map(({ node }) => components[node]).filter((of) => of !== UNKNOWN));
     const usable = known.filter(({ node }) => components[node] === component);
     if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
-    const candidates = [...components.keys()].filter((node) =>
+    const others = [...components.keys()].filter((node) =>
       components[node] === component && !without.has(node)
-    )
-      .map((node) => ({ node, place: this.placeOf(node) }));
+    );
+    const candidates = spread(others, MAX_CANDIDATES).map((node) => ({ node, place: this.placeOf(node) }));
     const compared = usable.map(({ node, log }) => ({ place: this.placeOf(node), log }));
     const { nodes, error } = similarNodes(candidates, compared, {
       estimate: (a: Place, b: Place) => this.estimate(a, b)?.log ?? NaN,
@@ -201,7 +201,7 @@ export class Factorisation {
  * own where those are greater; and as the scales' estimates lie closer together, since they have one prior.
  */
 function toldError(error: number, usualError: number): number {
-  return CLOSER_SCALES * error * Math.max(1, error / usualError);
+  return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
 }
 
 /** The value that occurs most often, of several the least; undefined of none. */

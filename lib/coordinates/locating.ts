@@ -12,8 +12,9 @@
 export const PRIOR_STRENGTH = 5;
 /** Degrees of freedom of Student's t, by which few RTTs that lie far off do not count against a node. */
 const DEGREES = 3;
-/** Nodes that may be alike, evenly spread, and RTTs by which they are chosen, at most. */
-const MAX_CANDIDATES = 2048;
+/** Nodes that are compared at most, evenly spread, so that finding a place takes no longer in a large network. */
+export const MAX_CANDIDATES = 2048;
+/** RTTs by which they are compared at most. */
 const MAX_COMPARED = 64;
 /** The part of the greatest weight below which a node does not count. */
 const LEAST_WEIGHT = 1e-6;
@@ -41,15 +42,14 @@ export function similarNodes<P>(
   known: readonly { place: P; log: number }[],
   { estimate, usualError }: { estimate: (a: P, b: P) => number; usualError: number },
 ): SimilarNodes {
-  const chosen = spread(candidates, MAX_CANDIDATES);
   const compared = spread(known, MAX_COMPARED);
   const logs = compared.map((known) =>
-    Float64Array.from(chosen, (candidate) => estimate(candidate.place, known.place))
+    Float64Array.from(candidates, (candidate) => estimate(candidate.place, known.place))
   );
   const fits = compared.map(({ log }, i) =>
     logs[i].map((found) => -(DEGREES + 1) / 2 * Math.log1p(((found - log) / usualError) ** 2 / DEGREES))
   );
-  const sums = new Float64Array(chosen.length);
+  const sums = new Float64Array(candidates.length);
   for (const fit of fits) fit.forEach((value, i) => sums[i] += value);
   const errors = compared.map(({ log }, i) => {
     const weights = shares(sums.map((sum, j) => sum - fits[i][j]));
@@ -58,7 +58,7 @@ export function similarNodes<P>(
   const count = errors.length;
   const expected = usualError * (1 + EXPECTED_OF_ONE / count);
   return {
-    nodes: [...shares(sums)].flatMap((weight, i) => weight > 0 ? [{ node: chosen[i].node, weight }] : []),
+    nodes: [...shares(sums)].flatMap((weight, i) => weight > 0 ? [{ node: candidates[i].node, weight }] : []),
     error: (count * errors[count >> 1] + NUM_EXPECTED * expected) / (count + NUM_EXPECTED),
   };
 }
@@ -72,7 +72,7 @@ function shares(logs: Float64Array): Float64Array {
 }
 
 /** So many of them at most, evenly spread. */
-function spread<T>(all: readonly T[], most: number): readonly T[] {
+export function spread<T>(all: readonly T[], most: number): readonly T[] {
   if (all.length <= most) return all;
   return Array.from({ length: most }, (_, i) => all[Math.floor(i * all.length / most)]);
 }
