@@ -40,7 +40,8 @@ import { addressOf } from "./query_options.ts";
 export const adaptStage: Stage = defineStage({
   name: "adapt",
   purpose:
-    "fits the rows of addresses that a model does not know to a few measurements, and changes nothing else.",
+    "fits the rows and coordinates of addresses that a model does not know to a few measurements, and changes nothing " +
+    "else. An address that is adapted again has coordinates by the measurements of then.",
   example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
   flags: {
     checkpoint: flag.requiredText("a run directory, one of its checkpoints or an adapted one", {
@@ -140,7 +141,7 @@ interface MakeOptions {
   input: readonly string[];
   maxMeasurements: number;
   merge: boolean;
-  fit: Omit<AdaptOptions, "adaptedRows">;
+  fit: Omit<AdaptOptions, "adapted">;
 }
 
 /** Fits and publishes. */

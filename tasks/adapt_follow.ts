@@ -33,7 +33,7 @@ export interface FollowOptions {
   everyLines: number;
   everySeconds: number;
   maxMeasurements: number;
-  fit: Omit<AdaptOptions, "adaptedRows">;
+  fit: Omit<AdaptOptions, "adapted">;
 }
 
 /**

@@ -1,5 +1,6 @@
 /**
- * Adapts a model to measurements of some addresses: their rows are fitted, nothing else changes.
+ * Adapts a model to measurements of some addresses: those that training did not know get coordinates, and their rows
+ * are fitted; nothing else changes.
  *
  * @module
  */
@@ -9,7 +10,13 @@ import { numAddressRows, ROW_KEYS } from "../model/config.ts";
 import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { type FitOptions, fitRows } from "./fit.ts";
-import { type FreeRows, freeRowsOf, type RowModel, unknownAddresses } from "./free_rows.ts";
+import {
+  type AdaptedParts,
+  type FreeRows,
+  freeRowsOf,
+  type RowModel,
+  unknownAddresses,
+} from "./free_rows.ts";
 
 /** What is adapted, and how. */
 export interface AdaptOptions extends Partial<FitOptions> {
@@ -18,13 +25,13 @@ export interface AdaptOptions extends Partial<FitOptions> {
    * training did not know).
    */
   readonly addresses?: readonly string[];
-  /** Rows that training did not know, of an earlier adaptation. */
-  readonly adaptedRows?: ReadonlySet<number>;
+  /** Of an earlier adaptation. */
+  readonly adapted?: AdaptedParts;
 }
 
 /** What was changed. */
 export interface Adaptation {
-  /** The rows that changed, ascending; empty where nothing was to be fitted. */
+  /** The rows and coordinates that changed; empty where nothing was to be fitted. */
   readonly delta: RowDelta;
   /** The addresses that were fitted. */
   readonly addresses: readonly string[];
@@ -48,7 +55,8 @@ export const ADAPT_DEFAULTS: Pick<FitOptions, "steps" | "learningRate" | "maxDri
 };
 
 /**
- * Fits the rows of addresses to measurements.
+ * Fits the rows of addresses to measurements, and gives coordinates to those that training did not know. An address
+ * that is adapted again has coordinates by the measurements of then: earlier ones are not kept.
  *
  * @param registry Of the GPU that the fit runs on.
  * @param model Its weights stay as they are.
@@ -63,25 +71,31 @@ export async function adapt(
 ): Promise<Adaptation> {
   requireRows(model);
   const replies = measurements.filter(({ rttCode }) => rttCode !== null);
-  const { adaptedRows = new Set(), addresses = unknownAddresses(model, replies, adaptedRows), ...fit } =
-    options;
-  const plan = freeRowsOf(model, replies, { addresses: new Set(addresses), adaptedRows });
+  const {
+    adapted = { rows: new Set(), nodes: new Set() },
+    addresses = unknownAddresses(model, replies, adapted.rows),
+    ...fit
+  } = options;
+  const plan = freeRowsOf(model, replies, { addresses: new Set(addresses), adapted });
   const numFailed = measurements.length - replies.length;
   const said = { addresses: plan.addresses, withoutRow: plan.withoutRow, numFailed };
   if (plan.free.length === 0) {
-    const delta = rowDeltaOf(model.config, model.weights, new Uint32Array());
+    const delta = changedParts(model, plan, new Float32Array());
     return { ...said, delta, numMeasurements: 0, lossBefore: null, lossAfter: null };
   }
   const { values, lossBefore, lossAfter } = await fitRows(registry, model, plan, {
     ...ADAPT_DEFAULTS,
     ...fit,
   });
-  const delta = changedRows(model, plan, values);
+  const delta = changedParts(model, plan, values);
   return { ...said, delta, numMeasurements: plan.measurements.length, lossBefore, lossAfter };
 }
 
-/** The free rows with their new values, and with the measurements that were fitted to in the histories of their pairs. */
-function changedRows({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): RowDelta {
+/**
+ * The free rows with their new values, and with the measurements that were fitted to in the histories of their pairs; the
+ * coordinates of located addresses.
+ */
+function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): RowDelta {
   const { width } = config;
   for (const { source, destination, rttCode, timeS } of plan.measurements) {
     if (rttCode !== null) {
@@ -93,7 +107,7 @@ function changedRows({ config, weights }: RowModel, plan: FreeRows, values: Floa
   plan.free.forEach(({ row }, i) => table.set(values.subarray(width * i, width * (i + 1)), width * row));
   const changed = new Map(weights).set(ROW_VALUES, table);
   plan.addressRows.save(changed);
-  return rowDeltaOf(config, changed, Uint32Array.from(plan.free, ({ row }) => row).sort());
+  return rowDeltaOf(config, changed, Uint32Array.from(plan.free, ({ row }) => row).sort(), plan.located);
 }
 
 /** @throws {UserError} If a model has no rows of addresses. */

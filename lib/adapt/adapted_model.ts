@@ -11,13 +11,15 @@ import { type AdaptedFrom, baseOf, writeDelta } from "../train/adapted_checkpoin
 import type { LoadedCheckpoint } from "../train/checkpoint.ts";
 import { adapt, type Adaptation, type AdaptOptions, requireRows } from "./adapt.ts";
 
-/** A model whose rows follow measurements. */
+/** A model whose rows and coordinates follow measurements. */
 export class AdaptedModel {
   readonly config: ModelConfig;
   /** Everything that does not change. */
   readonly base: AdaptedFrom;
   /** The rows of addresses that differ from the base's. */
   readonly rows: Set<number>;
+  /** The numbers of addresses whose coordinates differ. */
+  readonly nodes: Set<number>;
   #weights: Map<string, Float32Array>;
 
   /**
@@ -31,6 +33,7 @@ export class AdaptedModel {
     requireRows(this);
     this.base = baseOf(checkpoint);
     this.rows = new Set(checkpoint.adapted?.rows);
+    this.nodes = new Set(checkpoint.adapted?.nodes);
   }
 
   /** Parameters by name, row-major. */
@@ -38,22 +41,23 @@ export class AdaptedModel {
     return this.#weights;
   }
 
-  /** Fits rows to measurements. @throws {UserError} As {@link adapt}. */
+  /** Adapts it to measurements. @throws {UserError} As {@link adapt}. */
   async fit(
     registry: KernelRegistry,
     measurements: readonly TokenMeasurement[],
-    options: Omit<AdaptOptions, "adaptedRows">,
+    options: Omit<AdaptOptions, "adapted">,
   ): Promise<Adaptation> {
-    const adaptation = await adapt(registry, this, measurements, { ...options, adaptedRows: this.rows });
+    const adaptation = await adapt(registry, this, measurements, { ...options, adapted: this });
     this.#weights = withRowDelta(this.config, this.#weights, adaptation.delta);
     for (const row of adaptation.delta.rows) this.rows.add(row);
+    for (const node of adaptation.delta.coordinates.nodes) this.nodes.add(node);
     return adaptation;
   }
 
   /** Writes all that differs from the base. @param path The file. */
   write(path: string): void {
-    const rows = Uint32Array.from(this.rows).sort();
-    const delta = rowDeltaOf(this.config, this.#weights, rows);
+    const [rows, nodes] = [this.rows, this.nodes].map((numbers) => Uint32Array.from(numbers).sort());
+    const delta = rowDeltaOf(this.config, this.#weights, rows, nodes);
     writeDelta(path, delta, { from: this.base, config: this.config });
   }
 }

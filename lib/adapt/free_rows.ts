@@ -7,6 +7,7 @@
 import { ensure } from "../errors.ts";
 import { AddressRows } from "../model/address_rows.ts";
 import type { ModelConfig } from "../model/config.ts";
+import { locateAddresses } from "./locate_addresses.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { formatAddress } from "../tokens/ip.ts";
@@ -34,6 +35,16 @@ export interface FreeRows {
   readonly addresses: readonly string[];
   /** The addresses that there was no free row for. */
   readonly withoutRow: readonly string[];
+  /** The numbers of those that have coordinates by these measurements, ascending. */
+  readonly located: Uint32Array;
+}
+
+/** What training did not know, although the model has it, of earlier adaptations. */
+export interface AdaptedParts {
+  /** Rows. */
+  readonly rows: ReadonlySet<number>;
+  /** Numbers of addresses among those that have coordinates. */
+  readonly nodes: ReadonlySet<number>;
 }
 
 /** A model whose rows are to be fitted. */
@@ -76,15 +87,14 @@ export function unknownAddresses(
  * other ends of the measurements, of which those that share the longest prefix with it count; other new rows from 0.
  *
  * @param measurements Replies only.
- * @param options `addresses`: as `formatAddress` writes them; `adaptedRows`: of addresses that training did not know,
- *   although they have rows.
+ * @param options `addresses`: as `formatAddress` writes them; `adapted`: of addresses that training did not know.
  */
 export function freeRowsOf(
   model: RowModel,
   measurements: readonly TokenMeasurement[],
-  options: { addresses: ReadonlySet<string>; adaptedRows: ReadonlySet<number> },
+  options: { addresses: ReadonlySet<string>; adapted: AdaptedParts },
 ): FreeRows {
-  const { addresses, adaptedRows } = options;
+  const { addresses, adapted } = options;
   const known = loadedRows(model);
   const addressRows = loadedRows(model);
   const free = new Map<number, FreeRow>();
@@ -95,7 +105,7 @@ export function freeRowsOf(
   const likely = new KnownAddresses(known, [...all.values()]);
   const add = (row: number, isNew: boolean, start?: Float32Array) => {
     if (row === NO_ROW || free.has(row)) return;
-    free.set(row, { row, isKnown: !isNew && !adaptedRows.has(row), start: start ?? values(row) });
+    free.set(row, { row, isKnown: !isNew && !adapted.rows.has(row), start: start ?? values(row) });
   };
   for (const [text, address] of all) {
     if (!addresses.has(text)) continue;
@@ -116,7 +126,10 @@ export function freeRowsOf(
     const isNew = known.rowOfPair(source, destination) === NO_ROW;
     add(addressRows.rowOfPair(source, destination, { claims: true }), isNew);
   }
-  return { addressRows, free: [...free.values()], measurements: chosen, addresses: fitted, withoutRow };
+  return {
+    ...{ addressRows, free: [...free.values()], measurements: chosen, addresses: fitted, withoutRow },
+    located: locateAddresses(addressRows, chosen, { addresses, adaptedNodes: adapted.nodes }),
+  };
 }
 
 /** The addresses of measurements that have rows of their own. */

@@ -6,8 +6,9 @@
  *
  * @module
  */
+import { UNKNOWN } from "./components.ts";
 import { ensure } from "../errors.ts";
-import { Factorisation, type Place } from "./factorisation.ts";
+import { Factorisation, type LocatedPlace } from "./factorisation.ts";
 import { foldOfPair } from "./known_pairs.ts";
 import { logOfRtt } from "./log_rtt.ts";
 
@@ -32,7 +33,7 @@ export interface CoordinateEstimate {
 /** A node that was not among those that factors were fitted to. */
 export interface NewNode {
   /** One for each factorisation. */
-  readonly places: readonly Place[];
+  readonly places: readonly LocatedPlace[];
 }
 
 /** How large coordinates are. */
@@ -60,6 +61,19 @@ export function coordinateShapes(size: CoordinateSize): Record<keyof SavedCoordi
     nodes: [numFolds + 1, 2, numNodes],
     fits: [numFolds + 1, NUM_NUMBERS],
   };
+}
+
+/** Where the numbers of a node are: parts of {@link SavedCoordinates}, always in the same order. */
+export function numbersOfNode(
+  { numNodes, numFolds, rank }: CoordinateSize,
+  node: number,
+): { part: "vectors" | "nodes"; start: number; length: number }[] {
+  const length = POWERS.length * (1 + rank);
+  return Array.from({ length: numFolds + 1 }, (_, fold) => [
+    { part: "vectors" as const, start: (fold * numNodes + node) * length, length },
+    { part: "nodes" as const, start: 2 * fold * numNodes + node, length: 1 },
+    { part: "nodes" as const, start: (2 * fold + 1) * numNodes + node, length: 1 },
+  ]).flat();
 }
 
 /** A factorisation, and how far its estimates are off. */
@@ -100,7 +114,8 @@ export class Coordinates {
       typeof node === "number" ? factorisation.placeOf(node) : node.places[fold];
     const estimate = factorisation.estimate(place(a), place(b));
     if (!estimate) return undefined;
-    const errorOf = (node: number | NewNode) => typeof node === "number" ? errors[node] : usualError;
+    const errorOf = (node: number | NewNode) =>
+      typeof node === "number" ? errors[node] : node.places[fold].error;
     const error = Math.sqrt(errorOf(a) * errorOf(b)) * (estimate.spread / usualError + LEAST_SHARE);
     return { rttMs: Math.exp(estimate.log), error };
   }
@@ -109,10 +124,33 @@ export class Coordinates {
    * Finds the place of a further node.
    *
    * @param known Nodes, and their RTTs to it in ms.
+   * @param without Nodes that it is not compared with; none of them is known.
    */
-  locate(known: readonly { node: number; rttMs: number }[]): NewNode {
+  locate(
+    known: readonly { node: number; rttMs: number }[],
+    without: ReadonlySet<number> = new Set(),
+  ): NewNode {
     const logs = known.map(({ node, rttMs }) => ({ node, log: logOfRtt(rttMs) }));
-    return { places: this.fits.map(({ factorisation }) => factorisation.locate(logs)) };
+    return {
+      places: this.fits.map(({ factorisation, usualError }) =>
+        factorisation.locate(logs, { usualError, without })
+      ),
+    };
+  }
+
+  /** Whether a node's RTTs can be estimated. */
+  hasPlace(node: number): boolean {
+    return this.fits[this.size.numFolds].factorisation.placeOf(node).component !== UNKNOWN;
+  }
+
+  /** Gives a node the place that {@link locate} found. */
+  put(node: number, { places }: NewNode): void {
+    places.forEach(({ vectors, component, error }, i) => {
+      const { factorisation, errors } = this.fits[i];
+      factorisation.placeOf(node).vectors.set(vectors);
+      factorisation.factors.components[node] = component;
+      errors[node] = error;
+    });
   }
 
   /** The numbers for a checkpoint, see {@link coordinateShapes}. */

@@ -6,6 +6,7 @@
  */
 import { componentsOf, UNKNOWN } from "./components.ts";
 import type { FoldSet, Neighbours } from "./known_pairs.ts";
+import { MAX_CANDIDATES, PRIOR_STRENGTH, type SimilarNodes, similarNodes, spread } from "./locating.ts";
 import { firstVectors, fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
 import { fromScale, toScale } from "./rtt_scale.ts";
 
@@ -15,6 +16,9 @@ const NUM_PLAIN_SWEEPS = 2;
 const SAVED_SHARE = 2 / 3;
 /** Sweeps that solve for one node alone. */
 const NUM_LOCATING_SWEEPS = 5;
+
+/** By how much errors of further nodes are told greater, see {@link toldError}. */
+const CLOSER_SCALES = 2;
 
 /** What a factorisation says of a pair. */
 export interface LogEstimate {
@@ -30,6 +34,12 @@ export interface Place {
   readonly vectors: Float32Array;
   /** Its part of the network, see {@link componentsOf}. */
   readonly component: number;
+}
+
+/** Where a further node is. */
+export interface LocatedPlace extends Place {
+  /** How far its estimates may be off, see `Fit.errors`. */
+  readonly error: number;
 }
 
 /** What a factorisation is made of. */
@@ -124,28 +134,81 @@ export class Factorisation {
   }
 
   /**
-   * Finds the place of a further node.
+   * Finds the place of a further node: in the part of the network in which most of the known ones are.
    *
    * @param known Nodes, and the logarithms of their RTTs to it.
+   * @param options `usualError`: the usual error of estimates, of logarithms; `without`: nodes that it is not
+   *   compared with.
    */
-  locate(known: readonly { node: number; log: number }[]): Place {
-    const { powers, options, components, range, vectors } = this.factors;
-    const usable = known.filter(({ node }) => components[node] !== UNKNOWN);
-    const found = new Float32Array(powers.length * this.#width);
-    const solver = new NodeSolver(options);
-    powers.forEach((power, scale) => {
-      let own: Float64Array | undefined;
-      for (let sweep = 0; sweep < NUM_LOCATING_SWEEPS; sweep++) {
-        for (const { node, log } of usable) {
-          const at = (node * powers.length + scale) * this.#width;
-          solver.add({ value: toScale(power, log - range[0]), weight: 1 }, vectors, at, own);
-        }
-        own = solver.solve();
-      }
-      if (own) found.set(own, scale * this.#width);
+  locate(
+    known: readonly { node: number; log: number }[],
+    { usualError, without }: { usualError: number; without: ReadonlySet<number> },
+  ): LocatedPlace {
+    const { powers, options, components } = this.factors;
+    const vectors = new Float32Array(powers.length * this.#width);
+    const component = mostFrequent(known.map(({ node }) => components[node]).filter((of) => of !== UNKNOWN));
+    const usable = known.filter(({ node }) => components[node] === component);
+    if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
+    const others = [...components.keys()].filter((node) =>
+      components[node] === component && !without.has(node)
+    );
+    const candidates = spread(others, MAX_CANDIDATES).map((node) => ({ node, place: this.placeOf(node) }));
+    const compared = usable.map(({ node, log }) => ({ place: this.placeOf(node), log }));
+    const { nodes, error } = similarNodes(candidates, compared, {
+      estimate: (a: Place, b: Place) => this.estimate(a, b)?.log ?? NaN,
+      usualError,
     });
-    return { vectors: found, component: usable.length === 0 ? UNKNOWN : components[usable[0].node] };
+    const regularisation = options.regularisation * PRIOR_STRENGTH;
+    const solver = new NodeSolver({ ...options, regularisation });
+    powers.forEach((_, scale) => {
+      const prior = this.#meanOf(nodes, scale);
+      let own = prior;
+      for (let sweep = 0; sweep < NUM_LOCATING_SWEEPS; sweep++) {
+        this.#addKnown(solver, usable, scale, own);
+        own = solver.solve(prior);
+      }
+      vectors.set(own, scale * this.#width);
+    });
+    return { vectors, component, error: toldError(error, usualError) };
   }
+
+  #addKnown(
+    solver: NodeSolver,
+    known: readonly { node: number; log: number }[],
+    scale: number,
+    own: Float64Array,
+  ): void {
+    const { powers, vectors, range } = this.factors;
+    for (const { node, log } of known) {
+      const at = (node * powers.length + scale) * this.#width;
+      solver.add({ value: toScale(powers[scale], log - range[0]), weight: 1 }, vectors, at, own);
+    }
+  }
+
+  #meanOf(nodes: SimilarNodes["nodes"], scale: number): Float64Array {
+    const mean = new Float64Array(this.#width);
+    const { vectors, powers } = this.factors;
+    for (const { node, weight } of nodes) {
+      const at = (node * powers.length + scale) * this.#width;
+      for (let i = 0; i < mean.length; i++) mean[i] += weight * vectors[at + i];
+    }
+    return mean;
+  }
+}
+
+/**
+ * What is told of a further node, so that the errors of its pairs, which are the geometric mean of both nodes', are its
+ * own where those are greater; and as the scales' estimates lie closer together, since they have one prior.
+ */
+function toldError(error: number, usualError: number): number {
+  return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
+}
+
+/** The value that occurs most often, of several the least; undefined of none. */
+function mostFrequent(values: readonly number[]): number | undefined {
+  const counts = new Map<number, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b)[0]?.[0];
 }
 
 /** The mean, the least and the greatest logarithm. */

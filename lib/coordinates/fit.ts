@@ -16,11 +16,12 @@ import type { VectorOptions } from "./node_vectors.ts";
 /** Settings among which one is chosen. */
 export type CoordinateSettings = Pick<VectorOptions, "knee" | "regularisation">;
 
-/** The usual settings first: on meshes, and on campaigns of few pairs a node. */
+/** The usual settings first: on meshes, on campaigns of few pairs a node, and where RTTs say little of each other. */
 const SETTINGS: readonly CoordinateSettings[] = [
   { knee: 0.025, regularisation: 0.12 },
   { knee: 0.01, regularisation: 0.06 },
   { knee: 0.06, regularisation: 0.12 },
+  { knee: 0.06, regularisation: 0.5 },
 ];
 /** The scale that settings are tried on: the one between the others. */
 const TRIED_POWERS = [0.5];

@@ -90,11 +90,15 @@ export class NodeSolver {
     if (this.#numRows === 4) this.#flush();
   }
 
-  /** The bias and the vector, (1 + rank,); forgets what was added. */
-  solve(): Float64Array {
+  /**
+   * The bias and the vector, (1 + rank,); forgets what was added.
+   *
+   * @param prior What they are regularised towards; zeros by default.
+   */
+  solve(prior?: Float64Array): Float64Array {
     this.#weights.fill(0, this.#numRows);
     this.#flush();
-    const solved = this.#sums.solve(this.#penalties);
+    const solved = this.#sums.solve(this.#penalties, prior);
     this.#sums.clear();
     return solved;
   }

@@ -154,8 +154,14 @@ export class AddressRows {
 
   /** The number of an address among those that have coordinates, which it gets if there is a free one; or `NO_ROW`. */
   claimNode(address: Uint8Array): number {
+    return this.nodeOf(address, { claims: true });
+  }
+
+  /** That number, or `NO_ROW`; `claims` as above. */
+  nodeOf(address: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#walk(address);
-    return this.coordinates?.claim(hash1, hash2) ?? NO_ROW;
+    const { coordinates } = this;
+    return (claims ? coordinates?.claim(hash1, hash2) : coordinates?.node(hash1, hash2)) ?? NO_ROW;
   }
 
   /** The row of a pair of addresses, whichever way it is measured, or {@link NO_ROW}; `claims` as above. */

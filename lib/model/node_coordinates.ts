@@ -4,7 +4,13 @@
  *
  * @module
  */
-import { Coordinates, coordinateShapes, type SavedCoordinates } from "../coordinates/coordinates.ts";
+import {
+  Coordinates,
+  coordinateShapes,
+  type CoordinateSize,
+  type NewNode,
+  type SavedCoordinates,
+} from "../coordinates/coordinates.ts";
 import { fitCoordinates } from "../coordinates/fit.ts";
 import type { KnownPairs } from "../coordinates/known_pairs.ts";
 import { ensure } from "../errors.ts";
@@ -23,22 +29,29 @@ export interface CoordinatesConfig {
   dropShare: number;
 }
 
-/** The names of their entries in a checkpoint. */
-const KEYS = "coordinates.keys";
-const nameOf = (part: string) => `coordinates.${part}`;
+/** Where a further address is. */
+export type NodePlace = NewNode;
+
+/** The name of the entry of keys in a checkpoint. */
+export const COORDINATE_KEYS = "coordinates.keys";
+/** That of a part of `SavedCoordinates`. */
+export function nameOfCoordinates(part: string): string {
+  return `coordinates.${part}`;
+}
 
 /** What a checkpoint holds of coordinates: keys of addresses, and see `coordinateShapes`. */
 export function coordinateEntries(config: CoordinatesConfig): Map<string, number[]> {
-  const entries = Object.entries(coordinateShapes(sizeOf(config))).map(
+  const entries = Object.entries(coordinateShapes(sizeOfCoordinates(config))).map(
     ([part, shape]): [string, number[]] => {
       const columns = shape[shape.length - 1];
-      return [nameOf(part), [shape.reduce((a, b) => a * b) / columns, columns]];
+      return [nameOfCoordinates(part), [shape.reduce((a, b) => a * b) / columns, columns]];
     },
   );
-  return new Map([[KEYS, [config.nodes, 2]], ...entries]);
+  return new Map([[COORDINATE_KEYS, [config.nodes, 2]], ...entries]);
 }
 
-function sizeOf({ nodes, folds, rank }: CoordinatesConfig) {
+/** How large they are. */
+export function sizeOfCoordinates({ nodes, folds, rank }: CoordinatesConfig): CoordinateSize {
   return { numNodes: nodes, numFolds: folds, rank };
 }
 
@@ -58,19 +71,22 @@ export class NodeCoordinates {
       ensure(values, `there is no ${name}`);
       return values;
     };
-    this.#nodes.load(named(KEYS));
-    const parts = Object.keys(coordinateShapes(sizeOf(this.config)));
-    const saved = Object.fromEntries(parts.map((part) => [part, named(nameOf(part))]));
-    this.#coordinates = Coordinates.load(sizeOf(this.config), saved as unknown as SavedCoordinates);
+    this.#nodes.load(named(COORDINATE_KEYS));
+    const parts = Object.keys(coordinateShapes(sizeOfCoordinates(this.config)));
+    const saved = Object.fromEntries(parts.map((part) => [part, named(nameOfCoordinates(part))]));
+    this.#coordinates = Coordinates.load(
+      sizeOfCoordinates(this.config),
+      saved as unknown as SavedCoordinates,
+    );
   }
 
   /** Sets the entries of a checkpoint. */
   save(weights: Map<string, Float32Array>): void {
     const keys = new Float32Array(2 * this.config.nodes);
     this.#nodes.save(keys);
-    weights.set(KEYS, keys);
+    weights.set(COORDINATE_KEYS, keys);
     for (const [part, values] of Object.entries(this.#coordinates?.save() ?? {})) {
-      weights.set(nameOf(part), values);
+      weights.set(nameOfCoordinates(part), values);
     }
   }
 
@@ -95,6 +111,32 @@ export class NodeCoordinates {
     this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, {
       ...{ rank, numFolds: folds, maxBytes: Infinity },
     });
+  }
+
+  /** Whether RTTs of a node can be estimated. */
+  hasPlace(node: number): boolean {
+    return node !== NO_ROW && (this.#coordinates?.hasPlace(node) ?? false);
+  }
+
+  /**
+   * Finds the place of a further address by nodes that have one; undefined if none has.
+   *
+   * @param known Nodes, or `NO_ROW`, and their RTTs to it in ms.
+   * @param without Nodes that nothing is taken from.
+   */
+  locate(
+    known: readonly { node: number; rttMs: number }[],
+    without: ReadonlySet<number>,
+  ): NodePlace | undefined {
+    const usable = known.filter(({ node }) => this.hasPlace(node) && !without.has(node));
+    return usable.length === 0 ? undefined : this.#coordinates?.locate(usable, without);
+  }
+
+  /** Gives nodes places of {@link locate}. What was loaded stays as it is. */
+  put(places: ReadonlyMap<number, NodePlace>): void {
+    if (!this.#coordinates || places.size === 0) return;
+    this.#coordinates = Coordinates.load(this.#coordinates.size, this.#coordinates.save());
+    for (const [node, place] of places) this.#coordinates.put(node, place);
   }
 
   /**

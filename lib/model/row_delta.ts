@@ -1,10 +1,12 @@
 /**
- * Changed rows of addresses: what a model that was adapted has besides the weights that it started from.
+ * Changed rows and coordinates of addresses: what a model that was adapted has besides the weights that it started
+ * from.
  *
  * @module
  */
 import { ensure } from "../errors.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
+import { NO_NODES, type NodeDelta, nodeDeltaOf, withNodeDelta } from "./node_delta.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 
 /** The name of the learned rows among weights. */
@@ -20,17 +22,19 @@ export interface RowDelta {
   readonly values: Float32Array;
   /** (rows, K): the newest RTTs of pairs, see `PairHistory.save`; zeros for prefixes. K is 0 without histories. */
   readonly history: Float32Array;
+  /** The changed coordinates. */
+  readonly coordinates: NodeDelta;
 }
 
 /**
- * The weights with some rows replaced; all else is shared with those given.
+ * The weights with some rows and coordinates replaced; all else is shared with those given.
  *
  * @param weights Of a model with learned rows.
  */
 export function withRowDelta(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
-  { rows, keys, values, history }: RowDelta,
+  { rows, keys, values, history, coordinates }: RowDelta,
 ): Map<string, Float32Array> {
   const { width } = config;
   const { firstPair, length } = historyShape(config);
@@ -44,7 +48,10 @@ export function withRowDelta(
     allKeys.set(keys.subarray(2 * i, 2 * i + 2), 2 * row);
     allValues.set(values.subarray(width * i, width * (i + 1)), width * row);
   });
-  const changed = new Map(weights).set(ROW_KEYS, allKeys).set(ROW_VALUES, allValues);
+  const changed = withNodeDelta(config, weights, coordinates).set(ROW_KEYS, allKeys).set(
+    ROW_VALUES,
+    allValues,
+  );
   return allHistories ? changed.set(PAIR_HISTORY, allHistories) : changed;
 }
 
@@ -55,11 +62,12 @@ export function historyShape(
   return { firstPair: prefixVectors?.rows ?? 0, length: pairVectors?.history ? HISTORY_LENGTH : 0 };
 }
 
-/** The rows of weights, as a delta of some of them. @param rows Which, ascending. */
+/** Rows and coordinates of weights, as a delta. @param rows Which, ascending. @param nodes Which, ascending. */
 export function rowDeltaOf(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
   rows: Uint32Array,
+  nodes: Uint32Array = NO_NODES.nodes,
 ): RowDelta {
   const pick = (name: string, width: number) => {
     const values = weights.get(name);
@@ -75,5 +83,8 @@ export function rowDeltaOf(
     const first = length * (row - firstPair);
     if (all && row >= firstPair) history.set(all.subarray(first, first + length), length * i);
   });
-  return { rows, keys: pick(ROW_KEYS, 2), values: pick(ROW_VALUES, config.width), history };
+  return {
+    ...{ rows, keys: pick(ROW_KEYS, 2), values: pick(ROW_VALUES, config.width), history },
+    coordinates: nodeDeltaOf(config, weights, nodes),
+  };
 }

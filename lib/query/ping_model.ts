@@ -4,6 +4,7 @@
  * @module
  */
 import { adapt, type Adaptation, type AdaptOptions } from "../adapt/adapt.ts";
+import type { AdaptedParts } from "../adapt/free_rows.ts";
 import { FormatError } from "../errors.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
@@ -58,7 +59,7 @@ export function requireQueryable({ directory, config }: LoadedCheckpoint): void 
 export class PingModel {
   readonly #decoders: ModelDecoders;
   readonly #calibration: QuantileCalibration | undefined;
-  readonly #adaptedRows: Set<number>;
+  readonly #adapted: { readonly rows: Set<number>; readonly nodes: Set<number> };
   #weights: Map<string, Float32Array>;
 
   private constructor(
@@ -66,12 +67,12 @@ export class PingModel {
     readonly registry: KernelRegistry,
     weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, adaptedRows }: PingModelOptions & {
-      adaptedRows?: ReadonlySet<number>;
+    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, adapted }: PingModelOptions & {
+      adapted?: AdaptedParts;
     },
   ) {
     this.#weights = weights;
-    this.#adaptedRows = new Set(adaptedRows);
+    this.#adapted = { rows: new Set(adapted?.rows), nodes: new Set(adapted?.nodes) };
     this.#calibration = calibration;
     this.#decoders = new ModelDecoders(this, memoryLimitBytes);
   }
@@ -99,8 +100,8 @@ export class PingModel {
     options.calibration?.requireOf(checkpoint);
     const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
-    const adaptedRows = checkpoint.adapted?.rows ?? new Set();
-    return new PingModel(config.model, registry, weights, state.step, { ...options, adaptedRows });
+    const adapted = checkpoint.adapted ?? { rows: new Set(), nodes: new Set() };
+    return new PingModel(config.model, registry, weights, state.step, { ...options, adapted });
   }
 
   /** Makes a queryable model of weights in memory, on a GPU that is open already. */
@@ -185,7 +186,7 @@ export class PingModel {
   }
 
   /**
-   * Fits the rows of addresses to measurements, everything else frozen; what is asked afterwards is answered with them.
+   * Fits the rows and coordinates of addresses to measurements, as {@link adapt}, everything else frozen; what is asked afterwards is answered with them.
    *
    * @param measurements As tokens see them, or as people write them, such as
    *   `{ src: "192.0.2.1", dst: "198.51.100.7", rtt: 12.5 }`.
@@ -194,13 +195,14 @@ export class PingModel {
    */
   async adapt(
     measurements: readonly (TokenMeasurement | QuestionMeasurement)[],
-    options: Omit<AdaptOptions, "adaptedRows"> = {},
+    options: Omit<AdaptOptions, "adapted"> = {},
   ): Promise<Adaptation> {
     const parsed = measurements.map((each) => "source" in each ? each : parseMeasurement(each));
-    const adaptedRows = this.#adaptedRows;
-    const adaptation = await adapt(this.registry, this, parsed, { ...options, adaptedRows });
+    const adapted = this.#adapted;
+    const adaptation = await adapt(this.registry, this, parsed, { ...options, adapted });
     this.#weights = withRowDelta(this.config, this.#weights, adaptation.delta);
-    for (const row of adaptation.delta.rows) adaptedRows.add(row);
+    for (const row of adaptation.delta.rows) adapted.rows.add(row);
+    for (const node of adaptation.delta.coordinates.nodes) adapted.nodes.add(node);
     await this.#decoders.reload();
     return adaptation;
   }

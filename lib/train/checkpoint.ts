@@ -45,8 +45,8 @@ export interface LoadedCheckpoint {
   state: CheckpointState;
   /** Parameters by name, row-major. */
   weights: Map<string, Float32Array>;
-  /** What it was adapted from, and the rows of addresses that differ; only of an adapted checkpoint. */
-  adapted?: AdaptedFrom & { rows: ReadonlySet<number> };
+  /** What it was adapted from, and the rows and coordinates that differ; only of an adapted checkpoint. */
+  adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
 
 /** A checkpoint as read to go on training. */

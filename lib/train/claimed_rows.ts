@@ -128,39 +128,58 @@ function rememberAll(rows: AddressRows, source: ProbeRowSource): TypicalRtts {
 
 /** Pairs whose RTTs coordinates are fitted to at most, some 0.2 kB each; further ones are left out. */
 const MAX_PAIRS = 2 ** 22;
-/** Of so many of a pair's RTTs, the newest, the median is its typical one. */
-const NUM_NEWEST = 9;
+/** Of so many of a pair's RTTs at most, evenly spread over all, the median is its typical one. */
+const NUM_KEPT = 15;
+
+/** Some RTTs of a pair. */
+interface KeptRtts {
+  /** The first `count` of them are there, ms. */
+  readonly rttsMs: Float32Array;
+  count: number;
+  /** Of so many measurements one is kept. */
+  stride: number;
+  numSeen: number;
+}
 
 /** The typical RTTs of pairs of nodes. */
 class TypicalRtts {
-  /** By the pair, the lower node first: its newest RTTs in ms. */
-  readonly #newestMs = new Map<number, Float32Array>();
-  readonly #counts = new Map<number, number>();
+  /** By the pair, the lower node first. */
+  readonly #kept = new Map<number, KeptRtts>();
 
   add(a: number, b: number, rttMs: number): void {
     if (a === NO_ROW || b === NO_ROW || a === b) return;
     const key = Math.min(a, b) * 2 ** 24 + Math.max(a, b);
-    const count = this.#counts.get(key) ?? 0;
-    if (count === 0 && this.#counts.size === MAX_PAIRS) return;
-    const newest = this.#newestMs.get(key) ?? new Float32Array(NUM_NEWEST);
-    newest[count % NUM_NEWEST] = rttMs;
-    this.#newestMs.set(key, newest);
-    this.#counts.set(key, count + 1);
+    let kept = this.#kept.get(key);
+    if (!kept) {
+      if (this.#kept.size === MAX_PAIRS) return;
+      kept = { rttsMs: new Float32Array(NUM_KEPT), count: 0, stride: 1, numSeen: 0 };
+      this.#kept.set(key, kept);
+    }
+    if (kept.numSeen++ % kept.stride !== 0) return;
+    if (kept.count === NUM_KEPT) thin(kept);
+    kept.rttsMs[kept.count++] = rttMs;
   }
 
   get numPairs(): number {
-    return this.#counts.size;
+    return this.#kept.size;
   }
 
   pairs(): { a: Uint32Array; b: Uint32Array; rttMs: Float64Array } {
-    const keys = [...this.#counts.keys()];
+    const keys = [...this.#kept.keys()];
     return {
       a: Uint32Array.from(keys, (key) => Math.floor(key / 2 ** 24)),
       b: Uint32Array.from(keys, (key) => key % 2 ** 24),
-      rttMs: Float64Array.from(this.#counts, ([key, count]) => {
-        const newest = this.#newestMs.get(key)?.slice(0, count).sort() ?? [];
-        return newest[(newest.length - 1) >> 1];
-      }),
+      rttMs: Float64Array.from(
+        this.#kept.values(),
+        ({ rttsMs, count }) => rttsMs.slice(0, count).sort()[(count - 1) >> 1],
+      ),
     };
   }
+}
+
+/** Leaves every second one. */
+function thin(kept: KeptRtts): void {
+  for (let i = 0; i < kept.count; i += 2) kept.rttsMs[i / 2] = kept.rttsMs[i];
+  kept.count = Math.ceil(kept.count / 2);
+  kept.stride *= 2;
 }

@@ -9,7 +9,7 @@ import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { withRowCheckpoint } from "./row_checkpoint.ts";
-import { KNOWN, measured, NEW_ADDRESS, newMeasurements } from "./tiny_rows.ts";
+import { estimateOf, KNOWN, measured, NEW_ADDRESS, newMeasurements, tinyLocatedModel } from "./tiny_rows.ts";
 
 function jsonLines(measurements: readonly TokenMeasurement[]): string {
   return measurements.map(({ source, destination, rttCode, timeS }) => {
@@ -102,7 +102,8 @@ Deno.test("adapt --merge writes a whole checkpoint of the same weights", () =>
     assertEquals(code, 1);
     assertStringIncludes(stderr, "its base is");
     assertEquals(stderr.trim().split("\n").length, 1);
-  }));
+    assert(estimateOf({ config: whole.config.model, weights: whole.weights }, [NEW_ADDRESS, KNOWN[1]]));
+  }, tinyLocatedModel()));
 
 Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SIGTERM", () =>
   withRowCheckpoint(async (at) => {
@@ -131,7 +132,13 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     for (const row of before.adapted?.rows ?? []) assert(after.adapted?.rows.has(row), `row ${row}`);
     const strangers = (after.adapted?.rows.size ?? 0) - (before.adapted?.rows.size ?? 0);
     assertEquals(strangers, 9, "prefixes and pair of two addresses, which share their first byte");
-  }));
+    assertEquals([before.adapted?.nodes.size, after.adapted?.nodes.size], [1, 3]);
+    const pair = [NEW_ADDRESS, KNOWN[1]] as const;
+    const [was, is] = [before, after].map(({ config, weights }) =>
+      estimateOf({ config: config.model, weights }, pair)
+    );
+    assertEquals(is, was, "the first address was not measured again");
+  }, tinyLocatedModel()));
 
 Deno.test("adapt refuses what it cannot use with one line", () =>
   withRowCheckpoint(async (at) => {

@@ -5,9 +5,12 @@ import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import { loadConfig } from "../../lib/train/config.ts";
 import { tinyRowModel } from "./tiny_rows.ts";
 
-/** Writes it as a run. @param run The run's folder. @param step Whose number tells it from others. */
-export function writeRowCheckpoint(run: string, step = 3): void {
-  const { config: model, weights } = tinyRowModel();
+/** Writes it, or another model, as a run. @param run The run's folder. @param step Whose number tells it from others. */
+export function writeRowCheckpoint(
+  run: string,
+  step = 3,
+  { config: model, weights } = tinyRowModel(),
+): void {
   const config = loadConfig(
     "demo",
     Object.entries(model).map(([key, value]) => `model.${key}=${JSON.stringify(value)}`),
@@ -30,10 +33,11 @@ export function writeRowCheckpoint(run: string, step = 3): void {
 /** Runs a test with a folder that has such a run in it, `run`. */
 export async function withRowCheckpoint(
   test: (at: (name: string) => string) => Promise<void> | void,
+  model = tinyRowModel(),
 ): Promise<void> {
   const folder = Deno.makeTempDirSync();
   try {
-    writeRowCheckpoint(join(folder, "run"));
+    writeRowCheckpoint(join(folder, "run"), 3, model);
     await test((name) => join(folder, name));
   } finally {
     Deno.removeSync(folder, { recursive: true });

@@ -1,6 +1,8 @@
 /** A tiny model with rows of a few addresses, and measurements of one that it does not know. @module */
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { type ModelConfig, numAddressRows, ROW_KEYS } from "../../lib/model/config.ts";
+import { coordinateEntries } from "../../lib/model/node_coordinates.ts";
+import type { RttEstimate } from "../../lib/model/selected_rows.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { ROW_VALUES } from "../../lib/model/row_delta.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
@@ -32,6 +34,42 @@ export function tinyRowModel(rows = 64): { config: ModelConfig; weights: Map<str
     if (keys[2 * row] !== 0 || keys[2 * row + 1] !== 0) values[i] = random.normal();
   }
   return { config, weights: weights.set(ROW_VALUES, values) };
+}
+
+/** That model with coordinates of {@link KNOWN}, by {@link knownRttMs}. */
+export function tinyLocatedModel(): ReturnType<typeof tinyRowModel> {
+  const { config: { ...config }, weights } = tinyRowModel();
+  config.coordinates = { nodes: 16, rank: 2, folds: 4, dropShare: 0 };
+  for (const [name, [rows, columns]] of coordinateEntries(config.coordinates)) {
+    weights.set(name, new Float32Array(rows * columns));
+  }
+  const addressRows = new AddressRows(config);
+  addressRows.load(weights);
+  const nodes = KNOWN.map((address) => addressRows.claimNode(addressBytes(address)));
+  const pairs = KNOWN.flatMap((_, i) => KNOWN.slice(0, i).map((_, j) => [i, j] as const));
+  addressRows.coordinates?.fit({
+    a: Uint32Array.from(pairs, ([i]) => nodes[i]),
+    b: Uint32Array.from(pairs, ([, j]) => nodes[j]),
+    rttMs: Float64Array.from(pairs, ([i, j]) => knownRttMs(i, j)),
+  });
+  addressRows.save(weights);
+  return { config, weights };
+}
+
+/** The RTT of two of {@link KNOWN}, which lie on a line. */
+function knownRttMs(i: number, j: number): number {
+  return 5 + 20 * Math.abs(i - j);
+}
+
+/** The estimate of two addresses' RTT by the coordinates of weights. */
+export function estimateOf(
+  { config, weights }: ReturnType<typeof tinyRowModel>,
+  [a, b]: readonly [string, string],
+): RttEstimate | undefined {
+  const rows = new AddressRows(config);
+  rows.load(weights);
+  const [from, to] = [a, b].map((address) => rows.nodeOf(addressBytes(address)));
+  return rows.coordinates?.estimate(from, to, false);
 }
 
 /** A measurement; no reply where `rttMs` is null. */

@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/assert";
-import { Coordinates, coordinateShapes } from "../../lib/coordinates/coordinates.ts";
+import { Coordinates, coordinateShapes, numbersOfNode } from "../../lib/coordinates/coordinates.ts";
 import { fitCoordinates } from "../../lib/coordinates/fit.ts";
 import { foldOfPair, type KnownPairs } from "../../lib/coordinates/known_pairs.ts";
 import { logErrors, medianOf, pairsOf, planeRtts, splitPairs } from "./low_rank.ts";
@@ -151,4 +151,27 @@ Deno.test("fitCoordinates takes shorter vectors where the longest would take too
   const { vectors } = small.save();
   assert(vectors.byteLength <= maxBytes && vectors.byteLength > maxBytes - 2 * 4 * 3 * 5 * 80);
   assert(small.size.rank < coordinates.size.rank);
+});
+
+Deno.test("Coordinates.put() lets a further node be asked by its number, and moves no other", () => {
+  const before = fitCoordinates({ ...known, numNodes: 81 }, { rank: 4 });
+  const after = Coordinates.load(before.size, before.save());
+  const place = after.locate([{ node: 3, rttMs: 20 }, { node: 20, rttMs: 41 }]);
+  assert(!after.hasPlace(80));
+  assertEquals(after.estimate(80, 12), undefined);
+  after.put(80, place);
+  assert(after.hasPlace(80));
+  assertEquals(after.estimate(80, 12), after.estimate(place, 12));
+  assertEquals(after.estimate(3, 12), before.estimate(3, 12));
+  assert(!before.hasPlace(80));
+  const own = new Set(
+    numbersOfNode(after.size, 80).flatMap(({ part, start, length }) =>
+      Array.from({ length }, (_, i) => `${part} ${start + i}`)
+    ),
+  );
+  const [was, is] = [before.save(), after.save()];
+  for (const part of ["vectors", "nodes", "fits"] as const) {
+    const moved = [...is[part].keys()].filter((i) => is[part][i] !== was[part][i]);
+    assert(moved.every((i) => own.has(`${part} ${i}`)), part);
+  }
 });

@@ -105,9 +105,9 @@ Deno.test({
 function places(fitted: Coordinates, place: ReturnType<Coordinates["locate"]>): typeof place {
   const width = fitted.size.rank + 1;
   return {
-    places: place.places.map(({ vectors, component }) => ({
-      vectors: vectors.map((value, i) => i % width === 0 ? value : 0),
-      component,
+    places: place.places.map((found) => ({
+      ...found,
+      vectors: found.vectors.map((value, i) => i % width === 0 ? value : 0),
     })),
   };
 }

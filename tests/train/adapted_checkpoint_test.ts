@@ -1,11 +1,14 @@
-import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
+import { locateAddresses } from "../../lib/adapt/locate_addresses.ts";
 import { FormatError, UserError } from "../../lib/errors.ts";
+import { AddressRows } from "../../lib/model/address_rows.ts";
 import { ROW_KEYS } from "../../lib/model/config.ts";
 import { ROW_VALUES, rowDeltaOf, withRowDelta } from "../../lib/model/row_delta.ts";
 import { baseOf, DELTA_FILE, writeDelta } from "../../lib/train/adapted_checkpoint.ts";
 import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
 import { withRowCheckpoint, writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
+import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel } from "../adapt/tiny_rows.ts";
 
 /** Changes rows of the checkpoint, whose folder is `run`, into the folder `adapted`. */
 function adaptRows(at: (name: string) => string, rows: number[], from = "run") {
@@ -37,6 +40,32 @@ Deno.test("loadCheckpoint() puts changed rows on top of their base, to the last 
     adaptRows(at, [], "run");
     assertEquals(loadCheckpoint(at("adapted")).weights, base.weights);
   }));
+
+Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to the last bit", () =>
+  withRowCheckpoint((at) => {
+    const base = loadCheckpoint(at("run"));
+    const { config: { model }, weights } = base;
+    const rows = new AddressRows(model);
+    rows.load(weights);
+    const measurements = [measured(NEW_ADDRESS, KNOWN[0], 25), measured(KNOWN[2], NEW_ADDRESS, 25)];
+    const addresses = new Set([NEW_ADDRESS]);
+    const nodes = locateAddresses(rows, measurements, { addresses, adaptedNodes: new Set() });
+    const wanted = new Map(weights);
+    rows.save(wanted);
+    Deno.mkdirSync(at("adapted"));
+    const path = at(join("adapted", DELTA_FILE));
+    const delta = rowDeltaOf(model, wanted, Uint32Array.of(5), nodes);
+    writeDelta(path, delta, { from: baseOf(base), config: model });
+    const found = loadCheckpoint(at("adapted"));
+    assertEquals(found.weights, wanted);
+    assertEquals([...found.adapted?.nodes ?? []], [...nodes]);
+    const pair = [NEW_ADDRESS, KNOWN[3]] as const;
+    assert(estimateOf({ config: model, weights: found.weights }, pair));
+    assertEquals(estimateOf({ config: model, weights: base.weights }, pair), undefined);
+    const another = { ...delta.coordinates, nodes: Uint32Array.of(16) };
+    writeDelta(path, { ...delta, coordinates: another }, { from: baseOf(base), config: model });
+    assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "damaged");
+  }, tinyLocatedModel()));
 
 Deno.test("loadCheckpoint() refuses changed rows whose base is gone or another one", () =>
   withRowCheckpoint((at) => {

@@ -1,0 +1,90 @@
+/**
+ * Changed coordinates of addresses: what a model that was adapted has of them besides what it started from.
+ *
+ * @module
+ */
+import { numbersOfNode } from "../coordinates/coordinates.ts";
+import { ensure } from "../errors.ts";
+import type { ModelConfig } from "./config.ts";
+import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
+
+/** Some addresses of a model's coordinates, each with its key and its numbers. */
+export interface NodeDelta {
+  /** Which numbers of addresses, ascending. */
+  readonly nodes: Uint32Array;
+  /** (nodes, 2): see `RowTable.save`. */
+  readonly keys: Float32Array;
+  /** (nodes, K), in the order of `numbersOfNode`. */
+  readonly values: Float32Array;
+}
+
+/** Nothing. */
+export const NO_NODES: NodeDelta = {
+  nodes: new Uint32Array(),
+  keys: new Float32Array(),
+  values: new Float32Array(),
+};
+
+/** K of {@link NodeDelta}; 0 without coordinates. */
+export function numbersPerNode({ coordinates }: ModelConfig): number {
+  if (!coordinates) return 0;
+  return numbersOfNode(sizeOfCoordinates(coordinates), 0).reduce((sum, { length }) => sum + length, 0);
+}
+
+/** Replaces the coordinates of some addresses in weights, whose other entries are those given. */
+export function withNodeDelta(
+  config: ModelConfig,
+  weights: ReadonlyMap<string, Float32Array>,
+  { nodes, keys, values }: NodeDelta,
+): Map<string, Float32Array> {
+  const changed = new Map(weights);
+  if (nodes.length === 0) return changed;
+  const copies = new Map<string, Float32Array>();
+  eachPart(config, nodes, ({ name, start, length, at, ofKeys }) => {
+    const copy = copies.get(name) ?? weights.get(name)?.slice();
+    ensure(copy, `there is no ${name}`);
+    copies.set(name, copy);
+    copy.set((ofKeys ? keys : values).subarray(at, at + length), start);
+  });
+  for (const [name, copy] of copies) changed.set(name, copy);
+  return changed;
+}
+
+/** The coordinates of weights, as a delta of some addresses. @param nodes Which, ascending. */
+export function nodeDeltaOf(
+  config: ModelConfig,
+  weights: ReadonlyMap<string, Float32Array>,
+  nodes: Uint32Array,
+): NodeDelta {
+  const keys = new Float32Array(2 * nodes.length);
+  const values = new Float32Array(numbersPerNode(config) * nodes.length);
+  eachPart(config, nodes, ({ name, start, length, at, ofKeys }) => {
+    const all = weights.get(name);
+    ensure(all, `there is no ${name}`);
+    (ofKeys ? keys : values).set(all.subarray(start, start + length), at);
+  });
+  return { nodes, keys, values };
+}
+
+/** Where a part of a node's numbers is: in a checkpoint's entry, and in the delta's keys or values. */
+interface Part {
+  readonly name: string;
+  readonly start: number;
+  readonly length: number;
+  readonly at: number;
+  readonly ofKeys: boolean;
+}
+
+function eachPart({ coordinates }: ModelConfig, nodes: Uint32Array, visit: (part: Part) => void): void {
+  ensure(nodes.every((node) => node < (coordinates?.nodes ?? 0)), "coordinates of another model");
+  if (!coordinates) return;
+  const size = sizeOfCoordinates(coordinates);
+  let next = 0;
+  nodes.forEach((node, i) => {
+    visit({ name: COORDINATE_KEYS, start: 2 * node, length: 2, at: 2 * i, ofKeys: true });
+    for (const { part, start, length } of numbersOfNode(size, node)) {
+      visit({ name: nameOfCoordinates(part), start, length, at: next, ofKeys: false });
+      next += length;
+    }
+  });
+}
