@@ -30,8 +30,11 @@ export interface EvalCase {
    * of addresses and the newest `maxContext` of its other pairs.
    */
   history: readonly TokenMeasurement[];
-  /** The newest RTTs of the pair that may be used, oldest first, however few measurements of context are given. */
-  recent: readonly TokenMeasurement[];
+  /**
+   * The newest RTTs of the pair that may be used, oldest first, however few measurements of context are given; by default
+   * those that the model remembers.
+   */
+  recent?: readonly TokenMeasurement[];
 }
 
 /** Which cases are drawn. */
@@ -105,7 +108,8 @@ export function contextOf({ measurement, history }: EvalCase, count: number): To
 
 /** What the model is asked for a case. @param count Of {@link contextOf}. */
 export function queryOf(drawn: EvalCase, count: number): RttQuery {
-  return { ...drawn.measurement, context: contextOf(drawn, count), recent: drawn.recent };
+  const { measurement, recent } = drawn;
+  return { ...measurement, context: contextOf(drawn, count), ...(recent ? { recent } : {}) };
 }
 
 /**

@@ -110,7 +110,7 @@ export async function drawUnseen(
     });
     const cases = wanted.size === 0 ? [] : casesOf(rows, { row, indexes: [...wanted.keys()], maxContext: 0 });
     [...wanted.values()].forEach(({ index, rank }, i) => {
-      const drawn = { ...cases[i], history: [], recent: [] };
+      const drawn = { ...cases[i], history: [] };
       if (rank < options.maxGiven) given[index][rank] = drawn;
       else judged.push({ drawn, index });
     });

@@ -28,7 +28,7 @@ import {
   PREFIX_BYTES,
 } from "./address_keys.ts";
 import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
-import { PairHistory, type TimedRtt } from "./pair_history.ts";
+import { PairHistory, recallTimed, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
@@ -43,9 +43,9 @@ export interface RowUse {
   readonly isTraining: boolean;
   /** What tells contexts apart. */
   readonly context: number;
-  /** What is recalled where an RTT comes next; by default what the model remembers of the pair, then {@link recent}. */
+  /** What is recalled where an RTT comes next; by default {@link recent}. */
   readonly recall?: RttRecall | null;
-  /** The newest RTTs of its pair, oldest first; by default those in the measurements before. */
+  /** The newest RTTs of its pair, oldest first; by default what the model remembers, then the measurements before. */
   readonly recent?: readonly TimedRtt[] | undefined;
 }
 
@@ -117,9 +117,8 @@ export class AddressRows {
     options: { timeS?: number | null; newer?: readonly TimedRtt[] } = {},
   ): RttRecall | undefined {
     if (!this.#pairs || !this.#history) return undefined;
-    return pair === NO_ROW
-      ? NOTHING_REMEMBERED.recall(0, options)
-      : this.#history.recall(pair - this.#pairs.firstRow, options);
+    if (pair === NO_ROW) return recallTimed(options.newer ?? [], options.timeS ?? null);
+    return this.#history.recall(pair - this.#pairs.firstRow, options);
   }
 
   /** @internal The row that a code selects. */
@@ -203,8 +202,9 @@ export class AddressRows {
     if (!this.#history || !pairVectors) return undefined;
     const { hash1, hash2 } = pairHashes(source, destination);
     if (recall === undefined) {
-      const newer = recent ?? memory.rttsOf(hash1);
-      return this.recall(this.#pairs?.row(hash1, hash2) ?? NO_ROW, { timeS: memory.timeS, newer });
+      const { timeS } = memory;
+      if (recent) return recallTimed(recent, timeS);
+      return this.recall(this.#pairs?.row(hash1, hash2) ?? NO_ROW, { timeS, newer: memory.rttsOf(hash1) });
     }
     const isDropped = isTraining && isChosen(hash1, context, pairVectors.dropShare);
     return isDropped ? undefined : recall ?? undefined;
@@ -240,6 +240,3 @@ export class AddressRows {
     return state;
   }
 }
-
-/** What is remembered of a pair that has no row. */
-const NOTHING_REMEMBERED = new PairHistory(1);

@@ -18,6 +18,21 @@ export interface TimedRtt {
   readonly timeS: number | null;
 }
 
+/** What is recalled of RTTs where nothing else is known. @param rtts Oldest first. @param timeS When one is asked for. */
+export function recallTimed(rtts: readonly TimedRtt[], timeS: number | null): RttRecall | undefined {
+  const newest = rtts.slice(-NUM_RECALLED).reverse();
+  return recallRtts(
+    newest.map(({ rttCode }) => rttCode),
+    newest.length,
+    gapS(timeS, newest[0]?.timeS ?? null),
+  );
+}
+
+/** How far apart two times are: of what was measured later is recalled as of what was measured as long before. */
+function gapS(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? null : Math.abs(a - b);
+}
+
 /** The newest RTT codes of every pair. */
 export class PairHistory {
   /** (pairs, NUM_RECALLED), the newest first, 0 where there is none. */
@@ -54,7 +69,7 @@ export class PairHistory {
     const added = newer.filter((rtt) => rtt.timeS === null || rtt.timeS > knownTimeS);
     const codes = [...added.map(({ rttCode }) => rttCode).reverse(), ...known.filter((code) => code > 0)];
     const newestS = added.at(-1)?.timeS ?? (knownTimeS > 0 ? knownTimeS : null);
-    return recallRtts(codes, codes.length, timeS === null || newestS === null ? null : timeS - newestS);
+    return recallRtts(codes, codes.length, gapS(timeS, newestS));
   }
 
   /** The history as a checkpoint has it, (pairs, {@link HISTORY_LENGTH}), 0 for none. */

@@ -26,8 +26,8 @@ export interface RttQuery {
   /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
   context: readonly TokenMeasurement[];
   /**
-   * The newest measurements of the same addresses before, oldest first, of which RTTs are recalled; by default those in
-   * the context. What the model remembers from training comes before them.
+   * The newest measurements of the same addresses before, oldest first, whose RTTs are recalled; by default what the
+   * model remembers from training, then those in the context.
    */
   recent?: readonly TokenMeasurement[];
 }

@@ -229,7 +229,7 @@ Deno.test("RowCursor recalls the RTTs that a sequence has told of the pair, afte
   const recent = [{ rttCode: 0x1700, timeS: 449 }];
   assertEquals(
     recalled({ isTraining: false, context: 0, recent }),
-    same(recallRtts([0x1700, 0x1300], 2, 1)),
+    same(recallRtts([0x1700], 1, 1)),
   );
   // A pair without a row has what the sequence told of it.
   const other = rowsAtEnd(rows, [...told, of(C, 0x1600, null)]);
