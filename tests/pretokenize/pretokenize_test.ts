@@ -215,7 +215,9 @@ Deno.test("pretokenize() writes the contexts of vocabulary v2 that the loader dr
     const found = sequences.map((tokens) => decodeTokens(tokens));
     assertEquals(
       found.map((context) => context.map(({ position: _p, order: _o, timeS: _t, ...rest }) => rest)),
-      contexts.map((context) => context.map(({ order: _o, timeS: _t, rttMs: _r, ...rest }) => rest)),
+      contexts.map((context) =>
+        context.map(({ order: _o, timeS: _t, rttMs: _r, recall: _c, ...rest }) => rest)
+      ),
     );
     assertEquals(
       found.flatMap((context) => context.map(({ order, timeS }) => [order, timeS])),
