@@ -13,7 +13,7 @@ import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { CaseHistory, contextShares } from "./case_history.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import { RowMeasurements } from "./row_measurements.ts";
-import { isSamePair, type RttQuery } from "../query/query_tokens.ts";
+import type { RttQuery } from "../query/query_tokens.ts";
 import { sourceKeyOf } from "./source_key.ts";
 
 /** A held-out measurement and what may be known when it is predicted. */
@@ -181,4 +181,16 @@ function collectHistory(
   if (!cases) return;
   const measurements = new RowMeasurements(probeRow);
   for (const { srcAddr, dstAddr, history } of cases) history.add(measurements, { srcAddr, dstAddr });
+}
+
+/** Whether two measurements have the same source and destination. */
+function isSamePair(
+  a: Pick<TokenMeasurement, "source" | "destination">,
+  b: Pick<TokenMeasurement, "source" | "destination">,
+): boolean {
+  return isSame(a.source, b.source) && isSame(a.destination, b.destination);
+}
+
+function isSame(a: Uint8Array, b: Uint8Array): boolean {
+  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

@@ -32,18 +32,6 @@ export interface RttQuery {
   recent?: readonly TokenMeasurement[];
 }
 
-/** Whether two measurements have the same source and destination. */
-export function isSamePair(
-  a: Pick<TokenMeasurement, "source" | "destination">,
-  b: Pick<TokenMeasurement, "source" | "destination">,
-): boolean {
-  return isSame(a.source, b.source) && isSame(a.destination, b.destination);
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
-}
-
 /**
  * The tokens up to where the result of the asked measurement begins.
  *

@@ -8,6 +8,7 @@ import { AddressRows } from "../model/address_rows.ts";
 import { type ModelConfig, numAddressRows } from "../model/config.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
+import { TypicalRtts } from "./typical_rtts.ts";
 import { parseAddress } from "../tokens/ip.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 
@@ -124,62 +125,4 @@ function rememberAll(rows: AddressRows, source: ProbeRowSource): TypicalRtts {
     });
   }
   return typical;
-}
-
-/** Pairs whose RTTs coordinates are fitted to at most, some 0.2 kB each; further ones are left out. */
-const MAX_PAIRS = 2 ** 22;
-/** Of so many of a pair's RTTs at most, evenly spread over all, the median is its typical one. */
-const NUM_KEPT = 15;
-
-/** Some RTTs of a pair. */
-interface KeptRtts {
-  /** The first `count` of them are there, ms. */
-  readonly rttsMs: Float32Array;
-  count: number;
-  /** Of so many measurements one is kept. */
-  stride: number;
-  numSeen: number;
-}
-
-/** The typical RTTs of pairs of nodes. */
-class TypicalRtts {
-  /** By the pair, the lower node first. */
-  readonly #kept = new Map<number, KeptRtts>();
-
-  add(a: number, b: number, rttMs: number): void {
-    if (a === NO_ROW || b === NO_ROW || a === b) return;
-    const key = Math.min(a, b) * 2 ** 24 + Math.max(a, b);
-    let kept = this.#kept.get(key);
-    if (!kept) {
-      if (this.#kept.size === MAX_PAIRS) return;
-      kept = { rttsMs: new Float32Array(NUM_KEPT), count: 0, stride: 1, numSeen: 0 };
-      this.#kept.set(key, kept);
-    }
-    if (kept.numSeen++ % kept.stride !== 0) return;
-    if (kept.count === NUM_KEPT) thin(kept);
-    kept.rttsMs[kept.count++] = rttMs;
-  }
-
-  get numPairs(): number {
-    return this.#kept.size;
-  }
-
-  pairs(): { a: Uint32Array; b: Uint32Array; rttMs: Float64Array } {
-    const keys = [...this.#kept.keys()];
-    return {
-      a: Uint32Array.from(keys, (key) => Math.floor(key / 2 ** 24)),
-      b: Uint32Array.from(keys, (key) => key % 2 ** 24),
-      rttMs: Float64Array.from(
-        this.#kept.values(),
-        ({ rttsMs, count }) => rttsMs.slice(0, count).sort()[(count - 1) >> 1],
-      ),
-    };
-  }
-}
-
-/** Leaves every second one. */
-function thin(kept: KeptRtts): void {
-  for (let i = 0; i < kept.count; i += 2) kept.rttsMs[i / 2] = kept.rttsMs[i];
-  kept.count = Math.ceil(kept.count / 2);
-  kept.stride *= 2;
 }
