@@ -14,6 +14,7 @@ import { listTasks, manifestName, workName } from "../files/task_manifests.ts";
 import {
   faultsOfSizes,
   infoOf,
+  knownFacts,
   newestChangeMs,
   stateOfWork,
   type StatusReport,
@@ -95,54 +96,53 @@ function stateOfPart({ index, root, manifestPath, work }: Part, nowMs: number): 
 
 function describe(path: string, parts: readonly PartState[]): StatusReport {
   const manifests = parts.flatMap(({ manifest }) => manifest ?? []);
-  const indexesIn = (...states: (WorkState | undefined)[]) =>
-    parts.filter(({ state }) => states.includes(state)).map(({ index }) => index);
-  const [done, working, stopped] = [indexesIn("done"), indexesIn("working"), indexesIn("stopped")];
-  const missing = indexesIn(undefined, "stopped", "broken");
-  const isArray = parts.length > 1;
   const { state, why } = stateOfAll(parts, manifests);
   const outputs = manifests.flatMap(({ outputs }) => outputs);
-  const sizeBytes = outputs.reduce((sum, output) => sum + output.sizeBytes, 0);
+  const outputBytes = outputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const rows = rowsOf(manifests);
-  const stage = manifests.at(0)?.stage ?? null;
-  const progress = isArray ? `${done.length} of ${parts.length} tasks` : `${outputs.length} files`;
-  const list = (label: string, indexes: number[]): [string, string][] =>
-    isArray && indexes.length > 0 ? [[label, shortened(formatIndexes(indexes), SHOWN_LIST)]] : [];
   const counts = Object.entries(rows).map(([name, count]) =>
     name === WHOLE ? formatCount(count) : `${name} ${formatCount(count)}`
   );
+  const stage = manifests.at(0)?.stage ?? null;
+  const tasks = parts.length > 1 ? describeTasks(parts) : undefined;
   return {
     kind: stage ?? "output",
     path,
     state,
+    progress: tasks?.progress ?? `${outputs.length} files`,
+    facts: knownFacts([
+      ["state", why === "" ? state : `${state}: ${why}`],
+      ...tasks?.facts ?? [],
+      ["outputs", `${outputs.length} files, ${formatBytes(outputBytes)}`],
+      ["rows", counts.join(", ") || undefined],
+    ]),
+    sections: [],
+    json: { madeBy: stage, state, why, ...tasks?.json, outputs: outputs.length, outputBytes, rows },
+  };
+}
+
+function describeTasks(
+  parts: readonly PartState[],
+): { progress: string; facts: [string, string | undefined][]; json: Record<string, unknown> } {
+  const indexesIn = (...states: (WorkState | undefined)[]) =>
+    parts.filter(({ state }) => states.includes(state)).map(({ index }) => index);
+  const lists = {
+    working: formatIndexes(indexesIn("working")),
+    missing: formatIndexes(indexesIn(undefined, "stopped", "broken")),
+    stopped: formatIndexes(indexesIn("stopped")),
+  };
+  const done = indexesIn("done");
+  const progress = `${done.length} of ${parts.length} tasks`;
+  return {
     progress,
     facts: [
-      ["state", why === "" ? state : `${state}: ${why}`],
-      ...(isArray ? [["tasks", `${done.length} of ${parts.length} done`] as [string, string]] : []),
-      ...list("working", working),
-      ...list("missing", missing),
-      ...list("stopped", stopped),
-      ["outputs", `${outputs.length} files, ${formatBytes(sizeBytes)}`],
-      ["rows", counts.join(", ") || "none"],
+      ["tasks", `${progress} done`],
+      ...Object.entries(lists).map(([label, list]): [string, string | undefined] => [
+        label,
+        list === "" ? undefined : shortened(list, SHOWN_LIST),
+      ]),
     ],
-    sections: [],
-    json: {
-      madeBy: stage,
-      state,
-      why,
-      ...(isArray
-        ? {
-          tasks: parts.length,
-          done: formatIndexes(done),
-          working: formatIndexes(working),
-          missing: formatIndexes(missing),
-          stopped: formatIndexes(stopped),
-        }
-        : {}),
-      outputs: outputs.length,
-      outputBytes: sizeBytes,
-      rows,
-    },
+    json: { tasks: parts.length, done: formatIndexes(done), ...lists },
   };
 }
 

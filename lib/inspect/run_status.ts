@@ -14,8 +14,15 @@ import { type CheckpointState, readState } from "../train/checkpoint_state.ts";
 import { deriveConfig, parseRunConfig, type RunConfig } from "../train/config.ts";
 import { type MetricsRecord, readLastMetrics } from "../train/metrics.ts";
 import { formatShare, formatValue } from "./format.ts";
-import type { Report } from "./report.ts";
-import { changedMsOf, faultsOfSizes, PATIENCE_MS, stateOfWork, type StatusReport } from "./work_state.ts";
+import {
+  changedMsOf,
+  faultsOfSizes,
+  knownFacts,
+  PATIENCE_MS,
+  stateOfWork,
+  type StatusReport,
+  type WorkState,
+} from "./work_state.ts";
 
 /** Of how many of the newest metrics lines the speed is the median. */
 const SPEED_RECORDS = 10;
@@ -42,66 +49,58 @@ interface RunTraces {
  */
 export function runStatus(folder: string, nowMs: number): StatusReport {
   const traces = readTraces(folder);
-  const { manifest, config, records, metricsMs, checkpoint, faults } = traces;
+  const { config, records, checkpoint } = traces;
   const wantedSteps = config?.train.steps ?? null;
-  const tokensPerStep = config ? deriveConfig(config).tokensPerStep : 0;
   const savedStep = checkpoint?.state.step ?? 0;
   const steps = Math.max(records.at(-1)?.step ?? 0, savedStep);
   const tokensPerSecond = speedOf(records);
-  const secondsOf = (numSteps: number) => tokensPerSecond ? numSteps * tokensPerStep / tokensPerSecond : null;
-  const stepsBetween = (records.at(-1)?.step ?? 0) - (records.at(-2)?.step ?? 0);
-  const { state, why } = faults.length > 0
-    ? { state: "broken" as const, why: faults.join("; ") }
-    : manifest?.complete
-    ? { state: "done" as const, why: "" }
-    : stateOfWork(join(folder, WORK), {
-      what: "metrics.jsonl",
-      changedMs: Math.max(metricsMs, checkpoint?.savedMs ?? 0),
-      patienceMs: Math.max(PATIENCE_MS, PATIENCE_RECORDS * 1000 * (secondsOf(stepsBetween) ?? 0)),
-      nowMs,
-    });
+  const secondsPerStep = config && tokensPerSecond
+    ? deriveConfig(config).tokensPerStep / tokensPerSecond
+    : null;
+  const { state, why } = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
   // A run that stopped goes on from its checkpoint.
   const stepsLeft = wantedSteps === null ? null : wantedSteps - (state === "working" ? steps : savedStep);
-  const secondsLeft = state === "done" || stepsLeft === null ? null : secondsOf(stepsLeft);
+  const isEnding = state === "done" || stepsLeft === null || secondsPerStep === null;
+  const secondsLeft = isEnding ? null : stepsLeft * secondsPerStep;
   const saved = checkpoint && { step: savedStep, secondsAgo: Math.max(0, nowMs - checkpoint.savedMs) / 1000 };
-  const progress = `${steps} of ${wantedSteps ?? "?"} steps`;
   const losses = lossesOf(traces);
+  const progress = `${steps} of ${wantedSteps ?? "?"} steps`;
+  const unsaved = traces.faults.length > 0 ? "unknown" : "none";
   return {
     kind: "run",
     path: folder,
     state,
     progress,
-    facts: [
+    facts: knownFacts([
       ["state", why === "" ? state : `${state}: ${why}`],
       ["steps", wantedSteps ? `${progress} (${formatShare(steps / wantedSteps)})` : progress],
-      [
-        "last checkpoint",
-        saved
-          ? `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago`
-          : faults.length > 0
-          ? "unknown"
-          : "none",
-      ],
-      ...(tokensPerSecond
-        ? [["speed", `${formatCount(Math.round(tokensPerSecond))} tokens/s`] as [string, string]]
-        : []),
-      ...(secondsLeft === null
-        ? []
-        : [["time left", `${formatSeconds(secondsLeft)} at that speed`] as [string, string]]),
+      ["last checkpoint", saved ? `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago` : unsaved],
+      ["speed", tokensPerSecond ? `${formatCount(Math.round(tokensPerSecond))} tokens/s` : undefined],
+      ["time left", secondsLeft === null ? undefined : `${formatSeconds(secondsLeft)} at that speed`],
       ...losses.facts,
-    ],
+    ]),
     sections: [],
     json: {
-      state,
-      why,
-      steps,
-      wantedSteps,
-      checkpoint: saved ?? null,
-      tokensPerSecond,
-      secondsLeft,
+      ...{ state, why, steps, wantedSteps, checkpoint: saved ?? null, tokensPerSecond, secondsLeft },
       ...losses.json,
     },
   };
+}
+
+function stateOfRun(
+  folder: string,
+  { manifest, records, metricsMs, checkpoint, faults }: RunTraces,
+  { secondsPerStep, nowMs }: { secondsPerStep: number; nowMs: number },
+): { state: WorkState; why: string } {
+  if (faults.length > 0) return { state: "broken", why: faults.join("; ") };
+  if (manifest?.complete) return { state: "done", why: "" };
+  const stepsBetween = (records.at(-1)?.step ?? 0) - (records.at(-2)?.step ?? 0);
+  return stateOfWork(join(folder, WORK), {
+    what: "metrics.jsonl",
+    changedMs: Math.max(metricsMs, checkpoint?.savedMs ?? 0),
+    patienceMs: Math.max(PATIENCE_MS, PATIENCE_RECORDS * 1000 * stepsBetween * secondsPerStep),
+    nowMs,
+  });
 }
 
 function readTraces(folder: string): RunTraces {
@@ -165,7 +164,7 @@ function speedOf(records: readonly MetricsRecord[]): number | null {
 
 function lossesOf(
   { records, checkpoint }: RunTraces,
-): Pick<Report, "facts"> & { json: Record<string, unknown> } {
+): { facts: [string, string | undefined][]; json: Record<string, unknown> } {
   const last = records.at(-1);
   const state = checkpoint?.state;
   const trainLoss = (last ? last["train/loss"] : state?.losses.at(-1)?.loss) ?? null;
@@ -174,17 +173,12 @@ function lossesOf(
   const evalStep = evaluated?.step ?? state?.step;
   const skippedSteps = last?.["train/skipped_steps"] ?? state?.numSkippedSteps ?? 0;
   const isBegun = last !== undefined || state !== undefined;
-  const lossText = trainLoss === null ? "not finite" : `${formatValue(trainLoss)} nats per token`;
+  const perToken = (loss: number | null) => loss === null ? undefined : `${formatValue(loss)} nats per token`;
   return {
     facts: [
-      ...(isBegun ? [["training loss", lossText] as [string, string]] : []),
-      ...(evalLoss === null
-        ? []
-        : [["validation loss", `${formatValue(evalLoss)} nats per token at step ${evalStep}`] as [
-          string,
-          string,
-        ]]),
-      ...(skippedSteps > 0 ? [["skipped updates", String(skippedSteps)] as [string, string]] : []),
+      ["training loss", isBegun ? perToken(trainLoss) ?? "not finite" : undefined],
+      ["validation loss", evalLoss === null ? undefined : `${perToken(evalLoss)} at step ${evalStep}`],
+      ["skipped updates", skippedSteps > 0 ? String(skippedSteps) : undefined],
     ],
     json: { trainLoss, evalLoss, skippedSteps },
   };

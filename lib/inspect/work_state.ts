@@ -19,6 +19,11 @@ export interface StatusReport extends Report {
   progress: string;
 }
 
+/** Labels with the values that are known. */
+export function knownFacts(facts: readonly [label: string, value: string | undefined][]): Report["facts"] {
+  return facts.flatMap(([label, value]): Report["facts"] => value === undefined ? [] : [[label, value]]);
+}
+
 /** A process that shows no sign for longer counts as gone. */
 export const PATIENCE_MS = 60_000;
 

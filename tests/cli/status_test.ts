@@ -59,7 +59,7 @@ Deno.test("status lists the tasks that are missing, and those that stopped, unti
   for (const index of [1, 2, 4]) await run(...shard, "--task", `${index}/6`);
   const partly = await status(folder.path, shards);
   assertEquals(partly.code, 3, partly.text);
-  assertMatch(partly.text, /^ {2}tasks +3 of 6 done$/m);
+  assertMatch(partly.text, /^ {2}tasks +3 of 6 tasks done$/m);
   assertMatch(partly.text, /^ {2}missing +3,5-6$/m);
   const { state, done, missing } = partly.json;
   assertEquals([state, done, missing], ["stopped", "1-2,4", "3,5-6"]);
