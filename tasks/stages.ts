@@ -3,7 +3,16 @@
  *
  * @module
  */
-import { config, input, inputs, outputFile, outputFolder, rowsWithTruth, run } from "../lib/cli/path_uses.ts";
+import {
+  config,
+  input,
+  inputs,
+  outputFile,
+  outputFolder,
+  rowsWithTruth,
+  run,
+  watched,
+} from "../lib/cli/path_uses.ts";
 import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
 
 /** A stage as the command line names it. */
@@ -38,6 +47,10 @@ export const STAGES: Record<string, StageEntry> = {
   "inspect": {
     purpose: "summarise any file or folder of the chain",
     module: "./inspect.ts",
+  },
+  "status": {
+    purpose: "tell how far runs and outputs are, also while others work on them",
+    module: "./status.ts",
   },
   "train": {
     purpose: "train a model on probe rows",
@@ -87,6 +100,7 @@ export const NEEDS: Record<string, StageNeeds> = {
   "probe-rows": { paths: { input: inputs, output: outputFolder } },
   "pretokenize": { paths: { input: inputs, output: outputFolder } },
   "inspect": { paths: { "": inputs, plot: outputFile() } },
+  "status": { paths: { "": watched } },
   "train": {
     paths: {
       data: input,

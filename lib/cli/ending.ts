@@ -8,19 +8,22 @@ import { InterruptedError } from "../errors.ts";
 /** What came of a stage. */
 export interface Outcome {
   exitCode: number;
-  /** For standard output where the exit code is 0, else what was wrong. */
+  /** For standard output if it is a result, else what was wrong. */
   text: string;
+  /** Whether the text is a result; by default it is with exit code 0. */
+  isResult?: boolean;
 }
 
 const SIGNALS: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGINT", "SIGTERM", "SIGUSR2"];
 
 /**
- * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 130 after SIGINT, 75 after SIGTERM or SIGUSR2.
+ * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done
+ * (`status`), 130 after SIGINT, 75 after SIGTERM or SIGUSR2.
  *
  * @param outcome Its text is not printed if it is empty: the stage wrote its result to standard output itself.
  */
-export function endProcess({ exitCode, text }: Outcome): never {
-  if (exitCode !== 0) console.error(`error: ${text.replaceAll("\n", " ")}`);
+export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcome): never {
+  if (!isResult) console.error(`error: ${text.replaceAll("\n", " ")}`);
   else if (text !== "") console.log(text);
   Deno.exit(exitCode);
 }

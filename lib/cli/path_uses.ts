@@ -26,6 +26,8 @@ export interface PathUse {
 
 /** Of more files than this their folders are allowed: each access is compared with all that is. */
 const MAX_NAMED = 64;
+/** A folder of runs, a run, its checkpoints, one of them. */
+const WATCHED_LEVELS = 4;
 /** What a glob has in it, or begins with; a little more than the stages take for one. */
 const PATTERN = /^!|[*?[{(]/;
 
@@ -72,6 +74,19 @@ export const rowsWithTruth: PathUse = {
   accessTo: (paths) => {
     const { read } = input.accessTo(paths);
     return reading([...read, ...paths.flatMap(originsOf)]);
+  },
+};
+
+/** Runs and outputs, or folders of these, whose manifests are read. */
+export const watched: PathUse = {
+  arity: "many",
+  role: "other",
+  accessTo: (paths) => {
+    const places = withReal(paths).flatMap((path) => {
+      if (isFolder(path)) return [path, ...linkTargets(path, WATCHED_LEVELS)];
+      return TRACE.test(nameOf(path)) ? [folderOf(path)] : writtenWith(path.replace(/\.manifest\.json$/, ""));
+    });
+    return reading(places);
   },
 };
 
@@ -188,22 +203,36 @@ function basesOf(folder: string): string[] {
   });
 }
 
+/** An output file, its manifests and work folder, and what the same stage wrote beside it. */
+function writtenWith(file: string): string[] {
+  const folder = folderOf(file);
+  const [beside, work] = [`${file}.manifest.json`, `${folder}/.${nameOf(file)}.work`];
+  const listed = [beside, `${work}/manifest.json`].flatMap((path) =>
+    inManifest(path, ({ outputs }) => outputs.map(({ path }) => absolutePath(path, folder)))
+  );
+  return [file, beside, work, ...listed];
+}
+
 /** What the manifests of a folder say. */
 function inManifests(folder: string, read: (manifest: WrittenManifest) => string[]): string[] {
-  return tracesIn(folder).flatMap((name) => {
-    try {
-      return read(JSON.parse(Deno.readTextFileSync(`${folder}/${name}`)) as WrittenManifest);
-    } catch {
-      // The stage will say what is wrong with it.
-      return [];
-    }
-  });
+  return tracesIn(folder).flatMap((name) => inManifest(`${folder}/${name}`, read));
+}
+
+/** What a manifest says, if there is one. */
+function inManifest(path: string, read: (manifest: WrittenManifest) => string[]): string[] {
+  try {
+    return read(JSON.parse(Deno.readTextFileSync(path)) as WrittenManifest);
+  } catch {
+    // The stage will say what is wrong with it.
+    return [];
+  }
 }
 
 /** What is used of manifests. */
 interface WrittenManifest {
   stage: string;
   inputs: { path: string }[];
+  outputs: { path: string }[];
   options: Record<string, unknown>;
 }
 
@@ -226,6 +255,14 @@ function rootOf(path: string): string {
 function exists(path: string): boolean {
   try {
     return Deno.statSync(path) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return Deno.statSync(path).isDirectory;
   } catch {
     return false;
   }

@@ -29,6 +29,8 @@ export interface StageResult {
   /** Empty if the stage wrote its result to standard output itself. */
   text: string;
   json: Record<string, unknown>;
+  /** The exit code; 0 by default. */
+  exitCode?: number;
 }
 
 /** A command of the program. */
@@ -158,7 +160,8 @@ async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSig
   try {
     const result = await stage.run(args, { signal });
     if ("help" in result) return { exitCode: 0, text: result.help };
-    return { exitCode: 0, text: args.includes("--json") ? JSON.stringify(result.json) : result.text };
+    const { text, json, exitCode = 0 } = result;
+    return { exitCode, text: args.includes("--json") ? JSON.stringify(json) : text, isResult: true };
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     return { exitCode: error.exitCode, text: error.message };

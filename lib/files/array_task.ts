@@ -47,6 +47,17 @@ export function taskSuffix({ index, count }: ArrayTask): string {
   return count === 1 ? "" : `-${padded(index)}-of-${padded(count)}`;
 }
 
+/** Numbers of tasks as SLURM's --array takes them: `3,7-9`. @param indexes In ascending order. */
+export function formatIndexes(indexes: readonly number[]): string {
+  const ranges: [first: number, last: number][] = [];
+  for (const index of indexes) {
+    const range = ranges.at(-1);
+    if (range?.[1] === index - 1) range[1] = index;
+    else ranges.push([index, index]);
+  }
+  return ranges.map(([first, last]) => first === last ? `${first}` : `${first}-${last}`).join(",");
+}
+
 /**
  * The task's share of things in a row: the shares of all tasks follow each other and are equal up to one.
  *

@@ -183,7 +183,7 @@ function listOutputs(
 }
 
 /** What is read of manifests, unless they are another program's (data may lie beside any `manifest.json`) or private. */
-function unlessForeign<T>(read: () => T): T | undefined {
+export function unlessForeign<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {

@@ -71,6 +71,24 @@ export class OutputLock implements Disposable {
   }
 }
 
+/**
+ * What the file of a lock says, without taking the lock. The file goes with its holder, unless that is killed.
+ *
+ * @param folder The folder of the lock's file.
+ * @returns `holder`: such as `shard, process 71, since …`, or nothing where it has not said so yet; `sinceMs`: when it
+ *   took the lock, milliseconds since 1970. Undefined if there is no such file.
+ * @throws {UserError} If it cannot be read.
+ */
+export function readLock(folder: string): { holder: string; sinceMs: number } | undefined {
+  try {
+    using file = Deno.openSync(join(folder, LOCK));
+    return { holder: readText(file), sinceMs: file.statSync().mtime?.getTime() ?? 0 };
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return undefined;
+    throw explainFileError(error, `read ${join(folder, LOCK)}`);
+  }
+}
+
 /** Undefined where the folder was removed in between. */
 function openLock(folder: string): Deno.FsFile | undefined {
   try {
@@ -104,7 +122,11 @@ function writeHolder(file: Deno.FsFile, stage: string): void {
 
 /** ` (shard, process 71, since …)`, or nothing where the holder has not said so yet. */
 function readHolder(file: Deno.FsFile): string {
-  const bytes = new Uint8Array(200);
-  const text = new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0)).trim();
+  const text = readText(file);
   return text === "" ? "" : ` (${text})`;
+}
+
+function readText(file: Deno.FsFile): string {
+  const bytes = new Uint8Array(200);
+  return new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0)).trim();
 }

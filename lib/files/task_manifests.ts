@@ -116,12 +116,13 @@ function firstManifest(folder: string): Manifest | undefined {
   return undefined;
 }
 
-function readBegun(folder: string, task: ArrayTask): Manifest | undefined {
+/** The manifest of a task's work so far, if it has begun and is not done. @throws {FormatError} If it is none. */
+export function readBegun(folder: string, task: ArrayTask): Manifest | undefined {
   return readManifest(join(folder, workName(task), "manifest.json"));
 }
 
-/** The tasks that have begun or are done. */
-function listTasks(folder: string): ArrayTask[] {
+/** The tasks that have begun or are done; none if it is no folder. */
+export function listTasks(folder: string): ArrayTask[] {
   if (!exists(folder) || !Deno.statSync(folder).isDirectory) return [];
   const tasks = new Map<string, ArrayTask>();
   for (const { name } of Deno.readDirSync(folder)) {

@@ -9,7 +9,11 @@
 import { FormatError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { exists, readText } from "../files/inputs.ts";
+import { openRegularFile } from "../files/regular_file.ts";
 import { AppendFile } from "./append_file.ts";
+
+/** How much of its end {@link readLastMetrics} reads: some 300 records. */
+const TAIL_BYTES = 1 << 16;
 
 /** The scalars of one step; a number that is not finite is written as null. */
 export interface MetricsRecord {
@@ -69,6 +73,28 @@ export class MetricsLog implements ScalarLog {
  */
 export function readMetrics(path: string): MetricsRecord[] {
   return parseLines(readText(path), path).map(({ record }) => record);
+}
+
+/**
+ * Reads the end of a metrics file, however long it is; what a kill or a running process left torn is ignored.
+ *
+ * @returns The newest records; none if there is no file.
+ * @throws {UserError} If it cannot be read.
+ * @throws {FormatError} If a whole line among them is no metrics record.
+ */
+export function readLastMetrics(path: string): MetricsRecord[] {
+  if (!exists(path)) return [];
+  using file = openRegularFile(path);
+  const startBytes = Math.max(0, file.statSync().size - TAIL_BYTES);
+  file.seekSync(startBytes, Deno.SeekMode.Start);
+  const bytes = new Uint8Array(TAIL_BYTES);
+  let length = 0;
+  for (let count; length < TAIL_BYTES && (count = file.readSync(bytes.subarray(length))) !== null;) {
+    length += count;
+  }
+  const text = new TextDecoder().decode(bytes.subarray(0, length));
+  const whole = startBytes === 0 ? text : text.slice(text.indexOf("\n") + 1);
+  return parseLines(whole, path).map(({ record }) => record);
 }
 
 function truncateAfter(path: string, lastStep: number): void {

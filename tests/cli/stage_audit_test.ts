@@ -45,6 +45,7 @@ const CHAIN: string[][] = [
     ...["train", "--data", "DONE/rows", "--run", "OUT/run", "--steps", "2", "--workers", "1", "--profile"],
     ...["--autotune-cache", "OUT/autotune.json", ...SMALL],
   ],
+  ["status", "DONE/rows", "DONE/new/synth.parquet", "DONE/run"],
   [
     "adapt",
     "--checkpoint",

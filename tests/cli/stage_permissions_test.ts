@@ -16,6 +16,7 @@ const READS = [
     "shards/manifest.json",
     "shards/train/s.parquet",
     "made/synth.parquet",
+    "made/synth.parquet.manifest.json",
     "made/synth.truth.json",
   ],
   ...[
@@ -99,6 +100,19 @@ const TABLE: Row[] = [
     command: "inspect --plot new/deep/f.svg in/b.parquet rows",
     reads: ["in/b.parquet", ...ROWS],
     writes: ["new/deep/.f.svg.work/"],
+  },
+  { command: "status rows run --json", reads: [...ROWS, ...TRAINED] },
+  {
+    command: "status shards/manifest.json link.parquet made/synth.parquet",
+    reads: [
+      "in/a.parquet",
+      "in/a.parquet.manifest.json",
+      ...SHARDS,
+      "made/synth.parquet",
+      "made/synth.parquet.manifest.json",
+      "made/synth.truth.json",
+      "link.parquet",
+    ],
   },
   {
     command: "train --data rows --run dir --init-from run --autotune-cache out/f.parquet",
@@ -184,6 +198,7 @@ const TABLE: Row[] = [
 function makeFiles(folder: TemporaryFolder): void {
   const manifest = (input: string) => JSON.stringify({ inputs: [{ path: folder.at(input) }] });
   const contents: Record<string, string> = {
+    "made/synth.parquet.manifest.json": JSON.stringify({ outputs: [{ path: "synth.truth.json" }] }),
     "shards/manifest.json": manifest("made/synth.parquet"),
     "rows/manifest.json": manifest("shards/train/s.parquet"),
     "adapted/manifest.json": JSON.stringify({

@@ -1,0 +1,185 @@
+/**
+ * How far a training run is, from its manifest, the end of its metrics and the state of its last checkpoint.
+ *
+ * @module
+ */
+import { basename, join } from "@std/path";
+import { formatCount, formatSeconds } from "../cli/progress.ts";
+import { ConfigError, UserError } from "../errors.ts";
+import { exists } from "../files/inputs.ts";
+import { type Manifest, readManifest } from "../files/manifest.ts";
+import { WORK } from "../files/array_task.ts";
+import { checkpointDirectory, hasCheckpoints } from "../train/checkpoint.ts";
+import { type CheckpointState, readState } from "../train/checkpoint_state.ts";
+import { deriveConfig, parseRunConfig, type RunConfig } from "../train/config.ts";
+import { type MetricsRecord, readLastMetrics } from "../train/metrics.ts";
+import { formatShare, formatValue } from "./format.ts";
+import {
+  changedMsOf,
+  faultsOfSizes,
+  knownFacts,
+  PATIENCE_MS,
+  stateOfWork,
+  type StatusReport,
+  type WorkState,
+} from "./work_state.ts";
+
+/** Of how many of the newest metrics lines the speed is the median. */
+const SPEED_RECORDS = 10;
+/** A process that logs every so often may rest for so many times as long. */
+const PATIENCE_RECORDS = 3;
+
+/** What a run left. */
+interface RunTraces {
+  manifest: Manifest | undefined;
+  config: RunConfig | undefined;
+  records: MetricsRecord[];
+  metricsMs: number;
+  checkpoint: { state: CheckpointState; savedMs: number } | undefined;
+  faults: string[];
+}
+
+/**
+ * Tells how far a run is.
+ *
+ * @param folder The run's folder.
+ * @param nowMs The time, milliseconds since 1970.
+ * @throws {FormatError} If its manifest is none.
+ * @throws {UserError} If a file cannot be read.
+ */
+export function runStatus(folder: string, nowMs: number): StatusReport {
+  const traces = readTraces(folder);
+  const { config, records, checkpoint } = traces;
+  const wantedSteps = config?.train.steps ?? null;
+  const savedStep = checkpoint?.state.step ?? 0;
+  const steps = Math.max(records.at(-1)?.step ?? 0, savedStep);
+  const tokensPerSecond = speedOf(records);
+  const secondsPerStep = config && tokensPerSecond
+    ? deriveConfig(config).tokensPerStep / tokensPerSecond
+    : null;
+  const { state, why } = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
+  // A run that stopped goes on from its checkpoint.
+  const stepsLeft = wantedSteps === null ? null : wantedSteps - (state === "working" ? steps : savedStep);
+  const isEnding = state === "done" || stepsLeft === null || secondsPerStep === null;
+  const secondsLeft = isEnding ? null : stepsLeft * secondsPerStep;
+  const saved = checkpoint && { step: savedStep, secondsAgo: Math.max(0, nowMs - checkpoint.savedMs) / 1000 };
+  const losses = lossesOf(traces);
+  const progress = `${steps} of ${wantedSteps ?? "?"} steps`;
+  const unsaved = traces.faults.length > 0 ? "unknown" : "none";
+  return {
+    kind: "run",
+    path: folder,
+    state,
+    progress,
+    facts: knownFacts([
+      ["state", why === "" ? state : `${state}: ${why}`],
+      ["steps", wantedSteps ? `${progress} (${formatShare(steps / wantedSteps)})` : progress],
+      ["last checkpoint", saved ? `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago` : unsaved],
+      ["speed", tokensPerSecond ? `${formatCount(Math.round(tokensPerSecond))} tokens/s` : undefined],
+      ["time left", secondsLeft === null ? undefined : `${formatSeconds(secondsLeft)} at that speed`],
+      ...losses.facts,
+    ]),
+    sections: [],
+    json: {
+      ...{ state, why, steps, wantedSteps, checkpoint: saved ?? null, tokensPerSecond, secondsLeft },
+      ...losses.json,
+    },
+  };
+}
+
+function stateOfRun(
+  folder: string,
+  { manifest, records, metricsMs, checkpoint, faults }: RunTraces,
+  { secondsPerStep, nowMs }: { secondsPerStep: number; nowMs: number },
+): { state: WorkState; why: string } {
+  if (faults.length > 0) return { state: "broken", why: faults.join("; ") };
+  if (manifest?.complete) return { state: "done", why: "" };
+  const stepsBetween = (records.at(-1)?.step ?? 0) - (records.at(-2)?.step ?? 0);
+  return stateOfWork(join(folder, WORK), {
+    what: "metrics.jsonl",
+    changedMs: Math.max(metricsMs, checkpoint?.savedMs ?? 0),
+    patienceMs: Math.max(PATIENCE_MS, PATIENCE_RECORDS * 1000 * stepsBetween * secondsPerStep),
+    nowMs,
+  });
+}
+
+function readTraces(folder: string): RunTraces {
+  const manifest = readManifest(join(folder, "manifest.json"));
+  const metricsPath = join(folder, "metrics.jsonl");
+  const checkpoints = join(folder, "checkpoints");
+  const traces: RunTraces = {
+    manifest,
+    config: undefined,
+    records: [],
+    metricsMs: changedMsOf(metricsPath),
+    checkpoint: undefined,
+    faults: manifest?.complete ? faultsOfSizes([folder], manifest.outputs) : [],
+  };
+  const collect = (read: () => void) => {
+    try {
+      read();
+    } catch (error) {
+      if (!(error instanceof UserError)) throw error;
+      traces.faults.push(error.message);
+    }
+  };
+  collect(() => traces.records = readLastMetrics(metricsPath));
+  collect(() => traces.config = manifest && configOf(manifest));
+  if (manifest && !traces.config) return traces;
+  if (exists(checkpoints) && hasCheckpoints(checkpoints)) {
+    if (!manifest) traces.faults.push("manifest.json is missing");
+    collect(() => traces.checkpoint = readCheckpoint(checkpointDirectory(checkpoints), traces.faults));
+  }
+  traces.config ??= traces.checkpoint?.state.config;
+  return traces;
+}
+
+function configOf({ options }: Manifest): RunConfig {
+  try {
+    return parseRunConfig(options.config);
+  } catch (cause) {
+    if (!(cause instanceof ConfigError)) throw cause;
+    throw new UserError(`${cause.message}; use the version of the program that wrote it`, { cause });
+  }
+}
+
+/** The state of a checkpoint; its tensors are not read. */
+function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpoint"] {
+  const state = readState(directory);
+  const { model, optimizer } = state.files;
+  const files = [
+    { path: "model.safetensors", sizeBytes: model.sizeBytes },
+    { path: "optimizer.safetensors", sizeBytes: optimizer.sizeBytes },
+  ];
+  for (const fault of faultsOfSizes([directory], files)) faults.push(`${basename(directory)}: ${fault}`);
+  return { state, savedMs: changedMsOf(join(directory, "state.json")) };
+}
+
+/** The median of the newest lines' tokens per second; null where there are none. */
+function speedOf(records: readonly MetricsRecord[]): number | null {
+  const speeds = records.slice(-SPEED_RECORDS).map((record) => record["train/tokens_per_second"])
+    .filter((speed) => typeof speed === "number").sort((a, b) => a - b);
+  return speeds[speeds.length >> 1] ?? null;
+}
+
+function lossesOf(
+  { records, checkpoint }: RunTraces,
+): { facts: [string, string | undefined][]; json: Record<string, unknown> } {
+  const last = records.at(-1);
+  const state = checkpoint?.state;
+  const trainLoss = (last ? last["train/loss"] : state?.losses.at(-1)?.loss) ?? null;
+  const evaluated = records.findLast((record) => typeof record["eval/loss"] === "number");
+  const evalLoss = evaluated?.["eval/loss"] ?? state?.evalLoss ?? null;
+  const evalStep = evaluated?.step ?? state?.step;
+  const skippedSteps = last?.["train/skipped_steps"] ?? state?.numSkippedSteps ?? 0;
+  const isBegun = last !== undefined || state !== undefined;
+  const perToken = (loss: number | null) => loss === null ? undefined : `${formatValue(loss)} nats per token`;
+  return {
+    facts: [
+      ["training loss", isBegun ? perToken(trainLoss) ?? "not finite" : undefined],
+      ["validation loss", evalLoss === null ? undefined : `${perToken(evalLoss)} at step ${evalStep}`],
+      ["skipped updates", skippedSteps > 0 ? String(skippedSteps) : undefined],
+    ],
+    json: { trainLoss, evalLoss, skippedSteps },
+  };
+}

@@ -1,0 +1,26 @@
+/**
+ * `status`: how far runs and outputs are, while others work on them or when nobody does.
+ *
+ * @module
+ */
+import { defineStage, serveStage } from "../lib/cli/stage.ts";
+import { describeStatus, exitCodeOf, statusAsJson, statusOf } from "../lib/inspect/status.ts";
+
+/** The stage `status`. */
+export const statusStage = defineStage({
+  name: "status",
+  purpose: [
+    "tells how far runs, outputs of tasks and other outputs are, or all in a folder; writes and locks nothing.",
+    "Exit code: 0 all is done, 1 something is broken or cannot be read, 3 something is still to be done.",
+  ].join("\n"),
+  example: "runs data/shards",
+  positionals: { placeholder: "PATH…", min: 1 },
+  flags: {},
+  run(_options, _context, paths) {
+    const reports = statusOf(paths);
+    const [text, json] = [describeStatus(reports), statusAsJson(reports)];
+    return Promise.resolve({ text, json, exitCode: exitCodeOf(reports) });
+  },
+});
+
+if (import.meta.main) serveStage(statusStage);
