@@ -145,6 +145,7 @@ export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
 export type { ModelExtent } from "./lib/model/buffers.ts";
 export { type ModelConfig, numParameters, type PairRowsConfig, type RowsConfig } from "./lib/model/config.ts";
 export type { ModelBatch } from "./lib/model/inputs.ts";
+export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
 export { Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/config.ts";
 export type { ScheduleShape } from "./lib/optim/schedule.ts";
@@ -190,6 +191,8 @@ export {
 export type { ContinuedPrompt } from "./lib/query/continuations.ts";
 export type { Adaptation, AdaptOptions } from "./lib/adapt/adapt.ts";
 export type { FitOptions } from "./lib/adapt/fit.ts";
+export type { AdaptedParts } from "./lib/adapt/free_rows.ts";
+export type { NodeDelta } from "./lib/model/node_delta.ts";
 export type { RowDelta } from "./lib/model/row_delta.ts";
 export type { AdaptedFrom } from "./lib/train/adapted_checkpoint.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
