@@ -90,8 +90,7 @@ export function sampleContext(
   const numUnknown = drawUnknown(config.staleRecallShare, random);
   for (const key of arrange(keys, random)) {
     const order = hasQueryOrder ? QUERY_ORDER : FIELD_ORDERS[random.below(FIELD_ORDERS.length)];
-    const recall = recallOf(row, key, numUnknown);
-    measurements.push({ ...measurementOf(row, sources, key), order, recall });
+    measurements.push(measurementOf(row, sources, key, { order, numUnknown }));
   }
   return { mode, measurements, numTokens };
 }
@@ -108,12 +107,15 @@ function recallOf(row: PreparedRow, key: number, numUnknown: number): RttRecall 
   for (let i = 0; i < numUnknown && earlier >= 0; i++) earlier = row.previous[earlier];
   if (earlier < 0) return undefined;
   const ageS = isTimedKey(key) ? row.timeS[index] - row.timeS[earlier] : null;
-  const codes: number[] = [];
-  for (; earlier >= 0 && codes.length < NUM_RECALLED; earlier = row.previous[earlier]) {
-    codes.push(encodeRttCode(row.rttMs[earlier]));
+  let count = 0;
+  for (; earlier >= 0 && count < NUM_RECALLED; earlier = row.previous[earlier]) {
+    RECALLED_CODES[count++] = encodeRttCode(row.rttMs[earlier]);
   }
-  return recallRtts(codes, codes.length, ageS);
+  return recallRtts(RECALLED_CODES, count, ageS);
 }
+
+/** Written anew by each call of {@link recallOf}, of which there are millions. */
+const RECALLED_CODES = new Uint16Array(NUM_RECALLED);
 
 /**
  * Number of tokens of a context's first measurements, by their number.
@@ -196,7 +198,8 @@ function measurementOf(
   row: PreparedRow,
   sources: Uint8Array[],
   key: number,
-): Omit<ContextMeasurement, "order" | "recall"> {
+  { order, numUnknown }: { order: readonly Field[]; numUnknown: number },
+): ContextMeasurement {
   const index = indexOfKey(key);
   const rttMs = row.rttMs[index];
   return {
@@ -205,5 +208,7 @@ function measurementOf(
     rttCode: rttMs < 0 ? null : encodeRttCode(rttMs),
     rttMs: rttMs < 0 ? null : rttMs,
     timeS: isTimedKey(key) ? row.timeS[index] : null,
+    order,
+    recall: recallOf(row, key, numUnknown),
   };
 }

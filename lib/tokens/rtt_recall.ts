@@ -29,6 +29,9 @@ export interface RttRecall {
   readonly age: number;
 }
 
+/** Written anew by each call of {@link recallRtts}, which every measurement of the training takes. */
+const SORTED_CODES = new Uint16Array(NUM_RECALLED);
+
 /**
  * What is recalled of RTTs.
  *
@@ -43,7 +46,7 @@ export function recallRtts(
   ageS: number | null,
 ): RttRecall | undefined {
   if (count === 0) return undefined;
-  const sorted = new Uint16Array(NUM_RECALLED);
+  const sorted = SORTED_CODES;
   let typicalCode = codes[0];
   let size = 0;
   while (size < Math.min(count, NUM_RECALLED)) {
