@@ -15,7 +15,8 @@ import { encodeRttCode } from "../tokens/rtt_code.ts";
 /**
  * Makes a configuration's steps and rows no more than the data need, by its section `fit`: a pass reads each measurement
  * once, and a context's measurements take {@link TOKENS_PER_MEASUREMENT} tokens each. Pairs have no rows where they are
- * measured seldom.
+ * measured seldom. A pair is unknown in a context about as often as there are passes at most: what is shown as unknown
+ * again and again is learned by heart, and the model then trusts itself on pairs that it has not seen.
  *
  * @param source The rows to train on.
  */
@@ -24,19 +25,22 @@ export function fitConfig(config: RunConfig, source: ProbeRowSource): RunConfig 
   if (!fit) return config;
   let numMeasurements = 0;
   for (let index = 0; index < source.numRows; index++) numMeasurements += source.numMeasurements(index);
-  const tokens = fit.passes * numMeasurements * TOKENS_PER_MEASUREMENT;
-  const steps = Math.min(
-    train.steps,
-    Math.max(MIN_STEPS, Math.ceil(tokens / deriveConfig(config).tokensPerStep)),
-  );
-  const model = fitRows(config.model, { source, rowsPerKey: fit.rowsPerKey, numMeasurements });
+  const stepsPerPass = numMeasurements * TOKENS_PER_MEASUREMENT / deriveConfig(config).tokensPerStep;
+  const steps = Math.min(train.steps, Math.max(MIN_STEPS, Math.ceil(fit.passes * stepsPerPass)));
+  const unknownPerPair = fit.passes * stepsPerPass / steps;
+  const model = fitRows(config.model, {
+    source,
+    rowsPerKey: fit.rowsPerKey,
+    numMeasurements,
+    unknownPerPair,
+  });
   return { ...config, model, train: { ...train, steps } };
 }
 
 /** Of IPv4 with a gap of time; padding included. */
 const TOKENS_PER_MEASUREMENT = 18;
 /** Fewer steps teach a model nothing, however often it sees the data. */
-const MIN_STEPS = 300;
+const MIN_STEPS = 50;
 /**
  * Where pairs are measured less often than so on average, there is little to remember of each, and rows of pairs only
  * take measurements from what is learned of addresses.
@@ -47,10 +51,12 @@ const ROW_STEP = 64;
 
 function fitRows(
   model: ModelConfig,
-  { source, rowsPerKey, numMeasurements }: {
+  { source, rowsPerKey, numMeasurements, unknownPerPair }: {
     source: ProbeRowSource;
     rowsPerKey: number;
     numMeasurements: number;
+    /** Of a pair's measurements, read once, so many may be unknown on average. */
+    unknownPerPair: number;
   },
 ): ModelConfig {
   if (numAddressRows(model) === 0) return model;
@@ -60,11 +66,18 @@ function fitRows(
     Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned) / ROW_STEP));
   const { prefixVectors, coordinates } = model;
   const { numPrefixes, numPairs } = rows;
-  const pairVectors = numMeasurements < MIN_MEASUREMENTS_PER_PAIR * numPairs ? null : model.pairVectors;
+  const perPair = numMeasurements / numPairs;
+  const pairVectors = perPair < MIN_MEASUREMENTS_PER_PAIR ? null : model.pairVectors;
+  // Of a pair's measurements the first is unknown in any case.
+  const dropShare = Math.max(0, unknownPerPair - 1) / (perPair - 1);
   return {
     ...model,
     prefixVectors: prefixVectors && { ...prefixVectors, rows: fitted(prefixVectors.rows, numPrefixes) },
-    pairVectors: pairVectors && { ...pairVectors, rows: fitted(pairVectors.rows, numPairs) },
+    pairVectors: pairVectors && {
+      ...pairVectors,
+      rows: fitted(pairVectors.rows, numPairs),
+      dropShare: Math.min(pairVectors.dropShare, dropShare),
+    },
     coordinates: coordinates && {
       ...coordinates,
       nodes: fitted(coordinates.nodes, rows.coordinates?.numNodes ?? 0),

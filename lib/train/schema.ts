@@ -76,7 +76,10 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
 
 /** The section `fit`: one configuration for data of any size, whose own numbers of steps and rows are the most. */
 export interface FitConfig {
-  /** Passes over the measurements of the training that are enough, 0.01 to 10,000: fewer steps than `train.steps`. */
+  /**
+   * Passes over the measurements of the training that are enough, 0.01 to 10,000: fewer steps than `train.steps`, and
+   * smaller shares of contexts to which a pair is unknown than `model.pairVectors.dropShare`.
+   */
   passes: number;
   /** Rows for each prefix and for each pair of the data, 1 to 8: fewer than the tables of the section `model` have. */
   rowsPerKey: number;

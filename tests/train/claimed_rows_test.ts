@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertGreater, assertLess } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertGreater, assertLess } from "@std/assert";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
 import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
@@ -10,6 +10,7 @@ import { syntheticRows } from "../loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 
 const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));
+const NUM_MEASUREMENTS = SOURCE.rows.reduce((sum, { rttMs }) => sum + rttMs.length, 0);
 
 function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000) {
   const rule = { kind: "adamw", learningRate: 0.01 };
@@ -49,18 +50,30 @@ Deno.test("fitConfig() makes as many rows as the data need, and as many steps as
   assertLess(pairVectors.rows, 1.25 * numPairs + 64);
   assertLess(prefixVectors.rows, 4096);
   assertLess(fitted.model.coordinates?.nodes ?? Infinity, 1.25 * numAddressesOf(SOURCE) + 64);
-  const numMeasurements = SOURCE.rows.reduce((sum, { rttMs }) => sum + rttMs.length, 0);
-  assertEquals(fitted.train.steps, Math.ceil(2 * numMeasurements * 18 / (2 * 12)));
+  assertEquals(fitted.train.steps, Math.ceil(2 * NUM_MEASUREMENTS * 18 / (2 * 12)));
   assertEquals(fitConfig(fitted, SOURCE), fitted);
 });
 
-Deno.test("fitConfig() keeps a configuration's own steps and rows where these are fewer, and 300 steps at least", () => {
+Deno.test("fitConfig() keeps a configuration's own steps and rows where these are fewer, and 50 steps at least", () => {
   const small = { prefixVectors: { ...TABLES.prefixVectors, rows: 32 }, pairVectors: null };
   const fitted = fitConfig(configOf(small, 3, 700), SOURCE);
   assertEquals([fitted.train.steps, fitted.model.prefixVectors?.rows], [700, 32]);
-  assertEquals(fitConfig(configOf(small, 0.01), SOURCE).train.steps, 300);
+  assertEquals(fitConfig(configOf(small, 0.01), SOURCE).train.steps, 50);
   const unfitted = { ...configOf(TABLES, 3), fit: null };
   assertEquals(fitConfig(unfitted, SOURCE), unfitted);
+});
+
+Deno.test("fitConfig() lets a pair be unknown as often as there are passes", () => {
+  const often = { ...TABLES, pairVectors: { ...TABLES.pairVectors, dropShare: 0.9 } };
+  const perPair = NUM_MEASUREMENTS / pairsOf(SOURCE).size;
+  for (const steps of [3000, 6000]) {
+    const { train, model } = fitConfig(configOf(often, 4, steps), SOURCE);
+    const passes = train.steps * 2 * 12 / (18 * NUM_MEASUREMENTS);
+    const dropShare = model.pairVectors?.dropShare ?? NaN;
+    assertAlmostEquals(passes * (1 + (perPair - 1) * dropShare), 4, 1e-6);
+    assert(dropShare < 0.9);
+  }
+  assertEquals(fitConfig(configOf(often, 4, 100), SOURCE).model.pairVectors?.dropShare, 0.9);
 });
 
 Deno.test("fitConfig() gives pairs no rows where they are measured seldom", () => {
