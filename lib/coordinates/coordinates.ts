@@ -87,6 +87,8 @@ export interface Fit {
 
 /** Factorisations of the RTTs of known pairs: without each fold, then of all. */
 export class Coordinates {
+  #typical: NewNode | undefined;
+
   /** @param fits As {@link numFolds} and one more. */
   constructor(readonly size: CoordinateSize, readonly fits: readonly Fit[]) {
     ensure(fits.length === size.numFolds + 1, `${fits.length} factorisations`);
@@ -138,9 +140,16 @@ export class Coordinates {
     };
   }
 
-  /** Whether a node's RTTs can be estimated. */
-  hasPlace(node: number): boolean {
-    return this.fits[this.size.numFolds].factorisation.placeOf(node).component !== UNKNOWN;
+  /** A node of which nothing is known: as far from each as nodes typically are. */
+  get typical(): NewNode {
+    return this.#typical ??= {
+      places: this.fits.map(({ factorisation, usualError }) => factorisation.typicalPlace(usualError)),
+    };
+  }
+
+  /** Whether a node's RTTs can be estimated. @param fold As in {@link estimate}. */
+  hasPlace(node: number, fold = this.size.numFolds): boolean {
+    return this.fits[fold].factorisation.placeOf(node).component !== UNKNOWN;
   }
 
   /** Gives a node the place that {@link locate} found. */

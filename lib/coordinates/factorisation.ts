@@ -6,7 +6,14 @@
  */
 import { componentsOf, UNKNOWN } from "./components.ts";
 import type { FoldSet, Neighbours } from "./known_pairs.ts";
-import { MAX_CANDIDATES, PRIOR_STRENGTH, type SimilarNodes, similarNodes, spread } from "./locating.ts";
+import {
+  MAX_CANDIDATES,
+  MAX_COMPARED,
+  PRIOR_STRENGTH,
+  type SimilarNodes,
+  similarNodes,
+  spread,
+} from "./locating.ts";
 import { firstVectors, fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
 import { fromScale, toScale } from "./rtt_scale.ts";
 
@@ -172,6 +179,30 @@ export class Factorisation {
     return { vectors, component, error: toldError(error, usualError) };
   }
 
+  /**
+   * The place of a node of which nothing is known: the mean of those of the network's largest part. Its error is how far
+   * estimates with it lie from those of other nodes.
+   */
+  typicalPlace(usualError: number): LocatedPlace {
+    const { powers, components } = this.factors;
+    const vectors = new Float32Array(powers.length * this.#width);
+    const component = mostFrequent(components.filter((of) => of !== UNKNOWN));
+    if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
+    const nodes = spread(
+      [...components.keys()].filter((node) => components[node] === component),
+      MAX_CANDIDATES,
+    );
+    const weighted = nodes.map((node) => ({ node, weight: 1 / nodes.length }));
+    powers.forEach((_, scale) => vectors.set(this.#meanOf(weighted, scale), scale * this.#width));
+    const places = spread(nodes, MAX_COMPARED).map((node) => this.placeOf(node));
+    const logOf = (a: Place, b: Place) => this.estimate(a, b)?.log ?? NaN;
+    const errors = places.flatMap((a) => {
+      const log = logOf(a, { vectors, component });
+      return places.filter((b) => b !== a).map((b) => Math.abs(logOf(a, b) - log));
+    }).sort((a, b) => a - b);
+    return { vectors, component, error: toldError(errors[errors.length >> 1] ?? usualError, usualError) };
+  }
+
   #addKnown(
     solver: NodeSolver,
     known: readonly { node: number; log: number }[],
@@ -205,7 +236,7 @@ function toldError(error: number, usualError: number): number {
 }
 
 /** The value that occurs most often, of several the least; undefined of none. */
-function mostFrequent(values: readonly number[]): number | undefined {
+function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
   const counts = new Map<number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
   return [...counts].sort(([a, countA], [b, countB]) => countB - countA || a - b)[0]?.[0];

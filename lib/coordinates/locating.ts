@@ -15,7 +15,7 @@ const DEGREES = 3;
 /** Nodes that are compared at most, evenly spread, so that finding a place takes no longer in a large network. */
 export const MAX_CANDIDATES = 2048;
 /** RTTs by which they are compared at most. */
-const MAX_COMPARED = 64;
+export const MAX_COMPARED = 64;
 /** The part of the greatest weight below which a node does not count. */
 const LEAST_WEIGHT = 1e-6;
 /** As how many RTTs what is expected counts where an error is told, and how much more is expected of a single RTT. */

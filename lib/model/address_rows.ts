@@ -217,11 +217,14 @@ export class AddressRows {
     { isTraining, context }: RowUse,
   ): RttEstimate | undefined {
     const { coordinates } = this;
-    if (!coordinates || source.isDropped || destination.isDropped) return undefined;
+    if (!coordinates) return undefined;
+    const ends = [source, destination];
+    const [a, b] = ends.map(({ hash1, hash2 }) => coordinates.node(hash1, hash2));
+    if (!isTraining) return coordinates.estimate(a, b);
     const { hash1 } = pairHashes(source, destination);
-    if (isTraining && isChosen(~hash1, context, coordinates.config.dropShare)) return undefined;
-    const [a, b] = [source, destination].map(({ hash1, hash2 }) => coordinates.node(hash1, hash2));
-    return coordinates.estimate(a, b, isTraining);
+    const isHidden = isChosen(~hash1, context, coordinates.config.dropShare);
+    const hidden = ends.map(({ isDropped }, i) => isDropped || (isHidden && (hash1 & 1) === i));
+    return coordinates.estimate(a, b, { isTraining, hidden });
   }
 
   /** @internal An address of which nothing is written. */

@@ -140,14 +140,26 @@ export class NodeCoordinates {
   }
 
   /**
-   * The estimate of a pair of nodes.
+   * The estimate of a pair of nodes, `NO_ROW` for one that has no number; of what has no place as of a typical node.
    *
-   * @param isTraining Whether it is to be one that does not know the pair's RTT.
-   * @returns Undefined where nothing is known of one of them.
+   * @param options `isTraining`: whether it is to be one that does not know the pair's RTT; `hidden`: which of the two is
+   *   to have no place.
+   * @returns Undefined where there are no coordinates.
    */
-  estimate(a: number, b: number, isTraining: boolean): RttEstimate | undefined {
+  estimate(
+    a: number,
+    b: number,
+    options: { isTraining?: boolean; hidden?: readonly boolean[] } = {},
+  ): RttEstimate | undefined {
+    const { isTraining = false, hidden = [] } = options;
     const coordinates = this.#coordinates;
-    if (!coordinates || a === NO_ROW || b === NO_ROW || a === b) return undefined;
-    return coordinates.estimate(a, b, isTraining ? coordinates.foldOf(a, b) : undefined);
+    if (!coordinates || (a === b && a !== NO_ROW)) return undefined;
+    const fold = isTraining && a !== NO_ROW && b !== NO_ROW ? coordinates.foldOf(a, b) : this.config.folds;
+    const [placeA, placeB] = [a, b].map((node, i) => {
+      const isKnown = node !== NO_ROW && !hidden[i] && coordinates.hasPlace(node, fold);
+      return isKnown ? node : coordinates.typical;
+    });
+    const estimate = coordinates.estimate(placeA, placeB, fold);
+    return estimate && { ...estimate, isOfBoth: typeof placeA === "number" && typeof placeB === "number" };
   }
 }

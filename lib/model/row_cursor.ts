@@ -135,8 +135,13 @@ export class RowCursor {
     const [source, destination] = [this.#source, this.#destination];
     if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
     // What is known of the pair says more than what is known of its ends, whose rows then learn from other pairs alone.
-    if (rows[at + 2] !== NO_ROW || this.#known) return;
+    if (rows[at + 2] !== NO_ROW || (this.#known && !isRough(this.#known))) return;
     if (source?.isWhole) rows[at] = source.row;
     if (destination?.isWhole) rows[at + 1] = destination.row;
   }
+}
+
+/** Whether it says nothing of one of the ends. */
+function isRough(known: KnownRtt): boolean {
+  return "isOfBoth" in known && !known.isOfBoth;
 }

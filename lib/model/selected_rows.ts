@@ -12,6 +12,8 @@ import type { ModelConfig } from "./config.ts";
 export interface RttEstimate {
   readonly rttMs: number;
   readonly error: number;
+  /** Whether both ends have coordinates: else one is taken for a typical address. */
+  readonly isOfBoth: boolean;
 }
 
 /** What is known of an RTT that is to be predicted. */

@@ -33,8 +33,9 @@ async function adapted(
 
 Deno.test("adapt() gives a new address coordinates, and changes no other number of them", async () => {
   const { delta, before, after } = await adapted(NEAR_SECOND);
-  assertEquals(estimateOf(before, [NEW_ADDRESS, KNOWN[3]]), undefined);
-  const { rttMs = NaN } = estimateOf(after, [NEW_ADDRESS, KNOWN[3]]) ?? {};
+  assertEquals(estimateOf(before, [NEW_ADDRESS, KNOWN[3]])?.isOfBoth, false);
+  const { rttMs = NaN, isOfBoth } = estimateOf(after, [NEW_ADDRESS, KNOWN[3]]) ?? {};
+  assertEquals(isOfBoth, true);
   const { rttMs: ofSecondMs = NaN } = estimateOf(after, [KNOWN[1], KNOWN[3]]) ?? {};
   assertAlmostEquals(Math.log(rttMs / ofSecondMs), 0, 0.3);
   for (const a of KNOWN) {
@@ -63,8 +64,8 @@ Deno.test("adapt() gives no coordinates to addresses that were measured to each 
   const { delta, result, after } = await adapted([...strangers, ...NEAR_SECOND]);
   assertEquals(result.addresses.length, 3);
   assertEquals(delta.coordinates.nodes.length, 1);
-  assertEquals(estimateOf(after, ["10.0.0.1", "10.0.0.2"]), undefined);
-  assertEquals(estimateOf(after, ["10.0.0.1", KNOWN[0]]), undefined);
+  assertEquals(estimateOf(after, ["10.0.0.1", "10.0.0.2"])?.isOfBoth, false);
+  assertEquals(estimateOf(after, ["10.0.0.1", KNOWN[0]])?.isOfBoth, false);
 });
 
 Deno.test("adapt() leaves the coordinates of training as they are, asked for or not", async () => {

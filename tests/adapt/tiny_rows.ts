@@ -69,7 +69,7 @@ export function estimateOf(
   const rows = new AddressRows(config);
   rows.load(weights);
   const [from, to] = [a, b].map((address) => rows.nodeOf(addressBytes(address)));
-  return rows.coordinates?.estimate(from, to, false);
+  return rows.coordinates?.estimate(from, to);
 }
 
 /** A measurement; no reply where `rttMs` is null. */

@@ -56,6 +56,26 @@ Deno.test("Coordinates.estimate and foldOf are the same both ways", () => {
   }
 });
 
+Deno.test("Coordinates.typical is about as far from a node as the middle one of the others, and told to be rougher", () => {
+  const others = (a: number) => Array.from({ length: 80 }, (_, b) => b).filter((b) => b !== a);
+  for (let a = 0; a < 80; a++) {
+    const typical = coordinates.estimate(a, coordinates.typical);
+    assert(typical);
+    const sorted = others(a).map((b) => coordinates.estimate(a, b)?.rttMs ?? NaN).sort((x, y) => x - y);
+    const rank = sorted.filter((rttMs) => rttMs < typical.rttMs).length / sorted.length;
+    assert(rank > 0.2 && rank < 0.8, `node ${a}: ${typical.rttMs} ms of ${sorted[0]} to ${sorted.at(-1)} ms`);
+    const errors = Float64Array.from(others(a), (b) => coordinates.estimate(a, b)?.error ?? NaN);
+    assert(typical.error > medianOf(errors), `node ${a}: ${typical.error} of ${medianOf(errors)}`);
+  }
+  const nothing = fitCoordinates({
+    numNodes: 4,
+    a: known.a.slice(0, 0),
+    b: known.b.slice(0, 0),
+    rttMs: known.rttMs.slice(0, 0),
+  });
+  assertEquals(nothing.estimate(0, nothing.typical), undefined);
+});
+
 Deno.test("foldOfPair puts about as many pairs of each node in every fold", () => {
   for (let node = 0; node < 50; node++) {
     const counts = [0, 0, 0, 0];

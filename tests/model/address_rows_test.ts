@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals } from "@std/assert";
+import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
 import { AddressRows, ROWS_PER_TOKEN, type RowUse } from "../../lib/model/address_rows.ts";
 import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
 import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
@@ -318,14 +318,44 @@ Deno.test("AddressRows: where nothing is recalled, an estimate by coordinates se
     return [...places].filter((row) => row !== NO_ROW && row >= 64).map((row) => row - 64);
   };
   const known = (isTraining: boolean) => {
-    const estimate = rows.coordinates?.estimate(nodes[2], nodes[7], isTraining);
+    const estimate = rows.coordinates?.estimate(nodes[2], nodes[7], { isTraining });
     assert(estimate);
     return [...rowsBeforeFirstByte(estimate)];
   };
   assertEquals(selectedBy(texts[2], texts[7]), known(false));
   assertEquals(selectedBy(texts[7], texts[2], { isTraining: true, context: 1 }), known(true));
   assertNotEquals(known(true), known(false));
-  assertEquals(selectedBy(texts[2], A), []);
+  const ofTypical = rows.coordinates?.estimate(nodes[2], NO_ROW);
+  assert(ofTypical && !ofTypical.isOfBoth);
+  loaded.claim(bytesOf(texts[2]), bytesOf(texts[7]));
+  assertEquals(selectedBy(texts[2], A), [...rowsBeforeFirstByte(ofTypical)]);
+  assertNotEquals(places[0], NO_ROW, "its own row says what such an estimate does not");
+  selectedBy(texts[2], texts[7]);
+  assertEquals(places[0], NO_ROW);
+});
+
+Deno.test("NodeCoordinates: in training an end may be hidden, which then is as one of which nothing is known", () => {
+  const { coordinates } = new AddressRows(
+    rowsConfig({ coordinates: { nodes: 64, rank: 2, folds: 4, dropShare: 0 } }),
+  );
+  assert(coordinates);
+  assertEquals(coordinates.estimate(0, 1), undefined);
+  const ends = Array.from({ length: 12 }, (_, i) => i);
+  const pairs = ends.flatMap((a) => ends.filter((b) => b > a).map((b) => [a, b]));
+  coordinates.fit({
+    a: Uint32Array.from(pairs, ([a]) => a),
+    b: Uint32Array.from(pairs, ([, b]) => b),
+    rttMs: Float64Array.from(pairs, ([a, b]) => 10 + a + b),
+  });
+  const hidden = coordinates.estimate(11, 0, { hidden: [false, true] });
+  assertEquals(hidden, coordinates.estimate(11, NO_ROW));
+  assertEquals(hidden?.isOfBoth, false);
+  assertEquals(coordinates.estimate(11, 0)?.isOfBoth, true);
+  const trained = coordinates.estimate(11, 0, { isTraining: true, hidden: [false, true] });
+  assertNotEquals(trained?.rttMs, hidden?.rttMs, "it knows all but the pair's fold");
+  const [least, most] = [0, 10].map((other) => coordinates.estimate(11, other)?.rttMs ?? NaN);
+  assertGreater(hidden?.rttMs ?? NaN, least);
+  assertLess(hidden?.rttMs ?? NaN, most);
 });
 
 Deno.test("AddressRows: keys go through a checkpoint", () => {

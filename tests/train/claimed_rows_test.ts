@@ -96,7 +96,7 @@ Deno.test("claimRows() gives all pairs rows and remembers their newest RTTs; aga
   const [a, b] = [srcAddrs[srcIndex[0]], dstAddrs[dstIndex[0]]].map((text) =>
     rows.claimNode(addressBytes(text))
   );
-  assert(rows.coordinates?.estimate(a, b, false), "an estimate of a known pair");
+  assert(rows.coordinates?.estimate(a, b), "an estimate of a known pair");
   const keys = weights.get(ROW_KEYS)?.slice();
   claimRows(model, weights, SOURCE);
   assertEquals(weights.get(ROW_KEYS), keys);
