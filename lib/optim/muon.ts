@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import {
   addMuon,
@@ -17,7 +16,7 @@ import {
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
 import type { MuonConfig } from "./config.ts";
-import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
+import { stateOf, type StepFactors, type TrainedParameter, type UpdateRule } from "./rule.ts";
 
 /** A stack of matrices of one shape is at most so large: many dispatches' worth of work, half of lavapipe's bindings. */
 const MAX_STACK_BYTES = 64 * 2 ** 20;
@@ -82,8 +81,6 @@ export class MuonRule implements UpdateRule {
   }
 
   #matrixOf({ name, parameter, gradient }: TrainedParameter): MuonMatrix {
-    const momentum = this.state.get(`${name}.momentum`);
-    ensure(momentum, `the optimizer has no state of ${name}`);
-    return { parameter, gradient, momentum };
+    return { parameter, gradient, momentum: stateOf(this, `${name}.momentum`) };
   }
 }
