@@ -16,7 +16,7 @@
  * @module
  */
 import type { RttRecall } from "../tokens/rtt_recall.ts";
-import { ensure } from "../errors.ts";
+import { named } from "../errors.ts";
 import {
   type AddressState,
   advance,
@@ -70,14 +70,9 @@ export class AddressRows {
 
   /** Takes the keys and histories of a checkpoint. @param weights Of the shapes of `checkpointShapes`. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
-    const named = (name: string): Float32Array => {
-      const values = weights.get(name);
-      ensure(values, `there is no ${name}`);
-      return values;
-    };
-    this.#prefixes?.load(named(ROW_KEYS));
-    this.#pairs?.load(named(ROW_KEYS));
-    this.#history?.load(named(PAIR_HISTORY));
+    this.#prefixes?.load(named(weights, ROW_KEYS));
+    this.#pairs?.load(named(weights, ROW_KEYS));
+    this.#history?.load(named(weights, PAIR_HISTORY));
     this.coordinates?.load(weights);
   }
 

@@ -13,7 +13,7 @@ import {
 } from "../coordinates/coordinates.ts";
 import { fitCoordinates } from "../coordinates/fit.ts";
 import type { KnownPairs } from "../coordinates/known_pairs.ts";
-import { ensure } from "../errors.ts";
+import { named } from "../errors.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
@@ -66,14 +66,9 @@ export class NodeCoordinates {
 
   /** Takes what {@link save} wrote; nothing is known where all is zero. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
-    const named = (name: string): Float32Array => {
-      const values = weights.get(name);
-      ensure(values, `there is no ${name}`);
-      return values;
-    };
-    this.#nodes.load(named(COORDINATE_KEYS));
+    this.#nodes.load(named(weights, COORDINATE_KEYS));
     const parts = Object.keys(coordinateShapes(sizeOfCoordinates(this.config)));
-    const saved = Object.fromEntries(parts.map((part) => [part, named(nameOfCoordinates(part))]));
+    const saved = Object.fromEntries(parts.map((part) => [part, named(weights, nameOfCoordinates(part))]));
     this.#coordinates = Coordinates.load(
       sizeOfCoordinates(this.config),
       saved as unknown as SavedCoordinates,

@@ -3,12 +3,13 @@
  *
  * @module
  */
+import { named } from "../errors.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../gpu/ops/adamw.ts";
 import type { Gpu } from "../gpu/device.ts";
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import type { AdamWConfig } from "./config.ts";
-import { stateOf, type StepFactors, type TrainedParameter, type UpdateRule } from "./rule.ts";
+import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 
 /** The rule `adamw`. */
 export class AdamWRule implements UpdateRule {
@@ -52,6 +53,9 @@ export class AdamWRule implements UpdateRule {
 
   /** Those of a parameter. */
   protected moments(name: string): { expAvg: Tensor; expAvgSq: Tensor } {
-    return { expAvg: stateOf(this, `${name}.exp_avg`), expAvgSq: stateOf(this, `${name}.exp_avg_sq`) };
+    return {
+      expAvg: named(this.state, `${name}.exp_avg`),
+      expAvgSq: named(this.state, `${name}.exp_avg_sq`),
+    };
   }
 }

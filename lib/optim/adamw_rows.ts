@@ -4,14 +4,14 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
+import { ensure, named } from "../errors.ts";
 import { addAdamWRows } from "../gpu/ops/address_rows.ts";
 import type { Gpu } from "../gpu/device.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { AdamWRule } from "./adamw.ts";
 import type { AdamWConfig } from "./config.ts";
-import { stateOf, type StepFactors, type TrainedParameter } from "./rule.ts";
+import type { StepFactors, TrainedParameter } from "./rule.ts";
 
 /** The rule of `wpe.weight`, whose gradient lies in slots. */
 export class AdamWRowsRule extends AdamWRule {
@@ -38,7 +38,7 @@ export class AdamWRowsRule extends AdamWRule {
       const [slots, width] = gradient.shape;
       addAdamWRows(program, {
         ...{ slotRows: this.slotRows, gradient, parameter, ...this.moments(name) },
-        ...{ numUpdates: stateOf(this, `${name}.num_updates`), hyper: this.hyper, clip, slots, width },
+        ...{ numUpdates: named(this.state, `${name}.num_updates`), hyper: this.hyper, clip, slots, width },
       });
     }
   }

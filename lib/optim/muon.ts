@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { named } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import {
   addMuon,
@@ -16,7 +17,7 @@ import {
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
 import type { MuonConfig } from "./config.ts";
-import { stateOf, type StepFactors, type TrainedParameter, type UpdateRule } from "./rule.ts";
+import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 
 /** A stack of matrices of one shape is at most so large: many dispatches' worth of work, half of lavapipe's bindings. */
 const MAX_STACK_BYTES = 64 * 2 ** 20;
@@ -81,6 +82,6 @@ export class MuonRule implements UpdateRule {
   }
 
   #matrixOf({ name, parameter, gradient }: TrainedParameter): MuonMatrix {
-    return { parameter, gradient, momentum: stateOf(this, `${name}.momentum`) };
+    return { parameter, gradient, momentum: named(this.state, `${name}.momentum`) };
   }
 }

@@ -1,5 +1,4 @@
 /** What every kind of update rule offers to the optimizer. @module */
-import { ensure } from "../errors.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 
@@ -28,11 +27,4 @@ export interface UpdateRule {
   add(program: Program, clip: Tensor): void;
   /** Uploads the numbers of a step. @param stepIndex From 0. */
   prepare(stepIndex: number, factors: StepFactors): void;
-}
-
-/** A tensor of a rule's state. @throws {Error} If there is none of the name. */
-export function stateOf({ state }: Pick<UpdateRule, "state">, name: string): Tensor {
-  const tensor = state.get(name);
-  ensure(tensor, `the optimizer has no state ${name}`);
-  return tensor;
 }
