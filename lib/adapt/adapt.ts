@@ -9,7 +9,7 @@ import type { KernelRegistry } from "../gpu/registry.ts";
 import { numAddressRows, ROW_KEYS } from "../model/config.ts";
 import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { type FitOptions, fitRows } from "./fit.ts";
+import { fitFreeRows, type FitOptions } from "./fit.ts";
 import {
   type AdaptedParts,
   type FreeRows,
@@ -83,7 +83,7 @@ export async function adapt(
     const delta = changedParts(model, plan, new Float32Array());
     return { ...said, delta, numMeasurements: 0, lossBefore: null, lossAfter: null };
   }
-  const { values, lossBefore, lossAfter } = await fitRows(registry, model, plan, {
+  const { values, lossBefore, lossAfter } = await fitFreeRows(registry, model, plan, {
     ...ADAPT_DEFAULTS,
     ...fit,
   });

@@ -58,7 +58,7 @@ const NO_LIMIT = 1e30;
  * @param plan With one free row at least.
  * @throws {UserError} If memory does not suffice, or the rows do not stay finite.
  */
-export async function fitRows(
+export async function fitFreeRows(
   registry: KernelRegistry,
   model: RowModel,
   plan: FreeRows,
