@@ -90,14 +90,9 @@ export class NodeCoordinates {
     return this.#nodes.numOwned;
   }
 
-  /** The number of an address by its hashes, or `NO_ROW`. */
-  node(hash1: number, hash2: number): number {
-    return this.#nodes.row(hash1, hash2);
-  }
-
-  /** As {@link node}, but an address without a number gets a free one, if there is any. */
-  claim(hash1: number, hash2: number): number {
-    return this.#nodes.claim(hash1, hash2);
+  /** The number of an address by its hashes, or `NO_ROW`. @param claims See `RowTable.row`. */
+  node(hash1: number, hash2: number, claims = false): number {
+    return this.#nodes.row(hash1, hash2, claims);
   }
 
   /** Fits the coordinates to the RTTs of pairs of nodes. */

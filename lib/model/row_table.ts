@@ -27,18 +27,10 @@ export class RowTable {
    *
    * @param hash1 Where its row is looked for. @param hash2 What tells it from other keys: two of n keys share a row with
    *   a probability of about MAX_PROBES n / 2^32 each.
+   * @param claims Whether a key without a row gets a free one, if there is any near where it is looked for.
    * @returns The tensor's row, or {@link NO_ROW}.
    */
-  row(hash1: number, hash2: number): number {
-    return this.#find(hash1, hash2, false);
-  }
-
-  /** As {@link row}, but a key without a row gets a free one, if there is any near where it is looked for. */
-  claim(hash1: number, hash2: number): number {
-    return this.#find(hash1, hash2, true);
-  }
-
-  #find(hash1: number, hash2: number, claims: boolean): number {
+  row(hash1: number, hash2: number, claims = false): number {
     const owner = hash2 >>> 0 || 1;
     const { numRows } = this;
     const owners = this.#owners;

@@ -344,9 +344,9 @@ Deno.test("AddressRows: keys go through a checkpoint", () => {
 Deno.test("RowTable: rows are distinct, full tables give none, keys that were not claimed are not found", () => {
   const table = new RowTable(100, 16);
   const hash = (i: number, j: number) => Math.imul(i + 1, 0x9e3779b1 + j) >>> 0;
-  const claimed = Array.from({ length: 16 }, (_, i) => table.claim(hash(i, 0), hash(i, 2)));
+  const claimed = Array.from({ length: 16 }, (_, i) => table.row(hash(i, 0), hash(i, 2), true));
   assertEquals(claimed.toSorted((a, b) => a - b), Array.from({ length: 16 }, (_, i) => 100 + i));
-  assertEquals(table.claim(hash(16, 0), hash(16, 2)), NO_ROW);
+  assertEquals(table.row(hash(16, 0), hash(16, 2), true), NO_ROW);
   assertEquals(claimed.map((_, i) => table.row(hash(i, 0), hash(i, 2))), claimed);
   assertEquals(table.row(hash(17, 0), hash(17, 2)), NO_ROW);
   assertEquals(table.numOwned, 16);
