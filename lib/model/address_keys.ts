@@ -30,7 +30,7 @@ export interface AddressState extends Hashes {
 export interface PairState extends Hashes {
   readonly source: AddressState;
   readonly destination: AddressState;
-  /** That of the pair, if it has one. */
+  /** Its own, or `NO_ROW`. */
   readonly row: number;
 }
 

@@ -44,8 +44,8 @@ export interface RowUse {
   readonly isTraining: boolean;
   /** What tells contexts apart. */
   readonly context: number;
-  /** What is recalled where an RTT comes next; by default {@link recent}. */
-  readonly recall?: RttRecall | null;
+  /** What is recalled where an RTT comes next, given with each token of a sequence or with none; by default {@link recent}. */
+  readonly recall?: RttRecall | null | undefined;
   /** The newest RTTs of its pair, oldest first; by default what the model remembers, then the measurements before. */
   readonly recent?: readonly TimedRtt[] | undefined;
 }

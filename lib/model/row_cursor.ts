@@ -42,7 +42,7 @@ export class RowCursor {
     this.#rows = rows;
   }
 
-  /** A cursor that goes on from here by itself. */
+  /** A cursor that goes on from here by itself; what is whole does not change, and is shared. */
   clone(): RowCursor {
     const copy = new RowCursor(this.#rows);
     copy.#open = this.#open && { ...this.#open };
@@ -63,7 +63,8 @@ export class RowCursor {
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
-    this.#memory.read(token);
+    // What is recalled does not depend on the sequence where it is given.
+    if (use.recall === undefined) this.#memory.read(token);
     if (isByte && this.#isFirstRttByte) {
       this.#readResult(rows, at);
       if (this.#known) this.#writeSelected(rows, at, rowsBeforeSecondByte(this.#known, token - BYTE_BASE));
