@@ -121,6 +121,13 @@ export function ensure(condition: unknown, message: string): asserts condition {
   if (!condition) throw new Error(`Internal error: ${message}`);
 }
 
+/** What has a name that something must have. @throws {Error} If there is nothing of that name. */
+export function named<T>(all: ReadonlyMap<string, T>, name: string): T {
+  const found = all.get(name);
+  ensure(found !== undefined, `there is no ${name}`);
+  return found;
+}
+
 /** The start of a piece of input that a message shows: at most that many characters, `…` for the rest. */
 export function shortened(text: string, maxLength = 80): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1)}…`;

@@ -4,12 +4,12 @@
  *
  * @module
  */
-import { ensure, UserError } from "../errors.ts";
+import { named, UserError } from "../errors.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { numAddressRows, ROW_KEYS } from "../model/config.ts";
 import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { type FitOptions, fitRows } from "./fit.ts";
+import { fitFreeRows, type FitOptions } from "./fit.ts";
 import {
   type AdaptedParts,
   type FreeRows,
@@ -83,7 +83,7 @@ export async function adapt(
     const delta = changedParts(model, plan, new Float32Array());
     return { ...said, delta, numMeasurements: 0, lossBefore: null, lossAfter: null };
   }
-  const { values, lossBefore, lossAfter } = await fitRows(registry, model, plan, {
+  const { values, lossBefore, lossAfter } = await fitFreeRows(registry, model, plan, {
     ...ADAPT_DEFAULTS,
     ...fit,
   });
@@ -102,8 +102,7 @@ function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Flo
       plan.addressRows.remember(plan.addressRows.rowOfPair(source, destination), { rttCode, timeS });
     }
   }
-  const table = weights.get(ROW_VALUES)?.slice();
-  ensure(table, "the model has no rows of addresses");
+  const table = named(weights, ROW_VALUES).slice();
   plan.free.forEach(({ row }, i) => table.set(values.subarray(width * i, width * (i + 1)), width * row));
   const changed = new Map(weights).set(ROW_VALUES, table);
   plan.addressRows.save(changed);

@@ -6,13 +6,12 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { named, UserError } from "../errors.ts";
 import { addLimitRows } from "../gpu/ops/address_rows.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
-import { namedTensor } from "../model/forward.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { Transformer } from "../model/transformer.ts";
@@ -59,7 +58,7 @@ const NO_LIMIT = 1e30;
  * @param plan With one free row at least.
  * @throws {UserError} If memory does not suffice, or the rows do not stay finite.
  */
-export async function fitRows(
+export async function fitFreeRows(
   registry: KernelRegistry,
   model: RowModel,
   plan: FreeRows,
@@ -79,8 +78,8 @@ export async function fitRows(
   using owned = new DisposableStack();
   owned.defer(() => fitted.destroy());
   fitted.load(table.weights());
-  const parameter = namedTensor(fitted.parameters, ROW_VALUES);
-  const gradient = namedTensor(fitted.gradients, ROW_VALUES);
+  const parameter = named(fitted.parameters, ROW_VALUES);
+  const gradient = named(fitted.gradients, ROW_VALUES);
   const rule = new AdamWRowsRule(
     gpu,
     { ...ADAMW, learningRate: options.learningRate },

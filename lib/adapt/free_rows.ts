@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
+import { named } from "../errors.ts";
 import { AddressRows } from "../model/address_rows.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { locateAddresses } from "./locate_addresses.ts";
@@ -170,7 +170,6 @@ function loadedRows({ config, weights }: RowModel): AddressRows {
 }
 
 function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Float32Array {
-  const values = weights.get(ROW_VALUES);
-  ensure(values, "the model has no rows of addresses");
+  const values = named(weights, ROW_VALUES);
   return (row) => values.slice(row * width, (row + 1) * width);
 }

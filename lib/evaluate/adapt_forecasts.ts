@@ -12,7 +12,7 @@
 import { ADAPT_DEFAULTS } from "../adapt/adapt.ts";
 import { PingModel } from "../query/ping_model.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint.ts";
-import { forecastRtts, type RttForecasts } from "./rtt_forecasts.ts";
+import { forecastRtts, joinForecasts, type RttForecasts } from "./rtt_forecasts.ts";
 import type { UnseenCases } from "./unseen_addresses.ts";
 
 /** What a fit did. */
@@ -57,7 +57,7 @@ export async function forecastAdapted(
 ): Promise<{ forecasts: RttForecasts; fit: AdaptFit }> {
   const hooks = signal ? { signal } : {};
   const { addresses, given, judged, addressOf } = unseen;
-  const parts: { forecasts: RttForecasts; places: readonly number[] }[] = [];
+  const parts: RttForecasts[] = [];
   let numDone = 0;
   const ask = async (asked: PingModel, left: ReadonlySet<string>) => {
     const places = judged.keys().toArray().filter((place) => left.has(addresses[addressOf[place]]));
@@ -66,7 +66,7 @@ export async function forecastAdapted(
       onProgress: (done) => onProgress("predicting RTTs", numDone + done, judged.length),
     });
     numDone += places.length;
-    parts.push({ forecasts, places });
+    parts.push({ ...forecasts, caseIndex: forecasts.caseIndex.map((i) => places[i]) });
   };
   const fit: AdaptFit = {
     ...{ numMeasurements: 0, numRounds: 0, numWithoutRow: 0, lossBefore: null, lossAfter: null },
@@ -95,25 +95,5 @@ export async function forecastAdapted(
     await ask(adapted, left.difference(next));
     left = next;
   }
-  return { forecasts: joined(parts), fit };
-}
-
-/** Forecasts of different cases as one. @param parts With the case of each of their cases. */
-function joined(parts: readonly { forecasts: RttForecasts; places: readonly number[] }[]): RttForecasts {
-  const all = (of: (forecasts: RttForecasts) => Float64Array) =>
-    Float64Array.from(parts.flatMap(({ forecasts }) => [...of(forecasts)]));
-  return {
-    caseIndex: Uint32Array.from(
-      parts.flatMap(({ forecasts, places }) => [...forecasts.caseIndex].map((i) => places[i])),
-    ),
-    numContext: Uint32Array.from(parts.flatMap(({ forecasts }) => [...forecasts.numContext])),
-    predictedMs: all(({ predictedMs }) => predictedMs),
-    likeliestMs: all(({ likeliestMs }) => likeliestMs),
-    crpsMs: all(({ crpsMs }) => crpsMs),
-    codeBits: all(({ codeBits }) => codeBits),
-    below: all(({ below }) => below),
-    upTo: all(({ upTo }) => upTo),
-    pFailed: all(({ pFailed }) => pFailed),
-    spreadMass: all(({ spreadMass }) => spreadMass),
-  };
+  return { forecasts: joinForecasts(parts), fit };
 }

@@ -60,7 +60,7 @@ export async function forecastRtts(
   { contexts, everyContext = false, maxSpreadMass = 0.01, onProgress, signal }: ForecastOptions,
 ): Promise<RttForecasts> {
   const asked = withContexts(cases.length, { contexts, everyContext });
-  const forecasts = newForecasts(asked.length);
+  const forecasts = forecastsOf(asked.length, () => NaN);
   const { caseIndex, numContext } = forecasts;
   caseIndex.set(asked.map(({ index }) => index));
   numContext.set(asked.map(({ context }) => context));
@@ -85,34 +85,34 @@ export async function forecastRtts(
 
 /** The forecasts at the given places. */
 export function selectForecasts(forecasts: RttForecasts, places: readonly number[]): RttForecasts {
-  const floats = (values: Float64Array) => Float64Array.from(places, (place) => values[place]);
-  return {
-    caseIndex: Uint32Array.from(places, (place) => forecasts.caseIndex[place]),
-    numContext: Uint32Array.from(places, (place) => forecasts.numContext[place]),
-    predictedMs: floats(forecasts.predictedMs),
-    likeliestMs: floats(forecasts.likeliestMs),
-    crpsMs: floats(forecasts.crpsMs),
-    codeBits: floats(forecasts.codeBits),
-    below: floats(forecasts.below),
-    upTo: floats(forecasts.upTo),
-    pFailed: floats(forecasts.pFailed),
-    spreadMass: floats(forecasts.spreadMass),
-  };
+  return forecastsOf(places.length, (key, i) => forecasts[key][places[i]]);
 }
 
-function newForecasts(length: number): RttForecasts {
-  const floats = () => new Float64Array(length).fill(NaN);
+/** The forecasts of all parts, one part after the other. */
+export function joinForecasts(parts: readonly RttForecasts[]): RttForecasts {
+  const all = parts.flatMap((part) => Array.from(part.caseIndex, (_, place) => ({ part, place })));
+  return forecastsOf(all.length, (key, i) => all[i].part[key][all[i].place]);
+}
+
+/** @param valueAt Of a field, the number at a place; NaN is 0 where numbers are whole. */
+function forecastsOf(
+  length: number,
+  valueAt: (key: keyof RttForecasts, place: number) => number,
+): RttForecasts {
+  const whole = (key: keyof RttForecasts) => Uint32Array.from({ length }, (_, place) => valueAt(key, place));
+  const floats = (key: keyof RttForecasts) =>
+    Float64Array.from({ length }, (_, place) => valueAt(key, place));
   return {
-    caseIndex: new Uint32Array(length),
-    numContext: new Uint32Array(length),
-    predictedMs: floats(),
-    likeliestMs: floats(),
-    crpsMs: floats(),
-    codeBits: floats(),
-    below: floats(),
-    upTo: floats(),
-    pFailed: floats(),
-    spreadMass: floats(),
+    caseIndex: whole("caseIndex"),
+    numContext: whole("numContext"),
+    predictedMs: floats("predictedMs"),
+    likeliestMs: floats("likeliestMs"),
+    crpsMs: floats("crpsMs"),
+    codeBits: floats("codeBits"),
+    below: floats("below"),
+    upTo: floats("upTo"),
+    pFailed: floats("pFailed"),
+    spreadMass: floats("spreadMass"),
   };
 }
 

@@ -21,13 +21,24 @@ export interface AddressState extends Hashes {
   /** Of its longest prefix that has one. */
   row: number;
   isDropped: boolean;
+  /** How many of its bytes are written. */
+  numBytes: number;
   isWhole: boolean;
+}
+
+/** Two whole addresses. */
+export interface PairState extends Hashes {
+  readonly source: AddressState;
+  readonly destination: AddressState;
+  /** Its own, or `NO_ROW`. */
+  readonly row: number;
 }
 
 /** An address of which nothing is written. @param seed Of the hashes. */
 export function beginAddress(seed: number, length: 4 | 16): AddressState {
   const hash1 = mix(seed + length);
-  return { hash1, hash2: mix(hash1 ^ SECOND_HASH), length, row: NO_ROW, isDropped: false, isWhole: false };
+  const hash2 = mix(hash1 ^ SECOND_HASH);
+  return { hash1, hash2, length, row: NO_ROW, isDropped: false, numBytes: 0, isWhole: false };
 }
 
 /** Where the second hash of a key parts from the first. */
@@ -37,10 +48,11 @@ const SECOND_HASH = 0x9e3779b9;
 export function advance(state: AddressState, byte: number): void {
   state.hash1 = mix(state.hash1 * 257 + byte + 1);
   state.hash2 = mix(Math.imul(state.hash2, 65_599) + byte + 1);
+  state.isWhole = ++state.numBytes === state.length;
 }
 
-/** Whether the first bytes of an address have a row. */
-export function hasRow(length: 4 | 16, numBytes: number): boolean {
+/** Whether what is written of an address has a row. */
+export function hasRow({ length, numBytes }: AddressState): boolean {
   const lengths: readonly number[] = PREFIX_BYTES[length];
   return lengths.includes(numBytes);
 }

@@ -16,7 +16,7 @@
  * @module
  */
 import type { RttRecall } from "../tokens/rtt_recall.ts";
-import { ensure } from "../errors.ts";
+import { named } from "../errors.ts";
 import {
   type AddressState,
   advance,
@@ -25,6 +25,7 @@ import {
   hasRow,
   isChosen,
   pairHashes,
+  type PairState,
   PREFIX_BYTES,
 } from "./address_keys.ts";
 import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
@@ -43,8 +44,8 @@ export interface RowUse {
   readonly isTraining: boolean;
   /** What tells contexts apart. */
   readonly context: number;
-  /** What is recalled where an RTT comes next; by default {@link recent}. */
-  readonly recall?: RttRecall | null;
+  /** What is recalled where an RTT comes next, given with each token of a sequence or with none; by default {@link recent}. */
+  readonly recall?: RttRecall | null | undefined;
   /** The newest RTTs of its pair, oldest first; by default what the model remembers, then the measurements before. */
   readonly recent?: readonly TimedRtt[] | undefined;
 }
@@ -70,14 +71,9 @@ export class AddressRows {
 
   /** Takes the keys and histories of a checkpoint. @param weights Of the shapes of `checkpointShapes`. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
-    const named = (name: string): Float32Array => {
-      const values = weights.get(name);
-      ensure(values, `there is no ${name}`);
-      return values;
-    };
-    this.#prefixes?.load(named(ROW_KEYS));
-    this.#pairs?.load(named(ROW_KEYS));
-    this.#history?.load(named(PAIR_HISTORY));
+    this.#prefixes?.load(named(weights, ROW_KEYS));
+    this.#pairs?.load(named(weights, ROW_KEYS));
+    this.#history?.load(named(weights, PAIR_HISTORY));
     this.coordinates?.load(weights);
   }
 
@@ -106,21 +102,6 @@ export class AddressRows {
     if (this.#pairs && pair !== NO_ROW) this.#history?.add(pair - this.#pairs.firstRow, rtt);
   }
 
-  /**
-   * What the model remembers of a pair.
-   *
-   * @param pair Its row, or `NO_ROW`.
-   * @param options See `PairHistory.recall`.
-   */
-  recall(
-    pair: number,
-    options: { timeS?: number | null; newer?: readonly TimedRtt[] } = {},
-  ): RttRecall | undefined {
-    if (!this.#pairs || !this.#history) return undefined;
-    if (pair === NO_ROW) return recallTimed(options.newer ?? [], options.timeS ?? null);
-    return this.#history.recall(pair - this.#pairs.firstRow, options);
-  }
-
   /** @internal The row that a code selects. */
   selectedRow(index: number): number {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
@@ -145,8 +126,7 @@ export class AddressRows {
   rowsOfPrefixes(address: Uint8Array, { claims = false } = {}): number[] {
     const rows: number[] = [];
     this.#walk(address, ({ hash1, hash2 }) => {
-      const table = this.#prefixes;
-      rows.push((claims ? table?.claim(hash1, hash2) : table?.row(hash1, hash2)) ?? NO_ROW);
+      rows.push(this.#prefixes?.row(hash1, hash2, claims) ?? NO_ROW);
     });
     return rows;
   }
@@ -159,15 +139,13 @@ export class AddressRows {
   /** That number, or `NO_ROW`; `claims` as above. */
   nodeOf(address: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#walk(address);
-    const { coordinates } = this;
-    return (claims ? coordinates?.claim(hash1, hash2) : coordinates?.node(hash1, hash2)) ?? NO_ROW;
+    return this.coordinates?.node(hash1, hash2, claims) ?? NO_ROW;
   }
 
   /** The row of a pair of addresses, whichever way it is measured, or {@link NO_ROW}; `claims` as above. */
   rowOfPair(source: Uint8Array, destination: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = pairHashes(this.#walk(source), this.#walk(destination));
-    const table = this.#pairs;
-    return (claims ? table?.claim(hash1, hash2) : table?.row(hash1, hash2)) ?? NO_ROW;
+    return this.#pairs?.row(hash1, hash2, claims) ?? NO_ROW;
   }
 
   /** @internal */
@@ -180,40 +158,38 @@ export class AddressRows {
     return state.isDropped ? NO_ROW : this.#prefixes.row(state.hash1, state.hash2);
   }
 
-  /** @internal */
-  pairRow(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): number {
-    const { pairVectors } = this.config;
-    if (!this.#pairs || !pairVectors) return NO_ROW;
+  /** @internal Two whole addresses. */
+  pairOf(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): PairState {
     const { hash1, hash2 } = pairHashes(source, destination);
+    const share = this.config.pairVectors?.dropShare ?? 0;
     // Some contexts know nothing of the pair, as many of the others only what was measured just before.
     const isDropped = source.isDropped || destination.isDropped ||
-      (isTraining && [hash1, hash2].some((hash) => isChosen(hash, context, pairVectors.dropShare)));
-    return isDropped ? NO_ROW : this.#pairs.row(hash1, hash2);
+      (isTraining && [hash1, hash2].some((hash) => isChosen(hash, context, share)));
+    const row = isDropped ? NO_ROW : this.#pairs?.row(hash1, hash2) ?? NO_ROW;
+    return { hash1, hash2, source, destination, row };
   }
 
-  /** @internal What is recalled of two whole addresses' pair. */
+  /** @internal What is recalled of a pair. */
   recallOf(
-    source: AddressState,
-    destination: AddressState,
+    { hash1, row }: PairState,
     { isTraining, context, recall, recent }: RowUse,
     memory: SequenceMemory,
   ): RttRecall | undefined {
     const { pairVectors } = this.config;
-    if (!this.#history || !pairVectors) return undefined;
-    const { hash1, hash2 } = pairHashes(source, destination);
-    if (recall === undefined) {
-      const { timeS } = memory;
-      if (recent) return recallTimed(recent, timeS);
-      return this.recall(this.#pairs?.row(hash1, hash2) ?? NO_ROW, { timeS, newer: memory.rttsOf(hash1) });
+    if (!this.#pairs || !this.#history || !pairVectors) return undefined;
+    if (recall !== undefined) {
+      const isDropped = isTraining && isChosen(hash1, context, pairVectors.dropShare);
+      return isDropped ? undefined : recall ?? undefined;
     }
-    const isDropped = isTraining && isChosen(hash1, context, pairVectors.dropShare);
-    return isDropped ? undefined : recall ?? undefined;
+    const { timeS } = memory;
+    const newer = recent ?? memory.rttsOf(hash1);
+    if (recent || row === NO_ROW) return recallTimed(newer, timeS);
+    return this.#history.recall(row - this.#pairs.firstRow, { timeS, newer });
   }
 
-  /** @internal The estimate of two whole addresses' pair by coordinates. */
+  /** @internal The estimate of a pair by coordinates. */
   estimateOf(
-    source: AddressState,
-    destination: AddressState,
+    { hash1, source, destination }: PairState,
     { isTraining, context }: RowUse,
   ): RttEstimate | undefined {
     const { coordinates } = this;
@@ -221,7 +197,6 @@ export class AddressRows {
     const ends = [source, destination];
     const [a, b] = ends.map(({ hash1, hash2 }) => coordinates.node(hash1, hash2));
     if (!isTraining) return coordinates.estimate(a, b);
-    const { hash1 } = pairHashes(source, destination);
     const isHidden = isChosen(~hash1, context, coordinates.config.dropShare);
     const hidden = ends.map(({ isDropped }, i) => isDropped || (isHidden && (hash1 & 1) === i));
     return coordinates.estimate(a, b, { isTraining, hidden });
@@ -234,12 +209,11 @@ export class AddressRows {
 
   /** Reads the bytes of an address. @param visit Called after each prefix that may have a row. */
   #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): Hashes {
-    const length = address.length === 4 ? 4 : 16;
-    const state = this.begin(length);
-    address.forEach((byte, i) => {
+    const state = this.begin(address.length === 4 ? 4 : 16);
+    for (const byte of address) {
       advance(state, byte);
-      if (hasRow(length, i + 1)) visit(state);
-    });
+      if (hasRow(state)) visit(state);
+    }
     return state;
   }
 }

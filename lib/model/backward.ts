@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
+import { ensure, named } from "../errors.ts";
 import { addAttentionBackward } from "../gpu/ops/attention.ts";
 import { addEmbeddingBackward } from "../gpu/ops/embedding.ts";
 import { addGemm, type GemmEpilogue } from "../gpu/ops/gemm.ts";
@@ -16,7 +16,7 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { type BackwardTensors, paddedVocabSize } from "./buffers.ts";
 import { numRowSlots, numRowUses } from "./batch_rows.ts";
 import { vocabSize } from "./config.ts";
-import { addBlockActivations, attentionShape, namedTensor, type Pass, ropeShape } from "./forward.ts";
+import { addBlockActivations, attentionShape, type Pass, ropeShape } from "./forward.ts";
 
 /** Adds everything from `dLogits` to the gradients, of all parameters or of the free rows alone. */
 export function addBackward(program: Program, pass: Pass): void {
@@ -52,7 +52,7 @@ export function addBackward(program: Program, pass: Pass): void {
     addEmbeddingBackward(program, {
       tokenRows: inputs.tokenRows,
       dx: backward.dx,
-      dTable: namedTensor(gradients, "wte.weight"),
+      dTable: named(gradients, "wte.weight"),
       rows,
       width,
       vocabSize: vocabSize(config),
@@ -62,7 +62,7 @@ export function addBackward(program: Program, pass: Pass): void {
     addEmbeddingBackward(program, {
       tokenRows: inputs.rowPlaces,
       dx: backward.dx,
-      dTable: namedTensor(gradients, "wpe.weight"),
+      dTable: named(gradients, "wpe.weight"),
       rows,
       width,
       vocabSize: numRowSlots(config, extent),
@@ -93,7 +93,7 @@ function addLinearBackward(
     n: extents.in,
     k: extents.out,
     a: dy,
-    b: namedTensor(tensors.operands, name),
+    b: named(tensors.operands, name),
     c: dx,
     epilogue,
     label: `${part} dx`,

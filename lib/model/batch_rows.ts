@@ -46,11 +46,9 @@ export function rowsOfBatch(
       cursor = new RowCursor(addressRows);
       if (isTraining) context = contextNumber(tokens, segmentStart, i, sequenceLength);
     }
-    const isNext = tokens[i] === RTT_START && (recalls || isTraining);
-    const recall = isNext
-      ? { recall: recalls ? unpackRecall(recalls, i * PACKED_RECALL) ?? null : null }
-      : {};
-    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context, ...recall });
+    const given = recalls && tokens[i] === RTT_START ? unpackRecall(recalls, i * PACKED_RECALL) : undefined;
+    const recall = recalls || isTraining ? given ?? null : undefined;
+    cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN, { isTraining, context, recall });
   }
   return rows;
 }

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { ensure, UserError } from "../errors.ts";
+import { ensure, named, UserError } from "../errors.ts";
 import { type DecodeTile, decodeTileRows, decodeTiles } from "../gpu/ops/attention_decode.ts";
 import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { Program } from "../gpu/program.ts";
@@ -27,7 +27,6 @@ import {
   programRows,
 } from "./decoder_buffers.ts";
 import { addPrefill, addStep } from "./decoder_passes.ts";
-import { namedTensor } from "./forward.ts";
 import { addChosenLogProbabilities } from "./head.ts";
 import { writeParameters } from "./parameter_tensors.ts";
 import { NO_ROW } from "./row_table.ts";
@@ -306,7 +305,7 @@ export class Decoder {
         addChosenLogProbabilities(program, {
           config,
           hiddenStates: head.xLastNorm,
-          head: namedTensor(parameters, "lm_head.weight"),
+          head: named(parameters, "lm_head.weight"),
           tensors: chosenRows ? tensors : { ...tensors, positions: tensors.rowIndex },
           rows,
         }),

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { named } from "../errors.ts";
 import { addAttention } from "../gpu/ops/attention.ts";
 import { addRows } from "../gpu/ops/address_rows.ts";
 import { addCopy } from "../gpu/ops/copy.ts";
@@ -60,14 +61,7 @@ export interface Pass extends HiddenPass {
 
 /** The tensor of a block's parameter, such as `attn.q`. */
 export function blockWeight(weights: Map<string, Tensor>, layer: number, part: string): Tensor {
-  return namedTensor(weights, `blocks.${layer}.${part}_proj.weight`);
-}
-
-/** The tensor of a parameter. @throws {Error} If there is none of the name. */
-export function namedTensor(weights: Map<string, Tensor>, name: string): Tensor {
-  const tensor = weights.get(name);
-  if (!tensor) throw new Error(`Internal error: the model has no parameter ${name}`);
-  return tensor;
+  return named(weights, `blocks.${layer}.${part}_proj.weight`);
 }
 
 /** Adds what has to follow every change of parameters: their copies in f16, where operands are that. */
@@ -76,7 +70,7 @@ export function addOperandCopies(
   { parameters, operands }: Pick<ModelTensors, "parameters" | "operands">,
 ): void {
   for (const [name, x] of parameters) {
-    const y = namedTensor(operands, name);
+    const y = named(operands, name);
     if (y !== x) addCopy(program, { x, y, length: tensorLength(x) });
   }
 }
@@ -87,12 +81,12 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
   const { layers, head, inputs, operands } = tensors;
   const allRows = extent.batchSize * extent.sequenceLength;
   const width = config.width;
-  const table = namedTensor(operands, "wte.weight");
+  const table = named(operands, "wte.weight");
   addEmbedding(program, { tokens: inputs.tokens, table, x: layers[0].x, rows: allRows, width });
   if (inputs.addressRows) {
     addRows(program, {
       indexes: inputs.addressRows,
-      table: namedTensor(operands, "wpe.weight"),
+      table: named(operands, "wpe.weight"),
       x: layers[0].x,
       rows: allRows,
       rowsPerToken: ROWS_PER_TOKEN,

@@ -10,7 +10,8 @@ import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { paddedVocabSize } from "./buffers.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
-import { namedTensor, type Pass } from "./forward.ts";
+import { named } from "../errors.ts";
+import type { Pass } from "./forward.ts";
 import { rttDistanceTerm } from "./rtt_rows.ts";
 
 /** Adds the logits and losses of every position; with `training`, the gradient of the logits too. */
@@ -22,7 +23,7 @@ export function addLosses(program: Program, { config, extent, tensors }: Pass): 
   addLogits(program, {
     config,
     x: head.xLastNorm,
-    head: namedTensor(operands, "lm_head.weight"),
+    head: named(operands, "lm_head.weight"),
     logits: head.logits,
     rows,
   });

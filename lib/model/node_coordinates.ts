@@ -13,7 +13,7 @@ import {
 } from "../coordinates/coordinates.ts";
 import { fitCoordinates } from "../coordinates/fit.ts";
 import type { KnownPairs } from "../coordinates/known_pairs.ts";
-import { ensure } from "../errors.ts";
+import { named } from "../errors.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
@@ -66,14 +66,9 @@ export class NodeCoordinates {
 
   /** Takes what {@link save} wrote; nothing is known where all is zero. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
-    const named = (name: string): Float32Array => {
-      const values = weights.get(name);
-      ensure(values, `there is no ${name}`);
-      return values;
-    };
-    this.#nodes.load(named(COORDINATE_KEYS));
+    this.#nodes.load(named(weights, COORDINATE_KEYS));
     const parts = Object.keys(coordinateShapes(sizeOfCoordinates(this.config)));
-    const saved = Object.fromEntries(parts.map((part) => [part, named(nameOfCoordinates(part))]));
+    const saved = Object.fromEntries(parts.map((part) => [part, named(weights, nameOfCoordinates(part))]));
     this.#coordinates = Coordinates.load(
       sizeOfCoordinates(this.config),
       saved as unknown as SavedCoordinates,
@@ -95,14 +90,9 @@ export class NodeCoordinates {
     return this.#nodes.numOwned;
   }
 
-  /** The number of an address by its hashes, or `NO_ROW`. */
-  node(hash1: number, hash2: number): number {
-    return this.#nodes.row(hash1, hash2);
-  }
-
-  /** As {@link node}, but an address without a number gets a free one, if there is any. */
-  claim(hash1: number, hash2: number): number {
-    return this.#nodes.claim(hash1, hash2);
+  /** The number of an address by its hashes, or `NO_ROW`. @param claims See `RowTable.row`. */
+  node(hash1: number, hash2: number, claims = false): number {
+    return this.#nodes.row(hash1, hash2, claims);
   }
 
   /** Fits the coordinates to the RTTs of pairs of nodes. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { numbersOfNode } from "../coordinates/coordinates.ts";
-import { ensure } from "../errors.ts";
+import { ensure, named } from "../errors.ts";
 import type { ModelConfig } from "./config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
 
@@ -41,8 +41,7 @@ export function withNodeDelta(
   if (nodes.length === 0) return changed;
   const copies = new Map<string, Float32Array>();
   eachPart(config, nodes, ({ name, start, length, at, ofKeys }) => {
-    const copy = copies.get(name) ?? weights.get(name)?.slice();
-    ensure(copy, `there is no ${name}`);
+    const copy = copies.get(name) ?? named(weights, name).slice();
     copies.set(name, copy);
     copy.set((ofKeys ? keys : values).subarray(at, at + length), start);
   });
@@ -59,9 +58,7 @@ export function nodeDeltaOf(
   const keys = new Float32Array(2 * nodes.length);
   const values = new Float32Array(numbersPerNode(config) * nodes.length);
   eachPart(config, nodes, ({ name, start, length, at, ofKeys }) => {
-    const all = weights.get(name);
-    ensure(all, `there is no ${name}`);
-    (ofKeys ? keys : values).set(all.subarray(start, start + length), at);
+    (ofKeys ? keys : values).set(named(weights, name).subarray(start, start + length), at);
   });
   return { nodes, keys, values };
 }

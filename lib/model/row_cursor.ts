@@ -13,7 +13,7 @@ import {
   SRC_IPV6,
   VOCAB_SIZE,
 } from "../tokens/vocab_v2.ts";
-import { type AddressState, advance, hasRow, pairHashes } from "./address_keys.ts";
+import { type AddressState, advance, hasRow, type PairState } from "./address_keys.ts";
 import { type AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
 import { NO_ROW } from "./row_table.ts";
 import { SequenceMemory } from "./sequence_memory.ts";
@@ -28,10 +28,10 @@ export class RowCursor {
   readonly #rows: AddressRows;
   #source: AddressState | undefined;
   #destination: AddressState | undefined;
-  /** The address whose bytes come, and how many of them are written, of how many. */
+  /** The address whose bytes come. */
   #open: AddressState | undefined;
-  #numBytes = 0;
-  #length: 4 | 16 = 4;
+  /** Both addresses, once they are whole. */
+  #pair: PairState | undefined;
   /** Whether the next token is the first byte of an RTT code. */
   #isFirstRttByte = false;
   #known: KnownRtt | undefined;
@@ -42,14 +42,13 @@ export class RowCursor {
     this.#rows = rows;
   }
 
-  /** A cursor that goes on from here by itself. */
+  /** A cursor that goes on from here by itself; what is whole does not change, and is shared. */
   clone(): RowCursor {
     const copy = new RowCursor(this.#rows);
-    copy.#source = this.#source && { ...this.#source };
-    copy.#destination = this.#destination && { ...this.#destination };
-    copy.#open = this.#open && (this.#open === this.#source ? copy.#source : copy.#destination);
-    copy.#numBytes = this.#numBytes;
-    copy.#length = this.#length;
+    copy.#open = this.#open && { ...this.#open };
+    copy.#source = this.#source === this.#open ? copy.#open : this.#source;
+    copy.#destination = this.#destination === this.#open ? copy.#open : this.#destination;
+    copy.#pair = this.#pair;
     copy.#isFirstRttByte = this.#isFirstRttByte;
     copy.#known = this.#known;
     copy.#memory = this.#memory.clone();
@@ -64,9 +63,10 @@ export class RowCursor {
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
-    this.#memory.read(token);
+    // What is recalled does not depend on the sequence where it is given.
+    if (use.recall === undefined) this.#memory.read(token);
     if (isByte && this.#isFirstRttByte) {
-      this.#readResult(rows, at, use);
+      this.#readResult(rows, at);
       if (this.#known) this.#writeSelected(rows, at, rowsBeforeSecondByte(this.#known, token - BYTE_BASE));
     }
     this.#isFirstRttByte = token === RTT_START;
@@ -77,8 +77,8 @@ export class RowCursor {
     this.#open = undefined;
     switch (token) {
       case MEASUREMENT_START:
-        this.#memory.end(this.#pairKey());
-        this.#source = this.#destination = undefined;
+        this.#memory.end(this.#pair?.hash1);
+        this.#source = this.#destination = this.#pair = undefined;
         break;
       case SRC_IPV4:
       case SRC_IPV6:
@@ -89,41 +89,26 @@ export class RowCursor {
         this.#open = this.#destination = this.#begin(token === DST_IPV4 ? 4 : 16);
         break;
       case RTT_START:
-        this.#known = this.#knownOf(use);
-        this.#readResult(rows, at, use);
+        this.#known = this.#pair && (this.#rows.recallOf(this.#pair, use, this.#memory) ??
+          this.#rows.estimateOf(this.#pair, use));
+        this.#readResult(rows, at);
         if (this.#known) this.#writeSelected(rows, at, rowsBeforeFirstByte(this.#known));
     }
   }
 
   #begin(length: 4 | 16): AddressState {
-    this.#numBytes = 0;
-    this.#length = length;
+    this.#pair = undefined;
     return this.#rows.begin(length);
   }
 
   #readAddressByte(state: AddressState, byte: number, use: RowUse): number {
     advance(state, byte);
-    this.#numBytes++;
-    if (this.#numBytes === this.#length) {
-      state.isWhole = true;
-      this.#open = undefined;
-    }
-    if (!hasRow(this.#length, this.#numBytes)) return NO_ROW;
-    const row = this.#rows.prefixRow(state, use);
+    const row = hasRow(state) ? this.#rows.prefixRow(state, use) : NO_ROW;
     if (row !== NO_ROW) state.row = row;
+    if (state.isWhole) this.#open = undefined;
+    const [source, destination] = [this.#source, this.#destination];
+    if (source?.isWhole && destination?.isWhole) this.#pair = this.#rows.pairOf(source, destination, use);
     return row;
-  }
-
-  #knownOf(use: RowUse): KnownRtt | undefined {
-    const [source, destination] = [this.#source, this.#destination];
-    if (!source?.isWhole || !destination?.isWhole) return undefined;
-    return this.#rows.recallOf(source, destination, use, this.#memory) ??
-      this.#rows.estimateOf(source, destination, use);
-  }
-
-  #pairKey(): number | undefined {
-    const [source, destination] = [this.#source, this.#destination];
-    return source?.isWhole && destination?.isWhole ? pairHashes(source, destination).hash1 : undefined;
   }
 
   #writeSelected(rows: Uint32Array, at: number, places: readonly number[]): void {
@@ -131,9 +116,9 @@ export class RowCursor {
   }
 
   /** Writes the rows of the addresses or of their pair. */
-  #readResult(rows: Uint32Array, at: number, use: RowUse): void {
+  #readResult(rows: Uint32Array, at: number): void {
     const [source, destination] = [this.#source, this.#destination];
-    if (source?.isWhole && destination?.isWhole) rows[at + 2] = this.#rows.pairRow(source, destination, use);
+    rows[at + 2] = this.#pair?.row ?? NO_ROW;
     // What is known of the pair says more than what is known of its ends, whose rows then learn from other pairs alone.
     if (rows[at + 2] !== NO_ROW || (this.#known && !isRough(this.#known))) return;
     if (source?.isWhole) rows[at] = source.row;

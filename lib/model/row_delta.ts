@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
+import { ensure, named } from "../errors.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
 import { NO_NODES, type NodeDelta, nodeDeltaOf, withNodeDelta } from "./node_delta.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
@@ -38,8 +38,8 @@ export function withRowDelta(
 ): Map<string, Float32Array> {
   const { width } = config;
   const { firstPair, length } = historyShape(config);
-  const [allKeys, allValues] = [ROW_KEYS, ROW_VALUES].map((name) => weights.get(name)?.slice());
-  ensure(allKeys && allValues && rows.every((row) => row < numAddressRows(config)), "rows of another model");
+  const [allKeys, allValues] = [ROW_KEYS, ROW_VALUES].map((name) => named(weights, name).slice());
+  ensure(rows.every((row) => row < numAddressRows(config)), "rows of another model");
   const allHistories = weights.get(PAIR_HISTORY)?.slice();
   rows.forEach((row, i) => {
     if (row >= firstPair) {
@@ -70,8 +70,7 @@ export function rowDeltaOf(
   nodes: Uint32Array = NO_NODES.nodes,
 ): RowDelta {
   const pick = (name: string, width: number) => {
-    const values = weights.get(name);
-    ensure(values, `there is no ${name}`);
+    const values = named(weights, name);
     const picked = new Float32Array(rows.length * width);
     rows.forEach((row, i) => picked.set(values.subarray(width * row, width * (row + 1)), width * i));
     return picked;

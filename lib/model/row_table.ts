@@ -11,7 +11,6 @@ export const NO_ROW = 0xffffffff;
 
 /** Rows that a key may lie in: with four fifths of the rows in use, one key of a thousand finds none of them free. */
 const MAX_PROBES = 64;
-const HALF = 2 ** 16;
 
 /** The rows of one kind of key, whose hashes tell them apart. */
 export class RowTable {
@@ -28,18 +27,10 @@ export class RowTable {
    *
    * @param hash1 Where its row is looked for. @param hash2 What tells it from other keys: two of n keys share a row with
    *   a probability of about MAX_PROBES n / 2^32 each.
+   * @param claims Whether a key without a row gets a free one, if there is any near where it is looked for.
    * @returns The tensor's row, or {@link NO_ROW}.
    */
-  row(hash1: number, hash2: number): number {
-    return this.#find(hash1, hash2, false);
-  }
-
-  /** As {@link row}, but a key without a row gets a free one, if there is any near where it is looked for. */
-  claim(hash1: number, hash2: number): number {
-    return this.#find(hash1, hash2, true);
-  }
-
-  #find(hash1: number, hash2: number, claims: boolean): number {
+  row(hash1: number, hash2: number, claims = false): number {
     const owner = hash2 >>> 0 || 1;
     const { numRows } = this;
     const owners = this.#owners;
@@ -61,21 +52,35 @@ export class RowTable {
     return this.#owners.reduce((count, owner) => owner === 0 ? count : count + 1, 0);
   }
 
-  /** Writes the owners as pairs of numbers below 2^16, which float32 holds exactly, from `firstRow` on. */
+  /** Writes the owners, see {@link halvesOf}, from `firstRow` on. */
   save(keys: Float32Array): void {
-    this.#owners.forEach((owner, row) => {
-      const at = 2 * (this.firstRow + row);
-      keys[at] = Math.floor(owner / HALF);
-      keys[at + 1] = owner % HALF;
-    });
+    halvesOf(this.#owners, keys.subarray(2 * this.firstRow));
   }
 
   /** Takes the owners that {@link save} wrote. */
   load(keys: Float32Array): void {
     ensure(keys.length >= 2 * (this.firstRow + this.numRows), `${keys.length} numbers of keys`);
-    for (let row = 0; row < this.numRows; row++) {
-      const at = 2 * (this.firstRow + row);
-      this.#owners[row] = keys[at] * HALF + keys[at + 1];
-    }
+    ofHalves(keys.subarray(2 * this.firstRow), this.#owners);
   }
+}
+
+/** Writes numbers below 2^32 as two below 2^16 each, which float32 holds exactly, the more significant first. */
+export function halvesOf(
+  numbers: Uint32Array,
+  halves: Float32Array = new Float32Array(2 * numbers.length),
+): Float32Array {
+  for (let i = 0; i < numbers.length; i++) {
+    halves[2 * i] = numbers[i] >>> 16;
+    halves[2 * i + 1] = numbers[i] & 0xffff;
+  }
+  return halves;
+}
+
+/** Reads as many numbers of {@link halvesOf} as are wanted: by default all. */
+export function ofHalves(
+  halves: Float32Array,
+  numbers: Uint32Array = new Uint32Array(halves.length / 2),
+): Uint32Array {
+  for (let i = 0; i < numbers.length; i++) numbers[i] = halves[2 * i] * 2 ** 16 + halves[2 * i + 1];
+  return numbers;
 }

@@ -30,7 +30,9 @@ export class SequenceMemory {
   #role = 0;
   #value = 0;
   #numMissing = 0;
+  /** By pair; copied before it is changed where clones have it too. */
   #rtts = new Map<number, readonly TimedRtt[]>();
+  #isShared = false;
 
   /** A memory that goes on from here by itself. */
   clone(): SequenceMemory {
@@ -41,7 +43,8 @@ export class SequenceMemory {
     copy.#role = this.#role;
     copy.#value = this.#value;
     copy.#numMissing = this.#numMissing;
-    copy.#rtts = new Map(this.#rtts);
+    copy.#rtts = this.#rtts;
+    copy.#isShared = this.#isShared = true;
     return copy;
   }
 
@@ -60,6 +63,8 @@ export class SequenceMemory {
   /** Ends a measurement. @param pair Its key; undefined if an address was missing. */
   end(pair: number | undefined): void {
     if (pair !== undefined && this.#rttCode > 0) {
+      if (this.#isShared) this.#rtts = new Map(this.#rtts);
+      this.#isShared = false;
       const rtt = { rttCode: this.#rttCode, timeS: this.timeS };
       this.#rtts.set(pair, [...this.rttsOf(pair), rtt].slice(-NUM_RECALLED));
     }

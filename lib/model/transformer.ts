@@ -5,7 +5,7 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
+import { ensure, named } from "../errors.ts";
 import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { initialLossScale } from "../gpu/ops/clip.ts";
@@ -18,7 +18,7 @@ import { type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.
 import { AddressRows } from "./address_rows.ts";
 import { type BatchRows, numRowSlots, numRowUses, RowSlots, rowsOfBatch } from "./batch_rows.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
-import { addHiddenStates, addOperandCopies, namedTensor, type Pass } from "./forward.ts";
+import { addHiddenStates, addOperandCopies, type Pass } from "./forward.ts";
 import { addChosenLogProbabilities, addLosses } from "./head.ts";
 import { type ModelBatch, writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
@@ -264,7 +264,7 @@ export class Transformer {
     addChosenLogProbabilities(program, {
       config,
       hiddenStates: tensors.head.xLastNorm,
-      head: namedTensor(tensors.operands, "lm_head.weight"),
+      head: named(tensors.operands, "lm_head.weight"),
       tensors: { positions, picked: hidden, logits, rowIndex, logProbabilities: out },
       rows,
     });

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { named } from "../errors.ts";
 import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../gpu/ops/adamw.ts";
 import type { Gpu } from "../gpu/device.ts";
 import type { Program } from "../gpu/program.ts";
@@ -13,7 +14,8 @@ import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 /** The rule `adamw`. */
 export class AdamWRule implements UpdateRule {
   readonly state = new Map<string, Tensor>();
-  readonly #hyper: Tensor;
+  /** What {@link prepare} uploads. */
+  protected readonly hyper: Tensor;
 
   /** @param config Its numbers. @param members The parameters it updates. */
   constructor(
@@ -21,7 +23,7 @@ export class AdamWRule implements UpdateRule {
     readonly config: AdamWConfig,
     readonly members: readonly TrainedParameter[],
   ) {
-    this.#hyper = gpu.tensor("AdamW numbers", [NUM_ADAMW_HYPER]);
+    this.hyper = gpu.tensor("AdamW numbers", [NUM_ADAMW_HYPER]);
     for (const { name, parameter } of members) {
       for (const moment of ["exp_avg", "exp_avg_sq"]) {
         this.state.set(`${name}.${moment}`, gpu.tensor(`${name}.${moment}`, parameter.shape));
@@ -31,9 +33,8 @@ export class AdamWRule implements UpdateRule {
 
   add(program: Program, clip: Tensor): void {
     for (const { name, parameter, gradient } of this.members) {
-      const [expAvg, expAvgSq] = ["exp_avg", "exp_avg_sq"].map((moment) => this.#moment(`${name}.${moment}`));
       const length = tensorLength(parameter);
-      addAdamW(program, { parameter, gradient, expAvg, expAvgSq, hyper: this.#hyper, clip, length });
+      addAdamW(program, { parameter, gradient, ...this.moments(name), hyper: this.hyper, clip, length });
     }
   }
 
@@ -47,12 +48,14 @@ export class AdamWRule implements UpdateRule {
       weightDecay: weightDecay * factors.weightDecay,
       step: stepIndex + 1,
     });
-    this.gpu.write(this.#hyper, hyper);
+    this.gpu.write(this.hyper, hyper);
   }
 
-  #moment(name: string): Tensor {
-    const tensor = this.state.get(name);
-    if (!tensor) throw new Error(`Internal error: the optimizer has no state ${name}`);
-    return tensor;
+  /** Those of a parameter. */
+  protected moments(name: string): { expAvg: Tensor; expAvgSq: Tensor } {
+    return {
+      expAvg: named(this.state, `${name}.exp_avg`),
+      expAvgSq: named(this.state, `${name}.exp_avg_sq`),
+    };
   }
 }

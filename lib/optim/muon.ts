@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
+import { named } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import {
   addMuon,
@@ -82,8 +82,6 @@ export class MuonRule implements UpdateRule {
   }
 
   #matrixOf({ name, parameter, gradient }: TrainedParameter): MuonMatrix {
-    const momentum = this.state.get(`${name}.momentum`);
-    ensure(momentum, `the optimizer has no state of ${name}`);
-    return { parameter, gradient, momentum };
+    return { parameter, gradient, momentum: named(this.state, `${name}.momentum`) };
   }
 }

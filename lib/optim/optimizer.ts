@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { ensure, UserError } from "../errors.ts";
+import { ensure, named, UserError } from "../errors.ts";
 import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { addClipFactor, CLIP } from "../gpu/ops/clip.ts";
@@ -196,9 +196,7 @@ function makeRule(gpu: Gpu, config: GroupConfig, members: TrainedParameter[]): U
 
 function trainedParameters(model: Transformer): TrainedParameter[] {
   return [...model.parameters].map(([name, parameter]) => {
-    const gradient = model.gradients.get(name);
-    ensure(gradient, `${name} has no gradient`);
-    return { name, parameter, gradient };
+    return { name, parameter, gradient: named(model.gradients, name) };
   });
 }
 

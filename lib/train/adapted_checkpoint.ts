@@ -17,8 +17,9 @@ import { exists, fingerprint } from "../files/inputs.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
-import { NO_NODES, type NodeDelta, numbersPerNode } from "../model/node_delta.ts";
+import { NO_NODES, numbersPerNode } from "../model/node_delta.ts";
 import { historyShape, ROW_VALUES, type RowDelta, withRowDelta } from "../model/row_delta.ts";
+import { halvesOf, ofHalves } from "../model/row_table.ts";
 import type { LoadedCheckpoint } from "./checkpoint.ts";
 import { readSafetensors, type SafetensorsContent, writeSafetensors } from "./safetensors.ts";
 
@@ -27,7 +28,6 @@ export const DELTA_FILE = "rows.safetensors";
 const ROW_NUMBERS = "wpe.rows";
 const NODE_NUMBERS = "coordinates.numbers";
 const NODE_VALUES = "coordinates.values";
-const HALF = 2 ** 16;
 
 /** What changed rows are of. */
 export interface AdaptedFrom {
@@ -51,25 +51,17 @@ export function baseOf({ adapted, directory, state }: LoadedCheckpoint): Adapted
 /** Writes changed rows. @param path The file. @param config The model. */
 export function writeDelta(
   path: string,
-  { rows, keys, values, history, coordinates }: RowDelta,
+  { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: RowDelta,
   { from: { base, baseSha256 }, config }: { from: AdaptedFrom; config: ModelConfig },
 ): void {
-  const tensors = new Map([[ROW_NUMBERS, halvesOf(rows)], [ROW_KEYS, keys], [ROW_VALUES, values], [
-    PAIR_HISTORY,
-    history,
-  ]]);
-  const shapes = new Map([
-    [ROW_NUMBERS, [rows.length, 2]],
-    [ROW_KEYS, [rows.length, 2]],
-    [ROW_VALUES, [rows.length, config.width]],
-    [PAIR_HISTORY, [rows.length, historyShape(config).length]],
-  ]);
-  if (config.coordinates) {
-    const { nodes, keys, values } = coordinates;
-    tensors.set(NODE_NUMBERS, halvesOf(nodes)).set(COORDINATE_KEYS, keys).set(NODE_VALUES, values);
-    shapes.set(NODE_NUMBERS, [nodes.length, 2]).set(COORDINATE_KEYS, [nodes.length, 2])
-      .set(NODE_VALUES, [nodes.length, numbersPerNode(config)]);
-  }
+  const [tensors, shapes] = [new Map<string, Float32Array>(), new Map<string, number[]>()];
+  const add = (widths: Widths, numbers: Uint32Array, others: readonly Float32Array[]) =>
+    widths.forEach(([name, width], i) => {
+      tensors.set(name, i === 0 ? halvesOf(numbers) : others[i - 1]);
+      shapes.set(name, [numbers.length, width]);
+    });
+  add(rowWidths(config), rows, [keys, values, history]);
+  if (config.coordinates) add(nodeWidths(config), nodes, [ofNodes.keys, ofNodes.values]);
   const metadata = { format: "pt", base, base_sha256: baseSha256, sha256: sha256Of(tensors) };
   writeSafetensors(path, { shapes, tensors, metadata });
 }
@@ -97,7 +89,7 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   if (found !== baseSha256) {
     throw wrongBase(folder, { base, found: `its model has SHA-256 ${found.slice(0, 12)}…`, baseSha256 });
   }
-  const delta = deltaOf({ tensors, shapes, metadata: {} }, { path, config: model });
+  const delta = deltaOf({ tensors, shapes }, { path, config: model });
   const file = { sizeBytes: fingerprint(path).sizeBytes, sha256 };
   return {
     ...checkpoint,
@@ -108,46 +100,40 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   };
 }
 
-function deltaOf(
-  { tensors, shapes }: SafetensorsContent,
-  { path, config }: { path: string; config: ModelConfig },
-): RowDelta {
-  const [numbers, keys, values, history] = [ROW_NUMBERS, ROW_KEYS, ROW_VALUES, PAIR_HISTORY].map((name) =>
-    tensors.get(name)
-  );
-  const count = shapes.get(ROW_NUMBERS)?.[0] ?? 0;
-  const isWhole = numbers?.length === 2 * count && keys?.length === 2 * count &&
-    values?.length === config.width * count && history?.length === historyShape(config).length * count;
-  if (!isWhole || faultOfTensors(new Map([[ROW_VALUES, values]]), WEIGHT_LIMIT)) throw damaged(path);
-  const rows = numbersOf(numbers);
-  if (rows.some((row) => row >= numAddressRows(config))) throw damaged(path);
-  return { rows, keys, values, history, coordinates: nodeDeltaOf({ tensors, shapes }, { path, config }) };
+/** The tensors of some rows or nodes, the first their numbers in the model; each with how many values one of them has. */
+type Widths = readonly (readonly [name: string, width: number])[];
+
+function rowWidths(config: ModelConfig): Widths {
+  const { length } = historyShape(config);
+  return [[ROW_NUMBERS, 2], [ROW_KEYS, 2], [ROW_VALUES, config.width], [PAIR_HISTORY, length]];
 }
 
-function nodeDeltaOf(
+function nodeWidths(config: ModelConfig): Widths {
+  return [[NODE_NUMBERS, 2], [COORDINATE_KEYS, 2], [NODE_VALUES, numbersPerNode(config)]];
+}
+
+function deltaOf(
   { tensors, shapes }: Pick<SafetensorsContent, "tensors" | "shapes">,
   { path, config }: { path: string; config: ModelConfig },
-): NodeDelta {
-  const [numbers, keys, values] = [NODE_NUMBERS, COORDINATE_KEYS, NODE_VALUES].map((name) =>
-    tensors.get(name)
-  );
-  if (!numbers && !keys && !values) return NO_NODES;
-  const count = shapes.get(NODE_NUMBERS)?.[0] ?? 0;
-  const isWhole = numbers?.length === 2 * count && keys?.length === 2 * count &&
-    values?.length === numbersPerNode(config) * count;
-  if (!isWhole || faultOfTensors(new Map([[NODE_VALUES, values]]), WEIGHT_LIMIT)) throw damaged(path);
-  const nodes = numbersOf(numbers);
-  if (nodes.some((node) => node >= (config.coordinates?.nodes ?? 0))) throw damaged(path);
-  return { nodes, keys, values };
-}
-
-/** Numbers as pairs of numbers below 2^16, which float32 holds exactly. */
-function halvesOf(numbers: Uint32Array): Float32Array {
-  return Float32Array.from([...numbers].flatMap((number) => [Math.floor(number / HALF), number % HALF]));
-}
-
-function numbersOf(halves: Float32Array): Uint32Array {
-  return Uint32Array.from({ length: halves.length / 2 }, (_, i) => halves[2 * i] * HALF + halves[2 * i + 1]);
+): RowDelta {
+  const read = (widths: Widths, size: number): [Uint32Array, ...Float32Array[]] => {
+    const count = shapes.get(widths[0][0])?.[0] ?? 0;
+    const [halves, keys, values, ...others] = widths.map(([name, width]) => {
+      const found = tensors.get(name);
+      if (found?.length !== width * count) throw damaged(path);
+      return found;
+    });
+    const numbers = ofHalves(halves);
+    const isOther = numbers.some((number) => number >= size);
+    if (isOther || faultOfTensors(new Map([[path, values]]), WEIGHT_LIMIT)) throw damaged(path);
+    return [numbers, keys, values, ...others];
+  };
+  const [rows, keys, values, history] = read(rowWidths(config), numAddressRows(config));
+  const delta = { rows, keys, values, history, coordinates: NO_NODES };
+  const ofNodes = nodeWidths(config);
+  if (!ofNodes.some(([name]) => tensors.has(name))) return delta;
+  const [nodes, nodeKeys, nodeValues] = read(ofNodes, config.coordinates?.nodes ?? 0);
+  return { ...delta, coordinates: { nodes, keys: nodeKeys, values: nodeValues } };
 }
 
 function damaged(path: string): FormatError {

@@ -9,7 +9,7 @@
  * @module
  */
 import { createHash, type Hash } from "node:crypto";
-import { ensure, explainFileError, FormatError } from "../errors.ts";
+import { ensure, explainFileError, FormatError, named } from "../errors.ts";
 import { AtomicFile } from "../files/atomic.ts";
 import {
   decodeHeader,
@@ -133,9 +133,7 @@ export class SafetensorsWriter {
 export function writeSafetensors(path: string, content: SafetensorsContent): SafetensorsFile {
   using writer = SafetensorsWriter.create(path, content.shapes, { metadata: content.metadata });
   for (const name of writer.names) {
-    const data = content.tensors.get(name);
-    ensure(data, `tensor ${name} has a shape and no elements`);
-    writer.write(name, data);
+    writer.write(name, named(content.tensors, name));
   }
   return writer.close();
 }

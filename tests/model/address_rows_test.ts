@@ -137,6 +137,31 @@ Deno.test("RowCursor.clone() goes on by itself", () => {
   assertEquals(readOn(copy, 4, 14), whole.slice(4, 14).map(({ rows }) => rows));
 });
 
+Deno.test("RowCursor.clone() recalls what was read before it and by itself, as its origin does", () => {
+  const config = rowsConfig({ pairVectors: { rows: 64, seed: 1, dropShare: 0, history: true } });
+  const rows = new AddressRows(config);
+  const [found, tokens] = [new Uint32Array(ROWS_PER_TOKEN), new Uint16Array(64)];
+  /** Reads measurements, and tells the rows before the last one's RTT. */
+  const readOn = (cursor: RowCursor, ...rttCodes: number[]) => {
+    let before: number[] = [];
+    for (const rttCode of rttCodes) {
+      const length = new TokenWriter(tokens).write({ ...measurement(A, B), rttCode }, FIELD_ORDERS[0]);
+      tokens.subarray(0, 12).forEach((token) => cursor.read(token, found, 0));
+      before = [...found];
+      tokens.subarray(12, length).forEach((token) => cursor.read(token, found, 0));
+    }
+    return before;
+  };
+  const readAll = (...rttCodes: number[]) => readOn(new RowCursor(rows), ...rttCodes);
+  const origin = new RowCursor(rows);
+  readOn(origin, 0x1400, 0x1400, 0x1500);
+  const [one, other] = [origin.clone(), origin.clone()];
+  assertEquals(readOn(one, 0x1600, 0x1600, 0x2600), readAll(0x1400, 0x1400, 0x1500, 0x1600, 0x1600, 0x2600));
+  assertEquals(readOn(origin, 0x2600, 0x1400), readAll(0x1400, 0x1400, 0x1500, 0x2600, 0x1400));
+  assertEquals(readOn(other, 0x1500), readAll(0x1400, 0x1400, 0x1500, 0x1500));
+  assertEquals(readOn(other, 0x1600), readAll(0x1400, 0x1400, 0x1500, 0x1500, 0x1600));
+});
+
 Deno.test("AddressRows: training drops its share of the keys, others in each context", () => {
   const config = rowsConfig({
     prefixVectors: null,
@@ -374,9 +399,9 @@ Deno.test("AddressRows: keys go through a checkpoint", () => {
 Deno.test("RowTable: rows are distinct, full tables give none, keys that were not claimed are not found", () => {
   const table = new RowTable(100, 16);
   const hash = (i: number, j: number) => Math.imul(i + 1, 0x9e3779b1 + j) >>> 0;
-  const claimed = Array.from({ length: 16 }, (_, i) => table.claim(hash(i, 0), hash(i, 2)));
+  const claimed = Array.from({ length: 16 }, (_, i) => table.row(hash(i, 0), hash(i, 2), true));
   assertEquals(claimed.toSorted((a, b) => a - b), Array.from({ length: 16 }, (_, i) => 100 + i));
-  assertEquals(table.claim(hash(16, 0), hash(16, 2)), NO_ROW);
+  assertEquals(table.row(hash(16, 0), hash(16, 2), true), NO_ROW);
   assertEquals(claimed.map((_, i) => table.row(hash(i, 0), hash(i, 2))), claimed);
   assertEquals(table.row(hash(17, 0), hash(17, 2)), NO_ROW);
   assertEquals(table.numOwned, 16);
