@@ -6,8 +6,8 @@
 import { fromFileUrl } from "@std/path";
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
-import { chainJobs } from "../lib/cluster/chain.ts";
-import { loadClusterConfig } from "../lib/cluster/config.ts";
+import { type ChainJob, chainJobs } from "../lib/cluster/chain.ts";
+import { type ChainStage, loadClusterConfig } from "../lib/cluster/config.ts";
 import { writeScripts } from "../lib/cluster/script_files.ts";
 import { submitCommands, submitJobs } from "../lib/cluster/submit.ts";
 import { UsageError } from "../lib/errors.ts";
@@ -15,6 +15,29 @@ import { listInputs } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { absolutePath } from "../lib/files/real_path.ts";
 import { parseRatios, SPLIT_MODES, type SplitMode } from "../lib/preprocess/splits.ts";
+import { evalStage } from "./eval.ts";
+import { probeRowsStage } from "./probe_rows.ts";
+import { shardStage } from "./shard.ts";
+import { trainStage } from "./train.ts";
+
+const CHAIN: Record<ChainStage, Stage> = {
+  "shard": shardStage,
+  "probe-rows": probeRowsStage,
+  "train": trainStage,
+  "eval": evalStage,
+};
+/** Keys of the configuration that are options. */
+const KEYS = [
+  "partition",
+  "account",
+  "time",
+  "memoryGb",
+  "cpus",
+  "gpus",
+  "setup",
+  "container",
+  "program",
+] as const;
 
 /** The stage `slurm`. */
 export const slurmStage: Stage = defineStage({
@@ -78,7 +101,12 @@ export const slurmStage: Stage = defineStage({
     }
     const splitBy = splitModes(options.splitBy);
     parseRatios(options.ratios);
-    const cluster = loadClusterConfig(options.config, keysOf(options), options.set);
+    const given = [
+      ...KEYS.map((key) => [key, options[key]] as const),
+      ["shard.tasks", options.shardTasks] as const,
+      ["probe-rows.tasks", options.rowTasks] as const,
+    ];
+    const cluster = loadClusterConfig(options.config, given, options.set);
     const files = listInputs(options.input, { extensions: [".parquet"], wanted: "a Parquet file" });
     refuseOverlap(options.output, files);
     const jobs = chainJobs({
@@ -86,6 +114,7 @@ export const slurmStage: Stage = defineStage({
       ...{ splitBy, inputs: options.input, output: absolutePath(options.output), folder: Deno.cwd() },
       program: programOf(cluster.program),
     }, cluster);
+    jobs.forEach(checkArguments);
     const scripts = jobs.map(({ path, script }) => ({ path, script }));
     const json = { stage: "slurm", output: options.output, scripts: scripts.map(({ path }) => path) };
     if (options.dryRun) {
@@ -121,27 +150,13 @@ function splitModes(text: string): SplitMode[] {
   );
 }
 
-/** The options that stand for keys of the configuration. */
-function keysOf(options: {
-  partition: string | undefined;
-  account: string | undefined;
-  time: string | undefined;
-  memoryGb: number | undefined;
-  cpus: number | undefined;
-  gpus: number | undefined;
-  shardTasks: number | undefined;
-  rowTasks: number | undefined;
-  setup: string[];
-  container: string | undefined;
-  program: string | undefined;
-}): Record<string, unknown> {
-  const { partition, account, time, memoryGb, cpus, gpus, setup, container, program } = options;
-  return {
-    ...{ partition, account, time, memoryGb, cpus, gpus, container, program },
-    setup: setup.length > 0 ? setup : undefined,
-    "shard.tasks": options.shardTasks,
-    "probe-rows.tasks": options.rowTasks,
-  };
+/** Refuses what a stage would refuse, before it waits in a queue. */
+function checkArguments({ stage, args }: ChainJob): void {
+  try {
+    CHAIN[stage].check(args);
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`${error.message} (of ${stage})`) : error;
+  }
 }
 
 /** How jobs start the program: as the one file where this is it, else as tasks of this checkout. */

@@ -13,6 +13,8 @@ export interface ChainJob {
   stage: ChainStage;
   /** The way of splitting that the chain is of. */
   splitBy: string;
+  /** The arguments of the stage; those of a job array lack the task. */
+  args: string[];
   /** Where its script goes. */
   path: string;
   /** The text of the script. */
@@ -57,8 +59,7 @@ export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJ
       `${String(index + 1).padStart(2, "0")}-${CHAIN_STAGES[index]}.sbatch`;
     return CHAIN_STAGES.map((stage, i) => {
       const demands = demandsOf(cluster, stage);
-      const command = [
-        [...options.program, stage],
+      const args = [
         ...optionsOf(stage, { ...options, root, mode: splitBy }, demands),
         ...(demands.args.length > 0 ? [demands.args] : []),
       ];
@@ -67,9 +68,10 @@ export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJ
         path: `${root}/jobs/${nameOfFile(i)}`,
         purpose: `${PURPOSES[stage]}, job ${i + 1} of ${CHAIN_STAGES.length}`,
         after: i === 0 ? undefined : nameOfFile(i - 1),
-        ...{ demands, command, folder: options.folder },
+        ...{ demands, folder: options.folder },
+        command: [[...options.program, stage], ...args],
       };
-      return { stage, splitBy, path: job.path, script: jobScript(job, cluster) };
+      return { stage, splitBy, args: args.flat(), path: job.path, script: jobScript(job, cluster) };
     });
   });
 }

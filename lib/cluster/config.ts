@@ -79,19 +79,20 @@ const DEFAULTS: Record<ChainStage, Pick<JobDemands, "memoryGb" | "cpus" | "gpus"
  * Reads a cluster's configuration.
  *
  * @param file A JSON file, if there is one.
- * @param given Keys that options set; what is undefined is left as it is.
+ * @param given Keys that options set; undefined ones, and empty lists, are left as they are.
  * @param sets `KEY=VALUE` texts, applied last.
  * @throws {ConfigError} If a key is unknown or of a wrong value.
  * @throws {UserError} If the file cannot be read.
  */
 export function loadClusterConfig(
   file: string | undefined,
-  given: Readonly<Record<string, unknown>>,
+  given: readonly (readonly [key: string, value: unknown])[],
   sets: readonly string[],
 ): ClusterConfig {
   const raw = file === undefined ? {} : readConfigFile(file, "a cluster's configuration");
-  for (const [key, value] of Object.entries(given)) {
-    if (value !== undefined) applySet(raw, `${key}=${JSON.stringify(value)}`);
+  for (const [key, value] of given) {
+    if (value === undefined || Array.isArray(value) && value.length === 0) continue;
+    applySet(raw, `${key}=${JSON.stringify(value)}`);
   }
   for (const text of sets) applySet(raw, text);
   return parseConfig(schema, raw);

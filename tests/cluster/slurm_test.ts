@@ -163,6 +163,13 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
       'train.args=["--run","x"]',
     ],
     [2, /config key options.0: found "qos", an option of sbatch/, "--set", 'options=["qos"]'],
+    [2, /option --stepss: .* did you mean steps\?.* \(of train\)/, "--set", 'train.args=["--stepss","9"]'],
+    [
+      2,
+      /--max-measurements few: an integer was wanted \(of eval\)/,
+      "--set",
+      'eval.args=["--max-measurements","few"]',
+    ],
     [2, /its name has a line break/, "--output", folder.at("a\nb")],
     [2, /Cannot use --split-by rows: different ones of probe/, "--split-by", "rows"],
     [2, /Cannot use --split-by time,time/, "--split-by", "time,time"],
