@@ -123,6 +123,6 @@ export async function until(
 ): Promise<void> {
   for (const endMs = performance.now() + 1000 * seconds; !(await holds());) {
     if (performance.now() > endMs) throw new Error(`${what}: not after ${seconds} s`);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

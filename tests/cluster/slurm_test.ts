@@ -10,11 +10,12 @@ import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { SlurmCluster, slurmIsMissing, until } from "./slurm_cluster.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
-const STEPS = 800;
+const STEPS = 400;
 const SMALL = Object.entries({
   ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
   ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
   ...{ "train.evalSequences": 2, "train.logEverySteps": 1, "train.checkpointEverySteps": 100_000 },
+  ...{ "model.coordinates": null },
 }).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
 /** A small cluster, and how little is to be done on it. */
@@ -66,7 +67,7 @@ async function untilTraining(run: string): Promise<void> {
   const metrics = join(run, "metrics.jsonl");
   await until(
     "training",
-    () => exists(metrics) && Deno.readTextFileSync(metrics).split("\n").length > STEPS / 8,
+    () => exists(metrics) && Deno.readTextFileSync(metrics).split("\n").length > 10,
   );
 }
 
@@ -183,14 +184,14 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
     [1, /Cannot read .*nothing: no such file/, "--input", folder.at("nothing")],
     [2, /Cannot write to .*: .* is read and lies in it/, "--output", folder.at("in put")],
   ];
-  for (const [exitCode, message, option, ...values] of wrong) {
+  await Promise.all(wrong.map(async ([exitCode, message, option, ...values]) => {
     const at = args.indexOf(option);
     const kept = at < 0 ? args : args.toSpliced(at, 2);
     const { code, stderr } = await runStageProcess(["slurm", ...kept, option, ...values]);
     assertMatch(stderr, message);
     assertEquals([code, stderr.trim().split("\n").length], [exitCode, 1], stderr);
-    assert(!exists(folder.at("out")));
-  }
+  }));
+  assert(!exists(folder.at("out")));
 });
 
 async function submit(args: readonly string[], env: Record<string, string>): Promise<ProcessResult> {
@@ -298,6 +299,18 @@ Deno.test("a chain under SLURM ends as one by hand, though its training is signa
   assertEquals(text.match(/with everything saved; requeueing job/g)?.length, 2, text);
   assertEquals(finalState(join(output, "train")), finalState(join(byHand, "train")));
   assert(exists(join(output, "eval/report.html")));
+
+  // What is cancelled saves everything and stays cancelled.
+  const cancelled = folder.at("cancelled");
+  await succeed("slurm", ...slurmArguments(folder, cancelled));
+  for (const script of jobsOf(cancelled).slice(0, 2)) assertEquals((await outputOf(bash(script))).code, 0);
+  const id = Number(slurm.command("sbatch", "--parsable", jobsOf(cancelled)[2]));
+  await untilTraining(join(cancelled, "train"));
+  slurm.command("scancel", String(id));
+  await until("the end", () => /CANCELLED|PENDING/.test(slurm.stateOf(id)));
+  const ended = Deno.readTextFileSync(join(cancelled, `jobs/03-train-${id}.log`));
+  assertEquals(slurm.stateOf(id), "CANCELLED", ended);
+  assertMatch(ended, /^step \d+: saved [^]*: stopped by SLURM with everything saved$/m);
 });
 
 globalThis.addEventListener("unload", () => undisturbed?.folder[Symbol.dispose]());
