@@ -88,10 +88,8 @@ function optionsOf(
 ): string[][] {
   const [shards, rows, run] = ["shards", "rows", "train"].map((name) => `${root}/${name}`);
   const shared = ["--seed", String(seed)];
-  const bounds = [
-    ["--memory-limit-gb", String(MEMORY_SHARE * memoryGb)],
-    ["--workers", String(cpus)],
-  ];
+  const workers = ["--workers", String(cpus)];
+  const bounds = [["--memory-limit-gb", String(MEMORY_SHARE * memoryGb)], workers];
   const options: Record<ChainStage, string[][]> = {
     "shard": [
       ["--input", ...inputs],
@@ -102,10 +100,7 @@ function optionsOf(
     ],
     "probe-rows": [["--input", shards], ["--output", rows], ...bounds],
     "train": [["--data", rows], ["--run", run]],
-    "eval": [["--checkpoint", run], ["--data", rows], ["--output", `${root}/eval`], [
-      "--workers",
-      String(cpus),
-    ]],
+    "eval": [["--checkpoint", run], ["--data", rows], ["--output", `${root}/eval`], workers],
   };
   const given = args.map((arg) => arg.split("=")[0]);
   const taken = given.find((arg) => LINKS.includes(arg));

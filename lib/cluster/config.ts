@@ -11,7 +11,12 @@ export const CHAIN_STAGES = ["shard", "probe-rows", "train", "eval"] as const;
 /** One of them. */
 export type ChainStage = typeof CHAIN_STAGES[number];
 
-const text = (pattern: RegExp, wanted: string) => z.string().regex(pattern, `${wanted} was wanted`);
+/** Also a number, as `--set` reads `time=90`. */
+const text = (pattern: RegExp, wanted: string) =>
+  z.preprocess(
+    (value) => typeof value === "number" ? String(value) : value,
+    z.string().regex(pattern, `${wanted} was wanted`),
+  );
 const word = text(/^[\w.,:+-]+$/, "a word of letters, digits and . , : + -");
 const line = text(/^[^\n\r]+$/, "one line");
 const count = (min: number) => z.int().min(min);

@@ -9,7 +9,6 @@
 #SBATCH --signal=B:USR2@@SIGNAL_SECONDS@
 # A job that waits for one that failed is cancelled.
 #SBATCH --kill-on-invalid-dep=yes
-set -u
 
 # A job that is stopped more often than this gets nowhere.
 max_restarts=@MAX_RESTARTS@
@@ -70,6 +69,7 @@ trap 'interrupted=yes' INT
 
 cd @FOLDER@ || exit 1
 @SETUP@
+set -u
 say "${SLURM_JOB_ID:+job $SLURM_JOB_ID, }restart $restart of at most $max_restarts, on $(uname -n)"
 [ "$restart" -le "$max_restarts" ] ||
   fail "the job was started again $restart times, at most $max_restarts were wanted; look into this log, and submit again to go on" 1

@@ -87,14 +87,23 @@ Deno.test("slurm --dry-run prints scripts for each way of splitting, and writes 
     "2",
     "--dry-run",
   ];
-  const more = ["--set", 'shard.options=["--qos=long"]', "--container", "apptainer exec --nv i.sif"];
+  const more = [
+    "--set",
+    "eval.time=90",
+    'shard.options=["--qos=long"]',
+    "--container",
+    "apptainer exec --nv i.sif",
+  ];
   const { stdout } = await succeed("slurm", ...args, ...cluster, ...more, "--program", "/opt/ping llm");
   assert(!exists(folder.at("out")));
   assertEquals(stdout.match(/^# ==> .* <==$/gm)?.length, 8);
   assertEquals(stdout.match(/^#SBATCH --gres=gpu:2$/gm)?.length, 4);
   assertEquals(stdout.match(/^#SBATCH --qos=long$/gm)?.length, 2);
-  for (const option of ["partition=gpu", "account=net", "time=1-00:00:00", "cpus-per-task=1", "mem=2G"]) {
+  for (const option of ["partition=gpu", "account=net", "cpus-per-task=1", "mem=2G"]) {
     assertEquals(stdout.match(new RegExp(`^#SBATCH --${option}$`, "gm"))?.length, 8, option);
+  }
+  for (const [time, jobs] of [["1-00:00:00", 6], ["90", 2]]) {
+    assertEquals(stdout.match(new RegExp(`^#SBATCH --time=${time}$`, "gm"))?.length, jobs);
   }
   assertStringIncludes(stdout, `exec apptainer exec --nv i.sif \\\n    '/opt/ping llm' train \\\n`);
   assertStringIncludes(stdout, `--data ${folder.at("out/time/rows")} \\\n`);
