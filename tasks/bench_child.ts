@@ -24,6 +24,7 @@ export const childStage: Stage = {
   name: "bench child",
   purpose: "one piece of the others, in a process of its own (for their use)",
   help: () => HELP,
+  check: () => {},
   async run([name, ...rest], within) {
     if (name === "--help") return { help: HELP };
     const { result, usage } = await measureUsage(() => runPiece(name, rest, within));

@@ -72,6 +72,10 @@ export const STAGES: Record<string, StageEntry> = {
     purpose: "add log-likelihoods and anomaly p-values to measurements",
     module: "./score.ts",
   },
+  "slurm": {
+    purpose: "write the chain as jobs of a SLURM cluster, and submit them",
+    module: "./slurm.ts",
+  },
   "demo": {
     purpose: "run the whole chain, small, end to end",
     module: "./demo.ts",
@@ -142,6 +146,7 @@ export const NEEDS: Record<string, StageNeeds> = {
   "score": {
     paths: { checkpoint: run, input: inputs, history: inputs, output: outputFile(".rejects.jsonl") },
   },
+  "slurm": { paths: { input: inputs, config, output: outputFolder }, programs: ["sbatch"] },
   "demo": {
     paths: { input: inputs, output: outputFolder },
     defaults: { output: () => "runs/demo" },

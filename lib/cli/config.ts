@@ -8,7 +8,8 @@
  */
 import { z } from "zod";
 import { didYouMean } from "./nearest.ts";
-import { ConfigError } from "../errors.ts";
+import { ConfigError, FormatError, UsageError } from "../errors.ts";
+import { readText } from "../files/inputs.ts";
 
 /**
  * Checks a value.
@@ -32,6 +33,66 @@ export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = "
   const found = valueAt(value, issue.path);
   const shown = found === undefined ? "nothing" : JSON.stringify(found);
   throw new ConfigError(dotted(keyPath, path), `found ${shown}, ${wanted(issue)}`);
+}
+
+/**
+ * Reads a configuration, not checked yet.
+ *
+ * @param path A JSON file.
+ * @param wanted What it is, for errors, such as `a run configuration`.
+ * @throws {FormatError} If it is no JSON object.
+ * @throws {UserError} If it cannot be read.
+ */
+export function readConfigFile(path: string, wanted: string): Record<string, unknown> {
+  const text = readText(path);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value)) return value;
+  } catch (cause) {
+    throw new FormatError(`it is no JSON, ${wanted} was wanted`, { path, cause });
+  }
+  throw new FormatError(`it is no JSON object, ${wanted} was wanted`, { path });
+}
+
+/**
+ * Changes one key of a configuration that is not checked yet.
+ *
+ * @param raw It.
+ * @param text `KEY=VALUE`; the value is JSON or else a text.
+ * @throws {UsageError} If the text has no `=`.
+ * @throws {ConfigError} If a part of the key has a value instead of keys.
+ */
+export function applySet(raw: Record<string, unknown>, text: string): void {
+  const equals = text.indexOf("=");
+  if (equals < 1) {
+    throw new UsageError(`Cannot use --set ${text}: KEY=VALUE was wanted, such as train.steps=100`);
+  }
+  const keyPath = text.slice(0, equals).trim();
+  const keys = keyPath.split(".");
+  const last = keys.pop() ?? "";
+  let at = raw;
+  for (const key of keys) {
+    if (!Object.hasOwn(at, key)) Object.defineProperty(at, key, { value: {}, ...PLAIN });
+    const inner = at[key];
+    if (!isObject(inner)) throw new ConfigError(keyPath, `${key} is a value, it has no keys`);
+    at = inner;
+  }
+  Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
+}
+
+/** As an assignment makes a property, also for a key such as `__proto__`. */
+const PLAIN = { writable: true, enumerable: true, configurable: true };
+
+function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** What zod wanted, as `an integer of at least 1 was wanted`; messages of our own checks pass as they are. */

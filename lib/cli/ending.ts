@@ -28,10 +28,13 @@ export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcom
   Deno.exit(exitCode);
 }
 
-/** Takes signals from its construction to the end of the process; the second ends it at once. */
+/**
+ * Takes signals from its construction to the end of the process; the second ends it at once. Of SIGTERM and SIGUSR2 alone
+ * there is no second: schedulers send them to all processes of a job, of which a shell or `deno task` passes them on.
+ */
 export class SignalListener {
   #stop: ((error: InterruptedError) => void) | undefined;
-  #isInterrupted = false;
+  #first: Deno.Signal | undefined;
 
   /** Starts listening. Until {@link begin} nothing has begun, and the first signal ends the process too. */
   constructor() {
@@ -45,10 +48,14 @@ export class SignalListener {
 
   #receive(name: Deno.Signal): void {
     const error = new InterruptedError(name);
-    if (this.#isInterrupted) Deno.exit(error.exitCode);
-    this.#isInterrupted = true;
+    if (this.#first !== undefined) {
+      if (this.#first === "SIGINT" || name === "SIGINT") Deno.exit(error.exitCode);
+      return;
+    }
+    this.#first = name;
     if (!this.#stop) endProcess({ exitCode: error.exitCode, text: error.message });
-    console.error(`\n${name}: finishing the step in flight; a second signal ends at once`);
+    const second = name === "SIGINT" ? "a second signal" : "SIGINT";
+    console.error(`\n${name}: finishing the step in flight; ${second} ends at once`);
     this.#stop(error);
   }
 }

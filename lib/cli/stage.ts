@@ -39,6 +39,8 @@ export interface Stage {
   readonly purpose: string;
   /** The text of `--help`. */
   help(): string;
+  /** Parses the arguments only. @throws {UsageError} If they are wrong. */
+  check(args: readonly string[]): void;
   /**
    * Parses the arguments and runs.
    *
@@ -70,15 +72,20 @@ export function defineStage<F extends Flags>(definition: StageDefinition<F>): St
   // A stage's own option stands instead of the common one of its name.
   const flags = { ...definition.flags, ...commonFlags, ...definition.flags };
   const help = () => describeStage(definition, flags);
+  const parse = (args: readonly string[]) => {
+    const parsed = parseFlags(args, flags);
+    checkPositionals(definition, parsed.positionals);
+    return parsed;
+  };
   return {
     name: definition.name,
     purpose: definition.purpose,
     help,
+    check: (args) => void parse(args),
     async run(args, within) {
       if (args.includes("--help")) return { help: help() };
       if (args.includes("--version")) return { help: VERSION };
-      const { values, positionals } = parseFlags(args, flags);
-      checkPositionals(definition, positionals);
+      const { values, positionals } = parse(args);
       const options = values as Values<F> & Values<typeof commonFlags>;
       return await definition.run(options, {
         signal: new AbortController().signal,
@@ -102,22 +109,22 @@ export function defineStageGroup(name: string, purpose: string, members: readonl
       "",
       `${name} KIND --help says more of each.`,
     ].join("\n");
+  const choose = (kind: string | undefined) => {
+    const known = members.map((member) => member.name.split(" ").at(-1) ?? member.name);
+    if (kind === undefined) {
+      throw new UsageError(`Cannot run ${name}: no kind was given; known are ${known.join(", ")}`);
+    }
+    const index = known.indexOf(kind);
+    if (index >= 0) return members[index];
+    throw new UsageError(`Cannot run ${name} ${kind}: it is unknown${didYouMean(kind, known)}`);
+  };
   return {
     name,
     purpose,
     help,
-    async run(args, within) {
-      const [kind, ...rest] = args;
-      if (kind === "--help") return { help: help() };
-      const known = members.map((member) => member.name.split(" ").at(-1) ?? member.name);
-      if (kind === undefined) {
-        throw new UsageError(`Cannot run ${name}: no kind was given; known are ${known.join(", ")}`);
-      }
-      const index = known.indexOf(kind);
-      if (index < 0) {
-        throw new UsageError(`Cannot run ${name} ${kind}: it is unknown${didYouMean(kind, known)}`);
-      }
-      return await members[index].run(rest, within);
+    check: ([kind, ...rest]) => choose(kind).check(rest),
+    async run([kind, ...rest], within) {
+      return kind === "--help" ? { help: help() } : await choose(kind).run(rest, within);
     },
   };
 }

@@ -19,6 +19,8 @@ export interface StageNeeds {
   sys?: "systemMemoryInfo"[];
   /** Whether it starts processes of this program's runtime. */
   startsProcesses?: boolean;
+  /** Names of other programs that it starts. */
+  programs?: string[];
   /** Whether it may do what this process may do. */
   everything?: boolean;
 }
@@ -36,18 +38,18 @@ const SWITCHES = ["json", "quiet", "help", "version"];
  */
 export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.PermissionOptions {
   if (needs.everything) return "inherit";
-  const { reads = () => [], sys = [], startsProcesses = false } = needs;
+  const { reads = () => [], sys = [], startsProcesses = false, programs = [] } = needs;
   const accesses = namedPaths(needs, args).map(({ use, values }) => accessOf(use, values));
   const isGranted = (wanted: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(wanted).state === "granted";
   const allowed = (name: "read" | "write", further: readonly (string | URL)[] = []) =>
     [...new Set([...accesses.flatMap((access) => access[name]), ...further])]
       .filter((path) => isGranted({ name, path }));
-  const programs = startsProcesses ? [Deno.execPath()] : [];
+  const started = [...(startsProcesses ? [Deno.execPath()] : []), ...programs];
   return {
     read: allowed("read", [...CODE, ...reads()]),
     write: allowed("write"),
-    run: programs.filter((command) => isGranted({ name: "run", command })),
+    run: started.filter((command) => isGranted({ name: "run", command })),
     sys: sys.filter((kind) => isGranted({ name: "sys", kind })),
     net: false,
     env: false,

@@ -104,6 +104,15 @@ main() {
 @FLAGS@
     *) flags= ;;
   esac
+  # Jobs on other machines are to start this file, which the program does not know.
+  case "${1-} $*" in
+    *' --program'[\ =]*) ;;
+    'slurm '*)
+      case $self in /*) ;; *) self=$PWD/${self#./} ;; esac
+      shift
+      set -- slurm --program "$self" "$@"
+      ;;
+  esac
   # shellcheck disable=SC2086  # flags are words
   exec "$root/deno" run --no-prompt --cached-only --config "$root/program/deno.json" $flags \
     "$root/program/tasks/main.ts" "$@"

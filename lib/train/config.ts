@@ -5,11 +5,10 @@
  * @module
  */
 import { z } from "zod";
-import { parseConfig } from "../cli/config.ts";
+import { applySet, parseConfig, readConfigFile } from "../cli/config.ts";
 import { didYouMean } from "../cli/nearest.ts";
 import { formatCount } from "../cli/progress.ts";
-import { ConfigError, FormatError, UsageError } from "../errors.ts";
-import { readText } from "../files/inputs.ts";
+import { ConfigError, UsageError } from "../errors.ts";
 import type { ModelExtent } from "../model/buffers.ts";
 import { checkModelConfig, type ModelConfig, modelConfigSchema, numParameters } from "../model/config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
@@ -215,45 +214,5 @@ function loadRaw(nameOrFile: string): Record<string, unknown> {
     const hint = didYouMean(nameOrFile, [...PRESETS.keys()]);
     throw new UsageError(`Cannot use --config ${nameOrFile}: no preset has that name${hint}`);
   }
-  const text = readText(nameOrFile);
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch (cause) {
-    throw new FormatError("it is no JSON, a run configuration was wanted", { path: nameOrFile, cause });
-  }
-  throw new FormatError("it is no JSON object, a run configuration was wanted", { path: nameOrFile });
-}
-
-function applySet(raw: Record<string, unknown>, text: string): void {
-  const equals = text.indexOf("=");
-  if (equals < 1) {
-    throw new UsageError(`Cannot use --set ${text}: KEY=VALUE was wanted, such as train.steps=100`);
-  }
-  const keyPath = text.slice(0, equals).trim();
-  const keys = keyPath.split(".");
-  const last = keys.pop() ?? "";
-  let at = raw;
-  for (const key of keys) {
-    if (!Object.hasOwn(at, key)) Object.defineProperty(at, key, { value: {}, ...PLAIN });
-    const inner = at[key];
-    if (!isObject(inner)) throw new ConfigError(keyPath, `${key} is a value, it has no keys`);
-    at = inner;
-  }
-  Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
-}
-
-/** As an assignment makes a property, also for a key such as `__proto__`. */
-const PLAIN = { writable: true, enumerable: true, configurable: true };
-
-function parseValue(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+  return readConfigFile(nameOrFile, "a run configuration");
 }

@@ -145,6 +145,16 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     assert(JSON.parse(bench).rows.length > 0);
   });
 
+  await test.step("writes jobs that start itself, unless told otherwise", async () => {
+    const slurm = ["slurm", "--input", "one file/a.parquet", "--output", "cluster", "--dry-run"];
+    for (const program of [machine.program, "./ping llm"]) {
+      const scripts = await machine.done(slurm, { program });
+      assertEquals(scripts.split(`  exec '${machine.program}' `).length, 5, scripts);
+    }
+    const told = await machine.done([...slurm, "--program", "/opt/ping-llm"]);
+    assertEquals(told.split("  exec /opt/ping-llm ").length, 5, told);
+  });
+
   await test.step("reads standard input", async () => {
     const child = machine.spawn([
       "import",

@@ -21,11 +21,23 @@ for (const [name, exitCode] of [["SIGINT", 130], ["SIGTERM", 75], ["SIGUSR2", 75
     const stopped = await runSignalled("in the stage", name);
     assertEquals(
       stopped.stderr,
-      `\n${name}: finishing the step in flight; a second signal ends at once\nerror: stage saw ${name}\n`,
+      `\n${name}: finishing the step in flight; ${
+        name === "SIGINT" ? "a second signal" : "SIGINT"
+      } ends at once\nerror: stage saw ${name}\n`,
     );
     const busy = await runSignalled("in a busy stage", "SIGINT", name);
     assertEquals(busy.code, exitCode, busy.stderr);
     assertEquals(busy.stderr, "\nSIGINT: finishing the step in flight; a second signal ends at once\n");
+  });
+}
+
+for (const name of ["SIGTERM", "SIGUSR2"] as const) {
+  Deno.test(`${name} again, as schedulers send it to all processes of a job, ends nothing; SIGINT does`, async () => {
+    const { code, stderr } = await runSignalled("in the stage", name, name, "SIGTERM");
+    assertEquals(code, 75, stderr);
+    assertMatch(stderr, /error: stage saw SIG/);
+    const busy = await runSignalled("in a busy stage", name, name, "SIGINT");
+    assertEquals(busy.code, 130, busy.stderr);
   });
 }
 

@@ -25,6 +25,7 @@ const OTHERS: Record<string, () => unknown> = {
   net: () => Deno.listen({ port: 0 }).close(),
   run: () => new Deno.Command("true").outputSync(),
   deno: () => new Deno.Command(Deno.execPath(), { args: ["--version"] }).outputSync(),
+  sbatch: () => new Deno.Command("sbatch", { args: ["--version"] }).outputSync(),
   memory: () => Deno.systemMemoryInfo(),
   hostname: () => Deno.hostname(),
 };

@@ -67,7 +67,7 @@ if (place === "before the thread") {
       const { message } = await new Promise((resolve) => broken.onerror = resolve);
       return { text: text + ", " + message, json: {} };
     };
-    serveStage({ name: "test", purpose: "", help: () => "", run });`);
+    serveStage({ name: "test", purpose: "", help: () => "", check: () => {}, run });`);
 } else endProcess({ exitCode: 2, text: `no place ${place}` });
 // The listeners alone do not keep a process alive.
 setTimeout(() => endProcess({ exitCode: 99, text: "nothing ended it" }), 10_000);

@@ -87,6 +87,7 @@ const CHAIN: string[][] = [
   ],
   ["query", "likelihood", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet"],
   ["query", "sample", "--checkpoint", "DONE/run", "--count", "1"],
+  ["slurm", "--input", "DONE/new/*.parquet", "--output", "OUT/cluster"],
   ["score", "--checkpoint", "DONE/run", "--input", "DONE/atlas.parquet", "--output", "OUT/scored.parquet"],
 ];
 

@@ -160,6 +160,12 @@ const TABLE: Row[] = [
     writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
   },
   {
+    command: "slurm --input in/b.parquet --config link.parquet --output dir",
+    reads: ["in/a.parquet", "in/b.parquet", "link.parquet", "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["sbatch"],
+  },
+  {
     command: "demo --input in/b.parquet --output dir",
     reads: ["in/b.parquet", "dir/report.json"],
     writes: ["dir/", "dir/sub/x"],

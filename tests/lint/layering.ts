@@ -18,6 +18,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "files": ["errors.ts", "version.ts"],
   "cli": ["errors.ts", "files", "threads", "version.ts"],
   "compile": ["errors.ts", "files"],
+  "cluster": ["cli", "errors.ts", "files"],
   "tokens": ["errors.ts", "random"],
   "measurement": ["cli", "errors.ts", "files", "random", "threads", "tokens", "version.ts"],
   "records": ["cli", "errors.ts", "files", "tokens"],

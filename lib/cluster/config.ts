@@ -1,0 +1,121 @@
+/**
+ * What a cluster gives to the jobs of the chain: a small JSON file, or single keys of it.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { applySet, parseConfig, readConfigFile } from "../cli/config.ts";
+
+/** The stages of the chain, in order. */
+export const CHAIN_STAGES = ["shard", "probe-rows", "train", "eval"] as const;
+/** One of them. */
+export type ChainStage = typeof CHAIN_STAGES[number];
+
+/** Also a number, as `--set` reads `time=90`. */
+const text = (pattern: RegExp, wanted: string) =>
+  z.preprocess(
+    (value) => typeof value === "number" ? String(value) : value,
+    z.string().regex(pattern, `${wanted} was wanted`),
+  );
+const word = text(/^[\w.,:+-]+$/, "a word of letters, digits and . , : + -");
+const line = text(/^[^\n\r]+$/, "one line");
+const count = (min: number) => z.int().min(min);
+
+/** What SLURM is asked for. */
+const demands = {
+  partition: word.optional(),
+  account: word.optional(),
+  time: text(/^(?:\d+-)?\d+(?::\d+){0,2}$/, "a time such as 90, 12:00:00 or 2-00:00:00").optional(),
+  memoryGb: count(1).optional(),
+  cpus: count(1).optional(),
+  gpus: z.union(
+    [count(0), text(/^[\w.-]+:\d+$/, "such as a100:1")],
+    "a number or a text such as a100:1 was wanted",
+  )
+    .optional(),
+  options: z.array(text(/^--[a-z][^\n\r]*$/, "an option of sbatch such as --qos=long")).optional(),
+};
+const args = z.array(line).default([]);
+const stage = z.strictObject({ ...demands, args }).prefault({});
+/** As many tasks as a job array of SLURM has at most by default. */
+const arrayStage = z.strictObject({ ...demands, args, tasks: count(1).max(1000).default(4) }).prefault({});
+
+const schema = z.strictObject({
+  ...demands,
+  setup: z.array(line).default([]),
+  container: line.optional(),
+  program: line.optional(),
+  maxRestarts: count(0).default(100),
+  signalSeconds: count(1).max(65_535).default(120),
+  "shard": arrayStage,
+  "probe-rows": arrayStage,
+  "train": stage,
+  "eval": stage,
+});
+
+/** A cluster: what all jobs ask for, and what each stage asks for instead. */
+export type ClusterConfig = z.output<typeof schema>;
+
+/** What a job asks for, and the options of its stage. */
+export interface JobDemands {
+  partition?: string | undefined;
+  account?: string | undefined;
+  /** As SLURM's `--time` takes it; by default the partition's. */
+  time?: string | undefined;
+  memoryGb: number;
+  cpus: number;
+  /** A number, or a type and a number; 0 for none. */
+  gpus: number | string;
+  /** Further options of `sbatch`. */
+  options: string[];
+  args: string[];
+  /** Tasks of its job array; 1 for a plain job. */
+  tasks: number;
+}
+
+const DEFAULTS: Record<ChainStage, Pick<JobDemands, "memoryGb" | "cpus" | "gpus">> = {
+  "shard": { memoryGb: 4, cpus: 2, gpus: 0 },
+  "probe-rows": { memoryGb: 4, cpus: 2, gpus: 0 },
+  "train": { memoryGb: 16, cpus: 4, gpus: 1 },
+  "eval": { memoryGb: 16, cpus: 4, gpus: 1 },
+};
+
+/**
+ * Reads a cluster's configuration.
+ *
+ * @param file A JSON file, if there is one.
+ * @param given Keys that options set; undefined ones, and empty lists, are left as they are.
+ * @param sets `KEY=VALUE` texts, applied last.
+ * @throws {ConfigError} If a key is unknown or of a wrong value.
+ * @throws {UserError} If the file cannot be read.
+ */
+export function loadClusterConfig(
+  file: string | undefined,
+  given: readonly (readonly [key: string, value: unknown])[],
+  sets: readonly string[],
+): ClusterConfig {
+  const raw = file === undefined ? {} : readConfigFile(file, "a cluster's configuration");
+  for (const [key, value] of given) {
+    if (value === undefined || Array.isArray(value) && value.length === 0) continue;
+    applySet(raw, `${key}=${JSON.stringify(value)}`);
+  }
+  for (const text of sets) applySet(raw, text);
+  return parseConfig(schema, raw);
+}
+
+/** What the job of a stage asks for. */
+export function demandsOf(cluster: ClusterConfig, name: ChainStage): JobDemands {
+  const [byDefault, own] = [DEFAULTS[name], cluster[name]];
+  return {
+    partition: own.partition ?? cluster.partition,
+    account: own.account ?? cluster.account,
+    time: own.time ?? cluster.time,
+    memoryGb: own.memoryGb ?? cluster.memoryGb ?? byDefault.memoryGb,
+    cpus: own.cpus ?? cluster.cpus ?? byDefault.cpus,
+    // Stages that use no GPU by default are given one only by name.
+    gpus: own.gpus ?? (byDefault.gpus === 0 ? 0 : cluster.gpus ?? byDefault.gpus),
+    options: [...cluster.options ?? [], ...own.options ?? []],
+    args: own.args,
+    tasks: "tasks" in own ? own.tasks : 1,
+  };
+}

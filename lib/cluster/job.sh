@@ -1,0 +1,76 @@
+#!/bin/bash
+# Written by ping-llm slurm: @PURPOSE@
+# Submit: sbatch @DEPENDENCY@@FILE@    By hand, without SLURM: bash @FILE@
+@DIRECTIVES@
+# SLURM starts the job again after a node has failed or others had precedence; the log goes on.
+#SBATCH --requeue
+#SBATCH --open-mode=append
+# SIGUSR2 to this shell so many seconds before the time limit.
+#SBATCH --signal=B:USR2@@SIGNAL_SECONDS@
+# A job that waits for one that failed is cancelled.
+#SBATCH --kill-on-invalid-dep=yes
+
+# A job that is stopped more often than this gets nowhere.
+max_restarts=@MAX_RESTARTS@
+restart=${SLURM_RESTART_COUNT:-0}
+child=
+
+say() { printf '%s: %s\n' "$(date -u +%FT%TZ)" "$1"; }
+fail() { printf 'error: %s\n' "$1" >&2; exit "$2"; }
+
+# What this job runs.
+stage() {
+@COMMAND@
+}
+
+# Passes a signal on to the stage, which saves everything and exits with 75.
+pass_on() {
+  [ -n "$child" ] || stopped
+  interrupted=yes
+  kill -s "$1" "$child" 2>/dev/null
+}
+
+# In the background: a shell takes signals at once only while it waits.
+run() {
+  stage &
+  child=$!
+  interrupted=yes
+  while [ -n "$interrupted" ]; do
+    interrupted=
+    wait "$child"
+    code=$?
+  done
+  child=
+  case $code in
+    0) say "done" ;;
+    75) stopped ;;
+    137) fail "the stage was killed, as happens with more memory than --mem=@MEMORY@; raise memoryGb and submit again to go on" 137 ;;
+    *) exit "$code" ;;
+  esac
+}
+
+# Everything is saved: back into the queue, unless SLURM is ending the job already, as after scancel.
+stopped() {
+  if [ -z "${SLURM_JOB_ID-}" ]; then
+    say "stopped; run this script again to go on"
+  elif [ "$(squeue --noheader --jobs="$SLURM_JOB_ID" --format=%T)" = RUNNING ]; then
+    say "stopped with everything saved; requeueing job $SLURM_JOB_ID after restart $restart"
+    scontrol requeue "$SLURM_JOB_ID"
+  else
+    say "stopped by SLURM with everything saved"
+  fi
+  exit 75
+}
+
+trap 'pass_on USR2' USR2
+trap 'pass_on TERM' TERM
+# Ctrl+C reaches the stage itself.
+trap 'interrupted=yes' INT
+
+cd @FOLDER@ || exit 1
+@SETUP@
+set -u
+say "${SLURM_JOB_ID:+job $SLURM_JOB_ID, }restart $restart of at most $max_restarts, on $(uname -n)"
+[ "$restart" -le "$max_restarts" ] ||
+  fail "the job was started again $restart times, at most $max_restarts were wanted; look into this log, and submit again to go on" 1
+@RUN@

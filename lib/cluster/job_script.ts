@@ -1,0 +1,97 @@
+/**
+ * The script of a job: what `sbatch` takes (https://slurm.schedmd.com/sbatch.html), and bash runs without SLURM.
+ *
+ * @module
+ */
+import { UsageError } from "../errors.ts";
+import { nameOf } from "../files/real_path.ts";
+import type { ClusterConfig, JobDemands } from "./config.ts";
+import JOB from "./job.sh" with { type: "text" };
+
+/** What a script is made of. */
+export interface Job {
+  /** What `squeue` shows. */
+  name: string;
+  /** The script's path, absolute; its log lies beside it. */
+  path: string;
+  /** What it does, for its head. */
+  purpose: string;
+  /** The name of the script that has to be done before, if there is one. */
+  after: string | undefined;
+  demands: JobDemands;
+  /** The program and its arguments: first the program and the stage, then for each option its words. */
+  command: readonly (readonly string[])[];
+  /** The folder that it runs in. */
+  folder: string;
+}
+
+/** A word as the shell takes it. */
+export function quoted(word: string): string {
+  return /^[\w./:=,+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * The text of a script.
+ *
+ * @throws {UsageError} If its path has a line break, which a line for `sbatch` cannot hold.
+ */
+export function jobScript(job: Job, cluster: ClusterConfig): string {
+  const { tasks, memoryGb } = job.demands;
+  const file = nameOf(job.path);
+  const values: Record<string, string> = {
+    PURPOSE: job.purpose,
+    DEPENDENCY: job.after === undefined ? "" : `--dependency=afterok:JOB `,
+    FILE: file,
+    DIRECTIVES: directives(job).map((option) => `#SBATCH ${option}`).join("\n"),
+    SIGNAL_SECONDS: String(cluster.signalSeconds),
+    MAX_RESTARTS: String(cluster.maxRestarts),
+    MEMORY: `${memoryGb}G`,
+    COMMAND: commandLines(job, cluster.container),
+    FOLDER: quoted(job.folder),
+    SETUP: cluster.setup.join("\n"),
+    RUN: tasks === 1 ? "run" : [
+      "# In SLURM one task of the array, by hand all of them, one after the other.",
+      `for task in \${SLURM_ARRAY_TASK_ID:-$(seq ${tasks})}; do`,
+      "  run",
+      "done",
+    ].join("\n"),
+  };
+  return JOB.replace(/@([A-Z_]+)@\n?/g, (found, key: string) => {
+    const value = values[key];
+    return value === "" && found.endsWith("\n") ? "" : found.replace(`@${key}@`, () => value);
+  });
+}
+
+function directives({ name, path, demands }: Job): string[] {
+  const { partition, account, time, memoryGb, cpus, gpus, options, tasks } = demands;
+  if (/[\n\r]/.test(path)) {
+    throw new UsageError(
+      `Cannot write ${
+        JSON.stringify(path)
+      }: its name has a line break, one without was wanted; choose another --output`,
+    );
+  }
+  const [number, arrayed] = tasks === 1 ? ["%j", []] : ["%A_%a", [`--array=1-${tasks}`]];
+  const log = path.replace(/\.sbatch$/, "").replaceAll("%", "%%").replace(/["\\]/g, "\\$&");
+  return [
+    `--job-name=${name}`,
+    `--output="${log}-${number}.log"`,
+    ...arrayed,
+    ...(partition === undefined ? [] : [`--partition=${partition}`]),
+    ...(account === undefined ? [] : [`--account=${account}`]),
+    ...(time === undefined ? [] : [`--time=${time}`]),
+    "--ntasks=1",
+    `--cpus-per-task=${cpus}`,
+    `--mem=${memoryGb}G`,
+    ...(gpus === 0 ? [] : [`--gres=gpu:${gpus}`]),
+    ...options,
+  ];
+}
+
+/** The command, an option a line. */
+function commandLines({ command, demands }: Job, container: string | undefined): string {
+  const lines = command.map((words) => words.map(quoted).join(" "));
+  const task = demands.tasks === 1 ? [] : [`--task "$task/${demands.tasks}"`];
+  const [first, ...rest] = [...(container === undefined ? [] : [container]), ...lines, ...task];
+  return [`  exec ${first}`, ...rest.map((each) => `    ${each}`)].join(" \\\n");
+}

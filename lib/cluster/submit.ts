@@ -1,0 +1,82 @@
+/**
+ * Submits the jobs of chains with SLURM's `sbatch`.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { ChainJob } from "./chain.ts";
+import { quoted } from "./job_script.ts";
+
+/** A job that SLURM has. */
+export interface SubmittedJob extends ChainJob {
+  /** Its number. */
+  id: number;
+}
+
+/**
+ * Submits jobs, each of a chain after the one before.
+ *
+ * @param jobs With the scripts in their places.
+ * @param onSubmit Told of each.
+ * @param signal Ends it between two jobs.
+ * @throws {UserError} If `sbatch` is not there or refuses a script.
+ */
+export async function submitJobs(
+  jobs: readonly ChainJob[],
+  { onSubmit, signal }: { onSubmit: (job: SubmittedJob) => void; signal: AbortSignal },
+): Promise<SubmittedJob[]> {
+  const submitted: SubmittedJob[] = [];
+  for (const job of jobs) {
+    signal.throwIfAborted();
+    const before = submitted.findLast(({ splitBy }) => splitBy === job.splitBy);
+    const { id, error } = await sbatch(job.path, before?.id);
+    if (id === undefined) {
+      const ids = submitted.map(({ id }) => id);
+      const undo = ids.length === 0 ? "" : `, and end those that wait: scancel ${ids.join(" ")}`;
+      throw new UserError(
+        `Cannot submit ${job.path}: sbatch said \`${error}\`, a job number was wanted; mend it${undo}`,
+      );
+    }
+    submitted.push({ ...job, id });
+    onSubmit({ ...job, id });
+  }
+  return submitted;
+}
+
+/** The commands that submit jobs by hand. */
+export function submitCommands(jobs: readonly ChainJob[]): string[] {
+  return jobs.map(({ path, splitBy }, i) => {
+    const dependency = jobs[i - 1]?.splitBy === splitBy ? `--dependency="afterok:$job" ` : "";
+    return `job=$(sbatch --parsable ${dependency}${quoted(path)})`;
+  });
+}
+
+async function sbatch(path: string, after: number | undefined): Promise<{ id?: number; error?: string }> {
+  const dependency = after === undefined ? [] : [`--dependency=afterok:${after}`];
+  const { stdout, stderr } = await start(["--parsable", ...dependency, path]);
+  const text = new TextDecoder();
+  const id = /^(\d+)(?:;|$)/m.exec(text.decode(stdout))?.[1];
+  if (id !== undefined) return { id: Number(id) };
+  return { error: text.decode(stderr).trim().split("\n").at(-1) || "nothing" };
+}
+
+async function start(args: string[]): Promise<Deno.CommandOutput> {
+  try {
+    return await new Deno.Command("sbatch", { args, stdin: "null" }).output();
+  } catch (cause) {
+    throw new UserError(
+      `Cannot submit: ${whyNot(cause)}, or submit by hand what slurm prints without --submit`,
+      { cause },
+    );
+  }
+}
+
+function whyNot(error: unknown): string {
+  if (error instanceof Deno.errors.NotFound) {
+    return "there is no sbatch on PATH, SLURM's commands were wanted; go to a login node";
+  }
+  // Deno starts single programs only where the environment loads no code into them.
+  const variable = error instanceof Deno.errors.NotCapable && /\b(?:LD|DYLD)_\w+/.exec(error.message)?.[0];
+  if (!variable) throw error;
+  return `the environment has ${variable}, none was wanted; put \`env -u ${variable}\` before the command`;
+}

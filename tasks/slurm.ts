@@ -1,0 +1,170 @@
+/**
+ * `slurm`: the chain as jobs of a cluster.
+ *
+ * @module
+ */
+import { fromFileUrl } from "@std/path";
+import { flag } from "../lib/cli/flags.ts";
+import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
+import { type ChainJob, chainJobs } from "../lib/cluster/chain.ts";
+import { type ChainStage, loadClusterConfig } from "../lib/cluster/config.ts";
+import { writeScripts } from "../lib/cluster/script_files.ts";
+import { submitCommands, submitJobs } from "../lib/cluster/submit.ts";
+import { UsageError } from "../lib/errors.ts";
+import { listInputs } from "../lib/files/inputs.ts";
+import { refuseOverlap } from "../lib/files/output_guard.ts";
+import { absolutePath } from "../lib/files/real_path.ts";
+import { parseRatios, SPLIT_MODES, type SplitMode } from "../lib/preprocess/splits.ts";
+import { evalStage } from "./eval.ts";
+import { probeRowsStage } from "./probe_rows.ts";
+import { shardStage } from "./shard.ts";
+import { trainStage } from "./train.ts";
+
+const CHAIN: Record<ChainStage, Stage> = {
+  "shard": shardStage,
+  "probe-rows": probeRowsStage,
+  "train": trainStage,
+  "eval": evalStage,
+};
+/** Keys of the configuration that are options. */
+const KEYS = [
+  "partition",
+  "account",
+  "time",
+  "memoryGb",
+  "cpus",
+  "gpus",
+  "setup",
+  "container",
+  "program",
+] as const;
+
+/** The stage `slurm`. */
+export const slurmStage: Stage = defineStage({
+  name: "slurm",
+  purpose: [
+    "writes the chain as SLURM jobs, shard and probe-rows as job arrays, then train and eval, and submits them;",
+    "their scripts are DIR/jobs/*.sbatch, which bash runs too, without SLURM",
+  ].join("\n"),
+  example: "--input data/measurements --output runs/first --config cluster.json --submit",
+  flags: {
+    input: flag.texts(
+      "measurements: Parquet files, folders or globs, which the nodes see by the same paths",
+      {
+        placeholder: "PATH",
+        required: true,
+      },
+    ),
+    output: flag.requiredText(
+      "folder of scripts, logs, shards, rows, run and evaluation, which the nodes see",
+      {
+        placeholder: "DIR",
+      },
+    ),
+    splitBy: flag.text("what shard splits by; of several, each has a chain in a folder of its name", {
+      default: "probe",
+      placeholder: "MODE,…",
+    }),
+    ratios: flag.text("shares of train, val, test", { default: "80,10,10", placeholder: "A,B,C" }),
+    config: flag.optionalText("what the cluster gives, and options of stages (lib/cluster/README.md)", {
+      placeholder: "FILE",
+    }),
+    set: flag.texts("change one key of it, such as train.time=2-00:00:00; repeatable", {
+      placeholder: "KEY=VALUE",
+    }),
+    partition: flag.optionalText("partition of the jobs", { placeholder: "NAME" }),
+    account: flag.optionalText("account of the jobs", { placeholder: "NAME" }),
+    time: flag.optionalText("time limit of each job, as sbatch takes it; train goes on after it", {
+      placeholder: "D-HH:MM:SS",
+    }),
+    memoryGb: flag.optionalInteger("memory of each job in GB (default: 4, of train and eval 16)", { min: 1 }),
+    cpus: flag.optionalInteger("processors of each job (default: 2, of train and eval 4)", { min: 1 }),
+    gpus: flag.optionalInteger("GPUs of train and eval (default: 1)", { min: 0 }),
+    shardTasks: flag.optionalInteger("jobs that share shard (default: 4)", { min: 1 }),
+    rowTasks: flag.optionalInteger("jobs that share probe-rows (default: 4)", { min: 1 }),
+    setup: flag.texts("lines of shell to run first, such as `module load vulkan`", { placeholder: "LINE" }),
+    container: flag.optionalText("shell words before the program, such as `apptainer exec --nv image.sif`", {
+      placeholder: "LINE",
+    }),
+    program: flag.optionalText("the program where the jobs run (default: this one)", {
+      placeholder: "PROGRAM",
+    }),
+    submit: flag.boolean("submit the jobs with sbatch"),
+    dryRun: flag.boolean("print the scripts, write and submit nothing"),
+    overwrite: flag.boolean("replace scripts that were made with other options or changed by hand"),
+  },
+  async run(options, context) {
+    if (options.submit && options.dryRun) {
+      throw new UsageError(
+        "Cannot use --submit and --dry-run together: a dry run submits nothing; leave one out",
+      );
+    }
+    const splitBy = splitModes(options.splitBy);
+    parseRatios(options.ratios);
+    const given = [
+      ...KEYS.map((key) => [key, options[key]] as const),
+      ["shard.tasks", options.shardTasks] as const,
+      ["probe-rows.tasks", options.rowTasks] as const,
+    ];
+    const cluster = loadClusterConfig(options.config, given, options.set);
+    const files = listInputs(options.input, { extensions: [".parquet"], wanted: "a Parquet file" });
+    refuseOverlap(options.output, files);
+    const jobs = chainJobs({
+      ...options,
+      ...{ splitBy, inputs: options.input, output: absolutePath(options.output), folder: Deno.cwd() },
+      program: programOf(cluster.program),
+    }, cluster);
+    jobs.forEach(checkArguments);
+    const scripts = jobs.map(({ path, script }) => ({ path, script }));
+    const json = { stage: "slurm", output: options.output, scripts: scripts.map(({ path }) => path) };
+    if (options.dryRun) {
+      const text = scripts.map(({ path, script }) => `# ==> ${path} <==\n${script}`).join("\n");
+      return { text, json: { ...json, texts: scripts.map(({ script }) => script) } };
+    }
+    writeScripts(jobs, options.overwrite);
+    const { signal } = context;
+    const onSubmit = ({ id, path }: { id: number; path: string }) =>
+      context.log(`submitted ${path} as job ${id}`);
+    const submitted = options.submit ? await submitJobs(jobs, { onSubmit, signal }) : [];
+    const ids = submitted.map(({ id }) => id);
+    return {
+      text: [
+        ...jobs.map(({ path }, i) => `${path}${ids.length > 0 ? `  job ${ids[i]}` : ""}`),
+        ...(options.submit
+          ? ["squeue --me and `status` say how far they are; submit again to go on after a failure"]
+          : ["submit them with --submit, or by hand:", ...submitCommands(jobs).map((line) => `  ${line}`)]),
+      ].join("\n"),
+      json: { ...json, jobs: ids },
+    };
+  },
+});
+
+function splitModes(text: string): SplitMode[] {
+  const modes = text.split(",");
+  const isMode = (mode: string): mode is SplitMode => (SPLIT_MODES as readonly string[]).includes(mode);
+  if (modes.every(isMode) && new Set(modes).size === modes.length) return modes;
+  throw new UsageError(
+    `Cannot use --split-by ${text}: different ones of ${
+      SPLIT_MODES.join(", ")
+    } were wanted, such as probe,time`,
+  );
+}
+
+/** Refuses what a stage would refuse, before it waits in a queue. */
+function checkArguments({ stage, args }: ChainJob): void {
+  try {
+    CHAIN[stage].check(args);
+  } catch (error) {
+    throw error instanceof UsageError ? new UsageError(`${error.message} (of ${stage})`) : error;
+  }
+}
+
+/** How jobs start the program: as the one file where this is it, else as tasks of this checkout. */
+function programOf(given: string | undefined): string[] {
+  if (given !== undefined) return [given];
+  if (Deno.build.standalone) return [Deno.execPath()];
+  const config = fromFileUrl(new URL("../deno.json", import.meta.url));
+  return [Deno.execPath(), "task", "--quiet", "--config", config];
+}
+
+if (import.meta.main) serveStage(slurmStage);
