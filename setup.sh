@@ -1,14 +1,19 @@
 #!/bin/sh
 # Makes a bare machine ready for `deno task …`: Deno, a Vulkan driver, the locked packages.
 # Keeps what is there already, says what it does, can run any number of times, as root or with sudo.
-# With --browser also Chromium, in which tests open the reports.
+# With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs.
 set -eu
 cd "$(dirname "$0")"
 
-case "${1-}" in
-  "" | --browser) ;;
-  *) printf 'setup: error: unknown option %s; --browser is the only one\n' "$1" >&2; exit 2 ;;
-esac
+wants_browser=
+wants_cluster=
+for option; do
+  case "$option" in
+    --browser) wants_browser=yes ;;
+    --cluster) wants_cluster=yes ;;
+    *) printf 'setup: error: unknown option %s; known are --browser, --cluster\n' "$option" >&2; exit 2 ;;
+  esac
+done
 
 DENO_VERSION=2.9.6   # installed where there is none; 2.9 or later is used as it is
 ROOT=                # how to become root: empty (we are), sudo, or unset where neither
@@ -118,7 +123,7 @@ has_browser() {
   has chromium || has chromium-browser || has google-chrome
 }
 
-if [ "${1-}" = --browser ]; then
+if [ -n "$wants_browser" ]; then
   if has_browser; then
     say "using the browser that is there"
   elif has apt-get && can_root; then
@@ -126,6 +131,17 @@ if [ "${1-}" = --browser ]; then
     apt_install chromium || fail "apt-get could not install chromium; install it and run this again"
   else
     fail "no Chromium found, and no root, sudo or apt-get to install it; install it (dnf, pacman, apk, brew: chromium) and run this again"
+  fi
+fi
+
+if [ -n "$wants_cluster" ]; then
+  if has sbatch && has munged && has shellcheck; then
+    say "using the SLURM that is there"
+  elif has apt-get && can_root; then
+    say "installing SLURM, for tests"
+    apt_install slurm-wlm munge shellcheck || fail "apt-get could not install slurm-wlm; install it and run this again"
+  else
+    fail "no SLURM found, and no root, sudo or apt-get to install it; install slurm, munge and shellcheck and run this again"
   fi
 fi
 
