@@ -6,9 +6,6 @@
 import { mix } from "../random/mix.ts";
 import { NO_ROW } from "./row_table.ts";
 
-/** After how many bytes a prefix has a row: every byte of IPv4, the usual sizes of allocations of IPv6. */
-export const PREFIX_BYTES = { 4: [1, 2, 3, 4], 16: [4, 5, 6, 7, 8, 16] } as const;
-
 /** What a key is found by. */
 export interface Hashes {
   hash1: number;
@@ -49,12 +46,6 @@ export function advance(state: AddressState, byte: number): void {
   state.hash1 = mix(state.hash1 * 257 + byte + 1);
   state.hash2 = mix(Math.imul(state.hash2, 65_599) + byte + 1);
   state.isWhole = ++state.numBytes === state.length;
-}
-
-/** Whether what is written of an address has a row. */
-export function hasRow({ length, numBytes }: AddressState): boolean {
-  const lengths: readonly number[] = PREFIX_BYTES[length];
-  return lengths.includes(numBytes);
 }
 
 /** The hashes of a pair, the same both ways: sums and products do not tell these apart. */

@@ -3,7 +3,7 @@
  * source and destination. A row is added to the token's vector; which one follows from this and earlier tokens of the
  * measurement alone, so that nothing about causality or exactness changes.
  *
- * - The last byte of a prefix of {@link PREFIX_BYTES} has the prefix's row. Source and destination share rows; their
+ * - Each byte of an address has the row of the prefix that it ends. Source and destination share rows; their
  *   roles tell them apart.
  * - RttStart and the first byte of an RTT code, from which the code's bytes are predicted, have the row of the pair,
  *   whichever way it was measured; where the pair is not known, the rows of the longest known prefixes of the source and
@@ -22,11 +22,9 @@ import {
   advance,
   beginAddress,
   type Hashes,
-  hasRow,
   isChosen,
   pairHashes,
   type PairState,
-  PREFIX_BYTES,
 } from "./address_keys.ts";
 import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
 import { PairHistory, recallTimed, type TimedRtt } from "./pair_history.ts";
@@ -118,7 +116,7 @@ export class AddressRows {
   }
 
   /**
-   * The rows of an address's prefixes that may have one, the shortest first and the whole address last.
+   * The rows of an address's prefixes, the shortest first and the whole address last.
    *
    * @param options `claims`: whether a prefix without a row gets a free one.
    * @returns Rows, {@link NO_ROW} where there is none.
@@ -153,7 +151,7 @@ export class AddressRows {
     const { prefixVectors } = this.config;
     if (!this.#prefixes || !prefixVectors) return NO_ROW;
     // Of its prefixes each is the first to be unknown as often: together as often as the share says.
-    const share = 1 - (1 - prefixVectors.dropShare) ** (1 / PREFIX_BYTES[state.length].length);
+    const share = 1 - (1 - prefixVectors.dropShare) ** (1 / state.length);
     if (isTraining && isChosen(state.hash2, context, share)) state.isDropped = true;
     return state.isDropped ? NO_ROW : this.#prefixes.row(state.hash1, state.hash2);
   }
@@ -207,12 +205,12 @@ export class AddressRows {
     return beginAddress(this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0, length);
   }
 
-  /** Reads the bytes of an address. @param visit Called after each prefix that may have a row. */
+  /** Reads the bytes of an address. @param visit Called after each of them. */
   #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): Hashes {
     const state = this.begin(address.length === 4 ? 4 : 16);
     for (const byte of address) {
       advance(state, byte);
-      if (hasRow(state)) visit(state);
+      visit(state);
     }
     return state;
   }

@@ -13,7 +13,7 @@ import {
   SRC_IPV6,
   VOCAB_SIZE,
 } from "../tokens/vocab_v2.ts";
-import { type AddressState, advance, hasRow, type PairState } from "./address_keys.ts";
+import { type AddressState, advance, type PairState } from "./address_keys.ts";
 import { type AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
 import { NO_ROW } from "./row_table.ts";
 import { SequenceMemory } from "./sequence_memory.ts";
@@ -103,7 +103,7 @@ export class RowCursor {
 
   #readAddressByte(state: AddressState, byte: number, use: RowUse): number {
     advance(state, byte);
-    const row = hasRow(state) ? this.#rows.prefixRow(state, use) : NO_ROW;
+    const row = this.#rows.prefixRow(state, use);
     if (row !== NO_ROW) state.row = row;
     if (state.isWhole) this.#open = undefined;
     const [source, destination] = [this.#source, this.#destination];
