@@ -9,13 +9,12 @@ import { numPartialSums } from "../gpu/ops/reduce.ts";
 import { allocateTensors, bufferLimitBytes, largestTensorBytes, plannedSizeBytes } from "./allocation.ts";
 import {
   gradientTensors,
-  type ModelExtent,
   type ModelTensors,
   modelTensors,
   operandTensors,
   parameterTensors,
 } from "./buffers.ts";
-import type { ModelConfig } from "./config.ts";
+import type { ModelConfig, ModelExtent } from "./config.ts";
 
 /** Bytes of a model's GPU memory, by what they are for. */
 export interface ModelMemory {

@@ -8,8 +8,14 @@
 import { RandomStream } from "../random/philox.ts";
 import { BYTE_BASE as BYTE_BASE_V1 } from "../tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../tokens/vocab_v2.ts";
-import { checkpointShapes, type ModelConfig, numAddressRows, parameterShapes } from "./config.ts";
-import { byteOfSelectedRow, numSelectedRows } from "./selected_rows.ts";
+import {
+  checkpointShapes,
+  type ModelConfig,
+  numAddressRows,
+  numSelectedRows,
+  parameterShapes,
+} from "./config.ts";
+import { byteOfSelectedRow } from "./selected_rows.ts";
 
 /** Standard deviation of the initial weights (design 04-model, from GPT-2). */
 const INITIAL_DEVIATION = 0.02;

@@ -14,7 +14,7 @@
 import { z } from "zod";
 import { ensure, FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
-import type { LoadedCheckpoint } from "../train/checkpoint.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_state.ts";
 import { type MassRanges, sharesWithin } from "./mass_ranges.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 

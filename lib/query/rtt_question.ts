@@ -8,8 +8,7 @@ import { parseAddress } from "../tokens/ip.ts";
 import { formatPrefix, hasHostBits, type IpPrefix, isAddress, parsePrefix } from "../tokens/ip_prefix.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import type { PrefixQuery } from "./address_draws.ts";
-import type { RttQuery } from "./query_tokens.ts";
+import type { PrefixQuery, RttQuery } from "./query_tokens.ts";
 import { parseTimeS } from "./question_time.ts";
 
 /** What the RTT between two places is. */
