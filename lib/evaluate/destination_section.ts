@@ -91,7 +91,7 @@ const NUM_GUESSES = 5;
 /** Measurements of context. */
 const NUM_CONTEXT = 10;
 /** Destinations that are ranked by how probable they make the result; see destination_ranking.ts. */
-export const NUM_CANDIDATES = 32;
+const NUM_CANDIDATES = 32;
 /** Prefixes that are looked into to find them: what the budget of an evaluation allows. */
 const MAX_EXPANSIONS = 64;
 const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;

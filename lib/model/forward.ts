@@ -60,7 +60,7 @@ export interface Pass extends HiddenPass {
 }
 
 /** The tensor of a block's parameter, such as `attn.q`. */
-export function blockWeight(weights: Map<string, Tensor>, layer: number, part: string): Tensor {
+function blockWeight(weights: Map<string, Tensor>, layer: number, part: string): Tensor {
   return named(weights, `blocks.${layer}.${part}_proj.weight`);
 }
 

@@ -84,7 +84,7 @@ export function specOfLines(plot: LinePlot): TopLevelSpec {
 }
 
 /** The ends of an axis. */
-export function domainOf(
+function domainOf(
   { scale, domain }: PlotAxis,
   values: readonly number[],
 ): readonly [number, number] {

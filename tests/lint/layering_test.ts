@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { resolve, toFileUrl } from "@std/path";
-import { faultOfImport } from "./layering.ts";
+import { faultOfImport, MAY_IMPORT } from "./layering.ts";
 
 Deno.test("faultOfImport() accepts imports down the layers", () => {
   assertEquals(faultOfImport("lib/model/forward.ts", "../gpu/program.ts"), undefined);
@@ -17,6 +17,13 @@ Deno.test("faultOfImport() refuses imports up the layers, of private files and o
   assert(faultOfImport("lib/model/forward.ts", "../../kernels/gemm.wgsl"));
   assert(faultOfImport("lib/train/trainer.ts", "../../tasks/train.ts"));
   assert(faultOfImport("lib/unknown/a.ts", "../gpu/device.ts"));
+});
+
+Deno.test("the layers are the folders and files of lib/", () => {
+  const names = [...Deno.readDirSync("lib")].map(({ name }) => name).sort();
+  assertEquals(Object.keys(MAY_IMPORT).sort(), names);
+  const unknown = Object.values(MAY_IMPORT).flat().filter((name) => !names.includes(name));
+  assertEquals(unknown, []);
 });
 
 type Dependency = { specifier: string } | undefined;
@@ -70,4 +77,34 @@ Deno.test("the modules of lib/ and tasks/ import each other in no cycle, not eve
     state.set(specifier, "done");
   };
   for (const specifier of imports.keys()) visit(specifier, []);
+});
+
+/** The text of each source, by its path. */
+function textsOf(folders: readonly string[]): Map<string, string> {
+  return new Map(
+    [...folders.flatMap(sourcesIn), "mod.ts"].map((path) => [path, Deno.readTextFileSync(path)]),
+  );
+}
+
+Deno.test("every entry of the import map is there and imported", () => {
+  const { imports } = JSON.parse(Deno.readTextFileSync("deno.json")) as { imports: Record<string, string> };
+  const sources = [...textsOf(["lib", "tasks", "tests"]).values()];
+  for (const [name, target] of Object.entries(imports)) {
+    if (target.startsWith(".")) assert(Deno.statSync(target).isFile, `${name} is mapped to ${target}`);
+    const imported = new RegExp(`(?:from |import\\()"${name}["/]`);
+    assert(sources.some((text) => imported.test(text)), `nothing imports ${name}`);
+  }
+});
+
+Deno.test("every value that a file of lib/ exports is used by another file", () => {
+  const texts = textsOf(["lib", "tasks", "tests"]);
+  const numFiles = new Map<string, number>();
+  for (const text of texts.values()) {
+    for (const word of new Set(text.match(/\w+/g))) numFiles.set(word, (numFiles.get(word) ?? 0) + 1);
+  }
+  const unused = [...texts].filter(([path]) => path.startsWith("lib/")).flatMap(([path, text]) => {
+    const values = text.matchAll(/^export (?:abstract |async )*(?:function\*?|class|const|let) (\w+)/gm);
+    return [...values].filter(([, name]) => numFiles.get(name) === 1).map(([, name]) => `${path}: ${name}`);
+  });
+  assertEquals(unused, []);
 });

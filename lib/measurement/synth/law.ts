@@ -26,7 +26,7 @@
 import type { RandomStream } from "../../random/philox.ts";
 
 /** Kilometres that light in fibre makes in a millisecond: 2/3 of 299,792 km/s. */
-export const FIBRE_KM_PER_MS = 199.86;
+const FIBRE_KM_PER_MS = 199.86;
 
 /** The numbers of the law; they are written into truth files too. */
 export const LAW = {

@@ -72,7 +72,7 @@ const truthSchema = z.object({
 });
 
 /** The law of a pair of hosts at any time. */
-export class PairLaw {
+class PairLaw {
   /**
    * Takes the two laws that hold one after the other.
    *
