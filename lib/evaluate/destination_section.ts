@@ -229,7 +229,8 @@ export function resampledMethods(
   }));
   return () =>
     named.map(([method, guesses], i) => {
-      const [own, model] = [replicates[i], replicates[0]];
+      const own = replicates[i];
+      const model = replicates[0];
       const modelMinusThis = {
         top1Exact: differenceInterval(model.top1Exact, own.top1Exact),
         top5Exact: differenceInterval(model.top5Exact, own.top5Exact),
@@ -256,7 +257,8 @@ export function scoreGuesses(
   const lengths = PREFIX_LENGTHS[numBytes === 4 ? 4 : 6];
   const common = (count: number) =>
     addresses.map((address, i) => commonBits(guesses[i].slice(0, count), address));
-  const [first, any] = [common(1), common(NUM_GUESSES)];
+  const first = common(1);
+  const any = common(NUM_GUESSES);
   const share = (bits: readonly number[], length: number) =>
     meanOf(bits.map((n) => n >= length ? 1 : 0)) ?? 0;
   const byLength = (bits: readonly number[]) =>

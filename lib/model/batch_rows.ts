@@ -29,7 +29,7 @@ export interface ModelBatch {
   readonly recalls?: Uint32Array;
 }
 
-/** Rows that a step can touch at most: a measurement's tokens are more than its rows. */
+/** Rows that a step can touch at most: a measurement has fewer different rows than tokens. */
 export function numRowSlots(
   config: ModelConfig,
   { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
@@ -37,7 +37,7 @@ export function numRowSlots(
   return freeRows ?? Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
 }
 
-/** Rows of all tokens of a batch at most: of a measurement of 14 tokens 24, of its first 13 tokens as many. */
+/** Rows of all tokens of a batch at most, two a token: the 14 tokens of a measurement have 24, its first 13 also. */
 export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
   return batchSize * 2 * sequenceLength;
 }

@@ -48,7 +48,8 @@ export function planModelMemory(config: ModelConfig, extent: ModelExtent): Model
  * @returns 0 if not even one sequence fits.
  */
 export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
-  let [fitting, tooLarge] = [0, batchSize];
+  let fitting = 0;
+  let tooLarge = batchSize;
   while (tooLarge - fitting > 1) {
     const middle = Math.floor((fitting + tooLarge) / 2);
     if (fits(middle)) fitting = middle;

@@ -90,7 +90,8 @@ function domainOf(
 ): readonly [number, number] {
   if (domain) return domain;
   const positive = scale === "log" ? values.filter((value) => value > 0) : values;
-  const [low, high] = [Math.min(...positive), Math.max(...positive)];
+  const low = Math.min(...positive);
+  const high = Math.max(...positive);
   if (scale === "log") return [low / 1.15, high * 1.15];
   return low >= 0 ? [0, 1.08 * high || 1] : [low, high];
 }

@@ -184,7 +184,7 @@ class DrawnRow {
     this.lastToken = BYTE_BASE + byte;
   }
 
-  /** What is left of it when it is complete. */
+  /** Its addresses and masses, once it is complete. */
   resultOf({ source, destination }: PrefixQuery): DrawnResult {
     const { mass } = this;
     return {

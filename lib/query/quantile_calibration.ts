@@ -124,7 +124,8 @@ export class QuantileCalibration {
   /** The corrected distribution; whether a reply comes is as predicted. */
   apply({ pFailed, probabilities, canonicalMass, spreadMass }: RttDistribution): RttDistribution {
     const corrected = new Float64Array(probabilities.length);
-    let [upTo, shareBelow] = [0, 0];
+    let upTo = 0;
+    let shareBelow = 0;
     for (let i = 0; i < probabilities.length; i++) {
       upTo += probabilities[i];
       const share = this.shareBelow(Math.min(1, upTo));
