@@ -142,16 +142,21 @@ export type { ProfileRow } from "./lib/gpu/program.ts";
 export { type Kernel, KernelRegistry } from "./lib/gpu/registry.ts";
 export type { DType, Tensor } from "./lib/gpu/tensor.ts";
 export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
-export type { ModelExtent } from "./lib/model/buffers.ts";
-export { type ModelConfig, numParameters, type PairRowsConfig, type RowsConfig } from "./lib/model/config.ts";
-export type { ModelBatch } from "./lib/model/inputs.ts";
+export {
+  type ModelConfig,
+  type ModelExtent,
+  numParameters,
+  type PairRowsConfig,
+  type RowsConfig,
+} from "./lib/model/config.ts";
+export type { ModelBatch } from "./lib/model/batch_rows.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
 export { Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/config.ts";
 export type { ScheduleShape } from "./lib/optim/schedule.ts";
 export { Optimizer } from "./lib/optim/optimizer.ts";
-export { loadCheckpoint, type LoadedCheckpoint } from "./lib/train/checkpoint.ts";
-export type { CheckpointState } from "./lib/train/checkpoint_state.ts";
+export { loadCheckpoint } from "./lib/train/checkpoint.ts";
+export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_state.ts";
 export { loadConfig, type RunConfig } from "./lib/train/config.ts";
 export type { SafetensorsFile } from "./lib/train/safetensors.ts";
 export type { BatchMaker, DataOptions, ValidationOptions } from "./lib/train/run_data.ts";
@@ -194,7 +199,6 @@ export type { FitOptions } from "./lib/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/adapt/free_rows.ts";
 export type { NodeDelta } from "./lib/model/node_delta.ts";
 export type { RowDelta } from "./lib/model/row_delta.ts";
-export type { AdaptedFrom } from "./lib/train/adapted_checkpoint.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export type { MassRanges } from "./lib/query/mass_ranges.ts";
 export { CALIBRATION_LEVELS, QuantileCalibration } from "./lib/query/quantile_calibration.ts";
@@ -203,7 +207,6 @@ export {
   drawAddresses,
   type DrawnPair,
   type DrawOptions,
-  type PrefixQuery,
 } from "./lib/query/address_draws.ts";
 export { type PrefixAnswer, rttBetweenPrefixes, type RttMixtureOptions } from "./lib/query/prefix_query.ts";
 export type { RttMixture } from "./lib/query/rtt_mixture.ts";
@@ -223,7 +226,7 @@ export {
   type QuestionMeasurement,
   type RttQuestion,
 } from "./lib/query/rtt_question.ts";
-export type { RttQuery } from "./lib/query/query_tokens.ts";
+export type { PrefixQuery, RttQuery } from "./lib/query/query_tokens.ts";
 export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/sample.ts";
 export { type HistogramBar, type LikeliestRtt, RttDistribution } from "./lib/query/rtt_distribution.ts";
 export { VERSION } from "./lib/version.ts";

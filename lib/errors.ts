@@ -75,20 +75,25 @@ export class KernelError extends Error {
   override name = "KernelError";
   /** The kernel's registered name. */
   readonly kernel: string;
-  /** The line in the kernel's own file, 1-based, if known. */
+  /** The line in {@link file}, 1-based, if known. */
   readonly line: number | undefined;
+  /** The file of kernels/ that the line is in, without its ending. */
+  readonly file: string;
 
   /**
    * Puts the kernel and the line before the message.
    *
    * @param kernel The kernel's registered name.
    * @param message What is wrong.
-   * @param line The line in its own file, 1-based, if known.
+   * @param line The line in the file, 1-based, if known.
+   * @param file The file without its ending, where it is one that several kernels share.
    */
-  constructor(kernel: string, message: string, line?: number) {
-    super(`Cannot use kernel ${kernel}${line === undefined ? "" : ` (line ${line})`}: ${message}`);
+  constructor(kernel: string, message: string, line?: number, file: string = kernel) {
+    const place = file === kernel ? "" : ` of ${file}.wgsl`;
+    super(`Cannot use kernel ${kernel}${line === undefined ? "" : ` (line ${line}${place})`}: ${message}`);
     this.kernel = kernel;
     this.line = line;
+    this.file = file;
   }
 }
 

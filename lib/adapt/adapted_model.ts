@@ -7,8 +7,8 @@ import type { KernelRegistry } from "../gpu/registry.ts";
 import type { ModelConfig } from "../model/config.ts";
 import { rowDeltaOf, withRowDelta } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { type AdaptedFrom, baseOf, writeDelta } from "../train/adapted_checkpoint.ts";
-import type { LoadedCheckpoint } from "../train/checkpoint.ts";
+import { baseOf, writeDelta } from "../train/adapted_checkpoint.ts";
+import type { AdaptedFrom, LoadedCheckpoint } from "../train/checkpoint_state.ts";
 import { adapt, type Adaptation, type AdaptOptions, requireRows } from "./adapt.ts";
 
 /** A model whose rows and coordinates follow measurements. */

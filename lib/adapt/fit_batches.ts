@@ -5,8 +5,7 @@
  */
 import { UserError } from "../errors.ts";
 import type { AddressRows } from "../model/address_rows.ts";
-import { rowsOfBatch } from "../model/batch_rows.ts";
-import type { ModelBatch } from "../model/inputs.ts";
+import { type ModelBatch, rowsOfBatch } from "../model/batch_rows.ts";
 import { measurementLength, QUERY_ORDER, type TokenMeasurement, TokenWriter } from "../tokens/vocab_v2.ts";
 
 /** Tokens of a sequence at most: longer ones make attention dearer, shorter ones waste more at their ends. */

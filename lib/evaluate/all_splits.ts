@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { type AdaptedRow, adaptedRows } from "./adapted_rows.ts";
+import type { AdaptSection } from "./adapt_section.ts";
 import type { Interval } from "./bootstrap.ts";
 import type { Coverage } from "./calibration.ts";
+import { errorOf } from "./forecast_errors.ts";
 import type { EvalReport } from "./report.ts";
 import type { RttComparison } from "./rtt_comparison.ts";
 import type { BaselineMetrics, RttMetrics } from "./rtt_section.ts";
@@ -17,7 +18,7 @@ export const SPLIT_METRICS = ["medianAbsoluteMs", "likeliestAbsoluteMs", "nmae",
 export type SplitMetric = typeof SPLIT_METRICS[number];
 
 /** The level of the intervals whose coverage is told. */
-export const COVERAGE_LEVEL = 0.9;
+const COVERAGE_LEVEL = 0.9;
 
 /** A number of the model, and its 95 % interval; null where there is none. */
 export interface MetricOfModel {
@@ -41,6 +42,20 @@ export interface ContextRow {
   numContext: number | null;
   numMeasurements: number;
   metrics: Record<SplitMetric, MetricOfModel>;
+  coverage: CoverageOfModel;
+}
+
+/** The metrics that are told of forecasts of adapted models. */
+export const ADAPTED_METRICS = ["medianAbsoluteMs", "p90Relative", "nmae", "crpsMs"] as const;
+/** One of {@link ADAPTED_METRICS}. */
+type AdaptedMetric = typeof ADAPTED_METRICS[number];
+
+/** Forecasts of adapted models, after so many measurements of each address. */
+export interface AdaptedRow {
+  numGiven: number;
+  numAddresses: number;
+  numMeasurements: number;
+  metrics: Record<AdaptedMetric, MetricOfModel>;
   coverage: CoverageOfModel;
 }
 
@@ -88,6 +103,27 @@ export function adaptedOf({ adapted }: EvalReport): Pick<SplitResult, "adapted">
   return adapted ? { adapted: adaptedRows(adapted) } : {};
 }
 
+/** A row for each number of given measurements, in the order of the section. */
+export function adaptedRows({ numAddresses, byCount }: AdaptSection): AdaptedRow[] {
+  return byCount.map(({ numGiven, model, baselines, comparisons }) => {
+    const told = (metric: AdaptedMetric): MetricOfModel => {
+      const comparison = comparisons.find((each) => each.metric === metric);
+      const value = { value: errorOf(metric, model), interval: model.intervals[metric] };
+      return { ...value, ...(comparison ? { comparison } : {}) };
+    };
+    return {
+      ...{ numGiven, numAddresses, numMeasurements: model.numMeasurements },
+      metrics: {
+        medianAbsoluteMs: told("medianAbsoluteMs"),
+        p90Relative: told("p90Relative"),
+        nmae: told("nmae"),
+        crpsMs: told("crpsMs"),
+      },
+      coverage: coverageOf(model, undefined, baselines),
+    };
+  });
+}
+
 /** What the evaluation of a split says of each number of context measurements. */
 export function contextRows({ rtt, calibration }: EvalReport): ContextRow[] {
   if (!rtt || rtt.model.overall.numMeasurements === 0) return [];
@@ -132,7 +168,7 @@ export function contextRows({ rtt, calibration }: EvalReport): ContextRow[] {
  * @param corrected The same, corrected by the validation split.
  * @param baselines Of which the nearest to 90 % is told.
  */
-export function coverageOf(
+function coverageOf(
   { coverage }: Pick<RttMetrics, "coverage">,
   corrected: readonly Coverage[] | undefined,
   baselines: readonly Pick<BaselineMetrics, "name" | "coverage">[],

@@ -91,7 +91,7 @@ const NUM_GUESSES = 5;
 /** Measurements of context. */
 const NUM_CONTEXT = 10;
 /** Destinations that are ranked by how probable they make the result; see destination_ranking.ts. */
-export const NUM_CANDIDATES = 32;
+const NUM_CANDIDATES = 32;
 /** Prefixes that are looked into to find them: what the budget of an evaluation allows. */
 const MAX_EXPANSIONS = 64;
 const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
@@ -229,7 +229,8 @@ export function resampledMethods(
   }));
   return () =>
     named.map(([method, guesses], i) => {
-      const [own, model] = [replicates[i], replicates[0]];
+      const own = replicates[i];
+      const model = replicates[0];
       const modelMinusThis = {
         top1Exact: differenceInterval(model.top1Exact, own.top1Exact),
         top5Exact: differenceInterval(model.top5Exact, own.top5Exact),
@@ -256,7 +257,8 @@ export function scoreGuesses(
   const lengths = PREFIX_LENGTHS[numBytes === 4 ? 4 : 6];
   const common = (count: number) =>
     addresses.map((address, i) => commonBits(guesses[i].slice(0, count), address));
-  const [first, any] = [common(1), common(NUM_GUESSES)];
+  const first = common(1);
+  const any = common(NUM_GUESSES);
   const share = (bits: readonly number[], length: number) =>
     meanOf(bits.map((n) => n >= length ? 1 : 0)) ?? 0;
   const byLength = (bits: readonly number[]) =>

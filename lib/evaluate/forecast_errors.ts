@@ -77,7 +77,7 @@ export interface ResampledErrors {
 }
 
 /** Points of an error CDF: the shares 0, 0.01, …, 1. */
-export const NUM_CDF_POINTS = 101;
+const NUM_CDF_POINTS = 101;
 
 /** A number of some errors by its name. */
 export function errorOf(measure: ErrorMeasure, values: ErrorValues): number | null {

@@ -117,7 +117,7 @@ function firstManifest(folder: string): Manifest | undefined {
 }
 
 /** The manifest of a task's work so far, if it has begun and is not done. @throws {FormatError} If it is none. */
-export function readBegun(folder: string, task: ArrayTask): Manifest | undefined {
+function readBegun(folder: string, task: ArrayTask): Manifest | undefined {
   return readManifest(join(folder, workName(task), "manifest.json"));
 }
 

@@ -16,6 +16,7 @@
  * @module
  */
 import { KernelError } from "../errors.ts";
+import { errorAt, withoutComments } from "./kernel_source.ts";
 
 /** Appended to a changed kernel, so that the lines above keep their numbers. */
 const FUNCTIONS = `
@@ -44,7 +45,7 @@ export function withHalfStorage(kernel: string, source: string, names: readonly 
   if (names.length === 0) return source;
   const code = names.reduce(
     (code, name) => changeAccesses(kernel, changeDeclaration(kernel, code, name), name),
-    source.replace(/\/\/.*$/gm, ""),
+    withoutComments(source),
   );
   return code + FUNCTIONS;
 }
@@ -57,16 +58,17 @@ function changeDeclaration(kernel: string, code: string, name: string): string {
   return code.replace(declaration, "$1array<vec2u>");
 }
 
-/** Changes every `name[…]` of a text, and the statement around it where it is assigned to. */
-function changeAccesses(kernel: string, code: string, name: string): string {
+/** Changes every `name[…]` of a text behind another, and the statement around it where it is assigned to. */
+function changeAccesses(kernel: string, code: string, name: string, before = ""): string {
   let changed = "";
   let end = 0;
   for (const match of code.matchAll(new RegExp(`(?<![\\w.])${name}\\b(?!\\s*:\\s*array<vec2u>)`, "g"))) {
     if (match.index < end) continue;
     const open = match.index + name.length;
     if (code[open] !== "[") {
-      const line = code.slice(0, open).split("\n").length;
-      throw new KernelError(kernel, `${name} is used otherwise than as ${name}[i], it cannot be f16`, line);
+      const read = before + code.slice(0, open);
+      const fault = `${name} is used otherwise than as ${name}[i], it cannot be f16`;
+      throw errorAt(kernel, read, read.split("\n").length, fault);
     }
     const close = endOf(code, open + 1, "]");
     const element = code.slice(match.index, close + 1);
@@ -76,7 +78,7 @@ function changeAccesses(kernel: string, code: string, name: string): string {
       const [text, operator] = assignment;
       const start = close + 1 + text.length;
       end = endOf(code, start, ";");
-      const value = changeAccesses(kernel, code.slice(start, end), name);
+      const value = changeAccesses(kernel, code.slice(start, end), name, before + code.slice(0, start));
       const whole = operator ? `unpack_half(${element}) ${operator} (${value})` : value;
       changed += `${element} = pack_half(${whole})`;
     } else {

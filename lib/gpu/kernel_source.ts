@@ -40,6 +40,34 @@ export interface KernelInterface {
   readonly usesSubgroups: boolean;
 }
 
+/** Opens the line before a file's text, where a kernel is assembled from several files. */
+const FILE_MARK = "//! ";
+
+/** The text of a file of kernels/, marked with its name, so that {@link errorAt} knows its lines. */
+export function markedSource(file: string, text: string): string {
+  return `${FILE_MARK}${file}\n${text}`;
+}
+
+/** A text of the same lines without comments, but for the marks of {@link markedSource}. */
+export function withoutComments(source: string): string {
+  return source.replace(/\/\/(?!!).*$/gm, "");
+}
+
+/**
+ * An error that names a line by its file.
+ *
+ * @param kernel The kernel's name, and that of the file of what stands before the first {@link markedSource}.
+ * @param source The text that was compiled.
+ * @param line In that text, 1-based.
+ * @param message What is wrong.
+ */
+export function errorAt(kernel: string, source: string, line: number, message: string): KernelError {
+  const linesBefore = source.split("\n").slice(0, line - 1);
+  const mark = linesBefore.findLastIndex((text) => text.startsWith(FILE_MARK));
+  const file = linesBefore[mark]?.slice(FILE_MARK.length);
+  return new KernelError(kernel, message, line - 1 - mark, file);
+}
+
 /**
  * Parses the declarations of a kernel.
  *
@@ -48,7 +76,7 @@ export interface KernelInterface {
  * @throws {KernelError} If a declaration is not of the plain form.
  */
 export function parseKernel(name: string, source: string): KernelInterface {
-  const code = source.replace(/\/\/.*$/gm, "");
+  const code = withoutComments(source);
   const bindings = [...code.matchAll(/@group\((\d+)\)\s*@binding\((\d+)\)\s*var<([^>]*)>\s*(\w+)/g)].map(
     ([, group, index, kind, variable]): Binding => {
       if (group !== "0") {

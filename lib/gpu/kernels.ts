@@ -3,10 +3,11 @@
  *
  * @module
  */
-import LANES_SUBGROUP from "../../kernels/lanes_subgroup.wgsl" with { type: "text" };
-import LANES_WORKGROUP from "../../kernels/lanes_workgroup.wgsl" with { type: "text" };
+import { markedSource } from "./kernel_source.ts";
+import lanes_subgroup from "../../kernels/lanes_subgroup.wgsl" with { type: "text" };
+import lanes_workgroup from "../../kernels/lanes_workgroup.wgsl" with { type: "text" };
 import rms_norm_forward from "../../kernels/rms_norm_forward.wgsl" with { type: "text" };
-import GEMM_EPILOGUE from "../../kernels/gemm_epilogue.wgsl" with { type: "text" };
+import gemm_epilogue from "../../kernels/gemm_epilogue.wgsl" with { type: "text" };
 import adamw from "../../kernels/adamw.wgsl" with { type: "text" };
 import adamw_rows from "../../kernels/adamw_rows.wgsl" with { type: "text" };
 import add_rows from "../../kernels/add_rows.wgsl" with { type: "text" };
@@ -49,13 +50,21 @@ import attention_forward_subgroup8 from "../../kernels/attention_forward_subgrou
   type: "text",
 };
 import attention_forward_tiled from "../../kernels/attention_forward_tiled.wgsl" with { type: "text" };
-import ATTENTION_SLICES_TILED from "../../kernels/attention_slices_tiled.wgsl" with { type: "text" };
-import ATTENTION_SLOTS_SUBGROUP8 from "../../kernels/attention_slots_subgroup8.wgsl" with { type: "text" };
-import ATTENTION_SOFTMAX_SUBGROUP8 from "../../kernels/attention_softmax_subgroup8.wgsl" with {
+import attention_slices_tiled from "../../kernels/attention_slices_tiled.wgsl" with { type: "text" };
+import attention_slots_subgroup8 from "../../kernels/attention_slots_subgroup8.wgsl" with { type: "text" };
+import attention_softmax_subgroup8 from "../../kernels/attention_softmax_subgroup8.wgsl" with {
   type: "text",
 };
 
-export { LANES_SUBGROUP, LANES_WORKGROUP };
+/** `lane_sum` and `lane_max` by subgroups. */
+export const LANES_SUBGROUP: string = markedSource("lanes_subgroup", lanes_subgroup);
+/** The same without subgroups. */
+export const LANES_WORKGROUP: string = markedSource("lanes_workgroup", lanes_workgroup);
+
+const GEMM_EPILOGUE = markedSource("gemm_epilogue", gemm_epilogue);
+const ATTENTION_SLICES_TILED = markedSource("attention_slices_tiled", attention_slices_tiled);
+const ATTENTION_SLOTS_SUBGROUP8 = markedSource("attention_slots_subgroup8", attention_slots_subgroup8);
+const ATTENTION_SOFTMAX_SUBGROUP8 = markedSource("attention_softmax_subgroup8", attention_softmax_subgroup8);
 
 /** Every registered kernel: the file's name without `.wgsl` -> its text. */
 export const KERNEL_SOURCES = {
@@ -71,8 +80,9 @@ export const KERNEL_SOURCES = {
   copy,
   embedding_backward,
   embedding_forward,
-  gemm_subgroup8: GEMM_EPILOGUE + gemm_subgroup8,
-  gemm_tiled: GEMM_EPILOGUE + gemm_tiled,
+  // The epilogue stands first: Deno's naga panics where an override follows an array of a computed length.
+  gemm_subgroup8: GEMM_EPILOGUE + markedSource("gemm_subgroup8", gemm_subgroup8),
+  gemm_tiled: GEMM_EPILOGUE + markedSource("gemm_tiled", gemm_tiled),
   limit_rows,
   muon_momentum,
   muon_normalize,

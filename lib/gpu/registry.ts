@@ -7,7 +7,7 @@
 import { KernelError } from "../errors.ts";
 import type { Gpu } from "./device.ts";
 import { withHalfStorage } from "./half_storage.ts";
-import { type KernelInterface, parseKernel } from "./kernel_source.ts";
+import { errorAt, type KernelInterface, markedSource, parseKernel } from "./kernel_source.ts";
 import type { Tensor } from "./tensor.ts";
 import { KERNEL_SOURCES, type KernelName, LANES_SUBGROUP, LANES_WORKGROUP } from "./kernels.ts";
 
@@ -102,8 +102,7 @@ export class KernelRegistry {
       throw new KernelError(name, "it needs subgroups, the adapter has none; use its fallback kernel");
     }
     const { device } = this.gpu;
-    const prelude = this.#prelude(parsed);
-    const code = prelude + withHalfStorage(name, source, halfBindings);
+    const code = this.#prelude(parsed) + markedSource(name, withHalfStorage(name, source, halfBindings));
     device.pushErrorScope("validation");
     const module = device.createShaderModule({ label: name, code });
     const layout = device.createBindGroupLayout({
@@ -122,7 +121,7 @@ export class KernelRegistry {
       compute: { module, entryPoint: "main", constants: overrides },
     });
     const scope = device.popErrorScope();
-    this.#pending.push(reportErrors(name, module, scope, prelude.split("\n").length - 1));
+    this.#pending.push(reportErrors(name, module, scope, code));
     return { name, interface: parsed, pipeline, layout };
   }
 
@@ -141,11 +140,11 @@ async function reportErrors(
   name: string,
   module: GPUShaderModule,
   scope: Promise<GPUError | null>,
-  preludeLines: number,
+  code: string,
 ): Promise<void> {
   const info = await module.getCompilationInfo();
   const error = info.messages.find((message) => message.type === "error");
-  if (error) throw new KernelError(name, error.message, Math.max(1, error.lineNum - preludeLines));
+  if (error) throw errorAt(name, code, error.lineNum, error.message);
   const failure = await scope;
   if (failure) throw new KernelError(name, failure.message);
 }

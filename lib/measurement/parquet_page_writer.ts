@@ -11,7 +11,7 @@ import { constants, zstdCompressSync } from "node:zlib";
 import { writeVarint } from "./parquet_hybrid_writer.ts";
 
 /** The encodings we write, with their numbers in the format's Encoding enum. */
-export const WRITTEN_ENCODING = { PLAIN: 0, RLE_DICTIONARY: 8 } as const;
+const WRITTEN_ENCODING = { PLAIN: 0, RLE_DICTIONARY: 8 } as const;
 
 const PAGE_TYPE = { dictionary: 2, dataV2: 3 } as const;
 /** Field ids of PageHeader in parquet.thrift. */

@@ -7,7 +7,7 @@ import { FAILED_RTT_MS, type MeasurementBatch } from "./batch.ts";
 import type { MeasurementParquetWriter } from "./parquet_writer.ts";
 
 /** Distinct addresses are counted exactly up to this many, about 150 MB. */
-export const MAX_COUNTED_ADDRESSES = 1_000_000;
+const MAX_COUNTED_ADDRESSES = 1_000_000;
 
 const BATCH_ROWS = 8192;
 

@@ -6,9 +6,9 @@
 import { shortened } from "../errors.ts";
 
 /** How many types are told apart; the others are counted together. */
-export const MAX_COUNTED_TYPES = 100;
+const MAX_COUNTED_TYPES = 100;
 /** Stands for the types that are counted together. */
-export const OTHER_TYPES = "other";
+const OTHER_TYPES = "other";
 const MAX_NAME_LENGTH = 80;
 
 /** Counts objects by the names of their types. */

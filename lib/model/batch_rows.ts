@@ -1,20 +1,35 @@
 /**
- * The learned rows of a batch's tokens, and the slots in which the gradients of a step's rows are gathered: a step
+ * Batches, the learned rows of their tokens, and the slots in which the gradients of a step's rows are gathered: a step
  * touches few of a table's rows, whatever the table's size.
  *
  * @module
  */
 import { mix } from "../random/mix.ts";
 import { type AddressRows, ROWS_PER_TOKEN } from "./address_rows.ts";
-import type { ModelExtent } from "./buffers.ts";
-import { type ModelConfig, numAddressRows } from "./config.ts";
-import type { ModelBatch } from "./inputs.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows } from "./config.ts";
 import { PACKED_RECALL, unpackRecall } from "../tokens/rtt_recall.ts";
 import { RTT_START } from "../tokens/vocab_v2.ts";
 import { RowCursor } from "./row_cursor.ts";
 import { NO_ROW } from "./row_table.ts";
 
-/** Rows that a step can touch at most: a measurement's tokens are more than its rows. */
+/** Sequences as the loader packs them, (B, T) each. */
+export interface ModelBatch {
+  /** Token ids that are read. */
+  readonly tokens: Uint16Array;
+  /** The token that each position is to predict. */
+  readonly targets: Uint16Array;
+  /** 1 where the loss counts, 0 on padding and where the target opens the next context. */
+  readonly lossMask: Uint8Array;
+  /** First position of the sequence that a position may attend to. */
+  readonly segmentStart: Uint16Array;
+  /**
+   * (B, T, 2): where an RTT comes next, what is recalled of its pair, see `packRecall`; 0 for nothing. Without it
+   * nothing is recalled in training, and else what the model remembers.
+   */
+  readonly recalls?: Uint32Array;
+}
+
+/** Rows that a step can touch at most: a measurement has fewer different rows than tokens. */
 export function numRowSlots(
   config: ModelConfig,
   { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
@@ -22,7 +37,7 @@ export function numRowSlots(
   return freeRows ?? Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
 }
 
-/** Rows of all tokens of a batch at most: of a measurement of 14 tokens 24, of its first 13 tokens as many. */
+/** Rows of all tokens of a batch at most, two a token: the 14 tokens of a measurement have 24, its first 13 also. */
 export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
   return batchSize * 2 * sequenceLength;
 }

@@ -11,36 +11,8 @@
 import type { DType, Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
 import { numRowSlots } from "./batch_rows.ts";
-import { type ModelConfig, parameterShapes, vocabSize } from "./config.ts";
+import { type ModelConfig, type ModelExtent, parameterShapes, vocabSize } from "./config.ts";
 import { type InputTensors, inputTensors } from "./inputs.ts";
-
-/** How a model is to run. */
-export interface ModelExtent {
-  /** Sequences of a batch, B. */
-  readonly batchSize: number;
-  /** Tokens of a sequence, T; at most the configuration's. */
-  readonly sequenceLength: number;
-  /** Whether gradients and everything that the backward pass needs are kept. */
-  readonly training: boolean;
-  /** Sequences whose gradients one step adds up (default: batchSize); only what rows of addresses need memory for. */
-  readonly sequencesPerStep?: number;
-  /** How many of the first learned rows have gradients, and nothing else has (default: everything has). */
-  readonly freeRows?: number;
-  /**
-   * Whether a training pass keeps only each block's input and computes the rest again on the way back: about a
-   * third more work, and activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
-   */
-  readonly checkpointActivations?: boolean;
-  /** How activations, their gradients and the weights of matrix products are stored (default: f32). */
-  readonly dtype?: DType;
-  /**
-   * Weights of the distance between predicted and true RTT in the gradient, at the first and the second byte of its
-   * code (design 04-model, "Loss"); none if absent.
-   */
-  readonly rttDistanceWeights?: readonly [number, number];
-  /** Weight of the two bytes of an RTT code in the gradient, others having 1 (the default). */
-  readonly rttByteWeight?: number;
-}
 
 /** Activations of one block; f16 with that dtype, but for x, xMiddle and what has no columns of C, D or M. */
 export interface LayerTensors {

@@ -1,5 +1,6 @@
 /**
- * The model's section of the run configuration, and what follows from it: parameter names, shapes and counts.
+ * The model's section of the run configuration, what follows from it: parameter names, shapes and counts, and how a model
+ * is to run.
  *
  * Design 04-model ("Architecture", "Presets") and 02-formats 2.7 (parameter names).
  *
@@ -8,9 +9,10 @@
 import { z } from "zod";
 import { parseConfig } from "../cli/config.ts";
 import { ConfigError } from "../errors.ts";
+import type { DType } from "../gpu/tensor.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
-import { numSelectedRows } from "./selected_rows.ts";
+import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 
 /** Number of tokens of each vocabulary (02-formats 2.3 and 2.4). */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
@@ -56,6 +58,34 @@ export interface ModelConfig {
   pairVectors: PairRowsConfig | null;
   /** Coordinates, by which RTTs of pairs that are not known are estimated; null for none. */
   coordinates: CoordinatesConfig | null;
+}
+
+/** How a model is to run. */
+export interface ModelExtent {
+  /** Sequences of a batch, B. */
+  readonly batchSize: number;
+  /** Tokens of a sequence, T; at most the configuration's. */
+  readonly sequenceLength: number;
+  /** Whether gradients and everything that the backward pass needs are kept. */
+  readonly training: boolean;
+  /** Sequences whose gradients one step adds up (default: batchSize); only what rows of addresses need memory for. */
+  readonly sequencesPerStep?: number;
+  /** How many of the first learned rows have gradients, and nothing else has (default: everything has). */
+  readonly freeRows?: number;
+  /**
+   * Whether a training pass keeps only each block's input and computes the rest again on the way back: about a
+   * third more work, and activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
+   */
+  readonly checkpointActivations?: boolean;
+  /** How activations, their gradients and the weights of matrix products are stored (default: f32). */
+  readonly dtype?: DType;
+  /**
+   * Weights of the distance between predicted and true RTT in the gradient, at the first and the second byte of its
+   * code (design 04-model, "Loss"); none if absent.
+   */
+  readonly rttDistanceWeights?: readonly [number, number];
+  /** Weight of the two bytes of an RTT code in the gradient, others having 1 (the default). */
+  readonly rttByteWeight?: number;
 }
 
 /** A table of learned rows. */
@@ -148,6 +178,11 @@ export function checkModelConfig(config: ModelConfig): void {
 export function numAddressRows(config: ModelConfig): number {
   const { prefixVectors, pairVectors } = config;
   return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numSelectedRows(config);
+}
+
+/** How many of them RTT codes select, see lib/model/selected_rows.ts. */
+export function numSelectedRows({ pairVectors, coordinates }: ModelConfig): number {
+  return pairVectors?.history || coordinates ? NUM_SELECTED_ROWS : 0;
 }
 
 /** The number of tokens of the model's vocabulary, V. */

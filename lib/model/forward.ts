@@ -14,9 +14,9 @@ import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
 import { addShiftKeys } from "../gpu/ops/shift_keys.ts";
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import { type HeadTensors, type LayerTensors, type ModelExtent, type ModelTensors } from "./buffers.ts";
+import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, numAddressRows } from "./config.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows } from "./config.ts";
 import type { InputTensors } from "./inputs.ts";
 
 /** What {@link addHiddenStates} works on. */
@@ -60,7 +60,7 @@ export interface Pass extends HiddenPass {
 }
 
 /** The tensor of a block's parameter, such as `attn.q`. */
-export function blockWeight(weights: Map<string, Tensor>, layer: number, part: string): Tensor {
+function blockWeight(weights: Map<string, Tensor>, layer: number, part: string): Tensor {
   return named(weights, `blocks.${layer}.${part}_proj.weight`);
 }
 

@@ -45,7 +45,7 @@ export function addLosses(program: Program, { config, extent, tensors }: Pass): 
 }
 
 /** Adds logits = x head^T. @param args `x`: (rows, C); `head`: (padded V, C); `logits`: (rows, padded V). */
-export function addLogits(
+function addLogits(
   program: Program,
   args: { config: ModelConfig; x: Tensor; head: Tensor; logits: Tensor; rows: number },
 ): void {

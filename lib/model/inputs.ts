@@ -1,5 +1,5 @@
 /**
- * What a model reads: batches, and the tensors that they are uploaded to.
+ * The tensors that batches are uploaded to.
  *
  * @module
  */
@@ -9,28 +9,10 @@ import { numTokenRows, tokenRows } from "../gpu/ops/embedding.ts";
 import { previousRows } from "../gpu/ops/shift_keys.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
-import type { ModelExtent } from "./buffers.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type BatchRows, numRowSlots, numRowUses } from "./batch_rows.ts";
-import { type ModelConfig, numAddressRows, vocabSize } from "./config.ts";
+import { type BatchRows, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows, vocabSize } from "./config.ts";
 import { markRttBytes } from "./rtt_rows.ts";
-
-/** Sequences as the loader packs them, (B, T) each. */
-export interface ModelBatch {
-  /** Token ids that are read. */
-  readonly tokens: Uint16Array;
-  /** The token that each position is to predict. */
-  readonly targets: Uint16Array;
-  /** 1 where the loss counts, 0 on padding and where the target opens the next context. */
-  readonly lossMask: Uint8Array;
-  /** First position of the sequence that a position may attend to. */
-  readonly segmentStart: Uint16Array;
-  /**
-   * (B, T, 2): where an RTT comes next, what is recalled of its pair, see `packRecall`; 0 for nothing. Without it
-   * nothing is recalled in training, and else what the model remembers.
-   */
-  readonly recalls?: Uint32Array;
-}
 
 /** What a batch is uploaded to. */
 export interface InputTensors {
@@ -38,7 +20,7 @@ export interface InputTensors {
   tokens: Tensor;
   /** (B, T) u32. */
   targets: Tensor;
-  /** (B, T) u32, 0 or 1. */
+  /** (B, T) u32, 0 to 3: where an RTT has weights of its own also what `markRttBytes` marks. */
   lossMask: Tensor;
   /** (B, T) u32: the first position that a position may attend to. */
   segmentStart: Tensor;

@@ -9,13 +9,12 @@ import { numPartialSums } from "../gpu/ops/reduce.ts";
 import { allocateTensors, bufferLimitBytes, largestTensorBytes, plannedSizeBytes } from "./allocation.ts";
 import {
   gradientTensors,
-  type ModelExtent,
   type ModelTensors,
   modelTensors,
   operandTensors,
   parameterTensors,
 } from "./buffers.ts";
-import type { ModelConfig } from "./config.ts";
+import type { ModelConfig, ModelExtent } from "./config.ts";
 
 /** Bytes of a model's GPU memory, by what they are for. */
 export interface ModelMemory {
@@ -49,7 +48,8 @@ export function planModelMemory(config: ModelConfig, extent: ModelExtent): Model
  * @returns 0 if not even one sequence fits.
  */
 export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
-  let [fitting, tooLarge] = [0, batchSize];
+  let fitting = 0;
+  let tooLarge = batchSize;
   while (tooLarge - fitting > 1) {
     const middle = Math.floor((fitting + tooLarge) / 2);
     if (fits(middle)) fitting = middle;

@@ -8,8 +8,14 @@
 import { RandomStream } from "../random/philox.ts";
 import { BYTE_BASE as BYTE_BASE_V1 } from "../tokens/vocab_v1.ts";
 import { BYTE_BASE as BYTE_BASE_V2 } from "../tokens/vocab_v2.ts";
-import { checkpointShapes, type ModelConfig, numAddressRows, parameterShapes } from "./config.ts";
-import { byteOfSelectedRow, numSelectedRows } from "./selected_rows.ts";
+import {
+  checkpointShapes,
+  type ModelConfig,
+  numAddressRows,
+  numSelectedRows,
+  parameterShapes,
+} from "./config.ts";
+import { byteOfSelectedRow } from "./selected_rows.ts";
 
 /** Standard deviation of the initial weights (design 04-model, from GPT-2). */
 const INITIAL_DEVIATION = 0.02;
@@ -70,8 +76,10 @@ function firstByteToken({ vocabulary }: ModelConfig): number {
 
 /** Share of a byte's vector, by variance, that its neighbours have nearly in common; the rest is its own. */
 const ORDINAL_SHARE = 0.7;
-/** Frequencies of the features, at most; and the one above which they fade, so that near bytes are alike. */
-const [MAX_FREQUENCIES, FADING_FREQUENCY] = [32, 8];
+/** Frequencies of the features, at most. */
+const MAX_FREQUENCIES = 32;
+/** The frequency above which they fade, so that near bytes are alike. */
+const FADING_FREQUENCY = 8;
 
 /**
  * Vectors of the bytes whose products depend on the bytes' distance alone, around the circle of 256: the cosines and
@@ -95,7 +103,8 @@ function byteFeatures(width: number, seed: number): Float64Array {
   for (let byte = 0; byte < 256; byte++) {
     amplitudes.forEach((amplitude, i) => {
       const angle = 2 * Math.PI * (i + 1) * byte / 256;
-      const [x, y] = [scale * amplitude * Math.cos(angle), scale * amplitude * Math.sin(angle)];
+      const x = scale * amplitude * Math.cos(angle);
+      const y = scale * amplitude * Math.sin(angle);
       for (let column = 0; column < width; column++) {
         features[byte * width + column] += x * directions[2 * i][column] + y * directions[2 * i + 1][column];
       }

@@ -5,7 +5,7 @@
  */
 import { BYTE_BASE, RTT_START } from "../tokens/vocab_v2.ts";
 import type { OrdinalTerm } from "../gpu/ops/cross_entropy.ts";
-import type { ModelBatch } from "./inputs.ts";
+import type { ModelBatch } from "./batch_rows.ts";
 
 /** The term of the loss for bytes of these weights, see `rttDistanceWeights` of `ModelExtent`. */
 export function rttDistanceTerm(weights: readonly [number, number]): OrdinalTerm {

@@ -6,7 +6,6 @@
  */
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import { NUM_AGES, NUM_SPREADS, type RttRecall } from "../tokens/rtt_recall.ts";
-import type { ModelConfig } from "./config.ts";
 
 /** An RTT by coordinates, and by how much its logarithm may be off. */
 export interface RttEstimate {
@@ -38,12 +37,7 @@ const LEAST_ERROR = 2 ** -10;
 const NUM_ERRORS = 22;
 
 /** How many rows codes select from. */
-const NUM_SELECTED_ROWS = ERRORS + NUM_ERRORS;
-
-/** How many a model has. */
-export function numSelectedRows({ pairVectors, coordinates }: ModelConfig): number {
-  return pairVectors?.history || coordinates ? NUM_SELECTED_ROWS : 0;
-}
+export const NUM_SELECTED_ROWS = ERRORS + NUM_ERRORS;
 
 /** The rows where the first byte of an RTT's code is predicted. */
 export function rowsBeforeFirstByte(known: KnownRtt): readonly number[] {

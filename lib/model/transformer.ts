@@ -14,13 +14,20 @@ import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { addBackward } from "./backward.ts";
-import { type ModelExtent, type ModelTensors, paddedVocabSize } from "./buffers.ts";
+import { type ModelTensors, paddedVocabSize } from "./buffers.ts";
 import { AddressRows } from "./address_rows.ts";
-import { type BatchRows, numRowSlots, numRowUses, RowSlots, rowsOfBatch } from "./batch_rows.ts";
-import { type ModelConfig, vocabSize } from "./config.ts";
+import {
+  type BatchRows,
+  type ModelBatch,
+  numRowSlots,
+  numRowUses,
+  RowSlots,
+  rowsOfBatch,
+} from "./batch_rows.ts";
+import { type ModelConfig, type ModelExtent, vocabSize } from "./config.ts";
 import { addHiddenStates, addOperandCopies, type Pass } from "./forward.ts";
 import { addChosenLogProbabilities, addLosses } from "./head.ts";
-import { type ModelBatch, writeInputs } from "./inputs.ts";
+import { writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
 import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
 

@@ -1,8 +1,8 @@
 /**
  * The optimizer's section of the run configuration.
  *
- * Design 04-model ("Optimizers"). Parameters fall into three groups, each with its own rule: the token
- * embedding, the output head, and the matrices inside the blocks.
+ * Design 04-model ("Optimizers"). Parameters fall into four groups, each with its own rule: the token
+ * embedding, the learned rows, the output head, and the matrices inside the blocks.
  *
  * @module
  */

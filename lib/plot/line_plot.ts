@@ -84,13 +84,14 @@ export function specOfLines(plot: LinePlot): TopLevelSpec {
 }
 
 /** The ends of an axis. */
-export function domainOf(
+function domainOf(
   { scale, domain }: PlotAxis,
   values: readonly number[],
 ): readonly [number, number] {
   if (domain) return domain;
   const positive = scale === "log" ? values.filter((value) => value > 0) : values;
-  const [low, high] = [Math.min(...positive), Math.max(...positive)];
+  const low = Math.min(...positive);
+  const high = Math.max(...positive);
   if (scale === "log") return [low / 1.15, high * 1.15];
   return low >= 0 ? [0, 1.08 * high || 1] : [low, high];
 }

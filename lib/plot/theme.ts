@@ -26,9 +26,8 @@ export const CONTRAST = "var(--contrast)";
 export const THIRD = "var(--third)";
 export const FOURTH = "var(--fourth)";
 
-/** Width in pixels of a picture's plot that fills the page, and of one of two beside each other. */
+/** Width in pixels of a picture's plot that fills the page. */
 export const FULL_WIDTH = 800;
-export const HALF_WIDTH = 370;
 
 /** CSS that gives the colours their values, on screens of both kinds and on paper. */
 export const COLOR_VARIABLES = `

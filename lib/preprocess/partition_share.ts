@@ -76,7 +76,7 @@ export interface ShareResult {
 }
 
 /** How the rows of a task are read. */
-export function readOptionsOf(task: PartitionTask, rejects: RejectLog): KeyedReadOptions {
+function readOptionsOf(task: PartitionTask, rejects: RejectLog): KeyedReadOptions {
   const splitMode = "plan" in task.splits ? task.splits.plan.mode : undefined;
   const { groupBy, seed, columns } = task;
   return { groupBy, seed, columns, splitMode, rejects };

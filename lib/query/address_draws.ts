@@ -9,28 +9,16 @@
  */
 import { RandomStream } from "../random/philox.ts";
 import { type ByteRange, byteRange, type IpPrefix, isAddress } from "../tokens/ip_prefix.ts";
-import { BYTE_BASE, type Field, type TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { BYTE_BASE, type Field } from "../tokens/vocab_v2.ts";
 import { vocabSize } from "../model/config.ts";
 import { byteMass, drawByte } from "./byte_mass.ts";
 import { MAX_CONTINUATIONS } from "./decoder_extent.ts";
 import type { PingModel } from "./ping_model.ts";
-import { encodeMeasurement } from "./query_tokens.ts";
+import { encodeMeasurement, type PrefixQuery } from "./query_tokens.ts";
 import { rowOf } from "./token_rows.ts";
 
 /** Addresses stand after the time here, so that it counts when they are drawn. */
 const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
-
-/** An RTT between prefixes is asked for. */
-export interface PrefixQuery {
-  /** The source, or where it lies. */
-  readonly source: IpPrefix;
-  /** The destination, or where it lies; of the IP version of the source. */
-  readonly destination: IpPrefix;
-  /** When, Unix seconds, or null for any time. */
-  readonly timeS: number | null;
-  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
-  readonly context: readonly TokenMeasurement[];
-}
 
 /** How addresses are drawn. */
 export interface DrawOptions {
@@ -196,7 +184,7 @@ class DrawnRow {
     this.lastToken = BYTE_BASE + byte;
   }
 
-  /** What is left of it when it is complete. */
+  /** Its addresses and masses, once it is complete. */
   resultOf({ source, destination }: PrefixQuery): DrawnResult {
     const { mass } = this;
     return {

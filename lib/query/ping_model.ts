@@ -13,7 +13,8 @@ import { withRowDelta } from "../model/row_delta.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { loadCheckpoint, type LoadedCheckpoint } from "../train/checkpoint.ts";
+import { loadCheckpoint } from "../train/checkpoint.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_state.ts";
 import {
   continuationLogProbabilities,
   type ContinuedPrompt,

@@ -4,8 +4,9 @@
  * @module
  */
 import { isAddress } from "../tokens/ip_prefix.ts";
-import { type AddressDraws, drawAddresses, type PrefixQuery } from "./address_draws.ts";
+import { type AddressDraws, drawAddresses } from "./address_draws.ts";
 import type { PingModel } from "./ping_model.ts";
+import type { PrefixQuery } from "./query_tokens.ts";
 import { parsePrefixQuestion, type RttQuestion } from "./rtt_question.ts";
 import { mixtureOfOne, MixtureSums, type RttMixture } from "./rtt_mixture.ts";
 

@@ -14,7 +14,7 @@
 import { z } from "zod";
 import { ensure, FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
-import type { LoadedCheckpoint } from "../train/checkpoint.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_state.ts";
 import { type MassRanges, sharesWithin } from "./mass_ranges.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
@@ -124,7 +124,8 @@ export class QuantileCalibration {
   /** The corrected distribution; whether a reply comes is as predicted. */
   apply({ pFailed, probabilities, canonicalMass, spreadMass }: RttDistribution): RttDistribution {
     const corrected = new Float64Array(probabilities.length);
-    let [upTo, shareBelow] = [0, 0];
+    let upTo = 0;
+    let shareBelow = 0;
     for (let i = 0; i < probabilities.length; i++) {
       upTo += probabilities[i];
       const share = this.shareBelow(Math.min(1, upTo));

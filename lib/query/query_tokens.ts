@@ -4,6 +4,7 @@
  * @module
  */
 import { UserError } from "../errors.ts";
+import type { IpPrefix } from "../tokens/ip_prefix.ts";
 import {
   type Field,
   measurementLength,
@@ -30,6 +31,18 @@ export interface RttQuery {
    * model remembers from training, then those in the context.
    */
   recent?: readonly TokenMeasurement[];
+}
+
+/** An RTT between prefixes is asked for. */
+export interface PrefixQuery {
+  /** The source, or where it lies. */
+  readonly source: IpPrefix;
+  /** The destination, or where it lies; of the IP version of the source. */
+  readonly destination: IpPrefix;
+  /** When, Unix seconds, or null for any time. */
+  readonly timeS: number | null;
+  /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
+  readonly context: readonly TokenMeasurement[];
 }
 
 /**

@@ -8,8 +8,7 @@ import { parseAddress } from "../tokens/ip.ts";
 import { formatPrefix, hasHostBits, type IpPrefix, isAddress, parsePrefix } from "../tokens/ip_prefix.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import type { PrefixQuery } from "./address_draws.ts";
-import type { RttQuery } from "./query_tokens.ts";
+import type { PrefixQuery, RttQuery } from "./query_tokens.ts";
 import { parseTimeS } from "./question_time.ts";
 
 /** What the RTT between two places is. */
@@ -66,7 +65,8 @@ type Values = Partial<Record<string, unknown>>;
 export function parseQuestion(values: RttQuestion | Partial<Record<string, unknown>>): ParsedQuestion {
   const { src, dst, time, context } = fieldsOf(values, QUESTION_FIELDS);
   const notes: string[] = [];
-  const [source, destination] = [prefixOf("src", src, notes), prefixOf("dst", dst, notes)];
+  const source = prefixOf("src", src, notes);
+  const destination = prefixOf("dst", dst, notes);
   return { source, destination, timeS: timeOf(time), context: measurementsOf(context, notes), notes };
 }
 
@@ -94,7 +94,7 @@ export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
   return { source, destination, timeS, context: context ?? [] };
 }
 
-/** What is taken of a prefix that has bits after its length, if it has. */
+/** The note on a prefix that has bits after its length, which are taken for 0; undefined if it has none. */
 export function noteHostBits(text: string): string | undefined {
   if (!hasHostBits(text)) return undefined;
   return `${text} has bits after the prefix: taken as ${formatPrefix(parsePrefix(text))}`;
@@ -166,7 +166,8 @@ export function parseMeasurement(value: unknown): TokenMeasurement {
     throw new UserError("found no JSON object, one with src, dst, time and rtt was wanted");
   }
   const { src, dst, time, rtt } = fieldsOf(value as Values, MEASUREMENT_FIELDS);
-  const [source, destination] = [addressOf("src", src), addressOf("dst", dst)];
+  const source = addressOf("src", src);
+  const destination = addressOf("dst", dst);
   if (source.length !== destination.length) {
     throw new UserError("found addresses of different IP versions, two of one version were wanted");
   }

@@ -19,10 +19,6 @@ export function assertLess<T>(actual: T, expected: T, msg?: string): void;
 export function assertLessOrEqual<T>(actual: T, expected: T, msg?: string): void;
 /** Asserts `actual > expected`. */
 export function assertGreater<T>(actual: T, expected: T, msg?: string): void;
-/** Asserts `actual >= expected`. */
-export function assertGreaterOrEqual<T>(actual: T, expected: T, msg?: string): void;
-/** Asserts that `actual` is neither null nor undefined. */
-export function assertExists<T>(actual: T, msg?: string): asserts actual is NonNullable<T>;
 /** Asserts that `actual` matches `expected`. */
 export function assertMatch(actual: string, expected: RegExp, msg?: string): void;
 /** Asserts that `actual` does not match `expected`. */

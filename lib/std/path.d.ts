@@ -4,8 +4,6 @@
 export function basename(path: string, suffix?: string): string;
 /** The path without its last part. */
 export function dirname(path: string): string;
-/** The extension of the path with the leading dot, or "". */
-export function extname(path: string): string;
 /** Joins paths and normalizes the result. */
 export function join(path: string | URL, ...paths: string[]): string;
 /** Normalizes `.` and `..`. */
@@ -14,8 +12,6 @@ export function normalize(path: string): string;
 export function resolve(...pathSegments: string[]): string;
 /** The path of `to` as seen from `from`. */
 export function relative(from: string, to: string): string;
-/** Whether the path is absolute. */
-export function isAbsolute(path: string): boolean;
 /** Whether the text has glob characters. */
 export function isGlob(str: string): boolean;
 /** The regular expression that matches the whole of what the glob matches. */

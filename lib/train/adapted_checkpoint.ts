@@ -20,7 +20,7 @@ import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import { NO_NODES, numbersPerNode } from "../model/node_delta.ts";
 import { historyShape, ROW_VALUES, type RowDelta, withRowDelta } from "../model/row_delta.ts";
 import { halvesOf, ofHalves } from "../model/row_table.ts";
-import type { LoadedCheckpoint } from "./checkpoint.ts";
+import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_state.ts";
 import { readSafetensors, type SafetensorsContent, writeSafetensors } from "./safetensors.ts";
 
 /** The file's name in its folder. */
@@ -28,14 +28,6 @@ export const DELTA_FILE = "rows.safetensors";
 const ROW_NUMBERS = "wpe.rows";
 const NODE_NUMBERS = "coordinates.numbers";
 const NODE_VALUES = "coordinates.values";
-
-/** What changed rows are of. */
-export interface AdaptedFrom {
-  /** The folder of the checkpoint that everything else is of. */
-  readonly base: string;
-  /** Of its model.safetensors. */
-  readonly baseSha256: string;
-}
 
 /** Whether a folder holds an adapted checkpoint. */
 export function isAdapted(path: string): boolean {

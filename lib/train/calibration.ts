@@ -13,7 +13,7 @@ import { type ModelConfig, numAddressRows } from "../model/config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { mergeProfiles } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
-import type { ModelBatch } from "../model/inputs.ts";
+import type { ModelBatch } from "../model/batch_rows.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { MAX_MEASUREMENT_TOKENS } from "../loader/contexts.ts";

@@ -15,10 +15,9 @@ import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic }
 import { exists } from "../files/inputs.ts";
 import { checkpointShapes } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
-import { type AdaptedFrom, DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
+import { DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
 import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
-import { type CheckpointState, readState, writeState } from "./checkpoint_state.ts";
-import type { RunConfig } from "./config.ts";
+import { type CheckpointState, type LoadedCheckpoint, readState, writeState } from "./checkpoint_state.ts";
 import {
   readSafetensors,
   type SafetensorsContent,
@@ -33,20 +32,6 @@ export interface CheckpointContent {
   weights: Map<string, Float32Array>;
   /** Optimizer tensors, each of a parameter's shape: the parameter's name, a dot, what it is; and the loss scale. */
   optimizer: Map<string, Float32Array>;
-}
-
-/** A checkpoint as read for a query or an evaluation. */
-export interface LoadedCheckpoint {
-  /** The folder it was read from. */
-  directory: string;
-  /** The run's whole configuration. */
-  config: RunConfig;
-  /** Step, losses, checksums and what else the run needs to go on. */
-  state: CheckpointState;
-  /** Parameters by name, row-major. */
-  weights: Map<string, Float32Array>;
-  /** What it was adapted from, and the rows and coordinates that differ; only of an adapted checkpoint. */
-  adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
 
 /** A checkpoint as read to go on training. */

@@ -40,6 +40,28 @@ export interface CheckpointState {
   files: { model: SafetensorsFile; optimizer: SafetensorsFile };
 }
 
+/** What changed rows are of. */
+export interface AdaptedFrom {
+  /** The folder of the checkpoint that everything else is of. */
+  readonly base: string;
+  /** Of its model.safetensors. */
+  readonly baseSha256: string;
+}
+
+/** A checkpoint as read for a query or an evaluation. */
+export interface LoadedCheckpoint {
+  /** The folder it was read from. */
+  directory: string;
+  /** The run's whole configuration. */
+  config: RunConfig;
+  /** Step, losses, checksums and what else the run needs to go on. */
+  state: CheckpointState;
+  /** Parameters by name, row-major. */
+  weights: Map<string, Float32Array>;
+  /** What it was adapted from, and the rows and coordinates that differ; only of an adapted checkpoint. */
+  adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
+}
+
 const fileSchema = z.object({ sizeBytes: z.number(), sha256: z.string() });
 
 const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown }> = z.object({

@@ -9,8 +9,13 @@ import { applySet, parseConfig, readConfigFile } from "../cli/config.ts";
 import { didYouMean } from "../cli/nearest.ts";
 import { formatCount } from "../cli/progress.ts";
 import { ConfigError, UsageError } from "../errors.ts";
-import type { ModelExtent } from "../model/buffers.ts";
-import { checkModelConfig, type ModelConfig, modelConfigSchema, numParameters } from "../model/config.ts";
+import {
+  checkModelConfig,
+  type ModelConfig,
+  modelConfigSchema,
+  type ModelExtent,
+  numParameters,
+} from "../model/config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
 import { type OptimConfig, optimConfigSchema } from "../optim/config.ts";
 import { PRESETS } from "./presets.ts";

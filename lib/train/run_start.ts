@@ -15,12 +15,12 @@ import { parameterShapes } from "../model/config.ts";
 import {
   hasCheckpoints,
   loadCheckpoint,
-  type LoadedCheckpoint,
   loadForResume,
   loadResumable,
   makeLatest,
   type ResumableCheckpoint,
 } from "./checkpoint.ts";
+import type { LoadedCheckpoint } from "./checkpoint_state.ts";
 import { type ConfigDifference, differences, type RunConfig } from "./config.ts";
 import type { RunFolder } from "./run_folder.ts";
 

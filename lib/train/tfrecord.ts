@@ -45,7 +45,7 @@ export function* decodeTfRecords(bytes: Uint8Array): Generator<TfRecord> {
 }
 
 /** The CRC-32C of bytes, rotated by 15 bits and offset, as TFRecord stores it. */
-export function maskedCrc32c(bytes: Uint8Array): number {
+function maskedCrc32c(bytes: Uint8Array): number {
   const crc = crc32c(bytes);
   return (((crc >>> 15) | (crc << 17)) + MASK_DELTA) >>> 0;
 }

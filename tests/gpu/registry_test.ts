@@ -1,6 +1,14 @@
-import { assertEquals, assertGreater, assertRejects, assertStrictEquals, assertThrows } from "@std/assert";
+import {
+  assert,
+  assertEquals,
+  assertGreater,
+  assertRejects,
+  assertStrictEquals,
+  assertThrows,
+} from "@std/assert";
 import { KernelError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
+import { withHalfStorage } from "../../lib/gpu/half_storage.ts";
 import { parseKernel } from "../../lib/gpu/kernel_source.ts";
 import { KERNEL_SOURCES, type KernelName } from "../../lib/gpu/kernels.ts";
 import { Program } from "../../lib/gpu/program.ts";
@@ -76,6 +84,58 @@ for (const subgroups of [true, false]) {
     }
   });
 }
+
+/** The kernels whose texts hold a file of kernels/ besides their own, and all of their files. */
+function assembledKernels(): { name: KernelName; files: Map<string, string> }[] {
+  const texts = [...Deno.readDirSync("kernels")].map(({ name }): [string, string] => {
+    return [name.replace(".wgsl", ""), Deno.readTextFileSync(`kernels/${name}`)];
+  });
+  return (Object.keys(KERNEL_SOURCES) as KernelName[]).map((name) => ({
+    ...{ name, files: new Map(texts.filter(([, text]) => KERNEL_SOURCES[name].includes(text))) },
+  })).filter(({ files }) => files.size > 1);
+}
+
+testOnEachDevice(
+  "KernelRegistry names file and line of an error in each part of a kernel",
+  async ({ gpu }) => {
+    const assembled = assembledKernels();
+    assertEquals(assembled.length, 10);
+    for (const { name, files } of assembled) {
+      if (
+        parseKernel(name, KERNEL_SOURCES[name]).usesSubgroups && gpu.info.subgroupSize === undefined
+      ) continue;
+      for (const [file, text] of files) {
+        const lines = text.split("\n");
+        const firstOfCode = lines.findIndex((line) => !line.startsWith("//"));
+        for (const at of [firstOfCode, lines.length - 1]) {
+          const broken = lines.toSpliced(at, 0, "const broken = nothing;").join("\n");
+          const registry = new KernelRegistry(gpu, {
+            sources: { [name]: KERNEL_SOURCES[name].replace(text, () => broken) },
+          });
+          const error = await assertRejects(() => {
+            registry.get(name);
+            return registry.ready();
+          }, KernelError);
+          assertEquals([error.kernel, error.file, error.line], [name, file, at + 1], error.message);
+        }
+      }
+    }
+  },
+);
+
+Deno.test("withHalfStorage() names file and line of what a part of a kernel does with a binding", () => {
+  const files = assembledKernels().find(({ name }) => name === "gemm_tiled")?.files;
+  const epilogue = files?.get("gemm_epilogue") ?? "";
+  const lines = epilogue.split("\n");
+  const at = lines.findIndex((line) => line.includes("c[at] = result;"));
+  const broken = lines.toSpliced(at, 1, "c[at] = result +", "vec4f(f32(arrayLength(&c)));").join("\n");
+  const source = KERNEL_SOURCES.gemm_tiled.replace(epilogue, () => broken);
+  const error = assertThrows(() => withHalfStorage("gemm_tiled", source, ["c"]), KernelError);
+  assertEquals([error.file, error.line], ["gemm_epilogue", at + 2]);
+  assert(
+    error.message.startsWith(`Cannot use kernel gemm_tiled (line ${at + 2} of gemm_epilogue.wgsl): c is`),
+  );
+});
 
 testOnEachDevice("KernelRegistry.get() refuses an unknown kernel", ({ registry }) => {
   assertThrows(() => registry.get("gemm_tiles"), KernelError, "kernel gemm_tiles: it is unknown");

@@ -51,7 +51,6 @@ for (const folder of ["query", "evaluate", "inspect", "pretokenize", "bench"]) {
 }
 MAY_IMPORT["evaluate"] = [...BELOW_TASKS, "query"];
 MAY_IMPORT["score"] = [...BELOW_TASKS, "query", "evaluate"];
-MAY_IMPORT["demo"] = [...BELOW_TASKS, "query", "evaluate"];
 
 const WGSL_IMPORTER = "lib/gpu/kernels.ts";
 

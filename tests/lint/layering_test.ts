@@ -1,5 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { faultOfImport } from "./layering.ts";
+import { resolve, toFileUrl } from "@std/path";
+import { faultOfImport, MAY_IMPORT } from "./layering.ts";
 
 Deno.test("faultOfImport() accepts imports down the layers", () => {
   assertEquals(faultOfImport("lib/model/forward.ts", "../gpu/program.ts"), undefined);
@@ -18,28 +19,55 @@ Deno.test("faultOfImport() refuses imports up the layers, of private files and o
   assert(faultOfImport("lib/unknown/a.ts", "../gpu/device.ts"));
 });
 
+Deno.test("the layers are the folders and files of lib/", () => {
+  const names = [...Deno.readDirSync("lib")].map(({ name }) => name).sort();
+  assertEquals(Object.keys(MAY_IMPORT).sort(), names);
+  const unknown = Object.values(MAY_IMPORT).flat().filter((name) => !names.includes(name));
+  assertEquals(unknown, []);
+});
+
+type Dependency = { specifier: string } | undefined;
+
 interface Graph {
-  modules: { specifier: string; dependencies?: { code?: { specifier: string } }[] }[];
+  modules: { specifier: string; dependencies?: { code?: Dependency; type?: Dependency }[] }[];
 }
 
-async function modulesOf(entry: string): Promise<Graph["modules"]> {
+/** The path of every file of TypeScript in a folder and those in it. */
+function sourcesIn(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
+    const path = `${folder}/${name}`;
+    if (isDirectory) return sourcesIn(path);
+    return name.endsWith(".ts") ? [path] : [];
+  });
+}
+
+/** Each module of lib/ and tasks/ and what it imports, also of types only. */
+async function importsOfSources(): Promise<Map<string, string[]>> {
+  const entry = await Deno.makeTempFile({ suffix: ".ts" });
+  const addresses = ["lib", "tasks"].flatMap(sourcesIn).map((path) => toFileUrl(resolve(path)).href);
+  await Deno.writeTextFile(
+    entry,
+    addresses.map((address) => `import ${JSON.stringify(address)};\n`).join(""),
+  );
   const { stdout, success } = await new Deno.Command(Deno.execPath(), {
-    args: ["info", "--json", entry],
+    args: ["info", "--json", "--config", "deno.json", entry],
     stderr: "null",
   }).output();
-  assert(success, `deno info ${entry} failed`);
-  return (JSON.parse(new TextDecoder().decode(stdout)) as Graph).modules;
+  await Deno.remove(entry);
+  assert(success, "deno info failed");
+  const { modules } = JSON.parse(new TextDecoder().decode(stdout)) as Graph;
+  const imports = modules.map(({ specifier, dependencies = [] }): [string, string[]] => {
+    return [
+      specifier,
+      dependencies.flatMap(({ code, type }) => [code, type]).flatMap((to) => to?.specifier ?? []),
+    ];
+  });
+  return new Map(imports.filter(([specifier]) => addresses.includes(specifier)));
 }
 
-Deno.test("the modules of lib/ and tasks/ import each other in no cycle", async () => {
-  const modules = [...await modulesOf("mod.ts"), ...await modulesOf("tasks/main.ts")];
-  const imports = new Map(
-    modules.filter(({ specifier }) => specifier.startsWith("file:")).map((module) => [
-      module.specifier,
-      (module.dependencies ?? []).flatMap(({ code }) => code ? [code.specifier] : []),
-    ]),
-  );
-  assert(imports.size > 10, `only ${imports.size} modules were found`);
+Deno.test("the modules of lib/ and tasks/ import each other in no cycle, not even types", async () => {
+  const imports = await importsOfSources();
+  assert(imports.size > 400, `only ${imports.size} modules were found`);
   const state = new Map<string, "open" | "done">();
   const visit = (specifier: string, path: string[]) => {
     if (state.get(specifier) === "done") return;
@@ -49,4 +77,34 @@ Deno.test("the modules of lib/ and tasks/ import each other in no cycle", async 
     state.set(specifier, "done");
   };
   for (const specifier of imports.keys()) visit(specifier, []);
+});
+
+/** The text of each source, by its path. */
+function textsOf(folders: readonly string[]): Map<string, string> {
+  return new Map(
+    [...folders.flatMap(sourcesIn), "mod.ts"].map((path) => [path, Deno.readTextFileSync(path)]),
+  );
+}
+
+Deno.test("every entry of the import map is there and imported", () => {
+  const { imports } = JSON.parse(Deno.readTextFileSync("deno.json")) as { imports: Record<string, string> };
+  const sources = [...textsOf(["lib", "tasks", "tests"]).values()];
+  for (const [name, target] of Object.entries(imports)) {
+    if (target.startsWith(".")) assert(Deno.statSync(target).isFile, `${name} is mapped to ${target}`);
+    const imported = new RegExp(`(?:from |import\\()"${name}["/]`);
+    assert(sources.some((text) => imported.test(text)), `nothing imports ${name}`);
+  }
+});
+
+Deno.test("every value that a file of lib/ exports is used by another file", () => {
+  const texts = textsOf(["lib", "tasks", "tests"]);
+  const numFiles = new Map<string, number>();
+  for (const text of texts.values()) {
+    for (const word of new Set(text.match(/\w+/g))) numFiles.set(word, (numFiles.get(word) ?? 0) + 1);
+  }
+  const unused = [...texts].filter(([path]) => path.startsWith("lib/")).flatMap(([path, text]) => {
+    const values = text.matchAll(/^export (?:abstract |async )*(?:function\*?|class|const|let) (\w+)/gm);
+    return [...values].filter(([, name]) => numFiles.get(name) === 1).map(([, name]) => `${path}: ${name}`);
+  });
+  assertEquals(unused, []);
 });

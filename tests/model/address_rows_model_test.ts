@@ -9,7 +9,7 @@ import { ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
 import { rowsOfBatch } from "../../lib/model/batch_rows.ts";
 import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
-import type { ModelBatch } from "../../lib/model/inputs.ts";
+import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/optim/config.ts";

@@ -15,7 +15,7 @@ import {
   parseModelConfig,
   vocabSize,
 } from "../../lib/model/config.ts";
-import type { ModelBatch } from "../../lib/model/inputs.ts";
+import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/optim/config.ts";

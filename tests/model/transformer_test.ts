@@ -5,7 +5,7 @@ import { planModelMemory } from "../../lib/model/memory_plan.ts";
 import { type ModelConfig, parameterShapes, vocabSize } from "../../lib/model/config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
-import type { ModelBatch } from "../../lib/model/inputs.ts";
+import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { parameterShapes, vocabSize } from "../../lib/model/config.ts";
-import type { ModelBatch } from "../../lib/model/inputs.ts";
+import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { type OptimConfig, parseOptimConfig } from "../../lib/optim/config.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";

@@ -1,6 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
-import { drawAddresses, type PrefixQuery } from "../../lib/query/address_draws.ts";
+import { drawAddresses } from "../../lib/query/address_draws.ts";
+import type { PrefixQuery } from "../../lib/query/query_tokens.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
 import { rttBetweenPrefixes } from "../../lib/query/prefix_query.ts";
 import { formatAddress, parseAddress } from "../../lib/tokens/ip.ts";

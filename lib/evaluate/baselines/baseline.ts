@@ -27,7 +27,7 @@ export interface BaselineMeasurement extends BaselineQuery {
 export interface Tuning {
   /** What each setting is trained on. */
   training: Iterable<BaselineMeasurement>;
-  /** What it then predicts, by time, and what is known between, as in {@link predictInOrder}. */
+  /** What it then predicts, by time, and what is known between, as in {@link askInOrder}. */
   heldOut: readonly (BaselineMeasurement & { rttMs: number })[];
   known: Iterable<BaselineMeasurement>;
 }
@@ -108,18 +108,4 @@ export function askInOrder<Q extends BaselineQuery>(
     }
     options.ask(query);
   }
-}
-
-/** As {@link askInOrder}. @returns One prediction in ms per query, NaN where the baseline cannot say. */
-export function predictInOrder(
-  baseline: Baseline,
-  queries: Iterable<BaselineQuery>,
-  options: { known: Iterable<BaselineMeasurement> },
-): Float64Array {
-  const predictedMs: number[] = [];
-  askInOrder(baseline, queries, {
-    ...options,
-    ask: (query) => predictedMs.push(baseline.predictMs(query) ?? NaN),
-  });
-  return Float64Array.from(predictedMs);
 }

@@ -2,7 +2,7 @@
 import { specOfLines } from "../../plot/line_plot.ts";
 import { figureOf, type TableCell, tableOf } from "../../plot/page.ts";
 import { renderSvg } from "../../plot/svg.ts";
-import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../adapted_rows.ts";
+import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../all_splits.ts";
 import type { AdaptSection } from "../adapt_section.ts";
 import type { ErrorMetrics } from "../forecast_errors.ts";
 import { coverageCell, metricCell } from "./metric_cells.ts";

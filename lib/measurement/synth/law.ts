@@ -26,7 +26,7 @@
 import type { RandomStream } from "../../random/philox.ts";
 
 /** Kilometres that light in fibre makes in a millisecond: 2/3 of 299,792 km/s. */
-export const FIBRE_KM_PER_MS = 199.86;
+const FIBRE_KM_PER_MS = 199.86;
 
 /** The numbers of the law; they are written into truth files too. */
 export const LAW = {
@@ -110,7 +110,8 @@ export class RttLaw {
    * @param highMs Infinity for no end.
    */
   probabilityBetween(lowMs: number, highMs: number): number {
-    const [low, high] = [Math.max(0, lowMs - this.offsetMs), highMs - this.offsetMs];
+    const low = Math.max(0, lowMs - this.offsetMs);
+    const high = highMs - this.offsetMs;
     if (!(high > low)) return 0;
     const common = normalCdf(this.#score(high)) - normalCdf(this.#score(low));
     const tail = this.#tailSurvival(low) - this.#tailSurvival(high);
@@ -124,8 +125,12 @@ export class RttLaw {
    */
   quantile(q: number): number {
     if (q <= 0) return this.offsetMs;
-    let [low, high] = [0, this.jitterMs];
-    while (this.cdf(this.offsetMs + high) < q) [low, high] = [high, 2 * high];
+    let low = 0;
+    let high = this.jitterMs;
+    while (this.cdf(this.offsetMs + high) < q) {
+      low = high;
+      high *= 2;
+    }
     for (let step = 0; step < 64; step++) {
       const middle = (low + high) / 2;
       if (this.cdf(this.offsetMs + middle) < q) low = middle;

@@ -15,25 +15,7 @@ export function codeProbability(law: RttLaw, code: number): number {
   return law.probabilityBetween(lowMs, highMs);
 }
 
-/**
- * log2 P(result) of a measurement: of no reply, or of a reply with this code.
- *
- * @param rttCode A canonical code, or null for no reply.
- * @returns 0 or less; -Infinity if the law cannot give this result.
- */
-export function log2ResultProbability(law: RttLaw, rttCode: number | null): number {
-  if (rttCode === null) return Math.log2(law.pFailed);
-  return Math.log2(1 - law.pFailed) + Math.log2(codeProbability(law, rttCode));
-}
-
 /** P(code | a reply came) of every one of `CANONICAL_RTT_CODES`, in their order. */
 export function codeProbabilities(law: RttLaw): Float64Array {
   return Float64Array.from(CANONICAL_RTT_CODES, (code) => codeProbability(law, code));
-}
-
-/** The entropy of the RTT code given a reply, in bits. */
-export function codeEntropyBits(law: RttLaw): number {
-  let bits = 0;
-  for (const p of codeProbabilities(law)) if (p > 0) bits -= p * Math.log2(p);
-  return bits;
 }

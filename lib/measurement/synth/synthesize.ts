@@ -14,7 +14,7 @@ import { makeWorld } from "./world.ts";
 const DAY_S = 86_400;
 
 /** Start of the synthetic measurements: 2025-06-24T00:00:00Z, that of the reference data set, in s since 1970. */
-export const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
+const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
 
 /** What {@link synthesize} makes. */
 export interface SynthOptions {

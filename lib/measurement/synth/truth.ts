@@ -72,7 +72,7 @@ const truthSchema = z.object({
 });
 
 /** The law of a pair of hosts at any time. */
-export class PairLaw {
+class PairLaw {
   /**
    * Takes the two laws that hold one after the other.
    *
@@ -183,8 +183,8 @@ export class SyntheticTruth {
  * @param dst The destination, likewise.
  */
 export function pairLaw({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLaw {
-  const [a, b] = [Math.min(src.system, dst.system), Math.max(src.system, dst.system)];
-  const route = routes[a][b - a];
+  const a = Math.min(src.system, dst.system);
+  const route = routes[a][Math.max(src.system, dst.system) - a];
   const { jitterFraction, loss } = route;
   const at = (stretch: number, hub: number): RouteLaw => ({
     stretch,

@@ -1,6 +1,6 @@
 import { assertAlmostEquals, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { type BaselineMeasurement, predictInOrder } from "../../../lib/evaluate/baselines/baseline.ts";
+import type { BaselineMeasurement } from "../../../lib/evaluate/baselines/baseline.ts";
 import { FallBackBaseline } from "../../../lib/evaluate/baselines/fall_back.ts";
 import { MedianBaseline } from "../../../lib/evaluate/baselines/median.ts";
 import { MovingAverageBaseline } from "../../../lib/evaluate/baselines/moving_average.ts";
@@ -8,7 +8,7 @@ import { RecentBaseline } from "../../../lib/evaluate/baselines/recent.ts";
 import { RttHistogram } from "../../../lib/evaluate/baselines/rtt_histogram.ts";
 import { quantileOfSample } from "../../../lib/evaluate/quantile.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
-import { series } from "./series.ts";
+import { predictInOrder, series } from "./series.ts";
 
 const TRAINING = series(
   ["a", "x", 10],
@@ -105,7 +105,7 @@ Deno.test("FallBackBaseline takes the first that can say and teaches all", () =>
   assertEquals(baseline.predictMs(ask("new", "new")), coded(50));
 });
 
-Deno.test("predictInOrder() lets a baseline see what came before, and nothing of the same time", () => {
+Deno.test("askInOrder() lets a baseline see what came before, and nothing of the same time", () => {
   const heldOut = series(["a", "x", 1], ["a", "x", 2], ["b", "x", 3], ["a", "x", 4]);
   const predict = (known: BaselineMeasurement[], queries = heldOut) => {
     const baseline = new RecentBaseline({ of: "pair", count: 1, summary: "mean" });

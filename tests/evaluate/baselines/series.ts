@@ -1,5 +1,10 @@
 /** Measurements made up for tests of baselines. @module */
-import type { Baseline, BaselineMeasurement } from "../../../lib/evaluate/baselines/baseline.ts";
+import {
+  askInOrder,
+  type Baseline,
+  type BaselineMeasurement,
+  type BaselineQuery,
+} from "../../../lib/evaluate/baselines/baseline.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 
 /** Measurements of one pair after the other in the order given. */
@@ -38,4 +43,18 @@ export function splitMatrix(
 export function medianRelativeError(baseline: Baseline, heldOut: MatrixSplit["heldOut"]): number {
   const errors = heldOut.map((m) => Math.abs((baseline.predictMs(m) ?? NaN) - m.rttMs) / m.rttMs);
   return errors.toSorted((a, b) => a - b)[errors.length >> 1];
+}
+
+/** As askInOrder(). @returns One prediction in ms per query, NaN where the baseline cannot say. */
+export function predictInOrder(
+  baseline: Baseline,
+  queries: Iterable<BaselineQuery>,
+  options: { known: Iterable<BaselineMeasurement> },
+): Float64Array {
+  const predictedMs: number[] = [];
+  askInOrder(baseline, queries, {
+    ...options,
+    ask: (query) => predictedMs.push(baseline.predictMs(query) ?? NaN),
+  });
+  return Float64Array.from(predictedMs);
 }

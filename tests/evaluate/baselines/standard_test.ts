@@ -1,9 +1,8 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { predictInOrder } from "../../../lib/evaluate/baselines/baseline.ts";
 import { standardBaselines } from "../../../lib/evaluate/baselines/standard.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
-import { series } from "./series.ts";
+import { predictInOrder, series } from "./series.ts";
 
 const SOURCE_MEDIAN_MS = decodeRttCode(encodeRttCode(30));
 const DESTINATION_MEDIAN_MS = decodeRttCode(encodeRttCode(10));

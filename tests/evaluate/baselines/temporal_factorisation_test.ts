@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { predictInOrder } from "../../../lib/evaluate/baselines/baseline.ts";
 import { TemporalFactorisationBaseline } from "../../../lib/evaluate/baselines/temporal_factorisation.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
+import { predictInOrder } from "./series.ts";
 
 const SLICE_S = 900;
 
