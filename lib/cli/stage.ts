@@ -169,10 +169,22 @@ async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSig
     if ("help" in result) return { exitCode: 0, text: result.help };
     const { text, json, exitCode = 0 } = result;
     return { exitCode, text: args.includes("--json") ? JSON.stringify(json) : text, isResult: true };
-  } catch (error) {
+  } catch (thrown) {
+    const error = explainStartError(thrown, stage.name);
     if (!(error instanceof UserError)) throw error;
     return { exitCode: error.exitCode, text: error.message };
   }
+}
+
+/** Deno starts single programs only where the environment loads no code into them. */
+function explainStartError(error: unknown, name: string): unknown {
+  const variable = error instanceof Deno.errors.NotCapable && /\b(?:LD|DYLD)_\w+/.exec(error.message)?.[0];
+  if (!variable) return error;
+  return new UserError(
+    `Cannot run ${name}: the environment has ${variable}, none was wanted; ` +
+      `put \`env -u ${variable}\` before the command`,
+    { cause: error },
+  );
 }
 
 function checkPositionals<F extends Flags>(definition: StageDefinition<F>, positionals: string[]): void {

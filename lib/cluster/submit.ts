@@ -64,19 +64,11 @@ async function start(args: string[]): Promise<Deno.CommandOutput> {
   try {
     return await new Deno.Command("sbatch", { args, stdin: "null" }).output();
   } catch (cause) {
+    if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     throw new UserError(
-      `Cannot submit: ${whyNot(cause)}, or submit by hand what slurm prints without --submit`,
+      "Cannot submit: there is no sbatch on PATH, SLURM's commands were wanted; go to a login node, " +
+        "or submit by hand what slurm prints without --submit",
       { cause },
     );
   }
-}
-
-function whyNot(error: unknown): string {
-  if (error instanceof Deno.errors.NotFound) {
-    return "there is no sbatch on PATH, SLURM's commands were wanted; go to a login node";
-  }
-  // Deno starts single programs only where the environment loads no code into them.
-  const variable = error instanceof Deno.errors.NotCapable && /\b(?:LD|DYLD)_\w+/.exec(error.message)?.[0];
-  if (!variable) throw error;
-  return `the environment has ${variable}, none was wanted; put \`env -u ${variable}\` before the command`;
 }

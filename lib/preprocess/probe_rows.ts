@@ -127,6 +127,7 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
       },
     },
     shardName: (shard) => recordShardName(shard, numShards[SPLIT_NAMES.indexOf(shard.split)]),
+    counted: ["records", "measurements", "sources"],
     writeShard: (job) => {
       // One for all shards, because its arrays are large.
       sorter ??= new PartitionSorter(job.spill, {

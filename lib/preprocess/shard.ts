@@ -94,6 +94,7 @@ export function shardStage(options: ShardOptions): ShardedStage {
       subdivisions: () => 1,
     },
     shardName: (shard) => parquetShardName(shard, arrayTask),
+    counted: ["rows", "sources"],
     writeShard: (job) => writeShard(job, groupBy),
   };
 }

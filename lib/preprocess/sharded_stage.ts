@@ -63,12 +63,12 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
       run.discardIfUseless();
       throw error;
     }
-    run.finish(sumBySplit(run));
+    run.finish(sumBySplit(run, definition));
   }
   const seconds = (performance.now() - startMs) / 1000;
   const inputRows = Number(run.manifest.counts.inputRows ?? 0);
   return {
-    splits: sumBySplit(run),
+    splits: sumBySplit(run, definition),
     rejected: run.manifest.rejected,
     inputRows,
     seconds,
@@ -111,9 +111,13 @@ async function writeShards(definition: ShardedStage, run: OutputRun, hooks: Stag
   }, hooks);
 }
 
-function sumBySplit(run: OutputRun): Record<SplitName, Record<string, number>> {
+function sumBySplit(
+  run: OutputRun,
+  { counted }: ShardedStage,
+): Record<SplitName, Record<string, number>> {
+  const names = ["shards", "bytes", ...counted];
   const sums = Object.fromEntries(
-    SPLIT_NAMES.map((split) => [split, { shards: 0, bytes: 0 } as Record<string, number>]),
+    SPLIT_NAMES.map((split) => [split, Object.fromEntries(names.map((name) => [name, 0]))]),
   ) as Record<SplitName, Record<string, number>>;
   for (const { path, sizeBytes, counts } of run.manifest.outputs) {
     const split = SPLIT_NAMES.find((name) => path.startsWith(`${name}/`));
@@ -121,7 +125,7 @@ function sumBySplit(run: OutputRun): Record<SplitName, Record<string, number>> {
     const sum = sums[split];
     sum.shards++;
     sum.bytes += sizeBytes;
-    for (const [name, count] of Object.entries(counts ?? {})) sum[name] = (sum[name] ?? 0) + count;
+    for (const [name, count] of Object.entries(counts ?? {})) sum[name] += count;
   }
   return sums;
 }

@@ -41,6 +41,8 @@ export interface ShardedStage {
   options: unknown;
   /** The shard's file within the output folder. */
   shardName(shard: Shard): string;
+  /** What is counted of a shard, in order. */
+  counted: readonly string[];
   /** Writes a shard's file and returns its counts. */
   writeShard(job: ShardJob): Promise<Record<string, number>>;
 }

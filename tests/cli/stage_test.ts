@@ -1,6 +1,10 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
+import { fromFileUrl } from "@std/path";
 import { VERSION } from "../../lib/version.ts";
-import { runStageProcess } from "./process.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { runDeno, runStageProcess } from "./process.ts";
+
+const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 
 Deno.test("the dispatcher lists the stages, tells its version and refuses an unknown stage", async () => {
   const help = await runStageProcess(["--help"]);
@@ -42,4 +46,24 @@ Deno.test("a stage's own option stands instead of the common one", async () => {
   assertEquals(workersOf(train.stdout).length, 1);
   assertStringIncludes(workersOf(train.stdout)[0], "batches ahead of training");
   assertStringIncludes(workersOf(shard.stdout)[0], "worker threads at most");
+});
+
+Deno.test("a stage says in one line why it cannot start a program where the environment has LD_LIBRARY_PATH", async () => {
+  using folder = new TemporaryFolder();
+  const starting = [
+    ["compile", "--output", folder.at("program"), "--form", "launcher"],
+    ["bench", "preprocess", "--rows", "1000", "--duckdb", "off", "--folder", folder.path, "--quiet"],
+  ];
+  for (const args of starting) {
+    const flags = ["--allow-read", "--allow-write", "--allow-run"];
+    const { code, stderr } = await runDeno([...flags, MAIN, ...args], {
+      env: { LD_LIBRARY_PATH: "/opt/lib" },
+    });
+    assertEquals(
+      stderr,
+      `error: Cannot run ${args[0]}: the environment has LD_LIBRARY_PATH, none was wanted; ` +
+        "put `env -u LD_LIBRARY_PATH` before the command\n",
+    );
+    assertEquals(code, 1);
+  }
 });

@@ -8,6 +8,7 @@ import { TemporaryFolder } from "../files/temporary_folder.ts";
 
 /** Daemons that a killed test leaves behind end by themselves after so long. */
 const LIFE_S = 240;
+const HOST = Deno.hostname().split(".")[0];
 const PROGRAMS = ["sbatch", "slurmctld", "slurmd", "munged"];
 
 /** Why no SLURM can be started here; undefined where one can. */
@@ -21,11 +22,11 @@ export function slurmIsMissing(): string | undefined {
   return Deno.uid() === 0 ? undefined : "only root can start its daemons";
 }
 
-function configOf(folder: string, host: string): string {
+function configOf(folder: string): string {
   const port = 20_000 + crypto.getRandomValues(new Uint16Array(1))[0] % 10_000;
   const memoryMb = Math.floor(0.9 * Deno.systemMemoryInfo().total / 2 ** 20);
   return `ClusterName=test
-SlurmctldHost=${host}(127.0.0.1)
+SlurmctldHost=${HOST}(127.0.0.1)
 SlurmUser=root
 SlurmctldPort=${port}
 SlurmdPort=${port + 1}
@@ -48,8 +49,8 @@ ReturnToService=2
 KillWait=5
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
-NodeName=${host} NodeAddr=127.0.0.1 NodeHostname=${host} CPUs=2 RealMemory=${memoryMb} State=UNKNOWN
-PartitionName=test Nodes=${host} Default=YES MaxTime=INFINITE State=UP
+NodeName=${HOST} NodeAddr=127.0.0.1 NodeHostname=${HOST} CPUs=2 RealMemory=${memoryMb} State=UNKNOWN
+PartitionName=test Nodes=${HOST} Default=YES MaxTime=INFINITE State=UP
 `;
 }
 
@@ -69,12 +70,11 @@ export class SlurmCluster implements AsyncDisposable {
   static async start(): Promise<SlurmCluster> {
     const folder = new TemporaryFolder();
     const cluster = new SlurmCluster(folder);
-    const host = Deno.hostname().split(".")[0];
     // Its daemons ask who else may reach their folder.
     Deno.chmodSync(folder.path, 0o755);
     for (const name of ["state", "spool"]) Deno.mkdirSync(folder.at(name));
     Deno.writeFileSync(folder.at("munge.key"), crypto.getRandomValues(new Uint8Array(128)), { mode: 0o600 });
-    Deno.writeTextFileSync(folder.at("slurm.conf"), configOf(folder.path, host));
+    Deno.writeTextFileSync(folder.at("slurm.conf"), configOf(folder.path));
     const files = ["key-file=munge.key", "socket=munge.socket", "pid-file=munge.pid", "seed-file=munge.seed"];
     const options = [...files, "log-file=munge.log"].map((option) =>
       `--${option.replace("=", `=${folder.path}/`)}`
@@ -82,7 +82,7 @@ export class SlurmCluster implements AsyncDisposable {
     cluster.#run("munged", "--foreground", "--force", ...options);
     await until("munged", () => exists(folder.at("munge.socket")));
     cluster.#run("slurmctld", "-D", "-c");
-    cluster.#run("slurmd", "-D", "-N", host);
+    cluster.#run("slurmd", "-D", "-N", HOST);
     await until("SLURM", () => cluster.command("sinfo", "-h", "-o", "%T").includes("idle"));
     return cluster;
   }
@@ -95,6 +95,28 @@ export class SlurmCluster implements AsyncDisposable {
   /** The state of a job, such as RUNNING; of an array those of its tasks. */
   stateOf(id: number): string {
     return this.command("squeue", "--noheader", "--states=all", `--jobs=${id}`, "--format=%T").trim();
+  }
+
+  /** Kills processes of a job: SLURM's daemon of it, the script's shell, the stage. */
+  kill(job: number, ...which: ("daemon" | "shell" | "stage")[]): void {
+    const script = this.#folder.at(`spool/job${String(job).padStart(5, "0")}/slurm_script`);
+    const processes = this.command("ps", "-eo", "pid=,ppid=,args=").split("\n").map((line) => {
+      const [pid, parent, ...args] = line.trim().split(/\s+/);
+      return { pid, parent, args: args.join(" ") };
+    });
+    const shell = processes.find(({ args }) => args.endsWith(script));
+    const stage = processes.find(({ parent, args }) => parent === shell?.pid && args.includes("ping-llm"));
+    if (!shell || !stage) return;
+    const pids = { daemon: shell.parent, shell: shell.pid, stage: stage.pid };
+    this.command("kill", "-9", ...which.map((name) => pids[name]));
+  }
+
+  /** Takes the node away from a job, and gives it back. */
+  async loseNode(job: number): Promise<void> {
+    const node = `NodeName=${HOST}`;
+    this.command("scontrol", "update", node, "State=DOWN", "Reason=trial");
+    await until("the job's end", () => this.stateOf(job) !== "RUNNING");
+    this.command("scontrol", "update", node, "State=RESUME");
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

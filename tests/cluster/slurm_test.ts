@@ -219,7 +219,7 @@ Deno.test("slurm --submit says in one line why there is no SLURM", async () => {
   // What it holds does not matter: it is not started.
   Deno.writeTextFileSync(folder.at("bin/sbatch"), "", { mode: 0o755 });
   const refused = await submit(args, { PATH: folder.at("bin"), LD_LIBRARY_PATH: "/opt/lib" });
-  assertMatch(refused.stderr, /^error: Cannot submit: the environment has LD_LIBRARY_PATH, .*\n$/);
+  assertMatch(refused.stderr, /^error: Cannot run slurm: the environment has LD_LIBRARY_PATH, .*\n$/);
   assertEquals(refused.code, 1);
 });
 

@@ -15,7 +15,7 @@ import { openProbeRows } from "../../lib/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../lib/preprocess/probe_rows.ts";
 import { shardMeasurements, type ShardOptions } from "../../lib/preprocess/shard.ts";
 import { listSplitInputs } from "../../lib/preprocess/split_folders.ts";
-import { SPLIT_MODES, type SplitMode } from "../../lib/preprocess/splits.ts";
+import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../../lib/preprocess/splits.ts";
 import { pretokenize } from "../../lib/pretokenize/pretokenize.ts";
 import { dataFingerprint } from "../../lib/train/data_fingerprint.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
@@ -128,10 +128,14 @@ Deno.test("probe-rows in tasks makes the bytes of one run of a file that is not 
   let measurements = 0;
   for (const task of tasksOf(8)) {
     const { rejected, splits } = await buildProbeRows({ ...options, output: folder.at("tasks"), task });
+    // A task without shards of a split counts nothing of it.
+    for (const split of SPLIT_NAMES) {
+      assertEquals(Object.keys(splits[split]), ["shards", "bytes", "records", "measurements", "sources"]);
+    }
     // The last of eight tasks for six shards reads as the others; those without shards read nothing.
     const { counts } = readManifest(folder.at(`tasks/${manifestName(task)}`)) ?? {};
     assertEquals(rejected, counts?.inputRows === undefined ? {} : whole.rejected);
-    measurements += splits.train.measurements ?? 0;
+    measurements += splits.train.measurements;
   }
   assertEquals(records(folder.at("tasks")), records(folder.at("whole")));
   assertEquals(measurements, whole.splits.train.measurements);
