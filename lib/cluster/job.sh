@@ -43,7 +43,8 @@ run() {
   child=
   case $code in
     0) say "done" ;;
-    75) stopped ;;
+    # The latter two by a signal that came before the stage could listen, and had done anything.
+    75 | 140 | 143) stopped ;;
     137) fail "the stage was killed, as happens with more memory than --mem=@MEMORY@; raise memoryGb and submit again to go on" 137 ;;
     *) exit "$code" ;;
   esac

@@ -203,6 +203,18 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
   assert(!exists(folder.at("out")));
 });
 
+Deno.test("slurm's scripts call a stage stopped that a signal ended before it could listen", async () => {
+  using folder = await prepared();
+  const program = folder.at("program");
+  await succeed("slurm", ...slurmArguments(folder, folder.at("out")), "--program", program);
+  for (const signal of ["USR2", "TERM"]) {
+    Deno.writeTextFileSync(program, `#!/bin/sh\nkill -s ${signal} $$\n`, { mode: 0o755 });
+    const { code, stdout } = await outputOf(bash(jobsOf(folder.at("out"))[2]));
+    assertEquals(code, 75);
+    assertMatch(stdout, /: stopped; run this script again to go on$/m);
+  }
+});
+
 async function submit(args: readonly string[], env: Record<string, string>): Promise<ProcessResult> {
   const flags = ["--allow-read", "--allow-write", "--allow-run"];
   return await runDeno([...flags, MAIN, "slurm", ...args, "--submit", "--json"], { env });
