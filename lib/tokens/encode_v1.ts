@@ -24,6 +24,7 @@ import {
   TIMESTAMP_START,
   type WholeMeasurement,
 } from "./grammar_v1.ts";
+import { type Field, QUERY_ORDER } from "./grammar_v2.ts";
 import { RTT_BYTES, type RttEncoding } from "./rtt_encoding.ts";
 
 const TWO_32 = 2 ** 32;
@@ -49,6 +50,22 @@ export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
   return order;
 }
 
+/** What probe rows say of a measurement. */
+export type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
+  /** Whole seconds since 1970; null when the measurement carries no time. */
+  timeS: number | null;
+};
+
+/** Number of tokens that {@link WholeMeasurementWriter.writeFields} writes. */
+export function fieldsLength(measurement: FieldMeasurement): number {
+  return measurementLength(measurement, blocksOf(QUERY_ORDER, measurement.timeS));
+}
+
+function blocksOf(order: readonly Field[], timeS: number | null): Block[] {
+  const blocks = order.map((field) => field === "result" ? "rtt" : field);
+  return timeS === null ? blocks.filter((block) => block !== "time") : blocks;
+}
+
 /** Writes measurements one after another into an array. */
 export class WholeMeasurementWriter {
   /** Index of the next token in the array. */
@@ -64,16 +81,34 @@ export class WholeMeasurementWriter {
   constructor(readonly out: Uint16Array, readonly rttEncoding: RttEncoding) {}
 
   /**
+   * Writes a measurement of probe rows, which has no size, error count and id, and perhaps no time. RTTs beyond what the
+   * encoding can say are written as the largest that it can.
+   *
+   * @param measurement The measurement; its RTT is rounded to what probe rows hold, f32.
+   * @param order Its fields, as in vocabulary v2.
+   * @returns Number of tokens written.
+   * @throws {RangeError} As {@link write}.
+   */
+  writeFields(measurement: FieldMeasurement, order: readonly Field[]): number {
+    const { source, destination, timeS } = measurement;
+    const rttMs = measurement.rttMs === null
+      ? null
+      : Math.min(Math.fround(measurement.rttMs), this.rttEncoding.maxRttMs);
+    const unknown = { sizeBytes: 0, packetErrorCount: 0, msmId: 0 };
+    return this.write({ source, destination, rttMs, timeS: timeS ?? 0, ...unknown }, blocksOf(order, timeS));
+  }
+
+  /**
    * Writes a measurement.
    *
    * @param measurement The measurement.
-   * @param order Its blocks, each once, such as {@link blockOrder} gives.
+   * @param order Its blocks, each once, such as {@link blockOrder} gives; source and destination are among them.
    * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens; nothing counts as written then.
    */
   write(measurement: WholeMeasurement, order: readonly Block[]): number {
     const start = this.at;
-    const length = measurementLength(measurement);
+    const length = measurementLength(measurement, order);
     if (start + length > this.out.length) {
       throw new RangeError(
         `Cannot write a measurement of ${length} tokens: found room for ${this.out.length - start}`,

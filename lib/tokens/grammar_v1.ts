@@ -11,7 +11,8 @@
  *     msmId       := MsmIdStart 8 bytes       (i64)
  *
  * Numbers are big-endian. A measurement has 45 tokens with IPv4 addresses and 69 with IPv6 ones, whatever the
- * encoding of its RTT.
+ * encoding of its RTT. Probe rows have no size, error count and id: in training and in queries a measurement has the
+ * other four blocks, or three without a time, 31 to 55 tokens or 22 to 46.
  *
  * @module
  */
@@ -97,14 +98,22 @@ export function tokenName(token: number): string {
   return ROLE_NAMES[token] ?? `unknown token ${token}`;
 }
 
-/** MeasurementStart, five roles and numbers of 8, 2, 1, 8 and 8 bytes, and two roles with two versions. */
-const TOKENS_BESIDE_ADDRESSES = 1 + 5 + 27 + 4;
+/** Tokens of the blocks, of addresses without their bytes. */
+const BLOCK_TOKENS: Readonly<Record<Block, number>> = {
+  ...{ source: 2, destination: 2, rtt: 9, size: 3, errorCount: 2, time: 9, msmId: 9 },
+};
 
 /**
- * Number of tokens of a measurement: 45 for IPv4, 69 for IPv6.
+ * Number of tokens of a measurement: of all blocks 45 for IPv4, 69 for IPv6.
  *
  * @param measurement Its addresses.
+ * @param blocks Its blocks, source and destination among them.
  */
-export function measurementLength(measurement: Pick<WholeMeasurement, "source" | "destination">): number {
-  return TOKENS_BESIDE_ADDRESSES + measurement.source.length + measurement.destination.length;
+export function measurementLength(
+  { source, destination }: Pick<WholeMeasurement, "source" | "destination">,
+  blocks: readonly Block[] = BLOCKS,
+): number {
+  let length = 1 + source.length + destination.length;
+  for (const block of blocks) length += BLOCK_TOKENS[block];
+  return length;
 }

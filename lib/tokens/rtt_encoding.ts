@@ -132,6 +132,20 @@ export function clippedRtt(clipUs: number): RttEncoding {
   };
 }
 
+/** Which encoding, as configurations say it; plain JSON. */
+export interface RttEncodingChoice {
+  /** Which. */
+  name: RttEncodingName;
+  /** Where `clipped` clips, milliseconds; at least 1 µs is taken. */
+  clipMs: number;
+}
+
+/** The encoding that was chosen. */
+export function chosenRttEncoding({ name, clipMs }: RttEncodingChoice): RttEncoding {
+  if (name === "clipped") return clippedRtt(Math.max(1, Math.round(clipMs * US_PER_MS)));
+  return { float64: FLOAT64_RTT, fixed: FIXED_RTT, log: LOG_RTT }[name];
+}
+
 function requireRtt(rttMs: number, maxRttMs: number): void {
   if (rttMs >= 0 && rttMs <= maxRttMs) return;
   throw new RangeError(`Cannot encode an RTT of ${rttMs} ms: a number in 0..${maxRttMs} was wanted`);
