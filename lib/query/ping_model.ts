@@ -49,11 +49,14 @@ export interface PingModelOptions {
 }
 
 /** Refuses a checkpoint that {@link PingModel} cannot be made of. @throws {UserError} If its vocabulary is not v2. */
-export function requireQueryable({ directory, config }: LoadedCheckpoint): void {
+export function requireQueryable(
+  { directory, config }: Pick<LoadedCheckpoint, "directory" | "config">,
+): void {
   const { vocabulary } = config.model;
   if (vocabulary === "v2") return;
   throw new FormatError(
-    `the model has vocabulary ${vocabulary}, v2 was wanted; train one with v2, or ask only for likelihoods (query likelihood, eval)`,
+    `the model has vocabulary ${vocabulary}, v2 was wanted; train one with v2, or ask only for likelihoods ` +
+      "(query likelihood, eval)",
     { path: directory },
   );
 }

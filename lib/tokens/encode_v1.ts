@@ -11,6 +11,8 @@ import {
   BYTE_BASE,
   DEST_IP_START,
   ERROR_COUNT_START,
+  type FieldMeasurement,
+  fieldsLength,
   IPV4_START,
   IPV6_START,
   MAX_ERROR_COUNT,
@@ -24,7 +26,7 @@ import {
   TIMESTAMP_START,
   type WholeMeasurement,
 } from "./grammar_v1.ts";
-import { type Field, QUERY_ORDER } from "./grammar_v2.ts";
+import type { Field } from "./grammar_v2.ts";
 import { RTT_BYTES, type RttEncoding } from "./rtt_encoding.ts";
 
 const TWO_32 = 2 ** 32;
@@ -48,22 +50,6 @@ export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
   const order = [...BLOCKS];
   random.shuffle(order);
   return order;
-}
-
-/** What probe rows say of a measurement. */
-export type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
-  /** Whole seconds since 1970; null when the measurement carries no time. */
-  timeS: number | null;
-};
-
-/** Number of tokens that {@link WholeMeasurementWriter.writeFields} writes. */
-export function fieldsLength(measurement: FieldMeasurement): number {
-  return measurementLength(measurement, blocksOf(QUERY_ORDER, measurement.timeS));
-}
-
-function blocksOf(order: readonly Field[], timeS: number | null): Block[] {
-  const blocks = order.map((field) => field === "result" ? "rtt" : field);
-  return timeS === null ? blocks.filter((block) => block !== "time") : blocks;
 }
 
 /** Writes measurements one after another into an array. */
@@ -95,20 +81,29 @@ export class WholeMeasurementWriter {
       ? null
       : Math.min(Math.fround(measurement.rttMs), this.rttEncoding.maxRttMs);
     const unknown = { sizeBytes: 0, packetErrorCount: 0, msmId: 0 };
-    return this.write({ source, destination, rttMs, timeS: timeS ?? 0, ...unknown }, blocksOf(order, timeS));
+    const blocks = order.map((field) => field === "result" ? "rtt" : field);
+    return this.write(
+      { source, destination, rttMs, timeS: timeS ?? 0, ...unknown },
+      timeS === null ? blocks.filter((block) => block !== "time") : blocks,
+      fieldsLength(measurement),
+    );
   }
 
   /**
    * Writes a measurement.
    *
    * @param measurement The measurement.
-   * @param order Its blocks, each once, such as {@link blockOrder} gives; source and destination are among them.
+   * @param order Its blocks, each once, such as {@link blockOrder} gives.
+   * @param length Tokens of these blocks, of all seven by default.
    * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens; nothing counts as written then.
    */
-  write(measurement: WholeMeasurement, order: readonly Block[]): number {
+  write(
+    measurement: WholeMeasurement,
+    order: readonly Block[],
+    length: number = measurementLength(measurement),
+  ): number {
     const start = this.at;
-    const length = measurementLength(measurement, order);
     if (start + length > this.out.length) {
       throw new RangeError(
         `Cannot write a measurement of ${length} tokens: found room for ${this.out.length - start}`,

@@ -6,6 +6,6 @@
  */
 export * from "./grammar_v1.ts";
 export * from "./rtt_encoding.ts";
-export { blockOrder, type FieldMeasurement, fieldsLength, WholeMeasurementWriter } from "./encode_v1.ts";
+export { blockOrder, WholeMeasurementWriter } from "./encode_v1.ts";
 export { type DecodedWholeMeasurement, decodeWholeMeasurements } from "./decode_v1.ts";
 export { TokenError } from "./token_error.ts";

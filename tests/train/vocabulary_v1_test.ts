@@ -99,6 +99,11 @@ Deno.test("what needs vocabulary v2 refuses a model of v1 in one line", async ()
         "no rows of addresses",
       ],
       [
+        ["eval", "--all-splits", measurements, "--config", "plan-100m", "--output", folder.at("all")],
+        "v2 was wanted",
+      ],
+      [["eval", "--all-splits", measurements, ...of, "--output", folder.at("all")], "v2 was wanted"],
+      [
         ["query", "likelihood", ...of, "--input", measurements, "--context", measurements],
         "stand by themselves",
       ],
