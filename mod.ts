@@ -69,10 +69,12 @@ export {
   clippedRtt,
   type DecodedWholeMeasurement,
   decodeWholeMeasurements,
+  type FieldMeasurement,
   FIXED_RTT,
   FLOAT64_RTT,
   LOG_RTT,
   type RttEncoding,
+  type RttEncodingChoice,
   type RttEncodingName,
   type WholeMeasurement,
   WholeMeasurementWriter,
@@ -120,7 +122,6 @@ export type {
 export {
   type Batch,
   BatchLoader,
-  type BatchSource,
   type DataPosition,
   type LoaderOptions,
   type SequenceArrays,
@@ -159,7 +160,7 @@ export { loadCheckpoint } from "./lib/train/checkpoint.ts";
 export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_state.ts";
 export { loadConfig, type RunConfig } from "./lib/train/config.ts";
 export type { SafetensorsFile } from "./lib/train/safetensors.ts";
-export type { BatchMaker, DataOptions, ValidationOptions } from "./lib/train/run_data.ts";
+export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { FitConfig, TrainConfig } from "./lib/train/schema.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";

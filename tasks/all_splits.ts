@@ -31,6 +31,7 @@ import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
 import { fingerprint, listInputs, readText } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { OutputLock } from "../lib/files/output_lock.ts";
+import { requireQueryable } from "../lib/query/ping_model.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { readState } from "../lib/train/checkpoint_state.ts";
 import { loadConfig, type RunConfig } from "../lib/train/config.ts";
@@ -97,9 +98,9 @@ export async function evaluateAllSplits(
   const wanted = loadConfig(config, set);
   const maxTimeS = options.maxTime === undefined ? undefined : parseDurationS(options.maxTime, "max-time");
   const checkpoint = options.checkpoint === undefined ? undefined : checkpointDirectory(options.checkpoint);
-  if (options.adapt !== undefined && options.adapt !== NO_ADAPT) {
-    requireAdaptable(checkpoint === undefined ? wanted : loadCheckpoint(checkpoint).config);
-  }
+  const asked = checkpoint === undefined ? { directory: config, config: wanted } : loadCheckpoint(checkpoint);
+  requireQueryable(asked);
+  if (options.adapt !== undefined && options.adapt !== NO_ADAPT) requireAdaptable(asked.config);
   const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "eval" });

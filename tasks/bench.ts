@@ -1,7 +1,6 @@
 /**
  * `bench`: how fast this machine runs the program: `bench kernels`, `bench train` and `bench peers` on its adapter,
- * `bench preprocess` and `bench loader` on its processor. `bench curves` and `bench
- * encodings` compare models instead.
+ * `bench preprocess` and `bench loader` on its processor. `bench curves` compares models instead.
  *
  * @module
  */
@@ -23,7 +22,6 @@ import { anomaliesBench } from "./bench_anomalies.ts";
 import { childStage } from "./bench_child.ts";
 import { curvesBench } from "./bench_curves.ts";
 import { loaderBench, preprocessBench } from "./bench_data.ts";
-import { encodingsBench } from "./bench_encodings.ts";
 import { peersBench } from "./bench_peers.ts";
 
 const kernelsStage = defineStage({
@@ -134,7 +132,6 @@ export const benchStage: Stage = defineStageGroup("bench", "how fast this machin
   loaderBench,
   peersBench,
   curvesBench,
-  encodingsBench,
   anomaliesBench,
   childStage,
 ]);

@@ -20,7 +20,7 @@ import { DEFAULT_CONFIG, evaluateAllSplits, NO_ADAPT } from "./all_splits.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 
 /** What an evaluation of all splits decides itself. */
-const OF_ONE_SPLIT = ["data", "train", "split", "history", "encodings"] as const;
+const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
 /** How a model is trained. */
 const OF_TRAINING = ["config", "set", "maxTime"] as const;
 /** More context than any model's sequence holds, and more measurements of an address than a fit needs. */
@@ -57,9 +57,6 @@ const FLAGS = {
   baselines: flag.text("methods to compare with: all, none, or names such as `pair last seen,Vivaldi`", {
     default: "all",
     placeholder: "NAMES",
-  }),
-  encodings: flag.optionalText("encodings.json of bench encodings, to be shown too", {
-    placeholder: "FILE",
   }),
   allSplits: flag.texts(
     "instead of --data, measurements Parquet to split in several ways, to train one model on and to ask about each split",
@@ -117,7 +114,6 @@ export const evalStage: Stage = defineStage({
       baselines,
       seed: options.seed,
       adapt,
-      encodings: options.encodings,
     };
     const checked = await checkInputs([dataDir, options.train ?? dataDir], options, context);
     if (adapt) requireAdaptable(loadCheckpoint(evaluation.checkpoint).config, splitModeOf(dataDir));

@@ -7,6 +7,7 @@ import { flag } from "../lib/cli/flags.ts";
 import { defineStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { listInputs } from "../lib/files/inputs.ts";
+import { FAILED_RTT_MS } from "../lib/measurement/batch.ts";
 import { readMeasurements } from "../lib/measurement/parquet_reader.ts";
 import { RejectLog } from "../lib/measurement/rejects.ts";
 import { knownAt, tokenMeasurementAt } from "../lib/query/context.ts";
@@ -61,7 +62,13 @@ export const likelihoodStage = defineStage({
       wanted: "a measurements Parquet file",
     });
     const context = await contextOf(options.context, stage);
-    using model = await PingModel.load(options.checkpoint);
+    using model = await PingModel.load(options.checkpoint, { anyVocabulary: true });
+    if (options.context !== undefined && model.config.vocabulary === "v1") {
+      throw new UsageError(
+        `Cannot use --context ${options.context}: the model has vocabulary v1, in which measurements stand by ` +
+          "themselves; leave it out",
+      );
+    }
     const inputs = [...readBy(options), ...paths];
     using lines = new JsonLinesOutput(output, { stage: "query likelihood", inputs });
     using progress = stage.progress("computing likelihoods", { unit: "rows" });
@@ -72,8 +79,9 @@ export const likelihoodStage = defineStage({
       if (totals.numRows === 0) {
         logContext(stage, model.contextThatFits({ ...rows[0].measurement, context }).length, context);
       }
-      const inContexts = rows.map(({ measurement }) => ({
+      const inContexts = rows.map(({ measurement, rttMs }) => ({
         measurement,
+        rttMs: rttMs === FAILED_RTT_MS ? null : rttMs,
         context: knownAt(context, measurement.timeS),
       }));
       numLate += inContexts.filter((each) => each.context.length < context.length).length;

@@ -121,7 +121,6 @@ export const NEEDS: Record<string, StageNeeds> = {
       checkpoint: run,
       data: rowsWithTruth,
       train: input,
-      encodings: input,
       "all-splits": inputs,
       config,
       output: outputFolder,
@@ -161,7 +160,6 @@ export const NEEDS: Record<string, StageNeeds> = {
     paths: { data: input, config: { ...config, arity: "many" }, output: outputFolder },
     startsProcesses: true,
   },
-  "bench encodings": { paths: { data: input, config, output: outputFolder } },
   // The kernel's count of the largest memory can be read with all permissions only.
   "bench child": { everything: true },
   "bench anomalies": { paths: { checkpoint: run, input: inputs } },

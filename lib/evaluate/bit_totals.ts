@@ -1,16 +1,6 @@
 /** Bits of the tokens of contexts, summed up by token type and by position. @module */
-import {
-  BYTE_BASE,
-  DST_IPV4,
-  DST_IPV6,
-  FAILED,
-  type Field,
-  MEASUREMENT_START,
-  ROLE_NAMES,
-  RTT_START,
-  SRC_IPV4,
-  SRC_IPV6,
-} from "../tokens/vocab_v2.ts";
+import { FIELD_GRAMMARS } from "../tokens/field_grammar.ts";
+import { type Field, MEASUREMENT_START } from "../tokens/vocab_v2.ts";
 
 /** The bits of one type of token. */
 export interface TokenTypeBits {
@@ -57,8 +47,11 @@ export class BitTotals {
   #numContexts = 0;
   readonly #all = new MeasurementTotals();
   readonly #positions: MeasurementTotals[] = [];
-  /** By role * 32 + byte, 0 for the role itself. */
+  /** By (role * 16 + role that goes on with its field or 0) * 32 + byte, 0 for the role itself. */
   readonly #types = new Map<number, Mean>();
+
+  /** @param vocabulary Of the tokens. */
+  constructor(readonly vocabulary: "v1" | "v2") {}
 
   /**
    * Adds a context.
@@ -68,16 +61,20 @@ export class BitTotals {
    */
   add(tokens: Uint16Array, logP: Float32Array): void {
     this.#numContexts++;
-    let [position, role, byte] = [-1, MEASUREMENT_START, 0];
+    const grammar = FIELD_GRAMMARS[this.vocabulary];
+    let [position, role, next, byte] = [-1, MEASUREMENT_START, 0, 0];
     for (let i = 0; i < tokens.length; i++) {
-      const isRole = tokens[i] < BYTE_BASE;
-      byte = isRole ? 0 : byte + 1;
-      role = isRole ? tokens[i] : role;
+      const token = tokens[i];
+      const opens = grammar.opens(token);
+      if (opens) [role, next] = [token, 0];
+      else if (token < grammar.byteBase) next = token;
+      byte = token < grammar.byteBase ? 0 : byte + 1;
       const bits = i === 0 ? 0 : -logP[i - 1] / Math.LN2;
-      if (i > 0) this.#addType(role * 32 + byte, bits);
-      if (role === MEASUREMENT_START) position++;
+      if (i > 0) this.#addType((role * 16 + next) * 32 + byte, bits);
+      const field = role === MEASUREMENT_START ? null : grammar.fieldOf(role);
+      if (field === null) position++;
       for (const totals of [this.#all, this.#positions[position] ??= new MeasurementTotals()]) {
-        totals.add(role, isRole, bits);
+        totals.add(field, opens, bits);
       }
     }
   }
@@ -95,7 +92,7 @@ export class BitTotals {
       bitsPerToken: numTokens === 0 ? null : bits / numTokens,
       fieldBits: this.#all.fieldBits(),
       byTokenType: ofTypes.map(([type, { sum, count }]) => ({
-        tokenType: typeName(type),
+        tokenType: this.#nameOf(type),
         numTokens: count,
         meanBits: sum / count,
       })),
@@ -106,6 +103,13 @@ export class BitTotals {
         fieldBits: totals.fieldBits(),
       })),
     };
+  }
+
+  #nameOf(type: number): string {
+    const { roleNames } = FIELD_GRAMMARS[this.vocabulary];
+    const [role, next, byte] = [type >> 9, type >> 5 & 15, type & 31];
+    const name = next === 0 ? roleNames[role] : `${roleNames[role]} ${roleNames[next]}`;
+    return byte === 0 ? name : `${name} byte ${byte}`;
   }
 
   #addType(type: number, bits: number): void {
@@ -133,15 +137,15 @@ class MeasurementTotals {
     time: { sum: 0, count: 0 },
   };
 
-  /** Adds a token. @param role The role that it is, or that it belongs to. */
-  add(role: number, isRole: boolean, bits: number): void {
-    if (role === MEASUREMENT_START) {
+  /** Adds a token. @param field That it belongs to; null for MeasurementStart. @param opens Whether it is its first. */
+  add(field: Field | null, opens: boolean, bits: number): void {
+    if (field === null) {
       this.count++;
       return;
     }
-    const field = this.#fields[fieldOf(role)];
-    field.sum += bits;
-    if (isRole) field.count++;
+    const mean = this.#fields[field];
+    mean.sum += bits;
+    if (opens) mean.count++;
   }
 
   meanBits(): number | null {
@@ -159,15 +163,4 @@ class MeasurementTotals {
       time: meanOf(time),
     };
   }
-}
-
-function fieldOf(role: number): Field {
-  if (role === SRC_IPV4 || role === SRC_IPV6) return "source";
-  if (role === DST_IPV4 || role === DST_IPV6) return "destination";
-  return role === RTT_START || role === FAILED ? "result" : "time";
-}
-
-function typeName(type: number): string {
-  const [role, byte] = [ROLE_NAMES[Math.floor(type / 32)], type % 32];
-  return byte === 0 ? role : `${role} byte ${byte}`;
 }

@@ -1,18 +1,20 @@
 /**
  * How many bits held-out measurements take: by token type, and by position in their context, with all times and
  * without any. Contexts are drawn from the held-out rows as the loader draws those of the training; one forward pass
- * over a context tells the bits of each of its tokens, given all before.
+ * over a context tells the bits of each of its tokens, given all before. In vocabulary v1 each measurement of a context
+ * stands by itself.
  *
  * @module
  */
+import { contextForm } from "../loader/context_form.ts";
 import { type Context, numContextsOfRow, sampleContext } from "../loader/contexts.ts";
 import { prepareRow } from "../loader/prepared_row.ts";
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { heldOutSampling, type SamplingConfig } from "../loader/sampling_config.ts";
+import { rttEncodingChoice } from "../model/config.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
-import { TokenWriter } from "../tokens/vocab_v2.ts";
 import { BitTotals, type ContextBits } from "./bit_totals.ts";
 
 /** The bits of held-out measurements, in contexts with all times and in contexts without any. */
@@ -52,17 +54,24 @@ export async function evaluateBits(
   const sampling = heldOutSampling(options.sampling);
   const places = choosePlaces(rows, { numContexts, seed, sampling });
   const total = 2 * places.length;
+  const form = contextForm(rttEncodingChoice(model.config));
   let done = 0;
   const bitsOf = async (timestampModes: SamplingConfig["timestampModes"]): Promise<ContextBits> => {
-    const totals = new BitTotals();
+    const totals = new BitTotals(model.config.vocabulary);
     const drawing = { seed, sampling: { ...sampling, timestampModes }, maxTokens: maxTokensOf(model) };
     for (let start = 0; start < places.length; start += CONTEXTS_PER_PART) {
       options.signal?.throwIfAborted();
-      const contexts = drawContexts(rows, places.slice(start, start + CONTEXTS_PER_PART), drawing);
-      const sequences = contexts.map(writeContext);
+      const part = places.slice(start, start + CONTEXTS_PER_PART);
+      const sequences = drawContexts(rows, part, drawing).flatMap((drawn) => form.divide(drawn)).map(
+        (context) => {
+          const tokens = new Uint16Array(context.numTokens);
+          form.write(context, tokens, 0);
+          return tokens;
+        },
+      );
       const logP = await model.tokenLogProbabilities(sequences, Infinity);
       sequences.forEach((tokens, i) => totals.add(tokens, logP[i]));
-      onProgress?.(done += contexts.length, total);
+      onProgress?.(done += part.length, total);
     }
     return totals.means();
   };
@@ -111,11 +120,4 @@ function drawContexts(
       return sampleContext(prepared, maxTokens, random, sampling);
     });
   });
-}
-
-function writeContext({ measurements, numTokens }: Context): Uint16Array {
-  const tokens = new Uint16Array(numTokens);
-  const writer = new TokenWriter(tokens);
-  for (const measurement of measurements) writer.write(measurement, measurement.order);
-  return tokens;
 }

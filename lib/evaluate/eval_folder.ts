@@ -38,10 +38,9 @@ export class EvalFolder implements Disposable {
   static open(path: string, { overwrite, ...options }: EvaluateOptions & { overwrite: boolean }): EvalFolder {
     const rows = [...new Set([options.dataDir, options.trainDir ?? options.dataDir])];
     const files = listInputs(rows, { extensions: [".arrayrecord"], wanted: "probe rows" });
-    const studies = options.encodings === undefined ? [] : [options.encodings];
     const output = StagedOutput.openFolder(path, {
       stage: "eval",
-      inputs: [modelFileOf(options.checkpoint), ...files, ...studies].map((file) => fingerprint(file)),
+      inputs: [modelFileOf(options.checkpoint), ...files].map((file) => fingerprint(file)),
       // What is undefined is absent in a manifest that was read again.
       options: Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)),
       overwrite,
@@ -54,7 +53,7 @@ export class EvalFolder implements Disposable {
     if (!this.#output.isComplete) return undefined;
     try {
       const report = JSON.parse(readText(this.jsonPath)) as EvalReport;
-      if (report.rtt?.resampling) return report;
+      if (!report.rtt || report.rtt.resampling) return report;
       throw new FormatError("it has no intervals; run eval again with --overwrite", { path: this.jsonPath });
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;

@@ -22,7 +22,6 @@ import { calibrationSection, learnCalibration } from "./calibration_section.ts";
 import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
 import { clustersOf } from "./clusters.ts";
 import { evaluateDestinations } from "./destination_section.ts";
-import { readEncodingSection } from "./encoding_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
 import { evaluateFieldOrders } from "./field_order_section.ts";
 import { findTruthFile } from "./find_truth.ts";
@@ -67,23 +66,19 @@ export interface EvaluateOptions {
   seed: number;
   /** Numbers of measurements of each unseen address to adapt the model to, ascending; absent for none. */
   adapt?: readonly number[] | undefined;
-  /** A study of encodings to be shown too. */
-  encodings?: string | undefined;
 }
 
 /**
- * Evaluates a model.
+ * Evaluates a model; one of vocabulary v1 by its bits only.
  *
  * @param hooks Progress by section, and the wish to stop.
  * @throws {UserError} If the checkpoint or the rows cannot be used.
  */
 export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {}): Promise<EvalReport> {
   const startMs = performance.now();
-  const { encodings: study } = options;
-  const encodings = study === undefined ? {} : { encodings: readEncodingSection(study) };
   using rows = await openEvalRows(options.dataDir, options);
   const checkpoint = loadCheckpoint(options.checkpoint);
-  using model = await PingModel.from(checkpoint);
+  using model = await PingModel.from(checkpoint, { anyVocabulary: true });
   const cases = await drawCases(rows, {
     count: options.maxMeasurements,
     maxContext: Math.max(...options.contexts),
@@ -103,7 +98,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     { options, rows, model, cases, checkpoint },
     hooks,
   );
-  return { ...sections, ...encodings, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
+  return { ...sections, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
 }
 
 interface Evaluated {
@@ -122,6 +117,11 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     onProgress: phaseOf(hooks, phase),
     ...(hooks.signal ? { signal: hooks.signal } : {}),
   });
+  const bits = await evaluateBits(model, rows.heldOut, {
+    numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
+    ...{ seed, sampling: checkpoint.config.data, ...during("computing bits") },
+  });
+  if (model.config.vocabulary === "v1") return { bits };
   const baselines = await forecastWithBaselines(rows, cases, {
     ...{ seed, baselines: chosenBaselines(options), maxMeasurements: MAX_BASELINE_MEASUREMENTS },
     ...during("training baselines"),
@@ -138,10 +138,6 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...during("calibrating on the validation split"),
   });
   const calibration = learned && calibrationSection(learned, forecasts, contexts);
-  const bits = await evaluateBits(model, rows.heldOut, {
-    numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
-    ...{ seed, sampling: checkpoint.config.data, ...during("computing bits") },
-  });
   const fieldOrders = await evaluateFieldOrders(model, cases, {
     numMeasurements: MAX_ORDERED_MEASUREMENTS,
     ...during("trying orders of the fields"),

@@ -10,7 +10,6 @@ import type { AdaptSection } from "./adapt_section.ts";
 import type { BitsSection } from "./bits_section.ts";
 import type { CalibrationSection } from "./calibration_section.ts";
 import type { DestinationSection } from "./destination_section.ts";
-import type { EncodingSection } from "./encoding_section.ts";
 import type { FailureSection } from "./failure_section.ts";
 import type { FieldOrderSection } from "./field_order_section.ts";
 import type { RttSection } from "./rtt_section.ts";
@@ -72,6 +71,4 @@ export interface EvalReport {
   destinations?: DestinationSection;
   /** Beside the truth, where the measurements are those of a synthetic Internet. */
   truth?: TruthSection;
-  /** Models of other encodings of RTTs, beside one another. */
-  encodings?: EncodingSection;
 }

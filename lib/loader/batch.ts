@@ -6,8 +6,7 @@
  *
  * @module
  */
-import { PACKED_RECALL, packRecall } from "../tokens/rtt_recall.ts";
-import { RTT_START, TokenWriter } from "../tokens/vocab_v2.ts";
+import { PACKED_RECALL } from "../tokens/rtt_recall.ts";
 import type { Context } from "./contexts.ts";
 import type { Sequence } from "./packing.ts";
 
@@ -98,21 +97,8 @@ export type ContextWriter = (
 export interface SequenceWriting {
   /** Gives a buffer of so many bytes or more, of any content. */
   allocate: (sizeBytes: number) => ArrayBufferLike;
-  /** Vocabulary v2 by default. */
-  writeContext?: ContextWriter;
+  writeContext: ContextWriter;
 }
-
-/** Writes a context in vocabulary v2. */
-export const writeContextV2: ContextWriter = ({ measurements }, out, start, recalls) => {
-  const writer = new TokenWriter(out, start);
-  for (const measurement of measurements) {
-    const first = writer.at;
-    writer.write(measurement, measurement.order);
-    if (!recalls || measurement.rttCode === null || !measurement.recall) continue;
-    packRecall(measurement.recall, recalls, out.indexOf(RTT_START, first) * PACKED_RECALL);
-  }
-  return writer.at;
-};
 
 /**
  * Writes sequences as arrays.
@@ -123,7 +109,7 @@ export const writeContextV2: ContextWriter = ({ measurements }, out, start, reca
 export function writeSequences(
   sequences: readonly Sequence[],
   sequenceLength: number,
-  { allocate, writeContext = writeContextV2 }: SequenceWriting,
+  { allocate, writeContext }: SequenceWriting,
 ): SequenceBlock {
   const numSequences = sequences.length;
   const block = blockIn(allocate(blockBytes(numSequences, sequenceLength)), { numSequences, sequenceLength });

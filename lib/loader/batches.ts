@@ -9,9 +9,10 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
+import type { RttEncodingChoice } from "../tokens/rtt_encoding.ts";
 import { type Batch, copySequence, paddingBatch } from "./batch.ts";
 import { BlockMaker, type BlockOptions } from "./blocks.ts";
-import { MAX_MEASUREMENT_TOKENS } from "./contexts.ts";
+import { contextForm } from "./context_form.ts";
 import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
 import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "./sampling_config.ts";
 import { type DataPosition, SequenceCursor } from "./sequence_cursor.ts";
@@ -29,7 +30,7 @@ const MAX_WORKERS = 1024;
 export interface LoaderOptions {
   /** The run's seed, 0..2^53 - 1. */
   seed: number;
-  /** T, tokens of a sequence, 47..65535. */
+  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
   sequenceLength: number;
   /** B, sequences of this rank's batch. */
   batchSize: number;
@@ -41,25 +42,17 @@ export interface LoaderOptions {
   position?: DataPosition;
   /** How contexts are drawn. */
   sampling?: SamplingConfig;
+  /** How RTTs are written in vocabulary v1; v2 is written without it. */
+  rttEncoding?: RttEncodingChoice | undefined;
   /** Rows of a block; chosen from the sizes of the rows by default. Positions hold for one value only. */
   blockRows?: number;
   /** Bound on the memory of the decoded rows that are kept, bytes; 10^8 by default. */
   cacheBytes?: number;
 }
 
-/** Batches without end, from a place that a checkpoint can keep. */
-export interface BatchSource extends Disposable {
-  /** Where the next batch starts. */
-  readonly position: DataPosition;
-  /** Rows of a block; positions hold for one value only. */
-  readonly blockRows: number;
-  /** The next batch. */
-  next(): Batch;
-}
-
 /** Gives batches of packed contexts without end. */
-export class BatchLoader implements BatchSource {
-  /** Rows of a block, as chosen. */
+export class BatchLoader implements Disposable {
+  /** Rows of a block, as chosen; positions hold for one value only. */
   readonly blockRows: number;
   readonly #cursor: SequenceCursor;
   readonly #options: LoaderOptions & { rank: number; numRanks: number };
@@ -152,6 +145,7 @@ export function validationBatches(
     batchSize: number;
     seed?: number;
     sampling?: SamplingConfig;
+    rttEncoding?: RttEncodingChoice | undefined;
   },
 ): Batch[] {
   const { sequenceLength, batchSize, numSequences } = options;
@@ -178,6 +172,7 @@ function blockOptions(options: LoaderOptions): BlockOptions {
     seed: options.seed,
     sequenceLength: options.sequenceLength,
     sampling: options.sampling ?? DEFAULT_SAMPLING,
+    rttEncoding: options.rttEncoding,
     cacheBytes: options.cacheBytes ?? DEFAULT_CACHE_BYTES,
     ...(options.blockRows === undefined ? {} : { blockRows: options.blockRows }),
   };
@@ -187,7 +182,7 @@ function checkOptions(options: LoaderOptions): void {
   const { rank = 0, numRanks = 1 } = options;
   const most = Number.MAX_SAFE_INTEGER;
   checkInteger("seed", options.seed, { low: 0, high: most });
-  const lengths = { low: MAX_MEASUREMENT_TOKENS, high: MAX_SEQUENCE_LENGTH };
+  const lengths = { low: contextForm(options.rttEncoding).maxMeasurementTokens, high: MAX_SEQUENCE_LENGTH };
   checkInteger("sequenceLength", options.sequenceLength, lengths);
   checkInteger("batchSize", options.batchSize, { low: 1, high: most });
   checkInteger("numRanks", numRanks, { low: 1, high: most });

@@ -9,7 +9,9 @@
  */
 import { UserError } from "../errors.ts";
 import { RandomStream } from "../random/philox.ts";
+import type { RttEncodingChoice } from "../tokens/rtt_encoding.ts";
 import { type SequenceBlock, writeSequences } from "./batch.ts";
+import { type ContextForm, contextForm } from "./context_form.ts";
 import { type Context, numContextsOfRow, sampleContext } from "./contexts.ts";
 import { packContexts } from "./packing.ts";
 import { Permutation } from "./permutation.ts";
@@ -34,6 +36,8 @@ export interface BlockOptions {
   sequenceLength: number;
   /** How contexts are drawn. */
   sampling: SamplingConfig;
+  /** How RTTs are written in vocabulary v1; v2 is written without it. */
+  rttEncoding?: RttEncodingChoice | undefined;
   /** Rows of a block; by default such that a block has about 2^19 tokens. */
   blockRows?: number;
   /** Bound on the memory of the prepared rows that are kept; no block depends on it. */
@@ -64,6 +68,7 @@ export class BlockMaker implements BlockSource {
   /** Blocks of an epoch; the last can have fewer rows. */
   readonly numBlocks: number;
   readonly #cache: PreparedRowCache;
+  readonly #form: ContextForm;
   /** Restarted for each context. */
   readonly #contextRandom: RandomStream;
 
@@ -86,6 +91,7 @@ export class BlockMaker implements BlockSource {
     this.blockRows = options.blockRows ?? guessBlockRows(source, options);
     this.numBlocks = Math.ceil(source.numRows / this.blockRows);
     this.#cache = new PreparedRowCache(source, options.cacheBytes);
+    this.#form = contextForm(options.rttEncoding);
     this.#contextRandom = new RandomStream(options.seed, "loader/context");
   }
 
@@ -110,7 +116,11 @@ export class BlockMaker implements BlockSource {
     const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
     const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
     new RandomStream(this.options.seed, "loader/sequences", epoch, block).shuffle(sequences);
-    return writeSequences(sequences, this.options.sequenceLength, { allocate: this.allocate });
+    const { allocate } = this;
+    return writeSequences(sequences, this.options.sequenceLength, {
+      allocate,
+      writeContext: this.#form.write,
+    });
   }
 
   /** The last target of a sequence is one token after its last input token. */
@@ -132,14 +142,15 @@ export class BlockMaker implements BlockSource {
     const numContexts = numContextsOfRow(prepared.timeS.length, sampling);
     for (let i = 0; i < numContexts; i++) {
       this.#contextRandom.restart(epoch, row, i);
-      contexts.push(sampleContext(prepared, this.#maxTokens, this.#contextRandom, sampling));
+      const drawn = sampleContext(prepared, this.#maxTokens, this.#contextRandom, sampling);
+      contexts.push(...this.#form.divide(drawn));
     }
   }
 
   #draw(row: number, random: RandomStream): Context | undefined {
     const prepared = this.#cache.get(row);
     if (prepared.timeS.length === 0) return undefined;
-    return sampleContext(prepared, this.#maxTokens, random, this.options.sampling);
+    return this.#form.divide(sampleContext(prepared, this.#maxTokens, random, this.options.sampling))[0];
   }
 }
 

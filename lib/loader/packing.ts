@@ -226,7 +226,10 @@ class ContextPool {
   prefixLengthsOf(context: Context): Uint32Array {
     let lengths = this.#prefixLengths.get(context);
     if (!lengths) {
-      lengths = prefixLengths(context.measurements);
+      // One measurement is not cut, whatever vocabulary its length is in.
+      lengths = context.measurements.length === 1
+        ? Uint32Array.of(0, context.numTokens)
+        : prefixLengths(context.measurements);
       this.#prefixLengths.set(context, lengths);
     }
     return lengths;

@@ -10,6 +10,7 @@ import { z } from "zod";
 import { parseConfig } from "../cli/config.ts";
 import { ConfigError } from "../errors.ts";
 import type { DType } from "../gpu/tensor.ts";
+import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../tokens/rtt_encoding.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
@@ -39,6 +40,10 @@ export interface ModelConfig {
   sequenceLength: number;
   /** Which tokens: `v2` (267) or `v1` (266). */
   vocabulary: "v1" | "v2";
+  /** How vocabulary v1 writes RTTs, see lib/tokens/rtt_encoding.ts; null for float64, and in v2, which has its own way. */
+  rttEncoding: RttEncodingName | null;
+  /** Where the encoding `clipped` clips, milliseconds. */
+  rttClipMs: number;
   /** Nonlinearity of the MLP; relu2 is relu squared. */
   activation: "relu2" | "gelu" | "silu";
   /** s of the logits' soft cap s * tanh(z / s), 0.001 to 1,000,000; null leaves the logits as they are. */
@@ -128,6 +133,8 @@ export const modelConfigSchema: z.ZodType<ModelConfig> = z.strictObject({
   mlpWidth: extent(262_144),
   sequenceLength: extent(65_535),
   vocabulary: z.enum(["v1", "v2"]).default("v2"),
+  rttEncoding: z.enum(RTT_ENCODING_NAMES).nullable().default(null),
+  rttClipMs: z.number().min(0.001).max(1e9).default(1000),
   activation: z.enum(["relu2", "gelu", "silu"]).default("relu2"),
   softcap: z.number().min(1e-3).max(1e6).nullable().default(15),
   qkNorm: z.boolean().default(true),
@@ -168,10 +175,20 @@ export function checkModelConfig(config: ModelConfig): void {
       );
     }
   }
+  if (config.rttEncoding !== null && config.vocabulary !== "v1") {
+    throw new ConfigError("model.rttEncoding", "vocabulary v2 has one of its own, v1 or null was wanted");
+  }
   const count = numParameters(config);
   if (count > MAX_PARAMETERS) {
     throw new ConfigError("model", `found ${count} parameters, at most ${MAX_PARAMETERS} were wanted`);
   }
+}
+
+/** How RTTs are written in vocabulary v1; undefined in v2. */
+export function rttEncodingChoice(
+  { vocabulary, rttEncoding, rttClipMs }: ModelConfig,
+): RttEncodingChoice | undefined {
+  return vocabulary === "v1" ? { name: rttEncoding ?? "float64", clipMs: rttClipMs } : undefined;
 }
 
 /** The learned rows, 0 without any: those of prefixes, then those of pairs, then those that RTT codes select. */

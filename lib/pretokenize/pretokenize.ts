@@ -17,10 +17,8 @@ import { listSplitInputs, type SplitInputs } from "../preprocess/split_folders.t
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
 import {
+  chosenRttEncoding,
   clippedRtt,
-  FIXED_RTT,
-  FLOAT64_RTT,
-  LOG_RTT,
   type RttEncoding,
   type RttEncodingName,
   VOCAB_SIZE as V1_VOCAB_SIZE,
@@ -206,11 +204,9 @@ class Work {
     this.run.manifest.counts = { inputRows, ...(onCorrupt === "skip" ? { numCorruptChunks } : {}) };
   }
 
-  async #rttEncoding({ rttEncoding, rttClip }: V1Options, totalRows: number): Promise<RttEncoding> {
-    if (rttEncoding === "float64") return FLOAT64_RTT;
-    if (rttEncoding === "fixed") return FIXED_RTT;
-    if (rttEncoding === "log") return LOG_RTT;
-    if ("ms" in rttClip) return clippedRtt(Math.max(1, Math.round(rttClip.ms * 1000)));
+  async #rttEncoding({ rttEncoding: name, rttClip }: V1Options, totalRows: number): Promise<RttEncoding> {
+    if ("ms" in rttClip) return chosenRttEncoding({ name, clipMs: rttClip.ms });
+    if (name !== "clipped") return chosenRttEncoding({ name, clipMs: Infinity });
     const onRows = this.#counter("finding the clip of RTTs", totalRows);
     // Rejected rows are counted by the pass that writes.
     const reading = { rejects: new RejectLog(), onRows };

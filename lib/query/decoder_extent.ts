@@ -19,8 +19,10 @@ const MAX_ROWS = 8192;
 /** Rows that continue a prompt at once; more are no faster, see MAX_ROWS. */
 export const MAX_CONTINUATIONS = 1024;
 
-/** Tokens that may be appended to a prompt: a whole IPv6 measurement with an absolute time has 46 after its first. */
-export const MAX_CONTINUATION_TOKENS = 46;
+/** Tokens that may be appended to a prompt: those of a whole IPv6 measurement with an absolute time after its first. */
+export function maxContinuationTokens({ vocabulary }: ModelConfig): number {
+  return vocabulary === "v1" ? 54 : 46;
+}
 
 /** For prompts and one step after them: the largest within the memory limit, down to one query. */
 export function promptExtent(config: ModelConfig, memoryLimitBytes: number): DecoderExtent {
@@ -42,7 +44,7 @@ const PROMPT_TOKENS_PER_CONTINUATION = 8;
 export function continuationExtent(config: ModelConfig, memoryLimitBytes: number): DecoderExtent {
   for (let maxRows = MAX_CONTINUATIONS;; maxRows /= 2) {
     const maxPromptTokens = Math.max(config.sequenceLength, PROMPT_TOKENS_PER_CONTINUATION * maxRows);
-    const extent = { maxPromptTokens, maxRows, maxSteps: MAX_CONTINUATION_TOKENS };
+    const extent = { maxPromptTokens, maxRows, maxSteps: maxContinuationTokens(config) };
     const isSmallest = maxRows <= 32;
     if (isSmallest || decoderSizeBytes(config, extent) <= memoryLimitBytes) return extent;
   }

@@ -5,16 +5,16 @@
  * that is consistent and trained on orders drawn evenly gives every order the same; the spread tells how far it is
  * from that. The sum over all orders is P(measurement), whatever the order. That a measurement comes at all
  * (MeasurementStart) is given. Bytes are not renormalised: mass on what is no measurement counts against the model.
+ * In vocabulary v1, where measurements stand by themselves, there is no context.
  *
  * @module
  */
-import {
-  BYTE_BASE,
-  type Field,
-  FIELD_ORDERS,
-  MEASUREMENT_START,
-  type TokenMeasurement,
-} from "../tokens/vocab_v2.ts";
+import { ensure } from "../errors.ts";
+import { type ModelConfig, rttEncodingChoice } from "../model/config.ts";
+import { FIELD_GRAMMARS } from "../tokens/field_grammar.ts";
+import { chosenRttEncoding } from "../tokens/rtt_encoding.ts";
+import { fieldsLength, WholeMeasurementWriter } from "../tokens/vocab_v1.ts";
+import { type Field, FIELD_ORDERS, MEASUREMENT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { PingModel } from "./ping_model.ts";
 import { encodeMeasurement } from "./query_tokens.ts";
 
@@ -58,6 +58,8 @@ export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
 export interface MeasurementInContext {
   /** The measurement. */
   readonly measurement: TokenMeasurement;
+  /** What its `rttCode` is the code of, milliseconds, null if there was no reply; a model of vocabulary v1 needs it. */
+  readonly rttMs?: number | null;
   /** Those made before, oldest first; the newest that fit the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
 }
@@ -93,9 +95,9 @@ export async function measurementBitsInContexts(
   measurements: readonly MeasurementInContext[],
   options: { order?: readonly Field[] | undefined } = {},
 ): Promise<MeasurementBits[]> {
-  const written = measurements.map((each) => write(each, options.order, model.config.sequenceLength));
+  const written = measurements.map((each) => write(each, options.order, model.config));
   const bits = await bitsOf(model, written);
-  return written.map(({ orders }) => summarize(orders.map((each) => blocksOf(each, bits.get(each) ?? []))));
+  return written.map(({ orders }) => summarize(orders.map((each) => blockBits(each, bits.get(each) ?? []))));
 }
 
 /** A measurement in some orders, after its context. */
@@ -107,33 +109,54 @@ interface Written {
 
 interface WrittenOrder {
   readonly order: readonly Field[];
+  /** Number of tokens of each block. */
+  readonly lengths: readonly number[];
   /** Without MeasurementStart. */
   readonly tokens: Uint16Array;
 }
 
 function write(
-  { measurement, context }: MeasurementInContext,
+  given: MeasurementInContext,
   order: readonly Field[] | undefined,
-  sequenceLength: number,
+  config: ModelConfig,
 ): Written {
-  const orders = ordersOf(measurement, order);
-  const tokens = encodeMeasurement(measurement, { context, order: orders[0], sequenceLength });
+  const orders = ordersOf(given.measurement, order);
+  const tokens = encode(given, orders[0], config);
   const first = tokens.lastIndexOf(MEASUREMENT_START) + 1;
   // The blocks of every order are those of the first, and the context is written once.
-  const blocks = new Map(cutBlocks([...tokens.subarray(first)]).map((block, i) => [orders[0][i], block]));
+  const { opens } = FIELD_GRAMMARS[config.vocabulary];
+  const starts = [...tokens.keys()].filter((i) => i >= first && opens(tokens[i]));
+  const blocks = new Map(
+    orders[0].map((field, i) => [field, [...tokens.subarray(starts[i], starts[i + 1])]] as const),
+  );
   return {
     prompt: tokens.subarray(0, first),
-    orders: orders.map((order) => ({
-      order,
-      tokens: Uint16Array.from(order.flatMap((field) => blocks.get(field) ?? [])),
-    })),
+    orders: orders.map((order) => {
+      const inOrder = order.map((field) => blocks.get(field) ?? []);
+      return {
+        order,
+        lengths: inOrder.map(({ length }) => length),
+        tokens: Uint16Array.from(inOrder.flat()),
+      };
+    }),
   };
 }
 
-/** Cuts a measurement's tokens at their roles. */
-function cutBlocks(tokens: readonly number[]): number[][] {
-  const starts = tokens.flatMap((token, i) => token < BYTE_BASE ? [i] : []);
-  return starts.map((start, i) => tokens.slice(start, starts[i + 1]));
+/** A measurement after its context, in the model's vocabulary. */
+function encode(
+  { measurement, rttMs, context }: MeasurementInContext,
+  order: readonly Field[],
+  config: ModelConfig,
+): Uint16Array {
+  const choice = rttEncodingChoice(config);
+  if (!choice) {
+    return encodeMeasurement(measurement, { context, order, sequenceLength: config.sequenceLength });
+  }
+  ensure(rttMs !== undefined && context.length === 0, "vocabulary v1 takes RTTs, and no context");
+  const whole = { ...measurement, rttMs };
+  const tokens = new Uint16Array(fieldsLength(whole));
+  new WholeMeasurementWriter(tokens, chosenRttEncoding(choice)).writeFields(whole, order);
+  return tokens;
 }
 
 function ordersOf(
@@ -160,11 +183,11 @@ async function bitsOf(
   return new Map(alike.flatMap(({ orders }) => orders).map((order, i) => [order, bits[i]]));
 }
 
-function blocksOf({ order, tokens }: WrittenOrder, bits: readonly number[]): OrderBits {
+function blockBits({ order, lengths }: WrittenOrder, bits: readonly number[]): OrderBits {
   let end = 0;
-  const blocks = cutBlocks([...tokens]).map((block, i) => {
-    const tokenBits = bits.slice(end, end += block.length);
-    return { field: order[i], tokenBits, bits: sum(tokenBits) };
+  const blocks = order.map((field, i) => {
+    const tokenBits = bits.slice(end, end += lengths[i]);
+    return { field, tokenBits, bits: sum(tokenBits) };
   });
   return { blocks, bits: sum(bits) };
 }

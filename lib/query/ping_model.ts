@@ -45,15 +45,21 @@ export interface PingModelOptions {
   memoryLimitBytes?: number;
   /** Corrects every distribution and median of RTTs; likelihoods of tokens and samples stay the model's own. */
   calibration?: QuantileCalibration;
+  /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
+  anyVocabulary?: boolean;
 }
 
 /** Refuses a checkpoint that {@link PingModel} cannot be made of. @throws {UserError} If its vocabulary is not v2. */
-export function requireQueryable({ directory, config }: LoadedCheckpoint): void {
+export function requireQueryable(
+  { directory, config }: Pick<LoadedCheckpoint, "directory" | "config">,
+): void {
   const { vocabulary } = config.model;
   if (vocabulary === "v2") return;
-  throw new FormatError(`the model has vocabulary ${vocabulary}, v2 was wanted; train one with v2`, {
-    path: directory,
-  });
+  throw new FormatError(
+    `the model has vocabulary ${vocabulary}, v2 was wanted; train one with v2, or ask only for likelihoods ` +
+      "(query likelihood, eval)",
+    { path: directory },
+  );
 }
 
 /** A trained model on a GPU. */
@@ -97,7 +103,7 @@ export class PingModel {
     checkpoint: LoadedCheckpoint,
     options: PingModelOptions = {},
   ): Promise<PingModel> {
-    requireQueryable(checkpoint);
+    if (!options.anyVocabulary) requireQueryable(checkpoint);
     options.calibration?.requireOf(checkpoint);
     const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
@@ -279,7 +285,7 @@ export class PingModel {
    * log P of the tokens of continuations of prompts, each given all tokens before it, in nats. What continuations
    * of one prompt share is computed once.
    *
-   * @param prompts Of at most {@link MAX_CONTINUATION_TOKENS} tokens each continuation, and at most one token more
+   * @param prompts Of at most {@link maxContinuationTokens} tokens each continuation, and at most one token more
    *   than the model's sequence with its prompt.
    * @returns One array per continuation, those of the first prompt first.
    */
@@ -299,7 +305,7 @@ export class PingModel {
    * @param prompt At least one token.
    * @param numRows 1 to {@link MAX_CONTINUATIONS}, or fewer where the memory limit does not hold them: the result.
    * @param choose Chooses the next token of each row from log P, (rows, V) nats; undefined ends. Called with the one
-   *   row of the prompt first, at most {@link MAX_CONTINUATION_TOKENS} times after that.
+   *   row of the prompt first, at most {@link maxContinuationTokens} times after that.
    * @returns How many rows there were.
    * @throws {UserError} If memory does not suffice or a row would be longer than the model's sequence.
    */

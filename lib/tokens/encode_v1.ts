@@ -11,6 +11,8 @@ import {
   BYTE_BASE,
   DEST_IP_START,
   ERROR_COUNT_START,
+  type FieldMeasurement,
+  fieldsLength,
   IPV4_START,
   IPV6_START,
   MAX_ERROR_COUNT,
@@ -24,6 +26,7 @@ import {
   TIMESTAMP_START,
   type WholeMeasurement,
 } from "./grammar_v1.ts";
+import type { Field } from "./grammar_v2.ts";
 import { RTT_BYTES, type RttEncoding } from "./rtt_encoding.ts";
 
 const TWO_32 = 2 ** 32;
@@ -64,16 +67,43 @@ export class WholeMeasurementWriter {
   constructor(readonly out: Uint16Array, readonly rttEncoding: RttEncoding) {}
 
   /**
+   * Writes a measurement of probe rows, which has no size, error count and id, and perhaps no time. RTTs beyond what the
+   * encoding can say are written as the largest that it can.
+   *
+   * @param measurement The measurement; its RTT is rounded to what probe rows hold, f32.
+   * @param order Its fields, as in vocabulary v2.
+   * @returns Number of tokens written.
+   * @throws {RangeError} As {@link write}.
+   */
+  writeFields(measurement: FieldMeasurement, order: readonly Field[]): number {
+    const { source, destination, timeS } = measurement;
+    const rttMs = measurement.rttMs === null
+      ? null
+      : Math.min(Math.fround(measurement.rttMs), this.rttEncoding.maxRttMs);
+    const unknown = { sizeBytes: 0, packetErrorCount: 0, msmId: 0 };
+    const blocks = order.map((field) => field === "result" ? "rtt" : field);
+    return this.write(
+      { source, destination, rttMs, timeS: timeS ?? 0, ...unknown },
+      timeS === null ? blocks.filter((block) => block !== "time") : blocks,
+      fieldsLength(measurement),
+    );
+  }
+
+  /**
    * Writes a measurement.
    *
    * @param measurement The measurement.
    * @param order Its blocks, each once, such as {@link blockOrder} gives.
+   * @param length Tokens of these blocks, of all seven by default.
    * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens; nothing counts as written then.
    */
-  write(measurement: WholeMeasurement, order: readonly Block[]): number {
+  write(
+    measurement: WholeMeasurement,
+    order: readonly Block[],
+    length: number = measurementLength(measurement),
+  ): number {
     const start = this.at;
-    const length = measurementLength(measurement);
     if (start + length > this.out.length) {
       throw new RangeError(
         `Cannot write a measurement of ${length} tokens: found room for ${this.out.length - start}`,

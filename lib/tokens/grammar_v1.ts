@@ -11,7 +11,8 @@
  *     msmId       := MsmIdStart 8 bytes       (i64)
  *
  * Numbers are big-endian. A measurement has 45 tokens with IPv4 addresses and 69 with IPv6 ones, whatever the
- * encoding of its RTT.
+ * encoding of its RTT. Probe rows have no size, error count and id: in training and in queries a measurement has the
+ * other four blocks, or three without a time, 31 to 55 tokens or 22 to 46.
  *
  * @module
  */
@@ -107,4 +108,15 @@ const TOKENS_BESIDE_ADDRESSES = 1 + 5 + 27 + 4;
  */
 export function measurementLength(measurement: Pick<WholeMeasurement, "source" | "destination">): number {
   return TOKENS_BESIDE_ADDRESSES + measurement.source.length + measurement.destination.length;
+}
+
+/** What probe rows say of a measurement. */
+export type FieldMeasurement = Pick<WholeMeasurement, "source" | "destination" | "rttMs"> & {
+  /** Whole seconds since 1970; null when the measurement carries no time. */
+  timeS: number | null;
+};
+
+/** Number of tokens of a measurement of probe rows: 31 for IPv4, 55 for IPv6; 9 less without a time. */
+export function fieldsLength({ source, destination, timeS }: FieldMeasurement): number {
+  return 1 + 4 + 9 + (timeS === null ? 0 : 9) + source.length + destination.length;
 }

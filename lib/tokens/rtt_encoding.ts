@@ -59,7 +59,7 @@ export const LOG_LOW_MS = 0.001;
 /** Upper end of the last bucket of `log`: 1000 s, three times the largest of 100 M RTTs; more counts as in it. */
 export const LOG_HIGH_MS = 1e6;
 /** Number of buckets of `log`. */
-export const LOG_NUM_BUCKETS = 65_535;
+const LOG_NUM_BUCKETS = 65_535;
 /** The code of `log` for no reply. */
 export const LOG_FAILED = 65_535;
 const LOG_STEP = Math.log(LOG_HIGH_MS / LOG_LOW_MS) / LOG_NUM_BUCKETS;
@@ -130,6 +130,20 @@ export function clippedRtt(clipUs: number): RttEncoding {
       return readUs(bytes, clipUs);
     },
   };
+}
+
+/** Which encoding, as configurations say it; plain JSON. */
+export interface RttEncodingChoice {
+  /** Which. */
+  name: RttEncodingName;
+  /** Where `clipped` clips, milliseconds; at least 1 µs is taken. */
+  clipMs: number;
+}
+
+/** The encoding that was chosen. */
+export function chosenRttEncoding({ name, clipMs }: RttEncodingChoice): RttEncoding {
+  if (name === "clipped") return clippedRtt(Math.max(1, Math.round(clipMs * US_PER_MS)));
+  return { float64: FLOAT64_RTT, fixed: FIXED_RTT, log: LOG_RTT }[name];
 }
 
 function requireRtt(rttMs: number, maxRttMs: number): void {

@@ -10,25 +10,14 @@ import { exists } from "../files/inputs.ts";
 import {
   type Batch,
   BatchLoader,
-  type BatchSource,
   type DataPosition,
   type LoaderOptions,
   validationBatches,
 } from "../loader/batches.ts";
-import { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "../loader/row_source.ts";
+import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
+import { rttEncodingChoice } from "../model/config.ts";
 import type { ResumableCheckpoint } from "./checkpoint.ts";
 import type { RunConfig } from "./config.ts";
-
-/** Makes batches of probe rows in another way than the loader does, for runs that are compared with it. */
-export interface BatchMaker {
-  /** Opens the batches to train on. */
-  openTraining(rows: ProbeRowSource, options: LoaderOptions): BatchSource;
-  /** Makes the fixed batches of the validation loss, of `numSequences` sequences in all. */
-  openValidation(rows: ProbeRowSource, options: ValidationOptions): Batch[];
-}
-
-/** As {@link validationBatches} takes them. */
-export type ValidationOptions = Parameters<typeof validationBatches>[1];
 
 /** What to train on. */
 export interface DataOptions {
@@ -44,8 +33,6 @@ export interface DataOptions {
   onCorrupt?: "error" | "skip";
   /** Threads that make batches ahead of training, which no result depends on; 0 by default: between steps. */
   numLoaderWorkers?: number;
-  /** Makes the batches; the loader by default. A run does not remember it. */
-  batchMaker?: BatchMaker;
   /** Called with lines for the user: what was opened, resumed, evaluated, saved. */
   onLog?: (line: string) => void;
 }
@@ -82,11 +69,12 @@ export async function openRows(options: DataOptions & { checked: CheckedOutputs 
 
 function batchOptions(
   { config }: DataOptions,
-): Pick<LoaderOptions, "sequenceLength" | "batchSize" | "sampling"> {
+): Pick<LoaderOptions, "sequenceLength" | "batchSize" | "sampling" | "rttEncoding"> {
   return {
     sequenceLength: config.model.sequenceLength,
     batchSize: config.train.microBatchSize,
     sampling: config.data,
+    rttEncoding: rttEncodingChoice(config.model),
   };
 }
 
@@ -95,22 +83,22 @@ export async function openLoader(
   rows: OpenRows,
   options: DataOptions,
   resumed: ResumableCheckpoint | undefined,
-): Promise<BatchSource> {
+): Promise<BatchLoader> {
   const { blockRows, ...position } = resumed?.state.position ?? {};
-  const { seed, numLoaderWorkers: numWorkers = 0, batchMaker } = options;
+  const { seed, numLoaderWorkers: numWorkers = 0 } = options;
   const loaderOptions: LoaderOptions = {
     ...batchOptions(options),
     seed,
     ...(blockRows === undefined ? {} : { blockRows, position: position as DataPosition }),
   };
-  return batchMaker?.openTraining(rows.train, loaderOptions) ??
-    await BatchLoader.openWithWorkers(rows.train, { ...loaderOptions, numWorkers });
+  return await BatchLoader.openWithWorkers(rows.train, { ...loaderOptions, numWorkers });
 }
 
 /** Makes the batches of the validation loss; none if there are no rows for it. */
 export function openValidation({ val }: OpenRows, options: DataOptions): Batch[] {
   if (!val?.numRows) return [];
-  const { batchMaker, config } = options;
-  const validationOptions = { ...batchOptions(options), numSequences: config.train.evalSequences };
-  return batchMaker?.openValidation(val, validationOptions) ?? validationBatches(val, validationOptions);
+  return validationBatches(val, {
+    ...batchOptions(options),
+    numSequences: options.config.train.evalSequences,
+  });
 }

@@ -10,7 +10,7 @@
 import { UserError } from "../errors.ts";
 import { mergeProfiles } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
-import type { Batch, BatchSource, DataPosition } from "../loader/batches.ts";
+import type { Batch, BatchLoader, DataPosition } from "../loader/batches.ts";
 import type { Transformer } from "../model/transformer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import { VERSION } from "../version.ts";
@@ -47,7 +47,7 @@ export interface LoopParts {
   model: Transformer;
   optimizer: Optimizer;
   /** Gives micro-batches. */
-  loader: BatchSource;
+  loader: BatchLoader;
   /** Makes the fixed validation batches, none if there are no validation rows; called once, in the first step. */
   openValidation: () => readonly Batch[];
   journal: StepJournal;

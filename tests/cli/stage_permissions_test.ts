@@ -180,11 +180,6 @@ const TABLE: Row[] = [
     others: ["deno"],
   },
   {
-    command: "bench encodings --data rows --output dir",
-    reads: [...ROWS, "dir/report.json"],
-    writes: ["dir/", "dir/sub/x"],
-  },
-  {
     command: "bench curves --data rows --output dir --config in/b.parquet demo",
     reads: [...ROWS, "dir/report.json", "in/b.parquet"],
     writes: ["dir/", "dir/sub/x"],

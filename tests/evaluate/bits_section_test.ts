@@ -64,6 +64,31 @@ Deno.test("evaluateBits() adds up the same bits by token type, position and fiel
     assertNotEquals(await evaluateBits(model, ROWS, { ...options, seed: 4 }), bits);
   }));
 
+Deno.test("evaluateBits() of vocabulary v1 adds up the bits of single measurements", () =>
+  withTinyModel(
+    async (model) => {
+      const bits = await evaluateBits(model, ROWS, { seed: 3, numContexts: 9 });
+      const countOf = ({ byTokenType }: ContextBits, name: string) =>
+        byTokenType.find(({ tokenType }) => tokenType === name)?.numTokens ?? 0;
+      for (const part of [bits.withTimes, bits.withoutTimes]) {
+        assertSumsAgree(part);
+        assertEquals([part.byPosition.length, part.numContexts], [1, part.numMeasurements]);
+        assert(part.numMeasurements > 9);
+        assertEquals(countOf(part, "RttStart byte 8"), part.numMeasurements);
+        const versions = [
+          countOf(part, "DestIpStart Ipv4Start byte 4"),
+          countOf(part, "DestIpStart Ipv6Start byte 16"),
+        ];
+        assertEquals(versions[0] + versions[1], countOf(part, "SrcIpStart"));
+        assert(versions[0] > 0 && versions[1] > 0);
+      }
+      assertEquals(countOf(bits.withTimes, "TimestampStart byte 8"), bits.withTimes.numMeasurements);
+      assertEquals(bits.withoutTimes.fieldBits.time, null);
+    },
+    12,
+    { ...TINY_CONFIG, vocabulary: "v1" },
+  ));
+
 Deno.test("evaluateBits() asks about the sources' own addresses, however many of a training's are random", () =>
   withTinyModel(async (model) => {
     const bitsOf = (unknownSourceShare: number) =>

@@ -3,9 +3,10 @@ import { UserError } from "../../lib/errors.ts";
 import { fieldOrders, measurementBits, measurementBitsInContexts } from "../../lib/query/likelihood.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
 import { parseAddress } from "../../lib/tokens/ip.ts";
+import { LOG_RTT, WholeMeasurementWriter } from "../../lib/tokens/vocab_v1.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { type Field, type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
-import { withTinyModel } from "./tiny_model.ts";
+import { TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
 function measurement(src: string, dst: string, rttMs: number | null, timeS: number | null): TokenMeasurement {
   const [source, destination] = [parseAddress(src), parseAddress(dst)];
@@ -70,6 +71,32 @@ Deno.test("measurementBits() equals the next-token probabilities, token by token
       }
     }
   }));
+
+Deno.test("measurementBits() of vocabulary v1 equals the next-token probabilities of the written RTT", () =>
+  withTinyModel(
+    async (model) => {
+      const rttsMs = [31.0625, null, 3.5];
+      const cases = MEASUREMENTS.map((measurement, i) => ({ measurement, rttMs: rttsMs[i], context: [] }));
+      const bits = await measurementBitsInContexts(model, cases);
+      for (const [i, { measurement, rttMs }] of cases.entries()) {
+        const all = fieldOrders(measurement.timeS !== null);
+        for (const k of [0, all.length - 1]) {
+          const out = new Uint16Array(55);
+          const writer = new WholeMeasurementWriter(out, LOG_RTT);
+          writer.writeFields({ ...measurement, rttMs }, all[k]);
+          const ends = Array.from({ length: writer.at - 1 }, (_, i) => 1 + i);
+          const next = await model.nextLogProbabilities(ends.map((end) => out.slice(0, end)));
+          const { blocks } = bits[i].orders[k];
+          assertEquals(blocks.map(({ field }) => field), all[k]);
+          const actual = blocks.flatMap(({ tokenBits }) => tokenBits);
+          assertEquals(actual.length, ends.length);
+          ends.forEach((end, j) => assertAlmostEquals(actual[j], -next[j][out[end]] / Math.LN2, 1e-4));
+        }
+      }
+    },
+    12,
+    { ...TINY_CONFIG, vocabulary: "v1", rttEncoding: "log" },
+  ));
 
 Deno.test("measurementBitsInContexts() gives each measurement what it has alone after its context", () =>
   withTinyModel(async (model) => {

@@ -1,7 +1,7 @@
 /** A model for the tests of queries: two small blocks with weights that make its predictions far from uniform. */
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { parseModelConfig } from "../../lib/model/config.ts";
+import { type ModelConfig, parseModelConfig } from "../../lib/model/config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 
@@ -15,10 +15,14 @@ export const TINY_CONFIG = parseModelConfig({
   vocabulary: "v2",
 });
 
-/** Runs a test on it, and closes it. @param scale What its random weights are multiplied by. */
-export async function withTinyModel(test: (model: PingModel) => Promise<void>, scale = 12): Promise<void> {
+/** Runs a test on it, and closes it. @param scale What its random weights are multiplied by. @param config Of another one. */
+export async function withTinyModel(
+  test: (model: PingModel) => Promise<void>,
+  scale = 12,
+  config: ModelConfig = TINY_CONFIG,
+): Promise<void> {
   using gpu = await Gpu.open();
-  const weights = initialParameters(TINY_CONFIG, 7);
+  const weights = initialParameters(config, 7);
   for (const values of weights.values()) values.forEach((value, i) => values[i] = value * scale);
-  await test(PingModel.of(TINY_CONFIG, new KernelRegistry(gpu), { weights }));
+  await test(PingModel.of(config, new KernelRegistry(gpu), { weights }));
 }

@@ -63,14 +63,19 @@ const VALUES: Record<string, string> = {
   "model.prefixVectors.seed": "3",
   "model.pairVectors.seed": "3",
   "fit.rowsPerKey": "2",
+  "model.rttEncoding": '"log"',
 };
+
+/** What vocabulary v1 needs. */
+const WITHOUT_V2 = [
+  ...["model.prefixVectors=null", "model.pairVectors=null", "model.coordinates=null"],
+  ...["train.rttByteWeight=1", "train.rttDistanceWeights=null"],
+];
 
 /** What else has to change with a key, to half or twice its value. */
 const RELATED: Record<string, string[]> = {
-  "model.vocabulary": [
-    ...["model.prefixVectors=null", "model.pairVectors=null", "model.coordinates=null"],
-    ...["train.rttByteWeight=1", "train.rttDistanceWeights=null"],
-  ],
+  "model.vocabulary": WITHOUT_V2,
+  "model.rttEncoding": [...WITHOUT_V2, "model.vocabulary=v1"],
   "train.microBatchSize": ["train.batchSize=32"],
   "data.timestampModes.full": ["data.timestampModes.none=0.65"],
   "data.timestampModes.partial": ["data.timestampModes.full=0.2"],
@@ -110,6 +115,8 @@ Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key pa
     ["train.rttByteWeight=0", "train.rttByteWeight", "at least 0.000001 was wanted"],
     ["data.maxMeasurements=0", "data.maxMeasurements", "at least 1 was wanted"],
     ["model.byteVectors=near", "model.byteVectors", "random or ordinal was wanted"],
+    ["model.rttEncoding=log", "model.rttEncoding", "v1 or null was wanted"],
+    ["model.rttEncoding=int", "model.rttEncoding", "log or clipped was wanted"],
     ["train.steps.x=3", "train.steps.x", "it has no keys"],
     ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],
     ["model.width=130", "model.width", "a multiple of 4"],

@@ -5,6 +5,7 @@
  */
 import { escapeHtml } from "../../plot/page.ts";
 import type { AdaptSection } from "../adapt_section.ts";
+import type { BitsSection } from "../bits_section.ts";
 import type { Coverage } from "../calibration.ts";
 import type { CalibrationSection } from "../calibration_section.ts";
 import type { FailureSection } from "../failure_section.ts";
@@ -14,6 +15,7 @@ import type { RttSection } from "../rtt_section.ts";
 import {
   comparedText,
   countText,
+  fixedText,
   intervalText,
   msText,
   percentIntervalText,
@@ -49,14 +51,26 @@ export function headlineLines(report: EvalReport): string[] {
 const KINDS = { better: "wins", worse: "loses", none: "same" };
 const VERDICTS = { better: "Better:", worse: "Worse:", none: "No difference shown:" };
 
-function findingsOf({ rtt, adapted, calibration, failures }: EvalReport): Finding[] {
+function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalReport): Finding[] {
   return [
+    ...(!rtt && bits ? [likelihoodOf(bits)] : []),
     ...(rtt && rtt.model.overall.numMeasurements > 0
       ? [accuracyOf(rtt), ...overallOf(rtt), ...byContextOf(rtt), ...coverageOf(rtt, calibration)]
       : []),
     ...(adapted ? adaptedOf(adapted) : []),
     ...(failures && failures.brier !== null ? [foresightOf(failures)] : []),
   ];
+}
+
+/** Of a model that tells nothing else. */
+function likelihoodOf({ withTimes: { bitsPerMeasurement, bitsPerToken } }: BitsSection): Finding {
+  return {
+    text:
+      `A measurement takes ${fixedText(bitsPerMeasurement)} bits, ${
+        fixedText(bitsPerToken, 3)
+      } a token; a model ` +
+      "of vocabulary v1 is asked for nothing else, other sections need one of v2.",
+  };
 }
 
 function foresightOf(failures: FailureSection): Finding {

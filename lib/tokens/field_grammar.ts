@@ -1,0 +1,43 @@
+/**
+ * How the fields of a measurement are told apart in its tokens, in either vocabulary.
+ *
+ * @module
+ */
+import * as v1 from "./grammar_v1.ts";
+import * as v2 from "./grammar_v2.ts";
+
+/** What the role tokens of a vocabulary say of fields. MeasurementStart is token 0 and opens a measurement. */
+export interface FieldGrammar {
+  /** The token of byte 0; tokens below are roles. */
+  readonly byteBase: number;
+  /** Names of the roles. */
+  readonly roleNames: readonly string[];
+  /** Whether a token opens a field or a measurement, and does not go on with one. */
+  opens(token: number): boolean;
+  /** The field that a role opens. */
+  fieldOf(role: number): v2.Field;
+}
+
+/** Of each vocabulary. */
+export const FIELD_GRAMMARS: Readonly<Record<"v1" | "v2", FieldGrammar>> = {
+  v1: {
+    byteBase: v1.BYTE_BASE,
+    roleNames: v1.ROLE_NAMES,
+    opens: (token) => token < v1.BYTE_BASE && token !== v1.IPV4_START && token !== v1.IPV6_START,
+    fieldOf(role) {
+      if (role === v1.SRC_IP_START) return "source";
+      if (role === v1.DEST_IP_START) return "destination";
+      return role === v1.RTT_START ? "result" : "time";
+    },
+  },
+  v2: {
+    byteBase: v2.BYTE_BASE,
+    roleNames: v2.ROLE_NAMES,
+    opens: (token) => token < v2.BYTE_BASE,
+    fieldOf(role) {
+      if (role === v2.SRC_IPV4 || role === v2.SRC_IPV6) return "source";
+      if (role === v2.DST_IPV4 || role === v2.DST_IPV6) return "destination";
+      return role === v2.RTT_START || role === v2.FAILED ? "result" : "time";
+    },
+  },
+};
