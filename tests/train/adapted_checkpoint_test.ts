@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
+import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { locateAddresses } from "../../lib/adapt/locate_addresses.ts";
 import { FormatError, UserError } from "../../lib/errors.ts";
@@ -60,8 +60,8 @@ Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to th
     assertEquals(found.weights, wanted);
     assertEquals([...found.adapted?.nodes ?? []], [...nodes]);
     const pair = [NEW_ADDRESS, KNOWN[3]] as const;
-    assert(estimateOf({ config: model, weights: found.weights }, pair));
-    assertEquals(estimateOf({ config: model, weights: base.weights }, pair), undefined);
+    assertEquals(estimateOf({ config: model, weights: found.weights }, pair)?.isOfBoth, true);
+    assertEquals(estimateOf({ config: model, weights: base.weights }, pair)?.isOfBoth, false);
     const another = { ...delta.coordinates, nodes: Uint32Array.of(16) };
     writeDelta(path, { ...delta, coordinates: another }, { from: baseOf(base), config: model });
     assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "damaged");
