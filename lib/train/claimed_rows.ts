@@ -5,7 +5,7 @@
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { AddressRows } from "../model/address_rows.ts";
-import { type ModelConfig, numAddressRows } from "../model/config.ts";
+import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/config.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import { TypicalRtts } from "./typical_rtts.ts";
@@ -70,12 +70,17 @@ function fitRows(
   const pairVectors = perPair < MIN_MEASUREMENTS_PER_PAIR ? null : model.pairVectors;
   // Of a pair's measurements the first is unknown in any case.
   const dropShare = Math.max(0, unknownPerPair - 1) / (perPair - 1);
+  const wanted = [
+    prefixVectors ? fitted(prefixVectors.rows, numPrefixes) : 0,
+    pairVectors ? fitted(pairVectors.rows, numPairs) : 0,
+  ];
+  const [prefixRows, pairRows] = shared(maxRows(model), wanted);
   return {
     ...model,
-    prefixVectors: prefixVectors && { ...prefixVectors, rows: fitted(prefixVectors.rows, numPrefixes) },
+    prefixVectors: prefixVectors && { ...prefixVectors, rows: prefixRows },
     pairVectors: pairVectors && {
       ...pairVectors,
-      rows: fitted(pairVectors.rows, numPairs),
+      rows: pairRows,
       dropShare: Math.min(pairVectors.dropShare, dropShare),
     },
     coordinates: coordinates && {
@@ -84,6 +89,22 @@ function fitRows(
       rank: affordableRank(coordinates.rank, rows.coordinates?.numNodes ?? 0, numTypical),
     },
   };
+}
+
+/** What every adapter has room for in a buffer (WebGPU, maxStorageBufferBindingSize by default). */
+const MAX_TABLE_BYTES = 2 ** 27;
+
+/** How many rows of prefixes and pairs fit a buffer, beside those that codes select. */
+function maxRows(model: ModelConfig): number {
+  const rows = Math.floor(MAX_TABLE_BYTES / (4 * model.width)) - numSelectedRows(model);
+  return ROW_STEP * Math.floor(rows / ROW_STEP);
+}
+
+/** As many as are wanted of two kinds; of more than there is room for each has at least a half, if it wants that. */
+function shared(room: number, [first, second]: number[]): [number, number] {
+  const half = ROW_STEP * Math.floor(room / 2 / ROW_STEP);
+  const ofFirst = Math.min(first, Math.max(half, room - second));
+  return [ofFirst, Math.min(second, room - ofFirst)];
 }
 
 /** What fitting coordinates may cost, in multiplications of a sweep over all nodes: half a minute of one core. */

@@ -76,6 +76,27 @@ Deno.test("fitConfig() lets a pair be unknown as often as there are passes", () 
   assertEquals(fitConfig(configOf(often, 4, 100), SOURCE).model.pairVectors?.dropShare, 0.9);
 });
 
+Deno.test("fitConfig() makes no more rows than fit a buffer of any adapter", () => {
+  const rowsOf = (width: number) => {
+    const { prefixVectors, pairVectors } = fitConfig(
+      configOf({
+        ...{ width, prefixVectors: TABLES.prefixVectors },
+        pairVectors: { ...TABLES.pairVectors, history: false },
+      }, 3),
+      SOURCE,
+    ).model;
+    return [prefixVectors?.rows ?? NaN, pairVectors?.rows ?? NaN];
+  };
+  const [prefixes, pairs] = rowsOf(16);
+  assert(prefixes <= 256 && pairs > 256, `${prefixes} and ${pairs} rows`);
+  assertEquals(
+    rowsOf(65_536),
+    [prefixes, 512 - prefixes],
+    "512 rows of 2^18 bytes: the larger part gives way",
+  );
+  assertEquals(rowsOf(4 * Math.floor(2 ** 23 / (prefixes + pairs))), [prefixes, pairs], "as many as fit");
+});
+
 Deno.test("fitConfig() gives pairs no rows where they are measured seldom", () => {
   const seldom = new MemoryRowSource(syntheticRows(1, 200, 5));
   assertEquals(fitConfig(configOf(TABLES, 3), seldom).model.pairVectors, null);
