@@ -29,6 +29,8 @@ export interface PairState extends Hashes {
   readonly destination: AddressState;
   /** Its own, or `NO_ROW`. */
   readonly row: number;
+  /** Whether nothing of it is to be known in this context. */
+  readonly isUnknown: boolean;
 }
 
 /** An address of which nothing is written. @param seed Of the hashes. */

@@ -161,24 +161,22 @@ export class AddressRows {
     const { hash1, hash2 } = pairHashes(source, destination);
     const share = this.config.pairVectors?.dropShare ?? 0;
     // Some contexts know nothing of the pair, as many of the others only what was measured just before.
-    const isDropped = source.isDropped || destination.isDropped ||
-      (isTraining && [hash1, hash2].some((hash) => isChosen(hash, context, share)));
+    const [isUnknown, isRowDropped] = [hash1, hash2].map((hash) =>
+      isTraining && isChosen(hash, context, share)
+    );
+    const isDropped = source.isDropped || destination.isDropped || isUnknown || isRowDropped;
     const row = isDropped ? NO_ROW : this.#pairs?.row(hash1, hash2) ?? NO_ROW;
-    return { hash1, hash2, source, destination, row };
+    return { hash1, hash2, source, destination, row, isUnknown };
   }
 
   /** @internal What is recalled of a pair. */
   recallOf(
-    { hash1, row }: PairState,
-    { isTraining, context, recall, recent }: RowUse,
+    { hash1, row, isUnknown }: PairState,
+    { recall, recent }: RowUse,
     memory: SequenceMemory,
   ): RttRecall | undefined {
-    const { pairVectors } = this.config;
-    if (!this.#pairs || !this.#history || !pairVectors) return undefined;
-    if (recall !== undefined) {
-      const isDropped = isTraining && isChosen(hash1, context, pairVectors.dropShare);
-      return isDropped ? undefined : recall ?? undefined;
-    }
+    if (!this.#pairs || !this.#history) return undefined;
+    if (recall !== undefined) return isUnknown ? undefined : recall ?? undefined;
     const { timeS } = memory;
     const newer = recent ?? memory.rttsOf(hash1);
     if (recent || row === NO_ROW) return recallTimed(newer, timeS);

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import type { ModelConfig } from "../model/config.ts";
+import { contextForm } from "../loader/context_form.ts";
+import { type ModelConfig, rttEncodingChoice } from "../model/config.ts";
 import { type DecoderExtent, decoderSizeBytes } from "../model/decoder_buffers.ts";
 import { FIRST_BYTES } from "./rtt_bytes.ts";
 
@@ -19,9 +20,9 @@ const MAX_ROWS = 8192;
 /** Rows that continue a prompt at once; more are no faster, see MAX_ROWS. */
 export const MAX_CONTINUATIONS = 1024;
 
-/** Tokens that may be appended to a prompt: those of a whole IPv6 measurement with an absolute time after its first. */
-export function maxContinuationTokens({ vocabulary }: ModelConfig): number {
-  return vocabulary === "v1" ? 54 : 46;
+/** Tokens that may be appended to a prompt: those of the longest measurement after its first. */
+export function maxContinuationTokens(config: ModelConfig): number {
+  return contextForm(rttEncodingChoice(config)).maxMeasurementTokens - 1;
 }
 
 /** For prompts and one step after them: the largest within the memory limit, down to one query. */
