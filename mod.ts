@@ -151,6 +151,7 @@ export {
   type RowsConfig,
 } from "./lib/model/config.ts";
 export type { ModelBatch } from "./lib/model/batch_rows.ts";
+export type { Share } from "./lib/model/batch_share.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
 export { Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/config.ts";
@@ -163,6 +164,8 @@ export type { SafetensorsFile } from "./lib/train/safetensors.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { FitConfig, TrainConfig } from "./lib/train/schema.ts";
+export { Communicator } from "./lib/mpi/communicator.ts";
+export { type Launch, launchOf } from "./lib/mpi/launch.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/answer_queries.ts";

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Makes a bare machine ready for `deno task …`: Deno, a Vulkan driver, the locked packages.
 # Keeps what is there already, says what it does, can run any number of times, as root or with sudo.
-# With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs.
+# With --browser also Chromium, in which tests open the reports; with --cluster also SLURM, on which tests run jobs, and
+# two MPIs, with which they train in several processes.
 set -eu
 cd "$(dirname "$0")"
 
@@ -135,13 +136,14 @@ if [ -n "$wants_browser" ]; then
 fi
 
 if [ -n "$wants_cluster" ]; then
-  if has sbatch && has munged && has shellcheck; then
-    say "using the SLURM that is there"
+  if has sbatch && has munged && has shellcheck && has mpirun.openmpi && has mpirun.mpich; then
+    say "using the SLURM and the MPIs that are there"
   elif has apt-get && can_root; then
-    say "installing SLURM, for tests"
-    apt_install slurm-wlm munge shellcheck || fail "apt-get could not install slurm-wlm; install it and run this again"
+    say "installing SLURM, Open MPI and MPICH, for tests"
+    apt_install slurm-wlm munge shellcheck openmpi-bin libpmix2 mpich ||
+      fail "apt-get could not install slurm-wlm, openmpi-bin, mpich; install them and run this again"
   else
-    fail "no SLURM found, and no root, sudo or apt-get to install it; install slurm, munge and shellcheck and run this again"
+    fail "no SLURM, Open MPI or MPICH found, and no root, sudo or apt-get to install them; install slurm, munge, shellcheck, openmpi and mpich and run this again"
   fi
 fi
 

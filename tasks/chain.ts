@@ -100,7 +100,7 @@ export async function step(
   ensure("json" in result, `${stage.name} gave help instead of a result`);
   context.log(result.text);
   context.signal.throwIfAborted();
-  return result.json;
+  return result.json ?? {};
 }
 
 function shorten(args: string[]): string {

@@ -14,6 +14,7 @@ import {
   watched,
 } from "../lib/cli/path_uses.ts";
 import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
+import { LAUNCH_VARIABLES } from "../lib/mpi/launch.ts";
 
 /** A stage as the command line names it. */
 export interface StageEntry {
@@ -111,10 +112,12 @@ export const NEEDS: Record<string, StageNeeds> = {
       "resume-from": run,
       "init-from": run,
       config,
+      "mpi-library": input,
       run: outputFolder,
       "autotune-cache": outputFile(),
     },
     sys: ["systemMemoryInfo"],
+    launchVariables: LAUNCH_VARIABLES,
   },
   "eval": {
     paths: {

@@ -4,14 +4,77 @@
  * @module
  */
 import { parseDurationS } from "../lib/cli/duration.ts";
-import { configFlags, flag } from "../lib/cli/flags.ts";
-import { formatCount, type Progress } from "../lib/cli/progress.ts";
-import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
+import { type commonFlags, configFlags, flag, type Values } from "../lib/cli/flags.ts";
+import { formatCount, Progress } from "../lib/cli/progress.ts";
+import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { UsageError, UserError } from "../lib/errors.ts";
+import { Communicator } from "../lib/mpi/communicator.ts";
+import { launchOf } from "../lib/mpi/launch.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/config.ts";
+import { AgreedError } from "../lib/train/ranks.ts";
 import type { StartOptions } from "../lib/train/run_start.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
+
+const FLAGS = {
+  data: flag.requiredText("folder of probe rows", { placeholder: "DIR" }),
+  run: flag.requiredText("folder of the run; a run that is there goes on", { placeholder: "DIR" }),
+  ...configFlags,
+  steps: flag.optionalInteger("optimizer steps of the whole run (default: the configuration's)", {
+    min: 1,
+  }),
+  tokens: flag.optionalInteger("as many steps as see so many tokens, padding included", { min: 1 }),
+  syncEvery: flag.optionalInteger(
+    "of several ranks: train by itself for so many steps, then follow their mean (DiLoCo), for slow networks",
+    { min: 1 },
+  ),
+  outerLr: flag.optionalNumber("how far to follow the mean of the ranks (default: 0.7)", {
+    min: 0,
+    max: 10,
+  }),
+  outerMomentum: flag.optionalNumber("Nesterov momentum of that (default: 0.9)", { min: 0, max: 0.999999 }),
+  allreduceDtype: flag.optionalText(
+    "how numbers travel between ranks (default: f32); i8 with --sync-every only",
+    { placeholder: "f32|f16|i8" },
+  ),
+  mpiLibrary: flag.optionalText("the MPI library of the launcher (default: found by its usual names)", {
+    placeholder: "FILE",
+  }),
+  maxTime: flag.optionalText("stop after this long with everything saved, such as 90s, 30m, 1h30m", {
+    placeholder: "TIME",
+  }),
+  resumeFrom: flag.optionalText(
+    "go on from this checkpoint, of this or another run, with all its state; later settings of train and optim may differ",
+    { placeholder: "DIR" },
+  ),
+  initFrom: flag.optionalText("start a new run with the weights of this checkpoint or run", {
+    placeholder: "DIR",
+  }),
+  checkpointActivations: flag.boolean("keep less on the GPU and compute it again, a third more work"),
+  onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
+    default: "error",
+  }),
+  verify: verifyFlag,
+  workers: flag.integer("threads that make batches ahead of training; no result depends on it", {
+    default: 0,
+    min: 0,
+    max: 1024,
+  }),
+  noAutotune: flag.boolean(
+    "use the usual kernels, where others give the same bits and may be faster on this GPU",
+  ),
+  autotuneCache: flag.optionalText(
+    "file that remembers which kernels are fastest, for several runs (default: autotune.json of the run)",
+    { placeholder: "FILE" },
+  ),
+  profile: flag.boolean(
+    "show where the time of an early step goes and write it to profile.txt of the run; that step is slower",
+  ),
+  fresh: flag.boolean(
+    "start over; the run that is in the folder is deleted when the new one has a checkpoint",
+  ),
+};
+type TrainFlags = Values<typeof FLAGS & typeof commonFlags>;
 
 /** The stage `train`. */
 export const trainStage = defineStage({
@@ -19,90 +82,83 @@ export const trainStage = defineStage({
   purpose:
     "trains a model on probe rows; reads DIR/train and DIR/val, writes checkpoints, metrics and a report",
   example: "--data data/rows --run runs/first --config demo --set train.batchSize=16",
-  flags: {
-    data: flag.requiredText("folder of probe rows", { placeholder: "DIR" }),
-    run: flag.requiredText("folder of the run; a run that is there goes on", { placeholder: "DIR" }),
-    ...configFlags,
-    steps: flag.optionalInteger("optimizer steps of the whole run (default: the configuration's)", {
-      min: 1,
-    }),
-    tokens: flag.optionalInteger("as many steps as see so many tokens, padding included", { min: 1 }),
-    maxTime: flag.optionalText("stop after this long with everything saved, such as 90s, 30m, 1h30m", {
-      placeholder: "TIME",
-    }),
-    resumeFrom: flag.optionalText(
-      "go on from this checkpoint, of this or another run, with all its state; later settings of train and optim may differ",
-      { placeholder: "DIR" },
-    ),
-    initFrom: flag.optionalText("start a new run with the weights of this checkpoint or run", {
-      placeholder: "DIR",
-    }),
-    checkpointActivations: flag.boolean("keep less on the GPU and compute it again, a third more work"),
-    onCorrupt: flag.choice(["error", "skip"], "what to do with damaged chunks of probe rows", {
-      default: "error",
-    }),
-    verify: verifyFlag,
-    workers: flag.integer("threads that make batches ahead of training; no result depends on it", {
-      default: 0,
-      min: 0,
-      max: 1024,
-    }),
-    noAutotune: flag.boolean(
-      "use the usual kernels, where others give the same bits and may be faster on this GPU",
-    ),
-    autotuneCache: flag.optionalText(
-      "file that remembers which kernels are fastest, for several runs (default: autotune.json of the run)",
-      { placeholder: "FILE" },
-    ),
-    profile: flag.boolean(
-      "show where the time of an early step goes and write it to profile.txt of the run; that step is slower",
-    ),
-    fresh: flag.boolean(
-      "start over; the run that is in the folder is deleted when the new one has a checkpoint",
-    ),
-  },
+  flags: FLAGS,
   async run(options, context) {
-    const startMs = performance.now();
-    const progress = new TrainingProgress(context);
-    const checked = await checkInputs([options.data], options, context);
-    const result = await train({
-      config: configOf(options),
-      seed: options.seed,
-      dataDir: options.data,
-      checked,
-      runDir: options.run,
-      onCorrupt: options.onCorrupt,
-      numLoaderWorkers: options.workers,
-      fresh: options.fresh,
-      profile: options.profile,
-      autotune: !options.noAutotune,
-      ...(options.autotuneCache === undefined ? {} : { autotuneCache: options.autotuneCache }),
-      ...startOf(options),
-      ...(options.maxTime === undefined ? {} : { maxTimeS: parseDurationS(options.maxTime, "max-time") }),
-      signal: context.signal,
-      onProgress: (state) => progress.update(state),
-      onLog: (line) => progress.log(line),
-    }).finally(() => progress.finish());
-    return {
-      text: describe(result),
-      json: { stage: "train", ...result, seconds: (performance.now() - startMs) / 1000 },
-    };
+    const launch = launchOf(variable);
+    if (!launch) return await trainOn(undefined, options, context);
+    if (options.profile) {
+      throw new UsageError("Cannot use --profile with several ranks: one process was wanted; leave it out");
+    }
+    const { rank, numRanks } = launch;
+    // The first rank speaks for all.
+    const heard = rank === 0 ? context : silent(context);
+    const ranks = Communicator.open(launch, options.mpiLibrary);
+    try {
+      heard.log(`${numRanks} ranks with ${ranks.library}`);
+      const result = await trainOn(ranks, options, heard);
+      await ranks.close();
+      return rank === 0 ? result : { text: "", json: null };
+    } catch (error) {
+      if (error instanceof AgreedError) {
+        await ranks.close();
+      } else if (error instanceof UserError) {
+        console.error(`error: rank ${rank} of ${numRanks}: ${error.message}`);
+        ranks.abort(error.exitCode);
+      }
+      throw error;
+    }
   },
 });
 
-function configOf(options: {
-  config: string;
-  set: string[];
-  steps: number | undefined;
-  tokens: number | undefined;
-  checkpointActivations: boolean;
-}): RunConfig {
+async function trainOn(
+  ranks: Communicator | undefined,
+  options: TrainFlags,
+  context: StageContext,
+): Promise<StageResult> {
+  const startMs = performance.now();
+  const progress = new TrainingProgress(context);
+  const checked = await checkInputs([options.data], options, context);
+  const result = await train({
+    config: configOf(options),
+    seed: options.seed,
+    dataDir: options.data,
+    checked,
+    ranks,
+    runDir: options.run,
+    onCorrupt: options.onCorrupt,
+    numLoaderWorkers: options.workers,
+    fresh: options.fresh,
+    profile: options.profile,
+    autotune: !options.noAutotune,
+    ...(options.autotuneCache === undefined ? {} : { autotuneCache: options.autotuneCache }),
+    ...startOf(options),
+    ...(options.maxTime === undefined ? {} : { maxTimeS: parseDurationS(options.maxTime, "max-time") }),
+    signal: context.signal,
+    onProgress: (state) => progress.update(state),
+    onLog: (line) => progress.log(line),
+  }).finally(() => progress.finish());
+  return {
+    text: describe(result),
+    json: { stage: "train", ...result, seconds: (performance.now() - startMs) / 1000 },
+  };
+}
+
+function configOf(options: TrainFlags): RunConfig {
   if (options.steps !== undefined && options.tokens !== undefined) {
     throw new UsageError("Cannot use --steps and --tokens together: either sets the length; leave one out");
   }
-  const steps = options.steps === undefined ? [] : [`train.steps=${options.steps}`];
-  const checkpoint = options.checkpointActivations ? ["train.checkpointActivations=true"] : [];
-  const config = loadConfig(options.config, [...options.set, ...steps, ...checkpoint]);
+  const keys = {
+    steps: options.steps,
+    checkpointActivations: options.checkpointActivations || undefined,
+    syncEverySteps: options.syncEvery,
+    outerLearningRate: options.outerLr,
+    outerMomentum: options.outerMomentum,
+    exchangeDtype: options.allreduceDtype,
+  };
+  const sets = Object.entries(keys).flatMap(([key, value]) =>
+    value === undefined ? [] : [`train.${key}=${value}`]
+  );
+  const config = loadConfig(options.config, [...options.set, ...sets]);
   return options.tokens === undefined ? config : withTotalTokens(config, options.tokens);
 }
 
@@ -118,6 +174,19 @@ function startOf(
     ...(resumeFrom === undefined ? {} : { resumeFrom }),
     ...(initFrom === undefined ? {} : { initFrom }),
   };
+}
+
+/** A variable of the environment, where it may be read. */
+function variable(name: string): string | undefined {
+  const { state } = Deno.permissions.querySync({ name: "env", variable: name });
+  return state === "granted" ? Deno.env.get(name) : undefined;
+}
+
+/** A context in which nothing is shown. */
+function silent({ signal }: StageContext): StageContext {
+  const progress: StageContext["progress"] = (label, options) =>
+    new Progress(label, { ...options, quiet: true });
+  return { signal, progress, log() {} };
 }
 
 /** Shows the progress of training, and lines of text above it. */

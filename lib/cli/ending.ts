@@ -20,10 +20,11 @@ const SIGNALS: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGI
  * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done
  * (`status`), 130 after SIGINT, 75 after SIGTERM or SIGUSR2.
  *
- * @param outcome Its text is not printed if it is empty: the stage wrote its result to standard output itself.
+ * @param outcome Its text is not printed if it is empty: the stage wrote its result to standard output itself, or another
+ *   of the ranks tells what was wrong.
  */
 export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcome): never {
-  if (!isResult) console.error(`error: ${text.replaceAll("\n", " ")}`);
+  if (text !== "" && !isResult) console.error(`error: ${text.replaceAll("\n", " ")}`);
   else if (text !== "") console.log(text);
   Deno.exit(exitCode);
 }

@@ -28,7 +28,8 @@ export interface StageContext {
 export interface StageResult {
   /** Empty if the stage wrote its result to standard output itself. */
   text: string;
-  json: Record<string, unknown>;
+  /** null if another process prints it. */
+  json: Record<string, unknown> | null;
   /** The exit code; 0 by default. */
   exitCode?: number;
 }
@@ -168,7 +169,7 @@ async function outcomeOf(stage: Stage, args: readonly string[], signal: AbortSig
     const result = await stage.run(args, { signal });
     if ("help" in result) return { exitCode: 0, text: result.help };
     const { text, json, exitCode = 0 } = result;
-    return { exitCode, text: args.includes("--json") ? JSON.stringify(json) : text, isResult: true };
+    return { exitCode, text: args.includes("--json") && json ? JSON.stringify(json) : text, isResult: true };
   } catch (thrown) {
     const error = explainStartError(thrown, stage.name);
     if (!(error instanceof UserError)) throw error;

@@ -19,6 +19,8 @@ export interface StageNeeds {
   sys?: "systemMemoryInfo"[];
   /** Whether it starts processes of this program's runtime. */
   startsProcesses?: boolean;
+  /** Variables of the environment that say whether a launcher started it, whose library it then speaks to. */
+  launchVariables?: readonly string[];
   /** Names of other programs that it starts. */
   programs?: string[];
   /** Whether it may do what this process may do. */
@@ -38,7 +40,7 @@ const SWITCHES = ["json", "quiet", "help", "version"];
  */
 export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.PermissionOptions {
   if (needs.everything) return "inherit";
-  const { reads = () => [], sys = [], startsProcesses = false, programs = [] } = needs;
+  const { reads = () => [], sys = [], startsProcesses = false, programs = [], launchVariables = [] } = needs;
   const accesses = namedPaths(needs, args).map(({ use, values }) => accessOf(use, values));
   const isGranted = (wanted: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(wanted).state === "granted";
@@ -52,8 +54,9 @@ export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.
     run: started.filter((command) => isGranted({ name: "run", command })),
     sys: sys.filter((kind) => isGranted({ name: "sys", kind })),
     net: false,
-    env: false,
-    ffi: false,
+    env: launchVariables.filter((variable) => isGranted({ name: "env", variable })),
+    ffi: launchVariables.some((name) => isGranted({ name: "env", variable: name }) && Deno.env.has(name)) &&
+      isGranted({ name: "ffi" }),
     import: false,
   };
 }

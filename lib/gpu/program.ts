@@ -75,6 +75,7 @@ export function gridOf(count: number): [number, number] {
 /** A sequence of dispatches on one device. */
 export class Program {
   readonly #steps: Step[] = [];
+  readonly #marks: { label: string; end: number }[] = [];
   readonly #gpu: Gpu;
   #paramsSizeBytes = 0;
   #scratchLength = 0;
@@ -100,6 +101,11 @@ export class Program {
       this.#paramsSizeBytes += Math.ceil(sizeBytes / UNIFORM_ALIGNMENT_BYTES) * UNIFORM_ALIGNMENT_BYTES;
     }
     return this;
+  }
+
+  /** Ends a part of the program, for {@link runInParts}; the last one need not be ended. */
+  mark(label: string): void {
+    this.#marks.push({ label, end: this.#steps.length });
   }
 
   /**
@@ -153,11 +159,23 @@ export class Program {
     this.#gpu.device.queue.submit([encoder.finish()]);
   }
 
-  /** Writes the dispatches into an encoder, as one pass. */
-  encode(encoder: GPUCommandEncoder): void {
+  /** As {@link run}, a submit for each part. @param afterPart Adds to a part's commands, such as copies of its results. */
+  runInParts(afterPart: (label: string, encoder: GPUCommandEncoder) => void): void {
+    let start = 0;
+    for (const { label, end } of [...this.#marks, { label: "", end: this.#steps.length }]) {
+      const encoder = this.#gpu.device.createCommandEncoder({ label: `${this.label}: ${label}` });
+      this.encode(encoder, { start, end });
+      afterPart(label, encoder);
+      this.#gpu.device.queue.submit([encoder.finish()]);
+      start = end;
+    }
+  }
+
+  /** Writes the dispatches, or some of them, into an encoder, as one pass. */
+  encode(encoder: GPUCommandEncoder, { start = 0, end = this.#steps.length } = {}): void {
     const { bindGroups } = this.#build();
     const pass = encoder.beginComputePass({ label: this.label });
-    this.#steps.forEach((step, i) => dispatchStep(pass, step, bindGroups[i]));
+    for (let i = start; i < end; i++) dispatchStep(pass, this.#steps[i], bindGroups[i]);
     pass.end();
   }
 

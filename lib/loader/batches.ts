@@ -2,9 +2,8 @@
  * Batches: what the trainer takes in.
  *
  * Sequences come from blocks of rows, block after block, epoch after epoch, without end. The stream of sequences
- * is one and the same for any batch size and number of ranks; a global batch takes the next
- * batchSize * numRanks of it, and rank r the sequences r, r + numRanks, … of those. A place in the stream is a
- * {@link DataPosition}, which a checkpoint keeps.
+ * is one and the same for any batch size; ranks that train together all take the same batches, and each works on its
+ * share of them, see `shareOf`. A place in the stream is a {@link DataPosition}, which a checkpoint keeps.
  *
  * @module
  */
@@ -32,12 +31,8 @@ export interface LoaderOptions {
   seed: number;
   /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
   sequenceLength: number;
-  /** B, sequences of this rank's batch. */
+  /** B, sequences of a batch. */
   batchSize: number;
-  /** This rank, 0..numRanks - 1; 0 by default. */
-  rank?: number;
-  /** How many ranks share the global batch; 1 by default. */
-  numRanks?: number;
   /** Where to start; the beginning of epoch 0 by default. */
   position?: DataPosition;
   /** How contexts are drawn. */
@@ -55,19 +50,19 @@ export class BatchLoader implements Disposable {
   /** Rows of a block, as chosen; positions hold for one value only. */
   readonly blockRows: number;
   readonly #cursor: SequenceCursor;
-  readonly #options: LoaderOptions & { rank: number; numRanks: number };
+  readonly #options: LoaderOptions;
 
   private constructor(cursor: SequenceCursor, options: LoaderOptions) {
     this.#cursor = cursor;
     this.blockRows = cursor.blocks.blockRows;
-    this.#options = { rank: 0, numRanks: 1, ...options };
+    this.#options = options;
   }
 
   /**
    * Opens a loader.
    *
    * @param source The rows.
-   * @param options Seed, sizes, rank and position.
+   * @param options Seed, sizes and position.
    * @throws {ConfigError} If an option is out of range.
    * @throws {UserError} If the source has no rows or the position is not one of it.
    */
@@ -101,24 +96,21 @@ export class BatchLoader implements Disposable {
     return new BatchLoader(new SequenceCursor(blocks, first), loaderOptions);
   }
 
-  /** Where the next batch starts; the same on every rank. */
+  /** Where the next batch starts. */
   get position(): DataPosition {
     return { ...this.#cursor.position };
   }
 
   /**
-   * The next batch of this rank.
+   * The next batch.
    *
    * @throws {FormatError} If a row cannot be read.
    * @throws {UserError} If no row has a measurement.
    */
   next(): Batch {
-    const { batchSize, rank, numRanks } = this.#options;
-    const batch = paddingBatch(batchSize, this.#options.sequenceLength);
-    for (let i = 0; i < batchSize * numRanks; i++) {
-      const sequence = this.#cursor.next();
-      if (i % numRanks === rank) copySequence(batch, Math.floor(i / numRanks), sequence);
-    }
+    const { batchSize, sequenceLength } = this.#options;
+    const batch = paddingBatch(batchSize, sequenceLength);
+    for (let row = 0; row < batchSize; row++) copySequence(batch, row, this.#cursor.next());
     return batch;
   }
 
@@ -179,14 +171,11 @@ function blockOptions(options: LoaderOptions): BlockOptions {
 }
 
 function checkOptions(options: LoaderOptions): void {
-  const { rank = 0, numRanks = 1 } = options;
   const most = Number.MAX_SAFE_INTEGER;
   checkInteger("seed", options.seed, { low: 0, high: most });
   const lengths = { low: contextForm(options.rttEncoding).maxMeasurementTokens, high: MAX_SEQUENCE_LENGTH };
   checkInteger("sequenceLength", options.sequenceLength, lengths);
   checkInteger("batchSize", options.batchSize, { low: 1, high: most });
-  checkInteger("numRanks", numRanks, { low: 1, high: most });
-  checkInteger("rank", rank, { low: 0, high: numRanks - 1 });
   checkInteger("blockRows", options.blockRows ?? 1, { low: 1, high: most });
   checkInteger("cacheBytes", options.cacheBytes ?? 0, { low: 0, high: most });
 }

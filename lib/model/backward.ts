@@ -18,7 +18,10 @@ import { numRowSlots, numRowUses } from "./batch_rows.ts";
 import { vocabSize } from "./config.ts";
 import { addBlockActivations, attentionShape, type Pass, ropeShape } from "./forward.ts";
 
-/** Adds everything from `dLogits` to the gradients, of all parameters or of the free rows alone. */
+/**
+ * Adds everything from `dLogits` to the gradients, of all parameters or of the free rows alone. A part of the program ends
+ * with each group of gradients that no later dispatch adds to, and is called what their names start with.
+ */
 export function addBackward(program: Program, pass: Pass): void {
   const { config, extent, tensors } = pass;
   const { backward, head, gradients, inputs } = tensors;
@@ -32,6 +35,7 @@ export function addBackward(program: Program, pass: Pass): void {
     x: head.xLastNorm,
     dx: backward.dNorm,
   });
+  program.mark("lm_head.");
   addRmsNormBackward(program, {
     x: head.xLast,
     scale: head.xLastScale,
@@ -47,6 +51,7 @@ export function addBackward(program: Program, pass: Pass): void {
     if (isLost) addBlockActivations(program, pass, layer);
     addMlpBackward(program, pass, { layer, backward });
     addAttentionBlockBackward(program, pass, { layer, backward });
+    program.mark(`blocks.${layer}.`);
   }
   if (inputs.tokenRows) {
     addEmbeddingBackward(program, {

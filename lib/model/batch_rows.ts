@@ -117,6 +117,19 @@ export class RowSlots {
     return rows;
   }
 
+  /** How many slots are in use. */
+  get size(): number {
+    return this.#slots.size;
+  }
+
+  /** Gives slots to the rows of tokens that have none. @param rowsOfTokens Of {@link rowsOfBatch}. */
+  claim(rowsOfTokens: Uint32Array): void {
+    if (this.isFixed) return;
+    for (const row of rowsOfTokens) {
+      if (row !== NO_ROW && !this.#slots.has(row)) this.#slots.set(row, this.#slots.size);
+    }
+  }
+
   /**
    * The tokens of each slot, as `addEmbeddingBackward` reads them.
    *
@@ -127,12 +140,10 @@ export class RowSlots {
     const slots = this.#slots;
     const { numSlots } = this;
     const places = new Uint32Array(numSlots + 1 + this.numUses);
+    this.claim(rowsOfTokens);
     for (const row of rowsOfTokens) {
-      if (row === NO_ROW) continue;
-      let slot = slots.get(row);
-      if (slot === undefined && this.isFixed) continue;
-      if (slot === undefined) slots.set(row, slot = slots.size);
-      places[slot + 1]++;
+      const slot = row === NO_ROW ? undefined : slots.get(row);
+      if (slot !== undefined) places[slot + 1]++;
     }
     let start = places[0] = numSlots + 1;
     for (let slot = 0; slot < numSlots; slot++) {

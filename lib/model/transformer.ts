@@ -24,6 +24,7 @@ import {
   RowSlots,
   rowsOfBatch,
 } from "./batch_rows.ts";
+import { type Share, shareOf, shareOfRows } from "./batch_share.ts";
 import { type ModelConfig, type ModelExtent, vocabSize } from "./config.ts";
 import { addHiddenStates, addOperandCopies, type Pass } from "./forward.ts";
 import { addChosenLogProbabilities, addLosses } from "./head.ts";
@@ -193,6 +194,36 @@ export class Transformer {
     ensure(this.#training, "a model without training cannot accumulate gradients");
     this.#write(batch, weight, { isTraining: true, ofTokens });
     this.#training.run();
+  }
+
+  /**
+   * As {@link accumulate}, of one rank's share of a batch. The rows of addresses of all of it get slots, which are then the
+   * same on every rank.
+   *
+   * @param batch Of as many times this model's sequences as there are ranks.
+   * @param afterPart Called with each part of the commands, see `addBackward` and `Program.runInParts`.
+   */
+  accumulateShare(
+    batch: ModelBatch,
+    weight: number,
+    { share, afterPart }: { share: Share; afterPart: (names: string, encoder: GPUCommandEncoder) => void },
+  ): void {
+    ensure(this.#training, "a model without training cannot accumulate gradients");
+    const { sequenceLength } = this.extent;
+    const numSequences = batch.tokens.length / sequenceLength;
+    const ofTokens = this.#addressRows &&
+      rowsOfBatch(batch, this.#addressRows, { sequenceLength, isTraining: true });
+    if (ofTokens) this.#rowSlots.claim(ofTokens);
+    this.#write(shareOf(batch, numSequences, share), weight, {
+      isTraining: true,
+      ofTokens: ofTokens && shareOfRows(ofTokens, numSequences, share),
+    });
+    this.#training.runInParts(afterPart);
+  }
+
+  /** The rows in use of a gradient's tensor: all, but of addresses those of this step. */
+  usedRows(name: string): number {
+    return name === "wpe.weight" ? this.#rowSlots.size : named(this.gradients, name).shape[0];
   }
 
   /** As {@link accumulate}, each dispatch timed by itself. */

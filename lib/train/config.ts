@@ -99,6 +99,12 @@ export function parseRunConfig(value: unknown): RunConfig {
       throw new ConfigError(`train.${key}`, `found ${train[key]}, ${wanted}`);
     }
   }
+  if (train.exchangeDtype === "i8" && train.syncEverySteps === 1) {
+    throw new ConfigError(
+      "train.exchangeDtype",
+      "found i8 for gradients, f32 or f16 was wanted; or set --sync-every",
+    );
+  }
   const isWeighted = {
     rttDistanceWeights: train.rttDistanceWeights !== null,
     rttByteWeight: train.rttByteWeight !== 1,
@@ -143,8 +149,8 @@ export function withTotalTokens(config: RunConfig, totalTokens: number): RunConf
   return parseRunConfig({ ...config, train: { ...config.train, steps } });
 }
 
-/** Lines for the user that say what will be trained, derived values included. */
-export function describeConfig(config: RunConfig): string[] {
+/** Lines for the user that say what will be trained, derived values included. @param numRanks How many share a batch. */
+export function describeConfig(config: RunConfig, numRanks = 1): string[] {
   const { model, train } = config;
   const derived = deriveConfig(config);
   return [
@@ -155,9 +161,9 @@ export function describeConfig(config: RunConfig): string[] {
     `run: ${train.steps} steps of ${train.batchSize} sequences (${
       formatCount(derived.tokensPerStep)
     } tokens, ` +
-    `${derived.microBatchesPerStep} x ${train.microBatchSize}), ${
-      formatCount(derived.totalTokens)
-    } tokens in all`,
+    `${numRanks > 1 ? `${numRanks} ranks x ` : ""}${
+      derived.microBatchesPerStep / numRanks
+    } x ${train.microBatchSize}), ${formatCount(derived.totalTokens)} tokens in all`,
   ];
 }
 

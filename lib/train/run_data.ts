@@ -78,16 +78,21 @@ function batchOptions(
   };
 }
 
-/** Opens the batches to train on. @param resumed Where to go on; undefined: at the first. */
+/**
+ * Opens the batches to train on.
+ *
+ * @param options `resumed`: where to go on; undefined: at the first. `numRanks`: a batch is a micro-batch of each.
+ */
 export async function openLoader(
   rows: OpenRows,
-  options: DataOptions,
-  resumed: ResumableCheckpoint | undefined,
+  options: DataOptions & { resumed: ResumableCheckpoint | undefined; numRanks: number },
 ): Promise<BatchLoader> {
-  const { blockRows, ...position } = resumed?.state.position ?? {};
-  const { seed, numLoaderWorkers: numWorkers = 0 } = options;
+  const { blockRows, ...position } = options.resumed?.state.position ?? {};
+  const { seed, numLoaderWorkers: numWorkers = 0, numRanks } = options;
+  const common = batchOptions(options);
   const loaderOptions: LoaderOptions = {
-    ...batchOptions(options),
+    ...common,
+    batchSize: numRanks * common.batchSize,
     seed,
     ...(blockRows === undefined ? {} : { blockRows, position: position as DataPosition }),
   };

@@ -20,7 +20,9 @@ import { EVENT_FILE } from "./event_log.ts";
 const STAGE = "train";
 const AUTOTUNE = "autotune.json";
 const [CHECKPOINTS, TENSORBOARD] = ["checkpoints", "tensorboard"];
-const [METRICS, REPORT, PROFILE, MANIFEST] = ["metrics.jsonl", "report.html", "profile.txt", "manifest.json"];
+const [METRICS, PROFILE, MANIFEST] = ["metrics.jsonl", "profile.txt", "manifest.json"];
+/** The name of the page with a run's curves. */
+export const REPORT = "report.html";
 
 /** An open, locked run folder. */
 export class RunFolder {

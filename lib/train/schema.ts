@@ -34,6 +34,14 @@ export interface TrainConfig {
    * weights.
    */
   rttByteWeight: number;
+  /** How numbers travel between ranks; i8 for differences of weights (`syncEverySteps` above 1) only. */
+  exchangeDtype: "f32" | "f16" | "i8";
+  /** Steps between two exchanges of ranks: 1 sums gradients, more lets each rank train by itself in between. */
+  syncEverySteps: number;
+  /** How far the weights of all follow the mean of the ranks, where they train by themselves, 0 to 10. */
+  outerLearningRate: number;
+  /** Nesterov momentum of that, 0 to 0.999999. */
+  outerMomentum: number;
   /** Steps between two logged lines of metrics.jsonl. */
   logEverySteps: number;
   /** Steps between two evaluations on the validation batches. */
@@ -66,6 +74,10 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   dtype: z.enum(["f32", "f16"]).default("f32"),
   rttDistanceWeights: z.tuple([weight, weight]).nullable().default(null),
   rttByteWeight: z.number().min(1e-6).max(1e6).default(1),
+  exchangeDtype: z.enum(["f32", "f16", "i8"]).default("f32"),
+  syncEverySteps: count.default(1),
+  outerLearningRate: z.number().min(0).max(10).default(0.7),
+  outerMomentum: z.number().min(0).max(0.999999).default(0.9),
   logEverySteps: count.default(1),
   evalEverySteps: count.default(200),
   evalSequences: count.default(64),

@@ -11,6 +11,7 @@ import type { Gpu } from "../gpu/device.ts";
 import { LOSS_SCALE } from "../gpu/ops/clip.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
+import { ALONE, type RankSums } from "./ranks.ts";
 import { StepStats } from "./step_stats.ts";
 
 /** What the host knows of a step when it submits it. */
@@ -44,6 +45,7 @@ export class StepJournal {
   readonly #stats: StepStats;
   readonly #scalars: ScalarLog;
   readonly #logEverySteps: number;
+  readonly #ranks: RankSums;
   readonly #facts: StepFacts[] = [];
   /** Settled, not written yet. */
   #records: MetricsRecord[] = [];
@@ -59,18 +61,24 @@ export class StepJournal {
    * @param sources `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its gradient; `lossScale`:
    *   the optimizer's after the step, if it has one; of one element each.
    * @param options `scalars`: where to write every `logEverySteps` steps; `state`: of the checkpoint resumed
-   *   from.
+   *   from; `ranks`: those that had a part in the steps.
    */
   constructor(
     gpu: Gpu,
     sources: { lossSum: Tensor; gradientNorm: Tensor; lossScale?: Tensor | undefined },
-    options: { scalars: ScalarLog; logEverySteps: number; state?: JournalState | undefined },
+    options: {
+      scalars: ScalarLog;
+      logEverySteps: number;
+      state?: JournalState | undefined;
+      ranks?: RankSums;
+    },
   ) {
     const { lossSum, gradientNorm, lossScale } = sources;
     const tensors = [lossSum, gradientNorm, ...(lossScale ? [lossScale] : [])];
     this.#stats = new StepStats(gpu, tensors, MAX_PENDING_STEPS);
     this.#scalars = options.scalars;
     this.#logEverySteps = options.logEverySteps;
+    this.#ranks = options.ranks ?? ALONE;
     const { losses = [], numSkippedSteps = 0, numSkippedInRow = 0 } = options.state ?? {};
     this.#state = { losses: [...losses], numSkippedSteps, numSkippedInRow };
   }
@@ -112,11 +120,17 @@ export class StepJournal {
     const numbers = await this.#stats.drain();
     const facts = this.#facts.splice(0);
     ensure(numbers.length === facts.length, "steps and their numbers differ");
+    const sums = await this.#ranks.sum(numbers.flatMap(({ values }) => [...values]));
+    const numberOf = (i: number) => {
+      const [lossSum, ...others] = sums.slice(i * this.#stats.width, (i + 1) * this.#stats.width);
+      // The loss was summed over a rank's share of the batch, the others are those of all.
+      return [lossSum, ...others.map((value) => value / this.#ranks.share.size)];
+    };
     const seconds = (performance.now() - this.#clockMs) / 1000;
     const numTokens = facts.reduce((sum, fact) => sum + fact.numTokens, 0);
     this.#seconds += seconds;
     this.#numTokens += numTokens;
-    facts.forEach((fact, i) => this.#take(fact, numbers[i].values, numTokens / seconds));
+    facts.forEach((fact, i) => this.#take(fact, numberOf(i), numTokens / seconds));
     this.restartClock();
   }
 
@@ -141,7 +155,7 @@ export class StepJournal {
     this.#records = [];
   }
 
-  #take(fact: StepFacts, [lossSum, gradientNorm, lossScale]: Float32Array, tokensPerSecond: number): void {
+  #take(fact: StepFacts, [lossSum, gradientNorm, lossScale]: number[], tokensPerSecond: number): void {
     const loss = lossSum / fact.numTargets;
     const isSkipped = !Number.isFinite(loss) || !Number.isFinite(gradientNorm);
     this.#numPaddingTokens += fact.numPaddingTokens;

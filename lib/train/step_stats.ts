@@ -35,6 +35,11 @@ export class StepStats {
     this.#ring = gpu.tensor("step stats", [capacity, sources.length]);
   }
 
+  /** Numbers of a step. */
+  get width(): number {
+    return this.#sources.length;
+  }
+
   /** Steps recorded and not read yet. */
   get numPending(): number {
     return this.#steps.length;
@@ -61,7 +66,7 @@ export class StepStats {
   async drain(): Promise<StepNumbers[]> {
     if (this.#steps.length === 0) return [];
     const [numbers] = await this.#gpu.read(this.#ring);
-    const width = this.#sources.length;
+    const { width } = this;
     return this.#steps.splice(0).map((step, i) => ({
       step,
       values: numbers.slice(i * width, (i + 1) * width),

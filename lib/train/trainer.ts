@@ -4,35 +4,34 @@
  * @module
  */
 import { join, relative } from "@std/path";
-import { formatSeconds } from "../cli/progress.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
-import { claimRows, fitConfig } from "./claimed_rows.ts";
+import { fitConfig } from "./claimed_rows.ts";
 import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { refuseOverlap } from "../files/output_guard.ts";
-import { Autotuner } from "../gpu/autotune.ts";
 import { Gpu, type GpuInfo } from "../gpu/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
-import { KernelRegistry } from "../gpu/registry.ts";
-import { bufferLimitBytes } from "../model/allocation.ts";
-import { numAddressRows } from "../model/config.ts";
-import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
-import type { ResumableCheckpoint } from "./checkpoint.ts";
-import { describeConfig, type RunConfig, trainingExtent } from "./config.ts";
+import type { Communicator } from "../mpi/communicator.ts";
+import { type ResumableCheckpoint } from "./checkpoint.ts";
+import { describeConfig, type RunConfig } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
-import { checkHostMemory, checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
+import { agreeOnStart, openRun } from "./first_rank.ts";
+import { GradientExchange } from "./gradient_exchange.ts";
+import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
+import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
-import { RunFolder } from "./run_folder.ts";
+import { REPORT, RunFolder } from "./run_folder.ts";
 import { type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
-import { checkNotWithin, chooseStart, type RunStart, type StartOptions } from "./run_start.ts";
-import type { ProbeRowSource } from "../loader/row_source.ts";
+import { checkNotWithin, type RunStart, type StartOptions } from "./run_start.ts";
+import { openGpu, openModel } from "./open_model.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
+import { type StepWork, workAlone, workTogether } from "./step_work.ts";
 import { type LoopStart, type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
@@ -52,7 +51,9 @@ export interface TrainOptions extends DataOptions, StartOptions {
   /** Measure which of the kernels that give the same bits is fastest, where there are several; true by default. */
   autotune?: boolean;
   /** The file that remembers the fastest; by default one in the run's folder. */
-  autotuneCache?: string;
+  autotuneCache?: string | undefined;
+  /** The ranks that train together, each with a share of every batch; this process alone by default. */
+  ranks?: Communicator | undefined;
   /** Called about once a second, and before evaluations and checkpoints. */
   onProgress?: (progress: TrainProgress) => void;
 }
@@ -87,6 +88,9 @@ export interface TrainResult {
  * Trains, from the run's latest checkpoint if there is one.
  *
  * @throws {InterruptedError} The signal's reason, with everything saved.
+ * Of several ranks the first writes the run, and only what it returns is whole.
+ *
+ * @throws {AgreedError} If all ranks found out the same, for the first to say.
  * @throws {ConfigError} If the run in the folder, or that to go on from, has another configuration or seed; or the
  *   run takes more memory than there is.
  * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is not
@@ -103,53 +107,59 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   });
   const data = await dataFingerprint(given.dataDir);
   const options = await fitted({ ...given, checked });
-  checkHostMemory(options.config);
-  using run = RunFolder.open(options.runDir);
-  const { config, seed, onLog = () => {} } = options;
-  const start = chooseStart(run, { config, seed, data }, { ...options, onLog });
+  const { ranks, seed, onLog = () => {} } = options;
+  if (ranks) await checkSameRun(ranks, { config: options.config, seed, data });
+  const config = shareConfig(options.config, ranks?.size ?? 1);
+  checkHostMemory(config);
+  using run = await openRun(options.runDir, ranks);
+  const start = await agreeOnStart(run, { config: options.config, seed, data }, { ...options, onLog, ranks });
   const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {
     const last = { step: resumed.state.step, checkpoint: resumed.directory };
-    if (!exists(run.reportPath)) await report(run, options, { data, ...last });
-    await run.finishEarlier(() => describeRun(run, last));
-    return alreadyDone(resumed, run.reportPath);
+    if (run && !exists(run.reportPath)) await report(run, options, { data, ...last });
+    await run?.finishEarlier(() => describeRun(run, last));
+    return alreadyDone(resumed, reportPath(options));
   }
   describeStart(start, config).forEach(onLog);
-  describeConfig(config).forEach(onLog);
+  describeConfig(config, ranks?.size).forEach(onLog);
   using rows = await openRows({ ...options, checked });
-  using loader = await openLoader(rows, options, resumed);
+  using loader = await openLoader(rows, { ...options, config, resumed, numRanks: ranks?.size ?? 1 });
   using gpu = await openGpu(onLog);
-  const { model, optimizer } = await openModel(gpu, { autotuneCache: run.autotunePath, ...options }, {
-    ...start,
-    train: rows.train,
-  });
-  if (options.fresh) run.replace();
-  const manifest = run.begin({
+  const { model, optimizer } = await openModel(
+    gpu,
+    { autotuneCache: run?.autotunePath, ...options, config },
+    {
+      ...start,
+      train: rows.train,
+    },
+  );
+  if (options.fresh) run?.replace();
+  const manifest = run?.begin({
     inputs: rows.train.files,
-    options: { config, seed, data, resumeFrom, initFrom },
+    options: { config: options.config, seed, data, resumeFrom, initFrom },
   });
-  using scalars = openScalarLogs({ metrics: run.metricsPath, events: run.eventsPath }, {
-    lastStep: start.isOwn ? resumed?.state.step ?? 0 : 0,
-  });
-  const journal = openJournal(gpu, { model, optimizer, scalars }, { config, state: resumed?.state });
+  using scalars = openScalars(run, start);
+  const work = openWork(gpu, { model, optimizer }, { config, ranks });
+  const journal = openJournal(gpu, { model, optimizer, scalars, work }, { config, state: resumed?.state });
   let profile: ProfileRow[] | null = null;
   const loop = new TrainingLoop({
-    config,
+    config: options.config,
     seed,
     dataFingerprint: data,
     model,
     optimizer,
     loader,
-    openValidation: () => openValidation(rows, options),
+    openValidation: () => openValidation(rows, { ...options, config }),
     journal,
     scalars,
-    checkpointsDir: run.checkpointsDir,
-    onCheckpoint: () => run.dropReplaced(),
+    work,
+    checkpointsDir: run?.checkpointsDir,
+    onCheckpoint: () => run?.dropReplaced(),
     signal: options.signal ?? new AbortController().signal,
     deadlineMs,
     onProgress: options.onProgress ?? (() => {}),
     onLog,
-    onProfile: options.profile
+    onProfile: run && options.profile
       ? (measured) => {
         profile = measured.rows;
         reportProfile(run, measured, gpu.info).forEach(onLog);
@@ -160,9 +170,9 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
   try {
     isDone = await loop.run();
   } finally {
-    await report(run, options, { data, checkpoint: loop.checkpoint });
+    if (run) await report(run, options, { data, checkpoint: loop.checkpoint });
   }
-  if (isDone) run.finish(manifest, await describeRun(run, loop));
+  if (isDone && run && manifest) run.finish(manifest, await describeRun(run, loop));
   return {
     status: isDone ? "done" : "out of time",
     step: loop.step,
@@ -173,9 +183,30 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     padding: journal.padding,
     numSkippedSteps: journal.state.numSkippedSteps,
     checkpoint: loop.checkpoint,
-    report: run.reportPath,
+    report: reportPath(options),
     profile,
   };
+}
+
+function openWork(
+  gpu: Gpu,
+  { model, optimizer }: { model: Transformer; optimizer: Optimizer },
+  { config: { train }, ranks }: { config: RunConfig; ranks: Communicator | undefined },
+): StepWork {
+  if (!ranks) return workAlone({ model, optimizer });
+  const exchange = new GradientExchange(gpu, model, { ranks, format: train.exchangeDtype });
+  return workTogether(ranks, { model, optimizer, exchange });
+}
+
+function openScalars(run: RunFolder | undefined, { isOwn, resumed }: RunStart): ScalarLog {
+  if (!run) return { append() {}, flush() {}, [Symbol.dispose]() {} };
+  return openScalarLogs({ metrics: run.metricsPath, events: run.eventsPath }, {
+    lastStep: isOwn ? resumed?.state.step ?? 0 : 0,
+  });
+}
+
+function reportPath({ runDir }: TrainOptions): string {
+  return join(runDir, REPORT);
 }
 
 /** The options with a configuration that has been fitted to the data. */
@@ -239,63 +270,20 @@ function loopStart({ resumed, isOwn }: RunStart): LoopStart {
   return { step, evalLoss, checkpoint: isOwn ? directory : null };
 }
 
-async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
-  const gpu = await Gpu.open();
-  const { name, isSoftware } = gpu.info;
-  onLog(`GPU: ${name}${isSoftware ? " (a software adapter: every step runs on the processor)" : ""}`);
-  return gpu;
-}
-
-async function openModel(
-  gpu: Gpu,
-  { config, seed, autotune = true, autotuneCache, onLog = () => {} }: TrainOptions,
-  { resumed, initial, train }: RunStart & { train: ProbeRowSource },
-): Promise<{ model: Transformer; optimizer: Optimizer }> {
-  onLog(describeMemoryPlan(planMemory(config)));
-  checkMemory(config, { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu) });
-  onLog("compiling the kernels (some seconds when the driver has not seen them before)");
-  const startMs = performance.now();
-  const registry = new KernelRegistry(gpu);
-  const model = await Transformer.create(registry, config.model, trainingExtent(config));
-  const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
-  await registry.ready();
-  onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
-  if (autotune) {
-    await tune(new Autotuner(registry, { path: autotuneCache, onLog }), { model, optimizer, onLog });
-  }
-  const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
-  if (!resumed && numAddressRows(config.model) > 0) {
-    onLog("giving rows to the addresses and pairs of the training data, and coordinates (may take a minute)");
-    const startMs = performance.now();
-    claimRows(config.model, weights, train);
-    onLog(`gave them in ${formatSeconds((performance.now() - startMs) / 1000)}`);
-  }
-  model.load(weights);
-  if (resumed) optimizer.loadState(resumed.optimizer);
-  return { model, optimizer };
-}
-
-async function tune(
-  tuner: Autotuner,
-  { model, optimizer, onLog }: { model: Transformer; optimizer: Optimizer; onLog: (line: string) => void },
-): Promise<void> {
-  const startMs = performance.now();
-  await model.tune(tuner);
-  await optimizer.tune(tuner);
-  tuner.save();
-  if (tuner.numMeasured === 0) return;
-  const seconds = formatSeconds((performance.now() - startMs) / 1000);
-  onLog(`chose the fastest kernels for ${tuner.numMeasured} kinds of matrix products in ${seconds}`);
-}
-
 function openJournal(
   gpu: Gpu,
-  { model, optimizer, scalars }: { model: Transformer; optimizer: Optimizer; scalars: ScalarLog },
+  { model, optimizer, scalars, work }: {
+    model: Transformer;
+    optimizer: Optimizer;
+    scalars: ScalarLog;
+    work: StepWork;
+  },
   { config, state }: { config: RunConfig; state: JournalState | undefined },
 ): StepJournal {
   const { lossScale, gradNorm: gradientNorm } = optimizer;
   const sources = { lossSum: model.lossSum, gradientNorm, lossScale };
-  return new StepJournal(gpu, sources, { scalars, logEverySteps: config.train.logEverySteps, state });
+  const { logEverySteps } = config.train;
+  return new StepJournal(gpu, sources, { scalars, logEverySteps, state, ranks: work });
 }
 
 /** The counts and outputs of a finished run for its manifest. */

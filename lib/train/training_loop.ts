@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { type InterruptedError, UserError } from "../errors.ts";
 import { mergeProfiles } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import type { Batch, BatchLoader, DataPosition } from "../loader/batches.ts";
@@ -18,7 +18,9 @@ import { saveCheckpoint, stepName } from "./checkpoint.ts";
 import { collectGarbage } from "./collect_garbage.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import type { ScalarLog } from "./metrics.ts";
+import { agreedError, type StepWishes } from "./ranks.ts";
 import type { StepJournal } from "./step_journal.ts";
+import type { StepWork } from "./step_work.ts";
 import { validate } from "./validation.ts";
 
 /** How far a run is. */
@@ -46,13 +48,16 @@ export interface LoopParts {
   dataFingerprint: string;
   model: Transformer;
   optimizer: Optimizer;
-  /** Gives micro-batches. */
+  /** Gives micro-batches, those of all ranks as one. */
   loader: BatchLoader;
   /** Makes the fixed validation batches, none if there are no validation rows; called once, in the first step. */
   openValidation: () => readonly Batch[];
   journal: StepJournal;
   scalars: ScalarLog;
-  checkpointsDir: string;
+  /** How a step is worked on, alone or by several ranks. */
+  work: StepWork;
+  /** Where checkpoints go; undefined on ranks that write none. */
+  checkpointsDir: string | undefined;
   /** Called when a checkpoint is saved. */
   onCheckpoint: () => void;
   signal: AbortSignal;
@@ -135,19 +140,21 @@ export class TrainingLoop {
    * @throws {UserError} If too many steps in a row were not finite.
    */
   async run(): Promise<boolean> {
-    const { config: { train }, journal, signal, deadlineMs } = this.#parts;
+    const { config: { train }, journal, work } = this.#parts;
     journal.restartClock();
     while (this.#step < train.steps) {
-      if (signal.aborted || performance.now() >= deadlineMs) {
+      const { stop, isOutOfTime, isDue } = await work.agree(this.#wishes());
+      if (stop || isOutOfTime) {
         await this.#save();
-        signal.throwIfAborted();
+        if (stop) throw stop;
         return false;
       }
+      if (isDue) await this.#settle();
       await this.#submitStep();
       const isLast = this.#step === train.steps;
       const isEval = isLast || this.#step % train.evalEverySteps === 0;
       const isCheckpoint = isLast || this.#step % train.checkpointEverySteps === 0;
-      if (journal.isDue || isEval || isCheckpoint) await this.#settle();
+      if (isEval || isCheckpoint) await this.#settle();
       if (isEval) await this.#evaluate();
       // While no step is finite, a checkpoint would only push out a good one.
       if (isCheckpoint && (isLast || journal.state.numSkippedInRow === 0)) await this.#save();
@@ -156,21 +163,30 @@ export class TrainingLoop {
     return true;
   }
 
+  #wishes(): StepWishes<InterruptedError> {
+    const { signal, deadlineMs, journal } = this.#parts;
+    const isOutOfTime = performance.now() >= deadlineMs;
+    return { stop: signal.aborted ? signal.reason : undefined, isOutOfTime, isDue: journal.isDue };
+  }
+
   async #submitStep(): Promise<void> {
-    const { model, optimizer, journal, onProfile } = this.#parts;
+    const { model, optimizer, journal, loader, work, config: { train } } = this.#parts;
     const batches = this.#next.length > 0 ? this.#next : await this.#takeBatches();
+    const position = loader.position;
     const numTargets = sum(batches, (batch) => batch.numTargets);
+    const isProfiled = this.#parts.onProfile && this.#step === this.#profiledStep;
+    const profiles: ProfileRow[][] | undefined = isProfiled ? [] : undefined;
     model.zeroGradients();
-    if (onProfile && this.#step === this.#profiledStep) {
-      onProfile(await this.#profileStep(batches, numTargets));
-    } else {
-      for (const batch of batches) {
-        model.accumulate(batch, 1 / numTargets);
-        await this.#yieldToSignals();
-      }
-      optimizer.step(this.#step);
+    for (const [i, batch] of batches.entries()) {
+      if (profiles) profiles.push(await model.profile(batch, 1 / numTargets));
+      else work.add(batch, { numTargets, isLastBatch: i === batches.length - 1 });
+      await this.#yieldToSignals();
     }
-    this.#position = this.#parts.loader.position;
+    // While the device computes.
+    this.#next = this.#step + 1 < train.steps ? await this.#takeBatches() : [];
+    if (profiles) profiles.push(await optimizer.profile(this.#step));
+    else await work.finish(this.#step);
+    this.#position = position;
     journal.submitted({
       step: this.#step + 1,
       numTargets,
@@ -181,24 +197,14 @@ export class TrainingLoop {
     this.#step++;
     this.#isEvaluated = false;
     this.#isSaved = false;
-    this.#next = this.#step < this.#parts.config.train.steps ? await this.#takeBatches() : [];
+    if (profiles) this.#parts.onProfile?.({ step: this.#step, rows: mergeProfiles(profiles) });
     this.#validation ??= this.#parts.openValidation();
   }
 
-  /** Computes a step one dispatch at a time. */
-  async #profileStep(batches: readonly Batch[], numTargets: number): Promise<StepProfile> {
-    const { model, optimizer } = this.#parts;
-    const profiles: ProfileRow[][] = [];
-    for (const batch of batches) profiles.push(await model.profile(batch, 1 / numTargets));
-    profiles.push(await optimizer.profile(this.#step));
-    return { step: this.#step + 1, rows: mergeProfiles(profiles) };
-  }
-
   async #takeBatches(): Promise<Batch[]> {
-    const { loader, config } = this.#parts;
-    const { microBatchesPerStep } = deriveConfig(config);
+    const { loader, config: { train } } = this.#parts;
     const batches: Batch[] = [];
-    while (batches.length < microBatchesPerStep) {
+    while (sum(batches, (batch) => batch.batchSize) < train.batchSize) {
       batches.push(loader.next());
       await this.#yieldToSignals();
     }
@@ -231,24 +237,25 @@ export class TrainingLoop {
   }
 
   #checkFinite(): void {
-    const { journal, config: { train } } = this.#parts;
+    const { journal, work, config: { train } } = this.#parts;
     const { numSkippedInRow } = journal.state;
     if (numSkippedInRow < train.maxSkippedSteps) return;
     journal.write();
     const kept = this.#checkpoint
       ? `the last good checkpoint is ${this.#checkpoint}`
       : "there is no checkpoint yet";
-    throw new UserError(
+    const error = new UserError(
       `Cannot go on training: loss or gradient was not finite in ${numSkippedInRow} steps in a row, up to step ` +
         `${this.#step}; ${kept}; lower the learning rates (--set optim.groups…)` +
         `${train.dtype === "f16" ? " or store in f32 (--set train.dtype=f32)" : ""} and start another run`,
     );
+    throw agreedError(work, error);
   }
 
   async #evaluate(): Promise<void> {
-    const { model, journal, onLog } = this.#parts;
+    const { model, journal, work, onLog } = this.#parts;
     if (this.#validation?.length) {
-      const { loss, rttBits } = await validate(model, this.#validation);
+      const { loss, rttBits } = await validate(model, this.#validation, work);
       this.#evalLoss = loss;
       this.#isEvaluated = true;
       journal.annotate("eval/loss", this.#evalLoss);
@@ -260,11 +267,15 @@ export class TrainingLoop {
   }
 
   async #save(): Promise<void> {
-    const { journal, scalars, model, optimizer, config, loader, onLog } = this.#parts;
+    const { journal, scalars, model, optimizer, work, checkpointsDir, config, loader, onLog } = this.#parts;
     if (this.#isSaved) return;
     await this.#settle();
+    const weights = await model.weights();
+    await work.checkWeights(weights, this.#step);
+    this.#isSaved = true;
+    if (checkpointsDir === undefined) return journal.restartClock();
     scalars.flush();
-    this.#checkpoint = saveCheckpoint(this.#parts.checkpointsDir, {
+    this.#checkpoint = saveCheckpoint(checkpointsDir, {
       state: {
         version: VERSION,
         step: this.#step,
@@ -275,10 +286,9 @@ export class TrainingLoop {
         ...journal.state,
         evalLoss: this.#isEvaluated ? this.#evalLoss : null,
       },
-      weights: await model.weights(),
+      weights,
       optimizer: await optimizer.readState(),
     }, { keep: config.train.keepCheckpoints });
-    this.#isSaved = true;
     this.#parts.onCheckpoint();
     collectGarbage();
     onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);

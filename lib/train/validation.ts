@@ -2,6 +2,7 @@
 import type { Batch } from "../loader/batches.ts";
 import { markRttBytes } from "../model/rtt_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
+import { ALONE, type RankSums } from "./ranks.ts";
 
 /** How well a model predicts the validation batches. */
 export interface ValidationResult {
@@ -16,21 +17,28 @@ export interface ValidationResult {
  *
  * @param model The model; its batch size is that of the batches.
  * @param batches Fixed batches, at least one unmasked target among them.
+ * @param ranks Those that share them.
  * @returns Means, summed in float64.
  */
-export async function validate(model: Transformer, batches: readonly Batch[]): Promise<ValidationResult> {
-  let [sum, numTargets] = [0, 0];
-  let [rttSum, numCodes] = [0, 0];
-  for (const batch of batches) {
+export async function validate(
+  model: Transformer,
+  batches: readonly Batch[],
+  ranks: RankSums = ALONE,
+): Promise<ValidationResult> {
+  const { rank, size } = ranks.share;
+  let [ownSum, ownTargets, ownRttSum, ownCodes] = [0, 0, 0, 0];
+  for (let i = rank; i < batches.length; i += size) {
+    const batch = batches[i];
     const losses = await model.evaluateLosses(batch);
     const marks = markRttBytes(batch, model.extent.sequenceLength);
     losses.forEach((loss, row) => {
-      sum += loss;
-      if (marks[row] >= 2) rttSum += loss;
-      if (marks[row] === 2) numCodes++;
+      ownSum += loss;
+      if (marks[row] >= 2) ownRttSum += loss;
+      if (marks[row] === 2) ownCodes++;
     });
-    numTargets += batch.numTargets;
+    ownTargets += batch.numTargets;
   }
+  const [sum, numTargets, rttSum, numCodes] = await ranks.sum([ownSum, ownTargets, ownRttSum, ownCodes]);
   const hasCodes = model.config.vocabulary === "v2" && numCodes > 0;
   return { loss: sum / numTargets, rttBits: hasCodes ? rttSum / numCodes / Math.LN2 : null };
 }

@@ -10,12 +10,15 @@ export interface ProcessResult {
   stderr: string;
 }
 
-interface ProcessOptions {
+/** How a process is started. */
+export interface ProcessOptions {
   env?: Record<string, string>;
   /** What standard input gives; nothing by default. */
   stdin?: Uint8Array<ArrayBuffer>;
   /** A program that starts it, and that one's arguments; none by default. */
   launcher?: readonly string[];
+  /** Flags of `deno run` beside those for files. */
+  flags?: readonly string[];
 }
 
 /** What the program has in deno.json. */
@@ -23,7 +26,7 @@ const FILES = ["--allow-read", "--allow-write"];
 
 /** Starts `ping-llm ARGS…`. */
 export function spawnStage(args: readonly string[], options: ProcessOptions = {}): Deno.ChildProcess {
-  return spawnDeno([...FILES, MAIN, ...args], options);
+  return spawnDeno([...FILES, ...options.flags ?? [], MAIN, ...args], options);
 }
 
 function spawnDeno(args: readonly string[], options: ProcessOptions): Deno.ChildProcess {

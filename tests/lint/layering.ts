@@ -27,6 +27,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "gpu": ["cli", "errors.ts", "files", "version.ts"],
   "model": ["cli", "coordinates", "errors.ts", "gpu", "random", "tokens"],
   "optim": ["cli", "errors.ts", "gpu", "model", "random"],
+  "mpi": ["errors.ts"],
   "train": [
     "cli",
     "errors.ts",
@@ -34,6 +35,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     "gpu",
     "loader",
     "model",
+    "mpi",
     "optim",
     "plot",
     "random",

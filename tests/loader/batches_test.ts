@@ -6,6 +6,7 @@ import {
   type LoaderOptions,
   validationBatches,
 } from "../../lib/loader/batches.ts";
+import { shareOf } from "../../lib/model/batch_share.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
 import { ConfigError, UserError } from "../../lib/errors.ts";
@@ -133,15 +134,18 @@ Deno.test("a loader refuses a position that the data do not have", () => {
   }
 });
 
-Deno.test("ranks share the stream of sequences: rank r takes r, r + R, …", () => {
-  const whole = sequencesOf(take(open({ batchSize: 12 }), 6));
-  for (const numRanks of [2, 3, 4]) {
-    const batchSize = 12 / numRanks;
-    const ranks = Array.from({ length: numRanks }, (_, rank) => open({ batchSize, rank, numRanks }));
-    const shares = ranks.map((loader) => sequencesOf(take(loader, 6)));
-    const merged = whole.map((_, i) => shares[i % numRanks][Math.floor(i / numRanks)]);
-    assertEquals(merged, whole);
-    for (const loader of ranks) assertEquals(loader.position, ranks[0].position);
+Deno.test("ranks share a batch: rank r has its sequences r, r + R, …", () => {
+  const batch = open({ batchSize: 12 }).next();
+  const whole = sequencesOf([batch]);
+  for (const size of [1, 2, 3, 4]) {
+    const shares = Array.from({ length: size }, (_, rank) => shareOf(batch, 12, { rank, size }));
+    const texts = shares.map((share) => sequencesOf([{ ...batch, ...share, batchSize: 12 / size } as Batch]));
+    assertEquals(whole.map((_, i) => texts[i % size][Math.floor(i / size)]), whole);
+    for (const key of ["lossMask", "segmentStart", "recalls"] as const) {
+      const length = batch[key].length / 12;
+      const last = shares[size - 1][key] ?? [];
+      assertEquals(last.slice(-length), batch[key].slice(-length));
+    }
   }
 });
 
@@ -279,8 +283,6 @@ Deno.test("a loader refuses options out of range, and names them", () => {
     { sequenceLength: 65536 },
     { batchSize: 0 },
     { seed: -1 },
-    { rank: 1 },
-    { rank: 0, numRanks: 0 },
     { blockRows: 0 },
   ];
   for (const change of refused) {

@@ -97,7 +97,7 @@ Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2"
   assertLess(Math.abs(countOf(V1) - countOf(undefined)), 2 * 256 / 12);
 });
 
-Deno.test("a loader of vocabulary v1 goes on at any position, gives ranks their share, and fills sequences", () => {
+Deno.test("a loader of vocabulary v1 goes on at any position and fills sequences", () => {
   const whole = take(BatchLoader.open(SOURCE, OPTIONS), 30);
   const loader = BatchLoader.open(SOURCE, OPTIONS);
   take(loader, 11);
@@ -105,11 +105,7 @@ Deno.test("a loader of vocabulary v1 goes on at any position, gives ranks their 
     take(BatchLoader.open(SOURCE, { ...OPTIONS, position: loader.position }), 19),
     whole.slice(11),
   );
-  const [first, second] = [0, 1].map((rank) => BatchLoader.open(SOURCE, { ...OPTIONS, rank, numRanks: 2 }));
-  const alone = BatchLoader.open(SOURCE, { ...OPTIONS, batchSize: 6 }).next();
   const T = 256;
-  assertEquals(first.next().tokens.subarray(T, 2 * T), alone.tokens.subarray(2 * T, 3 * T));
-  assertEquals(second.next().tokens.subarray(T, 2 * T), alone.tokens.subarray(3 * T, 4 * T));
   const padding = (batches: Batch[]) =>
     batches.reduce((sum, { numPaddingTokens }) => sum + numPaddingTokens, 0) / (batches.length * 3 * T);
   assertLess(padding(whole), 0.05);

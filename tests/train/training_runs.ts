@@ -6,7 +6,13 @@ import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { encodeProbeRow } from "../../lib/records/probe_row.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
-import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
+import {
+  outputOf,
+  type ProcessOptions,
+  type ProcessResult,
+  runStageProcess,
+  spawnStage,
+} from "../cli/process.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
 import { readEventScalars } from "./event_scalars.ts";
 
@@ -72,12 +78,23 @@ export class TrainingRuns {
   async signalAtStep(
     run: string,
     step: number,
-    options: { signals: Deno.Signal[]; delayMs?: number; settings?: Settings; more?: string[] },
+    options: {
+      signals: Deno.Signal[];
+      delayMs?: number;
+      settings?: Settings;
+      more?: string[];
+      process?: ProcessOptions;
+      /** The process to signal; by default the one that is started. */
+      target?: (child: Deno.ChildProcess) => number;
+    },
   ): Promise<ProcessResult> {
-    const { signals, delayMs = 0, settings = {}, more = [] } = options;
+    const { signals, delayMs = 0, settings = {}, more = [], process, target = ({ pid }) => pid } = options;
     const metrics = join(run, "metrics.jsonl");
     const hasStep = () => exists(metrics) && readMetrics(metrics).some((record) => record.step >= step);
-    const child = spawnStage(this.arguments(run, { "train.logEverySteps": 1, ...settings }, ...more));
+    const child = spawnStage(
+      this.arguments(run, { "train.logEverySteps": 1, ...settings }, ...more),
+      process,
+    );
     const output = outputOf(child);
     const hasEnded = output.then(() => true);
     while (!hasStep()) {
@@ -87,8 +104,9 @@ export class TrainingRuns {
     }
     for (const signal of signals) {
       await new Promise((resolve) => setTimeout(resolve, delayMs));
+      const pid = target(child);
       try {
-        child.kill(signal);
+        Deno.kill(pid, signal);
       } catch { /* it ended before the signal */ }
     }
     return await output;

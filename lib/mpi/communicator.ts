@@ -1,0 +1,124 @@
+/**
+ * The ranks of a run, and what they tell each other: one call at a time, in the same order on all of them.
+ *
+ * Calls wait in a thread of the runtime's, so signals and the GPU are served meanwhile.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { Launch } from "./launch.ts";
+import { loadMpi, type MpiLibrary } from "./library.ts";
+
+/** All ranks that were started together. */
+export class Communicator {
+  readonly #mpi: MpiLibrary;
+  #last: Promise<unknown> = Promise.resolve();
+  #numSentBytes = 0;
+
+  private constructor(mpi: MpiLibrary, readonly rank: number, readonly size: number) {
+    this.#mpi = mpi;
+  }
+
+  /**
+   * Joins the ranks.
+   *
+   * @param launch How this process was started.
+   * @param path The library; found by the launch if undefined.
+   * @throws {UserError} If there is no library, or it finds another number of ranks than were started.
+   */
+  static open(launch: Launch, path?: string): Communicator {
+    const mpi = loadMpi(path, launch);
+    mpi.init();
+    const size = mpi.size();
+    if (size !== launch.numRanks) {
+      mpi.finalize();
+      const how = launch.variable.startsWith("SLURM_")
+        ? "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun --mpi=list names what there is"
+        : "use the mpirun of the same MPI, or give its library as --mpi-library";
+      throw new UserError(
+        `Cannot train together: ${launch.variable} is ${launch.numRanks}, but ${mpi.version} finds ${size} ` +
+          `rank${size === 1 ? "" : "s"}; ${how}`,
+      );
+    }
+    return new Communicator(mpi, mpi.rank(), size);
+  }
+
+  /** What the library says of itself. */
+  get library(): string {
+    return this.#mpi.version;
+  }
+
+  /** Bytes that this rank handed to others at least: of a sum 2 (n - 1) / n times its size. */
+  get numSentBytes(): number {
+    return this.#numSentBytes;
+  }
+
+  /** Sums of all ranks' numbers. @param from This rank's. @param to Gets the sums; of the same type. */
+  async sum<T extends Float32Array | Float64Array>(from: T, to: T): Promise<T> {
+    const { float32, float64 } = this.#mpi.handles;
+    this.#count(2 * from.byteLength / this.size);
+    const type = from instanceof Float32Array ? float32 : float64;
+    await this.#inTurn(() => this.#mpi.allReduce(bytesOf(from), bytesOf(to), from.length, type));
+    return to;
+  }
+
+  /** Sums of all ranks' numbers, float64. */
+  async sumOf(...values: number[]): Promise<number[]> {
+    return [...await this.sum(Float64Array.from(values), new Float64Array(values.length))];
+  }
+
+  /**
+   * Does two exchanges as one call, with what comes between.
+   *
+   * @param parts (size, n) bytes, a part for each rank. @param received (size, n), gets one of each.
+   * @param between Makes this rank's answer, (n) bytes, of what was received.
+   * @param answers (size, n) bytes, gets the answers of all.
+   */
+  async exchange(
+    parts: Uint8Array,
+    received: Uint8Array,
+    { between, answers }: { between: () => Uint8Array; answers: Uint8Array },
+  ): Promise<void> {
+    const bytesPerRank = parts.length / this.size;
+    this.#count(2 * bytesPerRank);
+    await this.#inTurn(async () => {
+      await this.#mpi.allToAll(bytesOf(parts), bytesOf(received), bytesPerRank);
+      await this.#mpi.allGather(bytesOf(between()), bytesOf(answers), bytesPerRank);
+    });
+  }
+
+  /** Gives a value of JSON from the first rank to all. @param make Called on the first only. */
+  async fromFirst<T>(make: () => T): Promise<T> {
+    const own = this.rank === 0 ? new TextEncoder().encode(JSON.stringify(make())) : new Uint8Array();
+    const length = Float64Array.of(own.length);
+    await this.#inTurn(() => this.#mpi.broadcast(bytesOf(length), length.byteLength, 0));
+    const text = this.rank === 0 ? own : new Uint8Array(length[0]);
+    await this.#inTurn(() => this.#mpi.broadcast(bytesOf(text), text.length, 0));
+    return JSON.parse(new TextDecoder().decode(text));
+  }
+
+  /** Ends the processes of all ranks: what one of them found alone, the others cannot know. */
+  abort(exitCode: number): void {
+    this.#mpi.abort(exitCode);
+  }
+
+  /** Leaves the ranks when all are here; a launcher ends the others when one is gone. */
+  async close(): Promise<void> {
+    await this.#inTurn(() => this.#mpi.barrier());
+    this.#mpi.finalize();
+  }
+
+  #count(bytesPerRank: number): void {
+    this.#numSentBytes += bytesPerRank * (this.size - 1);
+  }
+
+  async #inTurn<T>(call: () => Promise<T>): Promise<T> {
+    const turn = this.#last.then(call);
+    this.#last = turn.catch(() => {});
+    return await turn;
+  }
+}
+
+function bytesOf({ buffer, byteOffset, byteLength }: ArrayBufferView): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(buffer as ArrayBuffer, byteOffset, byteLength);
+}

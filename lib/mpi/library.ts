@@ -1,0 +1,205 @@
+/**
+ * The MPI library of the machine: found, loaded, and its functions.
+ *
+ * There are two binary interfaces. Open MPI's handles are addresses of its variables; MPICH's, which Intel MPI, MVAPICH
+ * and Cray MPICH share, are numbers of 32 bits (MPICH ABI Compatibility Initiative, 2013). Functions are those of
+ * the MPI standard 3.1; errors end the process with a message of the library's, as is MPI's default.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import type { Launch } from "./launch.ts";
+
+/** The two interfaces. */
+export type MpiAbi = "Open MPI" | "MPICH";
+
+const NAMES: Record<MpiAbi, string[]> = {
+  "Open MPI": ["libmpi.so.40", "libmpi.so.80", "libmpi.40.dylib"],
+  "MPICH": ["libmpich.so.12", "libmpi.so.12", "libmpi.12.dylib"],
+};
+
+/** Whether calls in several threads are allowed: `MPI_THREAD_MULTIPLE`, the same in both. */
+const THREAD_MULTIPLE = 3;
+const MAX_VERSION_BYTES = 8192;
+
+type Handle = Deno.PointerValue | number;
+
+/** The library's handles: kinds of data, sums, all ranks. */
+export interface Handles {
+  world: Handle;
+  bytes: Handle;
+  float32: Handle;
+  float64: Handle;
+  sum: Handle;
+}
+
+/** The library's functions, as the communicator calls them. Buffers must stay as they are until a promise settles. */
+export interface MpiLibrary {
+  /** What it says of itself, one line. */
+  version: string;
+  handles: Handles;
+  init(): void;
+  size(): number;
+  rank(): number;
+  allReduce(from: BufferSource, to: BufferSource, count: number, type: Handle): Promise<void>;
+  allToAll(from: BufferSource, to: BufferSource, bytesPerRank: number): Promise<void>;
+  allGather(from: BufferSource, to: BufferSource, bytesPerRank: number): Promise<void>;
+  broadcast(buffer: BufferSource, sizeBytes: number, root: number): Promise<void>;
+  barrier(): Promise<void>;
+  /** Ends the processes of all ranks. */
+  abort(exitCode: number): void;
+  finalize(): void;
+}
+
+/**
+ * Loads the library.
+ *
+ * @param path Its file; undefined: the one that the launcher speaks to, by its usual names.
+ * @throws {UserError} If there is none, or it is no MPI library.
+ */
+export function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">): MpiLibrary {
+  const order: MpiAbi[] = mpi === "MPICH" ? ["MPICH", "Open MPI"] : ["Open MPI", "MPICH"];
+  const names = path === undefined ? order.flatMap((abi) => NAMES[abi]) : [path];
+  let reason = "";
+  for (const name of names) {
+    try {
+      const version = versionOf(name);
+      return bind(name, version.startsWith("Open MPI") ? "Open MPI" : "MPICH", version);
+    } catch (error) {
+      if (error instanceof Deno.errors.NotCapable) throw error;
+      reason ||= (error as Error).message.replace(
+        /^Could not open library: (?:Could not open library: )?/,
+        "",
+      );
+    }
+  }
+  throw new UserError(
+    `Cannot load an MPI library: ${reason}; ` +
+      (path === undefined
+        ? `${mpi ?? "Open MPI or MPICH"} was wanted; load its module or give its file as --mpi-library`
+        : "a file such as libmpi.so.40 or libmpich.so.12 was wanted; correct --mpi-library"),
+  );
+}
+
+function versionOf(name: string): string {
+  const library = Deno.dlopen(name, {
+    MPI_Get_library_version: { parameters: ["buffer", "buffer"], result: "i32" },
+  });
+  const text = new Uint8Array(MAX_VERSION_BYTES);
+  const length = new Int32Array(1);
+  library.symbols.MPI_Get_library_version(text, length);
+  return new TextDecoder().decode(text.subarray(0, text.indexOf(0))).split(/[\n,]/)[0].replace(/\s+/g, " ")
+    .trim();
+}
+
+/** Declares the functions, whose handles are of a type of the interface's. */
+function functions<T extends "pointer" | "i32">(handle: T) {
+  const result = "i32";
+  const blocking = <P extends readonly Deno.NativeType[]>(
+    ...parameters: P
+  ) => ({ parameters, result } as const);
+  const waiting = <P extends readonly Deno.NativeType[]>(
+    ...parameters: P
+  ) => ({ parameters, result, nonblocking: true } as const);
+  return {
+    MPI_Init_thread: blocking("pointer", "pointer", "i32", "buffer"),
+    MPI_Comm_size: blocking(handle, "buffer"),
+    MPI_Comm_rank: blocking(handle, "buffer"),
+    MPI_Allreduce: waiting("buffer", "buffer", "i32", handle, handle, handle),
+    MPI_Alltoall: waiting("buffer", "i32", handle, "buffer", "i32", handle, handle),
+    MPI_Allgather: waiting("buffer", "i32", handle, "buffer", "i32", handle, handle),
+    MPI_Bcast: waiting("buffer", "i32", handle, "i32", handle),
+    MPI_Barrier: waiting(handle),
+    MPI_Abort: blocking(handle, "i32"),
+    MPI_Finalize: blocking(),
+  } as const;
+}
+
+function bind(name: string, abi: MpiAbi, version: string): MpiLibrary {
+  if (abi === "MPICH") {
+    const { symbols } = Deno.dlopen(name, functions("i32"));
+    // mpi.h of MPICH: fixed numbers.
+    const handles = {
+      world: 0x44000000,
+      bytes: 0x4c00010d,
+      float32: 0x4c00040a,
+      float64: 0x4c00080b,
+      sum: 0x58000003,
+    };
+    return libraryOf(symbols as unknown as Symbols, handles, version);
+  }
+  const { symbols } = Deno.dlopen(name, functions("pointer"));
+  const address = (variable: string) => {
+    const found = Deno.dlopen(name, { [variable]: { type: "pointer" } }).symbols as Record<string, unknown>;
+    return found[variable] as Deno.PointerValue;
+  };
+  return libraryOf(symbols as unknown as Symbols, {
+    world: address("ompi_mpi_comm_world"),
+    bytes: address("ompi_mpi_byte"),
+    float32: address("ompi_mpi_float"),
+    float64: address("ompi_mpi_double"),
+    sum: address("ompi_mpi_op_sum"),
+  }, version);
+}
+
+/** The functions of either interface. */
+interface Symbols {
+  MPI_Init_thread(argc: null, argv: null, wanted: number, given: BufferSource): number;
+  MPI_Comm_size(comm: Handle, out: BufferSource): number;
+  MPI_Comm_rank(comm: Handle, out: BufferSource): number;
+  MPI_Allreduce(
+    from: BufferSource,
+    to: BufferSource,
+    count: number,
+    type: Handle,
+    op: Handle,
+    comm: Handle,
+  ): Promise<number>;
+  MPI_Alltoall: Exchange;
+  MPI_Allgather: Exchange;
+  MPI_Bcast(buffer: BufferSource, count: number, type: Handle, root: number, comm: Handle): Promise<number>;
+  MPI_Barrier(comm: Handle): Promise<number>;
+  MPI_Abort(comm: Handle, exitCode: number): number;
+  MPI_Finalize(): number;
+}
+
+type Exchange = (
+  ...args: [BufferSource, number, Handle, BufferSource, number, Handle, Handle]
+) => Promise<number>;
+
+function libraryOf(symbols: Symbols, handles: Handles, version: string): MpiLibrary {
+  const { world, bytes, sum } = handles;
+  const numberOf = (read: (comm: Handle, out: BufferSource) => number) => {
+    const out = new Int32Array(1);
+    check(read(world, out));
+    return out[0];
+  };
+  return {
+    version,
+    handles,
+    init() {
+      const given = new Int32Array(1);
+      check(symbols.MPI_Init_thread(null, null, THREAD_MULTIPLE, given));
+      if (given[0] === THREAD_MULTIPLE) return;
+      throw new UserError(
+        `Cannot use ${version}: it was built without MPI_THREAD_MULTIPLE; give another library as --mpi-library`,
+      );
+    },
+    size: () => numberOf(symbols.MPI_Comm_size),
+    rank: () => numberOf(symbols.MPI_Comm_rank),
+    allReduce: async (from, to, count, type) =>
+      check(await symbols.MPI_Allreduce(from, to, count, type, sum, world)),
+    allToAll: async (from, to, size) =>
+      check(await symbols.MPI_Alltoall(from, size, bytes, to, size, bytes, world)),
+    allGather: async (from, to, size) =>
+      check(await symbols.MPI_Allgather(from, size, bytes, to, size, bytes, world)),
+    broadcast: async (buffer, size, root) => check(await symbols.MPI_Bcast(buffer, size, bytes, root, world)),
+    barrier: async () => check(await symbols.MPI_Barrier(world)),
+    abort: (exitCode) => void symbols.MPI_Abort(world, exitCode),
+    finalize: () => check(symbols.MPI_Finalize()),
+  };
+}
+
+function check(code: number): void {
+  if (code !== 0) throw new UserError(`Cannot go on: MPI gave error ${code}; run the same command again`);
+}

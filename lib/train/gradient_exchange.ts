@@ -1,0 +1,147 @@
+/**
+ * The sums of all ranks' gradients, in buckets that travel while the backward pass goes on (Li et al., PyTorch
+ * Distributed, VLDB 2020, section 3.2.3).
+ *
+ * @module
+ */
+import { ensure, named } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import type { ModelBatch } from "../model/batch_rows.ts";
+import type { Transformer } from "../model/transformer.ts";
+import type { Communicator } from "../mpi/communicator.ts";
+import { CompressedSum } from "../mpi/compressed_sum.ts";
+import type { TrainConfig } from "./schema.ts";
+
+/** A bucket is at least so large, but for the last: more messages would cost more than waiting for less. */
+const BUCKET_BYTES = 4 * 2 ** 20;
+
+/** Gradients that travel together, in the order of the backward pass. */
+interface Bucket {
+  readonly names: string[];
+  readonly staging: GPUBuffer;
+  readonly sums: Float32Array<ArrayBuffer>;
+  readonly compressed: CompressedSum | undefined;
+  /** What is in use of a step. */
+  numBytes: number;
+}
+
+/** Adds up the gradients of a model over the ranks. */
+export class GradientExchange {
+  readonly #gpu: Gpu;
+  readonly #model: Transformer;
+  readonly #ranks: Communicator;
+  readonly #format: TrainConfig["exchangeDtype"];
+  readonly #buckets: Bucket[] = [];
+  #sums: Promise<void> | undefined;
+
+  /** @param format How gradients travel. */
+  constructor(
+    gpu: Gpu,
+    model: Transformer,
+    { ranks, format }: { ranks: Communicator; format: TrainConfig["exchangeDtype"] },
+  ) {
+    this.#gpu = gpu;
+    this.#model = model;
+    this.#ranks = ranks;
+    this.#format = format;
+  }
+
+  /**
+   * Adds the gradients of this rank's share of a batch; with the last batch of a step they begin to travel.
+   *
+   * @param batch Of all ranks. @param weight As `Transformer.accumulate` has it.
+   */
+  add(batch: ModelBatch, weight: number, { isLastBatch }: { isLastBatch: boolean }): void {
+    const afterPart = isLastBatch ? this.#fillBuckets() : () => {};
+    this.#model.accumulateShare(batch, weight, { share: this.#ranks, afterPart });
+    if (!isLastBatch) return;
+    this.#sums = this.#sumAll();
+    // What fails is told by finish(), which is called later.
+    this.#sums.catch(() => {});
+  }
+
+  /** Waits until the gradients on this device are those of all ranks. */
+  async finish(): Promise<void> {
+    await this.#sums;
+  }
+
+  /** Fills buckets with what the parts of the backward pass complete. */
+  #fillBuckets(): (names: string, encoder: GPUCommandEncoder) => void {
+    const left = new Set(this.#model.gradients.keys());
+    let waiting: string[] = [];
+    let index = 0;
+    return (prefix, encoder) => {
+      for (const name of left) {
+        if (!name.startsWith(prefix)) continue;
+        left.delete(name);
+        waiting.push(name);
+      }
+      const sizeBytes = waiting.reduce((sum, name) => sum + this.#usedBytes(name), 0);
+      if (waiting.length === 0 || (sizeBytes < BUCKET_BYTES && left.size > 0)) return;
+      this.#fill(index++, waiting, encoder);
+      waiting = [];
+    };
+  }
+
+  #usedBytes(name: string): number {
+    return 4 * this.#model.usedRows(name) * this.#gradient(name).shape[1];
+  }
+
+  #gradient(name: string): Tensor {
+    return named(this.#model.gradients, name);
+  }
+
+  /** Adds copies of gradients into a bucket to commands. */
+  #fill(index: number, names: string[], encoder: GPUCommandEncoder): void {
+    const bucket = this.#buckets[index] ??= this.#makeBucket(names);
+    ensure(bucket.names.join() === names.join(), "gradients come in another order than before");
+    bucket.numBytes = 0;
+    for (const name of names) {
+      const { buffer, offsetBytes } = this.#gradient(name);
+      const sizeBytes = this.#usedBytes(name);
+      encoder.copyBufferToBuffer(buffer, offsetBytes, bucket.staging, bucket.numBytes, sizeBytes);
+      bucket.numBytes += sizeBytes;
+    }
+  }
+
+  #makeBucket(names: string[]): Bucket {
+    const length = names.reduce((sum, name) => {
+      const [rows, columns] = this.#gradient(name).shape;
+      return sum + rows * columns;
+    }, 0);
+    const staging = this.#gpu.device.createBuffer({
+      label: `gradients of ${names[0]}…`,
+      size: 4 * length,
+      usage: GPUBufferUsage.MAP_READ | GPUBufferUsage.COPY_DST,
+    });
+    const compressed = this.#format === "f32"
+      ? undefined
+      : new CompressedSum(this.#ranks, length, { format: this.#format });
+    return { names, staging, sums: new Float32Array(length), compressed, numBytes: 0 };
+  }
+
+  /** Sums the buckets in the same order on all ranks, each as soon as it is computed. */
+  async #sumAll(): Promise<void> {
+    const sums: Promise<void>[] = [];
+    for (const bucket of this.#buckets) {
+      await bucket.staging.mapAsync(GPUMapMode.READ, 0, bucket.numBytes);
+      sums.push(this.#sum(bucket));
+    }
+    await Promise.all(sums);
+    this.#gpu.check();
+  }
+
+  async #sum({ names, staging, sums, compressed, numBytes }: Bucket): Promise<void> {
+    const own = new Float32Array(staging.getMappedRange(0, numBytes));
+    const all = sums.subarray(0, own.length);
+    await (compressed ?? this.#ranks).sum(own, all);
+    staging.unmap();
+    let start = 0;
+    for (const name of names) {
+      const end = start + this.#usedBytes(name) / 4;
+      this.#gpu.write(this.#gradient(name), all.subarray(start, end));
+      start = end;
+    }
+  }
+}

@@ -1,0 +1,85 @@
+/**
+ * The model and the optimizer of a run on the GPU, with the weights that it starts from.
+ *
+ * @module
+ */
+import { formatSeconds } from "../cli/progress.ts";
+import { Autotuner } from "../gpu/autotune.ts";
+import { Gpu } from "../gpu/device.ts";
+import { KernelRegistry } from "../gpu/registry.ts";
+import type { ProbeRowSource } from "../loader/row_source.ts";
+import { bufferLimitBytes } from "../model/allocation.ts";
+import { numAddressRows } from "../model/config.ts";
+import { initialParameters } from "../model/parameters.ts";
+import { Transformer } from "../model/transformer.ts";
+import { Optimizer } from "../optim/optimizer.ts";
+import { claimRows } from "./claimed_rows.ts";
+import { type RunConfig, trainingExtent } from "./config.ts";
+import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
+import type { RunStart } from "./run_start.ts";
+
+/** What is opened, and how. */
+interface ModelOptions {
+  config: RunConfig;
+  seed: number;
+  /** As in `TrainOptions`. */
+  autotune?: boolean;
+  autotuneCache?: string | undefined;
+  onLog?: (line: string) => void;
+}
+
+/** Opens the GPU and says which it is. */
+export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
+  const gpu = await Gpu.open();
+  const { name, isSoftware } = gpu.info;
+  onLog(`GPU: ${name}${isSoftware ? " (a software adapter: every step runs on the processor)" : ""}`);
+  return gpu;
+}
+
+/**
+ * Opens the model and its optimizer.
+ *
+ * @param start What the run starts from; `train`: rows whose addresses get rows of the model.
+ * @throws {UserError} If the run takes more memory than there is.
+ */
+export async function openModel(
+  gpu: Gpu,
+  { config, seed, autotune = true, autotuneCache, onLog = () => {} }: ModelOptions,
+  { resumed, initial, train }: RunStart & { train: ProbeRowSource },
+): Promise<{ model: Transformer; optimizer: Optimizer }> {
+  onLog(describeMemoryPlan(planMemory(config)));
+  checkMemory(config, { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu) });
+  onLog("compiling the kernels (some seconds when the driver has not seen them before)");
+  const startMs = performance.now();
+  const registry = new KernelRegistry(gpu);
+  const model = await Transformer.create(registry, config.model, trainingExtent(config));
+  const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
+  await registry.ready();
+  onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
+  if (autotune) {
+    await tune(new Autotuner(registry, { path: autotuneCache, onLog }), { model, optimizer, onLog });
+  }
+  const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
+  if (!resumed && numAddressRows(config.model) > 0) {
+    onLog("giving rows to the addresses and pairs of the training data, and coordinates (may take a minute)");
+    const startMs = performance.now();
+    claimRows(config.model, weights, train);
+    onLog(`gave them in ${formatSeconds((performance.now() - startMs) / 1000)}`);
+  }
+  model.load(weights);
+  if (resumed) optimizer.loadState(resumed.optimizer);
+  return { model, optimizer };
+}
+
+async function tune(
+  tuner: Autotuner,
+  { model, optimizer, onLog }: { model: Transformer; optimizer: Optimizer; onLog: (line: string) => void },
+): Promise<void> {
+  const startMs = performance.now();
+  await model.tune(tuner);
+  await optimizer.tune(tuner);
+  tuner.save();
+  if (tuner.numMeasured === 0) return;
+  const seconds = formatSeconds((performance.now() - startMs) / 1000);
+  onLog(`chose the fastest kernels for ${tuner.numMeasured} kinds of matrix products in ${seconds}`);
+}

@@ -1,0 +1,161 @@
+/**
+ * What ranks that train together agree on: the run, the start, when to stop.
+ *
+ * The first rank opens and writes the run; what it finds wrong, it says for all.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { ConfigError, InterruptedError, UserError } from "../errors.ts";
+import type { Share } from "../model/batch_share.ts";
+import type { Communicator } from "../mpi/communicator.ts";
+import { VERSION } from "../version.ts";
+import { flattenConfig, type RunConfig } from "./config.ts";
+import type { RunIdentity } from "./run_start.ts";
+
+/** Sums over the ranks. */
+export interface RankSums {
+  /** Which of the ranks this is. */
+  readonly share: Share;
+  /** The sums of all ranks' values, float64. */
+  sum(values: readonly number[]): Promise<readonly number[]>;
+}
+
+/** A process that trains by itself. */
+export const ALONE: RankSums = { share: { rank: 0, size: 1 }, sum: (values) => Promise.resolve(values) };
+
+/** What all ranks found wrong, and the first one says; the others have its exit code and nothing to add. */
+export class AgreedError extends UserError {
+  override name = "AgreedError";
+
+  constructor(message: string, override readonly exitCode: number) {
+    super(message);
+  }
+}
+
+/** An error that all ranks come upon in the same place, for the first to tell. */
+export function agreedError({ share: { rank, size } }: RankSums, error: UserError): UserError {
+  return size === 1 ? error : new AgreedError(rank === 0 ? error.message : "", error.exitCode);
+}
+
+/**
+ * Finds something out on the first rank and tells all.
+ *
+ * @param find Gives JSON. What it throws, the others throw as {@link AgreedError}.
+ */
+export async function fromFirst<T>(ranks: Communicator, find: () => T): Promise<T> {
+  let error: UserError | undefined;
+  const found = await ranks.fromFirst((): { value: T } | { exitCode: number } => {
+    try {
+      return { value: find() };
+    } catch (thrown) {
+      if (!(thrown instanceof UserError)) throw thrown;
+      error = thrown;
+      return { exitCode: thrown.exitCode };
+    }
+  });
+  if (!("exitCode" in found)) return found.value;
+  throw new AgreedError(error?.message ?? "", found.exitCode);
+}
+
+/**
+ * Refuses ranks that would train something else than the first.
+ *
+ * @throws {AgreedError} On every rank, and which ranks differ in what.
+ */
+export async function checkSameRun(ranks: Communicator, own: RunIdentity): Promise<void> {
+  const wanted = await ranks.fromFirst(() => ({ version: VERSION, ...own }));
+  const fault = differenceOf({ version: VERSION, ...own }, wanted);
+  const flags = new Array<number>(ranks.size).fill(0);
+  flags[ranks.rank] = fault ? 1 : 0;
+  const differing = (await ranks.sumOf(...flags)).indexOf(1);
+  if (differing < 0) return;
+  const speaks = ranks.rank === differing;
+  throw new AgreedError(speaks ? `Cannot train together: rank ${ranks.rank} has ${fault}` : "", 1);
+}
+
+type Identity = RunIdentity & { version: string };
+
+function differenceOf(own: Identity, wanted: Identity): string | undefined {
+  const advice = "start all ranks with the same program, options and data";
+  for (const key of ["version", "seed", "data"] as const) {
+    if (own[key] === wanted[key]) continue;
+    const what = key === "data" ? "data with the fingerprint" : key;
+    return `${what} ${own[key]}, the first rank ${wanted[key]}; ${advice}`;
+  }
+  const [ownKeys, wantedKeys] = [own, wanted].map(({ config }) => flattenConfig(config));
+  const key = [...ownKeys.keys(), ...wantedKeys.keys()].find((key) =>
+    ownKeys.get(key) !== wantedKeys.get(key)
+  );
+  return key && `${key} ${ownKeys.get(key)}, the first rank ${wantedKeys.get(key)}; ${advice}`;
+}
+
+/**
+ * The configuration as one rank works with it: micro-batches of as many sequences as divide its share of a batch, up to
+ * those of the configuration. The batch, and so what is learned, is that of all ranks together.
+ *
+ * @param numRanks 1 leaves the configuration as it is.
+ * @throws {ConfigError} If the ranks cannot share a batch.
+ */
+export function shareConfig(config: RunConfig, numRanks: number): RunConfig {
+  const { batchSize, microBatchSize } = config.train;
+  if (batchSize % numRanks !== 0) {
+    throw new ConfigError(
+      "train.batchSize",
+      `found ${batchSize}, a multiple of the number of ranks (${numRanks}) was wanted`,
+    );
+  }
+  const ofRank = batchSize / numRanks;
+  let size = Math.min(microBatchSize, ofRank);
+  while (ofRank % size !== 0) size--;
+  return { ...config, train: { ...config.train, microBatchSize: size } };
+}
+
+/** What a process says before a step, and hears of all. */
+export interface StepWishes<E extends UserError> {
+  /** What to stop with; undefined: go on. */
+  stop: E | undefined;
+  isOutOfTime: boolean;
+  /** Whether it is time to read the numbers of the steps. */
+  isDue: boolean;
+}
+
+/** What any rank wishes. */
+export async function agreeOn(
+  ranks: RankSums,
+  { stop, isOutOfTime, isDue }: StepWishes<InterruptedError>,
+): Promise<StepWishes<UserError>> {
+  const stops = (isInterrupt: boolean) => stop !== undefined && (stop.signal === "SIGINT") === isInterrupt;
+  const wishes = [stops(true), stops(false), isOutOfTime, isDue].map(Number);
+  const [interrupts, ends, late, due] = await ranks.sum(wishes);
+  const signal = interrupts > 0 ? "SIGINT" : ends > 0 ? "SIGTERM" : undefined;
+  return {
+    stop: signal && agreedError(ranks, new InterruptedError(signal)),
+    isOutOfTime: late > 0,
+    isDue: due > 0,
+  };
+}
+
+/**
+ * Makes sure that all ranks still have the same weights.
+ *
+ * @throws {AgreedError} If not.
+ */
+export async function checkSameWeights(
+  ranks: Communicator,
+  weights: ReadonlyMap<string, Float32Array>,
+  step: number,
+): Promise<void> {
+  const hash = createHash("sha1");
+  for (const values of weights.values()) {
+    hash.update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  }
+  const own = hash.digest("hex");
+  const isOther = own !== await ranks.fromFirst(() => own);
+  const [numOthers] = await ranks.sumOf(Number(isOther));
+  if (numOthers === 0) return;
+  const message =
+    `Cannot go on training: after step ${step} the weights of ${numOthers} of ${ranks.size} ranks differ from ` +
+    "those of the first; train on GPUs of one kind with one driver; what was saved before is kept";
+  throw new AgreedError(ranks.rank === 0 ? message : "", 1);
+}

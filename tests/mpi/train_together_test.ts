@@ -1,0 +1,213 @@
+/** Training by several ranks in real processes: the same losses, the same bits again, stopped, resumed, refused. */
+import { assertEquals, assertLess, assertMatch, assertNotEquals } from "@std/assert";
+import { join } from "@std/path";
+import { readMetrics } from "../../lib/train/metrics.ts";
+import { type ProcessResult, runStageProcess } from "../cli/process.ts";
+import { metricsOf, STEPS, tensorHashes, TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
+import { type Launcher, launchers } from "./launchers.ts";
+
+const folder = Deno.makeTempDirSync();
+const runs = new TrainingRuns(folder);
+/** Often looked at, so that a signal comes long before the end. */
+const SETTINGS = { "train.evalEverySteps": 2 };
+const FOUND = launchers();
+const [first] = FOUND;
+
+Deno.test.beforeAll(() => writeTrainingRows(runs.data));
+
+Deno.test.afterAll(() => Deno.removeSync(folder, { recursive: true }));
+
+interface Together {
+  launcher?: Launcher;
+  numRanks?: number;
+  settings?: Record<string, number | string>;
+  more?: string[];
+}
+
+async function trainTogether(run: string, together: Together = {}): Promise<ProcessResult> {
+  const { launcher = first, numRanks = 2, settings = {}, more = [] } = together;
+  const args = runs.arguments(run, { ...SETTINGS, ...settings }, ...more);
+  return await runStageProcess(args, launcher.options(numRanks));
+}
+
+/** The losses of two runs are alike but for the order of sums in float32, which later steps magnify. */
+function assertAlike(run: string, reference: string, tolerance: number): void {
+  const [actual, expected] = [metricsOf(run), metricsOf(reference)];
+  assertEquals(actual.length, expected.length);
+  for (const name of ["train/loss", "train/grad_norm", "train/padding", "eval/loss"]) {
+    expected.forEach((record, i) => {
+      const [a, b] = [Number(actual[i][name] ?? 0), Number(record[name] ?? 0)];
+      assertLess(Math.abs(a - b), tolerance * Math.abs(b) + 1e-9, `${name} of step ${i + 1}: ${a}, ${b}`);
+    });
+  }
+}
+
+const alone = join(folder, "alone");
+const two = join(folder, "two ranks");
+
+Deno.test(
+  { name: "2 and 4 ranks have the losses of one process, and one report", ignore: !first },
+  async () => {
+    const { code, stderr } = await runs.train(alone, SETTINGS);
+    assertEquals(code, 0, stderr);
+    for (
+      const [run, launcher, numRanks] of [[two, first, 2], [
+        join(folder, "four"),
+        FOUND.at(-1) ?? first,
+        4,
+      ]] as const
+    ) {
+      const result = await trainTogether(run, { launcher, numRanks, more: ["--json"] });
+      assertEquals(result.code, 0, result.stderr);
+      assertEquals(JSON.parse(result.stdout).step, STEPS);
+      assertMatch(result.stderr, new RegExp(`^${numRanks} ranks with `, "m"));
+      assertEquals(result.stderr.match(/validation loss/g)?.length, STEPS / 2);
+      assertAlike(run, alone, 1e-3);
+      assertNotEquals(tensorHashes(run), tensorHashes(alone));
+    }
+  },
+);
+
+for (const launcher of FOUND) {
+  Deno.test(`a signal to one rank of ${launcher.name} stops all, and the run goes on to the same bits`, async () => {
+    const run = join(folder, `stopped ${launcher.name}`);
+    const stopped = await runs.signalAtStep(run, 3, {
+      signals: ["SIGTERM"],
+      settings: SETTINGS,
+      process: launcher.options(2),
+      target: () => pidOfRank(launcher, 1, run),
+    });
+    assertEquals(stopped.code, 75, stopped.stderr);
+    assertMatch(stopped.stderr, /^error: stopped by SIGTERM; run the same command again to go on$/m);
+    assertLess(metricsOf(run).length, STEPS);
+    const resumed = await trainTogether(run, { launcher });
+    assertEquals(resumed.code, 0, resumed.stderr);
+    assertMatch(resumed.stderr, /^resuming after step \d+ of 40$/m);
+    assertEquals(tensorHashes(run), tensorHashes(two));
+    assertEquals(metricsOf(run), metricsOf(two));
+  });
+}
+
+Deno.test(
+  { name: "a run of two ranks goes on alone and with four, with the same batches", ignore: !first },
+  async () => {
+    const run = join(folder, "changing ranks");
+    const settings = { ...SETTINGS, "train.microBatchSize": 1 };
+    const stopAt = (step: number, numRanks: number) =>
+      runs.signalAtStep(run, step, {
+        signals: ["SIGTERM"],
+        settings,
+        ...(numRanks === 1
+          ? {}
+          : { process: first.options(numRanks), target: () => pidOfRank(first, 0, run) }),
+      });
+    assertEquals((await stopAt(3, 2)).code, 75);
+    assertEquals((await stopAt(12, 1)).code, 75);
+    const { code, stderr } = await trainTogether(run, { numRanks: 4, settings });
+    assertEquals(code, 0, stderr);
+    assertAlike(run, alone, 1e-3);
+  },
+);
+
+Deno.test({
+  name: "gradients that travel as f16 change losses little, and are the same again",
+  ignore: !first,
+}, async () => {
+  const again = [1, 2].map((i) => join(folder, `f16 ${i}`));
+  for (const run of again) {
+    const { code, stderr } = await trainTogether(run, { more: ["--allreduce-dtype", "f16"] });
+    assertEquals(code, 0, stderr);
+  }
+  assertAlike(again[0], alone, 2e-2);
+  assertEquals(tensorHashes(again[0]), tensorHashes(again[1]));
+});
+
+Deno.test({
+  name: "a step that is not finite on one rank is skipped by all, and too many end all",
+  ignore: !first,
+}, async () => {
+  const run = join(folder, "not finite");
+  const settings = { "optim.groups.head.learningRate": 1000, "optim.groups.matrices.learningRate": 1000 };
+  const { code, stderr } = await trainTogether(run, {
+    settings: { ...settings, "train.maxSkippedSteps": 3 },
+  });
+  assertEquals(code, 1, stderr);
+  assertEquals(
+    stderr.match(/^error: Cannot go on training: .* was not finite in \d+ steps in a row/gm)?.length,
+    1,
+    stderr,
+  );
+  assertLess(2, Number(readMetrics(join(run, "metrics.jsonl")).at(-1)?.["train/skipped_steps"]));
+});
+
+Deno.test({ name: "ranks that cannot train together are refused in one line", ignore: !first }, async () => {
+  const refused = async (more: string[], settings = {}) => {
+    const { code, stderr } = await trainTogether(join(folder, "refused"), { settings, more });
+    return { code, lines: stderr.split("\n").filter((line) => line.startsWith("error: ")) };
+  };
+  const shared = await refused([], {
+    "train.batchSize": 3,
+    "train.microBatchSize": 1,
+    "train.evalSequences": 3,
+  });
+  assertEquals(shared.code, 2);
+  assertMatch(
+    shared.lines[0],
+    /train.batchSize.*found 3, a multiple of the number of ranks \(2\) was wanted/,
+  );
+  const missing = await refused(["--mpi-library", "/nowhere/libmpi.so"]);
+  assertEquals(missing.code, 1);
+  assertMatch(
+    missing.lines[0],
+    /^error: Cannot load an MPI library: \/nowhere\/libmpi.so: .*; correct --mpi-library$/,
+  );
+  const bytes = await refused(["--allreduce-dtype", "i8"]);
+  assertEquals(bytes.code, 2);
+  assertMatch(bytes.lines[0], /train.exchangeDtype.*found i8 for gradients, f32 or f16 was wanted/);
+  const profiled = await refused(["--profile"]);
+  assertEquals(profiled.code, 2);
+});
+
+Deno.test({
+  name: "ranks with other options or data are told apart by the first that differs",
+  ignore: !first,
+}, async () => {
+  const [command, ...launcherArguments] = first.options(1).launcher ?? [];
+  const { flags = [], env = {} } = first.options(2);
+  const main = new URL("../../tasks/main.ts", import.meta.url).pathname;
+  const program = (
+    args: string[],
+  ) => [
+    "-n",
+    "1",
+    Deno.execPath(),
+    "run",
+    "--no-prompt",
+    "--allow-read",
+    "--allow-write",
+    ...flags,
+    main,
+    ...args,
+  ];
+  const run = join(folder, "differing");
+  const both = [runs.arguments(run, SETTINGS), runs.arguments(run, { "train.evalEverySteps": 9 })];
+  const options = launcherArguments.filter((word) => word !== "-n" && word !== "1");
+  const args = [...options, ...program(both[0]), ":", ...program(both[1])];
+  const { code, stderr } = await new Deno.Command(command, { args, env: { NO_COLOR: "1", ...env } }).output();
+  const text = new TextDecoder().decode(stderr);
+  assertEquals(code, 1, text);
+  assertEquals(text.split("\n").filter((line) => line.startsWith("error: ")), [
+    "error: Cannot train together: rank 1 has train.evalEverySteps 9, the first rank 2; start all ranks with the same program, options and data",
+  ]);
+});
+
+/** The process of a rank, found by what its launcher gave it; in a shell, as Deno itself may not read of processes. */
+function pidOfRank({ rankVariable }: Launcher, rank: number, run: string): number {
+  const script = 'for file in $(grep -lzsx "$1" /proc/[0-9]*/environ); do ' +
+    'grep -qzsxF "$2" "${file%environ}cmdline" && echo "$file"; done';
+  const args = ["-c", script, "sh", `${rankVariable}=${rank}`, run];
+  const { stdout } = new Deno.Command("sh", { args }).outputSync();
+  const [, , pid] = new TextDecoder().decode(stdout).split("/");
+  if (pid === undefined) throw new Error(`no process of rank ${rank}`);
+  return Number(pid);
+}
