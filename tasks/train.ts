@@ -235,6 +235,7 @@ function describe(result: TrainResult): string {
       : [`  speed            ${formatCount(Math.round(result.tokensPerSecond))} tokens/s`]),
     ...(result.padding === null ? [] : [`  padding          ${(100 * result.padding).toFixed(2)} %`]),
     ...(result.numSkippedSteps === 0 ? [] : [`  skipped updates  ${result.numSkippedSteps}`]),
+    ...(result.sentBytes === null ? [] : [`  sent by a rank   ${formatCount(result.sentBytes)} bytes`]),
     `  checkpoint       ${result.checkpoint ?? "none"}`,
     `  report           ${result.report}`,
   ].join("\n");

@@ -53,7 +53,7 @@ export class Communicator {
     return this.#numSentBytes;
   }
 
-  /** Sums of all ranks' numbers. @param from This rank's. @param to Gets the sums; of the same type. */
+  /** Sums of all ranks' numbers. @param from This rank's. @param to Gets the sums; of the same type, but other memory. */
   async sum<T extends Float32Array | Float64Array>(from: T, to: T): Promise<T> {
     const { float32, float64 } = this.#mpi.handles;
     this.#count(2 * from.byteLength / this.size);

@@ -58,7 +58,7 @@ export class CompressedSum {
   /**
    * Sums all ranks' numbers: the same bits on every rank, and NaN where one is not finite, with all of its block.
    *
-   * @param values This rank's. @param sums Gets the sums; may be `values`.
+   * @param values This rank's. @param sums Gets the sums.
    */
   async sum(values: Float32Array, sums: Float32Array): Promise<void> {
     const { size } = this.#ranks;

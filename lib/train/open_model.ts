@@ -15,6 +15,7 @@ import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import { claimRows } from "./claimed_rows.ts";
 import { type RunConfig, trainingExtent } from "./config.ts";
+import { innerState } from "./local_steps.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import type { RunStart } from "./run_start.ts";
 
@@ -67,7 +68,7 @@ export async function openModel(
     onLog(`gave them in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   }
   model.load(weights);
-  if (resumed) optimizer.loadState(resumed.optimizer);
+  if (resumed) optimizer.loadState(innerState(resumed.optimizer));
   return { model, optimizer };
 }
 

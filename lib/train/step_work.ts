@@ -23,6 +23,14 @@ export interface StepWork extends RankSums {
   finish(stepIndex: number): Promise<void>;
   /** What any rank wishes. */
   agree(own: StepWishes<InterruptedError>): Promise<StepWishes<UserError>>;
+  /**
+   * How many steps there are from the last time that all ranks had the same weights to this one; 0 if they have not.
+   *
+   * @param step Steps done.
+   */
+  numShared(step: number): number;
+  /** What it keeps between steps, for checkpoints: the name of a parameter, a dot, what it is. */
+  readonly state: ReadonlyMap<string, Float32Array>;
   /** Makes sure that the ranks have the same weights. @throws {UserError} If not. */
   checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void>;
 }
@@ -40,6 +48,8 @@ export function workAlone({ model, optimizer }: StepParts): StepWork {
     add: (batch, { numTargets }) => model.accumulate(batch, 1 / numTargets),
     finish: (stepIndex) => Promise.resolve(optimizer.step(stepIndex)),
     agree: (own) => Promise.resolve(own),
+    numShared: () => 1,
+    state: new Map(),
     checkWeights: () => Promise.resolve(),
   };
 }
@@ -58,6 +68,8 @@ export function workTogether(
       optimizer.step(stepIndex);
     },
     agree: (own) => agreeOn(sums, own),
+    numShared: () => 1,
+    state: new Map(),
     checkWeights: (weights, step) => checkSameWeights(ranks, weights, step),
   };
 }

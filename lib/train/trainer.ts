@@ -20,7 +20,6 @@ import { type ResumableCheckpoint } from "./checkpoint.ts";
 import { describeConfig, type RunConfig } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
 import { agreeOnStart, openRun } from "./first_rank.ts";
-import { GradientExchange } from "./gradient_exchange.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
 import { checkSameRun, shareConfig } from "./ranks.ts";
@@ -29,9 +28,10 @@ import { REPORT, RunFolder } from "./run_folder.ts";
 import { type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkNotWithin, type RunStart, type StartOptions } from "./run_start.ts";
 import { openGpu, openModel } from "./open_model.ts";
+import { openWork } from "./open_work.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
-import { type StepWork, workAlone, workTogether } from "./step_work.ts";
+import { type StepWork } from "./step_work.ts";
 import { type LoopStart, type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
@@ -76,6 +76,8 @@ export interface TrainResult {
   padding: number | null;
   /** Steps without an update, as loss or gradient was not finite. */
   numSkippedSteps: number;
+  /** Bytes that this call handed to other ranks; null if alone. */
+  sentBytes: number | null;
   /** The folder of the last checkpoint. */
   checkpoint: string | null;
   /** The file with the curves of the run. */
@@ -139,7 +141,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     options: { config: options.config, seed, data, resumeFrom, initFrom },
   });
   using scalars = openScalars(run, start);
-  const work = openWork(gpu, { model, optimizer }, { config, ranks });
+  const work = await openWork(gpu, { model, optimizer }, { config, ranks, resumed });
   const journal = openJournal(gpu, { model, optimizer, scalars, work }, { config, state: resumed?.state });
   let profile: ProfileRow[] | null = null;
   const loop = new TrainingLoop({
@@ -182,20 +184,11 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     tokensPerSecond: journal.tokensPerSecond,
     padding: journal.padding,
     numSkippedSteps: journal.state.numSkippedSteps,
+    sentBytes: ranks?.numSentBytes ?? null,
     checkpoint: loop.checkpoint,
     report: reportPath(options),
     profile,
   };
-}
-
-function openWork(
-  gpu: Gpu,
-  { model, optimizer }: { model: Transformer; optimizer: Optimizer },
-  { config: { train }, ranks }: { config: RunConfig; ranks: Communicator | undefined },
-): StepWork {
-  if (!ranks) return workAlone({ model, optimizer });
-  const exchange = new GradientExchange(gpu, model, { ranks, format: train.exchangeDtype });
-  return workTogether(ranks, { model, optimizer, exchange });
 }
 
 function openScalars(run: RunFolder | undefined, { isOwn, resumed }: RunStart): ScalarLog {
@@ -226,6 +219,7 @@ function alreadyDone({ state, directory }: ResumableCheckpoint, reportPath: stri
     tokensPerSecond: null,
     padding: null,
     numSkippedSteps: state.numSkippedSteps,
+    sentBytes: null,
     checkpoint: directory,
     report: reportPath,
     profile: null,

@@ -152,8 +152,8 @@ export class TrainingLoop {
       if (isDue) await this.#settle();
       await this.#submitStep();
       const isLast = this.#step === train.steps;
-      const isEval = isLast || this.#step % train.evalEverySteps === 0;
-      const isCheckpoint = isLast || this.#step % train.checkpointEverySteps === 0;
+      const isEval = this.#isDue(train.evalEverySteps);
+      const isCheckpoint = this.#isDue(train.checkpointEverySteps);
       if (isEval || isCheckpoint) await this.#settle();
       if (isEval) await this.#evaluate();
       // While no step is finite, a checkpoint would only push out a good one.
@@ -161,6 +161,12 @@ export class TrainingLoop {
       await this.#yieldToSignals();
     }
     return true;
+  }
+
+  /** Whether something is to be done after this step that is done every so many, where all ranks have the same weights. */
+  #isDue(everySteps: number): boolean {
+    const { work, config: { train } } = this.#parts;
+    return this.#step === train.steps || this.#step % everySteps < work.numShared(this.#step);
   }
 
   #wishes(): StepWishes<InterruptedError> {
@@ -232,8 +238,7 @@ export class TrainingLoop {
 
   /** Whether the last settled step waits for its validation loss before it is written. */
   #isObserved(): boolean {
-    const { train } = this.#parts.config;
-    return this.#step === train.steps || this.#step % train.evalEverySteps === 0;
+    return this.#isDue(this.#parts.config.train.evalEverySteps);
   }
 
   #checkFinite(): void {
@@ -287,7 +292,7 @@ export class TrainingLoop {
         evalLoss: this.#isEvaluated ? this.#evalLoss : null,
       },
       weights,
-      optimizer: await optimizer.readState(),
+      optimizer: new Map([...await optimizer.readState(), ...work.state]),
     }, { keep: config.train.keepCheckpoints });
     this.#parts.onCheckpoint();
     collectGarbage();

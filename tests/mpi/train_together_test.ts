@@ -1,9 +1,24 @@
 /** Training by several ranks in real processes: the same losses, the same bits again, stopped, resumed, refused. */
-import { assertEquals, assertLess, assertMatch, assertNotEquals } from "@std/assert";
+import {
+  assert,
+  assertAlmostEquals,
+  assertEquals,
+  assertLess,
+  assertMatch,
+  assertNotEquals,
+} from "@std/assert";
 import { join } from "@std/path";
 import { readMetrics } from "../../lib/train/metrics.ts";
+import { readSafetensors } from "../../lib/train/safetensors.ts";
 import { type ProcessResult, runStageProcess } from "../cli/process.ts";
-import { metricsOf, STEPS, tensorHashes, TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";
+import {
+  checkpointOf,
+  metricsOf,
+  STEPS,
+  tensorHashes,
+  TrainingRuns,
+  writeTrainingRows,
+} from "../train/training_runs.ts";
 import { type Launcher, launchers } from "./launchers.ts";
 
 const folder = Deno.makeTempDirSync();
@@ -199,6 +214,77 @@ Deno.test({
   assertEquals(text.split("\n").filter((line) => line.startsWith("error: ")), [
     "error: Cannot train together: rank 1 has train.evalEverySteps 9, the first rank 2; start all ranks with the same program, options and data",
   ]);
+});
+
+/** The tensors of the last checkpoint of a run, but for what is no number of the training. */
+function tensorsOf(run: string, file: "model" | "optimizer", step: number): Map<string, Float32Array> {
+  return readSafetensors(join(checkpointOf(run, step), `${file}.safetensors`)).tensors;
+}
+
+const OUTER = ["--sync-every", "5", "--outer-momentum", "0.6", "--outer-lr"];
+const LOCAL = [...OUTER, "0.7"];
+
+Deno.test(
+  { name: "ranks that train by themselves follow their mean with Nesterov momentum", ignore: !first },
+  async () => {
+    const [still, moved] = ["still", "moved"].map((name) => join(folder, name));
+    for (const [run, rate] of [[still, "0"], [moved, "0.7"]]) {
+      const more = [...OUTER, rate, "--steps", "5"];
+      const { code, stderr } = await trainTogether(run, { more });
+      assertEquals(code, 0, stderr);
+    }
+    const [start, end, state] = [
+      tensorsOf(still, "model", 5),
+      tensorsOf(moved, "model", 5),
+      tensorsOf(moved, "optimizer", 5),
+    ];
+    for (const [name, initial] of start) {
+      const mean = state.get(`${name}.outer_momentum`);
+      if (!mean) continue;
+      assert(mean.some((value) => value !== 0), name);
+      const reached = end.get(name) ?? [];
+      initial.forEach((value, i) => assertAlmostEquals(reached[i], value + 0.7 * 1.6 * mean[i], 1e-6));
+    }
+  },
+);
+
+Deno.test(
+  { name: "ranks that train by themselves learn as much, and send less", ignore: !first },
+  async () => {
+    const sent = (stdout: string): number => JSON.parse(stdout).sentBytes;
+    const summed = await trainTogether(join(folder, "summed"), { more: ["--json"] });
+    const loss: number = JSON.parse(summed.stdout).evalLoss;
+    for (const format of ["f32", "i8"]) {
+      const run = join(folder, `local ${format}`);
+      const more = [...LOCAL, "--allreduce-dtype", format, "--json"];
+      const { code, stdout, stderr } = await trainTogether(run, { more });
+      assertEquals(code, 0, stderr);
+      assertLess(Math.abs(JSON.parse(stdout).evalLoss - loss), 0.25 * loss);
+      assertLess(sent(stdout), sent(summed.stdout) / (format === "i8" ? 8 : 2));
+      const evaluated = metricsOf(run).filter((record) => "eval/loss" in record);
+      assertEquals(evaluated.map(({ step }) => step), [5, 10, 15, 20, 25, 30, 35, 40]);
+    }
+  },
+);
+
+Deno.test({
+  name: "ranks that train by themselves stop where they have the same weights, and go on",
+  ignore: !first,
+}, async () => {
+  const run = join(folder, "local stopped");
+  const stopped = await runs.signalAtStep(run, 3, {
+    signals: ["SIGUSR2"],
+    settings: SETTINGS,
+    more: LOCAL,
+    process: first.options(2),
+    target: () => pidOfRank(first, 1, run),
+  });
+  assertEquals(stopped.code, 75, stopped.stderr);
+  const step = metricsOf(run).at(-1)?.step ?? 0;
+  assertEquals([step % 5, step > 0, step < STEPS], [0, true, true]);
+  const { code, stderr } = await trainTogether(run, { numRanks: 4, more: LOCAL });
+  assertEquals(code, 0, stderr);
+  assertEquals(metricsOf(run).length, STEPS);
 });
 
 /** The process of a rank, found by what its launcher gave it; in a shell, as Deno itself may not read of processes. */

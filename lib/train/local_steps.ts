@@ -1,0 +1,197 @@
+/**
+ * Steps of ranks that train by themselves and follow their mean now and then, for networks that cannot carry every
+ * gradient: DiLoCo (Douillard et al., 2023, arXiv 2311.08105, algorithm 1), with Muon inside MuLoCo (Thérien et al.,
+ * 2025, arXiv 2505.23725).
+ *
+ * Every rank keeps moments of its own. Learned rows of addresses take the mean of those ranks that met them, without
+ * momentum: most rows are met by few.
+ *
+ * @module
+ */
+import { named } from "../errors.ts";
+import type { Batch } from "../loader/batches.ts";
+import { shareOf } from "../model/batch_share.ts";
+import type { Transformer } from "../model/transformer.ts";
+import type { Communicator } from "../mpi/communicator.ts";
+import { CompressedSum } from "../mpi/compressed_sum.ts";
+import type { Optimizer } from "../optim/optimizer.ts";
+import { agreeOn, checkSameWeights, type RankSums } from "./ranks.ts";
+import type { TrainConfig } from "./schema.ts";
+import type { StepWork } from "./step_work.ts";
+
+/** What a checkpoint calls the momentum of a parameter's mean. */
+const STATE = ".outer_momentum";
+const ROWS = "wpe.weight";
+
+/** The part of a checkpoint's optimizer state that is of the optimizer itself. */
+export function innerState(state: ReadonlyMap<string, Float32Array>): Map<string, Float32Array> {
+  return new Map([...state].filter(([name]) => !name.endsWith(STATE)));
+}
+
+/** What is kept of a parameter that is exchanged as a whole. */
+interface Followed {
+  /** Where all ranks were at the last exchange. */
+  readonly shared: Float32Array;
+  /** Momentum of the mean. */
+  readonly velocity: Float32Array;
+}
+
+/** Works on steps alone, and exchanges weights. */
+export class LocalSteps implements StepWork {
+  readonly share: RankSums["share"];
+  readonly #ranks: Communicator;
+  readonly #model: Transformer;
+  readonly #optimizer: Optimizer;
+  readonly #config: TrainConfig;
+  readonly #parameters: Map<string, Followed>;
+  /** Rows of addresses where all ranks had them at the last exchange; none without such rows. */
+  readonly #rows: Float32Array;
+  /** What this rank did to the other weights, one parameter after the other, and the sums of all. */
+  readonly #deltas: Float32Array<ArrayBuffer>;
+  readonly #sums: Float32Array<ArrayBuffer>;
+  readonly #sum: (own: Float32Array, sums: Float32Array) => Promise<unknown>;
+  readonly #sumRows: (own: Float32Array, sums: Float32Array) => Promise<unknown>;
+  #step: number;
+
+  private constructor(
+    ranks: Communicator,
+    { model, optimizer, config, state, step }: LocalParts,
+    weights: ReadonlyMap<string, Float32Array>,
+  ) {
+    this.share = ranks;
+    this.#ranks = ranks;
+    this.#model = model;
+    this.#optimizer = optimizer;
+    this.#config = config;
+    this.#step = step;
+    this.#rows = weights.get(ROWS)?.slice() ?? new Float32Array();
+    const names = [...model.parameters.keys()].filter((name) => name !== ROWS);
+    this.#parameters = new Map(names.map((name) => {
+      const shared = named(weights, name).slice();
+      return [name, { shared, velocity: state?.get(name + STATE) ?? new Float32Array(shared.length) }];
+    }));
+    const length = [...this.#parameters.values()].reduce((sum, { shared }) => sum + shared.length, 0);
+    this.#deltas = new Float32Array(length);
+    this.#sums = new Float32Array(length);
+    this.#sum = sumOf(ranks, length, { format: config.exchangeDtype, keepsErrors: true });
+    this.#sumRows = sumOf(ranks, this.#rows.length, { format: config.exchangeDtype, keepsErrors: false });
+  }
+
+  /** Starts at the weights that the model has, which are the same on all ranks. */
+  static async open(ranks: Communicator, parts: LocalParts): Promise<LocalSteps> {
+    return new LocalSteps(ranks, parts, await parts.model.weights());
+  }
+
+  /** The gradient of this rank's share of a batch; its weight is that which makes the ranks' mean that of the batch. */
+  add(batch: Batch, { numTargets }: { numTargets: number }): void {
+    this.#model.accumulate(shareOf(batch, batch.batchSize, this.share), this.share.size / numTargets);
+  }
+
+  async finish(stepIndex: number): Promise<void> {
+    this.#optimizer.step(stepIndex);
+    this.#step = stepIndex + 1;
+    if (this.numShared(this.#step) > 0) await this.#exchange();
+  }
+
+  /** Stops where all ranks have the same weights only. */
+  async agree(own: Parameters<StepWork["agree"]>[0]): ReturnType<StepWork["agree"]> {
+    const wishes = await agreeOn(this, own);
+    const isShared = this.#step % this.#config.syncEverySteps === 0;
+    return isShared ? wishes : { stop: undefined, isOutOfTime: false, isDue: wishes.isDue };
+  }
+
+  async sum(values: readonly number[]): Promise<readonly number[]> {
+    return await this.#ranks.sumOf(...values);
+  }
+
+  numShared(step: number): number {
+    const { steps, syncEverySteps } = this.#config;
+    const rest = step % syncEverySteps;
+    return rest === 0 ? syncEverySteps : step === steps ? rest : 0;
+  }
+
+  async checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void> {
+    await checkSameWeights(this.#ranks, weights, step);
+  }
+
+  /** Momentum, by the names of a checkpoint. */
+  get state(): Map<string, Float32Array> {
+    return new Map([...this.#parameters].map(([name, { velocity }]) => [name + STATE, velocity]));
+  }
+
+  /** Moves all ranks to one place: from where they were, along the mean of their ways. */
+  async #exchange(): Promise<void> {
+    const weights = await this.#model.weights();
+    let start = 0;
+    for (const [name, { shared }] of this.#parameters) {
+      const own = named(weights, name);
+      for (let i = 0; i < own.length; i++) this.#deltas[start + i] = own[i] - shared[i];
+      start += own.length;
+    }
+    await this.#sum(this.#deltas, this.#sums);
+    start = 0;
+    for (const [name, followed] of this.#parameters) {
+      this.#follow(followed, this.#sums.subarray(start, start + followed.shared.length));
+      named(weights, name).set(followed.shared);
+      start += followed.shared.length;
+    }
+    const rows = weights.get(ROWS);
+    if (rows) await this.#exchangeRows(rows);
+    this.#model.load(weights);
+  }
+
+  /** Nesterov momentum, as torch.optim.SGD has it, of the mean as the negative gradient. */
+  #follow({ shared, velocity }: Followed, sums: Float32Array): void {
+    const { outerLearningRate, outerMomentum } = this.#config;
+    for (let i = 0; i < sums.length; i++) {
+      const mean = sums[i] / this.share.size;
+      velocity[i] = outerMomentum * velocity[i] + mean;
+      shared[i] += outerLearningRate * (mean + outerMomentum * velocity[i]);
+    }
+  }
+
+  /** Moves each row of addresses by the mean of the ranks that changed it; the others do not travel. */
+  async #exchangeRows(own: Float32Array): Promise<void> {
+    const shared = this.#rows;
+    const numRows = named(this.#model.parameters, ROWS).shape[0];
+    const width = own.length / numRows;
+    const isChanged = Float32Array.from({ length: numRows }, (_, row) => {
+      const end = (row + 1) * width;
+      for (let i = row * width; i < end; i++) if (own[i] !== shared[i]) return 1;
+      return 0;
+    });
+    const numRanks = await this.#ranks.sum(isChanged, new Float32Array(numRows));
+    const changed = Array.from(numRanks.keys()).filter((row) => numRanks[row] > 0);
+    const deltas = new Float32Array(changed.length * width);
+    changed.forEach((row, at) => {
+      for (let i = 0; i < width; i++) deltas[at * width + i] = own[row * width + i] - shared[row * width + i];
+    });
+    const sums = new Float32Array(deltas.length);
+    await this.#sumRows(deltas, sums);
+    changed.forEach((row, at) => {
+      for (let i = 0; i < width; i++) shared[row * width + i] += sums[at * width + i] / numRanks[row];
+    });
+    own.set(shared);
+  }
+}
+
+/** What {@link LocalSteps} works with. */
+interface LocalParts {
+  model: Transformer;
+  optimizer: Optimizer;
+  config: TrainConfig;
+  /** The optimizer's state of the checkpoint that the run goes on from. */
+  state: ReadonlyMap<string, Float32Array> | undefined;
+  /** Steps done. */
+  step: number;
+}
+
+function sumOf(
+  ranks: Communicator,
+  maxLength: number,
+  { format, keepsErrors }: { format: TrainConfig["exchangeDtype"]; keepsErrors: boolean },
+): (own: Float32Array, sums: Float32Array) => Promise<unknown> {
+  if (format === "f32") return (own, sums) => ranks.sum(own, sums);
+  const compressed = new CompressedSum(ranks, maxLength, { format, keepsErrors });
+  return (own, sums) => compressed.sum(own, sums);
+}
