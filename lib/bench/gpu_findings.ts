@@ -6,14 +6,14 @@
  */
 import { RUN_S } from "../gpu/autotune.ts";
 import { ENOUGH_TILES, SPLIT_RULE, type SplitRule, splitsOf } from "../gpu/ops/gemm.ts";
-import type { DecodingRow } from "./gpu_decoding.ts";
-import type { AdapterRow, KernelRow, ProductRow, SurveyRows } from "./gpu_survey.ts";
+import type { DecodingRow } from "./gpu_models.ts";
+import type { AdapterRow, ProductRow, SurveyRows } from "./gpu_survey.ts";
 
 /** What became of a constant. */
 export interface Finding {
   constant: string;
   file: string;
-  /** Its value. */
+  /** What it is. */
   present: string;
   /** `set to …`, `stays` or `not measured`. */
   advice: string;
@@ -21,31 +21,35 @@ export interface Finding {
   why: string;
 }
 
-/** Constants whose owners are above this module, by their values. */
-export interface QuerySettings {
-  maxRows: number;
-  maxContinuations: number;
+/** Constants of queries, which are above this layer. */
+export interface QueryConstants {
+  MAX_ROWS: number;
+  MAX_CONTINUATIONS: number;
 }
 
-/** By what factor something has to be better for a constant to be changed for it. */
+/** By what factor something has to be better for a constant to be changed. */
 const WORTH_A_CHANGE = 1.03;
-/** Twice the work takes twice the time up to this factor, if the time of a submit is that of its work. */
-const SAME_RATE = 1.25;
-/** A timed run of the autotuner takes so many submits' time. */
+/** A timed run of the autotuner takes the time of so many submits. */
 const SUBMITS_PER_RUN = 20;
+/** What is tried for each part of the rule of splits. */
+const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
+  enoughWorkgroups: [64, 128, 256, 512, 1024, 2048, 4096],
+  minSplitK: [64, 128, 256, 512, 1024, 2048],
+  maxSplits: [1, 2, 4, 8, 16, 32],
+};
 
-/** A line for each constant. */
-export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QuerySettings): Finding[] {
+/** What is said of each constant. */
+export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryConstants): Finding[] {
   return [
-    ...submitFindings(rows),
+    timerFinding(rows),
+    runFinding(rows),
     timestampFinding(adapter),
-    tileFinding(rows.products),
-    ...splitFindings(rows.products),
+    tileFinding(rows),
+    ...splitFindings(rows),
     storageFinding(rows),
-    attentionFinding(rows),
-    lanesFinding(rows.kernels, adapter),
-    decodingFinding(rows.decoding, "one step", ["MAX_ROWS", query.maxRows]),
-    decodingFinding(rows.decoding, "many steps", ["MAX_CONTINUATIONS", query.maxContinuations]),
+    lanesFinding(rows, adapter),
+    decodingFinding(rows, "one step", ["MAX_ROWS", query.MAX_ROWS]),
+    decodingFinding(rows, "many steps", ["MAX_CONTINUATIONS", query.MAX_CONTINUATIONS]),
   ];
 }
 
@@ -54,229 +58,177 @@ export function describeFinding({ constant, file, present, advice, why }: Findin
   return `${constant} (${file}, ${present}): ${advice}; ${why}`;
 }
 
-/** The best rate of a matrix product, in GFLOP/s; 0 if none was measured. */
+/** The best rate of the products, in GFLOP/s; 0 of none. */
 export function peakOf(products: readonly ProductRow[]): number {
-  return products.reduce((most, { gigaflopsPerS }) => Math.max(most, gigaflopsPerS), 0);
+  return Math.max(0, ...products.map(({ gigaflopsPerS }) => gigaflopsPerS));
 }
 
-/**
- * The first candidate that is about as good as the best.
- *
- * @param candidates The present one first.
- * @param costOf What each costs; lower is better.
- */
-export function firstOfBest<T>(candidates: readonly T[], costOf: (candidate: T) => number): T {
+/** The first candidate that is about as good as the best. @param candidates The present one first; at low cost. */
+function firstOfBest<T>(candidates: readonly T[], costOf: (candidate: T) => number): T {
   const costs = candidates.map(costOf);
   const limit = WORTH_A_CHANGE * Math.min(...costs);
   return candidates[costs.findIndex((cost) => cost <= limit)];
 }
 
-const unmeasured = (
-  what: Pick<Finding, "constant" | "file" | "present">,
-  why = "the step was left out or failed",
-) => ({
-  ...what,
-  advice: "not measured",
-  why,
-});
-
-const adviceOf = (best: unknown, present: unknown) => best === present ? "stays" : `set to ${best}`;
-const percent = (share: number) => `${(100 * share).toFixed(0)} %`;
-const short = (value: number) => String(Number(value.toPrecision(3)));
+/** Makes a finding of the best value, if there was anything to find it by. */
+function finding(
+  [constant, file, present]: [string, string, unknown],
+  measured: { best: unknown; why: string } | undefined | false,
+): Finding {
+  const advice = !measured ? "not measured" : measured.best === present ? "stays" : `set to ${measured.best}`;
+  const why = measured ? measured.why : "its steps were left out or failed";
+  return { constant, file, present: String(present), advice, why };
+}
 
 function geometricMean(values: readonly number[]): number {
   return Math.exp(values.reduce((sum, value) => sum + Math.log(value), 0) / values.length);
 }
 
-function submitFindings({ submits: [row] }: SurveyRows): Finding[] {
-  const timer = {
-    constant: "timeRun()",
-    file: "lib/gpu/bench.ts",
-    present: "the submit's call waits for the GPU",
-  };
-  const run = { constant: "RUN_S", file: "lib/gpu/autotune.ts", present: `${RUN_S}` };
-  if (!row) return [unmeasured(timer), unmeasured(run)];
-  const { submitS, onceS, twiceS } = row;
-  const ratio = (twiceS - submitS) / (onceS - submitS);
-  const isTimed = ratio > 2 / SAME_RATE && ratio < 2 * SAME_RATE;
-  const neededS = Number((SUBMITS_PER_RUN * submitS).toPrecision(1));
-  return [
-    {
-      ...timer,
-      advice: isTimed ? "stays" : "set to wait for the promise: all times of kernels here are wrong",
-      why: `twice the work took ${ratio.toFixed(2)} x the time`,
+function timerFinding({ submits: [row] }: SurveyRows): Finding {
+  const present = "the call waits";
+  const share = row && row.callS / row.settledS;
+  return finding(
+    ["timeRun()", "lib/gpu/bench.ts", present],
+    row && {
+      best: share > 0.7 ? present : "await the promise; all times of kernels here are wrong",
+      why: `the call takes ${(100 * share).toFixed(0)} % of ${
+        row.settledS.toFixed(2)
+      } s until its promise settles`,
     },
-    {
-      ...run,
-      advice: adviceOf(Math.max(RUN_S, neededS), RUN_S),
-      why: `a submit takes ${short(1000 * submitS)} ms`,
+  );
+}
+
+function runFinding({ submits: [row] }: SurveyRows): Finding {
+  return finding(
+    ["RUN_S", "lib/gpu/autotune.ts", RUN_S],
+    row && {
+      best: Math.max(RUN_S, Number((SUBMITS_PER_RUN * row.submitS).toPrecision(1))),
+      why: `a submit takes ${(1000 * row.submitS).toPrecision(2)} ms`,
     },
-  ];
+  );
 }
 
 function timestampFinding({ features }: AdapterRow): Finding {
-  const inside = features.filter((name) => name.endsWith("timestamp-query-inside-passes"));
-  const others = features.filter((name) => name === "timestamp-query");
-  return {
-    constant: "Program.profile()",
-    file: "lib/gpu/program.ts",
-    present: "each dispatch by itself",
-    advice: inside.length > 0 ? "set to timestamps around the dispatches of a pass" : "stays",
-    why: `the adapter offers ${[...inside, ...others].join(", ") || "no timestamps"}${
-      inside.length > 0 ? "" : ", none inside passes"
+  const present = "each dispatch by itself";
+  const inside = features.some((name) => name.endsWith("timestamp-query-inside-passes"));
+  return finding(["profile()", "lib/gpu/program.ts", present], {
+    best: inside ? "timestamps around each dispatch of a pass" : present,
+    why: `of timestamps the adapter offers ${
+      features.filter((name) => name.includes("timestamp")).join(", ") || "none"
     }`,
-  };
+  });
 }
 
 /** From how many tiles of 128 x 128 on these are faster than those of 64 x 64. */
-function tileFinding(products: readonly ProductRow[]): Finding {
-  const what = { constant: "ENOUGH_TILES", file: "lib/gpu/ops/gemm.ts", present: `${ENOUGH_TILES}` };
+function tileFinding({ products }: SurveyRows): Finding {
   const rows = products.filter(({ part, kind }) => part === "fill" && kind === "NT");
   const sizes = [...Map.groupBy(rows, ({ m, n }) => m * n / 128 ** 2)].flatMap(([tiles, rows]) => {
     const [small, large] = [64, 128].map((tile) => rows.find((row) => row.tile === tile)?.gigaflopsPerS);
-    return small && large ? [{ tiles, small, large }] : [];
+    return small && large ? [{ tiles, ratio: large / small }] : [];
   });
-  if (sizes.length === 0) return unmeasured(what);
+  // How much slower than the best tiles the chosen ones are.
   const costOf = (enough: number) =>
-    geometricMean(
-      sizes.map(({ tiles, small, large }) => Math.max(small, large) / (tiles >= enough ? large : small)),
-    );
-  const best = firstOfBest([ENOUGH_TILES, ...sizes.map(({ tiles }) => tiles), Infinity], costOf);
-  const ratios = sizes.map(({ tiles, small, large }) => `${(large / small).toFixed(2)} x at ${tiles}`);
-  return {
-    ...what,
-    advice: adviceOf(best, ENOUGH_TILES),
-    why: `by tiles of 128, these are faster than tiles of 64 by ${ratios.join(", ")}`,
-  };
+    geometricMean(sizes.map(({ tiles, ratio }) => Math.max(1, tiles >= enough ? 1 / ratio : ratio)));
+  const candidates = [ENOUGH_TILES, ...sizes.map(({ tiles }) => tiles), Infinity];
+  return finding(
+    ["ENOUGH_TILES", "lib/gpu/ops/gemm.ts", ENOUGH_TILES],
+    sizes.length > 0 && {
+      best: firstOfBest(candidates, costOf),
+      why: `tiles of 128 beside tiles of 64, by their number: ${
+        sizes.map(({ tiles, ratio }) => `${ratio.toFixed(2)} x at ${tiles}`).join(", ")
+      }`,
+    },
+  );
 }
 
-/** The settings of {@link SPLIT_RULE} that make the gradients of the presets fastest, those that change least first. */
-function splitFindings(products: readonly ProductRow[]): Finding[] {
-  const whats = (Object.keys(SPLIT_RULE) as (keyof SplitRule)[]).map((key) => ({
-    ...{ key, constant: `SPLIT_RULE.${key}`, file: "lib/gpu/ops/gemm.ts", present: `${SPLIT_RULE[key]}` },
-  }));
+/** The rule of splits by which the gradients of the presets are fastest, of those the one that changes least. */
+function splitFindings({ products }: SurveyRows): Finding[] {
   const shapes = [
     ...Map.groupBy(
       products.filter(({ part }) => part === "splits"),
-      ({ m, n, k }) => `${m} ${n} ${k}`,
+      ({ m, n, k }) => `${m} x ${n} x ${k}`,
     ).values(),
   ];
-  if (shapes.length === 0) return whats.map(({ key: _, ...what }) => unmeasured(what));
   const costOf = (rule: SplitRule) =>
     geometricMean(shapes.map((rows) => peakOf(rows) / rateAt(rows, splitsOf(rows[0], rule))));
-  const numChanged = (rule: SplitRule) => whats.filter(({ key }) => rule[key] !== SPLIT_RULE[key]).length;
-  const candidates = [64, 128, 256, 512, 1024, 2048, 4096].flatMap((enoughWorkgroups) =>
-    [64, 128, 256, 512, 1024, 2048].flatMap((minSplitK) =>
-      [1, 2, 4, 8, 16, 32].map((maxSplits) => ({ enoughWorkgroups, minSplitK, maxSplits }))
-    )
+  const keys = Object.keys(SPLIT_CHOICES) as (keyof SplitRule)[];
+  const numChanged = (rule: SplitRule) => keys.filter((key) => rule[key] !== SPLIT_RULE[key]).length;
+  const rules = keys.reduce(
+    (rules, key) => rules.flatMap((rule) => SPLIT_CHOICES[key].map((value) => ({ ...rule, [key]: value }))),
+    [SPLIT_RULE],
   ).sort((a, b) => numChanged(a) - numChanged(b));
-  const best = firstOfBest(candidates, costOf);
-  const [before, after] = [SPLIT_RULE, best].map((rule) => costOf(rule).toFixed(3));
-  const full = fillingWorkgroups(products);
-  return whats.map(({ key, ...what }) => ({
-    ...what,
-    advice: adviceOf(best[key], SPLIT_RULE[key]),
-    why:
-      `gradients of the presets take ${before} x the time of the best splits as it is, ${after} x as told; ` +
-      `${full ?? "no number of"} workgroups of one product fill the adapter`,
-  }));
+  const best = shapes.length > 0 ? firstOfBest(rules, costOf) : SPLIT_RULE;
+  const fill = products.filter(({ part, kind }) => part === "fill" && kind === "TN");
+  const full = fill.filter(({ gigaflopsPerS }) => gigaflopsPerS >= 0.9 * peakOf(fill));
+  const why = `gradients take ${costOf(SPLIT_RULE).toFixed(3)} x the time of their best splits, ` +
+    `by the advice ${costOf(best).toFixed(3)} x; ` +
+    `${
+      Math.min(...full.map(({ m, n }) => m * n / 64 ** 2))
+    } workgroups of one product make 90 % of the best rate`;
+  return keys.map((key) =>
+    finding(
+      [`SPLIT_RULE.${key}`, "lib/gpu/ops/gemm.ts", SPLIT_RULE[key]],
+      shapes.length > 0 && { best: best[key], why },
+    )
+  );
 }
 
 /** The rate at a number of splits, between those that were measured by a straight line over the logarithm. */
 function rateAt(rows: readonly ProductRow[], splits: number): number {
-  const sorted = rows.toSorted((a, b) => a.splits - b.splits);
-  const above = sorted.findIndex((row) => row.splits >= splits);
-  if (above < 0) return sorted[sorted.length - 1].gigaflopsPerS;
-  const [a, b] = [sorted[Math.max(0, above - 1)], sorted[above]];
-  const share = a === b ? 0 : Math.log(splits / a.splits) / Math.log(b.splits / a.splits);
+  const above = rows.findIndex((row) => row.splits >= splits);
+  const [a, b] = [rows[Math.max(0, above - 1)], rows.at(above) ?? rows[0]];
+  const share = a.splits < b.splits && splits < b.splits
+    ? Math.log(splits / a.splits) / Math.log(b.splits / a.splits)
+    : 1;
   return (1 - share) * a.gigaflopsPerS + share * b.gigaflopsPerS;
 }
 
-/** The fewest workgroups that make nine tenths of the best rate, in tiles of 64. */
-function fillingWorkgroups(products: readonly ProductRow[]): number | undefined {
-  const rows = products.filter(({ part, kind }) => part === "fill" && kind === "TN");
-  const peak = peakOf(rows);
-  const full = rows.filter(({ gigaflopsPerS }) => gigaflopsPerS >= 0.9 * peak);
-  return full.length === 0 ? undefined : Math.min(...full.map(({ m, n }) => m * n / 64 ** 2));
-}
-
-function storageFinding({ training, products }: SurveyRows): Finding {
-  const what = { constant: "train.dtype", file: "configs/ and lib/train/schema.ts", present: "f32" };
+function storageFinding({ training }: SurveyRows): Finding {
   const [f32, f16] = ["f32", "f16"].map((dtype) => training.find((row) => row.dtype === dtype)?.tokensPerS);
-  if (!f32 || !f16) return unmeasured(what);
-  const best = firstOfBest(["f32", "f16"], (dtype) => 1 / (dtype === "f32" ? f32 : f16));
-  const layers = products.filter(({ part }) => part === "layers");
-  const peaks = (["f32", "f16"] as const).map((dtype) => peakOf(layers.filter((row) => row.dtype === dtype)));
-  return {
-    ...what,
-    advice: adviceOf(best, "f32"),
-    why: `with storage as f16 training makes ${
-      (f16 / f32).toFixed(2)
-    } x the tokens/s, the best product of a layer ${(peaks[1] / peaks[0]).toFixed(2)} x`,
-  };
-}
-
-function attentionFinding({ kernels, products }: SurveyRows): Finding {
-  const what = {
-    constant: "DIMS_PER_GROUP",
-    file: "lib/gpu/ops/attention.ts",
-    present: "one tiling a kernel",
-  };
-  const rates = ["attention ", "attention backward "].map((name) =>
-    Math.max(
-      0,
-      ...kernels.filter((row) => row.name.startsWith(name)).map(({ gigaflopsPerS = 0 }) => gigaflopsPerS),
-    )
+  return finding(
+    ["dtype", "lib/train/schema.ts", "f32"],
+    !!f32 && !!f16 && {
+      best: firstOfBest(["f32", "f16"], (dtype) => 1 / (dtype === "f32" ? f32 : f16)),
+      why: `training with f16 storage makes ${(f16 / f32).toFixed(2)} x the tokens/s`,
+    },
   );
-  const peak = peakOf(products);
-  if (rates[0] === 0 || peak === 0) return unmeasured(what);
-  return {
-    ...what,
-    advice: "stays",
-    why:
-      `there is no other to choose; at best attention does ${
-        percent(rates[0] / peak)
-      } of the best product's ` +
-      `rate, its gradient ${percent(rates[1] / peak)}`,
-  };
 }
 
 /** Rows by subgroups, or by workgroups of the fallback's size. */
-function lanesFinding(kernels: readonly KernelRow[], { subgroupSize }: AdapterRow): Finding {
-  const what = {
-    ...{ constant: "KernelRegistry.lanes", file: "lib/gpu/registry.ts" },
-    present: subgroupSize === undefined ? "workgroups of FALLBACK_LANES" : `subgroups of ${subgroupSize}`,
-  };
-  const ratios = kernels.filter(({ subgroups }) => subgroups).flatMap(({ name, nsPerElement }) => {
-    const other = kernels.find((row) => row.name === name && !row.subgroups)?.nsPerElement;
-    return nsPerElement && other ? [other / nsPerElement] : [];
-  });
-  if (subgroupSize === undefined) return unmeasured(what, "the adapter has no subgroups of one size");
-  if (ratios.length === 0) return unmeasured(what);
+function lanesFinding({ kernels }: SurveyRows, { subgroupSize }: AdapterRow): Finding {
+  const ratios = kernels.filter(({ unit, subgroups }) => unit === "ns/element" && subgroups).flatMap(
+    (row) => {
+      const other = kernels.find(({ name, subgroups }) => name === row.name && !subgroups);
+      return other ? [other.median / row.median] : [];
+    },
+  );
   const ratio = geometricMean(ratios);
-  return {
-    ...what,
-    advice: ratio >= 1 / WORTH_A_CHANGE ? "stays" : "set to FALLBACK_LANES",
-    why: `kernels of rows take ${ratio.toFixed(2)} x the time without subgroups`,
-  };
+  const present = subgroupSize ? `subgroups of ${subgroupSize}` : "FALLBACK_LANES";
+  return finding(
+    ["lanes", "lib/gpu/registry.ts", present],
+    ratios.length > 0 && {
+      best: ratio >= 1 / WORTH_A_CHANGE ? present : "FALLBACK_LANES",
+      why: `without subgroups kernels of rows take ${ratio.toFixed(2)} x the time`,
+    },
+  );
 }
 
-/** The fewest rows that are about as fast as any number; more than were measured count as the most that were. */
+/** The fewest rows that are about as fast as any; a limit above all that were measured counts as the largest. */
 function decodingFinding(
-  decoding: readonly DecodingRow[],
+  { decoding }: SurveyRows,
   kind: DecodingRow["kind"],
-  [constant, present]: [string, number],
+  [constant, present]: [keyof QueryConstants, number],
 ): Finding {
-  const what = { constant, file: "lib/query/decoder_extent.ts", present: `${present}` };
-  const rows = decoding.filter((row) => row.kind === kind);
-  if (rows.length === 0) return unmeasured(what);
-  const rateOf = (limit: number) => rows.findLast((row) => row.rows <= limit)?.tokensPerS ?? 0;
-  const best = firstOfBest([present, ...rows.map(({ rows }) => rows)], (limit) => 1 / rateOf(limit));
-  return {
-    ...what,
-    advice: adviceOf(best, present),
-    why: `tokens/s by rows decoded together: ${
-      rows.map(({ rows, tokensPerS }) => `${rows}: ${short(tokensPerS)}`).join(", ")
-    }`,
-  };
+  const measured = decoding.filter((row) => row.kind === kind);
+  const rateOf = (limit: number) => measured.findLast(({ rows }) => rows <= limit)?.tokensPerS ?? 0;
+  const candidates = [present, ...measured.map(({ rows }) => rows)];
+  return finding(
+    [constant, "lib/query/decoder_extent.ts", present],
+    measured.length > 0 && {
+      best: firstOfBest(candidates, (limit) => 1 / rateOf(limit)),
+      why: `tokens/s by rows: ${
+        measured.map(({ rows, tokensPerS }) => `${tokensPerS.toFixed(0)} of ${rows}`).join(", ")
+      }`,
+    },
+  );
 }

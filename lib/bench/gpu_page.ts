@@ -3,146 +3,106 @@
  *
  * @module
  */
-import { formatBytes } from "../cli/progress.ts";
-import { figureOf, pageOf, tableOf } from "../plot/page.ts";
 import { specOfLines } from "../plot/line_plot.ts";
+import { escapeHtml, figureOf, pageOf, type TableCell, tableOf } from "../plot/page.ts";
 import { renderSvg } from "../plot/svg.ts";
 import { FULL_WIDTH } from "../plot/theme.ts";
-import type { CheckRow } from "./gpu_checks.ts";
 import { type Finding, peakOf } from "./gpu_findings.ts";
-import type { AdapterRow, ProductRow, SurveyRows, Unmeasured } from "./gpu_survey.ts";
-import type { TrainingRow } from "./gpu_training.ts";
+import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
 
 /** What a page shows. */
 export interface Survey {
   adapter: AdapterRow;
   findings: Finding[];
   rows: SurveyRows;
-  unmeasured: Unmeasured[];
-  /** What the reader should know of the whole. */
+  steps: StepEnd[];
+  /** What the reader should know first. */
   notes: string[];
 }
 
-const number = (value: number) => String(Number(value.toPrecision(3)));
-const optional = (value: number | undefined) => value === undefined ? "" : number(value);
-
 /** The page. */
-export async function pageOfSurvey({ adapter, findings, rows, unmeasured, notes }: Survey): Promise<string> {
-  const { products, kernels, training, decoding, checks } = rows;
-  const peak = peakOf(products);
-  const fill = products.filter(({ part }) => part === "fill");
-  const fillCurves = [...Map.groupBy(fill, ({ kind, tile }) => `${kind}, tiles of ${tile}`)].map(
-    ([label, rows]) => ({
-      label,
-      points: rows.map(({ m, n, gigaflopsPerS: y }) => ({ x: m * n / 4096, y })),
-    }),
-  );
-  const decodeCurves = [...Map.groupBy(decoding, ({ kind }) => kind)].map(([label, rows]) => ({
-    ...{ label, points: rows.map(({ rows: x, tokensPerS: y }) => ({ x, y })) },
-  }));
+export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Survey): Promise<string> {
+  const { products, decoding } = rows;
+  const part = (name: ProductRow["part"]) => products.filter((row) => row.part === name);
+  const fill = [...Map.groupBy(part("fill"), ({ kind, tile }) => `${kind}, tiles of ${tile}`)];
+  const decoded = [...Map.groupBy(decoding, ({ kind }) => kind)];
+  const { features, limits, ...known } = adapter;
   return pageOf(`Survey of ${adapter.name}`, [
-    ...notes.map((note) => `<p>${note}</p>`),
+    ...notes.map((note) => `<p>${escapeHtml(note)}</p>`),
     "<h2>What to set</h2>",
-    tableOf(
-      ["constant", "file", "is", "advice", "measured"],
-      findings.map(({ constant, file, present, advice, why }) => [constant, file, present, advice, why]),
+    tableOfRows(findings),
+    "<h2>Whether it is right</h2>",
+    tableOfRows(rows.checks),
+    "<p>deno task test compares every kernel with float64.</p>",
+    "<h2>Training, steps of one micro-batch</h2>",
+    tableOfRows(rows.training),
+    "<h2>Matrix products, GFLOP/s</h2>",
+    await curvesOf(
+      fill.map(([label, rows]) => ({
+        label,
+        points: rows.map(({ m, n, gigaflopsPerS: y }) => ({ x: m * n / 64 ** 2, y })),
+      })),
+      { name: "fill", x: "size of the result in tiles of 64 x 64", y: "GFLOP/s" },
     ),
-    "<h2>Is it right?</h2>",
-    tableOf(["compared", "error", "allowed", ""], checks.map(checkCells)),
-    "<p>deno test --no-prompt -A tests/gpu tests/model compares every kernel with float64.</p>",
-    "<h2>Training</h2>",
-    tableOf(["", ...training.map(({ dtype }) => dtype)], trainingCells(training, peak), "numbers"),
-    "<h2>Matrix products</h2>",
-    await curves("fill", "GFLOP/s by workgroups: results of so many tiles of 64 x 64", {
-      ...{ curves: fillCurves, x: "tiles of 64 x 64", y: "GFLOP/s" },
-    }),
-    "<h3>Splits of gradients</h3>",
-    pivot(products.filter(({ part }) => part === "splits"), ({ splits }) => `${splits}`),
-    "<h3>Layers of the presets</h3>",
-    pivot(
-      products.filter(({ part }) => part === "layers"),
+    "<h3>Gradients by splits</h3>",
+    ratesOf(part("splits"), ({ splits }) => `${splits}`),
+    "<h3>Layers of the presets by tiles</h3>",
+    ratesOf(
+      part("layers"),
       ({ kernel, tile, dtype }) => `${kernel === "gemm_tiled" ? tile : kernel} ${dtype}`,
     ),
     "<h2>Decoding</h2>",
-    await curves("decoding", "tokens/s by rows decoded together", {
-      ...{ curves: decodeCurves, x: "rows", y: "tokens/s" },
-    }),
-    "<h2>Other kernels</h2>",
-    tableOf(
-      ["kernel", "subgroups", "GFLOP/s", "ns/element", "GB/s"],
-      kernels.map(({ name, subgroups, gigaflopsPerS, nsPerElement, gigabytesPerSecond }) => [
-        ...[name, subgroups ? "with" : "without", optional(gigaflopsPerS), optional(nsPerElement)],
-        number(gigabytesPerSecond),
-      ]),
+    await curvesOf(
+      decoded.map(([label, rows]) => ({
+        label,
+        points: rows.map(({ rows: x, tokensPerS: y }) => ({ x, y })),
+      })),
+      { name: "decoding", x: "rows decoded together", y: "tokens/s" },
     ),
+    "<h2>Other kernels</h2>",
+    tableOfRows(rows.kernels),
     "<h2>Not measured</h2>",
-    tableOf(["step", "why"], unmeasured.map(({ name, reason }) => [name, reason])),
+    tableOfRows(steps.filter(({ reason }) => reason !== undefined)),
     "<h2>Adapter</h2>",
-    tableOf(["", ""], [
-      ["features", adapter.features.join(", ")],
-      ...Object.entries(adapter.limits).map(([name, limit]) => [name, String(limit)]),
-    ]),
+    tableOf(
+      ["", ""],
+      Object.entries({ ...known, features: features.join(", "), ...limits })
+        .map(([name, value]) => [name, String(value)]),
+    ),
   ]);
 }
 
-function checkCells({ name, error, allowedError, isRight }: CheckRow) {
-  const verdict = isRight
-    ? { text: "right", kind: "wins" as const }
-    : { text: "wrong", kind: "loses" as const };
-  return [name, error.toExponential(1), allowedError.toExponential(0), verdict];
+const textOf = (value: unknown) =>
+  typeof value === "number" ? String(Number(value.toPrecision(3))) : String(value);
+
+/** A table of rows that have the same fields, whose names say their units. */
+function tableOfRows(rows: readonly object[]): string {
+  if (rows.length === 0) return "<p>None.</p>";
+  return tableOf(Object.keys(rows[0]), rows.map((row) => Object.values(row).map(textOf)));
 }
 
-function trainingCells(training: readonly TrainingRow[], peak: number): string[][] {
-  const line = (name: string, cellOf: (row: TrainingRow) => string) => [name, ...training.map(cellOf)];
-  return [
-    line("tokens/s", ({ tokensPerS }) => number(tokensPerS)),
-    line("GFLOP/s", ({ gigaflopsPerS }) => number(gigaflopsPerS)),
-    line(
-      "share of the best product's rate",
-      ({ gigaflopsPerS }) => `${number(100 * gigaflopsPerS / peak)} %`,
-    ),
-    line("steps of one micro-batch", ({ numSteps }) => String(numSteps)),
-    line("micro-batch, s", ({ microBatchS }) => number(microBatchS)),
-    line("update, s", ({ updateS }) => number(updateS)),
-    line("memory, planned", ({ plannedBytes }) => formatBytes(plannedBytes)),
-    line("memory, allocated", ({ allocatedBytes }) => formatBytes(allocatedBytes)),
-    line("device open, s", ({ openS }) => number(openS)),
-    line("kernels compiled, s", ({ compileS }) => number(compileS)),
-    line("fastest kernels chosen, s", ({ tuneS }) => number(tuneS)),
-    line("weights uploaded, s", ({ uploadS }) => number(uploadS)),
-    line("first step, s", ({ firstStepS }) => number(firstStepS)),
-  ];
-}
-
-/** GFLOP/s of each shape, a column for each way to compute it. */
-function pivot(products: readonly ProductRow[], wayOf: (row: ProductRow) => string): string {
+/** The rates of each shape, a column for each way to compute it. */
+function ratesOf(products: readonly ProductRow[], wayOf: (row: ProductRow) => string): string {
   const ways = [...new Set(products.map(wayOf))];
   const shapes = Map.groupBy(products, ({ kind, m, n, k }) => `${kind} ${m} x ${n} x ${k}`);
-  const cells = [...shapes].map(([shape, rows]) => {
-    const best = peakOf(rows);
-    return [
-      shape,
-      ...ways.map((way) => {
-        const rate = rows.find((row) => wayOf(row) === way)?.gigaflopsPerS;
-        if (rate === undefined) return "";
-        return rate === best ? { text: number(rate), kind: "wins" as const } : number(rate);
-      }),
-    ];
-  });
-  return tableOf(["GFLOP/s", ...ways], cells, "numbers");
+  const cellOf = (rows: readonly ProductRow[], way: string): TableCell => {
+    const rate = rows.find((row) => wayOf(row) === way)?.gigaflopsPerS;
+    return rate === undefined ? "" : { text: textOf(rate), kind: rate === peakOf(rows) ? "wins" : "same" };
+  };
+  const lines = [...shapes].map(([shape, rows]) => [shape, ...ways.map((way) => cellOf(rows, way))]);
+  return tableOf(["", ...ways], lines, "numbers");
 }
 
-async function curves(name: string, caption: string, { curves, x, y }: {
-  curves: readonly { label: string; points: { x: number; y: number }[] }[];
-  x: string;
-  y: string;
-}): Promise<string> {
-  if (curves.length === 0) return "<p>Not measured.</p>";
+async function curvesOf(
+  curves: readonly { label: string; points: { x: number; y: number }[] }[],
+  { name, x, y }: { name: string; x: string; y: string },
+): Promise<string> {
+  if (curves.length === 0) return "<p>None.</p>";
   const svg = await renderSvg(specOfLines({
     curves: curves.map((curve, rank) => ({ ...curve, rank: rank as 0 | 1 | 2 })),
     x: { title: x, scale: "log", format: "~s" },
     y: { title: y, scale: "log", format: "~s" },
     ...{ width: FULL_WIDTH - 200, height: 280, labels: "end", hasPoints: true },
   }));
-  return figureOf(svg, { name, caption });
+  return figureOf(svg, { name, caption: "" });
 }

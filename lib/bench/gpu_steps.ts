@@ -5,17 +5,14 @@
  */
 import { type BenchCase, measureCase } from "../gpu/bench.ts";
 import { attentionCases, gemmCase, rowCases } from "../gpu/bench_cases.ts";
-import type { GpuInfo } from "../gpu/device.ts";
-import type { AttentionShape } from "../gpu/ops/attention.ts";
 import { type GemmVariant, gemmVariants, splitsOf } from "../gpu/ops/gemm.ts";
 import { paddedVocabSize } from "../model/buffers.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { loadConfig, type RunConfig } from "../train/config.ts";
 import { PRESETS } from "../train/presets.ts";
 import { checkModel, checkProducts, timeSubmits } from "./gpu_checks.ts";
-import { type DecodedQuery, timeDecoding } from "./gpu_decoding.ts";
-import type { ProductRow, SurveyDevice, SurveyRows, SurveyStep } from "./gpu_survey.ts";
-import { timeTraining } from "./gpu_training.ts";
+import { type DecodedQuery, timeDecoding, timeTraining } from "./gpu_models.ts";
+import type { AdapterRow, ProductRow, SurveyDevice, SurveyRows, SurveyStep } from "./gpu_survey.ts";
 
 /** How large a survey is. */
 export interface SurveyScale {
@@ -24,19 +21,18 @@ export interface SurveyScale {
   /** Products whose results have so many tiles of 64 x 64, with so many steps of k. */
   fillTiles: readonly number[];
   fillK: number;
-  /** Presets for whose layers products and attention are timed, with at most so many rows. */
+  /** For whose layers products and attention are timed, with at most so many rows. */
   presets: readonly string[];
   maxRows: number;
   /** Into how many splits gradients are divided. */
   splits: readonly number[];
   trainSteps: number;
-  /** Rows decoded together, for queries of one step and of many. */
-  decodedRows: readonly number[];
-  continuedRows: readonly number[];
-  continuedSteps: number;
+  /** Rows that are decoded together, by one step or by many. */
+  rowsOfOneStep: readonly number[];
+  rowsOfManySteps: readonly number[];
 }
 
-/** A size for each kind of adapter. */
+/** The sizes for each kind of adapter. */
 export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
   full: {
     caseS: 0.15,
@@ -46,208 +42,176 @@ export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
     maxRows: 2 ** 14,
     splits: [1, 2, 4, 8, 16, 32],
     trainSteps: 100,
-    decodedRows: [132, 264, 512, 1024, 2048, 4096, 8192, 16384, 32768],
-    continuedRows: [48, 96, 192, 384, 768, 1024, 2048, 4096],
-    continuedSteps: 16,
+    rowsOfOneStep: [132, 264, 528, 1024, 2048, 4096, 8192, 16384, 32768],
+    rowsOfManySteps: [48, 96, 192, 384, 768, 1024, 2048, 4096],
   },
   small: {
     caseS: 0.001,
-    fillTiles: [4, 8, 16],
+    fillTiles: [4, 8],
     fillK: 64,
     presets: ["demo"],
     maxRows: 256,
     splits: [1, 2],
-    trainSteps: 2,
-    decodedRows: [132, 264],
-    continuedRows: [48, 96],
-    continuedSteps: 2,
+    trainSteps: 1,
+    rowsOfOneStep: [132, 264],
+    rowsOfManySteps: [24, 48],
   },
 };
 
-/** What a survey is made with. */
+/** What is surveyed. */
 export interface SurveyPlan {
   scale: SurveyScale;
+  adapter: AdapterRow;
+  device: SurveyDevice;
   /** What is trained, and whose model decodes. */
   config: RunConfig;
-  /** What a decoder holds of queries of one step and of many, besides their steps. */
-  queries: { oneStep: Omit<DecodedQuery, "kind" | "steps">; manySteps: Omit<DecodedQuery, "kind" | "steps"> };
+  /** What is decoded by one step and by many. */
+  queries: readonly [DecodedQuery, DecodedQuery];
+  /** Whether the time is over. */
   isOver: () => boolean;
-  /** Told of what a step is doing. */
+  /** Told of what a long step is doing. */
   onNote: (note: string) => void;
 }
 
-type Shape = Pick<ProductRow, "kind" | "m" | "n" | "k">;
-
-/** The steps in the order of what they tell. @param rows What they add to. */
-export function surveySteps(
-  plan: SurveyPlan,
-  { device, info, rows }: { device: SurveyDevice; info: GpuInfo; rows: SurveyRows },
-): SurveyStep[] {
-  const { scale } = plan;
+/** The steps, which add to `rows`. */
+export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
+  const { scale, device } = plan;
   const configs = scale.presets.map((name) => loadConfig(name));
-  const layers = layersOf(configs, scale);
-  const product = (
-    { kernel, tile, overrides }: GemmVariant,
-    row: Pick<ProductRow, "part" | "dtype" | "splits"> & Shape,
-  ): SurveyStep => {
-    const { part, kind, m, n, k, dtype, splits } = row;
-    const name = `${dtype} in tiles of ${tile}, ${splits} splits`;
-    const how = { variant: { kernel, tile, overrides }, splits };
-    const benchCase = gemmCase(kind, m, n, k, { name, how, dtype });
-    return {
-      name: `${part}: ${benchCase.name}`,
-      async run() {
-        const { median, slowest, fastest } = await measureCase(await device.registry(), benchCase, {
-          seconds: scale.caseS,
-        });
-        rows.products.push({
-          ...{ ...row, kernel, tile, gigaflopsPerS: median },
-          ...{ slowestGigaflopsPerS: slowest, fastestGigaflopsPerS: fastest },
-        });
-      },
-    };
-  };
-  const variants = gemmVariants(info);
-  const tiled = variants.filter(({ kernel }) => kernel === "gemm_tiled");
-  const weights = weightsOf(plan.config);
+  const step = (name: string, run: () => Promise<unknown>): SurveyStep => ({
+    name,
+    run: async () => void await run(),
+  });
   return [
-    ...checkSteps(device, rows),
-    ...trainingSteps(plan, weights, rows),
-    ...scale.fillTiles.flatMap((count) => {
-      const side = sideOf(count);
-      const shape = { m: 64 * side, n: 64 * count / side, k: scale.fillK };
-      const row = { part: "fill", ...shape, dtype: "f32", splits: 1 } as const;
-      return [
-        product(tiled[0], { ...row, kind: "TN" }),
-        ...tiled.map((variant) => product(variant, { ...row, kind: "NT" })),
-      ];
-    }),
-    ...layers.filter(({ kind }) => kind === "TN").flatMap((shape) =>
-      scale.splits.filter((splits) => shape.k / splits >= 64).map((splits) =>
-        product(tiled[0], { part: "splits", ...shape, dtype: "f32", splits })
-      )
+    step("check products", async () => rows.checks.push(...await checkProducts(await device.registry()))),
+    step("check a model", async () => rows.checks.push(...await checkModel(await device.registry()))),
+    step("time submits", async () => rows.submits.push(await timeSubmits(await device.registry()))),
+    ...modelSteps(plan, rows, step),
+    ...productsOf(configs, plan).map(({ row, benchCase }) =>
+      step(`${row.part}: ${benchCase.name}`, async () => {
+        const { median } = await measureCase(await device.registry(), benchCase, { seconds: scale.caseS });
+        rows.products.push({ ...row, gigaflopsPerS: median });
+      })
     ),
-    ...layers.flatMap((shape) =>
-      (["f32", "f16"] as const).flatMap((dtype) =>
-        variants.map((variant) => {
-          const canSplit = shape.kind === "TN" && variant.kernel === "gemm_tiled" && !info.isSoftware;
-          const splits = canSplit ? splitsOf(shape) : 1;
-          return product(variant, { part: "layers", ...shape, dtype, splits });
+    // A device without subgroups has other kernels.
+    ...[true, false].flatMap((subgroups) =>
+      kernelsOf(configs, scale).map((benchCase) =>
+        step(`${benchCase.name}, ${subgroups ? "with" : "without"} subgroups`, async () => {
+          const registry = await device.registry(subgroups);
+          const row = await measureCase(registry, benchCase, { seconds: scale.caseS });
+          rows.kernels.push({ ...row, subgroups });
         })
       )
     ),
-    ...decodingSteps(plan, weights, rows),
-    ...kernelSteps(configs, { device, info, rows, scale }),
   ];
 }
 
-function checkSteps(device: SurveyDevice, rows: SurveyRows): SurveyStep[] {
-  return [
-    {
-      name: "products",
-      run: async () => void rows.checks.push(...await checkProducts(await device.registry())),
-    },
-    { name: "a model", run: async () => void rows.checks.push(...await checkModel(await device.registry())) },
-    { name: "submits", run: async () => void rows.submits.push(await timeSubmits(await device.registry())) },
-  ].map(({ name, run }) => ({ name: `check: ${name}`, run }));
-}
-
-type Weights = () => Map<string, Float32Array>;
-
-/** The weights of a model, drawn once. */
-function weightsOf({ model }: RunConfig): Weights {
-  let weights: Map<string, Float32Array> | undefined;
-  return () => weights ??= initialParameters(model, 0);
-}
-
-function trainingSteps(plan: SurveyPlan, weights: Weights, rows: SurveyRows): SurveyStep[] {
-  return (["f32", "f16"] as const).map((dtype) => ({
-    name: `train: ${dtype}`,
-    async run() {
-      const { scale: { trainSteps: numSteps }, isOver, onNote, config } = plan;
-      const onStep = (step: number) => onNote(`training in ${dtype}, step ${step} of ${numSteps}`);
-      const stored = { ...config, train: { ...config.train, dtype } };
-      rows.training.push(await timeTraining(stored, weights(), { numSteps, isOver, onStep }));
-    },
-  }));
-}
-
-function decodingSteps(plan: SurveyPlan, weights: Weights, rows: SurveyRows): SurveyStep[] {
-  const { scale, queries, config: { model: config } } = plan;
-  const kinds: [DecodedQuery, readonly number[]][] = [
-    [{ kind: "one step", steps: 1, ...queries.oneStep }, scale.decodedRows],
-    [{ kind: "many steps", steps: scale.continuedSteps, ...queries.manySteps }, scale.continuedRows],
-  ];
-  return kinds.flatMap(([query, numbers]) =>
-    numbers.map((count) => ({
-      name: `decode: ${count} rows, ${query.kind}`,
-      async run() {
-        rows.decoding.push(await timeDecoding({ config, weights: weights() }, query, count));
-      },
-    }))
-  );
-}
-
-/** Attention and kernels of rows, with subgroups and without, since a device without has kernels of its own. */
-function kernelSteps(
-  configs: readonly RunConfig[],
-  { device, info, rows, scale }: {
-    device: SurveyDevice;
-    info: GpuInfo;
-    rows: SurveyRows;
-    scale: SurveyScale;
-  },
+/** Training and decoding. */
+function modelSteps(
+  { config, scale, queries, isOver, onNote }: SurveyPlan,
+  rows: SurveyRows,
+  step: (name: string, run: () => Promise<unknown>) => SurveyStep,
 ): SurveyStep[] {
-  const cases: BenchCase[] = [...attentionsOf(configs, scale), ...widthsOf(configs).flatMap(rowCases)];
-  return (info.subgroupSize === undefined ? [false] : [true, false]).flatMap((subgroups) =>
-    cases.map((benchCase) => ({
-      name: `kernels: ${benchCase.name}, ${subgroups ? "with" : "without"} subgroups`,
-      async run() {
-        const registry = await device.registry(subgroups);
-        const { name, unit, median, gigabytesPerSecond } = await measureCase(registry, benchCase, {
-          seconds: scale.caseS,
-        });
-        const speed = unit === "GFLOP/s" ? { gigaflopsPerS: median } : { nsPerElement: median };
-        rows.kernels.push({ name, ...speed, gigabytesPerSecond, subgroups });
-      },
-    }))
-  );
+  let drawn: Map<string, Float32Array> | undefined;
+  const weightsOf = () => drawn ??= initialParameters(config.model, 0);
+  const { trainSteps: steps } = scale;
+  return [
+    ...(["f32", "f16"] as const).map((dtype) =>
+      step(`train in ${dtype}`, async () => {
+        const onStep = (step: number) => onNote(`training in ${dtype}, step ${step} of ${steps}`);
+        const stored = { ...config, train: { ...config.train, dtype } };
+        rows.training.push(await timeTraining(stored, weightsOf(), { steps, isOver, onStep }));
+      })
+    ),
+    ...[scale.rowsOfOneStep, scale.rowsOfManySteps].flatMap((numbers, i) =>
+      numbers.map((count) =>
+        step(`decode ${count} rows by ${queries[i].kind}`, async () => {
+          const model = { config: config.model, weights: weightsOf() };
+          rows.decoding.push(await timeDecoding(model, queries[i], count));
+        })
+      )
+    ),
+  ];
 }
 
-/** Rows of so many tiles that are nearest to a square, an even number: tiles of 128 x 128 divide both sides. */
+type Shape = Pick<ProductRow, "kind" | "m" | "n" | "k">;
+type UntimedProduct = Omit<ProductRow, "gigaflopsPerS">;
+
+/** The products to be timed. */
+function productsOf(
+  configs: readonly RunConfig[],
+  { scale, adapter }: SurveyPlan,
+): { row: UntimedProduct; benchCase: BenchCase }[] {
+  const variants = gemmVariants(adapter);
+  const tiled = variants.filter(({ kernel }) => kernel === "gemm_tiled");
+  const of = (
+    variant: GemmVariant,
+    { kind, m, n, k }: Shape,
+    { part, dtype = "f32", splits = 1 }: Pick<ProductRow, "part"> & Partial<ProductRow>,
+  ) => {
+    const { kernel, tile } = variant;
+    const name = `${dtype} in tiles of ${tile}, ${splits} splits`;
+    return {
+      row: { part, kind, m, n, k, dtype, kernel, tile, splits },
+      benchCase: gemmCase(kind, m, n, k, { name, how: { variant, splits }, dtype }),
+    };
+  };
+  const layers = distinct(configs.flatMap((config) => layersOf(config, scale)));
+  return [
+    ...scale.fillTiles.flatMap((count) => {
+      const side = sideOf(count);
+      const shape = { m: 64 * side, n: 64 * count / side, k: scale.fillK };
+      return [
+        of(tiled[0], { ...shape, kind: "TN" }, { part: "fill" }),
+        ...tiled.map((variant) => of(variant, { ...shape, kind: "NT" }, { part: "fill" })),
+      ];
+    }),
+    ...layers.filter(({ kind }) => kind === "TN").flatMap((shape) =>
+      scale.splits.filter((splits) => shape.k / splits >= 64)
+        .map((splits) => of(tiled[0], shape, { part: "splits", splits }))
+    ),
+    ...layers.flatMap((shape) =>
+      variants.flatMap((variant) => {
+        const splits = shape.kind === "TN" && variant.kernel === "gemm_tiled" ? splitsOf(shape) : 1;
+        return (["f32", "f16"] as const).map((dtype) =>
+          of(variant, shape, { part: "layers", dtype, splits })
+        );
+      })
+    ),
+  ];
+}
+
+/** Rows of so many tiles, about a square, and even, so that tiles of 128 x 128 divide both sides. */
 function sideOf(count: number): number {
   let side = 2 * Math.floor(Math.sqrt(count) / 2);
   while (count / side % 2 !== 0) side -= 2;
   return side;
 }
 
-const widthsOf = (configs: readonly RunConfig[]) => [...new Set(configs.map(({ model }) => model.width))];
-
 /** Tokens of a micro-batch, within the scale. */
 function numRowsOf({ model, train }: RunConfig, { maxRows }: SurveyScale): number {
   return Math.min(maxRows, train.microBatchSize * model.sequenceLength);
 }
 
-/** y = x W^T, dx = dy W and dW = dy^T x of the layers, each shape once. */
-function layersOf(configs: readonly RunConfig[], scale: SurveyScale): Shape[] {
-  return distinct(configs.flatMap((config) => {
-    const { width, mlpWidth } = config.model;
-    const rows = numRowsOf(config, scale);
-    return [width, mlpWidth, paddedVocabSize(config.model)].flatMap((outputs): Shape[] => [
-      { kind: "NT", m: rows, n: outputs, k: width },
-      { kind: "NN", m: rows, n: width, k: outputs },
-      { kind: "TN", m: outputs, n: width, k: rows },
-    ]);
-  }));
+/** y = x W^T, dx = dy W and dW = dy^T x of the layers. */
+function layersOf(config: RunConfig, scale: SurveyScale): Shape[] {
+  const { width, mlpWidth } = config.model;
+  const rows = numRowsOf(config, scale);
+  return [width, mlpWidth, paddedVocabSize(config.model)].flatMap((outputs): Shape[] => [
+    { kind: "NT", m: rows, n: outputs, k: width },
+    { kind: "NN", m: rows, n: width, k: outputs },
+    { kind: "TN", m: outputs, n: width, k: rows },
+  ]);
 }
 
-function attentionsOf(configs: readonly RunConfig[], scale: SurveyScale): BenchCase[] {
-  const shapes = configs.map((config): AttentionShape => {
+/** Attention, and the kernels that work row by row. */
+function kernelsOf(configs: readonly RunConfig[], scale: SurveyScale): BenchCase[] {
+  const attentions = configs.map((config) => {
     const { numHeads, headDim } = config.model;
     const sequenceLength = Math.min(config.model.sequenceLength, scale.maxRows);
     return { batchSize: numRowsOf(config, scale) / sequenceLength, sequenceLength, numHeads, headDim };
   });
-  return distinct(shapes).flatMap(attentionCases);
+  const widths = configs.map(({ model }) => model.width);
+  return [...distinct(attentions).flatMap(attentionCases), ...distinct(widths).flatMap(rowCases)];
 }
 
 function distinct<T>(values: readonly T[]): T[] {

@@ -1,6 +1,6 @@
 /**
- * `bench gpu`: what a survey of an adapter consists of, step by step. A step that fails on this adapter is told of, and
- * the others go on; when the time is over, what is left is told of too.
+ * `bench gpu`: a survey of an adapter, step by step. A step that fails on this adapter is told of, and the others go
+ * on; when the time is over, what is left is told of too.
  *
  * @module
  */
@@ -10,12 +10,11 @@ import type { GemmKind } from "../gpu/ops/gemm.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import type { DType } from "../gpu/tensor.ts";
 import type { CheckRow, SubmitRow } from "./gpu_checks.ts";
-import type { DecodingRow } from "./gpu_decoding.ts";
-import type { TrainingRow } from "./gpu_training.ts";
+import type { DecodingRow, TrainingRow } from "./gpu_models.ts";
 
 /** A matrix product as it was timed. */
 export interface ProductRow {
-  /** What it is timed for: how many tiles fill the adapter, how many splits are best, the layers of a model. */
+  /** What for: how many tiles fill the adapter, how many splits are best, the layers of the presets. */
   part: "fill" | "splits" | "layers";
   kind: GemmKind;
   m: number;
@@ -25,24 +24,8 @@ export interface ProductRow {
   kernel: string;
   tile: number;
   splits: number;
-  /** The median over the batches, and their ends. */
+  /** The median over the batches. */
   gigaflopsPerS: number;
-  slowestGigaflopsPerS: number;
-  fastestGigaflopsPerS: number;
-}
-
-/** A kernel beside the products, on a device with or without subgroups. */
-export interface KernelRow extends Pick<BenchRow, "name" | "gigabytesPerSecond"> {
-  subgroups: boolean;
-  /** The median, in one of both units. */
-  gigaflopsPerS?: number;
-  nsPerElement?: number;
-}
-
-/** The adapter. */
-export interface AdapterRow extends GpuInfo {
-  features: string[];
-  limits: Record<string, number>;
 }
 
 /** Everything that was measured. */
@@ -50,54 +33,51 @@ export interface SurveyRows {
   checks: CheckRow[];
   submits: SubmitRow[];
   products: ProductRow[];
-  kernels: KernelRow[];
+  /** On a device with or without subgroups. */
+  kernels: (BenchRow & { subgroups: boolean })[];
   training: TrainingRow[];
   decoding: DecodingRow[];
 }
 
-/** One step of a survey. */
+/** One step. */
 export interface SurveyStep {
   name: string;
   /** Measures and adds rows. */
   run(): Promise<void>;
 }
 
-/** What could not be measured, and why. */
-export interface Unmeasured {
+/** What became of a step. */
+export interface StepEnd {
   name: string;
-  reason: string;
+  seconds: number;
+  /** Why nothing was measured; absent where something was. */
+  reason?: string;
 }
 
 /** A device that steps share; one is open at a time. */
 export class SurveyDevice implements Disposable {
-  #open: { registry: KernelRegistry; subgroups: boolean } | undefined;
+  #registry: KernelRegistry | undefined;
+  #subgroups = true;
 
   /** The device with or without subgroups. @throws {UserError} If there is no adapter. */
   async registry(subgroups = true): Promise<KernelRegistry> {
-    if (this.#open?.subgroups !== subgroups) {
-      this.close();
-      this.#open = { registry: new KernelRegistry(await Gpu.open({ subgroups })), subgroups };
-    }
-    return this.#open.registry;
+    if (this.#subgroups !== subgroups) this[Symbol.dispose]();
+    this.#subgroups = subgroups;
+    return this.#registry ??= new KernelRegistry(await Gpu.open({ subgroups }));
   }
 
-  /** Frees the device with all its memory; the next step opens another. */
-  close(): void {
-    this.#open?.registry.gpu.close();
-    this.#open = undefined;
-  }
-
+  /** Frees the device with all its memory; whoever asks next opens another. */
   [Symbol.dispose](): void {
-    this.close();
+    this.#registry?.gpu.close();
+    this.#registry = undefined;
   }
 }
 
 /**
  * Runs the steps of a survey.
  *
- * @param options `device`: closed after a step that failed, whose device may be lost; `isOver`: whether the time is;
+ * @param options `device`: closed after a step that failed, which may have lost it; `isOver`: whether the time is;
  *   `onStep`: told of each before it begins.
- * @returns What was left out or failed.
  * @throws {InterruptedError} If the signal is aborted.
  */
 export async function runSurvey(steps: readonly SurveyStep[], options: {
@@ -105,36 +85,38 @@ export async function runSurvey(steps: readonly SurveyStep[], options: {
   signal: AbortSignal;
   isOver: () => boolean;
   onStep: (index: number, name: string) => void;
-}): Promise<Unmeasured[]> {
+}): Promise<StepEnd[]> {
   const { device, signal, isOver, onStep } = options;
-  const unmeasured: Unmeasured[] = [];
+  const ends: StepEnd[] = [];
   for (const [i, { name, run }] of steps.entries()) {
     signal.throwIfAborted();
     if (isOver()) {
-      unmeasured.push({ name, reason: "the time was over" });
+      ends.push({ name, seconds: 0, reason: "the time was over" });
       continue;
     }
     onStep(i, name);
-    try {
-      await run();
-    } catch (error) {
-      signal.throwIfAborted();
-      // Whatever an unknown adapter or its driver does is a result too.
-      unmeasured.push({ name, reason: error instanceof Error ? error.message : String(error) });
-      device.close();
-    }
+    const startMs = performance.now();
+    const failure = await run().then(() => undefined, (error: unknown) => error);
+    const seconds = (performance.now() - startMs) / 1000;
+    // Whatever an unknown adapter or its driver does is a result too.
+    ends.push({ name, seconds, ...(failure === undefined ? {} : { reason: String(failure) }) });
+    if (failure !== undefined) device[Symbol.dispose]();
   }
-  return unmeasured;
+  signal.throwIfAborted();
+  return ends;
 }
 
 /** What the adapter is, can do and allows. */
-export async function describeAdapter(gpu: Gpu): Promise<AdapterRow> {
+export interface AdapterRow extends GpuInfo {
+  features: string[];
+  limits: Record<string, number>;
+}
+
+/** The adapter of a device. */
+export async function describeAdapter({ device, info }: Gpu): Promise<AdapterRow> {
   const adapter = await navigator.gpu.requestAdapter({ powerPreference: "high-performance" });
   const limits: Record<string, number> = {};
-  // The limits are getters of the prototype.
-  for (const name in gpu.device.limits) {
-    const limit = gpu.device.limits[name as keyof GPUSupportedLimits];
-    if (typeof limit === "number") limits[name] = limit;
-  }
-  return { ...gpu.info, features: [...adapter?.features ?? []].sort(), limits };
+  // Getters of the prototype, which Object.entries() does not see.
+  for (const name in device.limits) limits[name] = Number(device.limits[name as keyof GPUSupportedLimits]);
+  return { ...info, features: [...adapter?.features ?? []].sort(), limits };
 }
