@@ -7,7 +7,7 @@ import { specOfLines } from "../plot/line_plot.ts";
 import { escapeHtml, figureOf, pageOf, type TableCell, tableOf } from "../plot/page.ts";
 import { renderSvg } from "../plot/svg.ts";
 import { FULL_WIDTH } from "../plot/theme.ts";
-import { type Finding, peakOf } from "./gpu_findings.ts";
+import { describeFinding, type Finding, peakOf } from "./gpu_findings.ts";
 import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
 
 /** What a page shows. */
@@ -30,7 +30,7 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Su
   return pageOf(`Survey of ${adapter.name}`, [
     ...notes.map((note) => `<p>${escapeHtml(note)}</p>`),
     "<h2>What to set</h2>",
-    tableOfRows(findings),
+    `<ul>${findings.map(itemOf).join("\n")}</ul>`,
     "<h2>Whether it is right</h2>",
     tableOfRows(rows.checks),
     "<p>deno task test compares every kernel with float64.</p>",
@@ -70,6 +70,12 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Su
         .map(([name, value]) => [name, String(value)]),
     ),
   ]);
+}
+
+/** A finding; what asks for a change stands out. */
+function itemOf(finding: Finding): string {
+  const line = escapeHtml(describeFinding(finding));
+  return `<li>${finding.advice === "stays" ? line : `<span class="loses">${line}</span>`}</li>`;
 }
 
 const textOf = (value: unknown) =>
