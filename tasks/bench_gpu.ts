@@ -24,6 +24,9 @@ const [JSON_NAME, PAGE_NAME] = ["gpu.json", "gpu.html"];
 /** The orders in which the fields of a measurement are written. */
 const NUM_ORDERS = 24;
 
+/** Each of the two trainings takes at most this share of the time. */
+const TRAIN_SHARE = 0.15;
+
 /** The stage `bench gpu`. */
 export const gpuBench: Stage = defineStage({
   name: "bench gpu",
@@ -66,7 +69,7 @@ export const gpuBench: Stage = defineStage({
     const isOver = () => context.signal.aborted || elapsedS() > maxS;
     let done = 0;
     const steps = surveySteps({
-      ...{ scale: SURVEY_SCALES[scale], adapter, device, config, isOver },
+      ...{ scale: SURVEY_SCALES[scale], adapter, device, config, isOver, trainS: TRAIN_SHARE * maxS },
       queries: [
         { kind: "one step", promptTokens: 20, rowsPerPrompt: FIRST_BYTES.length, steps: 1 },
         {

@@ -67,13 +67,14 @@ export interface SurveyPlan {
   config: RunConfig;
   /** What is decoded by one step and by many. */
   queries: readonly [DecodedQuery, DecodedQuery];
-  /** Whether the time is over. */
+  /** Each training ends after so many seconds, or when the time of all is over. */
+  trainS: number;
   isOver: () => boolean;
   /** Told of what a long step is doing. */
   onNote: (note: string) => void;
 }
 
-/** The steps, which add to `rows`. */
+/** The steps, which add to `rows`, in the order of how much depends on them. */
 export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
   const { scale, device } = plan;
   const configs = scale.presets.map((name) => loadConfig(name));
@@ -81,17 +82,20 @@ export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
     name,
     run: async () => void await run(),
   });
-  return [
-    step("check products", async () => rows.checks.push(...await checkProducts(await device.registry()))),
-    step("check a model", async () => rows.checks.push(...await checkModel(await device.registry()))),
-    step("time submits", async () => rows.submits.push(await timeSubmits(await device.registry()))),
-    ...modelSteps(plan, rows, step),
-    ...productsOf(configs, plan).map(({ row, benchCase }) =>
+  const products = (isWanted: (row: UntimedProduct) => boolean) =>
+    productsOf(configs, plan).filter(({ row }) => isWanted(row)).map(({ row, benchCase }) =>
       step(`${row.part}: ${benchCase.name}`, async () => {
         const { median } = await measureCase(await device.registry(), benchCase, { seconds: scale.caseS });
         rows.products.push({ ...row, gigaflopsPerS: median });
       })
-    ),
+    );
+  return [
+    step("check products", async () => rows.checks.push(...await checkProducts(await device.registry()))),
+    step("check a model", async () => rows.checks.push(...await checkModel(await device.registry()))),
+    step("time submits", async () => rows.submits.push(await timeSubmits(await device.registry()))),
+    ...products(({ part }) => part !== "layers"),
+    ...modelSteps(plan, rows, step),
+    ...products(({ part }) => part === "layers"),
     // A device without subgroups has other kernels.
     ...[true, false].flatMap((subgroups) =>
       kernelsOf(configs, scale).map((benchCase) =>
@@ -107,7 +111,7 @@ export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
 
 /** Training and decoding. */
 function modelSteps(
-  { config, scale, queries, isOver, onNote }: SurveyPlan,
+  { config, scale, queries, isOver, trainS, onNote }: SurveyPlan,
   rows: SurveyRows,
   step: (name: string, run: () => Promise<unknown>) => SurveyStep,
 ): SurveyStep[] {
@@ -118,8 +122,10 @@ function modelSteps(
     ...(["f32", "f16"] as const).map((dtype) =>
       step(`train in ${dtype}`, async () => {
         const onStep = (step: number) => onNote(`training in ${dtype}, step ${step} of ${steps}`);
+        const endMs = performance.now() + 1000 * trainS;
+        const isAtEnd = () => isOver() || performance.now() > endMs;
         const stored = { ...config, train: { ...config.train, dtype } };
-        rows.training.push(await timeTraining(stored, weightsOf(), { steps, isOver, onStep }));
+        rows.training.push(await timeTraining(stored, weightsOf(), { steps, isOver: isAtEnd, onStep }));
       })
     ),
     ...[scale.rowsOfOneStep, scale.rowsOfManySteps].flatMap((numbers, i) =>

@@ -13,7 +13,7 @@ import { FIRST_BYTES } from "./rtt_bytes.ts";
  *
  * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
  * per 2 s of processor time: 512 to 8,192 rows 144 to 175, the differences within noise; one at a time 100, since
- * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, not yet measured there.
+ * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, which `bench gpu` tests.
  */
 export const MAX_ROWS = 8192;
 

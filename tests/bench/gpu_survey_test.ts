@@ -89,6 +89,8 @@ Deno.test("findingsOf() reads the other constants from what was measured", () =>
   assertEquals(adviceOn({ decoding: decoding.slice(0, 3) }, "MAX_ROWS"), "stays");
   const flat = decoding.map((row) => ({ ...row, tokensPerS: 7 }));
   assertEquals(adviceOn({ decoding: flat }, "MAX_ROWS"), "stays");
+  const best = decoding.map((row) => ({ ...row, tokensPerS: row.rows === 1024 ? 20_000 : 5000 }));
+  assertEquals(adviceOn({ decoding: best }, "MAX_ROWS"), "set to 1024");
   const submit = { submitS: 0.0005, callS: 0.1, settledS: 0.11 };
   assertEquals(adviceOn({ submits: [submit] }, "RUN_S"), "set to 0.01");
   assertEquals(adviceOn({ submits: [{ ...submit, submitS: 1e-5 }] }, "RUN_S"), "stays");

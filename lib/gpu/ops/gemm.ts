@@ -46,7 +46,7 @@ const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 
 const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64 };
 const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128 };
 
-/** Tiles of 128 x 128 that are enough to fill a GPU; ASSUMPTION, not yet measured (an H200 has 132 processors). */
+/** Tiles of 128 x 128 that are enough to fill a GPU; ASSUMPTION, which `bench gpu` tests (an H200 has 132 processors). */
 export const ENOUGH_TILES = 256;
 
 /** Steps of k that gemm_tiled takes at a time. */
@@ -103,7 +103,7 @@ export interface SplitRule {
   readonly maxSplits: number;
 }
 
-/** ASSUMPTION, not yet measured on a GPU. */
+/** ASSUMPTION, which `bench gpu` tests. */
 export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 256, minSplitK: 512, maxSplits: 16 };
 
 /**
