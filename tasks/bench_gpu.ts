@@ -24,6 +24,8 @@ const [JSON_NAME, PAGE_NAME] = ["gpu.json", "gpu.html"];
 /** The orders in which the fields of a measurement are written. */
 const NUM_ORDERS = 24;
 
+/** Steps that were not measured of which the notes tell; the page tells of all. */
+const MAX_SHOWN = 5;
 /** Each of the two trainings takes at most this share of the time. */
 const TRAIN_SHARE = 0.15;
 
@@ -84,14 +86,17 @@ export const gpuBench: Stage = defineStage({
     const ends = await runSurvey(steps, { device, signal: context.signal, isOver, onStep });
     const findings = findingsOf(rows, adapter, { MAX_ROWS, MAX_CONTINUATIONS });
     const numWrong = rows.checks.filter(({ error, allowedError }) => !(error <= allowedError)).length;
-    const numMeasured = ends.filter(({ reason }) => reason === undefined).length;
+    const unmeasured = ends.filter(({ reason }) => reason !== undefined);
     const peak = peakOf(rows.products);
     const notes = [
       ...(scale === "small" ? ["Small sizes show that the survey works, not what to set."] : []),
       `${numWrong} of ${rows.checks.length} checks are wrong.`,
       `The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`,
       ...rows.training.map((row) => describeTraining(preset, row, peak)),
-      `${numMeasured} of ${steps.length} steps were measured, in ${elapsedS().toFixed(0)} s.`,
+      `${steps.length - unmeasured.length} of ${steps.length} steps were measured, in ${
+        elapsedS().toFixed(0)
+      } s.`,
+      ...unmeasured.slice(0, MAX_SHOWN).map(({ name, reason }) => `Not measured: ${name}: ${reason}`),
     ];
     const json = {
       ...{ stage: "bench gpu", version: VERSION, ...settings, adapter, seconds: elapsedS(), notes },
@@ -109,9 +114,9 @@ export const gpuBench: Stage = defineStage({
 
 function describeTraining(preset: string, row: TrainingRow, peak: number): string {
   const { dtype, tokensPerS, gigaflopsPerS, plannedMemoryBytes, openS, compileS, tuneS, firstStepS } = row;
-  const share = `${(100 * gigaflopsPerS / peak).toFixed(0)} % of the best product's rate`;
+  const share = peak > 0 ? `, ${(100 * gigaflopsPerS / peak).toFixed(0)} % of the best product's rate` : "";
   const startS = openS + compileS + tuneS + firstStepS;
-  return `${preset} in ${dtype}: ${formatCount(tokensPerS)} tokens/s, ${share}, ${
+  return `${preset} in ${dtype}: ${formatCount(Math.round(tokensPerS))} tokens/s${share}, ${
     formatBytes(plannedMemoryBytes)
   } of memory; the first step is done after ${startS.toFixed(1)} s.`;
 }
