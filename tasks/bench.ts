@@ -1,6 +1,6 @@
 /**
- * `bench`: how fast this machine runs the program: `bench kernels`, `bench train` and `bench peers` on its adapter,
- * `bench preprocess` and `bench loader` on its processor. `bench curves` compares models instead.
+ * `bench`: how fast this machine runs the program: `bench kernels`, `bench train`, `bench gpu` and `bench peers` on its
+ * adapter, `bench preprocess` and `bench loader` on its processor. `bench curves` compares models instead.
  *
  * @module
  */
@@ -22,6 +22,7 @@ import { anomaliesBench } from "./bench_anomalies.ts";
 import { childStage } from "./bench_child.ts";
 import { curvesBench } from "./bench_curves.ts";
 import { loaderBench, preprocessBench } from "./bench_data.ts";
+import { gpuBench } from "./bench_gpu.ts";
 import { peersBench } from "./bench_peers.ts";
 
 const kernelsStage = defineStage({
@@ -128,6 +129,7 @@ const trainStage = defineStage({
 export const benchStage: Stage = defineStageGroup("bench", "how fast this machine runs the program", [
   kernelsStage,
   trainStage,
+  gpuBench,
   preprocessBench,
   loaderBench,
   peersBench,

@@ -156,6 +156,7 @@ export const NEEDS: Record<string, StageNeeds> = {
   },
   "bench kernels": { paths: { compare: input } },
   "bench train": { paths: { config } },
+  "bench gpu": { paths: { config, output: outputFolder } },
   "bench preprocess": dataBench,
   "bench loader": dataBench,
   "bench peers": { ...dataBench, paths: { config, folder: outputFolder } },

@@ -18,7 +18,7 @@ import type { KernelRegistry } from "./registry.ts";
 /** Timed runs of each way, of which the median counts. */
 const NUM_RUNS = 3;
 /** A timed run repeats a dispatch for about so long: 20 times the cost of a submit (design 05-kernels). */
-const RUN_S = 0.002;
+export const RUN_S = 0.002;
 const MAX_REPETITIONS = 200;
 
 /** Where choices are remembered, and how they are made. */

@@ -11,7 +11,7 @@ import process from "node:process";
 import type { Gpu } from "./device.ts";
 import { Program } from "./program.ts";
 import type { KernelRegistry } from "./registry.ts";
-import type { Tensor } from "./tensor.ts";
+import { type DType, type Tensor, tensorLength } from "./tensor.ts";
 
 /** Something to time. */
 export interface BenchCase {
@@ -41,6 +41,9 @@ export interface BenchRow {
   readonly perCore: number;
 }
 
+/** After so many elements their values repeat: to compute each of a large tensor takes longer than to time kernels. */
+const PATTERN_LENGTH = 2 ** 16;
+
 /** Tensors of one case, freed after it. */
 export class BenchMemory {
   readonly #tensors: Tensor[] = [];
@@ -49,9 +52,18 @@ export class BenchMemory {
 
   /** A tensor of numbers within [-0.5, 0.5), evenly spread, for speeds that do not profit from zeros. */
   float32(label: string, shape: readonly number[]): Tensor {
-    const data = new Float32Array(shape.reduce((product, extent) => product * extent, 1));
-    for (let i = 0; i < data.length; i++) data[i] = (i * Math.SQRT2) % 1 - 0.5;
-    return this.#keep(this.gpu.tensorFrom(label, shape, data));
+    return this.floats(label, shape, "f32");
+  }
+
+  /** As {@link float32}, stored as told. @param shape Of an even number of elements for f16. */
+  floats(label: string, shape: readonly number[], dtype: DType): Tensor {
+    const tensor = this.#keep(this.gpu.tensor(label, shape, dtype));
+    const data = new (dtype === "f16" ? Float16Array : Float32Array)(tensorLength(tensor));
+    const length = Math.min(PATTERN_LENGTH, data.length);
+    for (let i = 0; i < length; i++) data[i] = (i * Math.SQRT2) % 1 - 0.5;
+    for (let end = length; end < data.length; end *= 2) data.copyWithin(end, 0, end);
+    this.gpu.write(tensor, new Uint32Array(data.buffer));
+    return tensor;
   }
 
   /** A tensor of integers `(7 i) mod below`. */

@@ -22,7 +22,7 @@ import { addSumOfSquares } from "./ops/reduce.ts";
 import { addRmsNorm, addRmsNormBackward } from "./ops/rms_norm.ts";
 import { addShiftKeys, addShiftKeysBackward } from "./ops/shift_keys.ts";
 import type { Program } from "./program.ts";
-import type { Tensor } from "./tensor.ts";
+import type { DType, Tensor } from "./tensor.ts";
 
 /** Rows of a micro-batch of the demo preset: 8 sequences of 256 tokens. */
 const ROWS = 2048;
@@ -80,8 +80,13 @@ function activationCases(rows: number, mlpWidth: number, width: number): BenchCa
   ];
 }
 
-/** @param special What is special, and its name: how it is done, or the epilogue, given a matrix of the product's shape. */
-function gemmCase(
+/**
+ * A product.
+ *
+ * @param special What is special, and its name: how it is done, how its matrices are stored, or the epilogue, given a
+ *   matrix of the product's shape.
+ */
+export function gemmCase(
   kind: GemmKind,
   m: number,
   n: number,
@@ -89,6 +94,7 @@ function gemmCase(
   special?: {
     name: string;
     how?: { variant: GemmVariant; splits: number };
+    dtype?: DType;
     epilogue?: (other: Tensor) => GemmEpilogue;
   },
 ): BenchCase {
@@ -97,16 +103,17 @@ function gemmCase(
     unit: "GFLOP/s",
     work: 2 * m * n * k,
     prepare(memory) {
-      const [a, b] = [memory.float32("a", [m, k]), memory.float32("b", [k, n])];
-      const c = memory.float32("c", [m, n]);
+      const { dtype = "f32" } = special ?? {};
+      const [a, b] = [memory.floats("a", [m, k], dtype), memory.floats("b", [k, n], dtype)];
+      const c = memory.floats("c", [m, n], dtype);
       const epilogue = special?.epilogue?.(memory.float32("other", [m, n])) ?? "store";
       return (program) => addGemm(program, { kind, m, n, k, a, b, c, epilogue, ...special?.how });
     },
   };
 }
 
-/** One segment a sequence, so the causal half of T x T: two products of 2 D a pair forward, five backward. */
-function attentionCases(shape: AttentionShape): BenchCase[] {
+/** Attention and its gradient; one segment a sequence, so the causal half of T x T: two products of 2 D a pair forward, five backward. */
+export function attentionCases(shape: AttentionShape): BenchCase[] {
   const { batchSize, sequenceLength, numHeads, headDim } = shape;
   const tokens = [batchSize, sequenceLength];
   const perHead = [...tokens, numHeads];
@@ -160,7 +167,8 @@ function elementCase(
   };
 }
 
-function rowCases(width: number): BenchCase[] {
+/** The kernels that work row by row, at a width. */
+export function rowCases(width: number): BenchCase[] {
   const vocabSize = 267;
   const shape = { rows: ROWS, width };
   const named = (name: string) => `${name} ${ROWS} x ${width}`;

@@ -13,9 +13,9 @@ import { FIRST_BYTES } from "./rtt_bytes.ts";
  *
  * Measured with the demo model on 2 cores of lavapipe (Mesa 25.0, 2026-11-21), distributions of prompts of 20 tokens
  * per 2 s of processor time: 512 to 8,192 rows 144 to 175, the differences within noise; one at a time 100, since
- * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, not yet measured there.
+ * 132 rows take the time of 160. More rows are for GPUs; ASSUMPTION, which `bench gpu` tests.
  */
-const MAX_ROWS = 8192;
+export const MAX_ROWS = 8192;
 
 /** Rows that continue a prompt at once; more are no faster, see MAX_ROWS. */
 export const MAX_CONTINUATIONS = 1024;
@@ -39,7 +39,7 @@ export function promptExtent(config: ModelConfig, memoryLimitBytes: number): Dec
 }
 
 /** Tokens of prompts for each row that continues them: those of 20 measurements for 24 orders of another. */
-const PROMPT_TOKENS_PER_CONTINUATION = 8;
+export const PROMPT_TOKENS_PER_CONTINUATION = 8;
 
 /** For rows that continue prompts by whole measurements: the largest within the memory limit, down to a few rows. */
 export function continuationExtent(config: ModelConfig, memoryLimitBytes: number): DecoderExtent {

@@ -174,6 +174,11 @@ const TABLE: Row[] = [
   { command: "bench kernels --compare in/b.parquet", reads: ["in/b.parquet"] },
   { command: "bench train --config in/b.parquet", reads: ["in/b.parquet"] },
   {
+    command: "bench gpu --output dir --config in/b.parquet",
+    reads: ["in/b.parquet", "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+  },
+  {
     command: "bench loader --folder dir",
     reads: ["dir/report.json"],
     writes: ["dir/", "dir/sub/x"],

@@ -46,8 +46,8 @@ const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 
 const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64 };
 const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128 };
 
-/** Tiles of 128 x 128 that are enough to fill a GPU; ASSUMPTION, not yet measured (an H200 has 132 processors). */
-const ENOUGH_TILES = 256;
+/** Tiles of 128 x 128 that are enough to fill a GPU; ASSUMPTION, which `bench gpu` tests (an H200 has 132 processors). */
+export const ENOUGH_TILES = 256;
 
 /** Steps of k that gemm_tiled takes at a time. */
 const TILE_K = 16;
@@ -93,10 +93,18 @@ export function gemmCandidates(
   return [first, ...others];
 }
 
-/** Workgroups that are enough to fill a GPU; ASSUMPTION, not yet measured. */
-const ENOUGH_WORKGROUPS = 256;
-/** Steps of k that a split has at least, and splits at most: each is another C to write and to read. */
-const [MIN_SPLIT_K, MAX_SPLITS] = [512, 16];
+/** What {@link splitsOf} goes by. */
+export interface SplitRule {
+  /** Workgroups that are enough to fill a GPU. */
+  readonly enoughWorkgroups: number;
+  /** Steps of k that a split has at least. */
+  readonly minSplitK: number;
+  /** Splits at most: each is another C to write and to read. */
+  readonly maxSplits: number;
+}
+
+/** ASSUMPTION, which `bench gpu` tests. */
+export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 256, minSplitK: 512, maxSplits: 16 };
 
 /**
  * Into how many parts the steps of k are divided, each summed by workgroups of its own: for the gradients of small
@@ -111,11 +119,17 @@ export function gemmSplits(
   shape: { kind: GemmKind; m: number; n: number; k: number },
 ): number {
   const { kernel } = gemmVariant(info, shape);
-  if (info.isSoftware || kernel !== "gemm_tiled" || shape.kind !== "TN") return 1;
+  return info.isSoftware || kernel !== "gemm_tiled" || shape.kind !== "TN" ? 1 : splitsOf(shape);
+}
+
+/** The splits of a product by a rule, on an adapter and for a kind that are split. */
+export function splitsOf(
+  { m, n, k }: { m: number; n: number; k: number },
+  { enoughWorkgroups, minSplitK, maxSplits }: SplitRule = SPLIT_RULE,
+): number {
   // Counted in the smaller tiles, whatever tile is used: products with larger ones have enough of either.
-  const numTiles = Math.ceil(shape.m / TILED_64.tile) * Math.ceil(shape.n / TILED_64.tile);
-  const wanted = Math.floor(ENOUGH_WORKGROUPS / numTiles);
-  return Math.max(1, Math.min(wanted, Math.floor(shape.k / MIN_SPLIT_K), MAX_SPLITS));
+  const numTiles = Math.ceil(m / TILED_64.tile) * Math.ceil(n / TILED_64.tile);
+  return Math.max(1, Math.min(Math.floor(enoughWorkgroups / numTiles), Math.floor(k / minSplitK), maxSplits));
 }
 
 /**

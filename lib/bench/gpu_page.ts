@@ -1,0 +1,114 @@
+/**
+ * `bench gpu`: the page of a survey.
+ *
+ * @module
+ */
+import { specOfLines } from "../plot/line_plot.ts";
+import { escapeHtml, figureOf, pageOf, type TableCell, tableOf } from "../plot/page.ts";
+import { renderSvg } from "../plot/svg.ts";
+import { FULL_WIDTH } from "../plot/theme.ts";
+import { describeFinding, type Finding, peakOf } from "./gpu_findings.ts";
+import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
+
+/** What a page shows. */
+export interface Survey {
+  adapter: AdapterRow;
+  findings: Finding[];
+  rows: SurveyRows;
+  steps: StepEnd[];
+  /** What the reader should know first. */
+  notes: string[];
+}
+
+/** The page. */
+export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Survey): Promise<string> {
+  const { products, decoding } = rows;
+  const part = (name: ProductRow["part"]) => products.filter((row) => row.part === name);
+  const fill = [...Map.groupBy(part("fill"), ({ kind, tile }) => `${kind}, tiles of ${tile}`)];
+  const decoded = [...Map.groupBy(decoding, ({ kind }) => kind)];
+  const { features, limits, ...known } = adapter;
+  return pageOf(`Survey of ${adapter.name}`, [
+    ...notes.map((note) => `<p>${escapeHtml(note)}</p>`),
+    "<h2>What to set</h2>",
+    `<ul>${findings.map(itemOf).join("\n")}</ul>`,
+    "<h2>Whether it is right</h2>",
+    tableOfRows(rows.checks),
+    "<p>deno task test compares every kernel with float64.</p>",
+    "<h2>Training, steps of one micro-batch</h2>",
+    tableOfRows(rows.training),
+    "<h2>Matrix products, GFLOP/s</h2>",
+    await curvesOf(
+      fill.map(([label, rows]) => ({
+        label,
+        points: rows.map(({ m, n, gigaflopsPerS: y }) => ({ x: m * n / 64 ** 2, y })),
+      })),
+      { name: "fill", x: "size of the result in tiles of 64 x 64", y: "GFLOP/s" },
+    ),
+    "<h3>Gradients by splits</h3>",
+    ratesOf(part("splits"), ({ splits }) => `${splits}`),
+    "<h3>Layers of the presets by tiles</h3>",
+    ratesOf(
+      part("layers"),
+      ({ kernel, tile, dtype }) => `${kernel === "gemm_tiled" ? tile : kernel} ${dtype}`,
+    ),
+    "<h2>Decoding</h2>",
+    await curvesOf(
+      decoded.map(([label, rows]) => ({
+        label,
+        points: rows.map(({ rows: x, tokensPerS: y }) => ({ x, y })),
+      })),
+      { name: "decoding", x: "rows decoded together", y: "tokens/s" },
+    ),
+    "<h2>Other kernels</h2>",
+    tableOfRows(rows.kernels),
+    "<h2>Not measured</h2>",
+    tableOfRows(steps.filter(({ reason }) => reason !== undefined)),
+    "<h2>Adapter</h2>",
+    tableOf(
+      ["", ""],
+      Object.entries({ ...known, features: features.join(", "), ...limits })
+        .map(([name, value]) => [name, String(value)]),
+    ),
+  ]);
+}
+
+/** A finding; what asks for a change stands out. */
+function itemOf(finding: Finding): string {
+  const line = escapeHtml(describeFinding(finding));
+  return `<li>${finding.advice === "stays" ? line : `<span class="loses">${line}</span>`}</li>`;
+}
+
+const textOf = (value: unknown) =>
+  typeof value === "number" ? String(Number(value.toPrecision(3))) : String(value);
+
+/** A table of rows that have the same fields, whose names say their units. */
+function tableOfRows(rows: readonly object[]): string {
+  if (rows.length === 0) return "<p>None.</p>";
+  return tableOf(Object.keys(rows[0]), rows.map((row) => Object.values(row).map(textOf)));
+}
+
+/** The rates of each shape, a column for each way to compute it. */
+function ratesOf(products: readonly ProductRow[], wayOf: (row: ProductRow) => string): string {
+  const ways = [...new Set(products.map(wayOf))];
+  const shapes = Map.groupBy(products, ({ kind, m, n, k }) => `${kind} ${m} x ${n} x ${k}`);
+  const cellOf = (rows: readonly ProductRow[], way: string): TableCell => {
+    const rate = rows.find((row) => wayOf(row) === way)?.gigaflopsPerS;
+    return rate === undefined ? "" : { text: textOf(rate), kind: rate === peakOf(rows) ? "wins" : "same" };
+  };
+  const lines = [...shapes].map(([shape, rows]) => [shape, ...ways.map((way) => cellOf(rows, way))]);
+  return tableOf(["", ...ways], lines, "numbers");
+}
+
+async function curvesOf(
+  curves: readonly { label: string; points: { x: number; y: number }[] }[],
+  { name, x, y }: { name: string; x: string; y: string },
+): Promise<string> {
+  if (curves.length === 0) return "<p>None.</p>";
+  const svg = await renderSvg(specOfLines({
+    curves: curves.map((curve, rank) => ({ ...curve, rank: rank as 0 | 1 | 2 })),
+    x: { title: x, scale: "log", format: "~s" },
+    y: { title: y, scale: "log", format: "~s" },
+    ...{ width: FULL_WIDTH - 200, height: 280, labels: "end", hasPoints: true },
+  }));
+  return figureOf(svg, { name, caption: "" });
+}
