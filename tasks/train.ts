@@ -32,7 +32,7 @@ const FLAGS = {
     min: 0,
     max: 10,
   }),
-  outerMomentum: flag.optionalNumber("Nesterov momentum of that (default: 0.9)", { min: 0, max: 0.999999 }),
+  outerMomentum: flag.optionalNumber("Nesterov momentum of that (default: 0.6)", { min: 0, max: 0.999999 }),
   allreduceDtype: flag.optionalText(
     "how numbers travel between ranks (default: f32); i8 with --sync-every only",
     { placeholder: "f32|f16|i8" },

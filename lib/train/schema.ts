@@ -77,7 +77,7 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   exchangeDtype: z.enum(["f32", "f16", "i8"]).default("f32"),
   syncEverySteps: count.default(1),
   outerLearningRate: z.number().min(0).max(10).default(0.7),
-  outerMomentum: z.number().min(0).max(0.999999).default(0.9),
+  outerMomentum: z.number().min(0).max(0.999999).default(0.6),
   logEverySteps: count.default(1),
   evalEverySteps: count.default(200),
   evalSequences: count.default(64),
