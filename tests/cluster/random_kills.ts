@@ -17,7 +17,7 @@ import { SlurmCluster, until } from "./slurm_cluster.ts";
 const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
 const CHECKOUT = fromFileUrl(new URL("../../", import.meta.url));
 /** The stages in order, and within how many seconds of its start one of their jobs is killed. */
-const STAGES = { "shard": 1, "probe-rows": 1, "train": 12, "eval": 6 };
+const STAGES = { "shard": 1, "probe-rows": 1, "train": 6, "eval": 6 };
 const SETTINGS = Object.entries({
   ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
   ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },

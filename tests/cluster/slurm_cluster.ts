@@ -23,12 +23,12 @@ export function slurmIsMissing(): string | undefined {
   return Deno.uid() === 0 ? undefined : "only root can start its daemons";
 }
 
-/** Each has one processor and its share of the memory. */
+/** Each has one processor; none is held to its memory. */
 const NODES = ["n1", "n2"];
 
 function configOf(folder: string): string {
   const port = 20_000 + crypto.getRandomValues(new Uint16Array(1))[0] % 10_000;
-  const memoryMb = Math.floor(0.9 * Deno.systemMemoryInfo().total / 2 ** 20 / NODES.length);
+  const memoryMb = Math.floor(0.9 * Deno.systemMemoryInfo().total / 2 ** 20);
   const node = `NodeAddr=127.0.0.1 NodeHostname=${HOST} CPUs=1 RealMemory=${memoryMb} State=UNKNOWN`;
   return `ClusterName=test
 SlurmctldHost=${HOST}(127.0.0.1)
