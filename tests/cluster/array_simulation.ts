@@ -1,7 +1,6 @@
 /**
- * What job arrays of `shard` and `probe-rows` ask of a shared file system, and how they end on a cluster whose nodes
- * fail now and then. Runs both under strace on a small input, fits how their file-system operations grow with the
- * numbers of files, tasks and shards, and simulates large arrays with these numbers.
+ * What job arrays of `shard` and `probe-rows` ask of a shared file system, and how they end where nodes fail. Runs both
+ * under strace on a small input, fits how their operations grow, and simulates large arrays.
  *
  *     deno run -A tests/cluster/array_simulation.ts
  *
@@ -22,29 +21,20 @@ const SMALL_ROWS = 1_600_000;
 const RATES = { "shard": 1.8e6, "probe-rows": 3.8e6 };
 /** Operations of a task for each other one that runs at the same time: three looks for its manifest. */
 const SIBLING_OPERATIONS = 3;
-/** Of an operation without load. */
-const LATENCY_S = 3e-4;
-/** Run times are log-normal; some tasks take longer. */
-const [SIGMA, STRAGGLERS, STRAGGLERS_TAKE, RESTART_S] = [0.2, 0.02, 4, 60];
+/** Of an operation without load; of the logarithm of run times; of tasks that take longer; between two starts. */
+const [LATENCY_S, SIGMA, STRAGGLERS, STRAGGLERS_TAKE, RESTART_S] = [3e-4, 0.2, 0.02, 4, 60];
 
 /** A chain: files of the input, tasks and shards (of all splits) of `shard`, tasks of `probe-rows`. */
 type Plan = [files: number, tasks: number, shards: number, rowTasks: number];
 const FITTED: Plan[] = [[4, 4, 6, 4], [16, 4, 6, 4], [4, 64, 6, 4], [4, 4, 50, 4], [4, 16, 50, 16]];
 const CHECKED: Plan = [8, 32, 26, 8];
-const SIMULATED: Plan[] = [[1e3, 1e3, 1e3, 1e3], [1e3, 1e3, 250, 1e3], [1e3, 64, 256, 16], [
-  1e3,
-  250,
-  64,
-  64,
-]];
+const LARGE: Plan[] = [[1e3, 1e3, 1e3, 1e3], [1e3, 1e3, 250, 1e3], [1e3, 64, 256, 16], [1e3, 250, 64, 64]];
 
 /** What the operations of a task grow with. */
 const GROWTH = {
   "shard": ([files, , shards]: Plan) => [1, files, shards],
   // Files of `shard`, their manifests, the files that the task reads.
-  "probe-rows": ([, tasks, shards, rowTasks]: Plan) => {
-    return [1, tasks * shards, tasks, tasks * Math.max(1, shards / rowTasks)];
-  },
+  "probe-rows": ([, n, shards, rowTasks]: Plan) => [1, n * shards, n, n * Math.max(1, shards / rowTasks)],
 };
 type StageName = keyof typeof GROWTH;
 const STAGES = ["shard", "probe-rows"] as const;
@@ -108,9 +98,8 @@ async function measure(plan: Plan) {
 /** Operations for each thing that they grow with, by least squares of relative errors. */
 function fit(stage: StageName, operations: number[]): Float64Array {
   const sum = new RidgeSum(GROWTH[stage](CHECKED).length);
-  FITTED.forEach((plan, i) => {
-    sum.add(Float64Array.from(GROWTH[stage](plan), (value) => value / operations[i]), 1);
-  });
+  const shares = FITTED.map((plan, i) => GROWTH[stage](plan).map((value) => value / operations[i]));
+  for (const each of shares) sum.add(Float64Array.from(each), 1);
   return sum.solve(1e-12);
 }
 
@@ -138,11 +127,8 @@ function simulate({ tasks, before, after, computeS }: Load, cluster: Cluster, ra
     const paceOf = (left: number[]) => left.length === 2 ? 1 : rate;
     const failsS = random.exponential() * 3600 / (failures * running.length);
     const readyS = running.length < slots && waiting.length > 0 ? waiting[0] - nowS : Infinity;
-    const nextS = Math.min(
-      ...running.map(({ left }) => left[left.length - 1] / paceOf(left)),
-      failsS,
-      readyS,
-    );
+    const phasesS = running.map(({ left }) => left[left.length - 1] / paceOf(left));
+    const nextS = Math.min(...phasesS, failsS, readyS);
     nowS = nextS === readyS ? waiting[0] : nowS + nextS;
     busyS += nextS * running.length;
     for (const { left } of running) {
@@ -160,6 +146,15 @@ function simulate({ tasks, before, after, computeS }: Load, cluster: Cluster, ra
   return { seconds: nowS, lost: lostS / busyS, tail: 1 - ends[Math.floor(0.95 * tasks)] / nowS };
 }
 
+function describe(load: Load, cluster: Omit<Cluster, "sigma">, random: RandomStream): string {
+  const { seconds, lost, tail } = simulate(load, { ...cluster, sigma: SIGMA }, random);
+  const millions = (load.tasks * (load.before + load.after) / 1e6).toFixed(1);
+  const [minutes, computes, failed, waited] = [seconds / 60, load.computeS / 60, 100 * lost, 100 * tail]
+    .map((value) => value.toFixed(1));
+  return `${millions} M operations, ${minutes} min (a task computes for ${computes}), ${failed} % lost by ` +
+    `failures, ${waited} % waiting for the last twentieth`;
+}
+
 const arraySimulation = defineStage({
   name: "array simulation",
   purpose: "measures what tasks of shard and probe-rows ask of a file system, and simulates large arrays",
@@ -170,54 +165,32 @@ const arraySimulation = defineStage({
     limit: flag.number("operations per second of the file system", { default: 20_000, min: 1 }),
     failures: flag.number("of a node, per hour", { default: 0.01, min: 0 }),
   },
-  async run({ rows, ...cluster }, { log, signal }) {
+  async run({ rows, ...cluster }, { log }) {
     const random = new RandomStream(cluster.seed, "tests/cluster/array_simulation");
     const measured: Awaited<ReturnType<typeof measure>>[] = [];
-    for (const plan of [...FITTED, CHECKED]) {
-      signal.throwIfAborted();
-      measured.push(await measure(plan));
-    }
+    for (const plan of [...FITTED, CHECKED]) measured.push(await measure(plan));
     const { manifestBytes, arrays } = measured[FITTED.length];
     const weights = STAGES.map((stage, i) => fit(stage, measured.map(({ arrays }) => arrays[i].operations)));
     const toldOf = (plan: Plan) =>
       STAGES.map((stage, i) => GROWTH[stage](plan).reduce((sum, value, j) => sum + value * weights[i][j], 0));
-    arrays.forEach(({ operations, arrayS, taskS }, i) => {
+    for (const [i, { operations, arrayS, taskS }] of arrays.entries()) {
       const load = { tasks: [CHECKED[1], CHECKED[3]][i] - 1, before: 0, after: 0, computeS: taskS };
       const { seconds } = simulate(load, { slots: 2, limit: 1, failures: 0, sigma: 0 }, random);
       const growth = [...weights[i]].map((weight) => weight.toFixed(1)).join(", ");
-      log(
-        `${STAGES[i]}: ${growth}; of ${CHECKED} ${toldOf(CHECKED)[i].toFixed(0)}, found ${operations}; ` +
-          `its tasks two at a time ${seconds.toFixed(1)} s, found ${arrayS.toFixed(1)} s`,
-      );
-    });
-    const lines = SIMULATED.flatMap((plan) => {
-      const [, tasks, shards, rowTasks] = plan;
-      const [parts, inTrain] = [tasks * shards, tasks * (shards - 2 * Math.ceil(shards / 10))];
-      const manifestsGb = rowTasks * parts * manifestBytes / (CHECKED[1] * CHECKED[2]) / 1e9;
-      const ends = toldOf(plan).map((told, i) => {
-        const count = [tasks, rowTasks][i];
-        const operations = told + SIBLING_OPERATIONS * Math.min(count, cluster.slots);
-        // `shard` writes its files in the end.
-        const after = i === 0 ? weights[0][2] * shards : 0;
-        const load = {
-          tasks: count,
-          before: operations - after,
-          after,
-          computeS: rows / count / RATES[STAGES[i]],
-        };
-        const { seconds, lost, tail } = simulate(load, { ...cluster, sigma: SIGMA }, random);
-        return `  ${STAGES[i]}: ${(count * operations / 1e6).toFixed(1)} M operations, ${
-          (seconds / 60).toFixed(0)
-        } min ` +
-          `(a task computes for ${(load.computeS / 60).toFixed(1)}), ${
-            (100 * lost).toFixed(1)
-          } % lost by failures, ` +
-          `${(100 * tail).toFixed(0)} % waiting for the last twentieth`;
+      const told = `${toldOf(CHECKED)[i].toFixed(0)} and ${seconds.toFixed(1)} s`;
+      log(`${STAGES[i]}: ${growth}; of ${CHECKED} ${told}, found ${operations} and ${arrayS.toFixed(1)} s`);
+    }
+    const lines = LARGE.flatMap((plan) => {
+      const manifestsGb = plan[3] * plan[1] * plan[2] * manifestBytes / (CHECKED[1] * CHECKED[2]) / 1e9;
+      const head = `${plan}: ${plan[1] * plan[2]} files, ${manifestsGb.toFixed(2)} GB of manifests`;
+      // `shard` writes its files in the end.
+      const loads = toldOf(plan).map((told, i) => {
+        const tasks = plan[i === 0 ? 1 : 3];
+        const after = i === 0 ? weights[0][2] * plan[2] : 0;
+        const before = told - after + SIBLING_OPERATIONS * Math.min(tasks, cluster.slots);
+        return { tasks, before, after, computeS: rows / tasks / RATES[STAGES[i]] };
       });
-      return [
-        `${plan}: ${parts} files, ${inTrain} in a folder, ${manifestsGb.toFixed(2)} GB of manifests`,
-        ...ends,
-      ];
+      return [head, ...loads.map((load, i) => `  ${STAGES[i]}: ${describe(load, cluster, random)}`)];
     });
     return { text: lines.join("\n"), json: { lines } };
   },
