@@ -4,6 +4,7 @@
  * @module
  */
 import { fromFileUrl } from "@std/path";
+import { splitArguments } from "../lib/cli/arguments.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { type ChainJob, chainJobs } from "../lib/cluster/chain.ts";
@@ -14,8 +15,11 @@ import { UsageError } from "../lib/errors.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { absolutePath } from "../lib/files/real_path.ts";
+import { RejectLog } from "../lib/measurement/rejects.ts";
+import { readKeyed } from "../lib/preprocess/keyed_reader.ts";
 import { parseRatios, SPLIT_MODES, type SplitMode } from "../lib/preprocess/splits.ts";
 import { evalStage } from "./eval.ts";
+import { checkInputs } from "./input_check.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { shardStage } from "./shard.ts";
 import { trainStage } from "./train.ts";
@@ -107,6 +111,7 @@ export const slurmStage: Stage = defineStage({
       ["probe-rows.tasks", options.rowTasks] as const,
     ];
     const cluster = loadClusterConfig(options.config, given, options.set);
+    await checkInputs(options.input, { verify: false }, context);
     const files = listInputs(options.input, { extensions: [".parquet"], wanted: "a Parquet file" });
     refuseOverlap(options.output, files);
     const jobs = chainJobs({
@@ -115,6 +120,7 @@ export const slurmStage: Stage = defineStage({
       program: programOf(cluster.program),
     }, cluster);
     jobs.forEach(checkArguments);
+    await checkFooters(files, jobs);
     const scripts = jobs.map(({ path, script }) => ({ path, script }));
     const json = { stage: "slurm", output: options.output, scripts: scripts.map(({ path }) => path) };
     if (options.dryRun) {
@@ -157,6 +163,16 @@ function checkArguments({ stage, args }: ChainJob): void {
   } catch (error) {
     throw error instanceof UsageError ? new UsageError(`${error.message} (of ${stage})`) : error;
   }
+}
+
+/** Refuses files that `shard` would refuse when it opens them. */
+async function checkFooters(files: readonly string[], jobs: readonly ChainJob[]): Promise<void> {
+  const args = jobs.flatMap((job) => job.stage === "shard" ? job.args : []);
+  const given = [...splitArguments(args, () => "many")].findLast(({ option }) => option === "group-by");
+  const groupBy = given?.values[0] === "prb_id" ? "prb_id" : "src_addr";
+  const options = { groupBy, seed: 0, splitMode: undefined, columns: [], rejects: new RejectLog() } as const;
+  // All footers are looked at before the first row, and there is none to read.
+  await readKeyed(files, { ...options, rowRange: [0, 0] }).next();
 }
 
 /** How jobs start the program: as the one file where this is it, else as tasks of this checkout. */

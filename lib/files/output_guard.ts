@@ -36,17 +36,24 @@ export function refuseOverlap(output: string, inputs: readonly string[]): void {
 /** Compares paths by what they name; remembers what the file system said. */
 class Ancestors {
   readonly #identities = new Map<string, string>();
+  readonly #realPaths = new Map<string, string>();
 
   areSame(a: string, b: string): boolean {
-    return this.#identity(realPath(a)) === this.#identity(realPath(b));
+    return this.#identity(this.#realPath(a)) === this.#identity(this.#realPath(b));
   }
 
   isWithin(inner: string, outer: string): boolean {
-    const wanted = this.#identity(realPath(outer));
-    for (let path = realPath(inner); folderOf(path) !== path; path = folderOf(path)) {
+    const wanted = this.#identity(this.#realPath(outer));
+    for (let path = this.#realPath(inner); folderOf(path) !== path; path = folderOf(path)) {
       if (this.#identity(folderOf(path)) === wanted) return true;
     }
     return false;
+  }
+
+  #realPath(path: string): string {
+    const real = this.#realPaths.get(path) ?? realPath(path);
+    this.#realPaths.set(path, real);
+    return real;
   }
 
   /** Device and inode where there are such and they may be read, else the path. */

@@ -1,5 +1,6 @@
 /**
- * A real SLURM of one node on this machine, for a test: its daemons run in a folder of the test and end with it.
+ * A real SLURM on this machine, for a test: its daemons, one of each virtual node, run in a folder of the test and end
+ * with it.
  *
  * @module
  */
@@ -22,22 +23,26 @@ export function slurmIsMissing(): string | undefined {
   return Deno.uid() === 0 ? undefined : "only root can start its daemons";
 }
 
+/** Each has one processor; none is held to its memory. */
+const NODES = ["n1", "n2"];
+
 function configOf(folder: string): string {
   const port = 20_000 + crypto.getRandomValues(new Uint16Array(1))[0] % 10_000;
   const memoryMb = Math.floor(0.9 * Deno.systemMemoryInfo().total / 2 ** 20);
+  const node = `NodeAddr=127.0.0.1 NodeHostname=${HOST} CPUs=1 RealMemory=${memoryMb} State=UNKNOWN`;
   return `ClusterName=test
 SlurmctldHost=${HOST}(127.0.0.1)
 SlurmUser=root
 SlurmctldPort=${port}
-SlurmdPort=${port + 1}
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 AuthType=auth/munge
 AuthInfo=socket=${folder}/munge.socket,cred_expire=10
 CredType=cred/munge
 StateSaveLocation=${folder}/state
-SlurmdSpoolDir=${folder}/spool
+SlurmdSpoolDir=${folder}/spool.%n
 SlurmctldPidFile=${folder}/slurmctld.pid
-SlurmdPidFile=${folder}/slurmd.pid
+SlurmdPidFile=${folder}/slurmd.%n.pid
+TmpFS=${folder}/tmp.%n
 ProctrackType=proctrack/pgid
 TaskPlugin=task/none
 MpiDefault=none
@@ -49,8 +54,8 @@ ReturnToService=2
 KillWait=5
 AccountingStorageType=accounting_storage/none
 JobAcctGatherType=jobacct_gather/none
-NodeName=${HOST} NodeAddr=127.0.0.1 NodeHostname=${HOST} CPUs=2 RealMemory=${memoryMb} State=UNKNOWN
-PartitionName=test Nodes=${HOST} Default=YES MaxTime=INFINITE State=UP
+${NODES.map((name, i) => `NodeName=${name} Port=${port + 1 + i} ${node}`).join("\n")}
+PartitionName=test Nodes=${NODES.join(",")} Default=YES MaxTime=INFINITE State=UP
 `;
 }
 
@@ -72,7 +77,8 @@ export class SlurmCluster implements AsyncDisposable {
     const cluster = new SlurmCluster(folder);
     // Its daemons ask who else may reach their folder.
     Deno.chmodSync(folder.path, 0o755);
-    for (const name of ["state", "spool"]) Deno.mkdirSync(folder.at(name));
+    const folders = NODES.flatMap((node) => [`spool.${node}`, `tmp.${node}`]);
+    for (const name of ["state", ...folders]) Deno.mkdirSync(folder.at(name));
     Deno.writeFileSync(folder.at("munge.key"), crypto.getRandomValues(new Uint8Array(128)), { mode: 0o600 });
     Deno.writeTextFileSync(folder.at("slurm.conf"), configOf(folder.path));
     const files = ["key-file=munge.key", "socket=munge.socket", "pid-file=munge.pid", "seed-file=munge.seed"];
@@ -82,8 +88,9 @@ export class SlurmCluster implements AsyncDisposable {
     cluster.#run("munged", "--foreground", "--force", ...options);
     await until("munged", () => exists(folder.at("munge.socket")));
     cluster.#run("slurmctld", "-D", "-c");
-    cluster.#run("slurmd", "-D", "-N", HOST);
-    await until("SLURM", () => cluster.command("sinfo", "-h", "-o", "%T").includes("idle"));
+    for (const node of NODES) cluster.#run("slurmd", "-D", "-N", node);
+    const states = () => cluster.command("sinfo", "-h", "-N", "-o", "%T").trim().split("\n");
+    await until("SLURM", () => states().every((state) => state === "idle"));
     return cluster;
   }
 
@@ -97,25 +104,34 @@ export class SlurmCluster implements AsyncDisposable {
     return this.command("squeue", "--noheader", "--states=all", `--jobs=${id}`, "--format=%T").trim();
   }
 
+  /** How often SLURM has put a job back into the queue. */
+  restartsOf(id: number): number {
+    return Number(/Restarts=(\d+)/.exec(this.command("scontrol", "show", "job", String(id)))?.[1]);
+  }
+
   /** Kills processes of a job: SLURM's daemon of it, the script's shell, the stage. */
   kill(job: number, ...which: ("daemon" | "shell" | "stage")[]): void {
-    const script = this.#folder.at(`spool/job${String(job).padStart(5, "0")}/slurm_script`);
+    const script = `/job${String(job).padStart(5, "0")}/slurm_script`;
     const processes = this.command("ps", "-eo", "pid=,ppid=,args=").split("\n").map((line) => {
       const [pid, parent, ...args] = line.trim().split(/\s+/);
       return { pid, parent, args: args.join(" ") };
     });
-    const shell = processes.find(({ args }) => args.endsWith(script));
+    const shell = processes.find(({ args }) => args.includes(this.#folder.path) && args.endsWith(script));
     const stage = processes.find(({ parent, args }) => parent === shell?.pid && args.includes("ping-llm"));
     if (!shell || !stage) return;
     const pids = { daemon: shell.parent, shell: shell.pid, stage: stage.pid };
     this.command("kill", "-9", ...which.map((name) => pids[name]));
   }
 
-  /** Takes the node away from a job, and gives it back. */
+  /** Takes its node away from a running job, and gives it back. The job may run on another before that. */
   async loseNode(job: number): Promise<void> {
-    const node = `NodeName=${HOST}`;
+    const nodeOf = () =>
+      this.command("squeue", "--noheader", "--states=RUNNING", `--jobs=${job}`, "--format=%N").trim();
+    const name = nodeOf();
+    if (name === "") return;
+    const node = `NodeName=${name}`;
     this.command("scontrol", "update", node, "State=DOWN", "Reason=trial");
-    await until("the job's end", () => this.stateOf(job) !== "RUNNING");
+    await until("the job's end there", () => nodeOf() !== name);
     this.command("scontrol", "update", node, "State=RESUME");
   }
 

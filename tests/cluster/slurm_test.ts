@@ -1,12 +1,15 @@
 /** `slurm` as users run it: its scripts by hand, and submitted to a real SLURM where there is one. */
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
+import { parquetWriteBuffer } from "hyparquet-writer";
 import { WORK } from "../../lib/files/array_task.ts";
 import { LOCK } from "../../lib/files/output_lock.ts";
 import { exists } from "../../lib/files/inputs.ts";
+import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
 import { outputOf, type ProcessResult, runDeno, runStageProcess } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
+import { sampleBatch } from "../preprocess/sample_parquet.ts";
 import { SlurmCluster, slurmIsMissing, until } from "./slurm_cluster.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
@@ -201,6 +204,41 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
     assertEquals([code, stderr.trim().split("\n").length], [exitCode, 1], stderr);
   }));
   assert(!exists(folder.at("out")));
+});
+
+Deno.test("slurm refuses inputs as shard would, before it writes a script", async () => {
+  using folder = await prepared();
+  const whole = folder.at("in put/m.parquet");
+  const at = (name: string) => folder.at(`${name}.parquet`);
+  const [text, cut, other, plain] = ["text", "cut/m", "other", "plain"].map(at);
+  Deno.writeTextFileSync(text, "src_addr,dst_addr\n");
+  Deno.mkdirSync(folder.at("cut"));
+  Deno.writeFileSync(cut, Deno.readFileSync(whole).subarray(0, 1000));
+  Deno.copyFileSync(`${whole}.manifest.json`, `${cut}.manifest.json`);
+  const columnData = [{ name: "event_time", data: [1], type: "INT32" as const }];
+  Deno.writeFileSync(other, new Uint8Array(parquetWriteBuffer({ columnData })));
+  const writer = MeasurementParquetWriter.create(plain, { optionalColumns: [] });
+  writer.append(sampleBatch({ numRows: 9 }));
+  writer.close();
+  const wrong: [RegExp, string, string[]][] = [
+    [/it is no Parquet/, text, []],
+    [/as m.parquet.manifest.json says/, cut, []],
+    [/src_addr/, other, []],
+    [/prb_id/, plain, ["--group-by", "prb_id"]],
+  ];
+  for (const [message, path, shardArgs] of wrong) {
+    const output = folder.at("asked");
+    const asked = await runStageProcess(["shard", "--input", path, "--output", output, ...shardArgs]);
+    assertMatch(asked.stderr, message);
+    const set = ["--set", `shard.args=${JSON.stringify(shardArgs)}`];
+    for (const dryRun of [[], ["--dry-run"]]) {
+      const { code, stdout, stderr } = await runStageProcess(
+        ["slurm", "--input", whole, path, "--output", folder.at("out"), ...set, ...dryRun],
+      );
+      assertEquals([code, stdout, stderr], [asked.code, "", asked.stderr]);
+    }
+    assert(!exists(folder.at("out")));
+  }
 });
 
 Deno.test("slurm's scripts call a stage stopped that a signal ended before it could listen", async () => {
