@@ -136,11 +136,13 @@ if [ -n "$wants_browser" ]; then
 fi
 
 if [ -n "$wants_cluster" ]; then
-  if has sbatch && has munged && has shellcheck && has mpirun.openmpi && has mpirun.mpich; then
+  if has sbatch && has munged && has shellcheck && has mpirun.openmpi && has mpirun.mpich &&
+    ldconfig -p | grep -q 'libpmix\.so '; then
     say "using the SLURM and the MPIs that are there"
   elif has apt-get && can_root; then
     say "installing SLURM, Open MPI and MPICH, for tests"
-    apt_install slurm-wlm munge shellcheck openmpi-bin libpmix2 mpich ||
+    # srun --mpi=pmix looks for libpmix.so, which Debian has in the package for developers.
+    apt_install slurm-wlm munge shellcheck openmpi-bin libpmix-dev mpich ||
       fail "apt-get could not install slurm-wlm, openmpi-bin, mpich; install them and run this again"
   else
     fail "no SLURM, Open MPI or MPICH found, and no root, sudo or apt-get to install them; install slurm, munge, shellcheck, openmpi and mpich and run this again"

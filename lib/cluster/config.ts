@@ -37,6 +37,10 @@ const demands = {
 };
 const args = z.array(line).default([]);
 const stage = z.strictObject({ ...demands, args }).prefault({});
+/** As `srun --mpi=list` names them. */
+const mpi = word.default("pmix");
+const trainStage = z.strictObject({ ...demands, args, ranks: count(1).max(100_000).default(1), mpi })
+  .prefault({});
 /** As many tasks as a job array of SLURM has at most by default. */
 const arrayStage = z.strictObject({ ...demands, args, tasks: count(1).max(1000).default(4) }).prefault({});
 
@@ -49,7 +53,7 @@ const schema = z.strictObject({
   signalSeconds: count(1).max(65_535).default(120),
   "shard": arrayStage,
   "probe-rows": arrayStage,
-  "train": stage,
+  "train": trainStage,
   "eval": stage,
 });
 
@@ -64,13 +68,17 @@ export interface JobDemands {
   time?: string | undefined;
   memoryGb: number;
   cpus: number;
-  /** A number, or a type and a number; 0 for none. */
+  /** A number, or a type and a number; 0 for none. Of several ranks for each, as are memory and processors. */
   gpus: number | string;
   /** Further options of `sbatch`. */
   options: string[];
   args: string[];
   /** Tasks of its job array; 1 for a plain job. */
   tasks: number;
+  /** Processes that `srun` starts together; 1 for a job that starts its own. */
+  ranks: number;
+  /** By what `srun` introduces them to each other. */
+  mpi: string;
 }
 
 const DEFAULTS: Record<ChainStage, Pick<JobDemands, "memoryGb" | "cpus" | "gpus">> = {
@@ -117,5 +125,6 @@ export function demandsOf(cluster: ClusterConfig, name: ChainStage): JobDemands 
     options: [...cluster.options ?? [], ...own.options ?? []],
     args: own.args,
     tasks: "tasks" in own ? own.tasks : 1,
+    ...("ranks" in own ? { ranks: own.ranks, mpi: own.mpi } : { ranks: 1, mpi: "none" }),
   };
 }

@@ -63,7 +63,7 @@ export function jobScript(job: Job, cluster: ClusterConfig): string {
 }
 
 function directives({ name, path, demands }: Job): string[] {
-  const { partition, account, time, memoryGb, cpus, gpus, options, tasks } = demands;
+  const { partition, account, time, memoryGb, cpus, gpus, options, tasks, ranks } = demands;
   if (/[\n\r]/.test(path)) {
     throw new UsageError(
       `Cannot write ${
@@ -80,10 +80,11 @@ function directives({ name, path, demands }: Job): string[] {
     ...(partition === undefined ? [] : [`--partition=${partition}`]),
     ...(account === undefined ? [] : [`--account=${account}`]),
     ...(time === undefined ? [] : [`--time=${time}`]),
-    "--ntasks=1",
+    `--ntasks=${ranks}`,
     `--cpus-per-task=${cpus}`,
-    `--mem=${memoryGb}G`,
-    ...(gpus === 0 ? [] : [`--gres=gpu:${gpus}`]),
+    // Of a node; of several ranks none knows how many are on its node.
+    ranks === 1 ? `--mem=${memoryGb}G` : `--mem-per-cpu=${Math.ceil(memoryGb * 1024 / cpus)}M`,
+    ...(gpus === 0 ? [] : [ranks === 1 ? `--gres=gpu:${gpus}` : `--gpus-per-task=${gpus}`]),
     ...options,
   ];
 }
@@ -92,6 +93,8 @@ function directives({ name, path, demands }: Job): string[] {
 function commandLines({ command, demands }: Job, container: string | undefined): string {
   const lines = command.map((words) => words.map(quoted).join(" "));
   const task = demands.tasks === 1 ? [] : [`--task "$task/${demands.tasks}"`];
-  const [first, ...rest] = [...(container === undefined ? [] : [container]), ...lines, ...task];
+  // Without --kill-on-bad-exit the others of a rank that is gone would wait for it.
+  const srun = demands.ranks === 1 ? [] : [`srun --mpi=${demands.mpi} --kill-on-bad-exit=1`];
+  const [first, ...rest] = [...srun, ...(container === undefined ? [] : [container]), ...lines, ...task];
   return [`  exec ${first}`, ...rest.map((each) => `    ${each}`)].join(" \\\n");
 }

@@ -11,68 +11,20 @@ import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { sampleBatch } from "../preprocess/sample_parquet.ts";
 import { SlurmCluster, slurmIsMissing, until } from "./slurm_cluster.ts";
+import {
+  bash,
+  CLUSTER,
+  finalState,
+  jobsOf,
+  prepared,
+  SCRIPTS,
+  SHARDS,
+  slurmArguments,
+  succeed,
+  untilTraining,
+} from "./small_chain.ts";
 
 const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
-const STEPS = 400;
-const SMALL = Object.entries({
-  ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
-  ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
-  ...{ "train.evalSequences": 2, "train.logEverySteps": 1, "train.checkpointEverySteps": 100_000 },
-  ...{ "model.coordinates": null },
-}).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
-const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
-/** A small cluster, and how little is to be done on it. */
-const CLUSTER = {
-  ...{ gpus: 0, cpus: 1, memoryGb: 2, signalSeconds: 60, setup: ["export NO_COLOR=1"] },
-  "shard": { tasks: 2, args: SHARDS },
-  "probe-rows": { tasks: 2, args: ["--shards", "2"] },
-  "train": { args: ["--steps", String(STEPS), ...SMALL] },
-  "eval": { args: ["--max-measurements", "20", "--contexts", "0", "--baselines", "none"] },
-};
-const SCRIPTS = ["01-shard", "02-probe-rows", "03-train", "04-eval"];
-
-/** A folder whose name a shell and sbatch could take for several words, with measurements and a cluster in it. */
-async function prepared(): Promise<TemporaryFolder> {
-  const folder = new TemporaryFolder();
-  const args = ["--rows", "4000", "--probes", "20", "--destinations", "8"];
-  await succeed("synth", "--output", folder.at("in put/m.parquet"), ...args);
-  Deno.writeTextFileSync(folder.at("cluster.json"), JSON.stringify(CLUSTER));
-  return folder;
-}
-
-function slurmArguments(folder: TemporaryFolder, output: string): string[] {
-  const files = ["--input", folder.at("in put/*.parquet"), "--config", folder.at("cluster.json")];
-  return [...files, "--split-by", "row", "--output", output];
-}
-
-async function succeed(...args: string[]): Promise<ProcessResult> {
-  const result = await runStageProcess(args);
-  assertEquals(result.code, 0, result.stderr);
-  return result;
-}
-
-function jobsOf(output: string): string[] {
-  return SCRIPTS.map((name) => join(output, "jobs", `${name}.sbatch`));
-}
-
-function bash(...args: string[]): Deno.ChildProcess {
-  return new Deno.Command("bash", { args, stdin: "null", stdout: "piped", stderr: "piped" }).spawn();
-}
-
-/** The weights and the state of a finished run, without where it is and how long it took. */
-function finalState(run: string): unknown {
-  const checkpoint = join(run, "checkpoints", `step-${String(STEPS).padStart(8, "0")}`);
-  const hashes = folderHashes(checkpoint);
-  return ["model.safetensors", "optimizer.safetensors"].map((name) => hashes[name] ?? name);
-}
-
-async function untilTraining(run: string): Promise<void> {
-  const metrics = join(run, "metrics.jsonl");
-  await until(
-    "training",
-    () => exists(metrics) && Deno.readTextFileSync(metrics).split("\n").length > 10,
-  );
-}
 
 Deno.test("slurm --dry-run prints scripts for each way of splitting, and writes nothing", async () => {
   using folder = await prepared();

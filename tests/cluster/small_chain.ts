@@ -1,0 +1,77 @@
+/** A chain so small that a test can run it, and its jobs. @module */
+import { assertEquals } from "@std/assert";
+import { join } from "@std/path";
+import { exists } from "../../lib/files/inputs.ts";
+import { type ProcessResult, runStageProcess } from "../cli/process.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { folderHashes } from "../preprocess/folder_hashes.ts";
+import { until } from "./slurm_cluster.ts";
+
+/** Steps of the training. */
+export const STEPS = 400;
+const SMALL = Object.entries({
+  ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
+  ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
+  ...{ "train.evalSequences": 2, "train.logEverySteps": 1, "train.checkpointEverySteps": 100_000 },
+  ...{ "model.coordinates": null },
+}).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+/** Few shards. */
+export const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
+/** A small cluster, and how little is to be done on it. */
+export const CLUSTER = {
+  ...{ gpus: 0, cpus: 1, memoryGb: 2, signalSeconds: 60, setup: ["export NO_COLOR=1"] },
+  "shard": { tasks: 2, args: SHARDS },
+  "probe-rows": { tasks: 2, args: ["--shards", "2"] },
+  "train": { args: ["--steps", String(STEPS), ...SMALL] },
+  "eval": { args: ["--max-measurements", "20", "--contexts", "0", "--baselines", "none"] },
+};
+/** The names of the scripts. */
+export const SCRIPTS = ["01-shard", "02-probe-rows", "03-train", "04-eval"];
+
+/** A folder whose name a shell and sbatch could take for several words, with measurements and a cluster in it. */
+export async function prepared(): Promise<TemporaryFolder> {
+  const folder = new TemporaryFolder();
+  const args = ["--rows", "4000", "--probes", "20", "--destinations", "8"];
+  await succeed("synth", "--output", folder.at("in put/m.parquet"), ...args);
+  Deno.writeTextFileSync(folder.at("cluster.json"), JSON.stringify(CLUSTER));
+  return folder;
+}
+
+/** The arguments of `slurm`. */
+export function slurmArguments(folder: TemporaryFolder, output: string): string[] {
+  const files = ["--input", folder.at("in put/*.parquet"), "--config", folder.at("cluster.json")];
+  return [...files, "--split-by", "row", "--output", output];
+}
+
+/** Runs a stage that must succeed. */
+export async function succeed(...args: string[]): Promise<ProcessResult> {
+  const result = await runStageProcess(args);
+  assertEquals(result.code, 0, result.stderr);
+  return result;
+}
+
+/** The scripts of a chain. */
+export function jobsOf(output: string): string[] {
+  return SCRIPTS.map((name) => join(output, "jobs", `${name}.sbatch`));
+}
+
+/** Starts bash. */
+export function bash(...args: string[]): Deno.ChildProcess {
+  return new Deno.Command("bash", { args, stdin: "null", stdout: "piped", stderr: "piped" }).spawn();
+}
+
+/** The weights and the state of a finished run, without where it is and how long it took. */
+export function finalState(run: string): unknown {
+  const checkpoint = join(run, "checkpoints", `step-${String(STEPS).padStart(8, "0")}`);
+  const hashes = folderHashes(checkpoint);
+  return ["model.safetensors", "optimizer.safetensors"].map((name) => hashes[name] ?? name);
+}
+
+/** Waits until a run has made some steps. */
+export async function untilTraining(run: string): Promise<void> {
+  const metrics = join(run, "metrics.jsonl");
+  await until(
+    "training",
+    () => exists(metrics) && Deno.readTextFileSync(metrics).split("\n").length > 10,
+  );
+}
