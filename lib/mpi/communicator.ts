@@ -9,6 +9,9 @@ import { UserError } from "../errors.ts";
 import type { Launch } from "./launch.ts";
 import { loadMpi, type MpiLibrary } from "./library.ts";
 
+const WITH_SRUN =
+  "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH), of which srun --mpi=list names those that there are";
+
 /** All ranks that were started together. */
 export class Communicator {
   readonly #mpi: MpiLibrary;
@@ -27,16 +30,24 @@ export class Communicator {
    * @throws {UserError} If there is no library, or it finds another number of ranks than were started.
    */
   static open(launch: Launch, path?: string): Communicator {
+    const { variable, numRanks } = launch;
+    const isOfSlurm = variable.startsWith("SLURM_");
+    if (isOfSlurm && launch.mpi === undefined && path === undefined) {
+      // Open MPI would end the process with a page of text.
+      throw new UserError(
+        `Cannot train together: ${variable} is ${numRanks}, but srun introduces the ranks by no MPI; ${WITH_SRUN}`,
+      );
+    }
     const mpi = loadMpi(path, launch);
     mpi.init();
     const size = mpi.size();
-    if (size !== launch.numRanks) {
+    if (size !== numRanks) {
       mpi.finalize();
-      const how = launch.variable.startsWith("SLURM_")
-        ? "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun --mpi=list names what there is"
+      const how = isOfSlurm
+        ? WITH_SRUN
         : "use the mpirun of the same MPI, or give its library as --mpi-library";
       throw new UserError(
-        `Cannot train together: ${launch.variable} is ${launch.numRanks}, but ${mpi.version} finds ${size} ` +
+        `Cannot train together: ${variable} is ${numRanks}, but ${mpi.version} finds ${size} ` +
           `rank${size === 1 ? "" : "s"}; ${how}`,
       );
     }
