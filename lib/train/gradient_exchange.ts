@@ -123,9 +123,15 @@ export class GradientExchange {
 
   /** Sums the buckets in the same order on all ranks, each as soon as it is computed. */
   async #sumAll(): Promise<void> {
+    // All at once: each waits at least for one look of the runtime at the device, every 10 ms.
+    const mapped = this.#buckets.map(({ staging, numBytes }) =>
+      staging.mapAsync(GPUMapMode.READ, 0, numBytes)
+    );
+    // The first that fails is thrown below; the others then fail without a listener.
+    void Promise.allSettled(mapped);
     const sums: Promise<void>[] = [];
-    for (const bucket of this.#buckets) {
-      await bucket.staging.mapAsync(GPUMapMode.READ, 0, bucket.numBytes);
+    for (const [i, bucket] of this.#buckets.entries()) {
+      await mapped[i];
       sums.push(this.#sum(bucket));
     }
     await Promise.all(sums);

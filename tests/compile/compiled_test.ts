@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import { compileArguments } from "../../lib/compile/compiled.ts";
+import { LAUNCH_VARIABLES } from "../../lib/mpi/launch.ts";
 import { codeFiles, flagsOfStages, type Program, threadModules } from "../../lib/compile/program.ts";
 import { STAGES } from "../../tasks/stages.ts";
 
@@ -27,6 +28,8 @@ Deno.test("flagsOfStages() has what deno.json gives to every stage", () => {
 Deno.test("compileArguments() gives one process what its stages may do, and all that they load", () => {
   const args = compileArguments("out", PROGRAM);
   assertEquals(args.filter((word) => word.startsWith("--allow-")).sort(), [
+    `--allow-env=${LAUNCH_VARIABLES.join(",")}`,
+    "--allow-ffi",
     "--allow-read",
     "--allow-run",
     "--allow-sys=systemMemoryInfo",

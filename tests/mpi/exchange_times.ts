@@ -79,11 +79,20 @@ for (const format of ["f32", "f16"] as const) {
     }
   });
   const exchange = new GradientExchange(gpu, model, { ranks, format });
+  let halfwayS = 0;
   const bothS = await secondsOf(async () => {
+    const [startMs, startBytes] = [performance.now(), ranks.numSentBytes];
+    halfwayS = 0;
+    const halfBytes = totalBytes * (format === "f32" ? 1 : 0.502) * (ranks.size - 1) / ranks.size;
+    const timer = setInterval(() => {
+      const isHalfway = ranks.numSentBytes - startBytes >= halfBytes;
+      if (isHalfway) halfwayS ||= (performance.now() - startMs) / 1000;
+    }, 2);
     model.zeroGradients();
     exchange.add(batch, weight, { isLastBatch: true });
     await exchange.finish();
     await gpu.finish();
+    clearInterval(timer);
   });
   if (ranks.rank > 0) continue;
   const hidden = (passesS + hostS + sumsS - bothS) / (hostS + sumsS);
@@ -94,7 +103,10 @@ for (const format of ["f32", "f16"] as const) {
       `${passesS.toFixed(2)} s, to and from the device ${hostS.toFixed(2)} s, sums ${
         sumsS.toFixed(2)
       } s, all at once ` +
-      `${bothS.toFixed(2)} s: ${(100 * hidden).toFixed(0)} % of the exchange is hidden`,
+      `${bothS.toFixed(2)} s: ${
+        (100 * hidden).toFixed(0)
+      } % of the exchange is hidden, half of it handed over after ` +
+      `${halfwayS.toFixed(2)} s`,
   );
   predict(format, { hostS, sumsS });
 }
