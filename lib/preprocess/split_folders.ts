@@ -28,7 +28,8 @@ export interface InputKind {
  *
  * @param paths Files, folders, globs.
  * @param kind Of the files; Parquet by default.
- * @param isRead What counts of split folders, such as `neededParts()` says; all by default.
+ * @param isRead What counts of the inputs, if these are known to be split, such as `neededParts()` says; by default
+ *   all.
  * @throws {UserError} If there is nothing there, or only some of the paths are split folders.
  */
 export function listSplitInputs(
@@ -36,7 +37,7 @@ export function listSplitInputs(
   kind: InputKind = PARQUET,
   isRead?: IsRead,
 ): SplitInputs {
-  const folders = new Map(paths.map((path) => [path, splitFoldersOf(path, kind)]));
+  const folders = new Map(paths.map((path) => [path, splitFoldersOf(path, isRead ? undefined : kind)]));
   const split = paths.filter((path) => folders.get(path)?.length);
   if (split.length === 0) return { files: listInputs(paths, kind) };
   if (split.length < paths.length) {
@@ -55,13 +56,17 @@ export function listSplitInputs(
   };
 }
 
-/** The folders train, val, test of a folder that have such files, which are not hidden; one may be empty or missing. */
-function splitFoldersOf(path: string, { extensions }: InputKind): string[] {
+/**
+ * The folders train, val, test of a folder; one may be missing.
+ *
+ * @param kind If given, they count only if they have such files, which are not hidden.
+ */
+function splitFoldersOf(path: string, kind: InputKind | undefined): string[] {
+  const isWanted = (name: string) =>
+    !name.startsWith(".") && kind?.extensions.some((extension) => name.endsWith(extension));
   return SPLIT_NAMES.map((name) => join(path, name)).filter((folder) =>
     exists(folder) && Deno.statSync(folder).isDirectory &&
-    [...Deno.readDirSync(folder)].some(({ name }) =>
-      !name.startsWith(".") && extensions.some((extension) => name.endsWith(extension))
-    )
+    (!kind || [...Deno.readDirSync(folder)].some(({ name }) => isWanted(name)))
   );
 }
 
