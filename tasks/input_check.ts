@@ -6,7 +6,7 @@
 import { flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
-import { type CheckedOutputs, checkOutputs } from "../lib/files/checked_outputs.ts";
+import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/files/checked_outputs.ts";
 
 /** The option. */
 export const verifyFlag = flag.boolean(
@@ -23,13 +23,14 @@ export const verifyFlag = flag.boolean(
  */
 export async function checkInputs(
   paths: readonly string[],
-  { verify, onCorrupt }: { verify: boolean; onCorrupt?: "error" | "skip" },
+  { verify, onCorrupt, isRead }: Pick<OutputCheck, "verify" | "onCorrupt" | "isRead">,
   context: StageContext,
 ): Promise<CheckedOutputs> {
   using progress = new PhaseProgress(context, "bytes");
   return await checkOutputs(paths, {
-    verify,
+    ...(verify ? { verify } : {}),
     ...(onCorrupt ? { onCorrupt } : {}),
+    isRead,
     signal: context.signal,
     onProgress: progress.update,
     onLink: context.log,

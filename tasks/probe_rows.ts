@@ -8,6 +8,7 @@ import { parseArrayTask } from "../lib/files/array_task.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { formatBytes, formatCount } from "../lib/cli/progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
+import { neededParts } from "../lib/preprocess/needed_parts.ts";
 import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
 import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
 import { parseRatios, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
@@ -47,17 +48,21 @@ export const probeRowsStage: Stage = defineStage({
     ...splitStageFlags,
   },
   async run(options, context) {
-    await checkInputs(options.input, options, context);
-    const { files, splitOfFile, sourcesOfFile } = listSplitInputs(options.input);
     const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
     const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));
+    const numShards = [options.shards, numHeldOut, numHeldOut] as const;
+    const task = parseArrayTask(options.task);
+    const { isRead, manifests } = neededParts(options.input, { ...options, task, numShards }) ?? {};
+    await checkInputs(options.input, { verify: options.verify, isRead }, context);
+    const { files, splitOfFile } = listSplitInputs(options.input, undefined, isRead);
     using progress = new PhaseProgress(context, "rows");
     const result = await buildProbeRows({
       ...options,
-      task: parseArrayTask(options.task),
+      task,
       inputs: files,
-      splits: splitOfFile ? { splitOfFile, sourcesOfFile } : { plan },
-      numShards: [options.shards, numHeldOut, numHeldOut],
+      inputManifests: manifests,
+      splits: splitOfFile ? { splitOfFile } : { plan },
+      numShards,
       maxRowSizeBytes: Math.floor(options.maxRowSizeMb * 1e6),
       memoryLimitBytes: options.memoryLimitGb * 1e9,
       workers: threadsWithin(options.workers, options.memoryLimitGb * 1e9, options.maxRowSizeMb * 1e6),

@@ -108,10 +108,10 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
  * @returns Undefined if neither says.
  */
 export function splitModeOf(folder: string): SplitMode | undefined {
-  const manifest = requireFinished(folder).at(0);
-  const own = splitByOf(manifest);
-  if (own || !manifest) return own;
-  const shards = new Set(manifest.inputs.map(({ path }) => dirname(dirname(path))));
+  const manifests = requireFinished(folder);
+  const own = splitByOf(manifests.at(0));
+  if (own) return own;
+  const shards = new Set(manifests.flatMap(({ inputs }) => inputs.map(({ path }) => dirname(dirname(path)))));
   const modes = new Set([...shards].map((shard) => splitByOf(manifestAt(shard))));
   return modes.size === 1 ? [...modes][0] : undefined;
 }

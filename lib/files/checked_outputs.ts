@@ -11,8 +11,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "@std/path";
 import { explainFileError, UserError } from "../errors.ts";
-import type { OnLink } from "./inputs.ts";
-import { findListedOutputs, type ListedOutput, Places } from "./listed_outputs.ts";
+import { findListedOutputs, type ListedOutput, type OutputSearch, Places } from "./listed_outputs.ts";
 
 /**
  * Outputs that have no more bytes together are always compared by SHA-256. That takes 12 ms (1.4 GB/s on a core of a
@@ -26,7 +25,7 @@ const HOLD_MS = 50;
 const SHOW_AFTER_MS = 2000;
 
 /** How {@link checkOutputs} works, and whom it tells. */
-export interface OutputCheck {
+export interface OutputCheck extends OutputSearch {
   /** Whether every SHA-256 is compared, however long it takes; by default those of small inputs are. */
   verify?: boolean;
   /** With "skip", damage is no reason to refuse an input unless `verify` asks for it. */
@@ -35,12 +34,12 @@ export interface OutputCheck {
   signal?: AbortSignal;
   /** Called with the bytes compared and all of them, if that takes long. */
   onProgress?: (phase: string, done: number, total: number) => void;
-  /** Told of links that are followed. */
-  onLink?: OnLink;
 }
 
 /** What the manifests say of files that were checked. */
 export class CheckedOutputs {
+  /** The files that were checked, sorted. */
+  readonly paths: readonly string[];
   readonly #listed: ReadonlyMap<string, ListedOutput>;
   readonly #places = new Places();
 
@@ -48,9 +47,11 @@ export class CheckedOutputs {
    * Keeps what the manifests say.
    *
    * @param listed All that they list, by place.
+   * @param inputs Those of them that were checked.
    */
-  constructor(listed: ReadonlyMap<string, ListedOutput>) {
+  constructor(listed: ReadonlyMap<string, ListedOutput>, inputs: readonly ListedOutput[]) {
     this.#listed = listed;
+    this.paths = inputs.map(({ path }) => path).sort();
   }
 
   /**
@@ -77,7 +78,7 @@ export async function checkOutputs(
   paths: readonly string[],
   check: OutputCheck = {},
 ): Promise<CheckedOutputs> {
-  const { listed, inputs, strangers } = findListedOutputs(paths, check.onLink);
+  const { listed, inputs, strangers } = findListedOutputs(paths, check);
   requireThere(inputs);
   if (strangers.length > 0) {
     const [{ path, folder, stage }, ...others] = strangers;
@@ -91,7 +92,7 @@ export async function checkOutputs(
   if (verify || onCorrupt !== "skip" && sizeBytes <= SMALL_BYTES) {
     await compareHashes(inputs, sizeBytes, check);
   }
-  return new CheckedOutputs(listed);
+  return new CheckedOutputs(listed, inputs);
 }
 
 function requireThere(inputs: readonly ListedOutput[]): void {

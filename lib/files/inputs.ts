@@ -17,6 +17,9 @@ export interface InputFingerprint {
   mtimeMs: number;
 }
 
+/** Whether a file or folder counts, by its path as given; others are not looked at. */
+export type IsRead = (path: string) => boolean;
+
 /** Called with a line for the user, such as `following data/a -> /store/b`. */
 export type OnLink = (line: string) => void;
 
@@ -25,19 +28,24 @@ export type OnLink = (line: string) => void;
  *
  * @param paths Files, directories (searched recursively, as the links in them are) and globs.
  * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
- *   by itself always counts. `wanted`: what the error message asks for, such as `a Parquet file`. `onLink`: told of
- *   the links that are followed.
+ *   by itself always counts. `wanted`: what the error message asks for, such as `a Parquet file`. `isRead`: what
+ *   counts of directories, which may then have none. `onLink`: told of the links that are followed.
  * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
  *   such file.
  */
 export function listInputs(
   paths: readonly string[],
-  options: { extensions: readonly string[]; wanted: string; onLink?: OnLink },
+  options: {
+    extensions: readonly string[];
+    wanted: string;
+    isRead?: IsRead | undefined;
+    onLink?: OnLink | undefined;
+  },
 ): string[] {
   const found = new Map<string, string>();
   for (const path of paths) {
     const files = findFiles(path, options);
-    if (files.size === 0) {
+    if (files.size === 0 && !options.isRead) {
       throw new UserError(
         `Cannot read ${path}: no ${
           options.extensions.join(" or ")
@@ -53,20 +61,25 @@ export function listInputs(
  * Finds the files that one argument names. Hidden names are left out.
  *
  * @param path A file, a directory or a glob.
- * @param options As of {@link listInputs}.
+ * @param options As of {@link listInputs}, and `isRead`: what counts of a directory.
  * @returns The paths of the files, as the argument gives them, by their places without links.
  * @throws {UserError} If it does not exist or is neither a file nor a directory, or a link leads nowhere.
  */
 export function findFiles(
   path: string,
-  { extensions, onLink = () => {} }: { extensions: readonly string[]; onLink?: OnLink },
+  { extensions, isRead = () => true, onLink = () => {} }: {
+    extensions: readonly string[];
+    isRead?: IsRead | undefined;
+    onLink?: OnLink | undefined;
+  },
 ): Map<string, string> {
   try {
     if (isGlob(path) && !exists(path)) return findMatches(path, onLink);
     const info = Deno.statSync(path);
     if (info.isDirectory) {
-      const isWanted = (file: string) => extensions.some((extension) => file.endsWith(extension));
-      return walk(path, { isWanted, mayEnter: () => true, onLink });
+      const isWanted = (file: string) =>
+        extensions.some((extension) => file.endsWith(extension)) && isRead(file);
+      return walk(path, { isWanted, mayEnter: isRead, onLink });
     }
     requireRegular(info, `read ${path}`);
     return new Map([[Deno.realPathSync(path), path]]);

@@ -7,7 +7,7 @@
  */
 import { basename, dirname, join } from "@std/path";
 import { FormatError, UserError } from "../errors.ts";
-import { exists, findFiles, type OnLink, readText } from "./inputs.ts";
+import { exists, findFiles, type IsRead, type OnLink, readText } from "./inputs.ts";
 import { type Manifest, type ManifestOutput, manifestPathBeside, readManifest } from "./manifest.ts";
 import { realPath } from "./real_path.ts";
 import { manifestName, readManifests, requireFinished } from "./task_manifests.ts";
@@ -32,6 +32,14 @@ export interface Stranger {
   path: string;
   folder: string;
   stage: string;
+}
+
+/** How {@link findListedOutputs} looks. */
+export interface OutputSearch {
+  /** What counts of folders, by path; all by default. */
+  isRead?: IsRead | undefined;
+  /** Told of links that are followed. */
+  onLink?: OnLink | undefined;
 }
 
 /** What {@link findListedOutputs} finds. */
@@ -85,17 +93,17 @@ export class Places {
  * Finds the manifests in the inputs and right above them, and what they list.
  *
  * @param paths Files, folders and globs. A folder names all outputs in it, a file only itself.
- * @param onLink Told of links that are followed.
+ * @param search What counts, and who is told.
  * @throws {UserError} If a run or task that wrote what is named did not finish.
  */
-export function findListedOutputs(paths: readonly string[], onLink?: OnLink): FoundOutputs {
+export function findListedOutputs(paths: readonly string[], search: OutputSearch = {}): FoundOutputs {
   const places = new Places();
-  const scope = findScope(paths, places, onLink);
-  const folders = [...scope.writtenFolders].flatMap(([place, folder]) => {
+  const scope = findScope(paths, places, search);
+  const { isRead } = search;
+  const folders = [...scope.writtenFolders].flatMap(([place, folder]) =>
     // Of a run that has not finished there may be nothing but its work folder.
-    if (scope.folders.has(place)) unlessForeign(() => requireFinished(folder));
-    return readFolder(place, folder);
-  });
+    readFolder(place, folder, scope.folders.has(place) ? finishedManifests : readManifests, isRead)
+  );
   const outputs = [...[...scope.besides].flatMap(readBeside), ...folders.flatMap(({ outputs }) => outputs)];
   const listed = new Map(outputs.map((output) => [places.of(output.path), output]));
   const written = new Set(folders.map(({ place }) => place));
@@ -120,7 +128,7 @@ export function findListedOutputs(paths: readonly string[], onLink?: OnLink): Fo
   return { listed, inputs: [...listed].filter(isInput).map(([, output]) => output), strangers };
 }
 
-function findScope(paths: readonly string[], places: Places, onLink: OnLink | undefined): Scope {
+function findScope(paths: readonly string[], places: Places, search: OutputSearch): Scope {
   const scope: Scope = {
     folders: new Set(),
     files: new Set(),
@@ -133,7 +141,7 @@ function findScope(paths: readonly string[], places: Places, onLink: OnLink | un
     if (!scope.writtenFolders.has(place)) scope.writtenFolders.set(place, folder);
   };
   for (const path of new Set(paths)) {
-    const found = findFiles(path, { extensions: [...DATA, ".json"], ...(onLink ? { onLink } : {}) });
+    const found = findFiles(path, { extensions: [...DATA, ".json"], ...search });
     const isFolder = exists(path) && Deno.statSync(path).isDirectory;
     if (isFolder) {
       scope.folders.add(realPath(path));
@@ -154,8 +162,21 @@ function findScope(paths: readonly string[], places: Places, onLink: OnLink | un
   return scope;
 }
 
-function readFolder(place: string, folder: string): WrittenFolder[] {
-  const manifests = unlessForeign(() => readManifests(folder)) ?? [];
+/** As `readManifests`. @throws {UserError} If a run or task is missing or did not finish. */
+function finishedManifests(folder: string, isRead?: IsRead): WrittenFolder["manifests"] {
+  return requireFinished(folder, isRead).map((manifest, i, { length: count }) => ({
+    task: { index: i + 1, count },
+    manifest,
+  }));
+}
+
+function readFolder(
+  place: string,
+  folder: string,
+  read: typeof readManifests,
+  isRead: IsRead | undefined,
+): WrittenFolder[] {
+  const manifests = unlessForeign(() => read(folder, isRead)) ?? [];
   if (manifests.length === 0) return [];
   const outputs = manifests.flatMap(({ task, manifest }) =>
     listOutputs(manifest, { folder, manifestPath: join(folder, manifestName(task)) })

@@ -10,7 +10,9 @@ import { z } from "zod";
 import { FormatError } from "../errors.ts";
 import { VERSION } from "../version.ts";
 import { writeJsonAtomic } from "./atomic.ts";
+import type { InputFingerprint } from "./inputs.ts";
 
+const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() }));
 const outputSchema = z.object({
   path: z.string(),
   sizeBytes: z.number(),
@@ -21,7 +23,9 @@ const outputSchema = z.object({
 const manifestSchema = z.object({
   stage: z.string(),
   version: z.string(),
-  inputs: z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() })),
+  inputs: inputsSchema,
+  /** Manifests of all that tasks divide, where each has other `inputs`. */
+  inputManifests: inputsSchema.optional(),
   options: z.record(z.string(), z.unknown()),
   counts: z.record(z.string(), z.unknown()),
   rejected: z.record(z.string(), z.number()),
@@ -31,15 +35,19 @@ const manifestSchema = z.object({
 
 /** What a stage read, with which options, and what it wrote. Paths of outputs are relative to the folder. */
 export type Manifest = z.infer<typeof manifestSchema>;
+/** What a {@link Manifest} starts with. */
+export type ManifestStart = Pick<Manifest, "stage" | "inputs" | "inputManifests" | "options">;
 /** One output file of a {@link Manifest}. */
 export type ManifestOutput = z.infer<typeof outputSchema>;
 
 /** Starts the manifest of a stage with the current software version. */
-export function newManifest(
-  { stage, inputs, options }: Pick<Manifest, "stage" | "inputs" | "options">,
-): Manifest {
+export function newManifest({ stage, inputs, inputManifests, options }: ManifestStart): Manifest {
+  const divided = inputManifests ? { inputManifests } : {};
   // In the order of the schema, which is that of a manifest that was read.
-  return { stage, version: VERSION, inputs, options, counts: {}, rejected: {}, outputs: [], complete: false };
+  return {
+    ...{ stage, version: VERSION, inputs, ...divided, options },
+    ...{ counts: {}, rejected: {}, outputs: [], complete: false },
+  };
 }
 
 /**
@@ -65,11 +73,24 @@ export function writeManifest(path: string, manifest: Manifest): void {
   writeJsonAtomic(path, manifest);
 }
 
-/** Whether two manifests stand for the same work: stage, version, inputs and options. */
+/** Whether two manifests stand for work that belongs together: stage, version, options, and what is divided. */
 export function isSameRun(a: Manifest, b: Manifest): boolean {
-  const identity = ({ stage, version, inputs, options }: Manifest) =>
-    JSON.stringify([stage, version, inputs, Object.entries(options).sort()]);
-  return identity(a) === identity(b);
+  const identity = ({ stage, version, options }: Manifest) =>
+    JSON.stringify([stage, version, Object.entries(options).sort()]);
+  const divided = ({ inputs, inputManifests = inputs }: Manifest) => inputManifests;
+  return identity(a) === identity(b) && areSameFiles(divided(a), divided(b));
+}
+
+/** Whether two manifests stand for the same work: that of {@link isSameRun}, with the same inputs. */
+export function isSameWork(a: Manifest, b: Manifest): boolean {
+  return isSameRun(a, b) && areSameFiles(a.inputs, b.inputs);
+}
+
+/** Whether two lists say the same of the same files. */
+export function areSameFiles(a: readonly InputFingerprint[], b: readonly InputFingerprint[]): boolean {
+  const isSame = (file: InputFingerprint, other: InputFingerprint) =>
+    file.path === other.path && file.sizeBytes === other.sizeBytes && file.mtimeMs === other.mtimeMs;
+  return a === b || a.length === b.length && a.every((file, i) => isSame(file, b[i]));
 }
 
 /** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes. */

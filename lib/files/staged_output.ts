@@ -17,10 +17,11 @@ import { type ArrayTask, formatArrayTask, ONLY_TASK } from "./array_task.ts";
 import { exists } from "./inputs.ts";
 import {
   describeOutput,
-  isSameRun,
+  isSameWork,
   type Manifest,
   type ManifestOutput,
   manifestPathBeside,
+  type ManifestStart,
   newManifest,
   readManifest,
   writeManifest,
@@ -37,7 +38,7 @@ import {
 import { manifestName, refuseOtherDivision, refuseOtherTasks, workName } from "./task_manifests.ts";
 
 /** What a run starts with. */
-export interface OutputStart extends Pick<Manifest, "stage" | "inputs" | "options"> {
+export interface OutputStart extends ManifestStart {
   /** Whether the result of another run of the same stage is replaced instead of refused. */
   overwrite: boolean;
 }
@@ -86,7 +87,7 @@ export class StagedOutput implements Disposable {
     };
     const refuse = (found: Found) => {
       refuseOtherDivision(folder, task);
-      if (task.count > 1) refuseOtherTasks(folder, found.wanted);
+      if (task.count > 1) refuseOtherTasks(folder, found);
       else refuseOthersFolder(place, found, overwrite);
     };
     const output = StagedOutput.#open(place, start, refuse);
@@ -121,15 +122,15 @@ export class StagedOutput implements Disposable {
   }
 
   static #open(place: Place, start: OutputStart, refuse: (found: Found) => void): StagedOutput {
-    const { stage, inputs, options } = start;
-    refuseOverlap(place.output, inputs.map(({ path }) => path));
-    const wanted = newManifest({ stage, inputs, options });
+    const { stage, inputs, inputManifests = [] } = start;
+    refuseOverlap(place.output, [...inputs, ...inputManifests].map(({ path }) => path));
+    const wanted = newManifest(start);
     const lock = OutputLock.acquire(place.work, { output: place.output, stage });
     try {
       finishMoving(place);
       const begun = readManifest(join(place.work, MANIFEST));
       const published = readManifest(place.manifestPath);
-      const isSame = (manifest: Manifest | undefined) => manifest && isSameRun(manifest, wanted);
+      const isSame = (manifest: Manifest | undefined) => manifest && isSameWork(manifest, wanted);
       refuse({
         wanted,
         published,

@@ -10,7 +10,9 @@ import { join } from "@std/path";
 import { UserError } from "../errors.ts";
 import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix, TRACE, WORK } from "./array_task.ts";
 import { exists } from "./inputs.ts";
-import { isSameRun, type Manifest, readManifest } from "./manifest.ts";
+import type { IsRead } from "./inputs.ts";
+import { areSameFiles, isSameRun, type Manifest, readManifest } from "./manifest.ts";
+import type { Found } from "./output_refusals.ts";
 
 /** The name of a task's manifest. */
 export function manifestName(task: ArrayTask): string {
@@ -22,11 +24,21 @@ export function workName(task: ArrayTask): string {
   return WORK + taskSuffix(task);
 }
 
-/** The manifests of a folder's finished runs, in the order of the tasks; none if it is no folder. */
-export function readManifests(folder: string): { task: ArrayTask; manifest: Manifest }[] {
+/**
+ * The manifests of a folder's finished runs, in the order of the tasks; none if it is no folder.
+ *
+ * @param isRead Which outputs are kept in them; all by default.
+ */
+export function readManifests(folder: string, isRead?: IsRead): { task: ArrayTask; manifest: Manifest }[] {
+  let inputs: Manifest["inputs"] = [];
   return listTasks(folder).flatMap((task) => {
     const manifest = readManifest(join(folder, manifestName(task)));
-    return manifest ? [{ task, manifest }] : [];
+    if (!manifest) return [];
+    if (isRead) manifest.outputs = manifest.outputs.filter(({ path }) => isRead(join(folder, path)));
+    // Mostly the same in all tasks, and held once.
+    if (areSameFiles(manifest.inputs, inputs)) manifest.inputs = inputs;
+    inputs = manifest.inputs;
+    return [{ task, manifest }];
   });
 }
 
@@ -34,12 +46,13 @@ export function readManifests(folder: string): { task: ArrayTask; manifest: Mani
  * Checks that the runs that write to a folder are all there and done. A folder without manifests passes: it was
  * made by other means.
  *
+ * @param isRead Which outputs are kept in the manifests; all by default.
  * @returns The manifests in the order of the tasks.
  * @throws {UserError} If a task is missing or not finished, or tasks do not belong together.
  */
-export function requireFinished(folder: string): Manifest[] {
+export function requireFinished(folder: string, isRead?: IsRead): Manifest[] {
   const begun = listTasks(folder);
-  const found = readManifests(folder);
+  const found = readManifests(folder, isRead);
   const first = found.at(0)?.manifest ?? firstManifest(folder);
   if (!first) return [];
   const [{ count }] = begun;
@@ -86,14 +99,16 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
 /**
  * Refuses an output folder to one of several tasks, which may all start at the same time.
  *
- * @param wanted The manifest this task starts with.
+ * @param found What the folder has of this task, and the manifest that it starts with.
  * @throws {UserError} If the folder holds files of another run, of this stage or of none.
  */
-export function refuseOtherTasks(folder: string, wanted: Manifest): void {
+export function refuseOtherTasks(folder: string, found: Found): void {
+  const { wanted, published, isPublished, hasBegunOther } = found;
   // Listed before the manifests are: whoever put something else there wrote a manifest first.
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
   const sibling = firstManifest(folder);
-  if (sibling && !isSameRun(sibling, wanted)) {
+  const isOther = published && !isPublished || hasBegunOther;
+  if (sibling && (isOther || !isSameRun(sibling, wanted))) {
     throw new UserError(
       `Cannot write to ${folder}: ${sibling.stage} with other inputs or options wrote to it, the same were wanted ` +
         `in all tasks; choose another --output or delete the folder`,

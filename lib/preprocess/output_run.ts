@@ -34,6 +34,8 @@ export interface OutputRunStart {
   stage: string;
   /** Input files. */
   inputs: readonly string[];
+  /** See {@link Manifest}. */
+  inputManifests?: readonly string[] | undefined;
   /** The options that decide the output's bytes. */
   options: Record<string, unknown>;
   /** Whether another run's files are replaced instead of refused. */
@@ -63,8 +65,11 @@ export class OutputRun implements Disposable {
    */
   static open(folder: string, start: OutputRunStart): OutputRun {
     const { task = ONLY_TASK } = start;
+    const { stage, options, overwrite } = start;
     const inputs = start.inputs.map((path) => fingerprint(path));
-    return new OutputRun(StagedOutput.openFolder(folder, { ...start, inputs }, task), task);
+    const inputManifests = start.inputManifests?.map((path) => fingerprint(path));
+    const output = { stage, inputs, inputManifests, options, overwrite };
+    return new OutputRun(StagedOutput.openFolder(folder, output, task), task);
   }
 
   /** The folder to write to; what is recorded is moved to the output folder in the end. */

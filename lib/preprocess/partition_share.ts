@@ -9,26 +9,16 @@ import type { OptionalColumn } from "../measurement/parquet_writer.ts";
 import { RejectLog, type RejectSnapshot } from "../measurement/rejects.ts";
 import { type KeyedReadOptions, readKeyed } from "./keyed_reader.ts";
 import type { GroupKey } from "./probe_columns.ts";
-import { type HashRange, ShardLayout, type ShardRange } from "./shard_layout.ts";
+import { ShardLayout, type ShardRange } from "./shard_layout.ts";
 import { type SpillIndex, SpillWriter } from "./spill.ts";
 import { type ColumnData, makeColumn, type SpillColumn } from "./spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName, type SplitPlan } from "./splits.ts";
 import { Breather, type StageHooks } from "./stage_hooks.ts";
 
-/** The sources of a file: those whose hash with this seed, made of this key, lies in the range. */
-export interface FileSources extends HashRange {
-  groupBy: string;
-  seed: number;
-}
-
 /** Where the split of a row comes from: a plan, or the folder of its file. */
 export type SplitSource =
   | { plan: Omit<SplitPlan, "timeRangeUs"> }
-  | {
-    splitOfFile: ReadonlyMap<string, SplitName>;
-    /** What is known of the files' sources, so that a task reads only files that it needs. */
-    sourcesOfFile?: ReadonlyMap<string, FileSources> | undefined;
-  };
+  | { splitOfFile: ReadonlyMap<string, SplitName> };
 
 /** What is read, and where its rows go. */
 export interface PartitionTask {

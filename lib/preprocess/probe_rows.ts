@@ -12,13 +12,13 @@
  * @module
  */
 import { UsageError } from "../errors.ts";
-import { type ArrayTask, ONLY_TASK, shareOf } from "../files/array_task.ts";
+import { type ArrayTask, ONLY_TASK } from "../files/array_task.ts";
 import { ArrayRecordWriter } from "../records/array_record_writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../records/probe_row.ts";
 import type { SplitSource } from "./partition_share.ts";
 import { type GroupKey, probeSchema } from "./probe_columns.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "./row_cutter.ts";
-import { overlaps, recordShardName, type Shard, shardsWithin } from "./shard_layout.ts";
+import { recordShardName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
 import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "./sorted_rows.ts";
@@ -46,6 +46,8 @@ const RECORD_MEMORY_SHARE = 1 / 8;
 export interface ProbeRowsOptions {
   /** Parquet files, sorted. */
   inputs: readonly string[];
+  /** If `inputs` are only those that the task reads: the manifests of all, as `neededParts()` finds them. */
+  inputManifests?: readonly string[] | undefined;
   /** The output folder. */
   output: string;
   splits: SplitSource;
@@ -84,11 +86,9 @@ export async function buildProbeRows(
 /** What the stage does, for whichever thread does it. */
 export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
   const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, output, overwrite } = options;
-  const { workers = 1, task: arrayTask = ONLY_TASK } = options;
-  const numAllShards = numShards[0] + numShards[1] + numShards[2];
-  const ownShards = shareOf(arrayTask, numAllShards);
+  const { workers = 1, task: arrayTask = ONLY_TASK, inputManifests } = options;
+  const ownShards = shardRangeOf(arrayTask, numShards);
   const own = shardsWithin(numShards, ownShards);
-  const inputs = inputsOf(own, options);
   const sortMemoryBytes = options.memoryLimitBytes * SORT_MEMORY_SHARE / workers;
   const schema = probeSchema(groupBy);
   const rowsPerPartition = PARTITION_FILL * rowsWithin(sortMemoryBytes, rowBytes(schema));
@@ -99,7 +99,7 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
   return {
     stage: "probe-rows",
     arrayTask,
-    inputs: options.inputs,
+    inputManifests,
     output,
     overwrite,
     workers,
@@ -107,14 +107,13 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
     identity: { ...identity, groupBy, numShards, maxRowSizeBytes, compression, seed },
     task: {
       ...options,
-      inputs,
       rowShare: ONLY_TASK,
       ownShards,
       schema,
       columns: [],
       fill,
       subdivisions: (numRows) => {
-        const rowsPerShard = numRows / (inputs.length < options.inputs.length ? own.length : numShards[0]);
+        const rowsPerShard = numRows / (inputManifests ? own.length : numShards[0]);
         const needed = Math.min(
           Math.ceil(rowsPerShard / rowsPerPartition),
           Math.floor(MAX_PARTITIONS / own.length),
@@ -138,21 +137,6 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
       return writeShard(job, options, sorter);
     },
   };
-}
-
-/** The files that can hold rows of the shards: all but those of which it is known that they hold none. */
-function inputsOf(own: readonly Shard[], options: ProbeRowsOptions): string[] {
-  const { inputs, splits, numShards, groupBy, seed } = options;
-  if ("plan" in splits) return [...inputs];
-  const { splitOfFile, sourcesOfFile } = splits;
-  return inputs.filter((path) => {
-    const sources = sourcesOfFile?.get(path);
-    if (!sources || sources.groupBy !== groupBy || sources.seed !== seed) return true;
-    return own.some(({ split, shard }) =>
-      split === splitOfFile.get(path) &&
-      overlaps(sources, { shard, numShards: numShards[SPLIT_NAMES.indexOf(split)] })
-    );
-  });
 }
 
 function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): void {

@@ -72,11 +72,10 @@ export async function shardMeasurements(
 
 /** What the stage does, for whichever thread does it. */
 export function shardStage(options: ShardOptions): ShardedStage {
-  const { splitBy, ratios, groupBy, numShards, seed, inputs, output, overwrite } = options;
+  const { splitBy, ratios, groupBy, numShards, seed, output, overwrite } = options;
   const arrayTask = options.task ?? ONLY_TASK;
   return {
     arrayTask,
-    inputs,
     workers: options.workers ?? 1,
     options,
     stage: "shard",

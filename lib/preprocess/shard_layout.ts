@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { type ArrayTask, taskSuffix } from "../files/array_task.ts";
+import { type ArrayTask, shareOf, taskSuffix } from "../files/array_task.ts";
 import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 
 const TWO_32 = 2 ** 32;
@@ -64,6 +64,11 @@ export class ShardLayout {
       partitions: Array.from({ length: this.subdivisions }, (_, p) => i * this.subdivisions + p),
     }));
   }
+}
+
+/** The share of the shards that a task makes. */
+export function shardRangeOf(task: ArrayTask, numShards: readonly number[]): ShardRange {
+  return shareOf(task, numShards.reduce((sum, count) => sum + count, 0));
 }
 
 /** The shards of a range. */

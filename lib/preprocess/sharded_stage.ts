@@ -40,10 +40,11 @@ export interface StageSummary {
 export async function runShardedStage(definition: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
-  const { stage, inputs, identity, overwrite, arrayTask } = definition;
+  const { stage, task, inputManifests, identity, overwrite, arrayTask } = definition;
   using run = OutputRun.open(definition.output, {
     stage,
-    inputs,
+    inputs: task.inputs,
+    inputManifests,
     options: identity,
     overwrite,
     task: arrayTask,

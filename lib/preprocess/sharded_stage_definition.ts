@@ -28,8 +28,8 @@ export interface ShardedStage {
   stage: "shard" | "probe-rows";
   /** Which of several runs that write to the output folder this is. */
   arrayTask: ArrayTask;
-  /** All input files, the same for all tasks; `task.inputs` are those that this one reads. */
-  inputs: readonly string[];
+  /** Where tasks read other files each: the manifests of all that they divide. */
+  inputManifests?: readonly string[] | undefined;
   output: string;
   overwrite: boolean;
   /** The options that decide the output's bytes. */

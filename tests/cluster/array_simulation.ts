@@ -21,6 +21,8 @@ const SMALL_ROWS = 1_600_000;
 const RATES = { "shard": 1.8e6, "probe-rows": 3.8e6 };
 /** Operations of a task for each other one that runs at the same time: three looks for its manifest. */
 const SIBLING_OPERATIONS = 3;
+/** Of a task of `probe-rows` for each part of all shards: three listings of the folders, 510 names at a time. */
+const NAME_OPERATIONS = 3 / 510;
 /** Of an operation without load; of the logarithm of run times; of tasks that take longer; between two starts. */
 const [LATENCY_S, SIGMA, STRAGGLERS, STRAGGLERS_TAKE, RESTART_S] = [3e-4, 0.2, 0.02, 4, 60];
 
@@ -30,11 +32,22 @@ const FITTED: Plan[] = [[4, 4, 6, 4], [16, 4, 6, 4], [4, 64, 6, 4], [4, 4, 50, 4
 const CHECKED: Plan = [8, 32, 26, 8];
 const LARGE: Plan[] = [[1e3, 1e3, 1e3, 1e3], [1e3, 1e3, 250, 1e3], [1e3, 64, 256, 16], [1e3, 250, 64, 64]];
 
+/** Shards of val, and of test. */
+const heldOutOf = (shards: number) => Math.ceil(shards / 10);
+
+/** Parts that a task of `probe-rows` reads on average, if it makes one file of train. */
+function partsReadOf([, n, shards, rowTasks]: Plan): number {
+  const train = shards - 2 * heldOutOf(shards);
+  let [divisor, rest] = [train, rowTasks];
+  while (rest > 0) [divisor, rest] = [rest, divisor % rest];
+  return n * (train + rowTasks - divisor) / rowTasks;
+}
+
 /** What the operations of a task grow with. */
 const GROWTH = {
   "shard": ([files, , shards]: Plan) => [1, files, shards],
-  // Files of `shard`, their manifests, the files that the task reads.
-  "probe-rows": ([, n, shards, rowTasks]: Plan) => [1, n * shards, n, n * Math.max(1, shards / rowTasks)],
+  // Manifests of `shard`, the parts that the task reads.
+  "probe-rows": (plan: Plan) => [1, plan[1], partsReadOf(plan)],
 };
 type StageName = keyof typeof GROWTH;
 const STAGES = ["shard", "probe-rows"] as const;
@@ -50,7 +63,7 @@ async function run(args: string[], trace?: string): Promise<void> {
 
 /** The arguments of an array's tasks, the first task last. */
 function tasksOf(stage: StageName, [, tasks, shards, rowTasks]: Plan, input: string, output: string) {
-  const held = Math.ceil(shards / 10);
+  const held = heldOutOf(shards);
   const sizes = stage === "shard"
     ? ["--train-shards", shards - 2 * held, "--val-shards", held, "--test-shards", held]
     : ["--shards", rowTasks];
@@ -182,13 +195,16 @@ const arraySimulation = defineStage({
       log(`${STAGES[i]}: ${growth}; of ${CHECKED} ${told}, found ${operations} and ${arrayS.toFixed(1)} s`);
     }
     const lines = LARGE.flatMap((plan) => {
-      const manifestsGb = plan[3] * plan[1] * plan[2] * manifestBytes / (CHECKED[1] * CHECKED[2]) / 1e9;
+      // Of the files that a task reads and of the manifests of all.
+      const [entries, checked] = [plan, CHECKED].map((each) => partsReadOf(each) + each[1]);
+      const manifestsGb = plan[3] * entries * manifestBytes / checked / 1e9;
       const head = `${plan}: ${plan[1] * plan[2]} files, ${manifestsGb.toFixed(2)} GB of manifests`;
       // `shard` writes its files in the end.
       const loads = toldOf(plan).map((told, i) => {
         const tasks = plan[i === 0 ? 1 : 3];
         const after = i === 0 ? weights[0][2] * plan[2] : 0;
-        const before = told - after + SIBLING_OPERATIONS * Math.min(tasks, cluster.slots);
+        const names = i === 0 ? 0 : NAME_OPERATIONS * plan[1] * plan[2];
+        const before = told - after + names + SIBLING_OPERATIONS * Math.min(tasks, cluster.slots);
         return { tasks, before, after, computeS: rows / tasks / RATES[STAGES[i]] };
       });
       return [head, ...loads.map((load, i) => `  ${STAGES[i]}: ${describe(load, cluster, random)}`)];

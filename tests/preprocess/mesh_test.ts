@@ -51,9 +51,9 @@ Deno.test("shard and probe-rows split an all-pairs matrix in every mode, and not
       const nodes = new Set([...train.flatMap(SRC), ...train.flatMap(DST)]);
       assert(test.every(([src, dst]) => !nodes.has(src) || !nodes.has(dst)));
     }
-    const { files, splitOfFile = new Map(), sourcesOfFile } = listSplitInputs([output]);
+    const { files, splitOfFile = new Map() } = listSplitInputs([output]);
     const rows = folder.at(`${splitBy}-rows`);
-    const splits = { splitOfFile, sourcesOfFile };
+    const splits = { splitOfFile };
     const made = await buildProbeRows({ ...PROBE_ROWS_OPTIONS, inputs: files, output: rows, splits });
     const counts = SPLIT_NAMES.map((split) => made.splits[split].measurements);
     assertEquals(counts, [train.length, 0, test.length]);

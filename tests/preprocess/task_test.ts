@@ -8,12 +8,14 @@ import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { dirname } from "@std/path";
 import { UsageError, UserError } from "../../lib/errors.ts";
 import type { ArrayTask } from "../../lib/files/array_task.ts";
+import { checkOutputs } from "../../lib/files/checked_outputs.ts";
 import { manifestName } from "../../lib/files/task_manifests.ts";
 import { readManifest } from "../../lib/files/manifest.ts";
 import { detectTargets } from "../../lib/inspect/detect.ts";
 import { openProbeRows } from "../../lib/loader/row_source.ts";
 import { buildProbeRows, type ProbeRowsOptions } from "../../lib/preprocess/probe_rows.ts";
 import { shardMeasurements, type ShardOptions } from "../../lib/preprocess/shard.ts";
+import { neededParts } from "../../lib/preprocess/needed_parts.ts";
 import { listSplitInputs } from "../../lib/preprocess/split_folders.ts";
 import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../../lib/preprocess/splits.ts";
 import { pretokenize } from "../../lib/pretokenize/pretokenize.ts";
@@ -78,12 +80,14 @@ async function makeRows(
   output: string,
   { count, ...changed }: { count: number } & Partial<ProbeRowsOptions>,
 ): Promise<number[]> {
-  const { files, splitOfFile, sourcesOfFile } = listSplitInputs([shards]);
-  assert(splitOfFile);
   const numRowsRead = [];
   for (const task of tasksOf(count)) {
-    const options = { ...PROBE_ROWS, ...changed, inputs: files, splits: { splitOfFile, sourcesOfFile } };
-    numRowsRead.push((await buildProbeRows({ ...options, output, task })).inputRows);
+    const wanted = { ...PROBE_ROWS, ...changed, output, task };
+    const { isRead, manifests: inputManifests } = neededParts([shards], wanted) ?? {};
+    const { files: inputs, splitOfFile } = listSplitInputs([shards], undefined, isRead);
+    assert(splitOfFile);
+    const options = { ...wanted, inputs, inputManifests, splits: { splitOfFile } };
+    numRowsRead.push((await buildProbeRows(options)).inputRows);
   }
   return numRowsRead;
 }
@@ -242,8 +246,8 @@ Deno.test("a folder in which a task is missing is refused by whatever reads it",
   assertEquals(detectTargets(folder.at("rows")).map(({ kind }) => kind), ["arrayRecord"]);
 
   Deno.removeSync(folder.at("shards/manifest-00002-of-00003.json"));
-  assertThrows(
-    () => listSplitInputs([shards]),
+  await assertRejects(
+    () => checkOutputs([shards]),
     UserError,
     "task 2/3 of shard is missing; run `shard --task 2/3`",
   );

@@ -1,0 +1,94 @@
+/**
+ * Which parts of shards a task of `probe-rows` reads. It looks at no others: all tasks together would look at each
+ * part as often as there are tasks.
+ *
+ * @module
+ */
+import { basename, dirname, join } from "@std/path";
+import { z } from "zod";
+import type { ArrayTask } from "../files/array_task.ts";
+import type { IsRead } from "../files/inputs.ts";
+import { readManifest } from "../files/manifest.ts";
+import { realPath } from "../files/real_path.ts";
+import { listTasks, manifestName } from "../files/task_manifests.ts";
+import { overlaps, shardOfParquetName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
+import { SPLIT_NAMES } from "./splits.ts";
+
+/** Of the options of `shard`, those that place sources. */
+const placingSchema = z.object({
+  groupBy: z.string(),
+  seed: z.number(),
+  numShards: z.array(z.number()).length(SPLIT_NAMES.length),
+});
+
+/** What a task of `probe-rows` makes. */
+export interface WantedRecords {
+  task: ArrayTask;
+  /** ArrayRecord files of train, val and test, of all tasks. */
+  numShards: readonly number[];
+  groupBy: string;
+  /** Of the hash that places sources, u32. */
+  seed: number;
+}
+
+/** What {@link neededParts} finds. */
+export interface NeededParts {
+  /** False for parts that hold no rows for the task. */
+  isRead: IsRead;
+  /** The manifests of all parts, also of those that are not read. */
+  manifests: string[];
+}
+
+/**
+ * Finds out which parts a task needs. Whether they are there, and all tasks of `shard` done, `checkOutputs()` says.
+ *
+ * @param paths The inputs.
+ * @returns Undefined if the task has to read everything: there is but one, or not all inputs are folders of `shard`
+ *   that place sources as the task does.
+ * @throws {FormatError} If a manifest is none.
+ */
+export function neededParts(paths: readonly string[], wanted: WantedRecords): NeededParts | undefined {
+  if (wanted.task.count === 1) return undefined;
+  const numShardsOf = new Map<string, readonly number[]>();
+  const manifests: string[] = [];
+  for (const root of paths) {
+    const names = listTasks(root).map((task) => join(root, manifestName(task)));
+    const manifest = names.length > 0 ? readManifest(names[0]) : undefined;
+    const placing = manifest?.stage === "shard" ? placingSchema.safeParse(manifest.options).data : undefined;
+    if (placing?.groupBy !== wanted.groupBy || placing.seed !== wanted.seed) return undefined;
+    numShardsOf.set(realPath(root), placing.numShards);
+    manifests.push(...names);
+  }
+  const isNeededIn = new Map<string, readonly boolean[]>();
+  const isRead = (path: string) => {
+    const shard = shardOfParquetName(path);
+    if (shard === undefined) return true;
+    const folder = dirname(path);
+    let isNeeded = isNeededIn.get(folder);
+    if (!isNeeded) {
+      const numShards = numShardsOf.get(realPath(dirname(folder)));
+      isNeeded = numShards ? neededShards(basename(folder), numShards, wanted) : [];
+      isNeededIn.set(folder, isNeeded);
+    }
+    return isNeeded[shard] ?? true;
+  };
+  return { isRead, manifests };
+}
+
+/** Of each shard in the folder of a split, whether it can hold rows of the task. */
+function neededShards(
+  folder: string,
+  ofFolders: readonly number[],
+  { task, numShards }: WantedRecords,
+): boolean[] {
+  const at = SPLIT_NAMES.findIndex((name) => name === folder);
+  if (at < 0) return [];
+  const own = shardsWithin(numShards, shardRangeOf(task, numShards)).filter(({ split }) => split === folder);
+  return Array.from(
+    { length: ofFolders[at] },
+    (_, shard) =>
+      own.some((record) =>
+        overlaps({ shard, numShards: ofFolders[at] }, { ...record, numShards: numShards[at] })
+      ),
+  );
+}
