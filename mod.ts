@@ -34,7 +34,7 @@ export {
 
 export { RandomStream } from "./lib/random/philox.ts";
 
-export { formatAddress, parseAddress } from "./lib/tokens/ip.ts";
+export { formatAddress, parseAddress } from "./lib/addresses/ip.ts";
 export {
   formatPrefix,
   hasHostBits,
@@ -43,7 +43,7 @@ export {
   parsePrefix,
   prefixContains,
   prefixOfAddress,
-} from "./lib/tokens/ip_prefix.ts";
+} from "./lib/addresses/ip_prefix.ts";
 export {
   CANONICAL_RTT_CODES,
   decodeRttCode,
@@ -107,17 +107,11 @@ export {
   type RejectReason,
   type RejectSnapshot,
 } from "./lib/measurement/rejects.ts";
-export { synthesize, type SynthOptions } from "./lib/measurement/synth/synthesize.ts";
-export { SyntheticTruth } from "./lib/measurement/synth/truth.ts";
-export type { Region } from "./lib/measurement/synth/cities.ts";
-export type { HostLaw, Place, RttLaw } from "./lib/measurement/synth/law.ts";
-export type {
-  World,
-  WorldHost,
-  WorldOptions,
-  WorldRoute,
-  WorldSystem,
-} from "./lib/measurement/synth/world.ts";
+export { synthesize, type SynthOptions } from "./lib/synth/synthesize.ts";
+export { SyntheticTruth } from "./lib/synth/truth.ts";
+export type { Region } from "./lib/synth/cities.ts";
+export type { HostLaw, Place, RttLaw } from "./lib/synth/law.ts";
+export type { World, WorldHost, WorldOptions, WorldRoute, WorldSystem } from "./lib/synth/world.ts";
 
 export {
   type Batch,

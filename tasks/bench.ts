@@ -5,10 +5,10 @@
  * @module
  */
 import { readEarlierRun } from "../lib/bench/earlier_run.ts";
-import { formatTable } from "../lib/cli/table.ts";
+import { formatTable } from "../lib/text/table.ts";
 import { UserError } from "../lib/errors.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
-import { didYouMean } from "../lib/cli/nearest.ts";
+import { didYouMean } from "../lib/text/nearest.ts";
 import { defineStage, defineStageGroup, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { type BenchRow, measureCase } from "../lib/gpu/bench.ts";
 import { kernelCases, otherVariantCases } from "../lib/gpu/bench_cases.ts";

@@ -5,7 +5,7 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
-import { formatTable } from "../lib/cli/table.ts";
+import { formatTable } from "../lib/text/table.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { studyAnomalies } from "../lib/score/anomalies.ts";

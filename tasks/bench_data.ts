@@ -13,7 +13,7 @@ import { describeThroughputs, type Throughput, throughputOf } from "../lib/bench
 import { describeScaling, scalingOf } from "../lib/bench/scaling.ts";
 import type { Usage } from "../lib/bench/usage.ts";
 import { commonFlags, dataFlags, flag, type Values } from "../lib/cli/flags.ts";
-import { formatCount } from "../lib/cli/progress.ts";
+import { formatCount } from "../lib/text/quantities.ts";
 import { defineStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { VERSION } from "../lib/version.ts";

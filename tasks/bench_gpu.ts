@@ -11,7 +11,7 @@ import { SURVEY_SCALES, surveySteps } from "../lib/bench/gpu_steps.ts";
 import { describeAdapter, runSurvey, SurveyDevice, type SurveyRows } from "../lib/bench/gpu_survey.ts";
 import { parseDurationS } from "../lib/cli/duration.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
-import { formatBytes, formatCount } from "../lib/cli/progress.ts";
+import { formatBytes, formatCount } from "../lib/text/quantities.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
 import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";

@@ -11,7 +11,7 @@ import {
   type PeerRow,
   PRODUCTS,
 } from "../lib/bench/peers.ts";
-import { formatTable } from "../lib/cli/table.ts";
+import { formatTable } from "../lib/text/table.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { UserError } from "../lib/errors.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";

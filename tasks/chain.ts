@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { formatCount } from "../lib/cli/progress.ts";
+import { formatCount } from "../lib/text/quantities.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
 import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
 import { WORK } from "../lib/files/array_task.ts";

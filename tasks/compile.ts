@@ -5,7 +5,7 @@
  */
 import { basename, fromFileUrl, join } from "@std/path";
 import { flag } from "../lib/cli/flags.ts";
-import { formatBytes, formatSeconds } from "../lib/cli/progress.ts";
+import { formatBytes, formatSeconds } from "../lib/text/quantities.ts";
 import {
   defineStage,
   serveStage,

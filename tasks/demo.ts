@@ -7,7 +7,7 @@
 import { join } from "@std/path";
 import { flag } from "../lib/cli/flags.ts";
 import { formatMs } from "../lib/cli/histogram.ts";
-import { formatCount, formatSeconds } from "../lib/cli/progress.ts";
+import { formatCount, formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/errors.ts";
 import { answerExamples, type ExampleAnswer, type Truth } from "../lib/evaluate/example_queries.ts";
@@ -25,7 +25,7 @@ import { WORK } from "../lib/files/array_task.ts";
 import { validationBatches } from "../lib/loader/batches.ts";
 import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/measurement/atlas_import.ts";
-import { SyntheticTruth, truthPathBeside } from "../lib/measurement/synth/truth.ts";
+import { SyntheticTruth, truthPathBeside } from "../lib/synth/truth.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { loadConfig, type RunConfig } from "../lib/train/config.ts";
 import { chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { flag, kebab, type Values } from "../lib/cli/flags.ts";
-import { didYouMean } from "../lib/cli/nearest.ts";
+import { didYouMean } from "../lib/text/nearest.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";

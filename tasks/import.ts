@@ -4,7 +4,7 @@
  * @module
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
-import { formatSeconds } from "../lib/cli/progress.ts";
+import { formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs, type OnLink } from "../lib/files/inputs.ts";
 import { UsageError } from "../lib/errors.ts";

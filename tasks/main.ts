@@ -5,7 +5,7 @@
  * @module
  */
 import { endProcess, SignalListener } from "../lib/cli/ending.ts";
-import { didYouMean } from "../lib/cli/nearest.ts";
+import { didYouMean } from "../lib/text/nearest.ts";
 import { permissionsOf, refuseOverlaps } from "../lib/cli/stage_permissions.ts";
 import { runStageThread } from "../lib/cli/stage_thread.ts";
 import { UserError } from "../lib/errors.ts";

@@ -5,7 +5,7 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext } from "../lib/cli/stage.ts";
-import { formatTable } from "../lib/cli/table.ts";
+import { formatTable } from "../lib/text/table.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
 import {
   codesOf,
@@ -21,7 +21,7 @@ import {
   prefixLengthOf,
 } from "../lib/query/destinations.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { formatPrefix } from "../lib/tokens/ip_prefix.ts";
+import { formatPrefix } from "../lib/addresses/ip_prefix.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import { addressOf, contextOf, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
 

@@ -12,7 +12,7 @@ import { PingModel } from "../lib/query/ping_model.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { QuantileCalibration } from "../lib/query/quantile_calibration.ts";
 import { parseTimeS } from "../lib/query/question_time.ts";
-import { formatAddress, parseAddress } from "../lib/tokens/ip.ts";
+import { formatAddress, parseAddress } from "../lib/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { noteAdaptation } from "./adapt_text.ts";
 

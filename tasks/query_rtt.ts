@@ -12,7 +12,7 @@ import { DEFAULT_NUM_DRAWS, type PrefixAnswer, rttBetweenPrefixes } from "../lib
 import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt_question.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
-import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/tokens/ip_prefix.ts";
+import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/addresses/ip_prefix.ts";
 import {
   adaptModel,
   contextOf,

@@ -8,7 +8,7 @@ import { defineStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { sampleContextThatFits, sampleMeasurements } from "../lib/query/sample.ts";
-import { formatAddress } from "../lib/tokens/ip.ts";
+import { formatAddress } from "../lib/addresses/ip.ts";
 import { decodeRttCode } from "../lib/tokens/rtt_code.ts";
 import type { DecodedMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";

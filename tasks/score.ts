@@ -5,7 +5,7 @@
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
-import { formatSeconds } from "../lib/cli/progress.ts";
+import { formatSeconds } from "../lib/text/quantities.ts";
 import {
   defineStage,
   serveStage,

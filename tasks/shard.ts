@@ -6,7 +6,7 @@
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { parseArrayTask } from "../lib/files/array_task.ts";
-import { formatBytes, formatCount } from "../lib/cli/progress.ts";
+import { formatBytes, formatCount } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { shardMeasurements } from "../lib/preprocess/shard.ts";

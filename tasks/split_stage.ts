@@ -4,7 +4,7 @@
  * @module
  */
 import { dataFlags, type Flag, flag } from "../lib/cli/flags.ts";
-import { formatBytes, formatCount, formatSeconds } from "../lib/cli/progress.ts";
+import { formatBytes, formatCount, formatSeconds } from "../lib/text/quantities.ts";
 import { GROUP_KEYS } from "../lib/preprocess/probe_columns.ts";
 import { SPLIT_MODES, type SplitMode } from "../lib/preprocess/splits.ts";
 

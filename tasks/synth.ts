@@ -4,10 +4,10 @@
  * @module
  */
 import { flag } from "../lib/cli/flags.ts";
-import { formatSeconds } from "../lib/cli/progress.ts";
+import { formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { synthesize } from "../lib/measurement/synth/synthesize.ts";
-import { truthPathBeside } from "../lib/measurement/synth/truth.ts";
+import { synthesize } from "../lib/synth/synthesize.ts";
+import { truthPathBeside } from "../lib/synth/truth.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
 /** The stage `synth`. */

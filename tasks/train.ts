@@ -5,7 +5,8 @@
  */
 import { parseDurationS } from "../lib/cli/duration.ts";
 import { type commonFlags, configFlags, flag, type Values } from "../lib/cli/flags.ts";
-import { formatCount, Progress } from "../lib/cli/progress.ts";
+import { Progress } from "../lib/cli/progress.ts";
+import { formatCount } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/errors.ts";
 import { Communicator } from "../lib/mpi/communicator.ts";

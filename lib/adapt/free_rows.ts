@@ -10,7 +10,7 @@ import type { ModelConfig } from "../model/config.ts";
 import { locateAddresses } from "./locate_addresses.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
 import { NO_ROW } from "../model/row_table.ts";
-import { formatAddress } from "../tokens/ip.ts";
+import { formatAddress } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 /** A row that may move. */

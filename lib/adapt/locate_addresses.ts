@@ -6,7 +6,7 @@
 import type { AddressRows } from "../model/address_rows.ts";
 import type { NodePlace } from "../model/node_coordinates.ts";
 import { NO_ROW } from "../model/row_table.ts";
-import { formatAddress } from "../tokens/ip.ts";
+import { formatAddress } from "../addresses/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 

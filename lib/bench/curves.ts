@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatTable } from "../cli/table.ts";
+import { formatTable } from "../text/table.ts";
 import { specOfLines } from "../plot/line_plot.ts";
 import { figureOf, pageOf, tableOf } from "../plot/page.ts";
 import { renderSvg } from "../plot/svg.ts";

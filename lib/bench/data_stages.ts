@@ -8,7 +8,7 @@ import { manifestPathBeside, readManifest } from "../files/manifest.ts";
 import { writeAtlasLines } from "./atlas_lines.ts";
 import { runDuckDb } from "./duckdb.ts";
 import type { DuckDbJob } from "./duckdb_child.ts";
-import { formatCount } from "../cli/progress.ts";
+import { formatCount } from "../text/quantities.ts";
 import { type FailedMeasure, type Throughput, throughputOf } from "./throughput.ts";
 import type { Usage } from "./usage.ts";
 

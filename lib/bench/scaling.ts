@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { formatCount } from "../cli/progress.ts";
-import { formatTable } from "../cli/table.ts";
+import { formatCount } from "../text/quantities.ts";
+import { formatTable } from "../text/table.ts";
 import type { Throughput } from "./throughput.ts";
 
 /** A stage at one size, compared with the next smaller one. */

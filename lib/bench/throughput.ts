@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { formatBytes, formatCount } from "../cli/progress.ts";
-import { formatTable } from "../cli/table.ts";
+import { formatBytes, formatCount } from "../text/quantities.ts";
+import { formatTable } from "../text/table.ts";
 import type { Usage } from "./usage.ts";
 
 /** A measure of a stage. */

@@ -7,7 +7,7 @@
 import { z } from "zod";
 import { UsageError } from "../errors.ts";
 import { type Arity, splitArguments } from "./arguments.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../text/nearest.ts";
 
 /** One declared option. `T` is the type of its value after parsing. */
 export interface Flag<T> {

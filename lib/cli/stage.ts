@@ -8,7 +8,7 @@ import { InterruptedError, UsageError, UserError } from "../errors.ts";
 import { VERSION } from "../version.ts";
 import { endProcess, type Outcome, SignalListener } from "./ending.ts";
 import { commonFlags, describeFlags, type Flags, parseFlags, type Values } from "./flags.ts";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../text/nearest.ts";
 import { startThreadsWith } from "../threads/thread.ts";
 import { Progress } from "./progress.ts";
 import { RequestedThread } from "./requested_thread.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { z } from "zod";
-import { applySet, parseConfig, readConfigFile } from "../cli/config.ts";
+import { applySet, parseConfig, readConfigFile } from "../config/config_file.ts";
 
 /** The stages of the chain, in order. */
 export const CHAIN_STAGES = ["shard", "probe-rows", "train", "eval"] as const;

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import type { MassRanges } from "../query/mass_ranges.ts";
 import {
   askInOrder,

@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import { RandomStream } from "../random/philox.ts";
 import { quantileOfSorted } from "./quantile.ts";
 

@@ -6,7 +6,7 @@
  */
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import type { ProbeRowSource } from "../loader/row_source.ts";
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";

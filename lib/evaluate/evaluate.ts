@@ -4,8 +4,8 @@
  * @module
  */
 import type { CheckedOutputs } from "../files/checked_outputs.ts";
-import { SyntheticTruth } from "../measurement/synth/truth.ts";
-import type { StageHooks } from "../preprocess/stage_hooks.ts";
+import { SyntheticTruth } from "../synth/truth.ts";
+import type { StageHooks } from "../threads/stage_hooks.ts";
 import { numParameters } from "../model/config.ts";
 import type { SplitName } from "../preprocess/splits.ts";
 import { PingModel } from "../query/ping_model.ts";

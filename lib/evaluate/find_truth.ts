@@ -6,7 +6,7 @@
  */
 import { dirname } from "@std/path";
 import { requireFinished } from "../files/task_manifests.ts";
-import { truthPathBeside } from "../measurement/synth/truth.ts";
+import { truthPathBeside } from "../synth/truth.ts";
 import { isReadable } from "./readable.ts";
 
 /**

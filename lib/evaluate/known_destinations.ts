@@ -6,8 +6,8 @@
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
-import { Breather } from "../preprocess/stage_hooks.ts";
-import { addressBytes, formatAddress } from "../tokens/ip.ts";
+import { Breather } from "../threads/stage_hooks.ts";
+import { addressBytes, formatAddress } from "../addresses/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { RttHistogram } from "./baselines/rtt_histogram.ts";

@@ -5,7 +5,7 @@
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { BaselineMeasurement } from "./baselines/baseline.ts";
 import { sourceKeyOf } from "./source_key.ts";

@@ -1,7 +1,7 @@
 /** A probe row whose measurements are wanted one by one, as tokens see them. @module */
 import { tokenMeasurement } from "../query/context.ts";
 import type { ProbeRow } from "../records/probe_row.ts";
-import { addressBytes } from "../tokens/ip.ts";
+import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 /** The measurements of a probe row; each is made once, however many ask for it, and addresses are parsed once. */

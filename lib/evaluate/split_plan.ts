@@ -8,7 +8,7 @@ import { shortened, UsageError } from "../errors.ts";
 import { readMeasurements, surveyInputs } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import type { GroupKey } from "../preprocess/probe_columns.ts";
-import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import { SPLIT_MODES, type SplitMode } from "../preprocess/splits.ts";
 
 /** A split, and the percent of its rows, sources, pairs, … that it holds out of the training. */

@@ -6,8 +6,8 @@
  *
  * @module
  */
-import type { RttLaw } from "../measurement/synth/law.ts";
-import { codeProbability } from "../measurement/synth/rtt_codes.ts";
+import type { RttLaw } from "../synth/law.ts";
+import { codeProbability } from "../synth/rtt_codes.ts";
 import type { RttDistribution } from "../query/rtt_distribution.ts";
 import { encodeRttCode, rttCodeBounds } from "../tokens/rtt_code.ts";
 import { COVERAGE_LEVELS } from "./calibration.ts";

@@ -10,9 +10,9 @@
  */
 import { UserError } from "../errors.ts";
 import type { ProbeRowSource } from "../loader/row_source.ts";
-import type { RttLaw } from "../measurement/synth/law.ts";
-import { codeProbability } from "../measurement/synth/rtt_codes.ts";
-import type { SyntheticTruth } from "../measurement/synth/truth.ts";
+import type { RttLaw } from "../synth/law.ts";
+import { codeProbability } from "../synth/rtt_codes.ts";
+import type { SyntheticTruth } from "../synth/truth.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import type { QuantileCalibration } from "../query/quantile_calibration.ts";
 import { COVERAGE_LEVELS } from "./calibration.ts";

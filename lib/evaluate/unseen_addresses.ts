@@ -9,11 +9,11 @@
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { ProbeRow } from "../records/probe_row.ts";
-import { addressBytes, formatAddress } from "../tokens/ip.ts";
+import { addressBytes, formatAddress } from "../addresses/ip.ts";
 import { casesOf, type EvalCase } from "./cases.ts";
 
 /** Told each probe row that is read, and the wish to stop. */

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatTable } from "../cli/table.ts";
+import { formatTable } from "../text/table.ts";
 import type { ProfileRow } from "./program.ts";
 
 /** What the numbers of {@link describeProfile} mean, for the user. */

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { formatBytes } from "../cli/progress.ts";
+import { formatBytes } from "../text/quantities.ts";
 import { FormatError, shortened } from "../errors.ts";
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRowHeader } from "../records/probe_row.ts";
 import type { Target } from "./detect.ts";

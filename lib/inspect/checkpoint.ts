@@ -4,7 +4,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { formatBytes, formatCount } from "../cli/progress.ts";
+import { formatBytes, formatCount } from "../text/quantities.ts";
 import { FormatError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import { type CheckpointState, readState } from "../train/checkpoint_state.ts";

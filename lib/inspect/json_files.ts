@@ -3,10 +3,10 @@
  *
  * @module
  */
-import { formatBytes } from "../cli/progress.ts";
+import { formatBytes } from "../text/quantities.ts";
 import { explainFileError, FormatError } from "../errors.ts";
 import { readManifest } from "../files/manifest.ts";
-import { SyntheticTruth } from "../measurement/synth/truth.ts";
+import { SyntheticTruth } from "../synth/truth.ts";
 import type { Target } from "./detect.ts";
 import { formatShare, formatTime } from "./format.ts";
 import type { Report } from "./report.ts";

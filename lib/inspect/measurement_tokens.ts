@@ -4,7 +4,7 @@
  * @module
  */
 import type { SourcedBatch } from "../measurement/parquet_reader.ts";
-import { formatAddress, parseAddress } from "../tokens/ip.ts";
+import { formatAddress, parseAddress } from "../addresses/ip.ts";
 import { decodeRttCode, encodeRttCode } from "../tokens/rtt_code.ts";
 import * as v1 from "../tokens/vocab_v1.ts";
 import * as v2 from "../tokens/vocab_v2.ts";

@@ -3,12 +3,12 @@
  *
  * @module
  */
-import { formatBytes } from "../cli/progress.ts";
+import { formatBytes } from "../text/quantities.ts";
 import { fingerprint } from "../files/inputs.ts";
 import { countRows, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
 import { DuplicateCount } from "./duplicate_count.ts";

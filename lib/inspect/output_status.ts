@@ -4,7 +4,7 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
-import { formatBytes, formatCount } from "../cli/progress.ts";
+import { formatBytes, formatCount } from "../text/quantities.ts";
 import { shortened } from "../errors.ts";
 import { type ArrayTask, formatIndexes, ONLY_TASK } from "../files/array_task.ts";
 import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../files/manifest.ts";

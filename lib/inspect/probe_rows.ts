@@ -8,7 +8,7 @@ import { FormatError } from "../errors.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import type { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
 import { describeMeasurement, sideBySide } from "./measurement_text.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { basename, join } from "@std/path";
-import { formatCount, formatSeconds } from "../cli/progress.ts";
+import { formatCount, formatSeconds } from "../text/quantities.ts";
 import { ConfigError, UserError } from "../errors.ts";
 import { exists } from "../files/inputs.ts";
 import { type Manifest, readManifest } from "../files/manifest.ts";

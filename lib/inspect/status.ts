@@ -4,7 +4,7 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
-import { formatTable } from "../cli/table.ts";
+import { formatTable } from "../text/table.ts";
 import { explainFileError, shortened, UserError } from "../errors.ts";
 import { WORK } from "../files/array_task.ts";
 import { exists } from "../files/inputs.ts";

@@ -7,12 +7,12 @@
  */
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
-import { formatBytes } from "../cli/progress.ts";
+import { formatBytes } from "../text/quantities.ts";
 import { FormatError, UserError } from "../errors.ts";
 import { fingerprint } from "../files/inputs.ts";
 import { NumberCursor } from "../measurement/parquet_column.ts";
 import { ParquetFile } from "../measurement/parquet_file.ts";
-import { Breather } from "../preprocess/stage_hooks.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import { tokenName as v1TokenName } from "../tokens/vocab_v1.ts";
 import { tokenName as v2TokenName } from "../tokens/vocab_v2.ts";
 import type { Target } from "./detect.ts";

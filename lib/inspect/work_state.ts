@@ -4,7 +4,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { formatSeconds } from "../cli/progress.ts";
+import { formatSeconds } from "../text/quantities.ts";
 import { explainFileError } from "../errors.ts";
 import { readLock } from "../files/output_lock.ts";
 import type { Report } from "./report.ts";

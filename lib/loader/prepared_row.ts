@@ -8,7 +8,7 @@
  */
 import { FormatError } from "../errors.ts";
 import type { ProbeRow } from "../records/probe_row.ts";
-import { parseAddress } from "../tokens/ip.ts";
+import { parseAddress } from "../addresses/ip.ts";
 import { untimedLength } from "../tokens/vocab_v2.ts";
 import type { ProbeRowSource } from "./row_source.ts";
 

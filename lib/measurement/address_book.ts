@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { formatAddress, parseAddress } from "../tokens/ip.ts";
-import { isPublicAddress } from "./address_scope.ts";
+import { formatAddress, parseAddress } from "../addresses/ip.ts";
+import { isPublicAddress } from "../addresses/address_scope.ts";
 
 /** The longest text that is looked for as bytes; an IPv6 address has 45 characters at most. */
 export const MAX_ADDRESS_BYTES = 64;

@@ -5,7 +5,7 @@
  * @module
  */
 import { shortened } from "../errors.ts";
-import { parseAddress } from "../tokens/ip.ts";
+import { parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS, isRtt, type MeasurementBatch } from "./batch.ts";
 import type { TextPiece } from "./parquet_column.ts";
 import type { Piece } from "./parquet_pages.ts";

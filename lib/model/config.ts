@@ -7,7 +7,7 @@
  * @module
  */
 import { z } from "zod";
-import { parseConfig } from "../cli/config.ts";
+import { parseConfig } from "../config/config_file.ts";
 import { ConfigError } from "../errors.ts";
 import type { DType } from "../gpu/tensor.ts";
 import { RTT_ENCODING_NAMES, type RttEncodingChoice, type RttEncodingName } from "../tokens/rtt_encoding.ts";

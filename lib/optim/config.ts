@@ -7,7 +7,7 @@
  * @module
  */
 import { z } from "zod";
-import { parseConfig } from "../cli/config.ts";
+import { parseConfig } from "../config/config_file.ts";
 import type { ScheduleShape } from "./schedule.ts";
 
 const share = z.number().min(0).max(1);

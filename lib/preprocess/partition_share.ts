@@ -13,7 +13,7 @@ import { ShardLayout, type ShardRange } from "./shard_layout.ts";
 import { type SpillIndex, SpillWriter } from "./spill.ts";
 import { type ColumnData, makeColumn, type SpillColumn } from "./spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName, type SplitPlan } from "./splits.ts";
-import { Breather, type StageHooks } from "./stage_hooks.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 
 /** Where the split of a row comes from: a plan, or the folder of its file. */
 export type SplitSource =

@@ -12,7 +12,7 @@ import { readTimeRangeUs } from "../measurement/time_range.ts";
 import type { OutputRun, SpillState } from "./output_run.ts";
 import { partitionShare, type PartitionTask } from "./partition_share.ts";
 import { SPLIT_NAMES } from "./splits.ts";
-import { Breather, type StageHooks } from "./stage_hooks.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import type { StageThreads } from "./stage_threads.ts";
 
 /** Share of the memory limit for rows waiting to be written, over all threads. */

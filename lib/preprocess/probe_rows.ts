@@ -24,7 +24,7 @@ import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "./sorted_rows.ts";
 import { type ColumnData, rowBytes } from "./spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES } from "./splits.ts";
-import type { StageHooks } from "./stage_hooks.ts";
+import type { StageHooks } from "../threads/stage_hooks.ts";
 
 /** Share of the memory limit for the rows of a partition and their sort. */
 const SORT_MEMORY_SHARE = 1 / 4;

@@ -21,7 +21,7 @@ import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
 import { integerToWords, KeyKind, wordsToAddress } from "./source_key.ts";
 import { type ColumnData, makeColumn, type SpillColumn } from "./spill_block.ts";
 import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
-import type { StageHooks } from "./stage_hooks.ts";
+import type { StageHooks } from "../threads/stage_hooks.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
   { name: "timeUs", type: "f64", width: 1 },

@@ -9,7 +9,7 @@ import { describeOutput, type ManifestOutput } from "../files/manifest.ts";
 import { JoinedSpill, type SpillPart } from "./joined_spill.ts";
 import type { Shard } from "./shard_layout.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
-import { Breather, type StageHooks } from "./stage_hooks.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 
 /** The shards that are not finished: plain data, the same for all threads. */
 export interface ShardQueue {

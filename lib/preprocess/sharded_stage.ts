@@ -14,7 +14,7 @@ import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
 import { type ShardQueue, writeFromQueue } from "./shard_queue.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { SPLIT_NAMES, type SplitName } from "./splits.ts";
-import type { StageHooks } from "./stage_hooks.ts";
+import type { StageHooks } from "../threads/stage_hooks.ts";
 import { StageThreads } from "./stage_threads.ts";
 
 /** A thread takes 0.1 s to start, in which another reads this many rows. */

@@ -10,7 +10,7 @@
  */
 import { ensure } from "../errors.ts";
 import { philox4x32 } from "../random/philox.ts";
-import { formatAddress, parseAddress } from "../tokens/ip.ts";
+import { formatAddress, parseAddress } from "../addresses/ip.ts";
 
 /** What a key is made of; part of the hash, so that equal words of different kinds do not go together. */
 export const KeyKind = { PROBE: 0, PAIR: 1, ROW: 2, IPV4: 4, IPV6: 6 } as const;

@@ -9,7 +9,7 @@
 import type { ManifestOutput } from "../files/manifest.ts";
 import { startThread, type Thread } from "../threads/thread.ts";
 import type { ShareResult } from "./partition_share.ts";
-import type { StageHooks } from "./stage_hooks.ts";
+import type { StageHooks } from "../threads/stage_hooks.ts";
 import { fromPlainError, type StageReply, type StageRequest, type StageWork } from "./stage_messages.ts";
 
 /** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */

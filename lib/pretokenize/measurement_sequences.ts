@@ -7,7 +7,7 @@ import { ensure } from "../errors.ts";
 import { readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_writer.ts";
 import type { RejectLog, RejectReason } from "../measurement/rejects.ts";
-import { parseAddress } from "../tokens/ip.ts";
+import { parseAddress } from "../addresses/ip.ts";
 import { RttCodeCounts } from "../tokens/rtt_code_counts.ts";
 import {
   blockOrder,

@@ -15,7 +15,7 @@ import { OutputRun } from "../preprocess/output_run.ts";
 import { PeakMemory } from "../preprocess/peak_memory.ts";
 import { listSplitInputs, type SplitInputs } from "../preprocess/split_folders.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
-import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import {
   chosenRttEncoding,
   clippedRtt,

@@ -8,7 +8,7 @@
  * @module
  */
 import { RandomStream } from "../random/philox.ts";
-import { type ByteRange, byteRange, type IpPrefix, isAddress } from "../tokens/ip_prefix.ts";
+import { type ByteRange, byteRange, type IpPrefix, isAddress } from "../addresses/ip_prefix.ts";
 import { BYTE_BASE, type Field } from "../tokens/vocab_v2.ts";
 import { vocabSize } from "../model/config.ts";
 import { byteMass, drawByte } from "./byte_mass.ts";

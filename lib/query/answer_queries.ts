@@ -4,7 +4,7 @@
  * @module
  */
 import { UserError } from "../errors.ts";
-import { isAddress } from "../tokens/ip_prefix.ts";
+import { isAddress } from "../addresses/ip_prefix.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { knownAt } from "./context.ts";
 import type { PingModel } from "./ping_model.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { RandomStream } from "../random/philox.ts";
-import type { ByteRange } from "../tokens/ip_prefix.ts";
+import type { ByteRange } from "../addresses/ip_prefix.ts";
 import { BYTE_BASE } from "../tokens/vocab_v2.ts";
 
 /**

@@ -3,7 +3,7 @@ import { listInputs } from "../files/inputs.ts";
 import { FAILED_RTT_MS, type MeasurementBatch } from "../measurement/batch.ts";
 import { readMeasurements } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
-import { addressBytes } from "../tokens/ip.ts";
+import { addressBytes } from "../addresses/ip.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 

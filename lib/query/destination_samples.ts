@@ -5,7 +5,7 @@
  * @module
  */
 import { RandomStream } from "../random/philox.ts";
-import { formatPrefix, type IpPrefix } from "../tokens/ip_prefix.ts";
+import { formatPrefix, type IpPrefix } from "../addresses/ip_prefix.ts";
 import { type ByteTree, type TreeNode, walkOn } from "./byte_walks.ts";
 import { codeProbabilities, codesOf, type DestinationQuery, tailsOf } from "./destination_prompt.ts";
 import {

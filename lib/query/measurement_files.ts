@@ -8,7 +8,7 @@ import { listInputs } from "../files/inputs.ts";
 import { convertPing, resultType } from "../measurement/atlas_result.ts";
 import { readMeasurements } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
-import { addressBytes } from "../tokens/ip.ts";
+import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { tokenMeasurement, tokenMeasurementAt } from "./context.ts";
 import { parseMeasurement } from "./rtt_question.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { isAddress } from "../tokens/ip_prefix.ts";
+import { isAddress } from "../addresses/ip_prefix.ts";
 import { type AddressDraws, drawAddresses } from "./address_draws.ts";
 import type { PingModel } from "./ping_model.ts";
 import type { PrefixQuery } from "./query_tokens.ts";

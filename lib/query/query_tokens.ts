@@ -4,7 +4,7 @@
  * @module
  */
 import { UserError } from "../errors.ts";
-import type { IpPrefix } from "../tokens/ip_prefix.ts";
+import type { IpPrefix } from "../addresses/ip_prefix.ts";
 import {
   type Field,
   measurementLength,

@@ -4,8 +4,8 @@
  * @module
  */
 import { shortened, UserError } from "../errors.ts";
-import { parseAddress } from "../tokens/ip.ts";
-import { formatPrefix, hasHostBits, type IpPrefix, isAddress, parsePrefix } from "../tokens/ip_prefix.ts";
+import { parseAddress } from "../addresses/ip.ts";
+import { formatPrefix, hasHostBits, type IpPrefix, isAddress, parsePrefix } from "../addresses/ip_prefix.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { PrefixQuery, RttQuery } from "./query_tokens.ts";

@@ -13,9 +13,9 @@ import { PartitionSorter, type RowSink } from "../preprocess/sorted_rows.ts";
 import { wordsToAddress } from "../preprocess/source_key.ts";
 import { type SpillIndex, SpillReader, SpillWriter } from "../preprocess/spill.ts";
 import { type ColumnData, makeColumn, type SpillColumn } from "../preprocess/spill_block.ts";
-import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import { tokenMeasurement } from "../query/context.ts";
-import { addressBytes } from "../tokens/ip.ts";
+import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 const SCHEMA: readonly SpillColumn[] = [

@@ -17,7 +17,7 @@ import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../measurement/rejects.ts";
 import type { GroupKey } from "../preprocess/probe_columns.ts";
 import type { SpillIndex } from "../preprocess/spill.ts";
-import { Breather, type StageHooks } from "../preprocess/stage_hooks.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { type OrderedRowsInput, orderRows, readOrdered, readRows } from "./ordered_rows.ts";
 import { type ScoreCase, scoreResults } from "./score_results.ts";

@@ -9,7 +9,7 @@ import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/conf
 import { NO_ROW } from "../model/row_table.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import { TypicalRtts } from "./typical_rtts.ts";
-import { parseAddress } from "../tokens/ip.ts";
+import { parseAddress } from "../addresses/ip.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 
 /**

@@ -5,9 +5,9 @@
  * @module
  */
 import { z } from "zod";
-import { applySet, parseConfig, readConfigFile } from "../cli/config.ts";
-import { didYouMean } from "../cli/nearest.ts";
-import { formatCount } from "../cli/progress.ts";
+import { applySet, parseConfig, readConfigFile } from "../config/config_file.ts";
+import { didYouMean } from "../text/nearest.ts";
+import { formatCount } from "../text/quantities.ts";
 import { ConfigError, UsageError } from "../errors.ts";
 import {
   checkModelConfig,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatSeconds } from "../cli/progress.ts";
+import { formatSeconds } from "../text/quantities.ts";
 import { Autotuner } from "../gpu/autotune.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";

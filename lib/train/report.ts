@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatCount } from "../cli/progress.ts";
+import { formatCount } from "../text/quantities.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { figureOf, pageOf, tableOf } from "../plot/page.ts";
 import { renderSvg } from "../plot/svg.ts";

@@ -1,7 +1,7 @@
 /** The stage `adapt` as users run it: files, signals, permissions. @module */
 import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { exists } from "../../lib/files/inputs.ts";
-import { formatAddress } from "../../lib/tokens/ip.ts";
+import { formatAddress } from "../../lib/addresses/ip.ts";
 import { decodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { DELTA_FILE } from "../../lib/train/adapted_checkpoint.ts";

@@ -10,7 +10,7 @@ import { HISTORY_LENGTH } from "../../lib/model/pair_history.ts";
 import { NUM_RECALLED } from "../../lib/tokens/rtt_recall.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
-import { addressBytes } from "../../lib/tokens/ip.ts";
+import { addressBytes } from "../../lib/addresses/ip.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { assertSameBits } from "../gpu/support.ts";
 import { withTinyModel } from "../query/tiny_model.ts";

@@ -9,7 +9,7 @@ import { numbersOfNode } from "../../lib/coordinates/coordinates.ts";
 import { coordinateEntries } from "../../lib/model/node_coordinates.ts";
 import { ROW_VALUES, withRowDelta } from "../../lib/model/row_delta.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
-import { addressBytes } from "../../lib/tokens/ip.ts";
+import { addressBytes } from "../../lib/addresses/ip.ts";
 import { decodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { readAll, realData } from "../measurement/batches.ts";

@@ -6,7 +6,7 @@ import type { RttEstimate } from "../../lib/model/selected_rows.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { ROW_VALUES } from "../../lib/model/row_delta.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
-import { addressBytes } from "../../lib/tokens/ip.ts";
+import { addressBytes } from "../../lib/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { TINY_CONFIG } from "../query/tiny_model.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import { writeAtlasLines } from "../../lib/bench/atlas_lines.ts";
-import { synthesize } from "../../lib/measurement/synth/synthesize.ts";
+import { synthesize } from "../../lib/synth/synthesize.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { joinBatches, readAll, withFolder } from "../measurement/batches.ts";
 

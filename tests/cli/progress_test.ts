@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { formatBytes, formatCount, formatSeconds } from "../../lib/cli/progress.ts";
+import { formatBytes, formatCount, formatSeconds } from "../../lib/text/quantities.ts";
 import { drawHistogram, formatMs } from "../../lib/cli/histogram.ts";
 
 Deno.test("formatCount() keeps to four figures", () => {

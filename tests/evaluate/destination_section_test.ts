@@ -12,7 +12,7 @@ import { KnownDestinations, learnDestinations } from "../../lib/evaluate/known_d
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { DESTINATION_ORDER } from "../../lib/query/destination_prompt.ts";
 import { encodeMeasurement } from "../../lib/query/query_tokens.ts";
-import { formatAddress, parseAddress } from "../../lib/tokens/ip.ts";
+import { formatAddress, parseAddress } from "../../lib/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";

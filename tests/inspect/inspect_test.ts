@@ -4,7 +4,7 @@ import { FormatError, UserError } from "../../lib/errors.ts";
 import { newManifest, writeManifest } from "../../lib/files/manifest.ts";
 import { describeReports, inspect, type InspectOptions, reportsAsJson } from "../../lib/inspect/inspect.ts";
 import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
-import { synthesize } from "../../lib/measurement/synth/synthesize.ts";
+import { synthesize } from "../../lib/synth/synthesize.ts";
 import { parameterShapes } from "../../lib/model/config.ts";
 import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";

@@ -12,7 +12,10 @@ Deno.test("faultOfImport() accepts imports down the layers", () => {
 
 Deno.test("faultOfImport() refuses imports up the layers, of private files and of kernels", () => {
   assertEquals(faultOfImport("lib/gpu/program.ts", "../model/config.ts"), "lib/gpu may not import lib/model");
-  assertEquals(faultOfImport("lib/tokens/ip.ts", "../gpu/device.ts"), "lib/tokens may not import lib/gpu");
+  assertEquals(
+    faultOfImport("lib/addresses/ip.ts", "../gpu/device.ts"),
+    "lib/addresses may not import lib/gpu",
+  );
   assert(faultOfImport("lib/model/forward.ts", "../gpu/_private.ts"));
   assert(faultOfImport("lib/model/forward.ts", "../../kernels/gemm.wgsl"));
   assert(faultOfImport("lib/train/trainer.ts", "../../tasks/train.ts"));

@@ -10,7 +10,7 @@ import { shareOf } from "../../lib/model/batch_share.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
 import { ConfigError, UserError } from "../../lib/errors.ts";
-import { formatAddress } from "../../lib/tokens/ip.ts";
+import { formatAddress } from "../../lib/addresses/ip.ts";
 import { type DecodedMeasurement, decodeTokens } from "../../lib/tokens/vocab_v2.ts";
 import { syntheticRow, syntheticRows } from "./synthetic_rows.ts";
 

@@ -5,7 +5,7 @@ import { MemoryRowSource, openProbeRows } from "../../lib/loader/row_source.ts";
 import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
 import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { encodeProbeRow } from "../../lib/records/probe_row.ts";
-import { addressBytes, formatAddress } from "../../lib/tokens/ip.ts";
+import { addressBytes, formatAddress } from "../../lib/addresses/ip.ts";
 import { chosenRttEncoding, RTT_ENCODING_NAMES, type RttEncoding } from "../../lib/tokens/rtt_encoding.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { syntheticRows } from "./synthetic_rows.ts";

@@ -5,7 +5,7 @@ import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
 import { RowCursor } from "../../lib/model/row_cursor.ts";
 import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";
 import { rowsBeforeFirstByte } from "../../lib/model/selected_rows.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 import { NUM_RECALLED, recallRtts, type RttRecall } from "../../lib/tokens/rtt_recall.ts";
 import {
   BYTE_BASE,

@@ -6,7 +6,7 @@ import { Decoder } from "../../lib/model/decoder.ts";
 import { type DecoderExtent, decoderSizeBytes, programRows } from "../../lib/model/decoder_buffers.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { assertClose, assertSameBits, testOnEachDevice } from "../gpu/support.ts";

@@ -10,7 +10,7 @@ import { RECORD_OVERHEAD_BYTES, RowCutter } from "../../lib/preprocess/row_cutte
 import { addressToWords, KeyKind } from "../../lib/preprocess/source_key.ts";
 import { makeColumn } from "../../lib/preprocess/spill_block.ts";
 import { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 
 const WHERE = { path: "test" };
 

@@ -4,7 +4,7 @@ import { KeyTable, KeyTranslation } from "../../lib/preprocess/key_table.ts";
 import { addressToWords, hashKey, KeyKind, wordsToAddress } from "../../lib/preprocess/source_key.ts";
 import { TimeSorter } from "../../lib/preprocess/time_sort.ts";
 import { philox4x32 } from "../../lib/random/philox.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 
 Deno.test("TimeSorter.sort() orders rows by time and keeps the order of equal times", () => {
   const sorter = new TimeSorter();

@@ -9,7 +9,7 @@ import { pretokenize, type V1Options, type V2Options } from "../../lib/pretokeni
 import { RandomStream } from "../../lib/random/philox.ts";
 import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../lib/records/probe_row.ts";
-import { formatAddress } from "../../lib/tokens/ip.ts";
+import { formatAddress } from "../../lib/addresses/ip.ts";
 import {
   blockOrder,
   clippedRtt,

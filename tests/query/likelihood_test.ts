@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import { UserError } from "../../lib/errors.ts";
 import { fieldOrders, measurementBits, measurementBitsInContexts } from "../../lib/query/likelihood.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 import { LOG_RTT, WholeMeasurementWriter } from "../../lib/tokens/vocab_v1.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { type Field, type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";

@@ -6,7 +6,7 @@ import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { readContext } from "../../lib/query/context.ts";
 import { measurementOfLine, readMeasurementFiles } from "../../lib/query/measurement_files.ts";
-import { formatAddress } from "../../lib/tokens/ip.ts";
+import { formatAddress } from "../../lib/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { tinyRowModel } from "../adapt/tiny_rows.ts";
 import { makeBatch, realData, withFolder, writeParquet } from "../measurement/batches.ts";

@@ -5,7 +5,7 @@ import { PingModel } from "../../lib/query/ping_model.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
 import type { RttQuery } from "../../lib/query/query_tokens.ts";
 import type { RttDistribution } from "../../lib/query/rtt_distribution.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import {
   BYTE_BASE,

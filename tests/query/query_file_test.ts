@@ -4,7 +4,7 @@ import { answerQueries } from "../../lib/query/answer_queries.ts";
 import { rttBetweenPrefixes } from "../../lib/query/prefix_query.ts";
 import { type BadLine, type FileQuery, readQueries } from "../../lib/query/query_file.ts";
 import { MAX_LINE_BYTES, readLines } from "../../lib/query/text_lines.ts";
-import { formatPrefix } from "../../lib/tokens/ip_prefix.ts";
+import { formatPrefix } from "../../lib/addresses/ip_prefix.ts";
 import { withTinyModel } from "./tiny_model.ts";
 
 async function read(content: string | Uint8Array): Promise<(FileQuery | BadLine)[]> {

@@ -3,7 +3,7 @@ import { UserError } from "../../lib/errors.ts";
 import { parseAddressQuestion, parseQuestion } from "../../lib/query/rtt_question.ts";
 import { rttBetweenPrefixes } from "../../lib/query/prefix_query.ts";
 import { sampleMeasurements } from "../../lib/query/sample.ts";
-import { formatAddress } from "../../lib/tokens/ip.ts";
+import { formatAddress } from "../../lib/addresses/ip.ts";
 import { decodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { withTinyModel } from "./tiny_model.ts";
 

@@ -9,7 +9,7 @@ import {
   type SampleQuery,
 } from "../../lib/query/sample.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { decodeTokens, MEASUREMENT_START, type TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { withTinyModel } from "./tiny_model.ts";

@@ -9,7 +9,7 @@ import { tokenMeasurement } from "../../lib/query/context.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
 import { scoreFile, type ScoreFileOptions } from "../../lib/score/score_file.ts";
 import { type Score, scoreResults } from "../../lib/score/score_results.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { withTinyModel } from "../query/tiny_model.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertInstanceOf, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 import {
   type Block,
   blockOrder,

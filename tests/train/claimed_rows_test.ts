@@ -5,7 +5,7 @@ import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/co
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { claimRows, fitConfig } from "../../lib/train/claimed_rows.ts";
 import { parseRunConfig } from "../../lib/train/config.ts";
-import { addressBytes } from "../../lib/tokens/ip.ts";
+import { addressBytes } from "../../lib/addresses/ip.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
 import { tinyConfig } from "../model/tiny_model.ts";
 

@@ -1,5 +1,5 @@
 /** What was evaluated, and how: the end of an evaluation's page. @module */
-import { formatCount, formatSeconds } from "../../cli/progress.ts";
+import { formatCount, formatSeconds } from "../../text/quantities.ts";
 import { tableOf } from "../../plot/page.ts";
 import type { EvalRun } from "../report.ts";
 

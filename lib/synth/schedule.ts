@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { RandomStream } from "../../random/philox.ts";
+import { RandomStream } from "../random/philox.ts";
 import type { World } from "./world.ts";
 
 /** How much likelier a destination of the probe's own region is; set so that the median RTT is about 50 ms. */

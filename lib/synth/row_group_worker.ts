@@ -6,7 +6,7 @@
  */
 /// <reference no-default-lib="true" />
 /// <reference lib="deno.worker" />
-import { serveThread } from "../../threads/thread.ts";
+import { serveThread } from "../threads/thread.ts";
 import type { Campaign } from "./campaign.ts";
 import { RowGroupMaker } from "./row_groups.ts";
 

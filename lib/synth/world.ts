@@ -8,9 +8,9 @@
  *
  * @module
  */
-import { RandomStream } from "../../random/philox.ts";
-import { formatAddress } from "../../tokens/ip.ts";
-import { isPublicAddress } from "../address_scope.ts";
+import { RandomStream } from "../random/philox.ts";
+import { formatAddress } from "../addresses/ip.ts";
+import { isPublicAddress } from "../addresses/address_scope.ts";
 import { CITIES, type City, type Region } from "./cities.ts";
 import type { HostLaw, Place } from "./law.ts";
 

@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
-import { formatAddress, parseAddress } from "../../lib/tokens/ip.ts";
+import { formatAddress, parseAddress } from "../../lib/addresses/ip.ts";
 
 const hex = (bytes: Uint8Array | undefined) => bytes?.toHex();
 

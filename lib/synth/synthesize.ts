@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { UserError } from "../../errors.ts";
-import { MeasurementParquetWriter } from "../parquet_writer.ts";
+import { UserError } from "../errors.ts";
+import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import { makeCampaign } from "./campaign.ts";
 import { makeRowGroups } from "./row_group_threads.ts";
 import { SYNTH_COLUMNS } from "./row_groups.ts";

@@ -4,14 +4,14 @@
  *
  * @module
  */
-import { FAILED_RTT_MS } from "../batch.ts";
-import { NULL_INDEX } from "../column_dictionary.ts";
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { NULL_INDEX } from "../measurement/column_dictionary.ts";
 import {
   type EncodedRowGroup,
   encodeRowGroup,
   type OptionalColumn,
   ROW_GROUP_ROWS,
-} from "../parquet_writer.ts";
+} from "../measurement/parquet_writer.ts";
 import type { Campaign } from "./campaign.ts";
 import { RowGenerator, type SynthRows } from "./rows.ts";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import fc from "fast-check";
 import { UserError } from "../../lib/errors.ts";
-import { formatAddress, parseAddress } from "../../lib/tokens/ip.ts";
+import { formatAddress, parseAddress } from "../../lib/addresses/ip.ts";
 import {
   byteRange,
   formatPrefix,
@@ -10,7 +10,7 @@ import {
   parsePrefix,
   prefixContains,
   prefixOfAddress,
-} from "../../lib/tokens/ip_prefix.ts";
+} from "../../lib/addresses/ip_prefix.ts";
 
 function addressOf(text: string): Uint8Array {
   const bytes = parseAddress(text);

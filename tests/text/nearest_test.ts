@@ -1,5 +1,5 @@
 import { assertEquals } from "@std/assert";
-import { didYouMean, editDistance } from "../../lib/cli/nearest.ts";
+import { didYouMean, editDistance } from "../../lib/text/nearest.ts";
 
 Deno.test("editDistance() counts insertions, deletions, substitutions and swaps", () => {
   assertEquals(editDistance("train", "train"), 0);

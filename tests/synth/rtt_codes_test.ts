@@ -1,8 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { LAW, RttLaw } from "../../../lib/measurement/synth/law.ts";
-import { codeProbabilities, codeProbability } from "../../../lib/measurement/synth/rtt_codes.ts";
-import { RandomStream } from "../../../lib/random/philox.ts";
-import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../../lib/tokens/rtt_code.ts";
+import { LAW, RttLaw } from "../../lib/synth/law.ts";
+import { codeProbabilities, codeProbability } from "../../lib/synth/rtt_codes.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode, rttCodeBounds } from "../../lib/tokens/rtt_code.ts";
 
 /** No jitter to speak of, the usual, much of it, and an RTT that crosses the codes of 1 µs. */
 const LAWS = [

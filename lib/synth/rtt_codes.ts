@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../tokens/rtt_code.ts";
+import { CANONICAL_RTT_CODES, rttCodeBounds } from "../tokens/rtt_code.ts";
 import type { RttLaw } from "./law.ts";
 
 /** P(code | a reply came). @param code A canonical code. */

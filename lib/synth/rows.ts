@@ -6,8 +6,8 @@
  *
  * @module
  */
-import { RandomStream } from "../../random/philox.ts";
-import { FAILED_RTT_MS } from "../batch.ts";
+import { RandomStream } from "../random/philox.ts";
+import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import type { Campaign } from "./campaign.ts";
 import { busyness, lawUnderLoad, type RttLaw } from "./law.ts";
 

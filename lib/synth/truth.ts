@@ -8,9 +8,9 @@
  * @module
  */
 import { z } from "zod";
-import { FormatError } from "../../errors.ts";
-import { readText } from "../../files/inputs.ts";
-import { writeFileAtomic } from "../../files/atomic.ts";
+import { FormatError } from "../errors.ts";
+import { readText } from "../files/inputs.ts";
+import { writeFileAtomic } from "../files/atomic.ts";
 import { LAW, PathLaw, type RouteLaw, type RttLaw } from "./law.ts";
 import type { World, WorldHost } from "./world.ts";
 

@@ -1,11 +1,11 @@
 import { assertEquals, assertRejects } from "@std/assert";
 import { toFileUrl } from "@std/path";
 import { createHash } from "node:crypto";
-import { type Campaign, makeCampaign } from "../../../lib/measurement/synth/campaign.ts";
-import { makeRowGroups } from "../../../lib/measurement/synth/row_group_threads.ts";
-import { synthesize } from "../../../lib/measurement/synth/synthesize.ts";
-import { makeWorld } from "../../../lib/measurement/synth/world.ts";
-import { TemporaryFolder } from "../../files/temporary_folder.ts";
+import { type Campaign, makeCampaign } from "../../lib/synth/campaign.ts";
+import { makeRowGroups } from "../../lib/synth/row_group_threads.ts";
+import { synthesize } from "../../lib/synth/synthesize.ts";
+import { makeWorld } from "../../lib/synth/world.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
 
 /** Four row groups, the last one short. */
 const NUM_ROWS = 400_000;

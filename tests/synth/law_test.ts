@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { RandomStream } from "../../../lib/random/philox.ts";
-import { busyness, greatCircleKm, normalCdf, RttLaw } from "../../../lib/measurement/synth/law.ts";
+import { RandomStream } from "../../lib/random/philox.ts";
+import { busyness, greatCircleKm, normalCdf, RttLaw } from "../../lib/synth/law.ts";
 
 Deno.test("normalCdf() has the values of the tables", () => {
   // Abramowitz and Stegun, table 26.1 and 26.2.

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
-import { isPublicAddress } from "../../lib/measurement/address_scope.ts";
-import { parseAddress } from "../../lib/tokens/ip.ts";
+import { isPublicAddress } from "../../lib/addresses/address_scope.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
 
 /** Addresses at and just outside the edges of the special-purpose prefixes. */
 const CASES: Record<"special" | "public", string[]> = {

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { startThread, type Thread } from "../../threads/thread.ts";
-import { ROW_GROUP_ROWS } from "../parquet_writer.ts";
+import { startThread, type Thread } from "../threads/thread.ts";
+import { ROW_GROUP_ROWS } from "../measurement/parquet_writer.ts";
 import type { Campaign } from "./campaign.ts";
 import { type MadeRowGroup, RowGroupMaker } from "./row_groups.ts";
 

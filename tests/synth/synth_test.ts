@@ -1,14 +1,14 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { FormatError } from "../../../lib/errors.ts";
-import { isPublicAddress } from "../../../lib/measurement/address_scope.ts";
-import { makeCampaign } from "../../../lib/measurement/synth/campaign.ts";
-import { RowGenerator, type SynthRows } from "../../../lib/measurement/synth/rows.ts";
-import { makeSchedule } from "../../../lib/measurement/synth/schedule.ts";
-import { synthesize } from "../../../lib/measurement/synth/synthesize.ts";
-import { SyntheticTruth } from "../../../lib/measurement/synth/truth.ts";
-import { makeWorld, type WorldOptions } from "../../../lib/measurement/synth/world.ts";
-import { parseAddress } from "../../../lib/tokens/ip.ts";
-import { joinBatches, readAll, withFolder } from "../batches.ts";
+import { FormatError } from "../../lib/errors.ts";
+import { isPublicAddress } from "../../lib/addresses/address_scope.ts";
+import { makeCampaign } from "../../lib/synth/campaign.ts";
+import { RowGenerator, type SynthRows } from "../../lib/synth/rows.ts";
+import { makeSchedule } from "../../lib/synth/schedule.ts";
+import { synthesize } from "../../lib/synth/synthesize.ts";
+import { SyntheticTruth } from "../../lib/synth/truth.ts";
+import { makeWorld, type WorldOptions } from "../../lib/synth/world.ts";
+import { parseAddress } from "../../lib/addresses/ip.ts";
+import { joinBatches, readAll, withFolder } from "../measurement/batches.ts";
 
 const OPTIONS: WorldOptions = {
   seed: 3,

@@ -7,7 +7,7 @@
  * @module
  */
 import { ensure } from "../errors.ts";
-import { parseAddress } from "../tokens/ip.ts";
+import { parseAddress } from "./ip.ts";
 
 /** Prefixes that are not globally reachable, each with the reachable prefixes inside it. */
 const SPECIAL: readonly { prefix: string; except?: readonly string[] }[] = [

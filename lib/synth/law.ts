@@ -23,7 +23,7 @@
  *
  * @module
  */
-import type { RandomStream } from "../../random/philox.ts";
+import type { RandomStream } from "../random/philox.ts";
 
 /** Kilometres that light in fibre makes in a millisecond: 2/3 of 299,792 km/s. */
 const FIBRE_KM_PER_MS = 199.86;

@@ -7,7 +7,7 @@
  * @module
  */
 import { z } from "zod";
-import { didYouMean } from "./nearest.ts";
+import { didYouMean } from "../text/nearest.ts";
 import { ConfigError, FormatError, UsageError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
 
