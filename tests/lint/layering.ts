@@ -21,6 +21,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "cluster": ["cli", "errors.ts", "files"],
   "tokens": ["errors.ts", "random"],
   "measurement": ["cli", "errors.ts", "files", "random", "threads", "tokens", "version.ts"],
+  "context": ["tokens"],
   "records": ["cli", "errors.ts", "files", "tokens"],
   "preprocess": ["cli", "errors.ts", "files", "measurement", "random", "records", "threads", "tokens"],
   "loader": ["cli", "errors.ts", "files", "random", "records", "threads", "tokens"],
