@@ -126,15 +126,13 @@ export async function forecastsOf(
   for (const [name, baseline] of baselines) {
     await breather.breathe();
     baseline.train(training, tuning);
-    if (baseline.applies ?? true) {
-      const forecasts = newForecasts(cases.length);
-      const ask = (query: BaselineQuery & { place: number }) =>
-        record(forecasts, query.place, { baseline, query, rttMs: cases[query.place].rttMs });
-      askInOrder(baseline, queries, { known: known(), ask });
-      predictedMs.set(name, forecasts.predictedMs);
-      if (forecasts.isDistribution) distributions.set(name, forecasts);
-      if (baseline.settings !== undefined) settings.set(name, baseline.settings);
-    }
+    const forecasts = newForecasts(cases.length);
+    const ask = (query: BaselineQuery & { place: number }) =>
+      record(forecasts, query.place, { baseline, query, rttMs: cases[query.place].rttMs });
+    askInOrder(baseline, queries, { known: known(), ask });
+    predictedMs.set(name, forecasts.predictedMs);
+    if (forecasts.isDistribution) distributions.set(name, forecasts);
+    if (baseline.settings !== undefined) settings.set(name, baseline.settings);
     onDone?.();
   }
   return { predictedMs, distributions, settings };

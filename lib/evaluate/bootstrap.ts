@@ -11,7 +11,7 @@
  */
 import { Breather } from "../threads/stage_hooks.ts";
 import { RandomStream } from "../random/philox.ts";
-import { quantileOfSorted } from "./quantile.ts";
+import { quantileOfSorted } from "./sample_statistics.ts";
 
 /** The ends of a 95 % interval. */
 export type Interval = readonly [low: number, high: number];

@@ -11,7 +11,7 @@
  */
 import { type MassRanges, sharesWithin } from "../query/mass_ranges.ts";
 import { type ClusterBootstrap, type Interval, intervalOf } from "./bootstrap.ts";
-import { meanOf } from "./means.ts";
+import { meanOf } from "./sample_statistics.ts";
 
 /** How many of the measurements a central interval should cover, and how many it does. */
 export interface Coverage {

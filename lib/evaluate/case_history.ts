@@ -1,10 +1,12 @@
-/** What a source measured before a case, of which only what a context may need is kept. @module */
+/** What a source measured before a case. Only what a context may need is kept. @module */
 import { NUM_RECALLED } from "../tokens/rtt_recall.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { RowMeasurements } from "./row_measurements.ts";
 
 interface Timed {
   timeUs: number;
+  /** Where it was found; of equally old ones the later counts as newer. */
+  order: number;
   measurement: TokenMeasurement;
 }
 
@@ -14,37 +16,34 @@ export class CaseHistory {
   /** Of the pair, those with RTTs. */
   #answered: Timed[] = [];
   #others: Timed[] = [];
+  #numSeen = 0;
 
   /** @param beforeUs Only what is older counts, µs since 1970. @param maxContext How many of each kind are kept. */
   constructor(readonly beforeUs: number, readonly maxContext: number) {}
 
   /** Takes what is needed of a probe row of the case's source. @param pair The case's addresses. */
   add(measurements: RowMeasurements, pair: { srcAddr: string; dstAddr: string }): void {
-    const { eventTimeUs } = measurements.row;
-    const places = measurements.placesOfPair(pair);
+    const { eventTimeUs, rttMs } = measurements.row;
     const isLater = (place: number) => eventTimeUs[place] >= this.beforeUs;
-    const end = partitionPoint(eventTimeUs.length, (place) => isLater(place));
-    const pairEnd = partitionPoint(places.length, (i) => isLater(places[i]));
-    const ofPair: Timed[] = [];
-    const others: Timed[] = [];
-    const take = (place: number): Timed => ({
-      timeUs: eventTimeUs[place],
-      measurement: measurements.at(place),
-    });
-    for (let i = Math.max(0, pairEnd - this.maxContext); i < pairEnd; i++) ofPair.push(take(places[i]));
-    const answered: Timed[] = [];
-    for (let i = pairEnd - 1; i >= 0 && answered.length < NUM_RECALLED; i--) {
-      if (measurements.row.rttMs[places[i]] >= 0) answered.push(take(places[i]));
-    }
-    this.#answered = newest([...this.#answered, ...answered.reverse()], NUM_RECALLED);
-    const numOthers = Math.min(this.maxContext, end - pairEnd);
-    let nextOfPair = pairEnd - 1;
-    for (let place = end - 1; others.length < numOthers; place--) {
-      if (place === places[nextOfPair]) nextOfPair--;
-      else others.push(take(place));
-    }
-    this.#ofPair = newest([...this.#ofPair, ...ofPair], this.maxContext);
-    this.#others = newest([...this.#others, ...others.reverse()], this.maxContext);
+    const places = measurements.placesOfPair(pair);
+    const ofPair = places.subarray(0, partitionPoint(places.length, (i) => isLater(places[i])));
+    const numEarlier = partitionPoint(eventTimeUs.length, isLater);
+    const join = (known: Timed[], found: number[], count: number): Timed[] => {
+      const taken = found.map((place) => ({
+        timeUs: eventTimeUs[place],
+        order: this.#numSeen + place,
+        measurement: measurements.at(place),
+      }));
+      return inOrder([...known, ...taken]).slice(-count || Infinity);
+    };
+    const isAnswered = (place: number) => rttMs[place] >= 0;
+    const answered = newestPlaces(ofPair.length, NUM_RECALLED, (i) => isAnswered(ofPair[i]));
+    this.#answered = join(this.#answered, answered.map((i) => ofPair[i]), NUM_RECALLED);
+    this.#ofPair = join(this.#ofPair, [...ofPair.slice(-this.maxContext || Infinity)], this.maxContext);
+    let next = ofPair.length - 1;
+    const isOther = (place: number) => place !== ofPair[next] || next-- < 0;
+    this.#others = join(this.#others, newestPlaces(numEarlier, this.maxContext, isOther), this.maxContext);
+    this.#numSeen += eventTimeUs.length;
   }
 
   /** The newest RTTs of the pair, oldest first, as many as are recalled. */
@@ -54,30 +53,21 @@ export class CaseHistory {
 
   /** All that is kept for a context, oldest first. */
   measurements(): TokenMeasurement[] {
-    return byTime([...this.#ofPair, ...this.#others]).map(({ measurement }) => measurement);
+    return inOrder([...this.#ofPair, ...this.#others]).map(({ measurement }) => measurement);
   }
 }
 
-/**
- * How many measurements of the pair and of others make a context, of those there are: those of the pair first. A
- * pair's own results tell more about its next one than those of other pairs: with 10 of context and half of them from
- * others, the median absolute error of real pairs was twice as large.
- */
-export function contextShares(
-  count: number,
-  { pair, others }: { pair: number; others: number },
-): { pair: number; others: number } {
-  const fromPair = Math.min(pair, count);
-  return { pair: fromPair, others: Math.min(others, count - fromPair) };
+function inOrder(measurements: Timed[]): Timed[] {
+  return measurements.sort((a, b) => a.timeUs - b.timeUs || a.order - b.order);
 }
 
-/** The newest of them, oldest first; of equally old ones the later in the list count as newer. */
-function newest(measurements: Timed[], count: number): Timed[] {
-  return byTime(measurements).slice(Math.max(0, measurements.length - count));
-}
-
-function byTime(measurements: Timed[]): Timed[] {
-  return measurements.sort((a, b) => a.timeUs - b.timeUs);
+/** The last `count` of the places 0..length - 1 that are wanted. Asks about each from the last one down. */
+function newestPlaces(length: number, count: number, isWanted: (place: number) => boolean): number[] {
+  const found: number[] = [];
+  for (let place = length - 1; place >= 0 && found.length < count; place--) {
+    if (isWanted(place)) found.push(place);
+  }
+  return found;
 }
 
 /** The first of 0..length - 1 for which `isAfter` holds, if it holds for all later ones; `length` if for none. */

@@ -4,13 +4,14 @@
  *
  * @module
  */
+import { pairNameOf, SourceHistory } from "../context/source_history.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { Breather } from "../threads/stage_hooks.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { CaseHistory, contextShares } from "./case_history.ts";
+import { CaseHistory } from "./case_history.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import { RowMeasurements } from "./row_measurements.ts";
 import type { RttQuery } from "../query/query_tokens.ts";
@@ -92,18 +93,16 @@ export async function drawCases(rows: EvalRows, options: DrawOptions): Promise<E
 }
 
 /**
- * The context of a case: the newest earlier measurements of the same pair of addresses; where these are fewer, also
- * the newest others of the same source.
+ * The context of a case, by the rule of {@link SourceHistory}.
  *
  * @param count How many measurements, at most the `maxContext` that the case was drawn with.
  * @returns They, or as many as there are, oldest first.
  */
 export function contextOf({ measurement, history }: EvalCase, count: number): TokenMeasurement[] {
-  const ofPair = history.map((other) => isSamePair(other, measurement));
-  const numOfPair = ofPair.filter((is) => is).length;
-  const shares = contextShares(count, { pair: numOfPair, others: history.length - numOfPair });
-  let [skipPair, skipOthers] = [numOfPair - shares.pair, history.length - numOfPair - shares.others];
-  return history.filter((_, i) => (ofPair[i] ? skipPair-- : skipOthers--) <= 0);
+  const known = new SourceHistory(count);
+  // All of them are earlier; equal times leave them in their order.
+  for (const earlier of history) known.add(pairNameOf(earlier), 0, earlier);
+  return known.contextOf(pairNameOf(measurement), 1);
 }
 
 /** What the model is asked for a case. @param count Of {@link contextOf}. */
@@ -181,16 +180,4 @@ function collectHistory(
   if (!cases) return;
   const measurements = new RowMeasurements(probeRow);
   for (const { srcAddr, dstAddr, history } of cases) history.add(measurements, { srcAddr, dstAddr });
-}
-
-/** Whether two measurements have the same source and destination. */
-function isSamePair(
-  a: Pick<TokenMeasurement, "source" | "destination">,
-  b: Pick<TokenMeasurement, "source" | "destination">,
-): boolean {
-  return isSame(a.source, b.source) && isSame(a.destination, b.destination);
-}
-
-function isSame(a: Uint8Array, b: Uint8Array): boolean {
-  return a.length === b.length && a.every((byte, i) => byte === b[i]);
 }

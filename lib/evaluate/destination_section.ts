@@ -21,7 +21,7 @@ import { type EvalCase, evenlySpread, withContexts } from "./cases.ts";
 import { clustersOf } from "./clusters.ts";
 import { type DestinationGuess, guessDestinations } from "./destination_guesses.ts";
 import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
-import { meanOf } from "./means.ts";
+import { meanOf } from "./sample_statistics.ts";
 
 /** How often guesses were right. */
 export interface GuessScores {

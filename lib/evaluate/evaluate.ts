@@ -23,7 +23,6 @@ import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
 import { clustersOf } from "./clusters.ts";
 import { evaluateDestinations } from "./destination_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
-import { evaluateFieldOrders } from "./field_order_section.ts";
 import { findTruthFile } from "./find_truth.ts";
 import type { EvalReport, EvalRun } from "./report.ts";
 import { evaluateRtt } from "./rtt_section.ts";
@@ -35,8 +34,6 @@ const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 /** Contexts for the bits of tokens, of either kind: one for so many measurements, and at most. */
 const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
-/** Measurements whose fields are put in every order, which takes 60 sequences each; spread evenly over all. */
-const MAX_ORDERED_MEASUREMENTS = 64;
 /** Measurements of the validation split that correct distributions: they tell the ends of 90 % intervals to 0.7 %. */
 const MAX_CALIBRATION_MEASUREMENTS = 1000;
 /** Measurements that are compared with the truth at most, spread evenly over all. */
@@ -138,10 +135,6 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
     ...during("calibrating on the validation split"),
   });
   const calibration = learned && calibrationSection(learned, forecasts, contexts);
-  const fieldOrders = await evaluateFieldOrders(model, cases, {
-    numMeasurements: MAX_ORDERED_MEASUREMENTS,
-    ...during("trying orders of the fields"),
-  });
   const destinations = await evaluateDestinations(model, cases, {
     ...{ training: rows.training, maxContext: Math.max(...contexts), splitBy: rows.splitBy, seed },
     ...during("guessing destinations"),
@@ -152,7 +145,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
   });
   const adapted = await adaptedOf(evaluated, hooks);
   return {
-    ...{ rtt, failures, bits, fieldOrders, destinations },
+    ...{ rtt, failures, bits, destinations },
     ...(adapted ? { adapted } : {}),
     ...(calibration ? { calibration } : {}),
     ...(truth ? { truth } : {}),

@@ -12,8 +12,7 @@
  */
 import { type ClusterBootstrap, type Interval, intervalOf, type Replicates } from "./bootstrap.ts";
 import { crpsOfNumberMs } from "./crps.ts";
-import { meanOf } from "./means.ts";
-import { quantileOfSorted } from "./quantile.ts";
+import { meanOf, quantileOfSorted } from "./sample_statistics.ts";
 
 /** Shares of the relative errors that quantiles of them are told for. */
 const RELATIVE_SHARES = [0.5, 0.75, 0.9, 0.95] as const;

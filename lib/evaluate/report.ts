@@ -11,7 +11,6 @@ import type { BitsSection } from "./bits_section.ts";
 import type { CalibrationSection } from "./calibration_section.ts";
 import type { DestinationSection } from "./destination_section.ts";
 import type { FailureSection } from "./failure_section.ts";
-import type { FieldOrderSection } from "./field_order_section.ts";
 import type { RttSection } from "./rtt_section.ts";
 import type { TruthSection } from "./truth_section.ts";
 
@@ -65,8 +64,6 @@ export interface EvalReport {
   failures?: FailureSection;
   /** Bits by token type and position. */
   bits?: BitsSection;
-  /** Whether all orders of the fields get the same probability. */
-  fieldOrders?: FieldOrderSection;
   /** Which destination fits. */
   destinations?: DestinationSection;
   /** Beside the truth, where the measurements are those of a synthetic Internet. */

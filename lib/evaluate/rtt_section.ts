@@ -21,7 +21,7 @@ import {
   type ScoredForecasts,
   withIntervals,
 } from "./forecast_errors.ts";
-import { meanOf } from "./means.ts";
+import { meanOf } from "./sample_statistics.ts";
 import { type RttComparison, rttComparisons, type ScoredMethod } from "./rtt_comparison.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
 

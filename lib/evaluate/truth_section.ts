@@ -17,8 +17,7 @@ import type { PingModel } from "../query/ping_model.ts";
 import type { QuantileCalibration } from "../query/quantile_calibration.ts";
 import { COVERAGE_LEVELS } from "./calibration.ts";
 import { type EvalCase, queryOf, withContexts } from "./cases.ts";
-import { meanOf, type MeanWithError, meanWithError } from "./means.ts";
-import { quantileOfSample } from "./quantile.ts";
+import { meanOf, type MeanWithError, meanWithError, medianOf } from "./sample_statistics.ts";
 import { outcomeExcessBits, type ReplyScore, scoreReply, TRUTH_QUANTILES } from "./truth_scores.ts";
 
 /** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
@@ -210,8 +209,4 @@ function summariseBits(replies: readonly ReplyScore[]): CalibratedScores {
       share: meanOf(replies.map(({ coverage }) => coverage[i])),
     })),
   };
-}
-
-function medianOf(values: readonly number[]): number | null {
-  return values.length === 0 ? null : quantileOfSample(values, 0.5);
 }

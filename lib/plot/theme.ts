@@ -13,7 +13,7 @@ export const INK = "var(--ink)";
 /** Text and lines of the second rank. */
 export const MUTED = "var(--muted)";
 /** Thin lines. */
-export const RULE = "var(--rule)";
+const RULE = "var(--rule)";
 /** Curves that are there to be compared with, not to be read. */
 export const FAINT = "var(--faint)";
 /** The paper, to set marks off from one another. */

@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { pairNameOf, SourceHistory } from "../context/source_history.ts";
 import { readMeasurements } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { tokenMeasurementAt } from "../query/context.ts";
@@ -12,7 +13,6 @@ import { RandomStream } from "../random/philox.ts";
 import { decodeRttCode, encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { type ScoreCase, scoreResults } from "./score_results.ts";
-import { SourceHistory } from "./source_history.ts";
 
 /** What is done to a copy: a detour adds 30 to 80 ms, the RTT is halved, or another source is named. */
 export const ANOMALY_KINDS = ["routeChange", "rttHalved", "spoofedSource"] as const;
@@ -112,11 +112,9 @@ export function rocAuc(positives: readonly number[], negatives: readonly number[
 export function medianDeviation(
   { measurement, context }: Pick<ScoreCase, "measurement" | "context">,
 ): number {
-  const { rttCode, source, destination } = measurement;
+  const { rttCode } = measurement;
   const replies = context.filter((each) => each.rttCode !== null);
-  const ofPair = replies.filter((each) =>
-    `${each.source} ${each.destination}` === `${source} ${destination}`
-  );
+  const ofPair = replies.filter((each) => pairNameOf(each) === pairNameOf(measurement));
   const known = (ofPair.length > 0 ? ofPair : replies).map((each) => decodeRttCode(each.rttCode ?? 0));
   if (known.length === 0 || rttCode === null) return 0;
   const median = known.sort((a, b) => a - b)[known.length >> 1];

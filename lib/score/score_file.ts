@@ -9,6 +9,7 @@
  * @module
  */
 import { createHash } from "node:crypto";
+import { SourceHistory } from "../context/source_history.ts";
 import { UserError } from "../errors.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import { exists, fingerprint, type InputFingerprint, readText } from "../files/inputs.ts";
@@ -22,7 +23,6 @@ import type { PingModel } from "../query/ping_model.ts";
 import { type OrderedRowsInput, orderRows, readOrdered, readRows } from "./ordered_rows.ts";
 import { type ScoreCase, scoreResults } from "./score_results.ts";
 import { ScoreTable } from "./score_table.ts";
-import { SourceHistory } from "./source_history.ts";
 
 /** The columns that are added, in their order. */
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];

@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import { UsageError } from "../../lib/errors.ts";
 import { type AdaptSection, evaluateAdapted, requireAdaptable } from "../../lib/evaluate/adapt_section.ts";
 import type { Baseline, BaselineMeasurement, BaselineQuery } from "../../lib/evaluate/baselines/baseline.ts";
-import { MedianBaseline } from "../../lib/evaluate/baselines/median.ts";
+import { MedianBaseline } from "../../lib/evaluate/baselines/histories.ts";
 import type { EvalRows } from "../../lib/evaluate/eval_rows.ts";
 import { forecastRtts } from "../../lib/evaluate/rtt_forecasts.ts";
 import { drawUnseen, unseenAddresses } from "../../lib/evaluate/unseen_addresses.ts";

@@ -73,8 +73,8 @@ Deno.test("eval gives one JSON object and writes two reports and a complete mani
   assertEquals(result.bitsPerMeasurement, report.bits.withTimes.bitsPerMeasurement);
   assertEquals(Object.keys(result.bitsByTokenType).length, report.bits.withTimes.byTokenType.length);
   assertEquals(result.rtt.overall.medianAbsoluteMs, report.rtt.model.overall.medianAbsoluteMs);
-  assertEquals(Object.keys(result.baselines).length, 14);
-  assertEquals(report.rtt.baselines[12].settings.startsWith("rank "), true);
+  assertEquals(Object.keys(result.baselines).length, 11);
+  assertEquals(report.rtt.baselines[10].settings.startsWith("rank "), true);
   assertEquals(report.truth.numMeasurements, 60);
   assertEquals(report.calibration.numDrawn, 60);
   assertEquals(report.truth.calibrated.coverage.length, report.truth.coverage.length);
@@ -135,7 +135,7 @@ Deno.test({
       for (
         const name of [
           ...["error-cdf", "error-by-context", "crps-by-context", "coverage", "pit", "failure-reliability"],
-          ...["bits-by-token-type", "bits-by-position", "field-orders", "excess-by-context"],
+          ...["bits-by-token-type", "bits-by-position", "excess-by-context"],
         ]
       ) assert(names.includes(name), `${name} is not among ${names}`);
       assert(names.some((name) => name.startsWith("destinations-ipv4")), String(names));

@@ -25,6 +25,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "tokens": ["addresses", "errors.ts", "random"],
   "measurement": ["addresses", "errors.ts", "files", "tokens", "version.ts"],
   "synth": ["addresses", "errors.ts", "files", "measurement", "random", "threads", "tokens"],
+  "context": ["tokens"],
   "records": ["errors.ts", "files", "tokens"],
   "preprocess": [
     "addresses",

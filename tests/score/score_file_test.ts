@@ -2,7 +2,6 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/as
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { UserError } from "../../lib/errors.ts";
-import { contextShares } from "../../lib/evaluate/case_history.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
 import { tokenMeasurement } from "../../lib/query/context.ts";
@@ -56,11 +55,8 @@ async function expectedScores(
     const pair = `${src} ${rows.dstAddr[number]}`;
     const earlier = known.filter((each) => each.src === src && each.timeUs < rows.eventTimeUs[number]);
     const [ofPair, others] = [true, false].map((is) => earlier.filter((each) => (each.pair === pair) === is));
-    const shares = contextShares(MAX_CONTEXT, { pair: ofPair.length, others: others.length });
-    const chosen = new Set([
-      ...ofPair.slice(-shares.pair || Infinity),
-      ...others.slice(-shares.others || Infinity),
-    ]);
+    const numOthers = Math.max(0, MAX_CONTEXT - ofPair.length);
+    const chosen = new Set([...ofPair.slice(-MAX_CONTEXT), ...others.slice(-numOthers || Infinity)]);
     const context = earlier.filter((each) => chosen.has(each)).map(({ measurement }) => measurement);
     return { measurement: measurementOf(rows, number), context, number };
   });

@@ -37,8 +37,6 @@ export const SAMPLE_LEVELS: readonly number[] = Array.from({ length: 50 }, (_, i
 
 /** A method that predicts RTTs. */
 export interface Baseline {
-  /** Whether the method suits the rows that it was trained on; absent where it always does. */
-  readonly applies?: boolean;
   /** The settings that were chosen; absent where there is nothing to choose. */
   readonly settings?: string | undefined;
 

@@ -15,11 +15,6 @@ export class FallBackBaseline implements Baseline {
     for (const baseline of this.#baselines) baseline.train(measurements, tuning);
   }
 
-  /** Whether the preferred one does. */
-  get applies(): boolean {
-    return this.#baselines[0].applies ?? true;
-  }
-
   /** As {@link Baseline.observe}. */
   observe(measurement: BaselineMeasurement): void {
     for (const baseline of this.#baselines) baseline.observe(measurement);

@@ -9,8 +9,7 @@
  * @module
  */
 import { crpsOfNumberMs, crpsOfSampleMs } from "../crps.ts";
-import { meanOf } from "../means.ts";
-import { quantileOfSample } from "../quantile.ts";
+import { meanOf, quantileOfSample } from "../sample_statistics.ts";
 import {
   askInOrder,
   type Baseline,
@@ -65,11 +64,6 @@ export class TunedBaseline implements Baseline {
     const predictedMs = own ? undefined : this.#chosen.predictMs(query);
     return own ??
       (predictedMs === undefined ? undefined : this.#factors?.map((factor) => predictedMs * factor));
-  }
-
-  /** Whether the chosen one does. */
-  get applies(): boolean {
-    return this.#chosen.applies ?? true;
   }
 
   /** What was chosen among several. */

@@ -10,7 +10,6 @@ import { bitsPart } from "./bits_part.ts";
 import { calibrationPart } from "./calibration_part.ts";
 import { destinationPart } from "./destination_part.ts";
 import { failurePart } from "./failure_part.ts";
-import { fieldOrderPart } from "./field_order_part.ts";
 import { headlineOf } from "./headline.ts";
 import { rttPart } from "./rtt_part.ts";
 import { runPart } from "./run_part.ts";
@@ -18,7 +17,7 @@ import { truthPart } from "./truth_part.ts";
 
 /** The page of a report, as HTML. Sections that the report does not have are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
-  const { run, rtt, adapted, failures, bits, fieldOrders, destinations, truth } = report;
+  const { run, rtt, adapted, failures, bits, destinations, truth } = report;
   const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
   return pageOf(`Evaluation of ${run.checkpoint}`, [
     headlineOf(report),
@@ -27,7 +26,6 @@ export async function evalPage(report: EvalReport): Promise<string> {
     ...(truth && truth.numReplies > 0 ? [await truthPart(truth)] : []),
     ...(failures ? [await failurePart(failures)] : []),
     ...(bits ? [await bitsPart(bits)] : []),
-    ...(fieldOrders && fieldOrders.numMeasurements > 0 ? [await fieldOrderPart(fieldOrders)] : []),
     ...(destinations && destinations.scores.length > 0 ? [await destinationPart(destinations)] : []),
     runPart(run),
   ]);

@@ -2,7 +2,7 @@
 import { specOfLines } from "../../plot/line_plot.ts";
 import { figureOf, tableOf } from "../../plot/page.ts";
 import { renderSvg } from "../../plot/svg.ts";
-import type { MeanWithError } from "../means.ts";
+import type { MeanWithError } from "../sample_statistics.ts";
 import type { CalibratedScores, TruthScores, TruthSection } from "../truth_section.ts";
 import { countText, fixedText, msText, percentText } from "./quantities.ts";
 

@@ -5,7 +5,7 @@ import {
   SAMPLE_LEVELS,
 } from "../../../lib/evaluate/baselines/baseline.ts";
 import { HiddenMarkovBaseline } from "../../../lib/evaluate/baselines/hidden_markov.ts";
-import { MovingAverageBaseline } from "../../../lib/evaluate/baselines/moving_average.ts";
+import { RecentBaseline } from "../../../lib/evaluate/baselines/histories.ts";
 import { TunedBaseline } from "../../../lib/evaluate/baselines/tuned.ts";
 import { crpsOfNumberMs, crpsOfSampleMs } from "../../../lib/evaluate/crps.ts";
 import { tuningRows } from "../../../lib/evaluate/tuning_rows.ts";
@@ -23,30 +23,28 @@ function jumping(count: number) {
   });
 }
 
-const AVERAGES = new Map([0.01, 0.5, 1].map((alpha): [string, () => Baseline] => [
-  `weight ${alpha}`,
-  () => new MovingAverageBaseline({ of: "pair", alpha }),
+const RECENT = new Map([200, 9, 1].map((count): [string, () => Baseline] => [
+  `of ${count}`,
+  () => new RecentBaseline(count),
 ]));
 
 Deno.test("TunedBaseline takes the settings that do best on what was held out, then learns from all", () => {
   const all = jumping(400);
-  const baseline = new TunedBaseline(AVERAGES);
+  const baseline = new TunedBaseline(RECENT);
   const tuning = { training: all.slice(0, 300), heldOut: all.slice(300), known: all.slice(300) };
   baseline.train(all, tuning);
-  assertEquals(baseline.settings, "weight 1");
+  assertEquals(baseline.settings, "of 1");
   assertEquals(baseline.predictMs(ASK), all[399].rttMs);
-  const untuned = new TunedBaseline(AVERAGES);
+  const untuned = new TunedBaseline(RECENT);
   untuned.train(all);
-  assertEquals([untuned.settings, untuned.predictSampleMs(ASK)], ["weight 0.01", undefined]);
+  assertEquals([untuned.settings, untuned.predictSampleMs(ASK)], ["of 200", undefined]);
 });
 
 Deno.test("TunedBaseline makes distributions of numbers by their errors, which cover what they say", () => {
   const random = new RandomStream(5, "test/dressing");
   const draw = (timeS: number) => ({ ...ASK, timeS, rttMs: 50 * Math.exp(0.2 * random.normal()) });
   const all = Array.from({ length: 3000 }, (_, timeS) => draw(timeS));
-  const baseline = new TunedBaseline(
-    new Map([["", () => new MovingAverageBaseline({ of: "pair", alpha: 0.01 })]]),
-  );
+  const baseline = new TunedBaseline(new Map([["", () => new RecentBaseline(1000)]]));
   baseline.train(all, { training: all.slice(0, 1000), heldOut: all.slice(1000), known: all.slice(1000) });
   const sample = baseline.predictSampleMs(ASK);
   assert(sample);
@@ -59,7 +57,7 @@ Deno.test("TunedBaseline makes distributions of numbers by their errors, which c
 Deno.test("TunedBaseline leaves a number alone that distributions would spoil, and distributions to their method", () => {
   // Exact until it is asked, then off by a lot half of the time: no common factor helps.
   const exact = Array.from({ length: 60 }, (_, timeS) => ({ ...ASK, timeS, rttMs: 20 }));
-  const baseline = new TunedBaseline(AVERAGES);
+  const baseline = new TunedBaseline(RECENT);
   baseline.train(exact, { training: exact, heldOut: exact, known: [] });
   assertEquals(baseline.predictSampleMs(ASK), undefined);
   const own = new TunedBaseline(new Map([["", () => new HiddenMarkovBaseline({ numLevels: 1 })]]));

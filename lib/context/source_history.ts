@@ -1,5 +1,6 @@
 /**
- * What a source measured before: which of it is the context of its next measurement.
+ * What a source measured before, and which of it is the context of its next measurement: the rule that `score` and
+ * `eval` share.
  *
  * @module
  */
@@ -22,7 +23,7 @@ interface Kept {
   isOfUse: boolean;
 }
 
-/** The history of one source, told in order of time. */
+/** The history of one source. Measurements are added in order of time. */
 export class SourceHistory {
   /** Oldest first, some of no use any more. */
   #newest: Kept[] = [];
@@ -107,4 +108,11 @@ export class SourceHistory {
     if (dropped) dropped.isOfUse = false;
     this.#numOfUse--;
   }
+}
+
+/** A name of a measurement's pair of addresses, the same for the same pair. */
+export function pairNameOf(
+  { source, destination }: Pick<TokenMeasurement, "source" | "destination">,
+): string {
+  return `${source} ${destination}`;
 }

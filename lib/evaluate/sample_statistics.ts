@@ -1,4 +1,4 @@
-/** Means of samples. @module */
+/** Means and quantiles of samples. @module */
 
 /** A mean and its standard error; null of none, and for the error of fewer than two. */
 export interface MeanWithError {
@@ -20,4 +20,19 @@ export function meanWithError(values: readonly number[]): MeanWithError {
   const count = values.length;
   const squares = values.reduce((sum, value) => sum + (value - mean) ** 2, 0);
   return { mean, standardError: count < 2 ? null : Math.sqrt(squares / (count - 1) / count) };
+}
+
+/** The smallest value of a sample that at least the share `q` of it does not exceed; NaN of an empty one. */
+export function quantileOfSample(sample: Iterable<number>, q: number): number {
+  return quantileOfSorted(Float64Array.from(sample).sort(), q);
+}
+
+/** As {@link quantileOfSample}, of values in ascending order. */
+export function quantileOfSorted(ascending: Float64Array, q: number): number {
+  return ascending.length === 0 ? NaN : ascending[Math.max(0, Math.ceil(q * ascending.length) - 1)];
+}
+
+/** The median; null of nothing. */
+export function medianOf(values: readonly number[]): number | null {
+  return values.length === 0 ? null : quantileOfSample(values, 0.5);
 }

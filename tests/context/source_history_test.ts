@@ -1,0 +1,75 @@
+import { assert, assertEquals } from "@std/assert";
+import { SourceHistory } from "../../lib/context/source_history.ts";
+import { contextOf, drawCases } from "../../lib/evaluate/cases.ts";
+import { MemoryRowSource } from "../../lib/loader/row_source.ts";
+import { RejectLog } from "../../lib/measurement/rejects.ts";
+import type { ProbeRow } from "../../lib/records/probe_row.ts";
+import { orderRows, readOrdered } from "../../lib/score/ordered_rows.ts";
+import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
+import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { sampleRows, writeRows } from "../score/sample_rows.ts";
+
+const MAX_CONTEXT = 6;
+
+Deno.test("score and eval see the same history for the same measurement", async () => {
+  using folder = new TemporaryFolder();
+  const rows = sampleRows(400);
+  writeRows(folder.at("in.parquet"), rows);
+  const ofScore = await contextsOfScore(folder);
+  const numTied = rows.numRows - new Set(rows.eventTimeUs).size;
+  assert(numTied > 20, `only ${numTied} measurements have the time of another`);
+  const source = new MemoryRowSource(probeRowsOf(rows));
+  const none = new MemoryRowSource([]);
+  const cases = await drawCases({ heldOut: source, training: none, others: [], history: "all" }, {
+    count: rows.numRows,
+    maxContext: MAX_CONTEXT,
+    seed: 1,
+  });
+  assertEquals(cases.length, rows.numRows);
+  for (const drawn of cases) {
+    assertEquals(ofScore.get(nameOf(drawn.measurement)), contextOf(drawn, MAX_CONTEXT).map(nameOf));
+  }
+});
+
+/** The contexts that `score` gives, by the measurement. */
+async function contextsOfScore(folder: TemporaryFolder): Promise<Map<string, string[]>> {
+  const input = { inputs: [folder.at("in.parquet")], history: [], groupBy: "src_addr", columns: [] } as const;
+  const { index } = await orderRows(input, {
+    folder: folder.path,
+    memoryLimitBytes: 5e8,
+    rejects: new RejectLog(),
+    numRows: 400,
+    hooks: {},
+  });
+  const history = new SourceHistory(MAX_CONTEXT);
+  const contexts = new Map<string, string[]>();
+  for (const { isFirstOfSource, timeUs, pair, measurement } of readOrdered(folder.path, index)) {
+    if (isFirstOfSource) history.clear();
+    contexts.set(nameOf(measurement), history.contextOf(pair, timeUs).map(nameOf));
+    history.add(pair, timeUs, measurement);
+  }
+  return contexts;
+}
+
+function nameOf({ source, destination, timeS, rttCode }: TokenMeasurement): string {
+  return `${source} ${destination} ${timeS} ${rttCode}`;
+}
+
+/** Each source's measurements in order of time, those of equal times in that of the file, like probe rows. */
+function probeRowsOf(rows: MeasurementBatch): ProbeRow[] {
+  const places = Array.from(rows.srcAddr.keys()).sort((a, b) => rows.eventTimeUs[a] - rows.eventTimeUs[b]);
+  return [...Map.groupBy(places, (place) => rows.srcAddr[place])].map(([source, ofSource], i) => {
+    const dstAddrs = [...new Set(ofSource.map((place) => rows.dstAddr[place]))];
+    return {
+      srcId: BigInt(i),
+      eventTimeUs: Float64Array.from(ofSource, (place) => rows.eventTimeUs[place]),
+      srcAddrs: [source],
+      srcIndex: new Int32Array(ofSource.length),
+      dstAddrs,
+      dstIndex: Int32Array.from(ofSource, (place) => dstAddrs.indexOf(rows.dstAddr[place])),
+      ipVersion: Int8Array.from(ofSource, (place) => rows.ipVersion[place]),
+      rttMs: Float32Array.from(ofSource, (place) => rows.rttMs[place]),
+    };
+  });
+}
