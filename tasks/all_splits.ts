@@ -123,7 +123,7 @@ export async function evaluateAllSplits(
   const report = reportOf({ made, details, survey, measurements: allSplits });
   const [jsonPath, htmlPath] = [join(output, "report.json"), join(output, "report.html")];
   writeJsonAtomic(jsonPath, report);
-  writeFileAtomic(htmlPath, allSplitsPage(report, details));
+  writeFileAtomic(htmlPath, await allSplitsPage(report, details));
   if (state.replaces) {
     // All is replaced: later calls refuse what differs.
     delete state.replaces;

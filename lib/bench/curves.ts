@@ -4,9 +4,8 @@
  * @module
  */
 import { formatTable } from "../text/table.ts";
-import { specOfLines } from "../plot/line_plot.ts";
-import { figureOf, pageOf, tableOf } from "../plot/page.ts";
-import { renderSvg } from "../plot/svg.ts";
+import { lineChart, rankOf } from "../plot/charts.ts";
+import { type Block, pageOf, tableOf } from "../plot/page.ts";
 import { FULL_WIDTH } from "../plot/theme.ts";
 import type { MetricsRecord } from "../train/metrics.ts";
 import { medianOf } from "./throughput.ts";
@@ -142,7 +141,7 @@ function tablesOf(curves: readonly VariantCurve[], times: readonly number[]) {
         ...times.map((_, i) => format(values[name]?.[i], 4)),
         ...(withUntil && until ? [`${format(until, 3)} s, ${until.reached} of ${until.of}`] : []),
       ]);
-      return { title: MEASURES[name], head, rows };
+      return { name, title: MEASURES[name], head, rows };
     });
 }
 
@@ -161,22 +160,24 @@ export async function pageOfCurves(runs: readonly CurveRun[], tables: {
 }): Promise<string> {
   const times = timesOf(runs, 60);
   const medians = curvesOf(runs, { times });
-  const parts = await Promise.all(
-    tablesOf(tables.curves, tables.times).map(async ({ title, head, rows }, i) => {
-      const name = (Object.keys(MEASURES) as Measure[]).find((key) => MEASURES[key] === title) ?? "eval/loss";
-      const svg = await renderSvg(specOfLines({
-        curves: medians.map(({ variant, values }, rank) => ({
+  const blocks = tablesOf(tables.curves, tables.times).flatMap(({ name, title, head, rows }): Block[] => [
+    {
+      name: `curve-${name.replace(/\W/g, "-")}`,
+      caption: `${title}, medians of the seeds`,
+      chart: lineChart({
+        curves: medians.map(({ variant, values }, i) => ({
           label: variant,
           points: (values[name] ?? []).map(({ median }, at) => ({ x: times[at], y: median })),
-          rank: rank < 4 ? rank as 0 | 1 | 2 | 3 : undefined,
+          rank: rankOf(i),
         })),
         x: { title: "seconds of training", scale: "linear", format: "~s" },
         y: { title, scale: "log", format: "~g" },
-        ...{ width: FULL_WIDTH - 200, height: 320, labels: "end" },
-      }));
-      return figureOf(svg, { name: `curve-${i}`, caption: `${title}, medians of the seeds` }) +
-        tableOf(head, rows, "compared");
-    }),
-  );
-  return pageOf("Quality by time of training", parts);
+        width: FULL_WIDTH - 200,
+        height: 320,
+        legend: "right",
+      }),
+    },
+    tableOf(head, rows, "compared"),
+  ]);
+  return await pageOf("Quality by time of training", blocks);
 }

@@ -3,9 +3,8 @@
  *
  * @module
  */
-import { specOfLines } from "../plot/line_plot.ts";
-import { escapeHtml, figureOf, pageOf, type TableCell, tableOf } from "../plot/page.ts";
-import { renderSvg } from "../plot/svg.ts";
+import { lineChart, rankOf } from "../plot/charts.ts";
+import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../plot/page.ts";
 import { FULL_WIDTH } from "../plot/theme.ts";
 import { describeFinding, type Finding, peakOf } from "./gpu_findings.ts";
 import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
@@ -27,17 +26,17 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Su
   const fill = [...Map.groupBy(part("fill"), ({ kind, tile }) => `${kind}, tiles of ${tile}`)];
   const decoded = [...Map.groupBy(decoding, ({ kind }) => kind)];
   const { features, limits, ...known } = adapter;
-  return pageOf(`Survey of ${adapter.name}`, [
-    ...notes.map((note) => `<p>${escapeHtml(note)}</p>`),
+  return await pageOf(`Survey of ${adapter.name}`, [
+    ...notes.map((note) => element("p", note)),
     "<h2>What to set</h2>",
-    `<ul>${findings.map(itemOf).join("\n")}</ul>`,
+    listOf(findings.map(itemOf)),
     "<h2>Whether it is right</h2>",
     tableOfRows(rows.checks),
     "<p>deno task test compares every kernel with float64.</p>",
     "<h2>Training, steps of one micro-batch</h2>",
     tableOfRows(rows.training),
     "<h2>Matrix products, GFLOP/s</h2>",
-    await curvesOf(
+    curvesFigure(
       fill.map(([label, rows]) => ({
         label,
         points: rows.map(({ m, n, gigaflopsPerS: y }) => ({ x: m * n / 64 ** 2, y })),
@@ -52,7 +51,7 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Su
       ({ kernel, tile, dtype }) => `${kernel === "gemm_tiled" ? tile : kernel} ${dtype}`,
     ),
     "<h2>Decoding</h2>",
-    await curvesOf(
+    curvesFigure(
       decoded.map(([label, rows]) => ({
         label,
         points: rows.map(({ rows: x, tokensPerS: y }) => ({ x, y })),
@@ -73,9 +72,9 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Su
 }
 
 /** A finding; what asks for a change stands out. */
-function itemOf(finding: Finding): string {
-  const line = escapeHtml(describeFinding(finding));
-  return `<li>${finding.advice === "stays" ? line : `<span class="loses">${line}</span>`}</li>`;
+function itemOf(finding: Finding): Parameters<typeof listOf>[0][number] {
+  const line = describeFinding(finding);
+  return finding.advice === "stays" ? { text: line } : { text: "", mark: line, kind: "loses" };
 }
 
 const textOf = (value: unknown) =>
@@ -99,16 +98,21 @@ function ratesOf(products: readonly ProductRow[], wayOf: (row: ProductRow) => st
   return tableOf(["", ...ways], lines, "numbers");
 }
 
-async function curvesOf(
+function curvesFigure(
   curves: readonly { label: string; points: { x: number; y: number }[] }[],
   { name, x, y }: { name: string; x: string; y: string },
-): Promise<string> {
-  if (curves.length === 0) return "<p>None.</p>";
-  const svg = await renderSvg(specOfLines({
-    curves: curves.map((curve, rank) => ({ ...curve, rank: rank as 0 | 1 | 2 })),
-    x: { title: x, scale: "log", format: "~s" },
-    y: { title: y, scale: "log", format: "~s" },
-    ...{ width: FULL_WIDTH - 200, height: 280, labels: "end", hasPoints: true },
-  }));
-  return figureOf(svg, { name, caption: "" });
+): Block {
+  if (curves.length === 0) return element("p", "None.");
+  return {
+    name,
+    caption: "",
+    chart: lineChart({
+      curves: curves.map((curve, i) => ({ ...curve, rank: rankOf(i), style: "marked" })),
+      x: { title: x, scale: "log", format: "~s" },
+      y: { title: y, scale: "log", format: "~s" },
+      width: FULL_WIDTH - 200,
+      height: 280,
+      legend: "right",
+    }),
+  };
 }

@@ -3,10 +3,10 @@
  *
  * @module
  */
-import type { TopLevelSpec } from "vega-lite";
 import { UserError } from "../errors.ts";
 import { type OutputFileOptions, writeOutputFile } from "../files/output_file.ts";
-import { renderSvg, VEGA_LITE_SCHEMA } from "../plot/svg.ts";
+import { histogramChart } from "../plot/charts.ts";
+import { type Chart, renderPicture } from "../plot/svg.ts";
 import type { Bin, ValueHistogram } from "./value_histogram.ts";
 
 /** A histogram to be drawn. */
@@ -31,12 +31,7 @@ export function logHistogram(label: string, countLabel: string, values: ValueHis
   return { label, countLabel, scale: "log", bins: values.logBins() };
 }
 
-const PLOT_WIDTH = 360;
-const PLOT_HEIGHT = 180;
-const NUM_COLUMNS = 2;
 const DAY_MS = 86_400_000;
-/** Tableau's blue, Vega's own first colour. */
-const BAR_COLOR = "#4c78a8";
 
 /**
  * Writes histograms as SVG, the same bytes for the same counts.
@@ -61,44 +56,27 @@ export async function plotHistograms(
         `leave out --plot`,
     );
   }
-  writeOutputFile(path, await renderSvg(specOf(filled)), options);
+  const vconcat = filled.map(({ title, histograms }) => ({
+    title,
+    columns: 2,
+    concat: histograms.map(chartOf),
+  }));
+  const resolve = { scale: { x: "independent", y: "independent" } };
+  writeOutputFile(path, await renderPicture({ vconcat, resolve }), options);
 }
 
-function specOf(groups: readonly HistogramGroup[]): TopLevelSpec {
-  return {
-    $schema: VEGA_LITE_SCHEMA,
-    background: "white",
-    padding: 12,
-    vconcat: groups.map(({ title, histograms }) => ({
-      title: { text: title, anchor: "start", fontSize: 14 },
-      columns: NUM_COLUMNS,
-      concat: histograms.map(plotOf),
-    })),
-    resolve: { scale: { x: "independent", y: "independent" } },
-    config: { view: { stroke: "transparent" }, axis: { grid: false }, axisY: { grid: true, tickCount: 5 } },
-  };
-}
-
-function plotOf({ label, countLabel, scale, bins }: Histogram) {
-  const axis = scale === "log" ? { format: "~s" } : { format: timeFormat(bins), labelOverlap: true };
-  const scaleType = scale === "log" ? "log" as const : "utc" as const;
-  return {
-    width: PLOT_WIDTH,
-    height: PLOT_HEIGHT,
-    data: { values: bins.map((bin) => ({ ...bin })) },
-    mark: { type: "bar" as const, color: BAR_COLOR, stroke: "white", strokeWidth: 0.3 },
-    encoding: {
-      x: {
-        field: "low",
-        type: scale === "log" ? "quantitative" as const : "temporal" as const,
-        scale: { type: scaleType, nice: false },
-        axis: { title: label, ...axis },
-      },
-      x2: { field: "high" },
-      y2: { datum: 0 },
-      y: { field: "count", type: "quantitative" as const, axis: { title: countLabel, format: "~s" } },
+function chartOf({ label, countLabel, scale, bins }: Histogram): Chart {
+  return histogramChart({
+    bins: bins.map(({ low, high, count }) => ({ low, high, value: count })),
+    x: {
+      title: label,
+      scale: scale === "log" ? "log" : "utc",
+      format: scale === "log" ? "~s" : timeFormat(bins),
     },
-  };
+    y: { title: countLabel, scale: "linear", format: "~s" },
+    width: 360,
+    height: 180,
+  });
 }
 
 /** Days where the bins span several, else the time of day too. */

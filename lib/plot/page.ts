@@ -4,10 +4,20 @@
  *
  * @module
  */
+import { type Chart, renderSvg } from "./svg.ts";
 import { COLOR_VARIABLES } from "./theme.ts";
 
-/** A table's numbers stand at the right of their columns, its texts at the left. */
-export type TableKind = "texts" | "numbers" | "compared";
+/** A picture with what it shows above it. */
+export interface Figure {
+  /** Of letters, digits and dashes, its own on its page. */
+  name: string;
+  /** Text; none if empty. */
+  caption: string;
+  chart: Chart;
+}
+
+/** A part of a page: HTML, a picture, or parts side by side where the window is wide enough. */
+export type Block = string | Figure | { beside: readonly Block[] };
 
 /** Text as HTML shows it. */
 export function escapeHtml(text: string): string {
@@ -17,13 +27,31 @@ export function escapeHtml(text: string): string {
   );
 }
 
-/** A cell: its text, or a text with a note below it and perhaps a judgement. Texts are not HTML. */
-export type TableCell = string | { text: string; note?: string; kind?: "wins" | "loses" | "same" };
+/** An element that holds a text. */
+export function element(name: "h2" | "h3" | "p", text: string): string {
+  return `<${name}>${escapeHtml(text)}</${name}>`;
+}
+
+/** A list of texts, each after a mark that shows how good it is. */
+export function listOf(items: readonly { text: string; mark?: string; kind?: CellKind }[]): string {
+  const lines = items.map(({ text, mark, kind = "same" }) =>
+    `<li>${mark ? `<span class="${kind}">${escapeHtml(mark)}</span> ` : ""}${escapeHtml(text)}</li>`
+  );
+  return `<ul>\n${lines.join("\n")}\n</ul>`;
+}
+
+/** A table's numbers stand at the right of their columns, its texts at the left. */
+type TableKind = "texts" | "numbers" | "compared";
+type CellKind = "wins" | "loses" | "same";
+
+/** A cell: its text, or a text with a note below it and perhaps a judgement. */
+export type TableCell = string | { text: string; note?: string; kind?: CellKind };
 
 /**
  * A table; one that is wider than the page can be scrolled.
  *
  * @param headings Of the columns; no heading is shown if all are empty.
+ * @param rows Their cells.
  * @param kind `numbers`: all columns at the right; `compared`: all but the first, whose first row stands out.
  */
 export function tableOf(
@@ -46,34 +74,16 @@ function cellOf(cell: TableCell): string {
   return `<td><span class="${kind}">${escapeHtml(text)}</span>${below}</td>`;
 }
 
-/** Figures and tables side by side where the window is wide enough. @param parts HTML. */
-export function besideOf(parts: readonly string[]): string {
-  return `<div class="beside">\n${parts.join("\n")}\n</div>`;
-}
-
-/**
- * A picture with what it shows above it.
- *
- * @param svg One `svg` element.
- * @param options `name`: of letters and dashes, the picture's own on its page; `caption`: text, not HTML.
- */
-export function figureOf(svg: string, { name, caption }: { name: string; caption: string }): string {
-  // Each picture counts its clips and gradients from 0, and the page is one document.
-  const ownIds = svg.replace(
-    /(\bid="|url\(#)((?:clip|gradient)[\w-]*)/g,
-    (_, before, id) => `${before}${name}-${id}`,
-  );
-  const text = caption === "" ? "" : `<figcaption>${escapeHtml(caption)}</figcaption>\n`;
-  return `<figure id="${name}">\n${text}${ownIds}</figure>`;
-}
-
 /**
  * A whole page.
  *
  * @param title Its title and first heading.
- * @param parts HTML, one below the other.
+ * @param blocks One below the other.
+ * @returns HTML.
  */
-export function pageOf(title: string, parts: readonly string[]): string {
+export async function pageOf(title: string, blocks: readonly Block[]): Promise<string> {
+  const parts: string[] = [];
+  for (const block of blocks) parts.push(await htmlOf(block));
   return `<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -89,6 +99,23 @@ ${parts.join("\n")}
 </body>
 </html>
 `;
+}
+
+async function htmlOf(block: Block): Promise<string> {
+  if (typeof block === "string") return block;
+  if ("beside" in block) {
+    const parts: string[] = [];
+    for (const part of block.beside) parts.push(await htmlOf(part));
+    return `<div class="beside">\n${parts.join("\n")}\n</div>`;
+  }
+  const { name, caption, chart } = block;
+  // Each picture counts its clips and gradients from 0, and the page is one document.
+  const svg = (await renderSvg(chart)).replace(
+    /(\bid="|url\(#)((?:clip|gradient)[\w-]*)/g,
+    (_, before, id) => `${before}${name}-${id}`,
+  );
+  const text = caption === "" ? "" : `<figcaption>${escapeHtml(caption)}</figcaption>\n`;
+  return `<figure id="${name}">\n${text}${svg}</figure>`;
 }
 
 const STYLE = `${COLOR_VARIABLES}
@@ -113,7 +140,7 @@ th { font-weight: 600; vertical-align: bottom; overflow-wrap: normal; }
 .compared td { white-space: nowrap; }
 .compared tbody tr:first-child { color: var(--accent); font-weight: 600; }
 td small { color: var(--muted); font-size: 12px; }
-.headline { font-size: 17px; }
+ul { font-size: 16px; }
 .loses { color: var(--contrast); font-weight: 600; }
 .wins { color: var(--accent); font-weight: 600; }
 @media print { body { font-size: 11.5px; max-width: none; margin: 0; } h2 { margin-top: 24px; } }

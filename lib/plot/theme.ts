@@ -1,5 +1,5 @@
 /**
- * How pictures on a page look: their colours are the page's CSS variables, so that they are light or dark with it.
+ * How pictures look: their colours are the page's CSS variables, so that they are light or dark with it.
  *
  * The colours are those of Okabe and Ito, which people with any kind of colour vision tell apart
  * (https://jfly.uni-koeln.de/color/), the orange ones darker on white and the blue one lighter on black.
@@ -7,6 +7,35 @@
  * @module
  */
 import type { Config } from "vega-lite";
+
+/** Each colour on white and on black. */
+const COLORS = {
+  paper: ["#ffffff", "#15181c"],
+  ink: ["#1b1f24", "#e8eaed"],
+  muted: ["#57606a", "#a2abb5"],
+  faint: ["#a4adb6", "#626c76"],
+  rule: ["#d8dde2", "#363c43"],
+  accent: ["#0067a8", "#63b8ee"],
+  contrast: ["#c44e00", "#f2a03d"],
+  third: ["#007f5f", "#35c49b"],
+  fourth: ["#a3478a", "#dd93c2"],
+};
+
+const cssOf = (which: 0 | 1) =>
+  Object.entries(COLORS).map(([name, values]) => `--${name}: ${values[which]};`).join(" ");
+
+/** CSS that gives the colours their values, on screens of both kinds and on paper. */
+export const COLOR_VARIABLES = `
+:root { color-scheme: light dark; ${cssOf(0)} }
+@media screen and (prefers-color-scheme: dark) { :root { ${cssOf(1)} } }`;
+
+/** The same text with the colours for white in place of the variables, for pictures outside of pages. */
+export function onWhite(svg: string): string {
+  return Object.entries(COLORS).reduce(
+    (text, [name, [color]]) => text.replaceAll(`var(--${name})`, color),
+    svg,
+  );
+}
 
 /** Text and what stands out most. */
 export const INK = "var(--ink)";
@@ -18,24 +47,14 @@ const RULE = "var(--rule)";
 export const FAINT = "var(--faint)";
 /** The paper, to set marks off from one another. */
 export const PAPER = "var(--paper)";
-/** What a picture is about. */
-export const ACCENT = "var(--accent)";
-/** What it is compared with. */
-export const CONTRAST = "var(--contrast)";
-/** A third and a fourth kind. */
-export const THIRD = "var(--third)";
-export const FOURTH = "var(--fourth)";
+/** What a picture is about, what it is compared with, a third and a fourth kind. */
+export const RANKED = ["var(--accent)", "var(--contrast)", "var(--third)", "var(--fourth)"] as const;
 
-/** Width in pixels of a picture's plot that fills the page. */
+/** Width in pixels of a chart that fills the page. */
 export const FULL_WIDTH = 800;
 
-/** CSS that gives the colours their values, on screens of both kinds and on paper. */
-export const COLOR_VARIABLES = `
-:root { color-scheme: light dark; --paper: #ffffff; --ink: #1b1f24; --muted: #57606a; --faint: #a4adb6; --rule: #d8dde2; --accent: #0067a8; --contrast: #c44e00; --third: #007f5f; --fourth: #a3478a; }
-@media screen and (prefers-color-scheme: dark) { :root { --paper: #15181c; --ink: #e8eaed; --muted: #a2abb5; --faint: #626c76; --rule: #363c43; --accent: #63b8ee; --contrast: #f2a03d; --third: #35c49b; --fourth: #dd93c2; } }`;
-
-/** The settings of every picture on a page. */
-export const PAGE_CONFIG: Config = {
+/** The settings of every picture. */
+export const CONFIG: Config = {
   background: "transparent",
   padding: 4,
   // A picture has its caption; a description of each of hundreds of marks tells nobody more.
@@ -48,33 +67,33 @@ export const PAGE_CONFIG: Config = {
     tickColor: MUTED,
     gridColor: RULE,
     labelFontSize: 12,
+    labelLimit: 400,
     titleFontSize: 12.5,
     titleFontWeight: "normal",
     titlePadding: 8,
     tickSize: 4,
   },
-  axisX: { grid: false },
-  axisY: { domain: false, ticks: false, labelPadding: 6 },
+  axisX: { grid: false, labelAngle: 0 },
+  // The title of a vertical axis stands above it, to be read without turning one's head.
+  axisY: {
+    domain: false,
+    ticks: false,
+    labelPadding: 6,
+    titleAnchor: "end",
+    titleAngle: 0,
+    titleAlign: "left",
+    titleX: -44,
+    titleY: -10,
+  },
   text: { fill: INK, fontSize: 12 },
   line: { strokeWidth: 2, strokeCap: "round", strokeJoin: "round" },
-  range: { category: [ACCENT, CONTRAST, THIRD, FOURTH] },
   legend: {
-    orient: "top",
     title: null,
     labelColor: INK,
     labelFontSize: 12,
+    labelLimit: 400,
     symbolType: "stroke",
-    symbolStrokeWidth: 2,
+    symbolStrokeWidth: 2.5,
   },
-  header: { labelColor: INK, titleColor: INK, labelFontSize: 12.5, labelFontWeight: 600 },
-  title: { color: INK, fontSize: 13, fontWeight: 600, anchor: "start" },
+  title: { color: INK, subtitleColor: MUTED, fontSize: 14, fontWeight: 600, anchor: "start", offset: 10 },
 };
-
-/** Puts the title of a vertical axis above it, to be read without turning one's head. */
-export const TITLE_ABOVE = {
-  titleAnchor: "end",
-  titleAngle: 0,
-  titleAlign: "left",
-  titleX: -44,
-  titleY: -10,
-} as const;

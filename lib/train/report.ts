@@ -5,12 +5,11 @@
  */
 import { formatCount } from "../text/quantities.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
-import { figureOf, pageOf, tableOf } from "../plot/page.ts";
-import { renderSvg } from "../plot/svg.ts";
+import { element, pageOf, tableOf } from "../plot/page.ts";
 import { VERSION } from "../version.ts";
 import { describeConfig, flattenConfig, type RunConfig } from "./config.ts";
 import type { MetricsRecord } from "./metrics.ts";
-import { specOfCurves } from "./report_plots.ts";
+import { figuresOf } from "./report_plots.ts";
 
 /** What a report tells of. */
 export interface RunDescription {
@@ -46,20 +45,15 @@ const COLUMNS: [string, string, (value: number) => string][] = [
  */
 export async function writeRunReport(path: string, run: RunDescription): Promise<void> {
   const { records } = run;
-  const picture = records.length > 0
-    ? figureOf(await renderSvg(specOfCurves(records)), { name: "curves", caption: "" })
-    : "<p>No step was logged.</p>";
-  writeFileAtomic(
-    path,
-    pageOf(`Training of ${run.runDir}`, [
-      tableOf(["", ""], factsOf(run)),
-      picture,
-      "<h2>Steps</h2>",
-      tableOf(["step", ...COLUMNS.map(([heading]) => heading)], shownSteps(records).map(rowOf), "numbers"),
-      "<h2>Configuration</h2>",
-      tableOf(["key", "value"], [...flattenConfig(run.config)]),
-    ]),
-  );
+  const html = await pageOf(`Training of ${run.runDir}`, [
+    tableOf(["", ""], factsOf(run)),
+    ...(records.length > 0 ? figuresOf(records) : [element("p", "No step was logged.")]),
+    element("h2", "Steps"),
+    tableOf(["step", ...COLUMNS.map(([heading]) => heading)], shownSteps(records).map(rowOf), "numbers"),
+    element("h2", "Configuration"),
+    tableOf(["key", "value"], [...flattenConfig(run.config)]),
+  ]);
+  writeFileAtomic(path, html);
 }
 
 function factsOf({ config, records, ...run }: RunDescription): [string, string][] {

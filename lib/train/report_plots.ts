@@ -1,11 +1,11 @@
 /**
- * The curves of a training run as one picture: losses, learning rate, gradient norm, speed, padding over the steps.
+ * The curves of a training run as pictures: losses, learning rate, gradient norm, speed, padding over the steps.
  *
  * @module
  */
-import type { TopLevelSpec } from "vega-lite";
-import { VEGA_LITE_SCHEMA } from "../plot/svg.ts";
-import { ACCENT, CONTRAST, PAGE_CONFIG } from "../plot/theme.ts";
+import { type ChartCurve, lineChart } from "../plot/charts.ts";
+import type { Block } from "../plot/page.ts";
+import { FULL_WIDTH } from "../plot/theme.ts";
 import type { MetricsRecord } from "./metrics.ts";
 
 /** A point of a curve; null where no value was finite. */
@@ -16,19 +16,13 @@ export interface CurvePoint {
 
 /** A curve is drawn with so many points at most: about one per pixel of the widest plot. */
 const MAX_POINTS = 700;
-const WIDE = 772;
-const NARROW = 345;
-const TALL = 260;
-const SHORT = 150;
-const COLORS = [ACCENT, CONTRAST];
-
-/** One scalar over the steps. */
-interface Curve {
-  name: string;
-  points: CurvePoint[];
-  /** Whether its points are few and are shown. */
-  isSparse?: boolean;
-}
+/** The scalars that have a small picture each: name, title, format. */
+const SMALL: readonly [name: string, title: string, format: string][] = [
+  ["train/lr", "learning rate", "~g"],
+  ["train/grad_norm", "gradient norm", "~g"],
+  ["train/tokens_per_second", "tokens per second", "~s"],
+  ["train/padding", "padding", ".1~%"],
+];
 
 /**
  * The values of a scalar, averaged over as many neighbouring logged steps as there are too many.
@@ -53,67 +47,52 @@ export function curveOf(
   });
 }
 
-/** The picture's Vega-Lite specification. @param records What was logged, in order. */
-export function specOfCurves(records: readonly MetricsRecord[]): TopLevelSpec {
-  const curve = (name: string) => curveOf(records, name);
-  const losses = [
-    { name: "training", points: curve("train/loss") },
-    { name: "validation", points: curve("eval/loss"), isSparse: true },
-  ].filter(({ points }) => points.length > 0);
-  const single = (scalar: string, title: string, format: string) =>
-    plotOf([{ name: title, points: curve(scalar) }], { title, format, width: NARROW, height: SHORT });
-  return {
-    $schema: VEGA_LITE_SCHEMA,
-    vconcat: [
-      plotOf(losses, { title: "loss, nats per token", format: "~g", width: WIDE, height: TALL }),
-      {
-        hconcat: [
-          single("train/lr", "learning rate", "~g"),
-          single("train/grad_norm", "gradient norm", "~g"),
-        ],
-      },
-      {
-        hconcat: [
-          single("train/tokens_per_second", "tokens per second", "~s"),
-          single("train/padding", "padding", ".1~%"),
-        ],
-      },
-    ],
-    spacing: 24,
-    config: { ...PAGE_CONFIG, axisY: { ...PAGE_CONFIG.axisY, minExtent: 40, maxExtent: 40 } },
-  };
+/** The pictures of a run. @param records What was logged, in order. */
+export function figuresOf(records: readonly MetricsRecord[]): Block[] {
+  const curve = (label: string, scalar: string): ChartCurve => ({
+    label,
+    points: curveOf(records, scalar).map(({ step, value }) => ({ x: step, y: value })),
+  });
+  const losses: ChartCurve[] = [
+    { ...curve("validation", "eval/loss"), rank: 1, style: "marked" },
+    { ...curve("training", "train/loss"), rank: 0 },
+  ];
+  const small = SMALL.map(([name, title, format]) =>
+    figureOf(name, { curves: [{ ...curve(title, name), rank: 0 }], title, format, width: 350, height: 150 })
+  );
+  return [
+    figureOf("loss", {
+      curves: losses,
+      title: "loss, nats per token",
+      format: "~g",
+      width: FULL_WIDTH,
+      height: 260,
+    }),
+    { beside: small.slice(0, 2) },
+    { beside: small.slice(2) },
+  ];
 }
 
-function plotOf(
-  curves: readonly Curve[],
-  { title, format, width, height }: { title: string; format: string; width: number; height: number },
-) {
+function figureOf(
+  scalar: string,
+  { curves, title, format, width, height }: {
+    curves: readonly ChartCurve[];
+    title: string;
+    format: string;
+    width: number;
+    height: number;
+  },
+): Block {
   return {
-    width,
-    height,
-    layer: curves.map(({ name, points, isSparse }, i) => ({
-      data: { values: points },
-      mark: {
-        type: "line" as const,
-        color: COLORS[i],
-        strokeWidth: 1.4,
-        point: isSparse ? { color: COLORS[i], size: 25 } : false,
-      },
-      encoding: {
-        x: {
-          field: "step",
-          type: "quantitative" as const,
-          axis: { title: "step", format: "~s", tickCount: 6 },
-          scale: { nice: false },
-        },
-        y: {
-          field: "value",
-          type: "quantitative" as const,
-          axis: { title, format, tickCount: 5 },
-          scale: { zero: false },
-        },
-        ...(curves.length > 1 ? { color: { datum: name } } : {}),
-      },
-    })),
+    name: scalar.replace(/\W/g, "-"),
+    caption: "",
+    chart: lineChart({
+      curves,
+      x: { title: "step", scale: "linear", format: "~s", hasZero: false },
+      y: { title, scale: "linear", format, hasZero: false },
+      width,
+      height,
+      legend: curves.length > 1 ? "top" : "none",
+    }),
   };
 }

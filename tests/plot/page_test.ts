@@ -1,31 +1,38 @@
-import { assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
-import { figureOf, pageOf, tableOf } from "../../lib/plot/page.ts";
-import { renderSvg, VEGA_LITE_SCHEMA } from "../../lib/plot/svg.ts";
-import { ACCENT, PAGE_CONFIG } from "../../lib/plot/theme.ts";
+import { assertEquals, assertStringIncludes } from "@std/assert";
+import { type Figure, listOf, pageOf, tableOf } from "../../lib/plot/page.ts";
+import { RANKED } from "../../lib/plot/theme.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "./browser.ts";
 
 /** A bar whose end its clipped frame cuts off. */
-async function barOf(name: string): Promise<string> {
-  const svg = await renderSvg({
-    $schema: VEGA_LITE_SCHEMA,
-    config: PAGE_CONFIG,
+function barOf(name: string): Figure {
+  const chart = {
     width: 200,
     height: 40,
     data: { values: [{ value: 30 }] },
-    mark: { type: "bar", clip: true, color: ACCENT },
+    mark: { type: "bar", clip: true, color: RANKED[0] },
     encoding: { x: { field: "value", type: "quantitative", scale: { domain: [0, 20] } } },
-  });
-  return figureOf(svg, { name, caption: "A <bar>" });
+  };
+  return { name, caption: "A <bar>", chart };
 }
 
-Deno.test("figureOf() gives the clips of each picture names of their own", async () => {
-  const [first, second] = [await barOf("first"), await barOf("second")];
-  const idsOf = (html: string) => [...html.matchAll(/<clipPath id="([^"]+)"/g)].map(([, id]) => id);
-  assertEquals(idsOf(first).length, 1);
-  assertStringIncludes(first, `url(#${idsOf(first)[0]})`);
-  assertNotEquals(idsOf(first), idsOf(second));
-  assertStringIncludes(first, "<figcaption>A &lt;bar&gt;</figcaption>");
+Deno.test("pageOf() gives the clips of each picture names of their own", async () => {
+  const html = await pageOf("A page", [barOf("first"), { beside: [barOf("second")] }]);
+  const ids = [...html.matchAll(/<clipPath id="([^"]+)"/g)].map(([, id]) => id);
+  assertEquals([ids.length, new Set(ids).size], [2, 2]);
+  for (const id of ids) assertStringIncludes(html, `url(#${id})`);
+  assertStringIncludes(html, "<figcaption>A &lt;bar&gt;</figcaption>");
+});
+
+Deno.test("listOf() and tableOf() escape texts, marks and notes", () => {
+  const list = listOf([{ text: "a < b", mark: "<Better>", kind: "wins" }, { text: "c" }]);
+  assertStringIncludes(list, '<li><span class="wins">&lt;Better&gt;</span> a &lt; b</li>\n<li>c</li>');
+  const table = tableOf(["<h>"], [[{ text: "<t>", note: "<n>", kind: "loses" }]]);
+  for (
+    const part of ["<th>&lt;h&gt;</th>", '<span class="loses">&lt;t&gt;</span>', "<small>&lt;n&gt;</small>"]
+  ) {
+    assertStringIncludes(table, part);
+  }
 });
 
 Deno.test({
@@ -35,7 +42,7 @@ Deno.test({
     using folder = new TemporaryFolder();
     const path = folder.at("page.html");
     const table = tableOf(["name", "value"], [["x", "1"]], "compared");
-    Deno.writeTextFileSync(path, pageOf("A page", [table, await barOf("bar")]));
+    Deno.writeTextFileSync(path, await pageOf("A page", [table, barOf("bar")]));
     await using browser = await TestBrowser.start();
     const colours: unknown[] = [];
     for (const colorScheme of ["light", "dark"] as const) {
@@ -71,7 +78,7 @@ Deno.test({
     const svg = `<svg width="300" height="30">${texts}</svg>`;
     Deno.writeTextFileSync(
       path,
-      pageOf("A page", [figureOf(svg, { name: "bad", caption: "" }), `<div style="width:3000px">wide</div>`]),
+      await pageOf("A page", [`<figure id="bad">${svg}</figure>`, `<div style="width:3000px">wide</div>`]),
     );
     await using browser = await TestBrowser.start();
     const { page } = await browser.open(path, { width: 1000, colorScheme: "light" });

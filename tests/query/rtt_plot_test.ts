@@ -65,7 +65,7 @@ Deno.test("plotRttDistribution() puts labels that would cover each other above e
   const svg = await plotRttDistribution(around(20, 0.3), { title: "a", quantiles });
   const heights = textsOf(svg).filter(({ text }) => /^\d+ %: /.test(text)).map(({ y }) => y);
   assertEquals(new Set(heights).size, 5);
-  for (let i = 1; i < heights.length; i++) assert(heights[i - 1] - heights[i] >= 10, heights.join());
+  for (let i = 1; i < heights.length; i++) assert(heights[i] - heights[i - 1] >= 10, heights.join());
 });
 
 Deno.test("plotRttDistribution() draws a distribution that has all its mass in one bucket", async () => {

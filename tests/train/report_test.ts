@@ -45,7 +45,7 @@ function rowsOf(html: string): string[][] {
 
 Deno.test("writeRunReport() shows the curves, the facts, the steps and the configuration", async () => {
   const html = await reportOf(recordsOf(100));
-  assertEquals([...html.matchAll(/<svg/g)].length, 1);
+  assertEquals([...html.matchAll(/<svg/g)].length, 5);
   for (
     const title of ["loss, nats per token", "learning rate", "gradient norm", "tokens per second", "padding"]
   ) {

@@ -1,74 +1,81 @@
 /** How well addresses never seen are predicted after a few measurements of their own. @module */
-import { specOfLines } from "../../plot/line_plot.ts";
-import { figureOf, type TableCell, tableOf } from "../../plot/page.ts";
-import { renderSvg } from "../../plot/svg.ts";
+import { lineChart, rankOf } from "../../plot/charts.ts";
+import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
 import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../all_splits.ts";
 import type { AdaptSection } from "../adapt_section.ts";
 import type { ErrorMetrics } from "../forecast_errors.ts";
-import { coverageCell, metricCell } from "./metric_cells.ts";
-import { countText, intervalText, msText, percentText } from "./quantities.ts";
-import { METRIC_NAMES } from "./rtt_part.ts";
+import {
+  countText,
+  coverageCell,
+  intervalText,
+  METRIC_NAMES,
+  metricCell,
+  msText,
+  percentText,
+} from "./quantities.ts";
 
 /** The heading of the section, on the page of all splits too. */
 export const ADAPTED_HEADING = "Addresses never seen, after K measurements of their own";
 /** Baselines that are drawn: those of the least median errors after the most measurements. */
 const NUM_DRAWN = 3;
 
-/** The section as HTML. */
-export async function adaptPart(section: AdaptSection): Promise<string> {
+/** The section. */
+export function adaptPart(section: AdaptSection): Block[] {
   const { counts, byCount, numUnseen } = section;
-  if (byCount.length === 0) return `<h2>${ADAPTED_HEADING}</h2>\n<p>${noneText(section)}</p>`;
+  const heading = element("h2", ADAPTED_HEADING);
+  if (byCount.length === 0) return [heading, element("p", noneText(section))];
   const methods = methodsOf(section);
+  const methodTable = [
+    element("h3", "Median absolute error of each method, by K"),
+    tableOf(["", ...counts.map(String)], methods.map(rowOf), "compared"),
+  ];
   return [
-    `<h2>${ADAPTED_HEADING}</h2>`,
-    `<p>${introduction(section)}</p>`,
+    heading,
+    element("p", introduction(section)),
     adaptedTable([{ name: `${countText(numUnseen)} addresses`, rows: adaptedRows(section) }]),
-    ...(methods.length > 1
-      ? [
-        "<h3>Median absolute error of each method, by K</h3>",
-        tableOf(["", ...counts.map(String)], methods.map(rowOf), "compared"),
-      ]
-      : []),
-    ...(counts.length > 1 ? [await errorFigure(methods, counts)] : []),
-  ].join("\n");
+    ...(methods.length > 1 ? methodTable : []),
+    ...(counts.length > 1 ? [errorFigure(methods, counts)] : []),
+  ];
 }
 
 /** Why nothing could be predicted. */
 export function noneText({ counts, numUnseen }: AdaptSection): string {
   return `Of ${countText(numUnseen)} addresses never seen none has more than ${
     Math.max(...counts)
-  } replies to or from ` +
-    "known ones, so none could be predicted after as many.";
+  } replies to or ` +
+    "from known ones, so none could be predicted after as many.";
 }
 
 /** A table of one or several splits. @param parts Of each its name, and what is told of it. */
 export function adaptedTable(parts: readonly { name: string; rows: readonly AdaptedRow[] }[]): string {
-  const headings = [
-    ...["", "K"],
-    ...ADAPTED_METRICS.map((metric) => METRIC_NAMES[metric]),
-    ...["in 90 % intervals", "addresses", "predictions"],
-  ];
+  const metricNames = ADAPTED_METRICS.map((metric) => METRIC_NAMES[metric]);
   const cells = parts.flatMap(({ name, rows }) =>
     rows.map(({ numGiven, metrics, coverage, numAddresses, numMeasurements }, i): TableCell[] => [
-      ...[i === 0 ? name : "", String(numGiven)],
+      i === 0 ? name : "",
+      String(numGiven),
       ...ADAPTED_METRICS.map((metric) => metricCell(metric, metrics[metric])),
-      ...[coverageCell(coverage), countText(numAddresses), countText(numMeasurements)],
+      coverageCell(coverage),
+      countText(numAddresses),
+      countText(numMeasurements),
     ])
   );
-  return tableOf(headings, cells, "numbers");
+  return tableOf(
+    ["", "K", ...metricNames, "in 90 % intervals", "addresses", "predictions"],
+    cells,
+    "numbers",
+  );
 }
 
-function introduction(
-  { numUnseen, numUsable, numAddresses, resampling, byCount, ...section }: AdaptSection,
-): string {
-  const { numTuningAddresses, numTuningMeasurements } = section;
+function introduction(section: AdaptSection): string {
+  const { numUnseen, numUsable, numAddresses, numTuningAddresses, numTuningMeasurements } = section;
+  const { numResamples, confidence } = section.resampling;
   const tuned = numTuningMeasurements === 0
     ? "a share of the training rows"
     : `${countText(numTuningMeasurements)} measurements of ${
       countText(numTuningAddresses)
-    } addresses never seen of the ` +
-      "validation split, after as many of their own";
-  const numWithoutRow = Math.max(...byCount.map(({ fit }) => fit.numWithoutRow));
+    } addresses never seen of ` +
+      "the validation split, after as many of their own";
+  const numWithoutRow = Math.max(...section.byCount.map(({ fit }) => fit.numWithoutRow));
   const without = numWithoutRow === 0
     ? ""
     : ` Addresses that found no free row in the model's table: ${countText(numWithoutRow)}.`;
@@ -81,9 +88,8 @@ function introduction(
     "of these replies of each address: the rows of addresses are fitted, everything else stays. Then others are " +
     "predicted, without context, the same for every K. Of each number the model's is above, with its 95 % interval, and " +
     "below it that of the best baseline, coloured where a difference is shown. Baselines are trained anew for every K, " +
-    `with the same replies added to the training; their settings were chosen on ${tuned}. The intervals hold ${
-      percentText(resampling.confidence, 0)
-    } of ${countText(resampling.numResamples)} resamples of whole addresses.${without}`;
+    `with the same replies added to the training; their settings were chosen on ${tuned}. The intervals hold ` +
+    `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
 }
 
 /** A method's errors by K. */
@@ -95,13 +101,13 @@ interface Method {
 /** The model, then the baselines by their errors after the most measurements. */
 function methodsOf({ byCount }: AdaptSection): Method[] {
   const last = byCount[byCount.length - 1];
-  const names = last.baselines.toSorted((a, b) =>
+  const best = last.baselines.toSorted((a, b) =>
     (a.medianAbsoluteMs ?? Infinity) - (b.medianAbsoluteMs ?? Infinity)
-  ).map(({ name }) => name);
+  );
   return [
     { name: "model", byCount: byCount.map(({ model }) => model) },
     { name: "its likeliest RTT", byCount: byCount.map(({ likeliest }) => likeliest) },
-    ...names.map((name) => ({
+    ...best.map(({ name }) => ({
       name,
       byCount: byCount.flatMap(({ baselines }) => baselines.filter((baseline) => baseline.name === name)),
     })),
@@ -109,36 +115,31 @@ function methodsOf({ byCount }: AdaptSection): Method[] {
 }
 
 function rowOf({ name, byCount }: Method): TableCell[] {
-  return [
-    name,
-    ...byCount.map(({ medianAbsoluteMs, intervals }): TableCell => ({
-      text: msText(medianAbsoluteMs),
-      note: intervalText(intervals.medianAbsoluteMs).trim(),
-    })),
-  ];
+  const cells = byCount.map(({ medianAbsoluteMs, intervals }): TableCell => ({
+    text: msText(medianAbsoluteMs),
+    note: intervalText(intervals.medianAbsoluteMs).trim(),
+  }));
+  return [name, ...cells];
 }
 
-async function errorFigure(
-  [model, , ...baselines]: readonly Method[],
-  counts: readonly number[],
-): Promise<string> {
-  const curves = [model, ...baselines.slice(0, NUM_DRAWN)].map(({ name, byCount }, i) => ({
-    label: name,
-    points: byCount.flatMap(({ medianAbsoluteMs }, at) =>
-      medianAbsoluteMs === null ? [] : [{ x: counts[at], y: medianAbsoluteMs }]
-    ),
-    rank: i as 0 | 1 | 2 | 3,
-  }));
-  const svg = await renderSvg(specOfLines({
-    curves,
-    x: { title: "measurements of each address", scale: "ordinal", format: "~r", values: counts },
-    y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms`, scale: "linear", format: "~r" },
-    ...{ width: 420, height: 240, labels: "end", hasPoints: true },
-  }));
-  return figureOf(svg, {
+function errorFigure([model, , ...baselines]: readonly Method[], counts: readonly number[]): Block {
+  return {
     name: "error-by-given",
     caption:
-      "Median absolute error of addresses never seen by how many measurements of each were given, beside the baselines " +
-      "that are the best after the most.",
-  });
+      "Median absolute error of addresses never seen by how many measurements of each were given, beside the " +
+      "baselines that are the best after the most.",
+    chart: lineChart({
+      curves: [model, ...baselines.slice(0, NUM_DRAWN)].map(({ name, byCount }, i) => ({
+        label: name,
+        points: byCount.map(({ medianAbsoluteMs }, at) => ({ x: counts[at], y: medianAbsoluteMs })),
+        rank: rankOf(i),
+        style: "marked",
+      })),
+      x: { title: "measurements of each address", scale: "ordinal", format: "~r" },
+      y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms`, scale: "linear", format: "~r" },
+      width: 420,
+      height: 240,
+      legend: "right",
+    }),
+  };
 }

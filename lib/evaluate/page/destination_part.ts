@@ -1,7 +1,6 @@
 /** How well destinations are told from source, RTT and time. @module */
-import { specOfLines } from "../../plot/line_plot.ts";
-import { besideOf, figureOf, type TableCell, tableOf } from "../../plot/page.ts";
-import { renderSvg } from "../../plot/svg.ts";
+import { lineChart, rankOf } from "../../plot/charts.ts";
+import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
 import type {
   DestinationScores,
   DestinationSection,
@@ -12,25 +11,26 @@ import type {
 import { verdictOf } from "../rtt_comparison.ts";
 import { countText, fixedText, percentIntervalText, percentText } from "./quantities.ts";
 
-/** The section as HTML. */
-export async function destinationPart({ numCases, scores }: DestinationSection): Promise<string> {
-  const figures: string[] = [];
-  for (const each of scores) figures.push(await prefixFigure(each));
+/** The section. */
+export function destinationPart({ numCases, scores }: DestinationSection): Block[] {
   return [
-    "<h2>Which destination fits</h2>",
-    `<p>The destinations of ${
-      countText(numCases)
-    } measurements, guessed from source, RTT, time and the newest earlier ` +
-    "measurements of the source. An IPv4 address takes 32 bits and an IPv6 address 128 if nothing is known of it.</p>",
-    besideOf(figures),
-    ...scores.map(guessTable),
-  ].join("\n");
+    element("h2", "Which destination fits"),
+    element(
+      "p",
+      `The destinations of ${
+        countText(numCases)
+      } measurements, guessed from source, RTT, time and the newest ` +
+        "earlier measurements of the source. An IPv4 address takes 32 bits and an IPv6 address 128 if nothing is " +
+        "known of it.",
+    ),
+    { beside: scores.map(prefixFigure) },
+    ...scores.flatMap(guessTable),
+  ];
 }
 
 function titleOf({ version, numContext, numCases }: DestinationScores): string {
-  return `IPv${version}, ${numContext === 0 ? "no" : `up to ${numContext}`} context measurements, ${
-    countText(numCases)
-  } cases`;
+  const context = numContext === 0 ? "no" : `up to ${numContext}`;
+  return `IPv${version}, ${context} context measurements, ${countText(numCases)} cases`;
 }
 
 /** Prefix lengths of a method's first guess with their shares, the whole address last. */
@@ -40,46 +40,50 @@ function prefixesOf({ top1Prefix, top1Exact }: GuessScores, version: 4 | 6): [bi
   return [...prefixes.filter(([length]) => length < bits).sort(([a], [b]) => a - b), [bits, top1Exact]];
 }
 
-async function prefixFigure(scores: DestinationScores): Promise<string> {
+function prefixFigure(scores: DestinationScores): Block {
   const { version, numContext, methods } = scores;
-  const svg = await renderSvg(specOfLines({
-    curves: methods.map((method, i) => ({
-      label: method.method,
-      points: prefixesOf(method, version).map(([x, y]) => ({ x, y })),
-      rank: i < 4 ? i as 0 | 1 | 2 | 3 : undefined,
-    })),
-    x: { title: "bits of the address in common", scale: "ordinal", format: "~r" },
-    y: { title: "share of first guesses", scale: "linear", format: ".0%", domain: [0, 1] },
-    ...{ width: 190, height: 210, labels: "end", hasPoints: true },
-  }));
-  return figureOf(svg, {
+  return {
     name: `destinations-ipv${version}-context-${numContext}`,
     caption: `${titleOf(scores)}: how often the first guess shares so long a prefix with the destination.`,
-  });
+    chart: lineChart({
+      curves: methods.map((method, i) => ({
+        label: method.method,
+        points: prefixesOf(method, version).map(([x, y]) => ({ x, y })),
+        rank: rankOf(i),
+        style: "marked",
+      })),
+      x: { title: "bits of the address in common", scale: "ordinal", format: "~r" },
+      y: { title: "share of first guesses", scale: "linear", format: ".0%", domain: [0, 1] },
+      width: 330,
+      height: 210,
+      legend: "top",
+    }),
+  };
 }
 
 /** How often a method was right, with its interval and what the difference to the model's search shows. */
 function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell {
   const interval = percentIntervalText(method.intervals[count]).trim();
   const difference = method.modelMinusThis?.[count];
-  const verdict = difference ? `; ${VERDICTS[verdictOf(difference)]}` : "";
+  const verdict = difference ? `; ${SHOWN[verdictOf(difference)]}` : "";
   return { text: percentText(method[count]), note: `${interval}${verdict}` };
 }
 
 /** What the sign of a difference of shares says, of which the larger is the better. */
-const VERDICTS = { better: "the model is worse", worse: "the model is better", none: "no difference shown" };
+const SHOWN = { better: "the model is worse", worse: "the model is better", none: "no difference shown" };
 
-function guessTable(scores: DestinationScores): string {
+function guessTable(scores: DestinationScores): Block[] {
   const { methods, bitsPerAddress, version } = scores;
-  const [first] = methods;
-  const lengths = first ? prefixesOf(first, version).slice(0, -1).map(([bits]) => bits) : [];
-  return `<h3>${titleOf(scores)}: ${fixedText(bitsPerAddress)} bits per address</h3>\n` +
-    tableOf(
-      ["", "address, first guess", "of five", ...lengths.map((bits) => `/${bits}, first guess`)],
-      methods.map((method): TableCell[] => [
-        ...[method.method, exactCell(method, "top1Exact"), exactCell(method, "top5Exact")],
-        ...prefixesOf(method, version).slice(0, -1).map(([, share]) => percentText(share)),
-      ]),
-      "compared",
-    );
+  const shorter = (method: MethodScores) => prefixesOf(method, version).slice(0, -1);
+  const lengths = methods.slice(0, 1).flatMap(shorter).map(([bits]) => `/${bits}, first guess`);
+  const rows = methods.map((method): TableCell[] => [
+    method.method,
+    exactCell(method, "top1Exact"),
+    exactCell(method, "top5Exact"),
+    ...shorter(method).map(([, share]) => percentText(share)),
+  ]);
+  return [
+    element("h3", `${titleOf(scores)}: ${fixedText(bitsPerAddress)} bits per address`),
+    tableOf(["", "address, first guess", "of five", ...lengths], rows, "compared"),
+  ];
 }

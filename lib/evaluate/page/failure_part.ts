@@ -1,48 +1,53 @@
 /** How well the model foresees that no reply comes. @module */
-import { besideOf, figureOf, tableOf } from "../../plot/page.ts";
-import { specOfReliability } from "../../plot/reliability_plot.ts";
-import { renderSvg } from "../../plot/svg.ts";
+import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
 import type { Interval } from "../bootstrap.ts";
 import type { FailureSection } from "../failure_section.ts";
 import { countText, intervalText, percentText, scoreText } from "./quantities.ts";
+import { reliabilityChart } from "./calibration_charts.ts";
 
 /** Probabilities that are all below this are drawn on logarithmic axes. */
 const SMALL = 0.3;
 
-/** The section as HTML. */
-export async function failurePart(section: FailureSection): Promise<string> {
+/** The section. */
+export function failurePart(section: FailureSection): Block[] {
   const points = section.reliability.map(({ predicted, observed, numMeasurements }) => ({
-    ...{ promised: predicted, observed, count: numMeasurements },
+    promised: predicted,
+    observed,
+    count: numMeasurements,
   }));
-  const svg = points.length === 0 ? undefined : await renderSvg(specOfReliability({
-    ...{ points, size: 280, xTitle: "predicted probability of no reply", yTitle: "share without reply" },
-    scale: points.every(({ promised, observed }) => promised < SMALL && observed < SMALL) ? "log" : "linear",
-  }));
+  const isSmall = points.every(({ promised, observed }) => promised < SMALL && observed < SMALL);
   const numLeftOut = points.filter(({ observed }) => observed === 0).length;
   const leftOut = numLeftOut === 0 ? "" : ` Groups in which every measurement had a reply: ${numLeftOut}.`;
+  const figure = {
+    name: "failure-reliability",
+    caption:
+      "Groups of as many measurements each, by predicted probability. On the dashed line as many fail as " +
+      `predicted; vertical lines: 95 % of chance.${leftOut}`,
+    chart: reliabilityChart(points, {
+      xTitle: "predicted probability of no reply",
+      yTitle: "share without reply",
+      scale: isSmall ? "log" : "linear",
+    }),
+  };
+  const table = tableOf(["", "Brier score"], rowsOf(section), "compared");
   return [
-    "<h2>Whether it foresees that no reply comes</h2>",
-    `<p>${countText(section.numFailed)} of ${
-      countText(section.numMeasurements)
-    } measurements had no reply. The Brier ` +
-    "score is the mean squared difference of the predicted probability and what came; 0 is perfect.</p>",
-    besideOf([
-      tableOf(["", "Brier score"], rowsOf(section), "compared"),
-      ...(svg
-        ? [figureOf(svg, {
-          name: "failure-reliability",
-          caption:
-            "Groups of as many measurements each, by predicted probability. On the dashed line as many fail as " +
-            `predicted; vertical lines: 95 % of chance.${leftOut}`,
-        })]
-        : []),
-    ]),
-  ].join("\n");
+    element("h2", "Whether it foresees that no reply comes"),
+    element(
+      "p",
+      `${countText(section.numFailed)} of ${
+        countText(section.numMeasurements)
+      } measurements had no reply. The ` +
+        "Brier score is the mean squared difference of the predicted probability and what came; 0 is perfect.",
+    ),
+    { beside: points.length === 0 ? [table] : [table, figure] },
+  ];
 }
 
-function rowsOf(section: FailureSection): string[][] {
-  const score = (brier: number | null, interval: Interval | null) =>
-    scoreText(brier) + intervalText(interval, scoreText);
+function rowsOf(section: FailureSection): TableCell[][] {
+  const score = (brier: number | null, interval: Interval | null) => ({
+    text: scoreText(brier),
+    note: intervalText(interval, scoreText).trim(),
+  });
   const share = (name: string, value: number | null) => `${name} (${percentText(value, 2)})`;
   return [
     ["model", score(section.brier, section.brierInterval)],
@@ -52,7 +57,8 @@ function rowsOf(section: FailureSection): string[][] {
     ],
     [share("always the share held out", section.heldOutShare), scoreText(section.heldOutShareBrier)],
     ...section.byContext.map(({ numContext, brier, brierInterval }) => [
-      ...[`model, ${numContext} context measurements`, score(brier, brierInterval)],
+      `model, ${numContext} context measurements`,
+      score(brier, brierInterval),
     ]),
   ];
 }

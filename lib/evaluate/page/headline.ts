@@ -3,59 +3,54 @@
  *
  * @module
  */
-import { escapeHtml } from "../../plot/page.ts";
 import type { AdaptSection } from "../adapt_section.ts";
 import type { BitsSection } from "../bits_section.ts";
 import type { Coverage } from "../calibration.ts";
-import type { CalibrationSection } from "../calibration_section.ts";
 import type { FailureSection } from "../failure_section.ts";
 import type { EvalReport } from "../report.ts";
 import type { ComparedMetric, RttComparison, Verdict } from "../rtt_comparison.ts";
 import type { RttSection } from "../rtt_section.ts";
+import { noneText } from "./adapt_part.ts";
 import {
+  capital,
   comparedText,
   countText,
   fixedText,
   intervalText,
+  METRIC_NAMES,
+  metricIntervalText,
+  metricText,
   msText,
   percentIntervalText,
   percentText,
   scoreText,
+  VERDICTS,
 } from "./quantities.ts";
-import { noneText } from "./adapt_part.ts";
-import { METRIC_NAMES, metricIntervalText, metricText, TOLD_METRICS } from "./rtt_part.ts";
+import { TOLD_METRICS } from "./rtt_part.ts";
 
 /** The metrics that the verdict by number of context measurements is told for. */
 const TOLD_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
 
-/** Something that was found, and what it shows where the model was compared. */
-interface Finding {
-  text: string;
-  verdict?: Verdict;
-}
-
-/** The list of findings, as HTML. */
-export function headlineOf(report: EvalReport): string {
-  const items = findingsOf(report).map(({ text, verdict }) => {
-    const mark = verdict ? `<span class="${KINDS[verdict]}">${VERDICTS[verdict]}</span> ` : "";
-    return `<li>${mark}${escapeHtml(text)}</li>`;
-  });
-  return `<ul class="headline">\n${items.join("\n")}\n</ul>`;
-}
+/** Something that was found, and how it is marked where the model was compared. */
+type Finding = { text: string } & Partial<typeof VERDICTS[Verdict]>;
 
 /** The findings as lines of text. */
 export function headlineLines(report: EvalReport): string[] {
-  return findingsOf(report).map(({ text, verdict }) => verdict ? `${VERDICTS[verdict]} ${text}` : text);
+  return findingsOf(report).map(({ text, mark }) => mark ? `${mark} ${text}` : text);
 }
 
-const KINDS = { better: "wins", worse: "loses", none: "same" };
-const VERDICTS = { better: "Better:", worse: "Worse:", none: "No difference shown:" };
-
-function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalReport): Finding[] {
+/** What is told of a report, the most important first. */
+export function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalReport): Finding[] {
+  const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
   return [
     ...(!rtt && bits ? [likelihoodOf(bits)] : []),
-    ...(rtt && rtt.model.overall.numMeasurements > 0
-      ? [accuracyOf(rtt), ...overallOf(rtt), ...byContextOf(rtt), ...coverageOf(rtt, calibration)]
+    ...(hasForecasts
+      ? [
+        accuracyOf(rtt),
+        ...overallOf(rtt),
+        ...byContextOf(rtt, "of context measurements"),
+        ...coverageOf(rtt, calibration?.coverage),
+      ]
       : []),
     ...(adapted ? adaptedOf(adapted) : []),
     ...(failures && failures.brier !== null ? [foresightOf(failures)] : []),
@@ -64,12 +59,11 @@ function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalReport): 
 
 /** Of a model that tells nothing else. */
 function likelihoodOf({ withTimes: { bitsPerMeasurement, bitsPerToken } }: BitsSection): Finding {
+  const bits = `${fixedText(bitsPerMeasurement)} bits, ${fixedText(bitsPerToken, 3)} a token`;
   return {
     text:
-      `A measurement takes ${fixedText(bitsPerMeasurement)} bits, ${
-        fixedText(bitsPerToken, 3)
-      } a token; a model ` +
-      "of vocabulary v1 is asked for nothing else, other sections need one of v2.",
+      `A measurement takes ${bits}; a model of vocabulary v1 is asked for nothing else, other sections need one ` +
+      "of v2.",
   };
 }
 
@@ -82,20 +76,22 @@ function foresightOf(failures: FailureSection): Finding {
   const score = scoreText(failures.brier) + intervalText(failures.brierInterval, scoreText);
   const foreseen = `Whether a reply comes is foreseen with a Brier score of ${score}`;
   if (trainingShareBrier === null) return { text: `${foreseen}.` };
-  return {
-    text: `${foreseen}; the share of failures in training scores ${scoreText(trainingShareBrier)}.`,
-    verdict,
-  };
+  const text = `${foreseen}; the share of failures in training scores ${scoreText(trainingShareBrier)}.`;
+  return { text, ...VERDICTS[verdict] };
 }
 
 function accuracyOf({ model: { overall } }: RttSection): Finding {
   const { medianAbsoluteMs, meanAbsoluteMs, relative, intervals } = overall;
+  const median = msText(medianAbsoluteMs) + intervalText(intervals.medianAbsoluteMs);
+  const mean = msText(meanAbsoluteMs) + intervalText(intervals.meanAbsoluteMs);
   return {
-    text: `Half of ${countText(overall.numMeasurements)} predicted RTTs are off by at most ` +
-      `${msText(medianAbsoluteMs)}${intervalText(intervals.medianAbsoluteMs)}; the mean error is ${
-        msText(meanAbsoluteMs)
-      }${intervalText(intervals.meanAbsoluteMs)}, and nine of ten ` +
-      `predictions are within ${percentText(relative.p90, 0)} of the measured RTT.`,
+    text:
+      `Half of ${
+        countText(overall.numMeasurements)
+      } predicted RTTs are off by at most ${median}; the mean error ` +
+      `is ${mean}, and nine of ten predictions are within ${
+        percentText(relative.p90, 0)
+      } of the measured RTT.`,
   };
 }
 
@@ -103,18 +99,12 @@ function overallOf({ comparisons }: RttSection): Finding[] {
   const told = comparisons.filter(({ numContext, metric }) =>
     numContext === null && TOLD_METRICS.includes(metric)
   );
-  return told.map((comparison) => {
-    const { metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict } = comparison;
+  return told.map(({ metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict }) => {
     const size = ratio === null ? "above" : comparedText(ratio);
-    const difference = differenceInterval
-      ? `; difference${metricIntervalText(metric, differenceInterval)}`
-      : "";
-    return {
-      text:
-        `${capital(METRIC_NAMES[metric])} ${metricText(metric, model)}, ${size} that of the best baseline ` +
-        `(${bestBaseline}, ${metricText(metric, baseline)}${difference}).`,
-      verdict,
-    };
+    const interval = metricIntervalText(metric, differenceInterval);
+    const beside = `${bestBaseline}, ${metricText(metric, baseline)}${interval && `; difference${interval}`}`;
+    const error = `${capital(METRIC_NAMES[metric])} ${metricText(metric, model)}`;
+    return { text: `${error}, ${size} that of the best baseline (${beside}).`, ...VERDICTS[verdict] };
   });
 }
 
@@ -130,21 +120,17 @@ function adaptedOf(section: AdaptSection): Finding[] {
   const comparisons = byCount.flatMap(({ numGiven, comparisons }) =>
     comparisons.map((each) => ({ ...each, numContext: numGiven }))
   );
-  const of = "of measurements of addresses never seen";
+  const addresses = `${countText(numAddresses)} addresses never seen`;
   return [
-    {
-      text: `Median absolute error of ${
-        countText(numAddresses)
-      } addresses never seen, by measurements of their own: ${told.join(", ")}.`,
-    },
-    ...byContextOf({ comparisons, contexts: counts }, of),
+    { text: `Median absolute error of ${addresses}, by measurements of their own: ${told.join(", ")}.` },
+    ...byContextOf({ comparisons, contexts: counts }, "of measurements of addresses never seen"),
   ];
 }
 
 /** With which numbers of context measurements, or others, the model is better and worse. @param what Is counted. */
 function byContextOf(
   { comparisons, contexts }: Pick<RttSection, "comparisons" | "contexts">,
-  what = "of context measurements",
+  what: string,
 ): Finding[] {
   if (contexts.length < 2) return [];
   return TOLD_BY_CONTEXT.flatMap((metric): Finding[] => {
@@ -153,10 +139,7 @@ function byContextOf(
     if (better.length + worse.length === 0) return [];
     const name = capital(METRIC_NAMES[metric]);
     if (better.length === of.length) {
-      return [{
-        text: `${name}: below every baseline with any number ${what}.`,
-        verdict: "better",
-      }];
+      return [{ text: `${name}: below every baseline with any number ${what}.`, ...VERDICTS.better }];
     }
     const parts = [
       ...(better.length > 0 ? [`better than every baseline with ${listOf(better)}`] : []),
@@ -164,7 +147,7 @@ function byContextOf(
       ...(none.length > 0 ? [`no difference shown with ${listOf(none)}`] : []),
     ];
     const text = `${name} by the number ${what}: ${parts.join("; ")}.`;
-    return [worse.length === of.length ? { text, verdict: "worse" } : { text }];
+    return [worse.length === of.length ? { text, ...VERDICTS.worse } : { text }];
   });
 }
 
@@ -178,28 +161,20 @@ function worstOf(metric: ComparedMetric, worse: readonly RttComparison[]): strin
 
 function coverageOf(
   { model: { overall } }: RttSection,
-  corrected: Pick<CalibrationSection, "coverage"> | undefined,
+  corrected: readonly Coverage[] | undefined,
 ): Finding[] {
-  const shareOf = (coverage: readonly Coverage[] = []) =>
-    coverage.find(({ level }) => level === 0.9)?.share ?? null;
-  const [share, correctedShare] = [shareOf(overall.coverage), shareOf(corrected?.coverage)];
+  const at = (coverage: readonly Coverage[] = []) => coverage.find(({ level }) => level === 0.9);
+  const { share, interval } = at(overall.coverage) ?? { share: null };
   if (share === null) return [];
-  const { interval } = overall.coverage.find(({ level }) => level === 0.9) ?? {};
+  const correctedShare = at(corrected)?.share ?? null;
   const after = correctedShare === null
     ? ""
     : `, corrected by the validation split ${percentText(correctedShare)}`;
-  return [{
-    text: `Its 90 % intervals hold ${percentText(share)}${
-      percentIntervalText(interval)
-    } of the measurements${after}.`,
-  }];
+  const held = percentText(share) + percentIntervalText(interval);
+  return [{ text: `Its 90 % intervals hold ${held} of the measurements${after}.` }];
 }
 
 function listOf(comparisons: readonly RttComparison[]): string {
   const counts = comparisons.map(({ numContext }) => String(numContext));
   return counts.length === 1 ? counts[0] : `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)}`;
-}
-
-function capital(text: string): string {
-  return text[0].toUpperCase() + text.slice(1);
 }

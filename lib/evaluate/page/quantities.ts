@@ -1,9 +1,33 @@
 /** How quantities are written on an evaluation's page. @module */
 import { formatMs } from "../../cli/histogram.ts";
+import type { TableCell } from "../../plot/page.ts";
+import type { CoverageOfModel, MetricOfModel } from "../all_splits.ts";
 import type { Interval } from "../bootstrap.ts";
+import type { Coverage } from "../calibration.ts";
+import type { ComparedMetric } from "../rtt_comparison.ts";
 
 /** What stands where nothing was measured. */
 const NONE = "–";
+
+/** The names that metrics have on the page. */
+export const METRIC_NAMES: Record<ComparedMetric, string> = {
+  medianAbsoluteMs: "median absolute error",
+  likeliestAbsoluteMs: "median absolute error of the likeliest RTT",
+  meanAbsoluteMs: "mean absolute error",
+  nmae: "NMAE",
+  p50Relative: "median relative error",
+  p90Relative: "relative error (90th percentile)",
+  crpsMs: "CRPS",
+};
+
+const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"];
+
+/** How a verdict is shown, and what it says at the beginning of a line. */
+export const VERDICTS = {
+  better: { kind: "wins", mark: "Better:" },
+  worse: { kind: "loses", mark: "Worse:" },
+  none: { kind: "same", mark: "No difference shown:" },
+} as const;
 
 /** Milliseconds with their unit. */
 export function msText(ms: number | null): string {
@@ -18,6 +42,41 @@ export function intervalText(interval: Interval | null | undefined, textOf = sig
 /** As {@link intervalText}, of shares in percent. */
 export function percentIntervalText(interval: Interval | null | undefined): string {
   return intervalText(interval, (share) => (100 * share).toFixed(1).replace("-", "−"));
+}
+
+/** A value of a metric with its unit. */
+export function metricText(metric: ComparedMetric, value: number | null): string {
+  return SHARES.includes(metric) ? percentText(value) : msText(value);
+}
+
+/** The interval of a metric, without its unit. */
+export function metricIntervalText(metric: ComparedMetric, interval: Interval | null): string {
+  return SHARES.includes(metric) ? percentIntervalText(interval) : intervalText(interval);
+}
+
+/** A number with its interval; below it that of the best baseline. */
+export function metricCell(
+  metric: ComparedMetric,
+  { value, interval, comparison }: MetricOfModel,
+): TableCell {
+  const text = `${metricText(metric, value)}${metricIntervalText(metric, interval)}`;
+  if (!comparison) return text;
+  const { bestBaseline, baseline, verdict } = comparison;
+  return { text, note: `${bestBaseline}: ${metricText(metric, baseline)}`, kind: VERDICTS[verdict].kind };
+}
+
+/** What intervals hold; below it what they hold when corrected, and those of a baseline. */
+export function coverageCell({ share, interval, correctedShare, baseline }: CoverageOfModel): TableCell {
+  const notes = [
+    ...(typeof correctedShare === "number" ? [`corrected: ${percentText(correctedShare)}`] : []),
+    ...(baseline ? [`${baseline.name}: ${percentText(baseline.share)}`] : []),
+  ];
+  return { text: `${percentText(share)}${percentIntervalText(interval)}`, note: notes.join("; ") };
+}
+
+/** The headings of columns that tell what intervals of these levels hold. */
+export function levelHeadings(coverage: readonly Pick<Coverage, "level">[]): string[] {
+  return coverage.map(({ level }) => `${percentText(level, 0)} interval`);
 }
 
 /** A score to three digits, however small, so that two different ones are read as different. */
@@ -43,6 +102,11 @@ export function fixedText(value: number | null, digits = 2): string {
 /** A count with its thousands apart. */
 export function countText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** The same text with a capital at its beginning. */
+export function capital(text: string): string {
+  return text[0].toUpperCase() + text.slice(1);
 }
 
 /** An error against another: `12 % larger than`, `64 times as large as`. */

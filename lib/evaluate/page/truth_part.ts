@@ -1,85 +1,77 @@
 /** How far predictions are from the truth of a synthetic Internet. @module */
-import { specOfLines } from "../../plot/line_plot.ts";
-import { figureOf, tableOf } from "../../plot/page.ts";
-import { renderSvg } from "../../plot/svg.ts";
+import { lineChart } from "../../plot/charts.ts";
+import { type Block, element, tableOf } from "../../plot/page.ts";
 import type { MeanWithError } from "../sample_statistics.ts";
 import type { CalibratedScores, TruthScores, TruthSection } from "../truth_section.ts";
-import { countText, fixedText, msText, percentText } from "./quantities.ts";
+import { countText, fixedText, levelHeadings, msText, percentText } from "./quantities.ts";
 
-/** The section as HTML. */
-export async function truthPart(section: TruthSection): Promise<string> {
-  const { byContext, byIpVersion, byTrainingCount } = section;
-  const rows: [string, TruthScores][] = [
-    ["all", section],
-    ...byContext.map((scores): [string, TruthScores] => [`${scores.context} context measurements`, scores]),
-    ...byIpVersion.map((scores): [string, TruthScores] => [`IPv${scores.ipVersion}`, scores]),
-    ...byTrainingCount.map((scores): [string, TruthScores] => [
-      `pair trained on ${scores.low}${scores.high === null ? " or more" : ` to ${scores.high}`} times`,
-      scores,
-    ]),
-  ];
-  const shown = rows.filter(([, { numReplies }]) => numReplies > 0);
-  const levels = section.coverage.map(({ level }) => `${percentText(level, 0)} interval`);
+/** The section. */
+export function truthPart(section: TruthSection): Block[] {
+  const { byContext, byIpVersion, byTrainingCount, coverage, calibrated } = section;
+  const groups: [name: string, scores: TruthScores][] = [["all", section]];
+  for (const scores of byContext) groups.push([`${scores.context} context measurements`, scores]);
+  for (const scores of byIpVersion) groups.push([`IPv${scores.ipVersion}`, scores]);
+  for (const scores of byTrainingCount) {
+    const counts = scores.high === null ? `${scores.low} or more` : `${scores.low} to ${scores.high}`;
+    groups.push([`pair trained on ${counts} times`, scores]);
+  }
+  const headings = ["", "entropy, bits", "excess, bits", "excess of whether a reply comes"];
   return [
-    "<h2>How far it is from the truth</h2>",
-    "<p>The true distributions of this synthetic Internet are known. The least mean of -log2 P(RTT code) that any model " +
-    "can reach is their conditional entropy; the excess over it is what is left to learn. Intervals: the true probability " +
-    "inside the predicted ones. Quantile: median error of the predicted median against the true one.</p>",
-    ...(byContext.length > 1 ? [await excessFigure(section)] : []),
+    element("h2", "How far it is from the truth"),
+    element(
+      "p",
+      "The true distributions of this synthetic Internet are known. The least mean of -log2 P(RTT code) that any model " +
+        "can reach is their conditional entropy; the excess over it is what is left to learn. Intervals: the true " +
+        "probability inside the predicted ones. Quantile: median error of the predicted median against the true one.",
+    ),
+    ...(byContext.length > 1 ? [excessFigure(section)] : []),
     tableOf(
-      [
-        "",
-        "entropy, bits",
-        "excess, bits",
-        "excess of whether a reply comes",
-        ...levels,
-        "median",
-        "replies",
-      ],
-      shown.map(([name, scores]) => [
-        name,
-        ...[scores.trueBits, scores.excessBits].map((value) => withErrorText(value)),
-        withErrorText(scores.outcomeExcessBits, 4),
-        ...scores.coverage.map(({ share }) => percentText(share)),
-        msText(scores.quantiles.find(({ q }) => q === 0.5)?.medianAbsoluteMs ?? null),
-        countText(scores.numReplies),
-      ]),
+      [...headings, ...levelHeadings(coverage), "median", "replies"],
+      groups.filter(([, { numReplies }]) => numReplies > 0).map(rowOf),
       "compared",
     ),
-    ...(section.calibrated ? [calibratedTable(section.calibrated)] : []),
-  ].join("\n");
+    ...(calibrated ? calibratedTable(calibrated) : []),
+  ];
 }
 
-function calibratedTable({ excessBits, coverage }: CalibratedScores): string {
-  return "<h3>Of all, corrected by the validation split</h3>\n" + tableOf(
-    ["excess, bits", ...coverage.map(({ level }) => `${percentText(level, 0)} interval`)],
-    [[withErrorText(excessBits), ...coverage.map(({ share }) => percentText(share))]],
-    "numbers",
-  );
+function rowOf([name, scores]: [name: string, scores: TruthScores]): string[] {
+  return [
+    name,
+    withErrorText(scores.trueBits),
+    withErrorText(scores.excessBits),
+    withErrorText(scores.outcomeExcessBits, 4),
+    ...scores.coverage.map(({ share }) => percentText(share)),
+    msText(scores.quantiles.find(({ q }) => q === 0.5)?.medianAbsoluteMs ?? null),
+    countText(scores.numReplies),
+  ];
+}
+
+function calibratedTable({ excessBits, coverage }: CalibratedScores): Block[] {
+  const row = [withErrorText(excessBits), ...coverage.map(({ share }) => percentText(share))];
+  return [
+    element("h3", "Of all, corrected by the validation split"),
+    tableOf(["excess, bits", ...levelHeadings(coverage)], [row], "numbers"),
+  ];
 }
 
 function withErrorText({ mean, standardError }: MeanWithError, digits = 2): string {
-  return standardError === null
-    ? fixedText(mean, digits)
-    : `${fixedText(mean, digits)} ± ${fixedText(standardError, digits)}`;
+  const error = standardError === null ? "" : ` ± ${fixedText(standardError, digits)}`;
+  return fixedText(mean, digits) + error;
 }
 
-async function excessFigure({ byContext }: TruthSection): Promise<string> {
-  const svg = await renderSvg(specOfLines({
-    curves: [{
-      label: "model",
-      points: byContext.flatMap(({ context, excessBits: { mean } }) =>
-        mean === null ? [] : [{ x: context, y: mean }]
-      ),
-      rank: 0,
-    }],
-    x: { title: "measurements in the model's context", scale: "ordinal", format: "~r" },
-    y: { title: "bits over the conditional entropy", scale: "linear", format: "~r" },
-    ...{ width: 420, height: 220, labels: "end", hasPoints: true },
-  }));
-  return figureOf(svg, {
+function excessFigure({ byContext }: TruthSection): Block {
+  const points = byContext.map(({ context, excessBits: { mean } }) => ({ x: context, y: mean }));
+  return {
     name: "excess-by-context",
     caption:
       "Bits that an RTT costs over the conditional entropy, which is 0 here, by number of context measurements.",
-  });
+    chart: lineChart({
+      curves: [{ label: "model", points, rank: 0, style: "marked" }],
+      x: { title: "measurements in the model's context", scale: "ordinal", format: "~r" },
+      y: { title: "bits over the conditional entropy", scale: "linear", format: "~r" },
+      width: 420,
+      height: 220,
+      legend: "none",
+    }),
+  };
 }

@@ -1,0 +1,234 @@
+/**
+ * The three kinds of charts: curves, histograms, and rows with names.
+ *
+ * @module
+ */
+import type { Chart } from "./svg.ts";
+import { FAINT, INK, MUTED, PAPER, RANKED } from "./theme.ts";
+
+/** An axis. */
+export interface ChartAxis {
+  /** What it shows, with its unit. */
+  title: string;
+  /** `ordinal`: the values that occur, evenly spaced; `utc`: times in ms since 1970. */
+  scale: "linear" | "log" | "ordinal" | "utc";
+  /** A d3 format of its numbers or times, such as `.0%` or `~r`. */
+  format: string;
+  /** The ends; those of the data where absent. */
+  domain?: readonly [number, number];
+  /** Whether a linear axis without a domain begins at 0, which it does by default. */
+  hasZero?: boolean;
+}
+
+/** A point of a curve. */
+export interface ChartPoint {
+  x: number;
+  /** Null for a gap. */
+  y: number | null;
+  /** The ends of its error bar. */
+  low?: number;
+  high?: number;
+}
+
+/** A curve. */
+export interface ChartCurve {
+  /** Its name in the legend. */
+  label: string;
+  points: readonly ChartPoint[];
+  /** How it stands out: 0 most, 3 least of the coloured; grey by default. */
+  rank?: 0 | 1 | 2 | 3 | undefined;
+  /** `marked`: a line with its points. A line by default. */
+  style?: "line" | "dashed" | "marked" | "points";
+}
+
+/** Curves over an axis. */
+export interface LineChart {
+  curves: readonly ChartCurve[];
+  x: ChartAxis;
+  y: ChartAxis;
+  /** Of the plot without its axes and its legend, in pixels. */
+  width: number;
+  height: number;
+  /** Where names stand; without names where there are none. */
+  legend: "top" | "right" | "none";
+}
+
+/** The rank of the n-th of several curves; undefined for those that are grey. */
+export function rankOf(n: number): ChartCurve["rank"] {
+  return n >= 0 && n < RANKED.length ? n as 0 | 1 | 2 | 3 : undefined;
+}
+
+/** Draws curves; points that a logarithmic axis cannot show are left out, and curves without points. */
+export function lineChart({ curves, x, y, width, height, legend }: LineChart): Chart {
+  const isFit = ({ scale }: ChartAxis, value: number | null) =>
+    value === null || (Number.isFinite(value) && (scale !== "log" || value > 0));
+  const shown = curves.map((curve) => ({
+    ...curve,
+    points: curve.points.filter((point) => isFit(x, point.x) && isFit(y, point.y)),
+  })).filter(({ points }) => points.length > 0);
+  const color = {
+    scale: {
+      domain: shown.map(({ label }) => label),
+      range: shown.map(({ rank }) => rank === undefined ? FAINT : RANKED[rank]),
+    },
+    // The title of the vertical axis stands between the plot and names above it.
+    legend: legend === "top"
+      ? { orient: legend, columns: shown.every(({ label }) => label.length <= 24) ? 2 : 1, offset: 28 }
+      : legend === "right"
+      ? { orient: legend }
+      : null,
+  };
+  const encoding = { x: channelOf("x", x), y: channelOf("y", y) };
+  const errorBars = {
+    mark: { type: "rule", strokeWidth: 1.25 },
+    encoding: { y: { ...encoding.y, field: "low" }, y2: { field: "high" } },
+  };
+  // Drawn from the last to the first, so that what stands out lies above the rest.
+  const layer = shown.toReversed().map(({ label, points, rank, style = "line" }) => ({
+    data: { values: points },
+    encoding: { color: { datum: label, ...color } },
+    layer: [
+      ...(style === "points" ? [errorBars] : [{
+        mark: {
+          type: "line",
+          clip: style !== "marked",
+          strokeWidth: style === "dashed" ? 1 : rank === undefined ? 1.25 : 2,
+          strokeDash: style === "dashed" ? [4, 4] : [1, 0],
+        },
+      }]),
+      ...(style === "points" || style === "marked" ? [{ mark: POINT }] : []),
+    ],
+  }));
+  return { width, height, encoding, layer };
+}
+
+const POINT = { type: "point", filled: true, size: 45, opacity: 1, stroke: PAPER, strokeWidth: 1 };
+
+function channelOf(field: string, { title, scale, format, domain, hasZero = true }: ChartAxis): Chart {
+  const axis = { title, format, tickCount: 5, ...(scale === "log" ? { grid: false } : {}) };
+  if (scale === "ordinal") {
+    return { field, type: "ordinal", axis: { title, format }, scale: { type: "point", padding: 0.15 } };
+  }
+  return {
+    field,
+    type: scale === "utc" ? "temporal" : "quantitative",
+    axis: scale === "utc" ? { ...axis, labelOverlap: true } : axis,
+    scale: {
+      type: scale,
+      ...(domain ? { domain, nice: false } : { nice: scale === "linear" && field !== "x" }),
+      ...(scale === "linear" && !domain ? { zero: hasZero } : {}),
+    },
+  };
+}
+
+/** Bars between the bounds of bins, and lines across the whole plot. */
+export interface HistogramChart {
+  bins: readonly { low: number; high: number; value: number }[];
+  x: ChartAxis;
+  y: ChartAxis;
+  /** In pixels, without axes. */
+  width: number;
+  height: number;
+  /** Lines across at a y, or down from a name above the plot at an x. */
+  lines?: readonly ({ x: number; label: string } | { y: number; isDashed: boolean })[];
+}
+
+/** Draws a histogram; names of lines, which ascend, stand as flags, one below the other, so that none is crossed. */
+export function histogramChart({ bins, x, y, width, height, lines = [] }: HistogramChart): Chart {
+  return {
+    width,
+    height,
+    layer: [
+      {
+        data: { values: bins },
+        mark: { type: "bar", color: RANKED[0], opacity: 0.7, stroke: PAPER, strokeWidth: 0.3 },
+        encoding: {
+          x: channelOf("low", x),
+          x2: { field: "high" },
+          y: channelOf("value", y),
+          y2: { datum: 0 },
+        },
+      },
+      ...lines.flatMap((line, i) => lineLayers(line, height, lines.length - i)),
+    ],
+  };
+}
+
+type AcrossLine = NonNullable<HistogramChart["lines"]>[number];
+
+function lineLayers(line: AcrossLine, height: number, numBelow: number): Chart[] {
+  const data = { values: [{}] };
+  if ("y" in line) {
+    const mark = { type: "rule", color: INK, strokeDash: line.isDashed ? [2, 4] : [1, 0] };
+    return [{ data, mark, encoding: { y: { datum: line.y } } }];
+  }
+  const x = { datum: line.x };
+  const top = { value: -LINE_PX * (numBelow + 1) };
+  const text = { type: "text", text: line.label, align: "left", baseline: "top", dx: 4, fontSize: 11 };
+  return [
+    {
+      data,
+      mark: { type: "rule", color: RANKED[1], strokeDash: [4, 3] },
+      encoding: { x, y: top, y2: { value: height } },
+    },
+    { data, mark: { ...text, color: RANKED[1] }, encoding: { x, y: top } },
+  ];
+}
+
+const LINE_PX = 13;
+const ROW_PX = 22;
+
+/** Values by name. */
+export interface RowChart {
+  /** From the top; `text` stands at the end of a row. */
+  rows: readonly { label: string; values: readonly number[]; text: string }[];
+  /** What the values are, with their unit. */
+  title: string;
+  /** In pixels, without names. */
+  width: number;
+  /** `bars`: the first value of each row as its length; `points`: all of them, and a line at their mean. */
+  kind: "bars" | "points";
+}
+
+/** Draws rows, one below the other. */
+export function rowChart({ rows, title, width, kind }: RowChart): Chart {
+  const isBars = kind === "bars";
+  const values = rows.flatMap(({ label, values }) => values.map((value) => ({ label, value })));
+  const y = {
+    field: "label",
+    type: "ordinal",
+    sort: null,
+    scale: { padding: 0.25 },
+    axis: { title: null, labelColor: INK, grid: !isBars },
+  };
+  const x = {
+    field: "value",
+    type: "quantitative",
+    scale: { zero: isBars, nice: !isBars },
+    axis: isBars
+      ? { title, orient: "top", titleAnchor: "start", labels: false, ticks: false, domain: false }
+      : { title, tickCount: 6, format: "~r" },
+  };
+  const marks = isBars ? [{ mark: { type: "bar", color: RANKED[0] }, encoding: { x } }] : [
+    { mark: { type: "point", filled: true, color: RANKED[0], size: 60, opacity: 0.55 }, encoding: { x } },
+    {
+      mark: { type: "tick", color: INK, thickness: 2, size: 18 },
+      encoding: { x: { ...x, aggregate: "mean" } },
+    },
+  ];
+  const texts = rows.map(({ label, text, values }) => ({ label, text, value: values[0] }));
+  return {
+    width,
+    height: rows.length * ROW_PX,
+    data: { values },
+    encoding: { y },
+    layer: [
+      ...marks,
+      {
+        data: { values: texts },
+        mark: { type: "text", align: "left", baseline: "middle", color: MUTED, dx: 8 },
+        encoding: { x: isBars ? x : { value: width }, text: { field: "text" } },
+      },
+    ],
+  };
+}
