@@ -10,7 +10,6 @@
 import { shortened, UserError } from "../errors.ts";
 import type { InputFingerprint } from "../files/inputs.ts";
 import {
-  convertFields,
   convertPing,
   type PingRow,
   type Rejection,
@@ -20,10 +19,9 @@ import {
 } from "./atlas_result.ts";
 import { openInput, STANDARD_INPUT } from "./decompress.ts";
 import { DuplicateSet } from "./duplicate_set.ts";
-import { JsonObjectScanner, MAX_OBJECT_BYTES, type ObjectTaker } from "./json_stream.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES } from "./json_stream.ts";
 import { MeasurementParquetWriter } from "./parquet_writer.ts";
 import type { AtlasObject } from "./ping_fields.ts";
-import { PingReader } from "./ping_reader.ts";
 import { RejectLog } from "./rejects.ts";
 import { type RowCounts, RowSink } from "./row_sink.ts";
 import { TypeCounts } from "./type_counts.ts";
@@ -91,19 +89,11 @@ export async function importAtlas(
     maxBytes: memoryForKeys(options.memoryLimitBytes),
   });
   const importer = new Importer(new RowSink(writer), duplicates, options);
-  const reader = new PingReader();
-  const take: ObjectTaker = (bytes, start) => {
-    const fields = reader.read(bytes, start);
-    if (!fields) return 0;
-    importer.addPing(convertFields(fields, options));
-    return reader.end;
-  };
   let numBytes = 0;
   for (const path of paths) {
     const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
     const scanner = new JsonObjectScanner(path, {
       isCompressed: compression !== "none",
-      take,
       onContainer: (event, offsetBytes) => importer.markContainer(event, offsetBytes),
     });
     importer.startFile(path);
@@ -166,7 +156,7 @@ class Importer {
     }
     const numBefore = this.#numResults;
     for (const { result, type } of findResults(object)) {
-      if (type === "ping") this.addPing(convertPing(result, this.options));
+      if (type === "ping") this.#addPing(convertPing(result, this.options));
       else {
         this.#numResults++;
         this.#skipped.add(type);
@@ -208,7 +198,7 @@ class Importer {
   }
 
   /** Takes a ping result, or what is wrong with it. */
-  addPing(row: PingRow | Rejection): void {
+  #addPing(row: PingRow | Rejection): void {
     this.#numPings++;
     this.#numResults++;
     const index = this.#index++;
