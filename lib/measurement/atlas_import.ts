@@ -74,7 +74,7 @@ export function inputFingerprint(path: string, ofFile: (path: string) => InputFi
  * Imports ping results.
  *
  * @param paths The files, `-` for standard input.
- * @param outputPath The Parquet file to write; two more files are needed beside it on the way.
+ * @param outputPath The Parquet file to write; another file is needed beside it on the way.
  * @throws {FormatError} If a file is no JSON, is truncated or its compressed data is damaged.
  * @throws {UserError} If too many results are rejected, the memory is too small or the disk is full.
  */
@@ -85,9 +85,8 @@ export async function importAtlas(
 ): Promise<ImportSummary> {
   const rowsPath = `${outputPath}.rows`;
   using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
-  using duplicates = new DuplicateSet(`${outputPath}.keys`, {
-    maxBytes: memoryForKeys(options.memoryLimitBytes),
-  });
+  const maxBytes = memoryForKeys(options.memoryLimitBytes);
+  const duplicates = new DuplicateSet({ maxBytes });
   const importer = new Importer(new RowSink(writer), duplicates, options);
   let numBytes = 0;
   for (const path of paths) {
@@ -108,7 +107,8 @@ export async function importAtlas(
   writer.close();
   try {
     const { numLeftOut, counts } = await moveUniqueRows(rowsPath, outputPath, {
-      repeated: duplicates.repeatedRows(summary.rows),
+      isUnique: duplicates.numForgets === 0,
+      maxBytes,
       optionalColumns: OPTIONAL_COLUMNS,
     });
     return { ...summary, ...counts, duplicates: summary.duplicates + numLeftOut };
@@ -207,7 +207,7 @@ class Importer {
       return;
     }
     const hasKey = !Number.isNaN(row.msmId) && !Number.isNaN(row.prbId);
-    if (hasKey && !this.duplicates.add(row, this.sink.numRows)) {
+    if (hasKey && !this.duplicates.add(row)) {
       this.#numDuplicates++;
       return;
     }
