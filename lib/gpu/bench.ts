@@ -8,6 +8,7 @@
  * @module
  */
 import process from "node:process";
+import { secondsUntilIdle } from "../runtime/queue_idle.ts";
 import type { Gpu } from "./device.ts";
 import { Program } from "./program.ts";
 import type { KernelRegistry } from "./registry.ts";
@@ -148,11 +149,7 @@ function speedOf({ unit, work }: BenchCase, seconds: number): number {
 
 /** Runs a program. @returns The seconds until the device was idle. */
 export async function timeRun(gpu: Gpu, program: Program): Promise<number> {
-  const start = performance.now();
+  const startMs = performance.now();
   program.run();
-  // The call itself blocks until the device is idle on Deno's WebGPU; the promise settles >= 11 ms later.
-  const done = gpu.device.queue.onSubmittedWorkDone();
-  const seconds = (performance.now() - start) / 1000;
-  await done;
-  return seconds;
+  return await secondsUntilIdle(gpu.device.queue, startMs);
 }

@@ -5,6 +5,7 @@
  * @module
  */
 import { ensure, KernelError } from "../errors.ts";
+import { secondsUntilIdle } from "../runtime/queue_idle.ts";
 import type { Gpu } from "./device.ts";
 import type { KernelName } from "./kernels.ts";
 import type { Kernel, KernelRegistry } from "./registry.ts";
@@ -191,12 +192,9 @@ export class Program {
       dispatchStep(pass, step, bindGroups[i]);
       pass.end();
       const commands = encoder.finish();
-      const start = performance.now();
+      const startMs = performance.now();
       device.queue.submit([commands]);
-      // The call itself blocks until the device is idle on Deno's WebGPU; the promise settles much later.
-      const done = device.queue.onSubmittedWorkDone();
-      const seconds = (performance.now() - start) / 1000;
-      await done;
+      const seconds = await secondsUntilIdle(device.queue, startMs);
       const label = step.dispatch.label ?? step.kernel.name;
       const row = rows.get(label) ?? { label, calls: 0, seconds: 0, flops: 0, bytes: 0 };
       row.calls++;

@@ -10,7 +10,6 @@
 import { shortened, UserError } from "../errors.ts";
 import type { InputFingerprint } from "../files/inputs.ts";
 import {
-  convertFields,
   convertPing,
   type PingRow,
   type Rejection,
@@ -20,10 +19,9 @@ import {
 } from "./atlas_result.ts";
 import { openInput, STANDARD_INPUT } from "./decompress.ts";
 import { DuplicateSet } from "./duplicate_set.ts";
-import { JsonObjectScanner, MAX_OBJECT_BYTES, type ObjectTaker } from "./json_stream.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES } from "./json_stream.ts";
 import { MeasurementParquetWriter } from "./parquet_writer.ts";
 import type { AtlasObject } from "./ping_fields.ts";
-import { PingReader } from "./ping_reader.ts";
 import { RejectLog } from "./rejects.ts";
 import { type RowCounts, RowSink } from "./row_sink.ts";
 import { TypeCounts } from "./type_counts.ts";
@@ -76,7 +74,7 @@ export function inputFingerprint(path: string, ofFile: (path: string) => InputFi
  * Imports ping results.
  *
  * @param paths The files, `-` for standard input.
- * @param outputPath The Parquet file to write; two more files are needed beside it on the way.
+ * @param outputPath The Parquet file to write; another file is needed beside it on the way.
  * @throws {FormatError} If a file is no JSON, is truncated or its compressed data is damaged.
  * @throws {UserError} If too many results are rejected, the memory is too small or the disk is full.
  */
@@ -87,23 +85,14 @@ export async function importAtlas(
 ): Promise<ImportSummary> {
   const rowsPath = `${outputPath}.rows`;
   using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
-  using duplicates = new DuplicateSet(`${outputPath}.keys`, {
-    maxBytes: memoryForKeys(options.memoryLimitBytes),
-  });
+  const maxBytes = memoryForKeys(options.memoryLimitBytes);
+  const duplicates = new DuplicateSet({ maxBytes });
   const importer = new Importer(new RowSink(writer), duplicates, options);
-  const reader = new PingReader();
-  const take: ObjectTaker = (bytes, start) => {
-    const fields = reader.read(bytes, start);
-    if (!fields) return 0;
-    importer.addPing(convertFields(fields, options));
-    return reader.end;
-  };
   let numBytes = 0;
   for (const path of paths) {
     const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
     const scanner = new JsonObjectScanner(path, {
       isCompressed: compression !== "none",
-      take,
       onContainer: (event, offsetBytes) => importer.markContainer(event, offsetBytes),
     });
     importer.startFile(path);
@@ -118,7 +107,8 @@ export async function importAtlas(
   writer.close();
   try {
     const { numLeftOut, counts } = await moveUniqueRows(rowsPath, outputPath, {
-      repeated: duplicates.repeatedRows(summary.rows),
+      isUnique: duplicates.numForgets === 0,
+      maxBytes,
       optionalColumns: OPTIONAL_COLUMNS,
     });
     return { ...summary, ...counts, duplicates: summary.duplicates + numLeftOut };
@@ -166,7 +156,7 @@ class Importer {
     }
     const numBefore = this.#numResults;
     for (const { result, type } of findResults(object)) {
-      if (type === "ping") this.addPing(convertPing(result, this.options));
+      if (type === "ping") this.#addPing(convertPing(result, this.options));
       else {
         this.#numResults++;
         this.#skipped.add(type);
@@ -208,7 +198,7 @@ class Importer {
   }
 
   /** Takes a ping result, or what is wrong with it. */
-  addPing(row: PingRow | Rejection): void {
+  #addPing(row: PingRow | Rejection): void {
     this.#numPings++;
     this.#numResults++;
     const index = this.#index++;
@@ -217,7 +207,7 @@ class Importer {
       return;
     }
     const hasKey = !Number.isNaN(row.msmId) && !Number.isNaN(row.prbId);
-    if (hasKey && !this.duplicates.add(row, this.sink.numRows)) {
+    if (hasKey && !this.duplicates.add(row)) {
       this.#numDuplicates++;
       return;
     }

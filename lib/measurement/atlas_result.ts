@@ -77,11 +77,7 @@ export interface ConvertOptions {
  * @param options Which source address and which RTT to take.
  */
 export function convertPing(result: AtlasObject, options: ConvertOptions): PingRow | Rejection {
-  return convertFields(fieldsOfObject(result), options);
-}
-
-/** Converts the fields of a ping result. */
-export function convertFields(fields: PingFields, options: ConvertOptions): PingRow | Rejection {
+  const fields = fieldsOfObject(result);
   const { timestampS } = fields;
   if (Number.isNaN(timestampS)) return { reason: "nullValue", detail: "timestamp" };
   const eventTimeUs = Math.round(timestampS * 1e6);

@@ -7,7 +7,7 @@
  * @module
  */
 import { FormatError, shortened, UserError } from "../errors.ts";
-import { AddressBook } from "./address_book.ts";
+import { readAddress } from "./address_book.ts";
 import type { ImportOptions, ImportSummary } from "./atlas_import.ts";
 import type { Rejection } from "./atlas_result.ts";
 import { FAILED_RTT_MS, isRtt } from "./batch.ts";
@@ -55,7 +55,6 @@ export async function importCsv(
   using writer = MeasurementParquetWriter.create(outputPath, { optionalColumns: optionalColumnsOf(columns) });
   const sink = new RowSink(writer);
   const rejects = new RejectLog();
-  const book = new AddressBook();
   let [bytes, numRead] = [0, 0];
   for (const path of paths) {
     let layout: CsvLayout | undefined;
@@ -67,7 +66,7 @@ export async function importCsv(
           layout = locateColumns(columns, namesOf(record, path), path);
           continue;
         }
-        const converted = convert(record, layout, book);
+        const converted = convert(record, layout);
         if ("reason" in converted) rejects.add(converted.reason, path, row, converted.detail);
         else sink.add(converted);
         row++;
@@ -121,7 +120,7 @@ function noHeader(path: string): FormatError {
   });
 }
 
-function convert(record: CsvScanner, layout: CsvLayout, book: AddressBook): MeasurementRow | Rejection {
+function convert(record: CsvScanner, layout: CsvLayout): MeasurementRow | Rejection {
   const { names, timeUnit, optional } = layout;
   const { fault, numFields } = record;
   if (fault !== undefined) return { reason: "invalidCsv", detail: fault };
@@ -136,7 +135,8 @@ function convert(record: CsvScanner, layout: CsvLayout, book: AddressBook): Meas
   };
   const time = parseTimeUs(record.ascii(layout.time), timeUnit);
   if ("fault" in time) return wrong("invalidTime", layout.time, `: ${time.fault}`);
-  const [src, dst] = [record.address(layout.src, book), record.address(layout.dst, book)];
+  const src = readAddress(record.text(layout.src));
+  const dst = readAddress(record.text(layout.dst));
   if (!src.bytes) return wrong("unparseableAddress", layout.src);
   if (!dst.bytes) return wrong("unparseableAddress", layout.dst);
   if (src.bytes.length !== dst.bytes.length) {

@@ -6,7 +6,6 @@
  *
  * @module
  */
-import { type Address, type AddressBook, MAX_ADDRESS_BYTES, readAddress } from "./address_book.ts";
 
 /** The longest record, in bytes; those of measurements have some hundred. */
 export const MAX_RECORD_BYTES = 1 << 16;
@@ -70,14 +69,6 @@ export class CsvScanner {
       if (this.numFields > 1 || this.#ends[0] > this.#starts[0]) return true;
     }
     return false;
-  }
-
-  /** The field as an address, which may be none. */
-  address(field: number, book: AddressBook): Address {
-    const [start, end] = [this.#starts[field], this.#ends[field]];
-    return end - start > MAX_ADDRESS_BYTES
-      ? readAddress(this.text(field))
-      : book.find(this.#bytes, start, end);
   }
 
   /** The field as text. */

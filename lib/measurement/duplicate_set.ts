@@ -1,27 +1,18 @@
 /**
  * Finds results that were there before (same measurement, probe and time), exactly and in bounded memory.
  *
- * Keys are kept in hash tables. When these are full they are written to a temporary file and emptied, so a result that
- * was there before such a spill is found only at the end: the file's keys are then compared partition by partition,
- * spill by spill, which tells the rows that are to be left out. Whatever the memory, the first result of a key stays.
+ * Keys are kept in a hash table. When it is full it forgets all, and repeated results that it let pass are found
+ * afterwards in the file of rows (unique_rows.ts).
  *
  * @module
  */
-import { ensure, explainFileError } from "../errors.ts";
-import { AtomicFile } from "../files/atomic.ts";
-import {
-  BYTES_PER_KEY,
-  hashSlot,
-  ResultKeyTable,
-  ROW_WORD,
-  SLOT_WORDS,
-  writeSlot,
-} from "./result_key_table.ts";
 
-/** Keys of a spill are divided by their hash, so that those of one partition can be compared in memory. */
-const NUM_PARTITIONS = 256;
-const MAX_ROWS_PER_SPILL = 2 ** 32;
-const MARKS_SHARE = 0.25; // of the memory, for a bit per row while keys are compared
+/** Numbers of a slot: measurement, probe, time. */
+const SLOT_NUMBERS = 3;
+const SLOT_BYTES = SLOT_NUMBERS * Float64Array.BYTES_PER_ELEMENT;
+const TIME = 2; // 0 marks an empty slot
+const FIRST_CAPACITY = 64;
+const MAX_LOAD = 0.8;
 
 /** What tells a result from others. */
 export interface ResultKey {
@@ -32,171 +23,102 @@ export interface ResultKey {
   eventTimeUs: number;
 }
 
-/** Keys that were written to the file at one time. */
-interface Spill {
-  /** The rows of its keys count from this one. */
-  firstRow: number;
-  /** Keys of each partition; they stand in this order. */
-  numKeys: Uint32Array;
-  offsetBytes: number;
+/** Whether two rows are of one result. */
+export function isSameResult(a: ResultKey, b: ResultKey): boolean {
+  return a.msmId === b.msmId && a.prbId === b.prbId && a.eventTimeUs === b.eventTimeUs;
 }
 
-/** The set of the keys of all results. */
+/** The keys of results; open addressing, keys are compared and not hashes. */
 export class DuplicateSet {
+  /** How often all keys were forgotten; where it is 0, {@link add} has found all there is to find. */
+  numForgets = 0;
   readonly #maxBytes: number;
-  readonly #filePath: string;
-  readonly #slot = new Uint32Array(SLOT_WORDS);
-  readonly #spills: Spill[] = [];
-  readonly #tables = Array.from({ length: NUM_PARTITIONS }, () => new ResultKeyTable());
-  #numKeys = 0;
-  #firstRow = 0;
-  #file: AtomicFile | undefined;
+  #capacity = FIRST_CAPACITY;
+  #slots = new Float64Array(SLOT_NUMBERS * FIRST_CAPACITY);
+  #size = 0;
+  #last: ResultKey | undefined;
 
-  /**
-   * @param filePath Keys are written to a temporary file of this name where memory does not suffice.
-   * @param options `maxBytes`: how much memory the set may take.
-   */
-  constructor(filePath: string, options: { maxBytes: number }) {
-    this.#filePath = filePath;
+  /** @param options `maxBytes`: memory of the set; it has room for 51 keys at least. */
+  constructor(options: { maxBytes: number }) {
     this.#maxBytes = options.maxBytes;
-  }
-
-  /** How often keys were written to the file; where it is 0, {@link add} has found all there is to find. */
-  get numSpills(): number {
-    return this.#spills.length;
   }
 
   /**
    * Adds the key of a result.
    *
-   * @param row The row that it makes if it is new, its first one if it makes several; never less than before.
-   * @returns Whether it is new since the last spill.
-   * @throws {UserError} If the disk is full.
+   * @returns Whether it is new since all were forgotten, and another than the last one.
    */
-  add(key: ResultKey, row: number): boolean {
-    const isFull = this.#numKeys > 0 && (this.#numKeys + 1) * BYTES_PER_KEY > this.#maxBytes;
-    if (isFull || row - this.#firstRow >= MAX_ROWS_PER_SPILL) this.#spill(row);
-    const slot = this.#slot;
-    writeSlot(slot, key, row - this.#firstRow);
-    const hash = hashSlot(slot, 0);
-    const isNew = this.#tables[hash % NUM_PARTITIONS].add(slot, 0, hash);
-    if (isNew) this.#numKeys++;
-    return isNew;
-  }
-
-  /**
-   * The rows that {@link add} took for new although their key had been there before the last spill.
-   *
-   * @param numRows Number of all rows.
-   * @returns Rows and which of them are repeated, in stretches that memory has room for, those without left out.
-   */
-  *repeatedRows(numRows: number): Generator<MarkedRows> {
-    if (this.#spills.length === 0) return;
-    this.#spill(numRows);
-    const stretch = Math.floor(8 * MARKS_SHARE * this.#maxBytes);
-    for (let from = 0; from < numRows; from += stretch) {
-      const marked = new MarkedRows(from, Math.min(numRows, from + stretch));
-      this.#mark(marked);
-      if (marked.count > 0) yield marked;
+  add(key: ResultKey): boolean {
+    if (this.#size >= MAX_LOAD * this.#capacity) {
+      if (canGrow(this.#capacity, this.#maxBytes)) this.#grow();
+      else this.#forget();
     }
+    this.#last = key;
+    return this.#insert(key.msmId, key.prbId, key.eventTimeUs);
   }
 
-  /** Deletes the temporary file. */
-  [Symbol.dispose](): void {
-    this.#file?.abort();
-  }
-
-  /** @param nextRow The rows of later keys count from here. */
-  #spill(nextRow: number): void {
-    this.#file ??= AtomicFile.create(this.#filePath);
-    const spill: Spill = {
-      firstRow: this.#firstRow,
-      numKeys: Uint32Array.from(this.#tables, ({ size }) => size),
-      offsetBytes: this.#file.offsetBytes,
-    };
-    for (const table of this.#tables) {
-      this.#file.writeSync(table.filledSlots());
-      table.clear();
-    }
-    this.#spills.push(spill);
-    this.#numKeys = 0;
-    this.#firstRow = nextRow;
-  }
-
-  #mark(marked: MarkedRows): void {
-    ensure(this.#file, "keys were spilled");
-    const { temporaryPath } = this.#file;
-    try {
-      using file = Deno.openSync(temporaryPath);
-      for (let partition = 0; partition < NUM_PARTITIONS; partition++) {
-        const numKeys = this.#spills.reduce((sum, spill) => sum + spill.numKeys[partition], 0);
-        const numPasses = Math.ceil(numKeys * BYTES_PER_KEY / ((1 - MARKS_SHARE) * this.#maxBytes));
-        for (let pass = 0; pass < numPasses; pass++) {
-          this.#markPartition(file, partition, { marked, pass, numPasses });
-        }
+  #insert(msmId: number, prbId: number, eventTimeUs: number): boolean {
+    const slots = this.#slots;
+    const mask = this.#capacity - 1;
+    for (let slot = hashKey(msmId, prbId, eventTimeUs) & mask;; slot = slot + 1 & mask) {
+      const at = SLOT_NUMBERS * slot;
+      if (slots[at + TIME] === 0) {
+        slots[at] = msmId;
+        slots[at + 1] = prbId;
+        slots[at + TIME] = eventTimeUs;
+        this.#size++;
+        return true;
       }
-    } catch (error) {
-      throw explainFileError(error, `read ${temporaryPath}`);
+      if (slots[at + TIME] === eventTimeUs && slots[at] === msmId && slots[at + 1] === prbId) return false;
     }
   }
 
-  /** Compares those keys of a partition that belong to a pass, in the order of the spills. */
-  #markPartition(
-    file: Deno.FsFile,
-    partition: number,
-    { marked, pass, numPasses }: { marked: MarkedRows; pass: number; numPasses: number },
-  ): void {
-    const table = new ResultKeyTable();
-    for (const { firstRow, numKeys, offsetBytes } of this.#spills) {
-      if (numKeys[partition] === 0) continue;
-      const numBefore = numKeys.subarray(0, partition).reduce((sum, count) => sum + count, 0);
-      const slots = new Uint32Array(SLOT_WORDS * numKeys[partition]);
-      readAt(file, new Uint8Array(slots.buffer), offsetBytes + 4 * SLOT_WORDS * numBefore);
-      for (let at = 0; at < slots.length; at += SLOT_WORDS) {
-        const hash = hashSlot(slots, at);
-        if (Math.floor(hash / NUM_PARTITIONS) % numPasses !== pass) continue;
-        if (!table.add(slots, at, hash)) marked.mark(firstRow + slots[at + ROW_WORD]);
-      }
+  #grow(): void {
+    const slots = this.#slots;
+    this.#capacity *= 2;
+    this.#slots = new Float64Array(SLOT_NUMBERS * this.#capacity);
+    this.#size = 0;
+    for (let at = 0; at < slots.length; at += SLOT_NUMBERS) {
+      if (slots[at + TIME] !== 0) this.#insert(slots[at], slots[at + 1], slots[at + TIME]);
     }
+  }
+
+  /** Forgets all keys but the last one: rows of two results with one key never follow each other. */
+  #forget(): void {
+    this.#slots.fill(0);
+    this.#size = 0;
+    this.numForgets++;
+    if (this.#last) this.#insert(this.#last.msmId, this.#last.prbId, this.#last.eventTimeUs);
   }
 }
 
-/** Some of the rows from {@link from} to {@link end} - 1, a bit per row. */
-export class MarkedRows {
-  readonly #bits: Uint8Array;
-  #count = 0;
-
-  /** Marks none. */
-  constructor(readonly from: number, readonly end: number) {
-    this.#bits = new Uint8Array(Math.ceil((end - from) / 8));
-  }
-
-  /** How many are marked. */
-  get count(): number {
-    return this.#count;
-  }
-
-  /** Marks a row; those of other stretches are left alone. */
-  mark(row: number): void {
-    if (row < this.from || row >= this.end) return;
-    const index = row - this.from;
-    this.#bits[Math.floor(index / 8)] |= 1 << index % 8;
-    this.#count++;
-  }
-
-  /** Whether the row is marked. */
-  has(row: number): boolean {
-    if (row < this.from || row >= this.end) return false;
-    const index = row - this.from;
-    return (this.#bits[Math.floor(index / 8)] >> index % 8 & 1) === 1;
-  }
+/** How many keys a set with so much memory holds. */
+export function maxKeys(maxBytes: number): number {
+  let capacity = FIRST_CAPACITY;
+  while (canGrow(capacity, maxBytes)) capacity *= 2;
+  return Math.floor(MAX_LOAD * capacity);
 }
 
-function readAt(file: Deno.FsFile, bytes: Uint8Array, offsetBytes: number): void {
-  file.seekSync(offsetBytes, Deno.SeekMode.Start);
-  for (let done = 0; done < bytes.length;) {
-    const numBytes = file.readSync(bytes.subarray(done));
-    ensure(numBytes, "the temporary file of keys is shorter than what was written");
-    done += numBytes;
-  }
+/** Whether the slots and twice as many, to which they are copied, fit the memory. */
+function canGrow(capacity: number, maxBytes: number): boolean {
+  return 3 * capacity * SLOT_BYTES <= maxBytes;
+}
+
+/** Part of {@link numParts} that a key belongs to, from 0. */
+export function partOfKey({ msmId, prbId, eventTimeUs }: ResultKey, numParts: number): number {
+  return Math.floor(hashKey(msmId, prbId, eventTimeUs) / 2 ** 32 * numParts);
+}
+
+function hashKey(msmId: number, prbId: number, eventTimeUs: number): number {
+  let hash = mix(0, msmId);
+  hash = mix(hash, prbId);
+  hash = mix(hash, eventTimeUs);
+  hash = mix(hash, eventTimeUs / 2 ** 32);
+  return mix(hash, hash >>> 16) >>> 0;
+}
+
+/** Fibonacci hashing of the low 32 bits of a number (Knuth, The Art of Computer Programming 3, 6.4). */
+function mix(hash: number, value: number): number {
+  const mixed = Math.imul(hash ^ value, 0x9e3779b1);
+  return mixed ^ mixed >>> 15;
 }

@@ -36,50 +36,34 @@ export interface CutObject {
   value: Record<string, unknown> | undefined;
 }
 
-/**
- * May read an object by itself, straight from the bytes, which end in a byte 0 (that cannot stand in JSON).
- *
- * @param start Index of the object's opening brace.
- * @returns Index behind the object, which is then done with; or 0 to have it cut out and parsed.
- */
-export type ObjectTaker = (bytes: Uint8Array<ArrayBuffer>, start: number) => number;
-
 /** Told of the begin and the end of an object that is stepped into. */
 export type ContainerListener = (event: "begin" | "end", offsetBytes: number) => void;
 
 /** Cuts objects out of a stream of JSON bytes. */
 export class JsonObjectScanner {
   readonly #where: (offsetBytes: number) => { path: string; place: string };
-  readonly #take: ObjectTaker;
   readonly #onContainer: ContainerListener | undefined;
   readonly #decoder = new TextDecoder();
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
-  /** Its first {@link #length} bytes are text, the next is 0. */
-  #buffer = new Uint8Array(1);
-  #length = 0;
-  /** Offset in the text of the buffer's first byte. */
+  /** Bytes that are not done with. */
+  #bytes = new Uint8Array(0);
+  /** Offset in the text of the first of these bytes. */
   #baseBytes = 0;
+  /** Index of the next byte between objects, or of the brace of an object that is not all there. */
   #at = 0;
-  /** Index of the object that is being cut, or -1 between objects. */
-  #start = -1;
-  #depth = 0;
+  /** State between objects: inside a string, behind a backslash, in a line that is stepped over. */
   #inString = false;
   #isEscaped = false;
-  /** Whether the rest of the line is stepped over. */
   #isSkipping = false;
   #numObjects = 0;
 
   /**
    * @param path The file, for errors.
-   * @param options `isCompressed`: offsets in errors are then said to be those of the decompressed text.
-   *   `take`: is offered each object that is not inside another. `onContainer`: told where an object that is too
-   *   long to be parsed begins, and that it ended; the objects between are those inside it.
+   * @param options `isCompressed`: errors then say that offsets are those of the decompressed text.
+   *   `onContainer`: called where an object that is too long to be parsed begins and ends; the objects between are
+   *   those inside it.
    */
-  constructor(
-    path: string,
-    options: { isCompressed?: boolean; take?: ObjectTaker; onContainer?: ContainerListener } = {},
-  ) {
-    this.#take = options.take ?? (() => 0);
+  constructor(path: string, options: { isCompressed?: boolean; onContainer?: ContainerListener } = {}) {
     this.#onContainer = options.onContainer;
     const suffix = options.isCompressed ? " of the decompressed text" : "";
     this.#where = (offsetBytes) => ({ path, place: `byte ${offsetBytes}${suffix}` });
@@ -92,147 +76,97 @@ export class JsonObjectScanner {
    * @throws {FormatError} If the text is no JSON or is nested too deeply.
    */
   *push(chunk: Uint8Array): Generator<CutObject> {
-    this.#append(chunk);
-    while (this.#at < this.#length) {
-      if (this.#start < 0) {
-        const damaged = this.#scanBetween();
-        if (damaged) yield damaged;
-      } else {
-        const object = this.#scanObject();
-        if (object) yield object;
+    const bytes = new Uint8Array(this.#bytes.length - this.#at + chunk.length);
+    bytes.set(this.#bytes.subarray(this.#at));
+    bytes.set(chunk, bytes.length - chunk.length);
+    this.#bytes = bytes;
+    this.#baseBytes += this.#at;
+    this.#at = 0;
+    while (this.#at < bytes.length) {
+      const isObject = bytes[this.#at] === OPEN_BRACE && !this.#isSkipping && !this.#inString;
+      if (!isObject) {
+        if (!this.#step()) yield this.#skipLine();
+        continue;
+      }
+      const start = this.#at;
+      const { end, state } = scanObject(bytes, start);
+      if (state === "whole") yield this.#cut(start, end);
+      else if (state === "damaged") {
+        this.#at = end;
+        yield this.#skipLine(true);
+      } else if (bytes.length - start < MAX_OBJECT_BYTES) return;
+      else {
+        this.#open(OPEN_BRACE);
+        this.#onContainer?.("begin", this.#baseBytes + start);
       }
     }
   }
 
   /** Checks that the text ended where it may. @throws {FormatError} If it ended inside an object or a list. */
   end(): void {
-    const endBytes = this.#baseBytes + this.#length;
+    const isInObject = this.#at < this.#bytes.length;
     const open = this.#containers.at(-1);
-    if (this.#start < 0 && !open && !this.#inString) return;
-    const inside = this.#start >= 0
-      ? `the object that begins at byte ${this.#baseBytes + this.#start}`
+    if (!isInObject && !open && !this.#inString) return;
+    const inside = isInObject
+      ? `the object that begins at byte ${this.#baseBytes + this.#at}`
       : `the ${open?.opener === OPEN_BRACKET ? "list" : "object"} that begins at byte ${
         open?.offsetBytes ?? 0
       }`;
     throw new FormatError(
       `the JSON ends inside ${inside}, so it is truncated; fetch the file again`,
-      this.#where(endBytes),
+      this.#where(this.#baseBytes + this.#bytes.length),
     );
   }
 
-  #append(chunk: Uint8Array): void {
-    const keepFrom = this.#start >= 0 ? this.#start : this.#at;
-    const length = this.#length - keepFrom + chunk.length;
-    const kept = this.#buffer.subarray(keepFrom, this.#length);
-    if (length >= this.#buffer.length) this.#buffer = new Uint8Array(2 * length);
-    this.#buffer.set(kept);
-    this.#buffer.set(chunk, kept.length);
-    this.#buffer[length] = 0;
-    this.#length = length;
-    this.#baseBytes += keepFrom;
-    this.#at -= keepFrom;
-    if (this.#start >= 0) this.#start = 0;
-  }
-
-  /** Moves to the next object; returns a line of JSON lines that is no JSON, if one was met. */
-  #scanBetween(): CutObject | undefined {
-    while (this.#at < this.#length) {
-      const byte = this.#buffer[this.#at];
-      if (this.#isSkipping) {
-        this.#isSkipping = byte !== NEWLINE;
-        this.#at++;
-      } else if (this.#inString) {
-        if (!this.#scanString(this.#length)) return this.#skipLine();
-      } else if (byte === OPEN_BRACE) {
-        if (this.#takeObject()) continue;
-        this.#start = this.#at++;
-        this.#depth = 1;
-        return undefined;
-      } else if (byte === OPEN_BRACKET) this.#open(byte, this.#at++);
-      else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
-        if (!this.#close(byte)) return this.#skipLine();
-        this.#at++;
-      } else if (byte === QUOTE) {
-        this.#inString = true;
-        this.#at++;
-      } else if (MAY_STAND_BETWEEN[byte]) this.#at++;
-      else return this.#skipLine();
+  /** Moves over bytes between objects; false where they are no JSON. */
+  #step(): boolean {
+    const byte = this.#bytes[this.#at];
+    if (this.#isSkipping) {
+      const newline = this.#bytes.indexOf(NEWLINE, this.#at);
+      this.#isSkipping = newline < 0;
+      this.#at = newline < 0 ? this.#bytes.length : newline + 1;
+      return true;
     }
-    return undefined;
-  }
-
-  /** Offers the object to the taker. */
-  #takeObject(): boolean {
-    const end = this.#take(this.#buffer, this.#at);
-    if (end === 0) return false;
-    this.#at = end;
-    this.#numObjects++;
+    if (this.#inString) return this.#scanString();
+    if (byte === OPEN_BRACKET) this.#open(byte);
+    else if (byte === CLOSE_BRACKET || byte === CLOSE_BRACE) {
+      if (!this.#close(byte)) return false;
+      this.#at++;
+    } else {
+      this.#inString = byte === QUOTE;
+      if (!this.#inString && !MAY_STAND_BETWEEN[byte]) return false;
+      this.#at++;
+    }
     return true;
   }
 
-  /** Moves through the object; returns it when it ends. */
-  #scanObject(): CutObject | undefined {
-    const buffer = this.#buffer;
-    const end = Math.min(this.#length, this.#start + MAX_OBJECT_BYTES);
-    while (this.#at < end) {
-      if (this.#inString) {
-        if (!this.#scanString(end)) return this.#skipLine();
-        continue;
-      }
-      const byte = buffer[this.#at++];
-      if (byte === QUOTE) this.#inString = true;
-      else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) this.#depth++;
-      else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --this.#depth === 0) return this.#cut();
+  /** Moves behind the string's closing quote, or to the end of the bytes; false where the string is damaged. */
+  #scanString(): boolean {
+    const bytes = this.#bytes;
+    for (; this.#inString && this.#at < bytes.length; this.#at++) {
+      const byte = bytes[this.#at];
+      if (byte === NEWLINE) return false;
+      this.#inString = byte !== QUOTE || this.#isEscaped;
+      this.#isEscaped = byte === BACKSLASH && !this.#isEscaped;
     }
-    if (this.#at >= this.#start + MAX_OBJECT_BYTES) this.#stepInto();
-    return undefined;
+    return true;
   }
 
-  /** Moves behind the string's closing quote, or to `end`; false where the string is damaged. */
-  #scanString(end: number): boolean {
-    const buffer = this.#buffer;
-    let at = this.#at;
-    for (; at < end; at++) {
-      const byte = buffer[at];
-      if (this.#isEscaped) this.#isEscaped = false;
-      else if (byte === QUOTE) {
-        this.#inString = false;
-        at++;
-        break;
-      } else if (byte === BACKSLASH) this.#isEscaped = true;
-      if (byte === NEWLINE) break;
-    }
-    const isDamaged = at < end && this.#inString;
-    this.#at = at;
-    return !isDamaged;
-  }
-
-  #cut(): CutObject {
-    const bytes = this.#buffer.subarray(this.#start, this.#at);
-    const offsetBytes = this.#baseBytes + this.#start;
-    this.#start = -1;
+  #cut(start: number, end: number): CutObject {
+    const offsetBytes = this.#baseBytes + start;
+    this.#at = end;
     this.#numObjects++;
     try {
-      return { offsetBytes, value: JSON.parse(this.#decoder.decode(bytes)) };
+      return { offsetBytes, value: JSON.parse(this.#decoder.decode(this.#bytes.subarray(start, end))) };
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       return { offsetBytes, value: undefined };
     }
   }
 
-  /** Takes the object for a container and goes on just inside it. */
-  #stepInto(): void {
-    this.#at = this.#start + 1;
-    this.#open(OPEN_BRACE, this.#start);
-    this.#onContainer?.("begin", this.#baseBytes + this.#start);
-    this.#start = -1;
-    this.#depth = 0;
-    this.#inString = false;
-    this.#isEscaped = false;
-  }
-
-  #open(opener: number, at: number): void {
-    const offsetBytes = this.#baseBytes + at;
+  /** Steps into a list, or into an object that is too long to be parsed. */
+  #open(opener: number): void {
+    const offsetBytes = this.#baseBytes + this.#at++;
     this.#containers.push({ opener, offsetBytes });
     if (this.#containers.length > MAX_DEPTH) {
       throw new FormatError(
@@ -252,22 +186,42 @@ export class JsonObjectScanner {
   }
 
   /** Steps over the rest of a damaged line of JSON lines; anything else that is damaged ends the reading. */
-  #skipLine(): CutObject {
+  #skipLine(isInObject = false): CutObject {
     const offsetBytes = this.#baseBytes + this.#at;
-    const isLines = this.#containers.length === 0 && (this.#numObjects > 0 || this.#start >= 0);
+    const isLines = this.#containers.length === 0 && (this.#numObjects > 0 || isInObject);
     if (!isLines) {
-      const found = JSON.stringify(
-        this.#decoder.decode(this.#buffer.subarray(this.#at, Math.min(this.#length, this.#at + 12))),
-      );
+      const found = JSON.stringify(this.#decoder.decode(this.#bytes.subarray(this.#at, this.#at + 12)));
       throw new FormatError(
         `it is no JSON (found ${found}), RIPE Atlas results were wanted; check the file`,
         this.#where(offsetBytes),
       );
     }
     this.#isSkipping = true;
-    this.#start = -1;
     this.#inString = false;
     this.#isEscaped = false;
     return { offsetBytes, value: undefined };
   }
+}
+
+/** Finds the brace that closes an object: where it ends, where it is damaged, or where there are no more bytes. */
+function scanObject(
+  bytes: Uint8Array,
+  start: number,
+): { end: number; state: "whole" | "damaged" | "unfinished" } {
+  const limit = Math.min(bytes.length, start + MAX_OBJECT_BYTES);
+  let depth = 0;
+  let inString = false;
+  for (let at = start; at < limit; at++) {
+    const byte = bytes[at];
+    if (inString) {
+      if (byte === QUOTE) inString = false;
+      else if (byte === BACKSLASH) at++;
+      if (byte === NEWLINE || bytes[at] === NEWLINE) return { end: at, state: "damaged" };
+    } else if (byte === QUOTE) inString = true;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --depth === 0) {
+      return { end: at + 1, state: "whole" };
+    }
+  }
+  return { end: limit, state: "unfinished" };
 }

@@ -14,8 +14,10 @@ import { encodeHybrid, maxHybridBytes } from "./parquet_hybrid_writer.ts";
 import { type PageSink, writeDataPage, writeDictionaryPage } from "./parquet_page_writer.ts";
 
 const TWO_32 = 2 ** 32;
+const INT32_BYTES = 4;
 const INT64_BYTES = 8;
 const LENGTH_BYTES = 4;
+const NO_LEVELS = new Uint8Array(0);
 /** Bytes of UTF-8 for one UTF-16 unit, at most. */
 const MAX_BYTES_PER_UNIT = 3;
 
@@ -30,11 +32,13 @@ export interface IndexedValues {
 /** A column of a row group. */
 export interface ChunkSource {
   name: string;
-  type: "INT64" | "DOUBLE" | "BYTE_ARRAY";
-  /** Whether rows may have no value. */
+  type: "INT32" | "INT64" | "DOUBLE" | "BYTE_ARRAY";
+  /** Whether rows, or elements of lists, may have no value. */
   isOptional: boolean;
   /** Numbers as they are, or texts or integers by their dictionary. */
   data: Float64Array | IndexedValues;
+  /** For lists that are there and not empty, of texts or integers: per element, 0 where a row begins, else 1. */
+  repetition?: Int32Array;
 }
 
 /**
@@ -47,10 +51,11 @@ export interface ChunkSource {
  */
 export function writeColumnChunk(sink: PageSink, source: ChunkSource, numRows: number): ColumnChunk {
   const offsetBytes = sink.offset;
-  const { data } = source;
+  const { name, data, repetition } = source;
+  const numValues = repetition?.length ?? numRows;
   const written = data instanceof Float64Array
     ? writePlainNumbers(sink, data.subarray(0, numRows), source.type)
-    : writeIndexed(sink, { values: data.values, indexes: data.indexes.subarray(0, numRows) }, source);
+    : writeIndexed(sink, data.values, data.indexes.subarray(0, numValues), { ...source, numRows });
   const { encodings, dictionaryBytes, uncompressedBytes, statistics } = written;
   const encoding = encodings[encodings.length - 1];
   const hasDictionary = dictionaryBytes > 0;
@@ -59,9 +64,9 @@ export function writeColumnChunk(sink: PageSink, source: ChunkSource, numRows: n
     meta_data: {
       type: source.type,
       encodings,
-      path_in_schema: [source.name],
+      path_in_schema: repetition ? [name, "list", "element"] : [name],
       codec: "ZSTD",
-      num_values: BigInt(numRows),
+      num_values: BigInt(numValues),
       total_uncompressed_size: BigInt(uncompressedBytes),
       total_compressed_size: BigInt(sink.offset - offsetBytes),
       data_page_offset: BigInt(offsetBytes + dictionaryBytes),
@@ -89,7 +94,9 @@ function writePlainNumbers(sink: PageSink, values: Float64Array, type: ChunkSour
   const bytes = isDouble
     ? new Uint8Array(values.buffer, values.byteOffset, values.byteLength)
     : plainIntegers(values);
-  const page = { bytes, encoding: "PLAIN", numRows: values.length, numNulls: 0 } as const;
+  const numRows = values.length;
+  const levels = { definitionLevels: NO_LEVELS, repetitionLevels: NO_LEVELS };
+  const page = { bytes, encoding: "PLAIN", numRows, numValues: numRows, numNulls: 0, ...levels } as const;
   return {
     encodings: ["PLAIN"],
     dictionaryBytes: 0,
@@ -111,51 +118,40 @@ function integerStatistics(min: number, max: number, numNulls: number): Statisti
 
 function writeIndexed(
   sink: PageSink,
-  { values, indexes }: IndexedValues,
-  { isOptional }: ChunkSource,
+  values: IndexedValues["values"],
+  indexes: Int32Array,
+  { isOptional, type, repetition, numRows }: ChunkSource & { numRows: number },
 ): WrittenChunk {
   const offsetBytes = sink.offset;
-  const numRows = indexes.length;
-  const plain = plainValues(values);
+  const plain = plainValues(values, type);
   const present = isOptional ? withoutNulls(indexes) : indexes;
-  const numNulls = numRows - present.length;
+  const numNulls = indexes.length - present.length;
   const page = {
     numRows,
+    numValues: indexes.length,
     numNulls,
-    ...(isOptional ? { levels: definitionLevels(indexes, numNulls) } : {}),
+    definitionLevels: isOptional ? definitionLevels(indexes, numNulls, repetition ? 2 : 1) : NO_LEVELS,
+    repetitionLevels: repetition ? hybrid(repetition, 1) : NO_LEVELS,
   };
+  const statistics = plain.statistics(numNulls);
   const bitWidth = Math.max(1, 32 - Math.clz32(values.length - 1));
   const { bytes, ends } = plain;
   // What the values would take one by one, if all come equally often.
   const plainBytes = present.length * bytes.length / Math.max(1, values.length);
   if (values.length === 0 || plainBytes < bytes.length + present.length * bitWidth / 8) {
-    const uncompressedBytes = writeDataPage(sink, {
-      bytes: gather(bytes, ends, present),
-      encoding: "PLAIN",
-      ...page,
-    });
-    return {
-      encodings: ["PLAIN"],
-      dictionaryBytes: 0,
-      uncompressedBytes,
-      statistics: plain.statistics(numNulls),
-    };
+    const gathered = gather(bytes, ends, present);
+    const uncompressedBytes = writeDataPage(sink, { bytes: gathered, encoding: "PLAIN", ...page });
+    return { encodings: ["PLAIN"], dictionaryBytes: 0, uncompressedBytes, statistics };
   }
-  let uncompressedBytes = writeDictionaryPage(sink, bytes, values.length);
+  const uncompressedDictionaryBytes = writeDictionaryPage(sink, bytes, values.length);
   const dictionaryBytes = sink.offset - offsetBytes;
-  const packed = new Uint8Array(1 + maxHybridBytes(present.length, bitWidth));
-  packed[0] = bitWidth;
-  const end = encodeHybrid(present, present.length, { bitWidth, out: packed, at: 1 });
-  uncompressedBytes += writeDataPage(sink, {
-    bytes: packed.subarray(0, end),
-    encoding: "RLE_DICTIONARY",
-    ...page,
-  });
+  const packed = hybrid(present, bitWidth, [bitWidth]);
+  const dataBytes = writeDataPage(sink, { bytes: packed, encoding: "RLE_DICTIONARY", ...page });
   return {
     encodings: ["PLAIN", "RLE_DICTIONARY"],
     dictionaryBytes,
-    uncompressedBytes,
-    statistics: plain.statistics(numNulls),
+    uncompressedBytes: uncompressedDictionaryBytes + dataBytes,
+    statistics,
   };
 }
 
@@ -163,13 +159,19 @@ function withoutNulls(indexes: Int32Array): Int32Array {
   return indexes.includes(NULL_INDEX) ? indexes.filter((index) => index !== NULL_INDEX) : indexes;
 }
 
-/** 1 where there is a value, 0 where there is none. */
-function definitionLevels(indexes: Int32Array, numNulls: number): Uint8Array {
+/** The level of values where there is one, one less where there is none. */
+function definitionLevels(indexes: Int32Array, numNulls: number, levelOfValues: 1 | 2): Uint8Array {
   const levels = numNulls === 0
-    ? new Int32Array(indexes.length).fill(1)
-    : indexes.map((index) => index === NULL_INDEX ? 0 : 1);
-  const out = new Uint8Array(maxHybridBytes(levels.length, 1));
-  return out.subarray(0, encodeHybrid(levels, levels.length, { bitWidth: 1, out, at: 0 }));
+    ? new Int32Array(indexes.length).fill(levelOfValues)
+    : indexes.map((index) => index === NULL_INDEX ? levelOfValues - 1 : levelOfValues);
+  return hybrid(levels, levelOfValues);
+}
+
+/** Values in Parquet's hybrid encoding, after the bytes of `head`. */
+function hybrid(values: Int32Array, bitWidth: number, head: readonly number[] = []): Uint8Array {
+  const out = new Uint8Array(head.length + maxHybridBytes(values.length, bitWidth));
+  out.set(head);
+  return out.subarray(0, encodeHybrid(values, values.length, { bitWidth, out, at: head.length }));
 }
 
 /** Values in the PLAIN encoding. */
@@ -180,14 +182,19 @@ interface PlainValues {
   statistics(numNulls: number): Statistics;
 }
 
-function plainValues(values: readonly string[] | readonly number[]): PlainValues {
+function plainValues(values: IndexedValues["values"], type: ChunkSource["type"]): PlainValues {
   if (typeof values[0] === "string") return plainTexts(values as readonly string[]);
   const numbers = Float64Array.from(values as readonly number[]);
+  const isShort = type === "INT32";
+  const valueBytes = isShort ? INT32_BYTES : INT64_BYTES;
   const [min, max] = rangeOf(numbers);
   return {
-    bytes: plainIntegers(numbers),
-    ends: Int32Array.from(numbers, (_, i) => (i + 1) * INT64_BYTES),
-    statistics: (numNulls) => integerStatistics(min, max, numNulls),
+    bytes: isShort ? new Uint8Array(Int32Array.from(numbers).buffer) : plainIntegers(numbers),
+    ends: Int32Array.from(numbers, (_, i) => (i + 1) * valueBytes),
+    statistics: (numNulls) =>
+      isShort
+        ? { min_value: min, max_value: max, null_count: BigInt(numNulls) }
+        : integerStatistics(min, max, numNulls),
   };
 }
 

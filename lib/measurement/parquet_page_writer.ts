@@ -20,7 +20,6 @@ const COMPACT_I32 = 5;
 const COMPACT_STRUCT = 12;
 const ZSTD_LEVEL = 3; // zstd's own default
 const MAX_HEADER_BYTES = 128;
-const NO_LEVELS = new Uint8Array(0);
 
 /** Where pages go to. */
 export interface PageSink {
@@ -35,13 +34,14 @@ export interface DataPage {
   /** The encoded values. */
   bytes: Uint8Array;
   encoding: keyof typeof WRITTEN_ENCODING;
-  /** Rows, of which nulls are some. */
   numRows: number;
+  /** As many as rows, but in a column of lists; nulls are some of them. */
+  numValues: number;
   numNulls: number;
-  /** Definition levels in the hybrid encoding; none for a column that is required. */
-  levels?: Uint8Array;
-  /** For a column of lists: how many values all of them have, and their repetition levels in the hybrid encoding. */
-  lists?: { numValues: number; repetitionLevels: Uint8Array };
+  /** In the hybrid encoding; empty for a column that is required. */
+  definitionLevels: Uint8Array;
+  /** In the hybrid encoding; empty for a column without lists. */
+  repetitionLevels: Uint8Array;
 }
 
 /**
@@ -67,9 +67,8 @@ export function writeDictionaryPage(sink: PageSink, bytes: Uint8Array, numValues
  * @returns Size with header before compression, bytes.
  */
 export function writeDataPage(sink: PageSink, page: DataPage): number {
-  const { bytes, encoding, numRows, numNulls, levels = NO_LEVELS, lists } = page;
-  const repetitionLevels = lists?.repetitionLevels ?? NO_LEVELS;
-  const levelBytes = repetitionLevels.length + levels.length;
+  const { bytes, encoding, definitionLevels, repetitionLevels } = page;
+  const levelBytes = repetitionLevels.length + definitionLevels.length;
   const compressed = compress(bytes);
   const header = new HeaderWriter(
     PAGE_TYPE.dataV2,
@@ -77,16 +76,16 @@ export function writeDataPage(sink: PageSink, page: DataPage): number {
     levelBytes + compressed.length,
   );
   const headerBytes = header.end(HEADER_FIELD.dataV2, [
-    lists?.numValues ?? numRows, // values, the nulls among them
-    numNulls,
-    numRows,
+    page.numValues,
+    page.numNulls,
+    page.numRows,
     WRITTEN_ENCODING[encoding],
-    levels.length,
+    definitionLevels.length,
     repetitionLevels.length,
   ]);
   sink.appendBytes(headerBytes);
-  if (repetitionLevels.length > 0) sink.appendBytes(repetitionLevels);
-  if (levels.length > 0) sink.appendBytes(levels);
+  sink.appendBytes(repetitionLevels);
+  sink.appendBytes(definitionLevels);
   sink.appendBytes(compressed);
   return headerBytes.length + levelBytes + bytes.length;
 }

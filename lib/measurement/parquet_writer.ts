@@ -1,24 +1,17 @@
 /**
- * Measurements written as Parquet (design 02-formats, 2.1): row groups leave memory as they fill, the file
- * appears under its name only when it is whole.
- *
- * Schema and footer are `hyparquet-writer`'s, the column chunks our own (parquet_chunk_writer.ts says why).
+ * Measurements written as Parquet (design 02-formats, 2.1).
  *
  * @module
  */
-import type { ColumnChunk, SchemaElement } from "hyparquet";
-import { ByteWriter, ParquetWriter } from "hyparquet-writer";
+import type { SchemaElement } from "hyparquet";
 import { ensure } from "../errors.ts";
-import { AtomicFile } from "../files/atomic.ts";
-import { VERSION } from "../version.ts";
 import type { MeasurementBatch } from "./batch.ts";
 import { DictionaryColumn, NULL_INDEX } from "./column_dictionary.ts";
-import { type ChunkSource, type IndexedValues, writeColumnChunk } from "./parquet_chunk_writer.ts";
+import type { ChunkSource, IndexedValues } from "./parquet_chunk_writer.ts";
+import { encodeChunks, type EncodedRowGroup, ParquetOutput } from "./parquet_output.ts";
 
 /** Rows of a row group: 2^17, about 3 MB compressed; a reader holds one group's needed columns at a time. */
 export const ROW_GROUP_ROWS = 131_072;
-
-const FLUSH_BYTES = 1 << 20;
 
 /** A column of a measurement that a file may lack. */
 export type OptionalColumn = "msmId" | "prbId" | "sizeBytes" | "packetErrorCount";
@@ -69,14 +62,6 @@ export interface NumberColumn {
   values: Float64Array;
 }
 
-/** A row group as it lies in a file; plain data, so that a worker can make it. */
-export interface EncodedRowGroup {
-  numRows: number;
-  bytes: Uint8Array<ArrayBuffer>;
-  /** The chunks' entries for the footer, with offsets from the beginning of `bytes`. */
-  chunks: ColumnChunk[];
-}
-
 /**
  * Encodes a row group; {@link MeasurementParquetWriter.appendRowGroup} writes it.
  *
@@ -87,10 +72,7 @@ export function encodeRowGroup(
   columns: MeasurementColumns,
   optional: readonly OptionalColumn[],
 ): EncodedRowGroup {
-  const { numRows } = columns;
-  const sink = new ByteWriter(FLUSH_BYTES);
-  const chunks = chunkSources(columns, optional).map((source) => writeColumnChunk(sink, source, numRows));
-  return { numRows, bytes: new Uint8Array(sink.buffer, 0, sink.offset), chunks };
+  return encodeChunks(chunkSources(columns, optional), columns.numRows);
 }
 
 function chunkSources(columns: MeasurementColumns, optional: readonly OptionalColumn[]): ChunkSource[] {
@@ -127,17 +109,14 @@ export interface WriterOptions {
 
 /** Writes batches of measurements to one Parquet file. */
 export class MeasurementParquetWriter {
-  readonly #file: AtomicFile;
-  readonly #bytes: AtomicByteWriter;
+  readonly #output: ParquetOutput;
   readonly #group: RowGroup;
   readonly #numberNames: readonly string[];
   #optional: readonly OptionalColumn[] | undefined;
-  #parquet: ParquetWriter | undefined;
   #numRows = 0;
 
   private constructor(path: string, { optionalColumns, numberColumns = [] }: WriterOptions) {
-    this.#file = AtomicFile.create(path);
-    this.#bytes = new AtomicByteWriter(this.#file);
+    this.#output = new ParquetOutput(path);
     this.#group = new RowGroup(numberColumns);
     this.#numberNames = numberColumns;
     this.#optional = optionalColumns;
@@ -182,7 +161,7 @@ export class MeasurementParquetWriter {
    */
   appendRowGroup(group: EncodedRowGroup): void {
     this.#flush();
-    this.#write(group);
+    this.#output.write(group);
     this.#numRows += group.numRows;
   }
 
@@ -194,16 +173,13 @@ export class MeasurementParquetWriter {
    */
   close(): { rows: number; sizeBytes: number } {
     this.#flush();
-    this.#open().finish();
-    this.#bytes.flush();
-    const sizeBytes = this.#file.offsetBytes;
-    this.#file.commit();
+    const sizeBytes = this.#output.close(schemaOf(this.#optional ?? [], this.#numberNames));
     return { rows: this.#numRows, sizeBytes };
   }
 
   /** Deletes the temporary file; does nothing after {@link close}. */
   abort(): void {
-    this.#file.abort();
+    this.#output.abort();
   }
 
   /** Does what {@link abort} does. */
@@ -214,52 +190,9 @@ export class MeasurementParquetWriter {
   #flush(): void {
     if (this.#group.numRows === 0) return;
     const optional = this.#optional ?? [];
-    this.#write(encodeRowGroup(this.#group.columns(optional), optional));
+    this.#output.write(encodeRowGroup(this.#group.columns(optional), optional));
     this.#group.clear();
   }
-
-  #write({ numRows, bytes, chunks }: EncodedRowGroup): void {
-    const parquet = this.#open();
-    const columns = chunks.map((chunk) => movedBy(this.#bytes.offset, chunk));
-    this.#bytes.appendBytes(bytes);
-    parquet.row_groups.push({
-      columns,
-      num_rows: BigInt(numRows),
-      total_byte_size: columns.reduce(
-        (sum, chunk) => sum + (chunk.meta_data?.total_uncompressed_size ?? 0n),
-        0n,
-      ),
-      total_compressed_size: BigInt(bytes.length),
-    });
-    parquet.num_rows += BigInt(numRows);
-  }
-
-  #open(): ParquetWriter {
-    this.#parquet ??= new ParquetWriter({
-      writer: this.#bytes,
-      schema: schemaOf(this.#optional ?? [], this.#numberNames),
-      createdBy: `ping-llm version ${VERSION}`,
-    });
-    return this.#parquet;
-  }
-}
-
-/** The entry of a chunk that begins so many bytes later. */
-function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
-  const { file_offset, meta_data } = chunk;
-  if (!meta_data) return chunk;
-  const by = BigInt(numBytes);
-  const { data_page_offset, dictionary_page_offset } = meta_data;
-  return {
-    file_offset: file_offset + by,
-    meta_data: {
-      ...meta_data,
-      data_page_offset: data_page_offset + by,
-      ...(dictionary_page_offset === undefined
-        ? {}
-        : { dictionary_page_offset: dictionary_page_offset + by }),
-    },
-  };
 }
 
 function schemaOf(optional: readonly OptionalColumn[], numberNames: readonly string[]): SchemaElement[] {
@@ -349,26 +282,5 @@ class RowGroup {
       this.#optional.set(key, column);
     }
     return column;
-  }
-}
-
-/** The byte sink of hyparquet-writer over an {@link AtomicFile}: memory holds about 1 MB. */
-class AtomicByteWriter extends ByteWriter {
-  readonly #file: AtomicFile;
-
-  constructor(file: AtomicFile) {
-    super(FLUSH_BYTES);
-    this.#file = file;
-  }
-
-  override ensure(size: number): void {
-    if (this.index >= FLUSH_BYTES) this.flush();
-    super.ensure(size);
-  }
-
-  /** Hands all bytes to the file. */
-  flush(): void {
-    this.#file.writeSync(new Uint8Array(this.buffer, 0, this.index));
-    this.index = 0;
   }
 }

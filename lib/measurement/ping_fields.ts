@@ -1,8 +1,6 @@
 /**
  * The fields of a RIPE Atlas ping result that a measurement is made of (design 02-formats, 2.2).
  *
- * They are read from the bytes of the JSON text where that is plain (ping_reader.ts), else from the parsed object.
- *
  * @module
  */
 import { type Address, readAddress } from "./address_book.ts";
@@ -39,6 +37,7 @@ export interface PingFields {
 export function fieldsOfObject(result: AtlasObject): PingFields {
   const entries = Array.isArray(result.result) ? result.result.filter(isReply) as AtlasObject[] : [];
   const inTime = entries.filter(({ dup, late }) => dup === undefined && late === undefined);
+  const rttsMs = inTime.map(({ rtt }) => toNumber(rtt));
   return {
     timestampS: toNumber(result.timestamp),
     msmId: toNumber(result.msm_id),
@@ -53,9 +52,8 @@ export function fieldsOfObject(result: AtlasObject): PingFields {
     srcAddr: toAddress(result.src_addr),
     dstAddr: toAddress(result.dst_addr) ?? toAddress(result.addr),
     numEntries: entries.length,
-    rttsMs: inTime.map(({ rtt }) => toNumber(rtt)),
-    wrongRttMs: inTime.filter(({ rtt }) => rtt !== undefined).map(({ rtt }) => toNumber(rtt))
-      .find((rttMs) => !isRtt(rttMs)),
+    rttsMs,
+    wrongRttMs: rttsMs.find((rttMs, i) => inTime[i].rtt !== undefined && !isRtt(rttMs)),
   };
 }
 

@@ -90,131 +90,40 @@ export interface World {
   routes: WorldRoute[][];
 }
 
-/** First octets (IPv4) and first 16 bits (IPv6) per region, after IANA's allocations to the registries. */
-const BLOCKS: Record<Region, { octets: number[]; groups: [number, number] }> = {
-  RIPE: {
-    octets: [
-      77,
-      78,
-      79,
-      80,
-      81,
-      82,
-      83,
-      84,
-      85,
-      86,
-      87,
-      88,
-      89,
-      90,
-      91,
-      92,
-      93,
-      94,
-      95,
-      193,
-      194,
-      195,
-      212,
-      213,
-    ],
-    groups: [0x2a00, 0x2a10],
-  },
-  ARIN: {
-    octets: [
-      63,
-      64,
-      65,
-      66,
-      67,
-      68,
-      69,
-      70,
-      71,
-      72,
-      73,
-      74,
-      75,
-      76,
-      96,
-      97,
-      98,
-      99,
-      204,
-      205,
-      206,
-      207,
-      208,
-      209,
-    ],
-    groups: [0x2600, 0x2610],
-  },
-  APNIC: {
-    octets: [
-      101,
-      103,
-      106,
-      110,
-      111,
-      112,
-      113,
-      114,
-      115,
-      116,
-      117,
-      118,
-      119,
-      120,
-      121,
-      122,
-      202,
-      210,
-      211,
-      218,
-    ],
-    groups: [0x2400, 0x2410],
-  },
-  LACNIC: { octets: [177, 179, 181, 186, 187, 189, 190, 191, 200, 201], groups: [0x2800, 0x2810] },
+/** First octets (IPv4; a pair is a range) and first 16 bits (IPv6) per region, after IANA's allocations. */
+const BLOCKS: Record<
+  Region,
+  { octets: (number | [first: number, last: number])[]; groups: [number, number] }
+> = {
+  RIPE: { octets: [[77, 95], [193, 195], 212, 213], groups: [0x2a00, 0x2a10] },
+  ARIN: { octets: [[63, 76], [96, 99], [204, 209]], groups: [0x2600, 0x2610] },
+  APNIC: { octets: [101, 103, 106, [110, 122], 202, 210, 211, 218], groups: [0x2400, 0x2410] },
+  LACNIC: { octets: [177, 179, 181, 186, 187, [189, 191], 200, 201], groups: [0x2800, 0x2810] },
   AFRINIC: { octets: [41, 102, 105, 154, 196, 197], groups: [0x2c00, 0x2c10] },
 };
 
+const HUBS = CITIES.filter(({ isHub }) => isHub);
 const FIRST_ASN = 64512; // private use (RFC 6996): no real network's number
 const SUBNETS_PER_POP = 16; // so that a point of presence is a /20
 const USED_SUBNETS = 4; // of them have hosts, so that hosts have neighbours
 const MAX_POPS = 6;
-/** Kinds of access: share of subnets, median delay, queueing at the busiest hour. ASSUMPTION: fibre, cable, DSL. */
+/** Kinds of access: share of subnets of it and those before, median delay, queueing at the busiest hour. ASSUMPTION: fibre, cable, DSL. */
 const ACCESS = [
-  { share: 0.45, medianMs: 1.5, diurnalMs: 0.3 },
-  { share: 0.35, medianMs: 7, diurnalMs: 4 },
-  { share: 0.2, medianMs: 17, diurnalMs: 9 },
+  { upTo: 0.45, medianMs: 1.5, diurnalMs: 0.3 },
+  { upTo: 0.45 + 0.35, medianMs: 7, diurnalMs: 4 },
+  { upTo: 1, medianMs: 17, diurnalMs: 9 },
 ] as const;
 
 /** Makes the world of a seed; the same options give the same world. */
 export function makeWorld(options: WorldOptions): World {
-  const hubs = CITIES.filter(({ isHub }) => isHub).map(({ name, latitude, longitude }) => ({
-    name,
-    latitude,
-    longitude,
-  }));
+  const hubs = HUBS.map(({ name, latitude, longitude }) => ({ name, latitude, longitude }));
   const systems = makeSystems(options);
   const hosts = [...makeHosts(systems, "probe", options), ...makeHosts(systems, "destination", options)];
   const routes = systems.map((_, a) =>
-    systems.slice(a).map((_, offset) => makeRoute(a, a + offset, systems, hubs.length, options))
+    systems.slice(a).map((_, offset) => makeRoute(a, a + offset, systems, options))
   );
-  return {
-    options,
-    hubs,
-    systems: systems.map(({ asn, kind, region, prefix4, prefix6 }) => ({
-      asn,
-      kind,
-      region,
-      prefix4,
-      prefix6,
-    })),
-    hosts,
-    routes,
-  };
+  const publicSystems = systems.map(({ pops: _, bytes4: __, groups6: ___, ...system }) => system);
+  return { options, hubs, systems: publicSystems, hosts, routes };
 }
 
 interface System extends WorldSystem {
@@ -248,7 +157,11 @@ function makeSystems({ seed, probes, destinations }: WorldOptions): System[] {
 }
 
 function takePrefix4(region: Region, taken: Set<string>, random: RandomStream): [number, number] {
-  const { octets } = BLOCKS[region];
+  const octets = BLOCKS[region].octets.flatMap((each) => {
+    if (typeof each === "number") return [each];
+    const [first, last] = each;
+    return Array.from({ length: last - first + 1 }, (_, i) => first + i);
+  });
   while (true) {
     const prefix: [number, number] = [octets[random.below(octets.length)], random.below(256)];
     const isPublic = [0, 64, 128, 192, 255].every((third) =>
@@ -318,8 +231,8 @@ function makeAddress(
   if (ipVersion === 4) return Uint8Array.of(...bytes4, pop * SUBNETS_PER_POP + subnet, 1 + random.below(254));
   const bytes = new Uint8Array(16);
   const groups = [...groups6, pop << 8 | subnet, 0, 0, 0, random.below(4), random.uint32() & 0xffff];
-  if (random.below(2) === 1) { for (let i = 4; i < 8; i++) groups[i] = random.uint32() & 0xffff; // privacy addresses
-   }
+  const hasPrivacyAddress = random.below(2) === 1;
+  for (let i = 4; i < 8 && hasPrivacyAddress; i++) groups[i] = random.uint32() & 0xffff;
   groups.forEach((group, i) => {
     bytes[2 * i] = group >> 8;
     bytes[2 * i + 1] = group & 255;
@@ -350,11 +263,7 @@ function makeSubnet(
     };
   }
   const draw = random.float64();
-  const access = draw < ACCESS[0].share
-    ? ACCESS[0]
-    : draw < ACCESS[0].share + ACCESS[1].share
-    ? ACCESS[1]
-    : ACCESS[2];
+  const access = ACCESS.find(({ upTo }) => draw < upTo) ?? ACCESS[2];
   return {
     ...place,
     accessMs: access.medianMs * Math.exp(0.3 * random.normal()),
@@ -379,12 +288,11 @@ function makeRoute(
   a: number,
   b: number,
   systems: readonly System[],
-  numHubs: number,
   { seed, startTimeS, endTimeS }: WorldOptions,
 ): WorldRoute {
   const random = new RandomStream(seed, "synth/route", a, b);
   const drawStretch = () => 1.2 + 0.6 * random.exponential();
-  const drawHub = () => chooseHub(systems[a], systems[b], numHubs, random);
+  const drawHub = () => chooseHub(systems[a], systems[b], random);
   const route: WorldRoute = {
     stretch: drawStretch(),
     hub: a === b || random.float64() < 0.55 ? -1 : drawHub(),
@@ -397,11 +305,9 @@ function makeRoute(
 }
 
 /** A hub that is not far out of the way for the systems' homes; it may be for their other cities. */
-function chooseHub(a: System, b: System, numHubs: number, random: RandomStream): number {
-  const hubs = CITIES.filter(({ isHub }) => isHub);
-  const near = hubs.map((hub, index) => ({ hub, index }))
-    .filter(({ hub }) => hub.region === a.region || hub.region === b.region);
-  return near.length > 0 ? near[random.below(near.length)].index : random.below(numHubs);
+function chooseHub(a: System, b: System, random: RandomStream): number {
+  const near = [...HUBS.keys()].filter((index) => [a.region, b.region].includes(HUBS[index].region));
+  return near.length > 0 ? near[random.below(near.length)] : random.below(HUBS.length);
 }
 
 function pickWeighted(cities: readonly City[], random: RandomStream): City {

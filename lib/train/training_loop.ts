@@ -15,7 +15,7 @@ import type { Transformer } from "../model/transformer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import { VERSION } from "../version.ts";
 import { saveCheckpoint, stepName } from "./checkpoint.ts";
-import { collectGarbage } from "./collect_garbage.ts";
+import { collectGarbage } from "../runtime/collect_garbage.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import type { ScalarLog } from "./metrics.ts";
 import { agreedError, type StepWishes } from "./ranks.ts";
