@@ -178,7 +178,7 @@ async function evaluate(
 ) {
   using progress = context.progress("evaluating", { total: NUM_HELD_OUT, unit: "held-out measurements" });
   using validation = await openProbeRows(rowsDir, "val");
-  const batches = validationBatches(validation, {
+  const batches = await validationBatches(validation, {
     sequenceLength: config.model.sequenceLength,
     numSequences: config.train.evalSequences,
     batchSize: config.train.microBatchSize,

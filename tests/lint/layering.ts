@@ -14,7 +14,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "random": ["errors.ts"],
   "coordinates": ["errors.ts", "random"],
   "plot": [],
-  "threads": [],
+  "threads": ["errors.ts"],
   "files": ["errors.ts", "version.ts"],
   "cli": ["errors.ts", "files", "threads", "version.ts"],
   "compile": ["errors.ts", "files"],
