@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { ByteFile } from "../files/byte_file.ts";
 import { FAILED_RTT_MS, type MeasurementBatch } from "../measurement/batch.ts";
 import { readMeasurements } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
@@ -32,14 +33,14 @@ export async function writeAtlasLines(
   output: string,
   maxRows: number,
 ): Promise<{ numRows: number; numBytes: number }> {
-  using file = await Deno.create(output);
+  using file = ByteFile.write(output, "new");
   let [numRows, numBytes] = [0, 0];
   for await (const batch of readMeasurements([input], { rejects: new RejectLog() })) {
     const wanted = Math.min(batch.numRows, maxRows - numRows);
     let lines = "";
     for (let row = 0; row < wanted; row++) lines += JSON.stringify(atlasResult(batch, row)) + "\n";
     const bytes = new TextEncoder().encode(lines);
-    for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+    file.write(bytes);
     numRows += wanted;
     numBytes += bytes.length;
     if (numRows === maxRows) break;

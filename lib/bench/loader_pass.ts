@@ -40,10 +40,10 @@ export async function passLoader(
 ): Promise<{ numRows: number; first: LoaderPass; later: LoaderPass }> {
   const { data, split, seed, sequenceLength, batchSize, numWorkers, seconds } = options;
   const counts = { numTokens: 0, numPaddingTokens: 0 };
-  const load = (loader: BatchLoader, isDone: () => boolean) => {
+  const load = async (loader: BatchLoader, isDone: () => boolean) => {
     Object.assign(counts, { numTokens: 0, numPaddingTokens: 0 });
     while (!isDone()) {
-      const batch = loader.next();
+      const batch = await loader.next();
       counts.numTokens += batch.tokens.length;
       counts.numPaddingTokens += batch.numPaddingTokens;
     }
@@ -51,16 +51,15 @@ export async function passLoader(
   const opened = await measureUsage(async () => {
     const source = await openProbeRows(data, split);
     const loader = await BatchLoader.openWithWorkers(source, { seed, sequenceLength, batchSize, numWorkers });
-    load(loader, () => loader.position.epoch > 0);
+    await load(loader, () => loader.position.epoch > 0);
     return { source, loader };
   });
   using source = opened.result.source;
   using loader = opened.result.loader;
   const first = { usage: opened.usage, ...counts };
-  const { usage } = await measureUsage(() => {
+  const { usage } = await measureUsage(async () => {
     const endMs = performance.now() + seconds * 1000;
-    load(loader, () => performance.now() > endMs);
-    return Promise.resolve();
+    await load(loader, () => performance.now() > endMs);
   });
   return { numRows: source.numRows, first, later: { usage, ...counts } };
 }

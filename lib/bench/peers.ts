@@ -8,6 +8,7 @@
  */
 import process from "node:process";
 import { UserError } from "../errors.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import { type BenchCase, measureCase } from "../gpu/bench.ts";
 import { kernelCases } from "../gpu/bench_cases.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
@@ -168,8 +169,8 @@ class OurTraining {
     this.model.load(weights);
     const weightsPath = Deno.makeTempFileSync({ prefix: "ping-llm-bench-" });
     try {
-      using file = Deno.openSync(weightsPath, { write: true });
-      for (const values of weights.values()) writeWhole(file, new Uint8Array(values.buffer));
+      using file = ByteFile.write(weightsPath, "new");
+      for (const values of weights.values()) file.write(new Uint8Array(values.buffer));
       await peer.ask({ kind: "model", model: this.#peerModel(weightsPath) });
     } finally {
       Deno.removeSync(weightsPath);
@@ -228,10 +229,6 @@ function productCase({ kind, m, n, k }: Product): BenchCase {
   const found = kernelCases().find((benchCase) => benchCase.name === name);
   if (!found) throw new Error(`Internal error: there is no case ${name}`);
   return found;
-}
-
-function writeWhole(file: Deno.FsFile, bytes: Uint8Array): void {
-  for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
 }
 
 function timesOf({ seconds, cpuSeconds }: PeerReply): Times {

@@ -9,6 +9,7 @@
  */
 import { dirname, join } from "@std/path";
 import { explainFileError } from "../errors.ts";
+import { writeWhole } from "./byte_file.ts";
 
 /** What {@link temporaryName} makes: no name that a user would choose. */
 const TEMPORARY = /\.[0-9a-f]{16}\.tmp$/;
@@ -69,7 +70,7 @@ export class AtomicFile {
   writeSync(bytes: Uint8Array): void {
     const file = this.#open();
     try {
-      for (let done = 0; done < bytes.length;) done += file.writeSync(bytes.subarray(done));
+      writeWhole(file, bytes);
     } catch (error) {
       this.abort();
       throw explainFileError(error, `write ${this.path}`);

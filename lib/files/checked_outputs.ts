@@ -11,6 +11,7 @@
 import { createHash } from "node:crypto";
 import { basename } from "@std/path";
 import { explainFileError, UserError } from "../errors.ts";
+import { ByteFile } from "./byte_file.ts";
 import { findListedOutputs, type ListedOutput, type OutputSearch, Places } from "./listed_outputs.ts";
 
 /**
@@ -18,7 +19,6 @@ import { findListedOutputs, type ListedOutput, type OutputSearch, Places } from 
  * shared server), the stage that reads them a second.
  */
 const SMALL_BYTES = 1 << 24;
-const READ_BYTES = 1 << 20;
 /** How long the thread is held before signals are let in. */
 const HOLD_MS = 50;
 /** A shorter comparison shows no progress. */
@@ -123,16 +123,15 @@ async function compareHashes(
   totalBytes: number,
   { signal, onProgress }: OutputCheck,
 ): Promise<void> {
-  const buffer = new Uint8Array(READ_BYTES);
   const startMs = performance.now();
   let lastMs = startMs;
   let doneBytes = 0;
   for (const input of inputs) {
     const hash = createHash("sha256");
-    using file = openForReading(input.path);
-    for (let length; (length = file.readSync(buffer)) !== null;) {
-      hash.update(buffer.subarray(0, length));
-      doneBytes += length;
+    using file = ByteFile.open(input.path);
+    for (const chunk of file.chunks()) {
+      hash.update(chunk);
+      doneBytes += chunk.length;
       const nowMs = performance.now();
       if (nowMs - lastMs < HOLD_MS) continue;
       await new Promise((resolve) => setTimeout(resolve, 0));
@@ -143,14 +142,6 @@ async function compareHashes(
     if (hash.digest("hex") !== input.output.sha256) {
       throw changed(input, "has another SHA-256 than was written, the same content was wanted");
     }
-  }
-}
-
-function openForReading(path: string): Deno.FsFile {
-  try {
-    return Deno.openSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
   }
 }
 

@@ -9,6 +9,7 @@
 import { basename, join } from "@std/path";
 import { explainFileError, UserError } from "../errors.ts";
 import { AtomicFile } from "./atomic.ts";
+import { writeWhole } from "./byte_file.ts";
 import { refuseOverlap } from "./output_guard.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./output_place.ts";
@@ -83,7 +84,7 @@ export function writeAll(
   path: string,
 ): void {
   try {
-    for (let done = 0; done < bytes.length;) done += writer.writeSync(bytes.subarray(done));
+    writeWhole(writer, bytes);
   } catch (error) {
     if (error instanceof Deno.errors.BrokenPipe) {
       throw new UserError(`Cannot write to ${path}: its reader has gone`, { cause: error });

@@ -6,7 +6,7 @@
 import { basename, join } from "@std/path";
 import { explainFileError, FormatError, UserError } from "../errors.ts";
 import { exists, fingerprint, listInputs } from "../files/inputs.ts";
-import { openRegularFile } from "../files/regular_file.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 
@@ -166,17 +166,7 @@ function parse(line: string): unknown {
 }
 
 function readHead(path: string, lengthBytes: number): Uint8Array {
-  try {
-    using file = openRegularFile(path, `inspect ${path}`);
-    const head = new Uint8Array(lengthBytes);
-    let length = 0;
-    while (length < lengthBytes) {
-      const count = file.readSync(head.subarray(length));
-      if (count === null) break;
-      length += count;
-    }
-    return head.subarray(0, length);
-  } catch (error) {
-    throw explainFileError(error, `inspect ${path}`);
-  }
+  using file = ByteFile.open(path, `inspect ${path}`);
+  const head = new Uint8Array(lengthBytes);
+  return head.subarray(0, file.readAvailable(0, head));
 }

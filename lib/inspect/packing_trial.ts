@@ -56,7 +56,7 @@ export async function tryPacking(
     let sampled = new Uint16Array(0);
     while (numSequences < MAX_SEQUENCES && loader.position.epoch === 0) {
       await breather.breathe();
-      const { tokens, numPaddingTokens } = loader.next();
+      const { tokens, numPaddingTokens } = await loader.next();
       if (numSequences === 0) {
         sampled = tokens.slice(0, sequenceLength - numPaddingTokens);
       }

@@ -9,13 +9,14 @@
  */
 import { ConfigError } from "../errors.ts";
 import type { RttEncodingChoice } from "../tokens/rtt_encoding.ts";
-import { type Batch, copySequence, paddingBatch } from "./batch.ts";
-import { BlockMaker, type BlockOptions } from "./blocks.ts";
+import { WorkerPool } from "../threads/worker_pool.ts";
+import { type Batch, copySequence, paddingBatch, type SequenceBlock } from "./batch.ts";
+import type { BlockWorkerSetup } from "./block_worker.ts";
+import { type BlockJob, BlockMaker, type BlockOptions, blocksFrom } from "./blocks.ts";
 import { contextForm } from "./context_form.ts";
 import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
 import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "./sampling_config.ts";
-import { type DataPosition, SequenceCursor } from "./sequence_cursor.ts";
-import { WorkerBlocks } from "./worker_blocks.ts";
+import { type BlockStream, type DataPosition, SequenceCursor, STREAM_START } from "./sequence_cursor.ts";
 
 export type { Batch, SequenceArrays } from "./batch.ts";
 export type { DataPosition } from "./sequence_cursor.ts";
@@ -24,6 +25,7 @@ export type { DataPosition } from "./sequence_cursor.ts";
 const DEFAULT_CACHE_BYTES = 100e6;
 const MAX_SEQUENCE_LENGTH = 0xffff;
 const MAX_WORKERS = 1024;
+const WORKER = new URL("./block_worker.ts", import.meta.url);
 
 /** What a loader is opened with. */
 export interface LoaderOptions {
@@ -47,15 +49,14 @@ export interface LoaderOptions {
 
 /** Gives batches of packed contexts without end. */
 export class BatchLoader implements Disposable {
-  /** Rows of a block, as chosen; positions hold for one value only. */
-  readonly blockRows: number;
   readonly #cursor: SequenceCursor;
   readonly #options: LoaderOptions;
+  readonly #pool: Disposable | undefined;
 
-  private constructor(cursor: SequenceCursor, options: LoaderOptions) {
-    this.#cursor = cursor;
-    this.blockRows = cursor.blocks.blockRows;
+  private constructor(stream: BlockStream, options: LoaderOptions, pool?: Disposable) {
+    this.#cursor = new SequenceCursor(stream, options.position ?? STREAM_START);
     this.#options = options;
+    this.#pool = pool;
   }
 
   /**
@@ -68,14 +69,14 @@ export class BatchLoader implements Disposable {
    */
   static open(source: ProbeRowSource, options: LoaderOptions): BatchLoader {
     checkOptions(options);
-    return new BatchLoader(new SequenceCursor(makeBlocks(source, options), options.position), options);
+    return new BatchLoader(streamHere(source, options), options);
   }
 
   /**
    * Opens a loader whose batches are made ahead by worker threads; they are the same as without workers.
    *
-   * The workers read the files on their own, and look ahead by two blocks each, some 8 MB in all. The loader has
-   * to be disposed of.
+   * Blocks depend on (seed, epoch, block) alone, so the workers take them in turn. They read the files on their own,
+   * and look ahead by two blocks each, some 8 MB in all. The loader has to be disposed of.
    *
    * @param source The rows; it stays open.
    * @param options As for {@link open}; `numWorkers`: threads, 0 for none.
@@ -91,9 +92,32 @@ export class BatchLoader implements Disposable {
     // Also finds fault with the position before a thread is started.
     const inThread = BatchLoader.open(source, loaderOptions);
     if (numWorkers === 0) return inThread;
-    const first = inThread.position;
-    const blocks = await WorkerBlocks.open(source, { ...blockOptions(options), numWorkers, first });
-    return new BatchLoader(new SequenceCursor(blocks, first), loaderOptions);
+    const { path, blockRows, numBlocks } = inThread.#cursor.stream;
+    const common = blockOptions(options);
+    const cacheBytes = Math.floor(common.cacheBytes / numWorkers);
+    const setup: BlockWorkerSetup = {
+      files: source.rowFiles,
+      options: { ...common, blockRows, cacheBytes },
+    };
+    const pool = new WorkerPool<BlockJob, SequenceBlock>(setup, {
+      name: "loader",
+      module: WORKER,
+      numWorkers,
+    });
+    try {
+      await pool.ready;
+    } catch (error) {
+      pool[Symbol.dispose]();
+      throw error;
+    }
+    const spent: SharedArrayBuffer[] = [];
+    const blocks = pool.inOrder(blocksFrom(inThread.position, numBlocks, spent));
+    return new BatchLoader({ path, blockRows, numBlocks, blocks, spent }, loaderOptions, pool);
+  }
+
+  /** Rows of a block, as chosen; positions hold for one value only. */
+  get blockRows(): number {
+    return this.#cursor.stream.blockRows;
   }
 
   /** Where the next batch starts. */
@@ -107,16 +131,16 @@ export class BatchLoader implements Disposable {
    * @throws {FormatError} If a row cannot be read.
    * @throws {UserError} If no row has a measurement.
    */
-  next(): Batch {
+  async next(): Promise<Batch> {
     const { batchSize, sequenceLength } = this.#options;
     const batch = paddingBatch(batchSize, sequenceLength);
-    for (let row = 0; row < batchSize; row++) copySequence(batch, row, this.#cursor.next());
+    for (let row = 0; row < batchSize; row++) copySequence(batch, row, await this.#cursor.next());
     return batch;
   }
 
   /** Ends the workers, if there are any. */
   [Symbol.dispose](): void {
-    this.#cursor.blocks[Symbol.dispose]();
+    this.#pool?.[Symbol.dispose]();
   }
 }
 
@@ -129,7 +153,7 @@ export class BatchLoader implements Disposable {
  * @throws {ConfigError} If an option is out of range.
  * @throws {UserError} If the source has no rows or no measurements.
  */
-export function validationBatches(
+export async function validationBatches(
   source: ProbeRowSource,
   options: {
     sequenceLength: number;
@@ -139,24 +163,29 @@ export function validationBatches(
     sampling?: SamplingConfig;
     rttEncoding?: RttEncodingChoice | undefined;
   },
-): Batch[] {
+): Promise<Batch[]> {
   const { sequenceLength, batchSize, numSequences } = options;
   const seeded = { ...options, sampling: heldOutSampling(options.sampling), seed: options.seed ?? 0 };
   checkOptions(seeded);
-  const cursor = new SequenceCursor(makeBlocks(source, seeded));
+  const cursor = new SequenceCursor(streamHere(source, seeded), STREAM_START);
   const batches: Batch[] = [];
   for (let first = 0; first < numSequences; first += batchSize) {
     const batch = paddingBatch(batchSize, sequenceLength);
     for (let row = 0; row < Math.min(batchSize, numSequences - first); row++) {
-      copySequence(batch, row, cursor.next());
+      copySequence(batch, row, await cursor.next());
     }
     batches.push(batch);
   }
   return batches;
 }
 
-function makeBlocks(source: ProbeRowSource, options: LoaderOptions): BlockMaker {
-  return new BlockMaker(source, blockOptions(options));
+/** The blocks from the first position's on, each made when it is asked for. */
+function streamHere(source: ProbeRowSource, options: LoaderOptions): BlockStream {
+  const maker = new BlockMaker(source, blockOptions(options));
+  const { blockRows, numBlocks } = maker;
+  const spent: SharedArrayBuffer[] = [];
+  const blocks = blocksFrom(options.position ?? STREAM_START, numBlocks, spent).map((job) => maker.make(job));
+  return { path: source.path, blockRows, numBlocks, blocks, spent };
 }
 
 function blockOptions(options: LoaderOptions): BlockOptions {

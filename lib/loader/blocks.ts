@@ -44,25 +44,37 @@ export interface BlockOptions {
   cacheBytes: number;
 }
 
-/** Gives the blocks of a source, one after another. */
-export interface BlockSource extends Disposable {
-  /** The file or folder that rows come from, for error messages. */
-  readonly path: string;
-  /** Rows of a block. */
-  readonly blockRows: number;
-  /** Blocks of an epoch; the last can have fewer rows. */
-  readonly numBlocks: number;
-  /**
-   * A block, in the order of training. Its arrays may be written over by the next call.
-   *
-   * @param epoch 0 or more.
-   * @param block 0..numBlocks - 1.
-   */
-  make(epoch: number, block: number): SequenceBlock;
+/** Which block. */
+export interface BlockIndex {
+  /** Passes over all rows, from 0. */
+  epoch: number;
+  /** Block of rows within the epoch. */
+  block: number;
+}
+
+/** A block to be made. */
+export interface BlockJob extends BlockIndex {
+  /** The buffer of a block that is used up, for the new one if it is large enough. */
+  spent: SharedArrayBuffer | undefined;
+}
+
+/** The block after another, in this epoch or the next. */
+export function blockAfter({ epoch, block }: BlockIndex, numBlocks: number): BlockIndex {
+  return block + 1 === numBlocks ? { epoch: epoch + 1, block: 0 } : { epoch, block: block + 1 };
+}
+
+/** The blocks from one on, epoch after epoch, without end. @param spent Gives its buffers away. */
+export function* blocksFrom(
+  { epoch, block }: BlockIndex,
+  numBlocks: number,
+  spent: SharedArrayBuffer[],
+): Generator<BlockJob, never> {
+  let next = { epoch, block };
+  for (;; next = blockAfter(next, numBlocks)) yield { ...next, spent: spent.pop() };
 }
 
 /** Makes the blocks of a source when they are asked for, in any order. */
-export class BlockMaker implements BlockSource {
+export class BlockMaker {
   /** Rows of a block. */
   readonly blockRows: number;
   /** Blocks of an epoch; the last can have fewer rows. */
@@ -75,14 +87,9 @@ export class BlockMaker implements BlockSource {
   /**
    * @param source The rows.
    * @param options What the blocks depend on.
-   * @param allocate Gives the buffer of a block, of so many bytes or more; a new one by default.
    * @throws {UserError} If there are no rows.
    */
-  constructor(
-    readonly source: ProbeRowSource,
-    readonly options: BlockOptions,
-    readonly allocate: (sizeBytes: number) => ArrayBufferLike = (sizeBytes) => new ArrayBuffer(sizeBytes),
-  ) {
+  constructor(readonly source: ProbeRowSource, readonly options: BlockOptions) {
     if (source.numRows === 0) {
       throw new UserError(
         `Cannot read ${source.path}: no probe rows in it, at least one was wanted; check the split`,
@@ -95,20 +102,12 @@ export class BlockMaker implements BlockSource {
     this.#contextRandom = new RandomStream(options.seed, "loader/context");
   }
 
-  get path(): string {
-    return this.source.path;
-  }
-
-  [Symbol.dispose](): void {}
-
   /**
    * The sequences of a block, in the order of training.
    *
-   * @param epoch 0 or more.
-   * @param block 0..numBlocks - 1.
    * @throws {FormatError} If a row cannot be read.
    */
-  make(epoch: number, block: number): SequenceBlock {
+  make({ epoch, block, spent }: BlockJob): SequenceBlock {
     const rows = this.#rowsOf(epoch, block);
     const contexts: Context[] = [];
     for (const row of rows) this.#addContextsOf(epoch, row, contexts);
@@ -116,11 +115,7 @@ export class BlockMaker implements BlockSource {
     const drawExtra = () => this.#draw(rows[choice.below(rows.length)], choice);
     const sequences = packContexts(contexts, this.#maxTokens, drawExtra);
     new RandomStream(this.options.seed, "loader/sequences", epoch, block).shuffle(sequences);
-    const { allocate } = this;
-    return writeSequences(sequences, this.options.sequenceLength, {
-      allocate,
-      writeContext: this.#form.write,
-    });
+    return writeSequences(sequences, this.options.sequenceLength, { writeContext: this.#form.write, spent });
   }
 
   /** The last target of a sequence is one token after its last input token. */

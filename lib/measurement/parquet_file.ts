@@ -14,8 +14,8 @@ import {
   parquetMetadataAsync,
   type SchemaElement,
 } from "hyparquet";
-import { explainFileError, FormatError, UserError } from "../errors.ts";
-import { openRegularFile } from "../files/regular_file.ts";
+import { FormatError, UserError } from "../errors.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import type { ByteSource, ColumnChunkRange } from "./parquet_pages.ts";
 import { CompactReader } from "./thrift_reader.ts";
 
@@ -76,7 +76,7 @@ export class ParquetFile {
    * @throws {UserError} If it cannot be read.
    */
   static async open(path: string): Promise<ParquetFile> {
-    const file = FileBuffer.open(path);
+    const file = new FileBuffer(path);
     try {
       checkMagic(file);
       const metadata = await parquetMetadataAsync(readFooter(file), {
@@ -144,19 +144,13 @@ export class ParquetFile {
 
 /** Random access to a file's bytes, as hyparquet wants it. */
 class FileBuffer implements AsyncBuffer, ByteSource {
-  readonly #file: Deno.FsFile;
+  readonly byteLength: number;
+  readonly #file: ByteFile;
 
-  private constructor(readonly path: string, file: Deno.FsFile, readonly byteLength: number) {
-    this.#file = file;
-  }
-
-  static open(path: string): FileBuffer {
-    try {
-      const file = openRegularFile(path);
-      return new FileBuffer(path, file, file.statSync().size);
-    } catch (error) {
-      throw explainFileError(error, `read ${path}`);
-    }
+  /** Opens a file. @throws {UserError} If there is none that can be read. */
+  constructor(readonly path: string) {
+    this.#file = ByteFile.open(path);
+    this.byteLength = this.#file.sizeBytes;
   }
 
   slice(start: number, end = this.byteLength): ArrayBuffer {
@@ -170,24 +164,13 @@ class FileBuffer implements AsyncBuffer, ByteSource {
         { path: this.path },
       );
     }
-    try {
-      const bytes = new Uint8Array(end - start);
-      this.#file.seekSync(start, Deno.SeekMode.Start);
-      for (let done = 0; done < bytes.length;) {
-        const count = this.#file.readSync(bytes.subarray(done));
-        if (count === null) throw new FormatError("it became shorter while it was read", { path: this.path });
-        done += count;
-      }
-      return bytes;
-    } catch (error) {
-      throw explainFileError(error, `read ${this.path}`);
-    }
+    const bytes = new Uint8Array(end - start);
+    this.#file.readAt(start, bytes);
+    return bytes;
   }
 
   [Symbol.dispose](): void {
-    try {
-      this.#file.close();
-    } catch { /* closed already */ }
+    this.#file[Symbol.dispose]();
   }
 }
 

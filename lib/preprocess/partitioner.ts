@@ -10,7 +10,7 @@ import type { InputSurvey } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { readTimeRangeUs } from "../measurement/time_range.ts";
 import type { OutputRun, SpillState } from "./output_run.ts";
-import { partitionShare, type PartitionTask } from "./partition_share.ts";
+import type { PartitionTask } from "./partition_share.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import type { StageThreads } from "./stage_threads.ts";
@@ -44,12 +44,12 @@ export async function partitionRows(
     bufferBytes: task.memoryLimitBytes * SPILL_BUFFER_SHARE / numShares,
     timeRangeUs,
   }));
-  const results = await threads.run({
-    own: (own) => partitionShare(task, shares[0], own),
-    requests: shares.slice(1).map((share) => ({ kind: "partition", share })),
+  const round = {
+    work: shares.map((share) => ({ kind: "partition" as const, share })),
     phase: "reading",
     total: end - first,
-  }, hooks);
+  };
+  const results = (await threads.run(round, hooks)).filter((result) => result !== undefined);
   const rejects = new RejectLog();
   for (const result of results) rejects.merge(result.rejects);
   const numRowsRead = results.reduce((sum, result) => sum + result.numRowsRead, 0);

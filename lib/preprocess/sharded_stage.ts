@@ -5,13 +5,12 @@
  * @module
  */
 import { shareOf } from "../files/array_task.ts";
-import type { ManifestOutput } from "../files/manifest.ts";
 import { surveyInputs } from "../measurement/parquet_reader.ts";
 import { OutputRun } from "./output_run.ts";
 import { partitionRows } from "./partitioner.ts";
 import { PeakMemory } from "./peak_memory.ts";
 import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
-import { type ShardQueue, writeFromQueue } from "./shard_queue.ts";
+import type { ShardQueue } from "./shard_queue.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { SPLIT_NAMES, type SplitName } from "./splits.ts";
 import type { StageHooks } from "../threads/stage_hooks.ts";
@@ -80,13 +79,13 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
 }
 
 async function writeShards(definition: ShardedStage, run: OutputRun, hooks: StageHooks): Promise<void> {
-  const { task, shardName, stage, options, workers } = definition;
+  const { task, shardName, workers } = definition;
   const isFinished = (shard: Shard) => run.finished(shardName(shard)) !== undefined;
   if (shardsWithin(task.numShards, task.ownShards).every(isFinished)) return;
   const survey = await surveyInputs(task.inputs);
   const [first, end] = shareOf(task.rowShare, survey.numRows);
   const numThreads = Math.max(1, Math.min(workers, Math.floor((end - first) / MIN_ROWS_PER_THREAD)));
-  using threads = new StageThreads(numThreads, { stage, options });
+  using threads = new StageThreads(numThreads, definition);
   const state = run.earlierSpill() ?? await partitionRows(task, run, { survey, threads, hooks });
   const layout = new ShardLayout(task.numShards, state.subdivisions, task.ownShards);
   const queue: ShardQueue = {
@@ -96,14 +95,9 @@ async function writeShards(definition: ShardedStage, run: OutputRun, hooks: Stag
     shards: layout.shards().filter((shard) => !isFinished(shard)),
     numTaken: new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT),
   };
-  const onShard = (output: ManifestOutput) => run.add(output);
   await threads.run({
-    own: (own) => writeFromQueue(definition, { queue, runsPath: run.runsPath(0), onShard }, own),
-    requests: Array.from(
-      { length: numThreads - 1 },
-      (_, i) => ({ kind: "write", queue, runsPath: run.runsPath(i + 1) }),
-    ),
-    onShard,
+    work: Array.from({ length: numThreads }, (_, i) => ({ kind: "write", queue, runsPath: run.runsPath(i) })),
+    onShard: (output) => run.add(output),
     phase: "writing",
     total: queue.shards.flatMap(({ partitions }) => partitions).reduce(
       (sum, partition) => sum + state.indexes.reduce((rows, { numRows }) => rows + numRows[partition], 0),

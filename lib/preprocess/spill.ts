@@ -7,7 +7,8 @@
  *
  * @module
  */
-import { ensure, explainFileError, FormatError } from "../errors.ts";
+import { ensure, FormatError } from "../errors.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import {
   BlockFormat,
   type BlockHeader,
@@ -51,7 +52,7 @@ const MAX_BUFFER_ROWS = 4096;
 
 /** Divides rows over the partitions of one new file. */
 export class SpillWriter {
-  readonly #file: Deno.FsFile;
+  readonly #file: ByteFile;
   readonly #buffers: (ColumnData[] | undefined)[];
   readonly #fill: Uint32Array;
   readonly #index: SpillIndex;
@@ -77,11 +78,7 @@ export class SpillWriter {
     this.#format = new BlockFormat(schema);
     const rows = Math.floor(bufferBytes / (numPartitions * columnBytes(schema)));
     this.#bufferRows = Math.max(MIN_BUFFER_ROWS, Math.min(MAX_BUFFER_ROWS, rows));
-    try {
-      this.#file = Deno.openSync(path, { write: true, create: true, truncate: true });
-    } catch (error) {
-      throw explainFileError(error, `write ${path}`);
-    }
+    this.#file = ByteFile.write(path, "new");
   }
 
   /**
@@ -143,11 +140,7 @@ export class SpillWriter {
    */
   finish(): SpillIndex {
     this.#flushAll();
-    try {
-      this.#file.syncSync();
-    } catch (error) {
-      throw explainFileError(error, `write ${this.path}`);
-    }
+    this.#file.flush();
     this.#close();
     return this.#index;
   }
@@ -165,7 +158,7 @@ export class SpillWriter {
 
   #close(): void {
     this.#isOpen = false;
-    this.#file.close();
+    this.#file[Symbol.dispose]();
     this.#buffers.fill(undefined);
   }
 
@@ -199,19 +192,12 @@ export class SpillWriter {
     const index = this.#index;
     const offset = index.sizeBytes;
     const header = { previousOffset: index.lastOffsets[partition], numRows };
-    this.#write(this.#format.encode(this.#bufferOf(partition), header, this.#keys));
+    const bytes = this.#format.encode(this.#bufferOf(partition), header, this.#keys);
+    this.#file.write(bytes);
+    index.sizeBytes += bytes.length;
     index.lastOffsets[partition] = offset;
     index.numRows[partition] += numRows;
     this.#fill[partition] = 0;
-  }
-
-  #write(bytes: Uint8Array): void {
-    try {
-      for (let done = 0; done < bytes.length;) done += this.#file.writeSync(bytes.subarray(done));
-    } catch (error) {
-      throw explainFileError(error, `write ${this.path}`);
-    }
-    this.#index.sizeBytes += bytes.length;
   }
 }
 
@@ -225,7 +211,7 @@ export interface SpilledRows {
 
 /** Reads the partitions of a spill file. */
 export class SpillReader implements SpilledRows {
-  readonly #file: Deno.FsFile;
+  readonly #file: ByteFile;
   readonly #format: BlockFormat;
 
   private constructor(
@@ -234,17 +220,16 @@ export class SpillReader implements SpilledRows {
     readonly index: SpillIndex,
   ) {
     this.#format = new BlockFormat(schema);
-    try {
-      this.#file = Deno.openSync(path);
-    } catch (error) {
-      throw explainFileError(error, `read ${path}`);
-    }
-    const { size } = this.#file.statSync();
-    if (size !== index.sizeBytes) {
-      this.#file.close();
-      throw new FormatError(`it has ${size} bytes, ${index.sizeBytes} were wanted; run with --overwrite`, {
-        path,
-      });
+    this.#file = ByteFile.open(path);
+    const { sizeBytes } = this.#file;
+    if (sizeBytes !== index.sizeBytes) {
+      this.#file[Symbol.dispose]();
+      throw new FormatError(
+        `it has ${sizeBytes} bytes, ${index.sizeBytes} were wanted; run with --overwrite`,
+        {
+          path,
+        },
+      );
     }
   }
 
@@ -263,7 +248,7 @@ export class SpillReader implements SpilledRows {
     const bytes = new Uint8Array(this.#format.headerBytes);
     let numRows = 0;
     for (let offset = this.index.lastOffsets[partition]; offset >= 0;) {
-      this.#read(offset, bytes);
+      this.#file.readAt(offset, bytes);
       const header = this.#format.decodeHeader(bytes);
       const bodyOffset = offset + bytes.length;
       blocks.push({
@@ -279,7 +264,7 @@ export class SpillReader implements SpilledRows {
 
   /** Closes the file. */
   close(): void {
-    this.#file.close();
+    this.#file[Symbol.dispose]();
   }
 
   [Symbol.dispose](): void {
@@ -288,19 +273,8 @@ export class SpillReader implements SpilledRows {
 
   #readBody(offset: number, header: BlockHeader, to: BlockTarget): void {
     const body = this.#format.reserveBody(header);
-    this.#read(offset, body);
+    this.#file.readAt(offset, body);
     this.#format.decode(body, header, to);
-  }
-
-  #read(offset: number, into: Uint8Array): void {
-    this.#file.seekSync(offset, Deno.SeekMode.Start);
-    for (let done = 0; done < into.length;) {
-      const count = this.#file.readSync(into.subarray(done));
-      if (count === null) {
-        throw new FormatError("it ends too early; run with --overwrite", { path: this.path });
-      }
-      done += count;
-    }
   }
 }
 

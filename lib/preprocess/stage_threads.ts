@@ -7,16 +7,28 @@
  * @module
  */
 import type { ManifestOutput } from "../files/manifest.ts";
-import { startThread, type Thread } from "../threads/thread.ts";
-import type { ShareResult } from "./partition_share.ts";
+import { type JobContext, WorkerPool } from "../threads/worker_pool.ts";
+import { type PartitionShare, partitionShare, type ShareResult } from "./partition_share.ts";
+import { type ShardQueue, writeFromQueue } from "./shard_queue.ts";
+import type { ShardedStage } from "./sharded_stage_definition.ts";
 import type { StageHooks } from "../threads/stage_hooks.ts";
-import { fromPlainError, type StageReply, type StageRequest, type StageWork } from "./stage_messages.ts";
 
 /** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */
 const THREAD_BYTES = 270e6;
 /** Records that a thread's memory must hold beside what it is made of: its columns, bytes, compressed bytes. */
 const RECORDS_PER_THREAD = 8;
 const WORKER = new URL("./stage_worker.ts", import.meta.url);
+
+/** A piece of work for a thread: plain data. */
+export type StageWork =
+  | { kind: "partition"; share: PartitionShare }
+  | { kind: "write"; queue: ShardQueue; runsPath: string };
+
+/** What a thread reports on the way: how many rows of its work are done, or a shard that it finished. */
+export type StageEvent = { rows: number } | { shard: ManifestOutput };
+
+/** What a piece of work gives: of the rows that were divided. */
+export type StageResult = ShareResult | undefined;
 
 /**
  * How many threads fit in memory.
@@ -31,13 +43,24 @@ export function threadsWithin(wanted: number, memoryLimitBytes: number, largestR
   return Math.max(1, Math.min(wanted, Math.floor(memoryLimitBytes / each)));
 }
 
+/** Does a piece of work in this thread. */
+export async function doStageWork(
+  stage: ShardedStage,
+  work: StageWork,
+  { signal, report }: JobContext<StageEvent>,
+): Promise<StageResult> {
+  const hooks: StageHooks = { signal, onProgress: (_phase, rows) => report({ rows }) };
+  if (work.kind === "partition") return await partitionShare(stage.task, work.share, hooks);
+  const { queue, runsPath } = work;
+  await writeFromQueue(stage, { queue, runsPath, onShard: (shard) => report({ shard }) }, hooks);
+  return undefined;
+}
+
 /** What all threads do at a time. */
-export interface StageRound<T> {
-  /** This thread's work. */
-  own(hooks: StageHooks): Promise<T>;
-  /** The workers' work, at most one piece each. */
-  requests: StageWork[];
-  /** Called with the shards that workers finished. */
+export interface StageRound {
+  /** A piece of work for each thread, this one's first. */
+  work: StageWork[];
+  /** Called with the shards that are finished. */
   onShard?(output: ManifestOutput): void;
   /** For progress. */
   phase: string;
@@ -46,24 +69,21 @@ export interface StageRound<T> {
 }
 
 /** Runs rounds of work; to be disposed of. */
-export class StageThreads {
-  readonly #workers: Thread[];
+export class StageThreads implements Disposable {
+  readonly #pool: WorkerPool<StageWork, StageResult, StageEvent>;
+  readonly #stage: ShardedStage;
 
   /**
+   * Starts the workers.
+   *
    * @param numThreads This thread included.
-   * @param stage What workers make their definition of the stage from.
+   * @param stage What is to be done.
    * @param module The workers' module.
    */
-  constructor(
-    readonly numThreads: number,
-    stage: Omit<StageRequest & { kind: "begin" }, "kind">,
-    module: URL = WORKER,
-  ) {
-    this.#workers = Array.from({ length: numThreads - 1 }, () => {
-      const worker = startThread(module);
-      post(worker, { kind: "begin", ...stage });
-      return worker;
-    });
+  constructor(readonly numThreads: number, stage: ShardedStage, module: URL = WORKER) {
+    const { stage: name, options } = stage;
+    this.#stage = stage;
+    this.#pool = new WorkerPool({ name, options }, { name, module, numWorkers: numThreads - 1 });
   }
 
   /**
@@ -72,62 +92,32 @@ export class StageThreads {
    * @returns The results, this thread's first.
    * @throws What the first thread to fail threw.
    */
-  async run<T>(round: StageRound<T>, hooks: StageHooks): Promise<[T, ...ShareResult[]]> {
+  async run({ work, onShard, phase, total }: StageRound, hooks: StageHooks): Promise<StageResult[]> {
     const failed = new AbortController();
-    const rowsOf = new Float64Array(this.numThreads);
-    const report = (thread: number, rows: number) => {
-      rowsOf[thread] = rows;
-      hooks.onProgress?.(round.phase, rowsOf.reduce((sum, value) => sum + value, 0), round.total);
-    };
-    const stop = (error: unknown) => {
-      failed.abort(error);
-      this.#workers.forEach((worker) => post(worker, { kind: "stop" }));
-    };
     const signal = hooks.signal ? AbortSignal.any([hooks.signal, failed.signal]) : failed.signal;
-    const guard = <R>(work: Promise<R>) =>
-      work.catch((error) => {
-        if (!failed.signal.aborted) stop(error);
+    const rowsOf = new Float64Array(this.numThreads);
+    const results = work.map(async (piece, thread) => {
+      const report = (event: StageEvent) => {
+        if ("shard" in event) return onShard?.(event.shard);
+        rowsOf[thread] = event.rows;
+        hooks.onProgress?.(phase, rowsOf.reduce((sum, rows) => sum + rows, 0), total);
+      };
+      try {
+        return await (thread === 0
+          ? doStageWork(this.#stage, piece, { signal, report })
+          : this.#pool.ask(thread - 1, piece, report));
+      } catch (error) {
+        if (!failed.signal.aborted) this.#pool.stop();
+        failed.abort(error);
         throw error;
-      });
-    const others = round.requests.map((work, i) =>
-      guard(ask(this.#workers[i], work, {
-        onRows: (rows) => report(i + 1, rows),
-        onShard: (output) => round.onShard?.(output),
-      }))
-    );
-    const own = guard(round.own({ signal, onProgress: (_phase, rows) => report(0, rows) }));
-    await Promise.allSettled([own, ...others]);
-    if (failed.signal.aborted) throw failed.signal.reason;
-    const results = await Promise.all(others);
-    return [await own, ...results.filter((result) => result !== undefined)];
+      }
+    });
+    await Promise.allSettled(results);
+    failed.signal.throwIfAborted();
+    return await Promise.all(results);
   }
 
   [Symbol.dispose](): void {
-    for (const worker of this.#workers) worker.terminate();
+    this.#pool[Symbol.dispose]();
   }
-}
-
-function post(worker: Thread, request: StageRequest): void {
-  worker.postMessage(request);
-}
-
-/** Gives a worker a piece of work and waits for its end. */
-function ask(
-  worker: Thread,
-  work: StageWork,
-  listener: { onRows(rows: number): void; onShard(output: ManifestOutput): void },
-): Promise<ShareResult | undefined> {
-  return new Promise((resolve, reject) => {
-    worker.onerror = (event) => {
-      event.preventDefault();
-      reject(new Error(`a worker thread died: ${event.message}`));
-    };
-    worker.onmessage = ({ data }: MessageEvent<StageReply>) => {
-      if (data.kind === "progress") listener.onRows(data.rows);
-      else if (data.kind === "shard") listener.onShard(data.output);
-      else if (data.kind === "done") resolve(data.result);
-      else reject(fromPlainError(data.error));
-    };
-    post(worker, work);
-  });
 }

@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { explainFileError, FormatError } from "../errors.ts";
-import { openRegularFile } from "../files/regular_file.ts";
+import { FormatError } from "../errors.ts";
+import { ByteFile } from "../files/byte_file.ts";
 
 // ASSUMPTION: a window large enough to make system calls rare, small against every memory limit.
 const READ_AHEAD_BYTES = 1 << 18;
@@ -14,25 +14,19 @@ const READ_AHEAD_BYTES = 1 << 18;
 export class FileWindow {
   readonly path: string;
   readonly sizeBytes: number;
-  readonly #file: Deno.FsFile;
+  readonly #file: ByteFile;
   #begin = 0;
   #bytes: Uint8Array = new Uint8Array(0);
-  #isOpen = true;
 
-  private constructor(path: string, file: Deno.FsFile, sizeBytes: number) {
-    this.path = path;
+  private constructor(file: ByteFile) {
+    this.path = file.path;
     this.#file = file;
-    this.sizeBytes = sizeBytes;
+    this.sizeBytes = file.sizeBytes;
   }
 
   /** Opens a file. @throws {UserError} If that is not possible. */
   static open(path: string): FileWindow {
-    try {
-      const file = openRegularFile(path);
-      return new FileWindow(path, file, file.statSync().size);
-    } catch (error) {
-      throw explainFileError(error, `read ${path}`);
-    }
+    return new FileWindow(ByteFile.open(path));
   }
 
   /**
@@ -42,7 +36,12 @@ export class FileWindow {
    * @throws {FormatError} If the file ends before.
    */
   read(offsetBytes: number, lengthBytes: number): Uint8Array {
-    if (offsetBytes + lengthBytes > this.sizeBytes) throw this.#tooShort(this.sizeBytes);
+    if (offsetBytes + lengthBytes > this.sizeBytes) {
+      throw new FormatError("the file ends here; it is truncated, write it again", {
+        path: this.path,
+        offsetBytes: this.sizeBytes,
+      });
+    }
     const end = this.#begin + this.#bytes.length;
     if (offsetBytes < this.#begin || offsetBytes + lengthBytes > end) {
       const isSequential = offsetBytes > this.#begin && offsetBytes <= end;
@@ -54,26 +53,13 @@ export class FileWindow {
 
   /** Closes the file; a second call does nothing. */
   close(): void {
-    if (this.#isOpen) this.#file.close();
-    this.#isOpen = false;
+    this.#file[Symbol.dispose]();
   }
 
   #fill(offsetBytes: number, wantedBytes: number): void {
     const bytes = new Uint8Array(Math.min(wantedBytes, this.sizeBytes - offsetBytes));
-    this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
-    for (let done = 0; done < bytes.length;) {
-      const count = this.#file.readSync(bytes.subarray(done));
-      if (count === null) throw this.#tooShort(offsetBytes + done);
-      done += count;
-    }
+    this.#file.readAt(offsetBytes, bytes);
     this.#begin = offsetBytes;
     this.#bytes = bytes;
-  }
-
-  #tooShort(offsetBytes: number): FormatError {
-    return new FormatError("the file ends here; it is truncated, write it again", {
-      path: this.path,
-      offsetBytes,
-    });
   }
 }

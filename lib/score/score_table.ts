@@ -4,8 +4,8 @@
  *
  * @module
  */
-import { explainFileError } from "../errors.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import { exists, readText } from "../files/inputs.ts";
 import type { Score } from "./score_results.ts";
 
@@ -14,18 +14,14 @@ const SCORE_BYTES = 16;
 
 /** The scores of the rows of an input. */
 export class ScoreTable implements Disposable {
-  readonly #file: Deno.FsFile;
+  readonly #file: ByteFile;
   readonly #progressPath: string;
   readonly #record = new Float64Array(2);
   #numDone = 0;
 
   private constructor(readonly path: string) {
     this.#progressPath = `${path}.json`;
-    try {
-      this.#file = Deno.openSync(path, { read: true, write: true, create: true });
-    } catch (error) {
-      throw explainFileError(error, `write ${path}`);
-    }
+    this.#file = ByteFile.write(path, "update");
     if (exists(this.#progressPath)) this.#numDone = JSON.parse(readText(this.#progressPath)).numDone;
   }
 
@@ -50,23 +46,17 @@ export class ScoreTable implements Disposable {
    * @throws {UserError} If the disk is full.
    */
   write(numbers: readonly number[], scores: readonly Score[]): void {
-    try {
-      numbers.forEach((number, i) => {
-        this.#record[0] = scores[i].logLikelihood;
-        this.#record[1] = scores[i].pValue;
-        this.#file.seekSync(number * SCORE_BYTES, Deno.SeekMode.Start);
-        const bytes = new Uint8Array(this.#record.buffer);
-        for (let done = 0; done < bytes.length;) done += this.#file.writeSync(bytes.subarray(done));
-      });
-    } catch (error) {
-      throw explainFileError(error, `write ${this.path}`);
-    }
+    numbers.forEach((number, i) => {
+      this.#record[0] = scores[i].logLikelihood;
+      this.#record[1] = scores[i].pValue;
+      this.#file.writeAt(number * SCORE_BYTES, new Uint8Array(this.#record.buffer));
+    });
   }
 
   /** Makes all that was written safe. @param numDone Of how many rows, in the order of the work. */
   commit(numDone: number): void {
     if (numDone === this.#numDone) return;
-    this.#file.syncSync();
+    this.#file.flush();
     writeJsonAtomic(this.#progressPath, { numDone });
     this.#numDone = numDone;
   }
@@ -78,13 +68,7 @@ export class ScoreTable implements Disposable {
    */
   read(first: number, numRows: number): { logLikelihood: Float64Array; pValue: Float64Array } {
     const records = new Float64Array(2 * numRows);
-    const bytes = new Uint8Array(records.buffer);
-    this.#file.seekSync(first * SCORE_BYTES, Deno.SeekMode.Start);
-    for (let done = 0; done < bytes.length;) {
-      const count = this.#file.readSync(bytes.subarray(done));
-      if (count === null) throw new Error(`Internal error: ${this.path} ends at row ${first}`);
-      done += count;
-    }
+    this.#file.readAt(first * SCORE_BYTES, new Uint8Array(records.buffer));
     return {
       logLikelihood: records.filter((_, i) => i % 2 === 0),
       pValue: records.filter((_, i) => i % 2 === 1),
@@ -92,6 +76,6 @@ export class ScoreTable implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#file.close();
+    this.#file[Symbol.dispose]();
   }
 }

@@ -62,7 +62,7 @@ export async function synthesize(
   let failed = 0;
   const groups = makeRowGroups(makeCampaign(world, rows), {
     numThreads: options.workers ?? 1,
-    ...(options.signal ? { signal: options.signal } : {}),
+    signal: options.signal,
   });
   for await (const { group, numFailed } of groups) {
     writer.appendRowGroup(group);

@@ -12,6 +12,7 @@ import { createHash } from "node:crypto";
 import { basename, dirname, join } from "@std/path";
 import { ensure, explainFileError, FormatError, UserError } from "../errors.ts";
 import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../files/atomic.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import { exists } from "../files/inputs.ts";
 import { checkpointShapes } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
@@ -305,17 +306,10 @@ function readVerified(path: string, wanted: SafetensorsFile, limit = Infinity): 
 }
 
 function sha256OfFile(path: string): string {
-  try {
-    using file = Deno.openSync(path);
-    const hash = createHash("sha256");
-    const chunk = new Uint8Array(1 << 20);
-    for (let count = file.readSync(chunk); count !== null; count = file.readSync(chunk)) {
-      hash.update(chunk.subarray(0, count));
-    }
-    return hash.digest("hex");
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
+  using file = ByteFile.open(path);
+  const hash = createHash("sha256");
+  for (const chunk of file.chunks()) hash.update(chunk);
+  return hash.digest("hex");
 }
 
 /** Deletes checkpoints but the last `keep` up to `step` and the best; later ones are of an abandoned line. */

@@ -12,7 +12,7 @@
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { explainFileError } from "../errors.ts";
-import { AppendFile } from "./append_file.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { decodeTfRecords, encodeTfRecord } from "./tfrecord.ts";
 
@@ -29,10 +29,10 @@ const SUMMARY = 5;
 
 /** An open event file. */
 export class EventLog implements ScalarLog {
-  readonly #file: AppendFile;
+  readonly #file: ByteFile;
   readonly #nowS: () => number;
 
-  private constructor(file: AppendFile, nowS: () => number) {
+  private constructor(file: ByteFile, nowS: () => number) {
     this.#file = file;
     this.#nowS = nowS;
   }
@@ -47,12 +47,12 @@ export class EventLog implements ScalarLog {
    */
   static open(path: string, options: { lastStep: number; nowS?: () => number }): EventLog {
     const { lastStep, nowS = () => Date.now() / 1000 } = options;
-    const file = AppendFile.open(path);
+    const file = ByteFile.write(path, "append");
     const log = new EventLog(file, nowS);
     try {
       const keptBytes = lastStep === 0 ? 0 : endOfStep(Deno.readFileSync(path), lastStep);
       file.truncate(keptBytes);
-      if (keptBytes === 0) file.append(encodeTfRecord(encodeVersion(nowS())));
+      if (keptBytes === 0) file.write(encodeTfRecord(encodeVersion(nowS())));
     } catch (error) {
       log[Symbol.dispose]();
       throw explainFileError(error, `write ${path}`);
@@ -61,7 +61,7 @@ export class EventLog implements ScalarLog {
   }
 
   append(record: MetricsRecord): void {
-    this.#file.append(encodeTfRecord(encodeScalars(record, this.#nowS())));
+    this.#file.write(encodeTfRecord(encodeScalars(record, this.#nowS())));
   }
 
   flush(): void {

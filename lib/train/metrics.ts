@@ -8,9 +8,8 @@
  */
 import { FormatError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import { exists, readText } from "../files/inputs.ts";
-import { openRegularFile } from "../files/regular_file.ts";
-import { AppendFile } from "./append_file.ts";
 
 /** How much of its end {@link readLastMetrics} reads: some 300 records. */
 const TAIL_BYTES = 1 << 16;
@@ -33,9 +32,9 @@ export interface ScalarLog extends Disposable {
 
 /** An open metrics file. */
 export class MetricsLog implements ScalarLog {
-  readonly #file: AppendFile;
+  readonly #file: ByteFile;
 
-  private constructor(file: AppendFile) {
+  private constructor(file: ByteFile) {
     this.#file = file;
   }
 
@@ -49,11 +48,11 @@ export class MetricsLog implements ScalarLog {
    */
   static open(path: string, options: { lastStep: number }): MetricsLog {
     truncateAfter(path, options.lastStep);
-    return new MetricsLog(AppendFile.open(path));
+    return new MetricsLog(ByteFile.write(path, "append"));
   }
 
   append(record: MetricsRecord): void {
-    this.#file.append(new TextEncoder().encode(JSON.stringify(record) + "\n"));
+    this.#file.write(new TextEncoder().encode(JSON.stringify(record) + "\n"));
   }
 
   flush(): void {
@@ -84,14 +83,10 @@ export function readMetrics(path: string): MetricsRecord[] {
  */
 export function readLastMetrics(path: string): MetricsRecord[] {
   if (!exists(path)) return [];
-  using file = openRegularFile(path);
-  const startBytes = Math.max(0, file.statSync().size - TAIL_BYTES);
-  file.seekSync(startBytes, Deno.SeekMode.Start);
+  using file = ByteFile.open(path);
+  const startBytes = Math.max(0, file.sizeBytes - TAIL_BYTES);
   const bytes = new Uint8Array(TAIL_BYTES);
-  let length = 0;
-  for (let count; length < TAIL_BYTES && (count = file.readSync(bytes.subarray(length))) !== null;) {
-    length += count;
-  }
+  const length = file.readAvailable(startBytes, bytes);
   const text = new TextDecoder().decode(bytes.subarray(0, length));
   const whole = startBytes === 0 ? text : text.slice(text.indexOf("\n") + 1);
   return parseLines(whole, path).map(({ record }) => record);

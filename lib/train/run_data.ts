@@ -100,9 +100,9 @@ export async function openLoader(
 }
 
 /** Makes the batches of the validation loss; none if there are no rows for it. */
-export function openValidation({ val }: OpenRows, options: DataOptions): Batch[] {
+export async function openValidation({ val }: OpenRows, options: DataOptions): Promise<Batch[]> {
   if (!val?.numRows) return [];
-  return validationBatches(val, {
+  return await validationBatches(val, {
     ...batchOptions(options),
     numSequences: options.config.train.evalSequences,
   });

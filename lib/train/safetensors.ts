@@ -9,8 +9,9 @@
  * @module
  */
 import { createHash, type Hash } from "node:crypto";
-import { ensure, explainFileError, FormatError, named } from "../errors.ts";
+import { ensure, FormatError, named } from "../errors.ts";
 import { AtomicFile } from "../files/atomic.ts";
+import { ByteFile } from "../files/byte_file.ts";
 import {
   decodeHeader,
   encodeHeader,
@@ -39,7 +40,7 @@ export interface SafetensorsFile {
   sha256: string;
 }
 
-/** How much is hashed and written, or read, in one call. */
+/** How much is hashed and written in one call. */
 const CHUNK_BYTES = 1 << 24;
 
 /**
@@ -146,15 +147,15 @@ export function writeSafetensors(path: string, content: SafetensorsContent): Saf
  * @throws {FormatError} If it is truncated or damaged, or holds a tensor that is not float32.
  */
 export function readSafetensors(path: string): SafetensorsContent {
-  using file = open(path);
-  const { entries, metadata, dataOffsetBytes } = readHeader(file, path);
+  using file = ByteFile.open(path);
+  const { entries, metadata, dataOffsetBytes } = readHeader(file);
   const tensors = new Map<string, Float32Array>();
   const shapes = new Map<string, number[]>();
   for (const [name, { shape, begin, end }] of entries) {
     const data = new Float32Array(numElements(shape));
     const bytes = new Uint8Array(data.buffer);
     ensure(bytes.length === end - begin, `range of ${name} was not checked`);
-    readExactly(file, bytes, { path, offsetBytes: dataOffsetBytes + begin });
+    file.readAt(dataOffsetBytes + begin, bytes);
     tensors.set(name, data);
     shapes.set(name, shape);
   }
@@ -163,24 +164,13 @@ export function readSafetensors(path: string): SafetensorsContent {
 
 /** Reads names, shapes and metadata without the tensors; the arguments and errors of {@link readSafetensors}. */
 export function readSafetensorsHeader(path: string): Omit<SafetensorsContent, "tensors"> {
-  using file = open(path);
-  const { entries, metadata } = readHeader(file, path);
+  using file = ByteFile.open(path);
+  const { entries, metadata } = readHeader(file);
   return { shapes: new Map([...entries].map(([name, { shape }]) => [name, shape])), metadata };
 }
 
-function open(path: string): Deno.FsFile {
-  try {
-    return Deno.openSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
-}
-
-function readHeader(
-  file: Deno.FsFile,
-  path: string,
-): SafetensorsHeader & { dataOffsetBytes: number } {
-  const sizeBytes = statSize(file, path);
+function readHeader(file: ByteFile): SafetensorsHeader & { dataOffsetBytes: number } {
+  const { path, sizeBytes } = file;
   const lengthBytes = new Uint8Array(LENGTH_BYTES);
   if (sizeBytes < LENGTH_BYTES) {
     throw new FormatError(`the file ends, ${LENGTH_BYTES} bytes of header length were wanted`, {
@@ -188,40 +178,13 @@ function readHeader(
       offsetBytes: sizeBytes,
     });
   }
-  readExactly(file, lengthBytes, { path, offsetBytes: 0 });
+  file.readAt(0, lengthBytes);
   const length = new DataView(lengthBytes.buffer).getBigUint64(0, true);
   if (length > BigInt(Math.min(MAX_HEADER_BYTES, sizeBytes - LENGTH_BYTES))) {
     const found = `the header is said to have ${length} bytes, the file has ${sizeBytes}`;
     throw new FormatError(`${found}; it is truncated or no safetensors file`, { path, offsetBytes: 0 });
   }
   const text = new Uint8Array(Number(length));
-  readExactly(file, text, { path, offsetBytes: LENGTH_BYTES });
+  file.readAt(LENGTH_BYTES, text);
   return { ...decodeHeader(text, { path, sizeBytes }), dataOffsetBytes: LENGTH_BYTES + text.length };
-}
-
-function statSize(file: Deno.FsFile, path: string): number {
-  const info = file.statSync();
-  if (info.isDirectory) {
-    throw explainFileError(new Deno.errors.IsADirectory("is a directory"), `read ${path}`);
-  }
-  return info.size;
-}
-
-function readExactly(
-  file: Deno.FsFile,
-  bytes: Uint8Array,
-  { path, offsetBytes }: { path: string; offsetBytes: number },
-): void {
-  try {
-    file.seekSync(offsetBytes, Deno.SeekMode.Start);
-    for (let done = 0; done < bytes.length;) {
-      const count = file.readSync(bytes.subarray(done, done + CHUNK_BYTES));
-      if (count === null) {
-        throw new FormatError("the file ends here", { path, offsetBytes: offsetBytes + done });
-      }
-      done += count;
-    }
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
 }

@@ -51,7 +51,7 @@ export interface LoopParts {
   /** Gives micro-batches, those of all ranks as one. */
   loader: BatchLoader;
   /** Makes the fixed validation batches, none if there are no validation rows; called once, in the first step. */
-  openValidation: () => readonly Batch[];
+  openValidation: () => Promise<readonly Batch[]>;
   journal: StepJournal;
   scalars: ScalarLog;
   /** How a step is worked on, alone or by several ranks. */
@@ -204,14 +204,14 @@ export class TrainingLoop {
     this.#isEvaluated = false;
     this.#isSaved = false;
     if (profiles) this.#parts.onProfile?.({ step: this.#step, rows: mergeProfiles(profiles) });
-    this.#validation ??= this.#parts.openValidation();
+    this.#validation ??= await this.#parts.openValidation();
   }
 
   async #takeBatches(): Promise<Batch[]> {
     const { loader, config: { train } } = this.#parts;
     const batches: Batch[] = [];
     while (sum(batches, (batch) => batch.batchSize) < train.batchSize) {
-      batches.push(loader.next());
+      batches.push(await loader.next());
       await this.#yieldToSignals();
     }
     return batches;

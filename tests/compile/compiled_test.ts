@@ -13,9 +13,9 @@ const PROGRAM: Program = {
 
 Deno.test("threadModules() finds every module that serves a thread", () => {
   const serving = codeFiles(PROGRAM).filter((name) =>
-    name.endsWith(".ts") && /\bserveThread[<(]/.test(Deno.readTextFileSync(join(PROGRAM.root, name)))
+    name.endsWith(".ts") && /\bserveJobs[<(]/.test(Deno.readTextFileSync(join(PROGRAM.root, name)))
   );
-  assertEquals(threadModules(PROGRAM), serving.filter((name) => name !== "lib/threads/thread.ts"));
+  assertEquals(threadModules(PROGRAM), serving.filter((name) => name !== "lib/threads/worker_pool.ts"));
   assert(serving.length > 2);
 });
 

@@ -12,7 +12,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "errors.ts": [],
   "version.ts": [],
   "text": [],
-  "threads": [],
+  "threads": ["errors.ts"],
   "plot": [],
   "random": ["errors.ts"],
   "coordinates": ["errors.ts", "random"],

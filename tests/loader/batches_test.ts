@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects, assertThrows } from "@std/assert";
 import {
   type Batch,
   BatchLoader,
@@ -18,7 +18,7 @@ const SOURCE = new MemoryRowSource(syntheticRows(1, 60, 25));
 const OPTIONS: LoaderOptions = { seed: 5, sequenceLength: 256, batchSize: 3, blockRows: 20 };
 
 const take = (loader: BatchLoader, numBatches: number) =>
-  Array.from({ length: numBatches }, () => loader.next());
+  Array.fromAsync({ length: numBatches }, () => loader.next());
 const open = (change: Partial<LoaderOptions> = {}) => BatchLoader.open(SOURCE, { ...OPTIONS, ...change });
 
 /** The rows of batches as strings, to compare streams of sequences. */
@@ -63,14 +63,14 @@ const measurementsOf = (batches: Batch[]): DecodedMeasurement[] =>
     )
   );
 
-Deno.test("next() gives sequences whose every segment decodes", () => {
-  const batches = take(open({ sequenceLength: 300 }), 30);
+Deno.test("next() gives sequences whose every segment decodes", async () => {
+  const batches = await take(open({ sequenceLength: 300 }), 30);
   assert(measurementsOf(batches).length > 30 * 3 * 6);
 });
 
-Deno.test("next() keeps the rules of targets, loss mask, segments and padding", () => {
+Deno.test("next() keeps the rules of targets, loss mask, segments and padding", async () => {
   let [numPadded, numFullToTheEnd] = [0, 0];
-  for (const batch of take(open({ sequenceLength: 201 }), 40)) {
+  for (const batch of await take(open({ sequenceLength: 201 }), 40)) {
     const T = batch.sequenceLength;
     let [numPaddingTokens, numTargets] = [0, 0];
     for (let row = 0; row < batch.batchSize; row++) {
@@ -99,16 +99,16 @@ Deno.test("next() keeps the rules of targets, loss mask, segments and padding", 
   assert(numPadded > 0 && numFullToTheEnd > 0, `${numPadded} padded, ${numFullToTheEnd} full`);
 });
 
-Deno.test("next() repeats itself for the same seed and differs for another, and from epoch to epoch", () => {
-  const batches = sequencesOf(take(open(), 20));
-  assertEquals(sequencesOf(take(open(), 20)), batches);
-  assertNotEquals(sequencesOf(take(open({ seed: 6 }), 20)), batches);
+Deno.test("next() repeats itself for the same seed and differs for another, and from epoch to epoch", async () => {
+  const batches = sequencesOf(await take(open(), 20));
+  assertEquals(sequencesOf(await take(open(), 20)), batches);
+  assertNotEquals(sequencesOf(await take(open({ seed: 6 }), 20)), batches);
   const second = open({ position: { epoch: 1, block: 0, sequence: 0 } });
   const firstEpoch = new Set(batches.slice(0, 30));
-  assertEquals(new Set(sequencesOf(take(second, 10))).intersection(firstEpoch).size, 0);
+  assertEquals(new Set(sequencesOf(await take(second, 10))).intersection(firstEpoch).size, 0);
 });
 
-Deno.test("a loader resumes at any position with the same batches", () => {
+Deno.test("a loader resumes at any position with the same batches", async () => {
   for (const batchSize of [1, 3]) {
     const loader = open({ batchSize });
     const positions: DataPosition[] = [];
@@ -116,26 +116,30 @@ Deno.test("a loader resumes at any position with the same batches", () => {
     // Over three blocks an epoch and into the third epoch.
     while (loader.position.epoch < 2) {
       positions.push(JSON.parse(JSON.stringify(loader.position)));
-      batches.push(loader.next());
+      batches.push(await loader.next());
     }
     assertEquals(new Set(positions.map((p) => `${p.epoch} ${p.block}`)).size, 6);
-    positions.forEach((position, i) => {
+    for (const [i, position] of positions.entries()) {
       const resumed = open({ batchSize, position });
       assertEquals(resumed.position, position);
-      for (const batch of batches.slice(i, i + 4)) assertEquals(resumed.next(), batch);
-    });
+      for (const batch of batches.slice(i, i + 4)) assertEquals(await resumed.next(), batch);
+    }
   }
 });
 
-Deno.test("a loader refuses a position that the data do not have", () => {
+Deno.test("a loader refuses a position that the data do not have", async () => {
   for (const change of [{ block: 3 }, { sequence: 5000 }, { epoch: -1 }, { block: 0.5 }]) {
     const position = { epoch: 0, block: 0, sequence: 0, ...change };
-    assertThrows(() => open({ position }).next(), UserError, "Cannot resume at data position");
+    await assertRejects(
+      async () => await open({ position }).next(),
+      UserError,
+      "Cannot resume at data position",
+    );
   }
 });
 
-Deno.test("ranks share a batch: rank r has its sequences r, r + R, …", () => {
-  const batch = open({ batchSize: 12 }).next();
+Deno.test("ranks share a batch: rank r has its sequences r, r + R, …", async () => {
+  const batch = await open({ batchSize: 12 }).next();
   const whole = sequencesOf([batch]);
   for (const size of [1, 2, 3, 4]) {
     const shares = Array.from({ length: size }, (_, rank) => shareOf(batch, 12, { rank, size }));
@@ -149,11 +153,11 @@ Deno.test("ranks share a batch: rank r has its sequences r, r + R, …", () => {
   }
 });
 
-Deno.test("the stream of sequences does not depend on the batch size or the cache", () => {
-  const whole = sequencesOf(take(open({ batchSize: 12 }), 5));
-  assertEquals(sequencesOf(take(open({ batchSize: 1 }), 60)), whole);
-  assertEquals(sequencesOf(take(open({ batchSize: 12, cacheBytes: 0 }), 5)), whole);
-  assertEquals(sequencesOf(take(open({ batchSize: 12, cacheBytes: 40_000 }), 5)), whole);
+Deno.test("the stream of sequences does not depend on the batch size or the cache", async () => {
+  const whole = sequencesOf(await take(open({ batchSize: 12 }), 5));
+  assertEquals(sequencesOf(await take(open({ batchSize: 1 }), 60)), whole);
+  assertEquals(sequencesOf(await take(open({ batchSize: 12, cacheBytes: 0 }), 5)), whole);
+  assertEquals(sequencesOf(await take(open({ batchSize: 12, cacheBytes: 40_000 }), 5)), whole);
 });
 
 /** The rows that measurements come from, by their source address (see synthetic_rows.ts). */
@@ -165,7 +169,7 @@ function rowsOf(measurements: DecodedMeasurement[]): number[] {
   );
 }
 
-Deno.test("an epoch visits every row, large and small", () => {
+Deno.test("an epoch visits every row, large and small", async () => {
   // 70 % of the rows have 1 to 3 measurements, 30 % several hundred.
   const rows = Array.from({ length: 90 }, (_, i) => syntheticRow(2, i, i % 10 < 7 ? 1 + i % 3 : 300 + i));
   const source = new MemoryRowSource(rows);
@@ -175,7 +179,7 @@ Deno.test("an epoch visits every row, large and small", () => {
     const batches: Batch[] = [];
     let isWhole = false;
     while (!isWhole) {
-      const batch = loader.next();
+      const batch = await loader.next();
       // The first batch of the next epoch shows that this one is over.
       isWhole = loader.position.epoch > epoch;
       if (!isWhole) batches.push(batch);
@@ -185,26 +189,26 @@ Deno.test("an epoch visits every row, large and small", () => {
   }
 });
 
-Deno.test("another epoch puts the rows into other blocks", () => {
-  const rowsOfFirstBlock = (epoch: number) => {
+Deno.test("another epoch puts the rows into other blocks", async () => {
+  const rowsOfFirstBlock = async (epoch: number) => {
     const loader = open({ batchSize: 1, position: { epoch, block: 0, sequence: 0 } });
     const batches: Batch[] = [];
-    do batches.push(loader.next()); while (loader.position.block === 0);
+    do batches.push(await loader.next()); while (loader.position.block === 0);
     batches.pop();
     return new Set(rowsOf(measurementsOf(batches)));
   };
-  const [first, second] = [rowsOfFirstBlock(0), rowsOfFirstBlock(1)];
+  const [first, second] = [await rowsOfFirstBlock(0), await rowsOfFirstBlock(1)];
   assertEquals([first.size, second.size], [20, 20]);
   // 20 of 60 rows: 6.7 are expected in both, and 18 or more happen in less than 1 of 10^9 draws.
   assert(first.intersection(second).size < 18);
 });
 
-Deno.test("sequences of a block are shuffled: packing's order, longest contexts first, does not show", () => {
+Deno.test("sequences of a block are shuffled: packing's order, longest contexts first, does not show", async () => {
   const source = new MemoryRowSource(syntheticRows(6, 600, 4));
   const loader = BatchLoader.open(source, { ...OPTIONS, batchSize: 1, blockRows: 600 });
   const longest: number[] = [];
   while (loader.position.epoch === 0) {
-    longest.push(Math.max(...segmentsOf(loader.next(), 0).map((segment) => segment.tokens.length)));
+    longest.push(Math.max(...segmentsOf(await loader.next(), 0).map((segment) => segment.tokens.length)));
   }
   const half = longest.length >> 1;
   const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
@@ -213,11 +217,11 @@ Deno.test("sequences of a block are shuffled: packing's order, longest contexts 
   assert(Math.abs(share - 0.5) < 0.06, `${share} of ${longest.length}`);
 });
 
-Deno.test("a row that fits is learned from whole and once an epoch, but for the last sequence of a block", () => {
+Deno.test("a row that fits is learned from whole and once an epoch, but for the last sequence of a block", async () => {
   const rows = Array.from({ length: 400 }, (_, i) => syntheticRow(3, i, 5, { ipv6: 0 }));
   const loader = BatchLoader.open(new MemoryRowSource(rows), { ...OPTIONS, batchSize: 1, blockRows: 400 });
   const batches: Batch[] = [];
-  while (loader.position.epoch === 0) batches.push(loader.next());
+  while (loader.position.epoch === 0) batches.push(await loader.next());
   batches.pop();
   const counts = new Map<number, number>();
   for (const row of rowsOf(measurementsOf(batches))) counts.set(row, (counts.get(row) ?? 0) + 1);
@@ -226,7 +230,7 @@ Deno.test("a row that fits is learned from whole and once an epoch, but for the 
   assert([...counts.values()].every((count) => count >= 5) && numExtra <= 257 / 12, `${numExtra} extra`);
 });
 
-Deno.test("padding is at most 1 % at T = 1024 on mixes of row sizes", () => {
+Deno.test("padding is at most 1 % at T = 1024 on mixes of row sizes", async () => {
   const mixes: [string, number, number, { ipv6?: number; failed?: number; meanGapS?: number }][] = [
     ["as published", 1500, 25, {}],
     ["IPv6 only", 1000, 25, { ipv6: 1 }],
@@ -240,7 +244,7 @@ Deno.test("padding is at most 1 % at T = 1024 on mixes of row sizes", () => {
     const loader = BatchLoader.open(source, { seed: 1, sequenceLength: 1024, batchSize: 1 });
     let [numTokens, numPaddingTokens] = [0, 0];
     while (loader.position.epoch === 0) {
-      const batch = loader.next();
+      const batch = await loader.next();
       numTokens += batch.tokens.length;
       numPaddingTokens += batch.numPaddingTokens;
     }
@@ -250,30 +254,31 @@ Deno.test("padding is at most 1 % at T = 1024 on mixes of row sizes", () => {
   }
 });
 
-Deno.test("validationBatches() gives the same sequences for any batch size, and pads the last batch", () => {
+Deno.test("validationBatches() gives the same sequences for any batch size, and pads the last batch", async () => {
   const options = { sequenceLength: 256, numSequences: 10, seed: 3 };
-  const one = validationBatches(SOURCE, { ...options, batchSize: 1 });
-  const four = validationBatches(SOURCE, { ...options, batchSize: 4 });
+  const one = await validationBatches(SOURCE, { ...options, batchSize: 1 });
+  const four = await validationBatches(SOURCE, { ...options, batchSize: 4 });
   assertEquals([one.length, four.length], [10, 3]);
   assertEquals(sequencesOf(four).slice(0, 10), sequencesOf(one));
   const last = four[2];
   assert(last.numPaddingTokens >= 2 * 256);
   assertEquals(last.lossMask.subarray(2 * 256).indexOf(1), -1);
   assertEquals([...last.segmentStart.subarray(2 * 256, 3 * 256)], [...Array(256).keys()]);
-  assertEquals(validationBatches(SOURCE, { ...options, batchSize: 4 }), four);
+  assertEquals(await validationBatches(SOURCE, { ...options, batchSize: 4 }), four);
   const unknown = { ...DEFAULT_SAMPLING, unknownSourceShare: 1 };
-  assertEquals(validationBatches(SOURCE, { ...options, sampling: unknown, batchSize: 4 }), four);
+  assertEquals(await validationBatches(SOURCE, { ...options, sampling: unknown, batchSize: 4 }), four);
   assertNotEquals(
-    sequencesOf(validationBatches(SOURCE, { ...options, seed: 4, batchSize: 1 })),
+    sequencesOf(await validationBatches(SOURCE, { ...options, seed: 4, batchSize: 1 })),
     sequencesOf(one),
   );
 });
 
-Deno.test("a loader works on a source smaller than one sequence, and on rows with nothing in them", () => {
+Deno.test("a loader works on a source smaller than one sequence, and on rows with nothing in them", async () => {
   const tiny = new MemoryRowSource([syntheticRow(1, 1, 1, { failed: 0, ipv6: 0 }), syntheticRow(1, 2, 0)]);
-  assert(measurementsOf(take(BatchLoader.open(tiny, OPTIONS), 2)).length >= 6);
+  assert(measurementsOf(await take(BatchLoader.open(tiny, OPTIONS), 2)).length >= 6);
   const empty = new MemoryRowSource([syntheticRow(1, 1, 0)]);
-  assertThrows(() => BatchLoader.open(empty, OPTIONS).next(), UserError, "no measurement in its rows");
+  const loader = BatchLoader.open(empty, OPTIONS);
+  await assertRejects(() => loader.next(), UserError, "no measurement in its rows");
   assertThrows(() => BatchLoader.open(new MemoryRowSource([]), OPTIONS), UserError, "no probe rows");
 });
 

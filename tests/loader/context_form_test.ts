@@ -17,7 +17,7 @@ const OPTIONS: LoaderOptions = {
   ...{ seed: 5, sequenceLength: 256, batchSize: 3, blockRows: 20, rttEncoding: V1 },
 };
 
-const take = (loader: BatchLoader, count: number) => Array.from({ length: count }, () => loader.next());
+const take = (loader: BatchLoader, count: number) => Array.fromAsync({ length: count }, () => loader.next());
 
 /** The contexts of a batch, the target after a sequence's end included. */
 function contextsOf({ batchSize, sequenceLength: T, tokens, targets, lossMask, segmentStart }: Batch) {
@@ -67,12 +67,14 @@ function written(rttEncoding: RttEncoding): Set<string> {
   ));
 }
 
-Deno.test("a loader of vocabulary v1 gives single measurements of the rows, in every encoding of RTTs", () => {
+Deno.test("a loader of vocabulary v1 gives single measurements of the rows, in every encoding of RTTs", async () => {
   for (const name of RTT_ENCODING_NAMES) {
     const rttEncoding = { name, clipMs: 100 };
     const encoding = chosenRttEncoding(rttEncoding);
     const known = written(encoding);
-    const contexts = take(BatchLoader.open(SOURCE, { ...OPTIONS, rttEncoding }), 60).flatMap(contextsOf);
+    const contexts = (await take(BatchLoader.open(SOURCE, { ...OPTIONS, rttEncoding }), 60)).flatMap(
+      contextsOf,
+    );
     const seen = contexts.map((tokens) => read(tokens, encoding));
     for (const each of seen) assert(known.has(each), `${name}: ${each}`);
     assertEquals(new Set(contexts.map(({ length }) => length)), new Set([31, 55, 22, 46]));
@@ -81,12 +83,12 @@ Deno.test("a loader of vocabulary v1 gives single measurements of the rows, in e
   }
 });
 
-Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2", () => {
-  const countOf = (rttEncoding: LoaderOptions["rttEncoding"]) => {
+Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2", async () => {
+  const countOf = async (rttEncoding: LoaderOptions["rttEncoding"]) => {
     const loader = BatchLoader.open(SOURCE, { ...OPTIONS, rttEncoding, batchSize: 1, blockRows: 60 });
     let count = 0;
     while (loader.position.epoch === 0) {
-      const { tokens, targets, lossMask } = loader.next();
+      const { tokens, targets, lossMask } = await loader.next();
       // MeasurementStart of either vocabulary; it is also what padding has.
       for (let i = 0; i < tokens.length; i++) if (lossMask[i] === 1 && tokens[i] === 0) count++;
       assertEquals(targets.length, tokens.length);
@@ -94,15 +96,15 @@ Deno.test("an epoch of vocabulary v1 has the measurements of the contexts of v2"
     return count;
   };
   // The sequence that is filled up differs.
-  assertLess(Math.abs(countOf(V1) - countOf(undefined)), 2 * 256 / 12);
+  assertLess(Math.abs(await countOf(V1) - await countOf(undefined)), 2 * 256 / 12);
 });
 
-Deno.test("a loader of vocabulary v1 goes on at any position and fills sequences", () => {
-  const whole = take(BatchLoader.open(SOURCE, OPTIONS), 30);
+Deno.test("a loader of vocabulary v1 goes on at any position and fills sequences", async () => {
+  const whole = await take(BatchLoader.open(SOURCE, OPTIONS), 30);
   const loader = BatchLoader.open(SOURCE, OPTIONS);
-  take(loader, 11);
+  await take(loader, 11);
   assertEquals(
-    take(BatchLoader.open(SOURCE, { ...OPTIONS, position: loader.position }), 19),
+    await take(BatchLoader.open(SOURCE, { ...OPTIONS, position: loader.position }), 19),
     whole.slice(11),
   );
   const T = 256;
@@ -117,23 +119,23 @@ Deno.test("a loader of vocabulary v1 with workers gives the batches of one witho
   for (const row of ROWS) writer.write(encodeProbeRow(row));
   writer.close();
   using source = await openProbeRows(folder.path, "train");
-  const wanted = take(BatchLoader.open(source, OPTIONS), 40);
+  const wanted = await take(BatchLoader.open(source, OPTIONS), 40);
   for (const numWorkers of [1, 3]) {
     using loader = await BatchLoader.openWithWorkers(source, { ...OPTIONS, numWorkers });
-    assertEquals(take(loader, 40), wanted);
+    assertEquals(await take(loader, 40), wanted);
   }
 });
 
-Deno.test("validationBatches() has vocabulary v1 too, with the sources' own addresses", () => {
+Deno.test("validationBatches() has vocabulary v1 too, with the sources' own addresses", async () => {
   const options = { ...OPTIONS, numSequences: 6, sampling: { ...DEFAULT_SAMPLING, unknownSourceShare: 1 } };
   const known = written(chosenRttEncoding(V1));
-  const contexts = validationBatches(SOURCE, options).flatMap(contextsOf);
+  const contexts = (await validationBatches(SOURCE, options)).flatMap(contextsOf);
   assert(contexts.length > 20);
   for (const tokens of contexts) assert(known.has(read(tokens, chosenRttEncoding(V1))));
 });
 
-Deno.test("a loader of vocabulary v1 refuses sequences that an IPv6 measurement may not fit", () => {
+Deno.test("a loader of vocabulary v1 refuses sequences that an IPv6 measurement may not fit", async () => {
   const open = (sequenceLength: number) => () => BatchLoader.open(SOURCE, { ...OPTIONS, sequenceLength });
   assertThrows(open(54), ConfigError, "sequenceLength: found 54, an integer in 55..65535 was wanted");
-  open(55)().next();
+  await open(55)().next();
 });

@@ -8,12 +8,12 @@ import { realData, withFolder } from "../measurement/batches.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 
 /** Share of the tokens of an epoch that are padding, at T = 1024. */
-function paddingOf(source: ProbeRowSource, epoch = 0): number {
+async function paddingOf(source: ProbeRowSource, epoch = 0): Promise<number> {
   const position = { epoch, block: 0, sequence: 0 };
   const loader = BatchLoader.open(source, { seed: 1, sequenceLength: 1024, batchSize: 1, position });
   let [numTokens, numPaddingTokens] = [0, 0];
   while (loader.position.epoch === epoch) {
-    const batch = loader.next();
+    const batch = await loader.next();
     numTokens += batch.tokens.length;
     numPaddingTokens += batch.numPaddingTokens;
   }
@@ -42,9 +42,9 @@ Deno.test("padding is at most 1 % where half the rows have 1 to 5 measurements a
     ["one huge row among small ones", [...Array.from({ length: 2000 }, small), 200_000], {}],
   ];
   for (const [name, sizes, options] of mixes) {
-    await t.step(name, () => {
+    await t.step(name, async () => {
       const rows = sizes.map((size, row) => syntheticRow(12, row, size, options));
-      check(name, paddingOf(new MemoryRowSource(rows)));
+      check(name, await paddingOf(new MemoryRowSource(rows)));
     });
   }
 });
@@ -63,6 +63,6 @@ Deno.test("padding is at most 1 % on real measurements, for each way of grouping
       const output = `${folder}/${groupBy}`;
       await run("probe-rows", "--input", parquet, "--output", output, "--group-by", groupBy);
       using source = await openProbeRows(output, "train");
-      check(`menog-2019-05 by ${groupBy}, ${source.numRows} rows`, paddingOf(source));
+      check(`menog-2019-05 by ${groupBy}, ${source.numRows} rows`, await paddingOf(source));
     }
   }));

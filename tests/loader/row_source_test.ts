@@ -48,7 +48,7 @@ Deno.test("BatchLoader gives the same batches from ArrayRecord files as from mem
     const options = { seed: 1, sequenceLength: 256, batchSize: 4 };
     const fromFiles = BatchLoader.open(source, options);
     const fromMemory = BatchLoader.open(new MemoryRowSource(ROWS), options);
-    for (let i = 0; i < 4; i++) assertEquals(fromFiles.next(), fromMemory.next());
+    for (let i = 0; i < 4; i++) assertEquals(await fromFiles.next(), await fromMemory.next());
   }));
 
 Deno.test("openProbeRows() refuses a missing folder, a missing split and an unfinished run", () =>
@@ -77,5 +77,5 @@ Deno.test("openProbeRows() raises at a damaged row, or leaves it out and counts 
     assertEquals(lenient.numMeasurements(0), 0);
     assertEquals(lenient.row(1).rttMs, ROWS[1].rttMs);
     assertEquals(lenient.numCorruptChunks, 1);
-    BatchLoader.open(lenient, { seed: 1, sequenceLength: 256, batchSize: 8 }).next();
+    await BatchLoader.open(lenient, { seed: 1, sequenceLength: 256, batchSize: 8 }).next();
   }));

@@ -1,34 +1,49 @@
 import { assert, assertRejects } from "@std/assert";
 import { toFileUrl } from "@std/path";
-import type { PartitionShare } from "../../lib/preprocess/partition_share.ts";
+import { shardStage } from "../../lib/preprocess/shard.ts";
+import type { ShardQueue } from "../../lib/preprocess/shard_queue.ts";
 import { StageThreads } from "../../lib/preprocess/stage_threads.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { SHARD_OPTIONS } from "./stage_options.ts";
 
 Deno.test("StageThreads.run() ends with the failure of a worker that dies, and stops the other threads", async () => {
   using folder = new TemporaryFolder();
   const path = folder.at("worker.js");
   Deno.writeTextFileSync(
     path,
-    'self.onmessage = ({ data }) => { if (data.kind === "partition") throw new Error("worn out"); };',
+    'self.onmessage = ({ data }) => { if (data.kind === "job") throw new Error("worn out"); };',
   );
-  using threads = new StageThreads(2, { stage: "shard", options: {} }, toFileUrl(path));
   let isStopped = false;
-  const round = {
-    own: ({ signal }: { signal?: AbortSignal }) =>
-      new Promise<void>((_, reject) =>
-        signal?.addEventListener("abort", () => {
-          isStopped = true;
-          reject(signal.reason);
-        })
-      ),
-    requests: [{ kind: "partition" as const, share: {} as PartitionShare }],
-    phase: "reading",
-    total: 1,
+  const stage = {
+    ...shardStage({ ...SHARD_OPTIONS, inputs: [], output: folder.path }),
+    async writeShard(
+      { breather }: { breather: { breathe(): Promise<void> } },
+    ): Promise<Record<string, number>> {
+      try {
+        for (;;) {
+          await new Promise((resolve) => setTimeout(resolve, 20));
+          await breather.breathe();
+        }
+      } finally {
+        isStopped = true;
+      }
+    },
   };
+  Deno.writeFileSync(folder.at("rows.bin"), new Uint8Array(0));
+  const index = { lastOffsets: [-1], numRows: [0], sizeBytes: 0 };
+  const queue: ShardQueue = {
+    folder: folder.path,
+    spill: [{ path: folder.at("rows.bin"), index }],
+    columns: [],
+    shards: [{ split: "train", shard: 0, partitions: [0] }],
+    numTaken: new SharedArrayBuffer(4),
+  };
+  using threads = new StageThreads(2, stage, toFileUrl(path));
+  const work = [0, 1].map((i) => ({ kind: "write" as const, queue, runsPath: folder.at(`runs-${i}`) }));
   await assertRejects(
-    () => threads.run(round, {}),
+    () => threads.run({ work, phase: "writing", total: 1 }, {}),
     Error,
-    "a worker thread died: Uncaught Error: worn out",
+    "shard worker 1 of 1 failed: Uncaught Error: worn out",
   );
   assert(isStopped);
 });

@@ -30,11 +30,11 @@ const LEARNED_ROWS = {
 };
 
 /** Rows of few measurements, so that several contexts share a sequence. */
-function batchesOfV2(): ModelBatch[] {
+async function batchesOfV2(): Promise<ModelBatch[]> {
   const source = new MemoryRowSource(syntheticRows(1, 40, 1));
   const options = { seed: 1, sequenceLength: SEQUENCE_LENGTH, batchSize: BATCH_SIZE };
   using loader = BatchLoader.open(source, options);
-  return Array.from({ length: NUM_BATCHES }, () => loader.next());
+  return await Array.fromAsync({ length: NUM_BATCHES }, () => loader.next());
 }
 
 /** One measurement a context; the last of a batch is cut at its end. */
@@ -99,7 +99,7 @@ if (import.meta.main) {
     batchSize: BATCH_SIZE,
     sequenceLength: SEQUENCE_LENGTH,
     v1: batchesOfV1().map(asLists),
-    v2: batchesOfV2().map(asLists),
+    v2: (await batchesOfV2()).map(asLists),
     ...withLearnedRows(),
   };
   Deno.writeTextFileSync(new URL("batches.json", import.meta.url), JSON.stringify(content) + "\n");

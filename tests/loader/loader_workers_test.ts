@@ -1,10 +1,8 @@
-import { assert, assertEquals, assertLess, assertRejects, assertThrows } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { join } from "@std/path";
 import { ConfigError, UserError } from "../../lib/errors.ts";
 import { type Batch, BatchLoader, type DataPosition, type LoaderOptions } from "../../lib/loader/batches.ts";
 import { type ArrayRecordRowSource, openProbeRows } from "../../lib/loader/row_source.ts";
-import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
-import { WorkerBlocks } from "../../lib/loader/worker_blocks.ts";
 import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
 import { encodeProbeRow } from "../../lib/records/probe_row.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
@@ -42,8 +40,14 @@ async function writeAndOpen(
 const open = (numWorkers: number, change: Partial<LoaderOptions> = {}) =>
   BatchLoader.openWithWorkers(source, { ...OPTIONS, ...change, numWorkers });
 
-function take(loader: BatchLoader, numBatches: number): { batch: Batch; after: DataPosition }[] {
-  return Array.from({ length: numBatches }, () => ({ batch: loader.next(), after: loader.position }));
+async function take(
+  loader: BatchLoader,
+  numBatches: number,
+): Promise<{ batch: Batch; after: DataPosition }[]> {
+  return await Array.fromAsync(
+    { length: numBatches },
+    async () => ({ batch: await loader.next(), after: loader.position }),
+  );
 }
 
 for (const numWorkers of [1, 2, 4]) {
@@ -52,18 +56,18 @@ for (const numWorkers of [1, 2, 4]) {
     sanitizeOps: true,
     sanitizeResources: true,
     async fn() {
-      const wanted = take(BatchLoader.open(source, OPTIONS), NUM_BATCHES);
+      const wanted = await take(BatchLoader.open(source, OPTIONS), NUM_BATCHES);
       assert((wanted.at(-1)?.after.epoch ?? 0) >= 2);
       {
         using loader = await open(numWorkers);
         assertEquals(loader.position, { epoch: 0, block: 0, sequence: 0 });
         assertEquals(loader.blockRows, 7);
-        assertEquals(take(loader, NUM_BATCHES), wanted);
+        assertEquals(await take(loader, NUM_BATCHES), wanted);
       }
       const half = NUM_BATCHES / 2;
       using resumed = await open(numWorkers, { position: wanted[half - 1].after });
       assertEquals(resumed.position, wanted[half - 1].after);
-      assertEquals(take(resumed, half), wanted.slice(half));
+      assertEquals(await take(resumed, half), wanted.slice(half));
     },
   });
 }
@@ -73,25 +77,25 @@ Deno.test("openWithWorkers() chooses the same rows of a block", async () => {
   const inThread = BatchLoader.open(source, options);
   using loader = await BatchLoader.openWithWorkers(source, { ...options, numWorkers: 2 });
   assertEquals(loader.blockRows, inThread.blockRows);
-  assertEquals(take(loader, 5), take(inThread, 5));
+  assertEquals(await take(loader, 5), await take(inThread, 5));
 });
 
 Deno.test("openWithWorkers() takes no workers, and refuses less and a position out of range", async () => {
   using loader = await open(0);
-  assertEquals(take(loader, 3), take(BatchLoader.open(source, OPTIONS), 3));
+  assertEquals(await take(loader, 3), await take(BatchLoader.open(source, OPTIONS), 3));
   await assertRejects(() => open(-1), ConfigError, "numWorkers");
   const position = { epoch: 0, block: 99, sequence: 0 };
   await assertRejects(() => open(2, { position }), UserError, "Cannot resume");
   using late = await open(2, { position: { epoch: 0, block: 0, sequence: 10_000 } });
-  assertThrows(() => late.next(), UserError, "Cannot resume");
+  await assertRejects(() => late.next(), UserError, "Cannot resume");
 });
 
 Deno.test("next() raises the error of a damaged row in a worker where it would without workers", async () => {
   using damaged = await writeAndOpen("damaged", (bytes) => bytes[bytes.length >> 2] ^= 1);
-  const untilError = (loader: BatchLoader) => {
+  const untilError = async (loader: BatchLoader) => {
     for (let numBatches = 0;; numBatches++) {
       try {
-        loader.next();
+        await loader.next();
       } catch (error) {
         assert(error instanceof UserError);
         return { numBatches, message: error.message };
@@ -99,11 +103,11 @@ Deno.test("next() raises the error of a damaged row in a worker where it would w
     }
   };
   const options = { ...OPTIONS, batchSize: 1, blockRows: 3 };
-  const wanted = untilError(BatchLoader.open(damaged, options));
+  const wanted = await untilError(BatchLoader.open(damaged, options));
   assert(wanted.numBatches > 0 && wanted.message.includes(damaged.path), wanted.message);
   for (const numWorkers of [1, 2]) {
     using loader = await BatchLoader.openWithWorkers(damaged, { ...options, numWorkers });
-    assertEquals(untilError(loader), wanted);
+    assertEquals(await untilError(loader), wanted);
   }
 });
 
@@ -111,7 +115,7 @@ Deno.test("openWithWorkers() leaves out damaged chunks in the workers too", asyn
   using damaged = await writeAndOpen("skipping", (bytes) => bytes[bytes.length >> 2] ^= 1);
   using lenient = await openProbeRows(folder.at("skipping"), "train", { onCorrupt: "skip" });
   using loader = await BatchLoader.openWithWorkers(lenient, { ...OPTIONS, numWorkers: 2 });
-  assertEquals(take(loader, 10), take(BatchLoader.open(lenient, OPTIONS), 10));
+  assertEquals(await take(loader, 10), await take(BatchLoader.open(lenient, OPTIONS), 10));
   assertEquals(damaged.numCorruptChunks, 0);
 });
 
@@ -120,42 +124,4 @@ Deno.test("openWithWorkers() ends with the error of a worker that finds its file
   Deno.removeSync(join(gone.path, "train-00000-of-00001.arrayrecord"));
   const options = { ...OPTIONS, numWorkers: 2 };
   await assertRejects(() => BatchLoader.openWithWorkers(gone, options), UserError, "no such file");
-});
-
-function openFake(behaviour: string, numWorkers: number): Promise<WorkerBlocks> {
-  return WorkerBlocks.open(source, {
-    ...{ seed: 1, sequenceLength: 256, sampling: DEFAULT_SAMPLING, cacheBytes: 0, blockRows: 7 },
-    ...{ numWorkers, first: { epoch: 0, block: 0 }, maxStallMs: 600 },
-    module: new URL(`./fake_block_worker.ts?${behaviour}`, import.meta.url),
-  });
-}
-
-Deno.test("make() says which worker has died instead of waiting for it without end", async () => {
-  using blocks = await openFake("die", 2);
-  const startMs = performance.now();
-  const error = assertThrows(() => blocks.make(0, 0), UserError, "loader worker 1 of 2 has done nothing");
-  assert(error.message.includes("--workers 0") && !error.message.includes("\n"));
-  assertLess(performance.now() - startMs, 5000);
-});
-
-Deno.test("make() and open() raise what a worker throws outside of its orders", async () => {
-  await assertRejects(() => openFake("broken", 1), Error, "loader worker 1 of 1 failed");
-  using blocks = await openFake("throw", 1);
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  assertThrows(() => blocks.make(0, 0), Error, "thrown outside of an order");
-});
-
-Deno.test("workers look ahead by two blocks each and no more", async () => {
-  using blocks = await openFake("count", 3);
-  await new Promise((resolve) => setTimeout(resolve, 300));
-  const numOrders = Array.from({ length: 8 }, (_, i) => blocks.make(0, i).numInputs[0]);
-  // A worker's first two orders come at the start, one more with each of its blocks that is taken.
-  assertEquals(numOrders.slice(0, 6), [2, 2, 2, 2, 2, 2]);
-  assert(numOrders.every((count, i) => count <= 2 + Math.floor(i / 3)), `${numOrders}`);
-});
-
-Deno.test("make() refuses another block than the next", async () => {
-  using blocks = await openFake("count", 1);
-  assertThrows(() => blocks.make(0, 1), Error, "out of their order");
-  assertEquals(blocks.make(0, 0).numSequences, 1);
 });

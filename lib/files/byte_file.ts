@@ -1,0 +1,134 @@
+/**
+ * Open files whose bytes are read and written in whole: Deno's calls may take a part of what they are given.
+ *
+ * @module
+ */
+import { dirname } from "@std/path";
+import { explainFileError, FormatError } from "../errors.ts";
+import { openRegularFile } from "./regular_file.ts";
+
+const CHUNK_BYTES = 1 << 20;
+/** Largest part of one call: the system takes no more than 2 GiB at a time. */
+const MAX_CALL_BYTES = 1 << 24;
+
+/** A file open for reading or writing; errors name it and the byte. */
+export class ByteFile implements Disposable {
+  readonly #file: Deno.FsFile;
+  #isOpen = true;
+
+  private constructor(readonly path: string, file: Deno.FsFile) {
+    this.#file = file;
+  }
+
+  /**
+   * Opens a regular file for reading.
+   *
+   * @param action What is tried, for errors; `read PATH` by default.
+   * @throws {UserError} If there is none that can be read.
+   */
+  static open(path: string, action?: string): ByteFile {
+    return new ByteFile(path, openRegularFile(path, action));
+  }
+
+  /**
+   * Opens a file for writing; it and its folder are made if needed.
+   *
+   * @param mode `new`: without what it held; `append`: at its end; `update`: anywhere in it, and for reading too.
+   * @throws {UserError} If it cannot be written.
+   */
+  static write(path: string, mode: "new" | "append" | "update"): ByteFile {
+    const options = {
+      new: { write: true, create: true, truncate: true },
+      append: { append: true, create: true },
+      update: { read: true, write: true, create: true },
+    };
+    return explained(`write ${path}`, () => {
+      Deno.mkdirSync(dirname(path), { recursive: true });
+      return new ByteFile(path, Deno.openSync(path, options[mode]));
+    });
+  }
+
+  /** The size now, in bytes. */
+  get sizeBytes(): number {
+    return this.#file.statSync().size;
+  }
+
+  /**
+   * Fills `into` with the bytes from `offsetBytes` on.
+   *
+   * @throws {FormatError} If the file ends before.
+   */
+  readAt(offsetBytes: number, into: Uint8Array): void {
+    const count = this.readAvailable(offsetBytes, into);
+    if (count === into.length) return;
+    throw new FormatError("the file ends here; it is truncated, make it again", {
+      path: this.path,
+      offsetBytes: offsetBytes + count,
+    });
+  }
+
+  /** As {@link readAt}, as far as there are bytes. @returns How many there are. */
+  readAvailable(offsetBytes: number, into: Uint8Array): number {
+    return explained(`read ${this.path}`, () => {
+      this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
+      let done = 0;
+      while (done < into.length) {
+        const count = this.#file.readSync(into.subarray(done, done + MAX_CALL_BYTES));
+        if (count === null) break;
+        done += count;
+      }
+      return done;
+    });
+  }
+
+  /** All bytes from the beginning, in pieces; a piece changes with the next one. */
+  *chunks(): Generator<Uint8Array> {
+    const chunk = new Uint8Array(CHUNK_BYTES);
+    let offsetBytes = 0;
+    for (let count; (count = this.readAvailable(offsetBytes, chunk)) > 0; offsetBytes += count) {
+      yield chunk.subarray(0, count);
+    }
+  }
+
+  /** Writes all the bytes behind those written last. @throws {UserError} If the disk is full. */
+  write(bytes: Uint8Array): void {
+    explained(`write ${this.path}`, () => writeWhole(this.#file, bytes));
+  }
+
+  /** Writes all the bytes at a place. @throws {UserError} If the disk is full. */
+  writeAt(offsetBytes: number, bytes: Uint8Array): void {
+    explained(`write ${this.path}`, () => {
+      this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
+      writeWhole(this.#file, bytes);
+    });
+  }
+
+  /** Cuts the file off. @param sizeBytes What is left, at most the present size. */
+  truncate(sizeBytes: number): void {
+    explained(`write ${this.path}`, () => this.#file.truncateSync(sizeBytes));
+  }
+
+  /** Makes what was written durable. */
+  flush(): void {
+    explained(`write ${this.path}`, () => this.#file.syncSync());
+  }
+
+  /** Closes the file; a second call does nothing. */
+  [Symbol.dispose](): void {
+    if (this.#isOpen) this.#file.close();
+    this.#isOpen = false;
+  }
+}
+
+/** Writes all the bytes to what takes them in pieces. */
+export function writeWhole(writer: { writeSync(bytes: Uint8Array): number }, bytes: Uint8Array): void {
+  for (let done = 0; done < bytes.length;) done += writer.writeSync(bytes.subarray(done));
+}
+
+function explained<T>(action: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw explainFileError(error, action);
+  }
+}
