@@ -80,22 +80,22 @@ export {
   WholeMeasurementWriter,
 } from "./lib/tokens/vocab_v1.ts";
 
-export { ArrayRecordReader, type ArrayRecordReaderOptions } from "./lib/records/array_record_reader.ts";
-export { ArrayRecordWriter, type ArrayRecordWriterOptions } from "./lib/records/array_record_writer.ts";
-export type { Compression } from "./lib/records/riegeli_chunks.ts";
-export { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "./lib/records/probe_row.ts";
+export { ArrayRecordReader, type ArrayRecordReaderOptions } from "./lib/array_record/reader.ts";
+export { ArrayRecordWriter, type ArrayRecordWriterOptions } from "./lib/array_record/writer.ts";
+export type { Compression } from "./lib/array_record/riegeli_chunks.ts";
+export { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "./lib/probe_rows/probe_row.ts";
 
 export { FAILED_RTT_MS, type MeasurementBatch } from "./lib/measurement/batch.ts";
-export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/measurement/atlas_import.ts";
-export type { RttChoice, SourceChoice } from "./lib/measurement/atlas_result.ts";
-export type { RowCounts } from "./lib/measurement/row_sink.ts";
+export { importAtlas, type ImportOptions, type ImportSummary } from "./lib/import/atlas_import.ts";
+export type { RttChoice, SourceChoice } from "./lib/atlas/atlas_result.ts";
+export type { RowCounts } from "./lib/import/row_sink.ts";
 export {
   type CodedBatch,
   readMeasurements,
   type ReadOptions,
   type SourcedBatch,
 } from "./lib/measurement/parquet_reader.ts";
-export type { TextPool } from "./lib/measurement/text_pool.ts";
+export type { TextPool } from "./lib/parquet/text_pool.ts";
 export {
   MeasurementParquetWriter,
   type OptionalColumn,
@@ -155,7 +155,7 @@ export { Optimizer } from "./lib/optim/optimizer.ts";
 export { loadCheckpoint } from "./lib/train/checkpoint.ts";
 export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_state.ts";
 export { loadConfig, type RunConfig } from "./lib/train/config.ts";
-export type { SafetensorsFile } from "./lib/train/safetensors.ts";
+export type { SafetensorsFile } from "./lib/tensor_files/safetensors.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
 export type { FitConfig, TrainConfig } from "./lib/train/schema.ts";

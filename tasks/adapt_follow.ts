@@ -15,7 +15,7 @@ import { UserError } from "../lib/errors.ts";
 import type { StagedOutput } from "../lib/files/staged_output.ts";
 import { Gpu } from "../lib/gpu/device.ts";
 import { KernelRegistry } from "../lib/gpu/registry.ts";
-import { STANDARD_INPUT } from "../lib/measurement/decompress.ts";
+import { STANDARD_INPUT } from "../lib/compression/decompress.ts";
 import { measurementOfLine } from "../lib/query/measurement_files.ts";
 import { readLines } from "../lib/query/text_lines.ts";
 import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";

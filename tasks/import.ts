@@ -8,11 +8,11 @@ import { formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs, type OnLink } from "../lib/files/inputs.ts";
 import { UsageError } from "../lib/errors.ts";
-import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/measurement/atlas_import.ts";
-import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/measurement/atlas_result.ts";
-import { parseColumns } from "../lib/measurement/csv_columns.ts";
-import { CSV_EXTENSIONS, type CsvImportOptions, importCsv } from "../lib/measurement/csv_import.ts";
-import { STANDARD_INPUT } from "../lib/measurement/decompress.ts";
+import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/import/atlas_import.ts";
+import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/atlas/atlas_result.ts";
+import { parseColumns } from "../lib/import/csv_columns.ts";
+import { CSV_EXTENSIONS, type CsvImportOptions, importCsv } from "../lib/import/csv_import.ts";
+import { STANDARD_INPUT } from "../lib/compression/decompress.ts";
 import { rejectsPathBeside } from "../lib/measurement/rejects.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { drawHistogram, formatMs } from "../lib/cli/histogram.ts";
+import { drawHistogram, formatMs } from "../lib/text/histogram.ts";
 import type { PrefixAnswer } from "../lib/query/prefix_query.ts";
 import { type RttLikelihood, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
 

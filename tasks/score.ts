@@ -14,7 +14,7 @@ import {
   type StageResult,
 } from "../lib/cli/stage.ts";
 import { fingerprint, listInputs } from "../lib/files/inputs.ts";
-import { ParquetFile } from "../lib/measurement/parquet_file.ts";
+import { ParquetFile } from "../lib/parquet/file.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/measurement/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../lib/measurement/rejects.ts";
 import { GROUP_KEYS, type GroupKey } from "../lib/preprocess/probe_columns.ts";

@@ -5,8 +5,8 @@
  */
 import { join } from "@std/path";
 import { RandomStream } from "../random/philox.ts";
-import { ArrayRecordWriter } from "../records/array_record_writer.ts";
-import { encodeProbeRow, type ProbeRow } from "../records/probe_row.ts";
+import { ArrayRecordWriter } from "../array_record/writer.ts";
+import { encodeProbeRow, type ProbeRow } from "../probe_rows/probe_row.ts";
 
 /** Sizes: short ones, exponential; or half of 1 to 5, half short, and four that hold most of the data. */
 export type RowMix = "short rows" | "mixed rows";

@@ -1,6 +1,6 @@
 /** A probe row whose measurements are wanted one by one, as tokens see them. @module */
 import { tokenMeasurement } from "../query/context.ts";
-import type { ProbeRow } from "../records/probe_row.ts";
+import type { ProbeRow } from "../probe_rows/probe_row.ts";
 import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 

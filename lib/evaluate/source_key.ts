@@ -1,5 +1,5 @@
 /** What an evaluation calls the source of a probe row. @module */
-import { type ProbeRow, probeRowSrcId } from "../records/probe_row.ts";
+import { type ProbeRow, probeRowSrcId } from "../probe_rows/probe_row.ts";
 
 /**
  * The address where rows are grouped by address, else the id of the group, such as a probe's. A node that is a source

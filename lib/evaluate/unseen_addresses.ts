@@ -12,7 +12,7 @@ import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import { Breather } from "../threads/stage_hooks.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
-import type { ProbeRow } from "../records/probe_row.ts";
+import type { ProbeRow } from "../probe_rows/probe_row.ts";
 import { addressBytes, formatAddress } from "../addresses/ip.ts";
 import { casesOf, type EvalCase } from "./cases.ts";
 

@@ -6,8 +6,8 @@
 import { formatBytes } from "../text/quantities.ts";
 import { FormatError, shortened } from "../errors.ts";
 import { Breather } from "../threads/stage_hooks.ts";
-import { ArrayRecordReader } from "../records/array_record_reader.ts";
-import { decodeProbeRowHeader } from "../records/probe_row.ts";
+import { ArrayRecordReader } from "../array_record/reader.ts";
+import { decodeProbeRowHeader } from "../probe_rows/probe_row.ts";
 import type { Target } from "./detect.ts";
 import { inspectProbeRows } from "./probe_rows.ts";
 import { distributionAsJson, formatDistribution } from "./format.ts";

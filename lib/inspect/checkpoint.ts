@@ -8,7 +8,7 @@ import { formatBytes, formatCount } from "../text/quantities.ts";
 import { FormatError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import { type CheckpointState, readState } from "../train/checkpoint_state.ts";
-import { readSafetensorsHeader } from "../train/safetensors.ts";
+import { readSafetensorsHeader } from "../tensor_files/safetensors.ts";
 import type { Target } from "./detect.ts";
 import { formatValue } from "./format.ts";
 import type { Report } from "./report.ts";

@@ -7,7 +7,7 @@ import { UserError } from "../errors.ts";
 import { BatchLoader } from "../loader/batches.ts";
 import { ArrayRecordRowSource } from "../loader/row_source.ts";
 import { Breather } from "../threads/stage_hooks.ts";
-import type { ArrayRecordReader } from "../records/array_record_reader.ts";
+import type { ArrayRecordReader } from "../array_record/reader.ts";
 import { formatAddress } from "../addresses/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
 import {

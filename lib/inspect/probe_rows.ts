@@ -6,8 +6,8 @@
 import { createHash } from "node:crypto";
 import { FormatError } from "../errors.ts";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
-import type { ArrayRecordReader } from "../records/array_record_reader.ts";
-import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
+import type { ArrayRecordReader } from "../array_record/reader.ts";
+import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../probe_rows/probe_row.ts";
 import { Breather } from "../threads/stage_hooks.ts";
 import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";

@@ -7,7 +7,7 @@
  * @module
  */
 import { FormatError } from "../errors.ts";
-import type { ProbeRow } from "../records/probe_row.ts";
+import type { ProbeRow } from "../probe_rows/probe_row.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { untimedLength } from "../tokens/vocab_v2.ts";
 import type { ProbeRowSource } from "./row_source.ts";

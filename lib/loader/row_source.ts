@@ -7,8 +7,8 @@ import { join } from "@std/path";
 import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { fingerprint, type InputFingerprint, listInputs } from "../files/inputs.ts";
 import { requireFinished } from "../files/task_manifests.ts";
-import { ArrayRecordReader } from "../records/array_record_reader.ts";
-import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
+import { ArrayRecordReader } from "../array_record/reader.ts";
+import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../probe_rows/probe_row.ts";
 
 /** Probe rows that can be read by index, in any order. */
 export interface ProbeRowSource {

@@ -10,13 +10,13 @@
  */
 import type { SchemaElement } from "hyparquet";
 import { FormatError, shortened } from "../errors.ts";
-import { NumberCursor, TextCursor } from "./parquet_column.ts";
-import { ParquetFile, type RowGroupRange } from "./parquet_file.ts";
-import { type NumberKind, timeKind } from "./parquet_values.ts";
+import { NumberCursor, TextCursor } from "../parquet/column.ts";
+import { ParquetFile, type RowGroupRange } from "../parquet/file.ts";
+import { type NumberKind, timeKind } from "../parquet/values.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog } from "./rejects.ts";
 import { AddressVersions, type CodedBatch, type RowPieces, selectRows } from "./row_selection.ts";
-import { TextPool } from "./text_pool.ts";
+import { TextPool } from "../parquet/text_pool.ts";
 
 export type { CodedBatch } from "./row_selection.ts";
 

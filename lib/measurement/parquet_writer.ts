@@ -6,9 +6,9 @@
 import type { SchemaElement } from "hyparquet";
 import { ensure } from "../errors.ts";
 import type { MeasurementBatch } from "./batch.ts";
-import { DictionaryColumn, NULL_INDEX } from "./column_dictionary.ts";
-import type { ChunkSource, IndexedValues } from "./parquet_chunk_writer.ts";
-import { encodeChunks, type EncodedRowGroup, ParquetOutput } from "./parquet_output.ts";
+import { DictionaryColumn, NULL_INDEX } from "../parquet/column_dictionary.ts";
+import type { ChunkSource, IndexedValues } from "../parquet/chunk_writer.ts";
+import { encodeChunks, type EncodedRowGroup, ParquetOutput } from "../parquet/output.ts";
 
 /** Rows of a row group: 2^17, about 3 MB compressed; a reader holds one group's needed columns at a time. */
 export const ROW_GROUP_ROWS = 131_072;

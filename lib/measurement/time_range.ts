@@ -6,10 +6,10 @@
  *
  * @module
  */
-import { NumberCursor } from "./parquet_column.ts";
-import { ParquetFile, type RowGroupRange } from "./parquet_file.ts";
+import { NumberCursor } from "../parquet/column.ts";
+import { ParquetFile, type RowGroupRange } from "../parquet/file.ts";
 import { timeColumn } from "./parquet_reader.ts";
-import type { NumberKind } from "./parquet_values.ts";
+import type { NumberKind } from "../parquet/values.ts";
 import { END_TIME_US, MIN_TIME_US } from "./row_selection.ts";
 
 const BATCH_ROWS = 65_536;

@@ -6,7 +6,7 @@
 import { type CodedBatch, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_writer.ts";
 import type { RejectLog } from "../measurement/rejects.ts";
-import { PerText } from "../measurement/text_pool.ts";
+import { PerText } from "../parquet/text_pool.ts";
 import type { GroupKey } from "./probe_columns.ts";
 import { AddressInterner, ProbeInterner } from "./source_key.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";

@@ -13,8 +13,8 @@
  */
 import { UsageError } from "../errors.ts";
 import { type ArrayTask, ONLY_TASK } from "../files/array_task.ts";
-import { ArrayRecordWriter } from "../records/array_record_writer.ts";
-import { encodeProbeRow, type ProbeRow } from "../records/probe_row.ts";
+import { ArrayRecordWriter } from "../array_record/writer.ts";
+import { encodeProbeRow, type ProbeRow } from "../probe_rows/probe_row.ts";
 import type { SplitSource } from "./partition_share.ts";
 import { type GroupKey, probeSchema } from "./probe_columns.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "./row_cutter.ts";

@@ -8,7 +8,7 @@
  * @module
  */
 import { ensure } from "../errors.ts";
-import { type ProbeRow, probeRowSrcId } from "../records/probe_row.ts";
+import { type ProbeRow, probeRowSrcId } from "../probe_rows/probe_row.ts";
 import { KeyTable, KeyTranslation } from "./key_table.ts";
 import type { Group, ProbeColumns } from "./probe_columns.ts";
 import type { RowSink } from "./sorted_rows.ts";

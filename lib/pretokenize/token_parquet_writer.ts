@@ -11,8 +11,8 @@
  */
 import type { SchemaElement } from "hyparquet";
 import { ensure } from "../errors.ts";
-import type { ChunkSource } from "../measurement/parquet_chunk_writer.ts";
-import { encodeChunks, ParquetOutput } from "../measurement/parquet_output.ts";
+import type { ChunkSource } from "../parquet/chunk_writer.ts";
+import { encodeChunks, ParquetOutput } from "../parquet/output.ts";
 
 /** Tokens of a row group: some 2 MB as a reader holds them. */
 const ROW_GROUP_TOKENS = 1 << 20;

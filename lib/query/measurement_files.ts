@@ -5,7 +5,7 @@
  */
 import { UserError } from "../errors.ts";
 import { listInputs } from "../files/inputs.ts";
-import { convertPing, resultType } from "../measurement/atlas_result.ts";
+import { convertPing, resultType } from "../atlas/atlas_result.ts";
 import { readMeasurements } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { addressBytes } from "../addresses/ip.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { formatMs } from "../cli/histogram.ts";
+import { formatMs } from "../text/histogram.ts";
 import { histogramChart } from "../plot/charts.ts";
 import { renderPicture } from "../plot/svg.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { explainFileError } from "../errors.ts";
-import { STANDARD_INPUT } from "../measurement/decompress.ts";
+import { STANDARD_INPUT } from "../compression/decompress.ts";
 
 /** Longer than a query after the context of the longest sequence, 6,000 measurements, is in any spelling. */
 export const MAX_LINE_BYTES = 16 * 2 ** 20;

@@ -5,8 +5,8 @@
  * @module
  */
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
-import { NULL_INDEX } from "../measurement/column_dictionary.ts";
-import type { EncodedRowGroup } from "../measurement/parquet_output.ts";
+import { NULL_INDEX } from "../parquet/column_dictionary.ts";
+import type { EncodedRowGroup } from "../parquet/output.ts";
 import { encodeRowGroup, type OptionalColumn, ROW_GROUP_ROWS } from "../measurement/parquet_writer.ts";
 import type { Campaign } from "./campaign.ts";
 import { RowGenerator, type SynthRows } from "./rows.ts";

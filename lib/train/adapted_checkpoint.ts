@@ -21,7 +21,7 @@ import { NO_NODES, numbersPerNode } from "../model/node_delta.ts";
 import { historyShape, ROW_VALUES, type RowDelta, withRowDelta } from "../model/row_delta.ts";
 import { halvesOf, ofHalves } from "../model/row_table.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_state.ts";
-import { readSafetensors, type SafetensorsContent, writeSafetensors } from "./safetensors.ts";
+import { readSafetensors, type SafetensorsContent, writeSafetensors } from "../tensor_files/safetensors.ts";
 
 /** The file's name in its folder. */
 export const DELTA_FILE = "rows.safetensors";

@@ -24,7 +24,7 @@ import {
   type SafetensorsContent,
   type SafetensorsFile,
   writeSafetensors,
-} from "./safetensors.ts";
+} from "../tensor_files/safetensors.ts";
 
 /** What is saved; the checksums are added. */
 export interface CheckpointContent {

@@ -12,7 +12,7 @@ import { readText } from "../files/inputs.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import type { DataPosition } from "../loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./config.ts";
-import type { SafetensorsFile } from "./safetensors.ts";
+import type { SafetensorsFile } from "../tensor_files/safetensors.ts";
 
 /** What `state.json` says. */
 export interface CheckpointState {

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { relative } from "@std/path";
 import { fingerprint, listInputs } from "../files/inputs.ts";
 import { readManifests } from "../files/task_manifests.ts";
-import { ArrayRecordReader } from "../records/array_record_reader.ts";
+import { ArrayRecordReader } from "../array_record/reader.ts";
 
 /**
  * Chunks of a file that count, a probe row each, where no manifest has its checksum; 20 ms on a core of a shared

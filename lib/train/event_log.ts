@@ -14,7 +14,7 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { explainFileError } from "../errors.ts";
 import { ByteFile } from "../files/byte_file.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
-import { decodeTfRecords, encodeTfRecord } from "./tfrecord.ts";
+import { decodeTfRecords, encodeTfRecord } from "../tensor_files/tfrecord.ts";
 
 /** TensorBoard reads files with `tfevents` in their name; others put a time and a host behind it. */
 export const EVENT_FILE = "events.out.tfevents.0.ping-llm";

@@ -3,7 +3,7 @@ import { SourceHistory } from "../../lib/context/source_history.ts";
 import { contextOf, drawCases } from "../../lib/evaluate/cases.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { RejectLog } from "../../lib/measurement/rejects.ts";
-import type { ProbeRow } from "../../lib/records/probe_row.ts";
+import type { ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { orderRows, readOrdered } from "../../lib/score/ordered_rows.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { runStageProcess } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { ping } from "../measurement/ping_result.ts";
+import { ping } from "../atlas/ping_result.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
 import { TrainingRuns, writeTrainingRows } from "../train/training_runs.ts";

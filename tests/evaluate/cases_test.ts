@@ -2,7 +2,7 @@ import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/asser
 import { contextOf, drawCases, type EvalCase } from "../../lib/evaluate/cases.ts";
 import { type EvalRows, openEvalRows, splitModeOf } from "../../lib/evaluate/eval_rows.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
-import type { ProbeRow } from "../../lib/records/probe_row.ts";
+import type { ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { UserError } from "../../lib/errors.ts";
 import { SPLIT_MODES } from "../../lib/preprocess/splits.ts";
 import { newManifest, writeManifest } from "../../lib/files/manifest.ts";

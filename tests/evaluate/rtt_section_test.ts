@@ -8,7 +8,7 @@ import type { EvalRows } from "../../lib/evaluate/eval_rows.ts";
 import { MeasurementTable } from "../../lib/evaluate/measurement_table.ts";
 import { compareForecasts, evaluateRtt } from "../../lib/evaluate/rtt_section.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
-import type { ProbeRow } from "../../lib/records/probe_row.ts";
+import type { ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
 import { withTinyModel } from "../query/tiny_model.ts";
 

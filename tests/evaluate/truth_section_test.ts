@@ -8,7 +8,7 @@ import { makeCampaign } from "../../lib/synth/campaign.ts";
 import { RowGenerator } from "../../lib/synth/rows.ts";
 import { SyntheticTruth } from "../../lib/synth/truth.ts";
 import { makeWorld } from "../../lib/synth/world.ts";
-import type { ProbeRow } from "../../lib/records/probe_row.ts";
+import type { ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { encodeRttCode, rttCodeBounds } from "../../lib/tokens/rtt_code.ts";
 import { withTinyModel } from "../query/tiny_model.ts";
 

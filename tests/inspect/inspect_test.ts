@@ -6,8 +6,8 @@ import { describeReports, inspect, type InspectOptions, reportsAsJson } from "..
 import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
 import { synthesize } from "../../lib/synth/synthesize.ts";
 import { parameterShapes } from "../../lib/model/config.ts";
-import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
-import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";
+import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
+import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/probe_rows/probe_row.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import { loadConfig } from "../../lib/train/config.ts";
 import { SMALL_RUN } from "../train/small_run.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
-import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
+import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 

@@ -6,71 +6,69 @@
  * @module
  */
 
-/** For each folder (or file) of lib/, what it may import besides itself. Lower layers stand first. */
+const ERRORS = "errors.ts";
+/** Files and what they need. */
+const FILES = [ERRORS, "files", "version.ts"];
+const ARRAY_RECORD = ["array_record", "probe_rows"];
+
+/** For each folder (or file) of lib/, what it may import besides itself, floor by floor. */
 export const MAY_IMPORT: Record<string, readonly string[]> = {
-  "std": [],
+  // Ground.
   "errors.ts": [],
   "version.ts": [],
+  "std": [],
   "text": [],
-  "threads": ["errors.ts"],
-  "plot": [],
-  "random": ["errors.ts"],
-  "coordinates": ["errors.ts", "random"],
-  "runtime": ["errors.ts"],
-  "files": ["errors.ts", "version.ts"],
-  "config": ["errors.ts", "files", "text"],
-  "cli": ["errors.ts", "files", "text", "threads", "version.ts"],
-  "compile": ["errors.ts", "files"],
-  "cluster": ["config", "errors.ts", "files"],
-  "addresses": ["errors.ts"],
-  "tokens": ["addresses", "errors.ts", "random"],
-  "measurement": ["addresses", "errors.ts", "files", "runtime", "tokens", "version.ts"],
-  "synth": ["addresses", "errors.ts", "files", "measurement", "random", "threads", "tokens"],
+  "random": [ERRORS],
+  "runtime": [ERRORS],
+  "threads": [ERRORS],
+  "files": [ERRORS, "version.ts"],
+  "config": [ERRORS, "files", "text"],
+
+  // Formats, which know nothing of pings.
+  "compression": [ERRORS, "files", "runtime"],
+  "parquet": FILES,
+  "arrow": [ERRORS],
+  "array_record": [ERRORS, "compression", "files"],
+  "tensor_files": [ERRORS, "files"],
+
+  // Measurements on their way to a batch.
+  "addresses": [ERRORS],
+  "tokens": [ERRORS, "addresses", "random"],
+  "measurement": [...FILES, "addresses", "parquet", "tokens"],
+  "probe_rows": [ERRORS, "arrow"],
+  "synth": [...FILES, "addresses", "measurement", "parquet", "random", "threads", "tokens"],
+  "atlas": [ERRORS, "addresses", "measurement"],
+  "import": [...FILES, "addresses", "atlas", "compression", "measurement", "parquet"],
   "context": ["tokens"],
-  "records": ["errors.ts", "files", "runtime", "tokens"],
-  "preprocess": [
-    "addresses",
-    "errors.ts",
-    "files",
-    "measurement",
-    "random",
-    "records",
-    "threads",
-    "tokens",
-  ],
-  "loader": ["addresses", "errors.ts", "files", "random", "records", "threads", "tokens"],
-  "gpu": ["errors.ts", "files", "runtime", "text", "version.ts"],
-  "model": ["addresses", "config", "coordinates", "errors.ts", "gpu", "random", "tokens"],
-  "optim": ["config", "errors.ts", "gpu", "model", "random"],
-  "mpi": ["errors.ts"],
-  "train": [
-    "addresses",
-    "config",
-    "errors.ts",
-    "files",
-    "gpu",
-    "loader",
-    "model",
-    "mpi",
-    "optim",
-    "plot",
-    "random",
-    "records",
-    "runtime",
-    "text",
-    "tokens",
-    "version.ts",
-  ],
+  "preprocess": [...FILES, ...ARRAY_RECORD, "addresses", "measurement", "parquet", "random", "threads"],
+  "loader": [...FILES, ...ARRAY_RECORD, "addresses", "random", "threads", "tokens"],
+
+  // What learns.
+  "coordinates": [ERRORS, "random"],
+  "gpu": [...FILES, "runtime", "text"],
+  "model": [ERRORS, "addresses", "config", "coordinates", "gpu", "random", "tokens"],
+  "optim": [ERRORS, "config", "gpu", "model", "random"],
+  "mpi": [ERRORS],
+  "plot": [],
+
+  // What starts tasks, in this process or on a cluster.
+  "cli": [...FILES, "text", "threads"],
+  "compile": [ERRORS, "files"],
+  "cluster": [ERRORS, "config", "files"],
 };
+MAY_IMPORT["train"] = [
+  ...FILES,
+  ...ARRAY_RECORD,
+  ...["addresses", "config", "gpu", "loader", "model", "mpi", "optim", "plot", "random", "runtime"],
+  ...["tensor_files", "text", "tokens"],
+];
+MAY_IMPORT["adapt"] = [ERRORS, "addresses", "gpu", "model", "optim", "tokens", "train"];
 
-MAY_IMPORT["adapt"] = ["addresses", "errors.ts", "gpu", "model", "optim", "tokens", "train"];
-
-const BELOW_TASKS = [...Object.keys(MAY_IMPORT)];
-for (const folder of ["query", "evaluate", "inspect", "pretokenize", "bench"]) {
-  MAY_IMPORT[folder] = BELOW_TASKS;
-}
-MAY_IMPORT["evaluate"] = [...BELOW_TASKS, "query"];
-MAY_IMPORT["score"] = [...BELOW_TASKS, "query", "evaluate"];
+// What is asked of a model, and how good it is: all below but what starts tasks.
+const BELOW = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile", "cluster"].includes(name));
+for (const folder of ["pretokenize", "query", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW;
+MAY_IMPORT["evaluate"] = [...BELOW, "query"];
+MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
 
 const WGSL_IMPORTER = "lib/gpu/kernels.ts";
 

@@ -3,8 +3,8 @@ import { join } from "@std/path";
 import { ConfigError, UserError } from "../../lib/errors.ts";
 import { type Batch, BatchLoader, type DataPosition, type LoaderOptions } from "../../lib/loader/batches.ts";
 import { type ArrayRecordRowSource, openProbeRows } from "../../lib/loader/row_source.ts";
-import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
-import { encodeProbeRow } from "../../lib/records/probe_row.ts";
+import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
+import { encodeProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { syntheticRows } from "./synthetic_rows.ts";
 

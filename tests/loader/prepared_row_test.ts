@@ -3,7 +3,7 @@ import { preparedRowBytes, PreparedRowCache, prepareRow } from "../../lib/loader
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { FormatError } from "../../lib/errors.ts";
 import { measurementLength } from "../../lib/tokens/vocab_v2.ts";
-import type { ProbeRow } from "../../lib/records/probe_row.ts";
+import type { ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { syntheticRow } from "./synthetic_rows.ts";
 
 const WHERE = { path: "rows.arrayrecord", index: 17 };

@@ -5,8 +5,8 @@ import { writeJsonAtomic } from "../../lib/files/atomic.ts";
 import { newManifest } from "../../lib/files/manifest.ts";
 import { BatchLoader } from "../../lib/loader/batches.ts";
 import { MemoryRowSource, openProbeRows } from "../../lib/loader/row_source.ts";
-import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
-import { encodeProbeRow, type ProbeRow } from "../../lib/records/probe_row.ts";
+import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
+import { encodeProbeRow, type ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { syntheticRows } from "./synthetic_rows.ts";
 
 const ROWS = syntheticRows(1, 12, 20);

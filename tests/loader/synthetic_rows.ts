@@ -1,6 +1,6 @@
 /** Probe rows of chosen sizes for the loader's tests. */
 import { RandomStream } from "../../lib/random/philox.ts";
-import type { ProbeRow } from "../../lib/records/probe_row.ts";
+import type { ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 
 /**
  * A row of random measurements.

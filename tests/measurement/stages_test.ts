@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { runStageProcess } from "../cli/process.ts";
 import { withFolder } from "./batches.ts";
-import { ping } from "./ping_result.ts";
+import { ping } from "../atlas/ping_result.ts";
 
 Deno.test("import reads files and standard input, and does nothing the second time", () =>
   withFolder(async (folder) => {

@@ -20,7 +20,7 @@ import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/optim/config.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
-import { readSafetensors, type SafetensorsContent } from "../../lib/train/safetensors.ts";
+import { readSafetensors, type SafetensorsContent } from "../../lib/tensor_files/safetensors.ts";
 import { assertClose, testOnEachDevice } from "../gpu/support.ts";
 import { logProbabilities } from "../reference/cross_entropy.ts";
 import { PARITY_LOSS, parityTolerance } from "../tolerances.ts";

@@ -9,7 +9,7 @@ import {
 } from "@std/assert";
 import { join } from "@std/path";
 import { readMetrics } from "../../lib/train/metrics.ts";
-import { readSafetensors } from "../../lib/train/safetensors.ts";
+import { readSafetensors } from "../../lib/tensor_files/safetensors.ts";
 import { type ProcessResult, runStageProcess } from "../cli/process.ts";
 import {
   checkpointOf,

@@ -9,7 +9,12 @@ import { KeyTable } from "../../lib/preprocess/key_table.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "../../lib/preprocess/row_cutter.ts";
 import { addressToWords, KeyKind } from "../../lib/preprocess/source_key.ts";
 import { makeColumn } from "../../lib/preprocess/spill_block.ts";
-import { decodeProbeRow, encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/records/probe_row.ts";
+import {
+  decodeProbeRow,
+  encodeProbeRow,
+  type ProbeRow,
+  probeRowSrcId,
+} from "../../lib/probe_rows/probe_row.ts";
 import { parseAddress } from "../../lib/addresses/ip.ts";
 
 const WHERE = { path: "test" };

@@ -7,8 +7,8 @@ import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
 import { pretokenize, type V1Options, type V2Options } from "../../lib/pretokenize/pretokenize.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
-import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
-import { encodeProbeRow, type ProbeRow } from "../../lib/records/probe_row.ts";
+import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
+import { encodeProbeRow, type ProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { formatAddress } from "../../lib/addresses/ip.ts";
 import {
   blockOrder,

@@ -6,8 +6,8 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
-import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
-import { encodeProbeRow } from "../../lib/records/probe_row.ts";
+import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
+import { encodeProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";

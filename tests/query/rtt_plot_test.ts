@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { formatMs } from "../../lib/cli/histogram.ts";
+import { formatMs } from "../../lib/text/histogram.ts";
 import { RttDistribution } from "../../lib/query/rtt_distribution.ts";
 import { plotRttDistribution } from "../../lib/query/rtt_plot.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode } from "../../lib/tokens/rtt_code.ts";

@@ -16,7 +16,11 @@ import {
 import { RandomStream } from "../../lib/random/philox.ts";
 import { loadConfig } from "../../lib/train/config.ts";
 import { readState, writeState } from "../../lib/train/checkpoint_state.ts";
-import { readSafetensors, readSafetensorsHeader, writeSafetensors } from "../../lib/train/safetensors.ts";
+import {
+  readSafetensors,
+  readSafetensorsHeader,
+  writeSafetensors,
+} from "../../lib/tensor_files/safetensors.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
 const CONFIG = loadConfig(SMALL_RUN, [

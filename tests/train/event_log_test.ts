@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import { UserError } from "../../lib/errors.ts";
 import { EventLog } from "../../lib/train/event_log.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
-import { decodeTfRecords } from "../../lib/train/tfrecord.ts";
+import { decodeTfRecords } from "../../lib/tensor_files/tfrecord.ts";
 import { inFolder } from "../files/temporary_folder.ts";
 
 const GOLDEN = new URL("../golden/tensorboard/events.out.tfevents.python", import.meta.url);

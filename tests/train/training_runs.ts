@@ -2,8 +2,8 @@
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
-import { ArrayRecordWriter } from "../../lib/records/array_record_writer.ts";
-import { encodeProbeRow } from "../../lib/records/probe_row.ts";
+import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
+import { encodeProbeRow } from "../../lib/probe_rows/probe_row.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { type MetricsRecord, readMetrics } from "../../lib/train/metrics.ts";
 import {

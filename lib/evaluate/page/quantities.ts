@@ -1,5 +1,5 @@
 /** How quantities are written on an evaluation's page. @module */
-import { formatMs } from "../../cli/histogram.ts";
+import { formatMs } from "../../text/histogram.ts";
 import type { TableCell } from "../../plot/page.ts";
 import type { CoverageOfModel, MetricOfModel } from "../all_splits.ts";
 import type { Interval } from "../bootstrap.ts";

@@ -1,0 +1,192 @@
+/**
+ * One RIPE Atlas ping result turned into a measurement (design 02-formats, 2.2).
+ *
+ * Fields: https://atlas.ripe.net/docs/apis/result-format/ . Firmware from 2011 on is read: numbers as text, `addr`
+ * for `dst_addr`, no list of replies, no `af`, no `from`.
+ *
+ * @module
+ */
+import { shortened } from "../errors.ts";
+import type { Address } from "../addresses/address_book.ts";
+import { FAILED_RTT_MS, isRtt } from "../measurement/batch.ts";
+import { type AtlasObject, fieldsOfObject, isReply, type PingFields } from "./ping_fields.ts";
+import type { RejectReason } from "../measurement/rejects.ts";
+import { END_TIME_US, MIN_TIME_US } from "../measurement/row_selection.ts";
+
+/** Which address stands for the source: `auto` is `from` where that is public, else `src_addr`. */
+export type SourceChoice = "auto" | "from" | "src_addr";
+/** Every {@link SourceChoice}. */
+export const SOURCE_CHOICES: readonly SourceChoice[] = ["auto", "from", "src_addr"];
+
+/** What becomes the RTT of a result's replies; `each` makes a row of every packet. */
+export type RttChoice = "mean" | "min" | "median" | "each";
+/** Every {@link RttChoice}. */
+export const RTT_CHOICES: readonly RttChoice[] = ["mean", "min", "median", "each"];
+
+/** A ping result as one row, or several of the same probe and time (`each`). */
+export interface PingRow {
+  /** Measurement id, or NaN. */
+  msmId: number;
+  /** Probe id, or NaN. */
+  prbId: number;
+  eventTimeUs: number;
+  srcAddr: string;
+  dstAddr: string;
+  ipVersion: 4 | 6;
+  /** RTT of each row, or {@link FAILED_RTT_MS}. */
+  rttsMs: number[];
+  /** Packet size, or NaN. */
+  sizeBytes: number;
+  /** Lost packets of each row, or NaN. */
+  numLost: number[];
+}
+
+/** Why a result gives no row. */
+export interface Rejection {
+  reason: RejectReason;
+  detail: string;
+}
+
+/**
+ * What kind of result an object is.
+ *
+ * @returns Its `type` (or `ping` where it has none but a ping's fields), or undefined if it is no result.
+ */
+export function resultType(object: AtlasObject): string | undefined {
+  const { type, result } = object;
+  const isResult = "prb_id" in object || "msm_id" in object || "timestamp" in object;
+  if (typeof type === "string") return isResult ? type : undefined;
+  const hasTarget = "dst_addr" in object || "addr" in object;
+  if (!isResult || !hasTarget) return undefined;
+  const isPing = Array.isArray(result)
+    ? result.every(isReply) && (result.length > 0 || "rcvd" in object)
+    : result === undefined && "rcvd" in object;
+  return isPing ? "ping" : "unknown";
+}
+
+/** How a result becomes rows: which source address and which RTT is taken. */
+export interface ConvertOptions {
+  source: SourceChoice;
+  rtt: RttChoice;
+}
+
+/**
+ * Converts a parsed ping result.
+ *
+ * @param result An object for which {@link resultType} is `ping`.
+ * @param options Which source address and which RTT to take.
+ */
+export function convertPing(result: AtlasObject, options: ConvertOptions): PingRow | Rejection {
+  const fields = fieldsOfObject(result);
+  const { timestampS } = fields;
+  if (Number.isNaN(timestampS)) return { reason: "nullValue", detail: "timestamp" };
+  const eventTimeUs = Math.round(timestampS * 1e6);
+  if (!(eventTimeUs >= MIN_TIME_US && eventTimeUs < END_TIME_US)) {
+    return { reason: "timeOutOfRange", detail: `timestamp ${timestampS}` };
+  }
+  const addresses = chooseAddresses(fields, options.source);
+  if ("reason" in addresses) return addresses;
+  const replies = summariseReplies(fields, options.rtt);
+  if ("reason" in replies) return replies;
+  for (const [name, id] of [["msm_id", fields.msmId], ["prb_id", fields.prbId]] as const) {
+    if (!Number.isNaN(id) && Number.isNaN(toId(id))) {
+      return { reason: "invalidInteger", detail: `${name} ${id}` };
+    }
+  }
+  return {
+    msmId: toId(fields.msmId),
+    prbId: toId(fields.prbId),
+    eventTimeUs,
+    srcAddr: addresses.src.canonical,
+    dstAddr: addresses.dst.canonical,
+    ipVersion: addresses.ipVersion,
+    rttsMs: replies.rttsMs,
+    numLost: replies.numLost,
+    sizeBytes: toId(fields.sizeBytes),
+  };
+}
+
+function chooseAddresses(
+  { from, srcAddr, dstAddr, af }: PingFields,
+  choice: SourceChoice,
+): { src: Address; dst: Address; ipVersion: 4 | 6 } | Rejection {
+  if (!dstAddr?.bytes) return missingAddress("dst_addr", dstAddr);
+  const numBytes = dstAddr.bytes.length;
+  const first = choice === "src_addr" ? srcAddr : from;
+  const second = choice === "auto" ? srcAddr : undefined;
+  const src = chooseSource(first, second, numBytes);
+  if (!src && (first?.bytes || second?.bytes)) {
+    return {
+      reason: "versionMismatch",
+      detail: `from ${textOf(from)}, src_addr ${textOf(srcAddr)}, dst_addr ${dstAddr.text}`,
+    };
+  }
+  if (!src) return missingAddress(choice === "src_addr" ? "src_addr" : "from", first ?? second);
+  const ipVersion = numBytes === 4 ? 4 : 6;
+  if (!Number.isNaN(af) && af !== ipVersion) {
+    return { reason: "versionMismatch", detail: `af is ${af}, dst_addr ${dstAddr.text}` };
+  }
+  return { src, dst: dstAddr, ipVersion };
+}
+
+/** The first of two addresses of a version that is public, else the last of that version. */
+function chooseSource(
+  first: Address | undefined,
+  second: Address | undefined,
+  numBytes: number,
+): Address | undefined {
+  const a = first?.bytes?.length === numBytes ? first : undefined;
+  const b = second?.bytes?.length === numBytes ? second : undefined;
+  if (a?.isPublic) return a;
+  return b ?? a;
+}
+
+function missingAddress(name: string, found: Address | undefined): Rejection {
+  if (!found) return { reason: "nullValue", detail: name };
+  return { reason: "unparseableAddress", detail: `${name} ${textOf(found)}` };
+}
+
+function textOf(address: Address | undefined): string {
+  return shortened(address?.text ?? "none");
+}
+
+/** The RTTs and losses of the rows that the result makes. */
+function summariseReplies(
+  fields: PingFields,
+  choice: RttChoice,
+): { rttsMs: number[]; numLost: number[] } | Rejection {
+  const { rttsMs: inTimeMs, numEntries, wrongRttMs, rcvd, sent } = fields;
+  if (wrongRttMs !== undefined) return { reason: "invalidRtt", detail: `rtt ${wrongRttMs}` };
+  if (numEntries === 0 && Number.isNaN(rcvd)) {
+    return { reason: "incompleteResult", detail: "neither replies nor rcvd are there" };
+  }
+  if (choice === "each" && inTimeMs.length > 0) {
+    const rttsMs = inTimeMs.map((rttMs) => Number.isNaN(rttMs) ? FAILED_RTT_MS : rttMs);
+    return { rttsMs, numLost: rttsMs.map((rttMs) => rttMs === FAILED_RTT_MS ? 1 : 0) };
+  }
+  const replies = inTimeMs.filter((rttMs) => !Number.isNaN(rttMs));
+  const numReceived = Number.isNaN(rcvd) ? replies.length : rcvd;
+  const numSent = Number.isNaN(sent) && numEntries > 0 ? inTimeMs.length : sent;
+  const numLost = [toId(Math.max(0, numSent - numReceived))];
+  if (numReceived === 0) return { rttsMs: [FAILED_RTT_MS], numLost };
+  const statedMs = choice === "min" ? fields.minMs : fields.avgMs;
+  const rttMs = replies.length > 0 ? summarise(replies, choice) : statedMs;
+  if (isRtt(rttMs)) return { rttsMs: [rttMs], numLost };
+  if (!Number.isNaN(rttMs)) return { reason: "invalidRtt", detail: `rtt ${rttMs}` };
+  return { reason: "incompleteResult", detail: `rcvd is ${rcvd} and there is no RTT` };
+}
+
+function summarise(rttsMs: number[], choice: RttChoice): number {
+  if (choice === "min") return rttsMs.reduce((least, rttMs) => Math.min(least, rttMs));
+  if (choice === "median") {
+    const sorted = rttsMs.toSorted((a, b) => a - b);
+    const middle = sorted.length >> 1;
+    return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+  }
+  return rttsMs.reduce((sum, rttMs) => sum + rttMs, 0) / rttsMs.length;
+}
+
+/** A non-negative integer; NaN for anything else. */
+function toId(value: number): number {
+  return Number.isSafeInteger(value) && value >= 0 ? value : NaN;
+}

@@ -1,0 +1,252 @@
+/**
+ * RIPE Atlas ping results read from JSON files and written as one Parquet file (design 02-formats, 2.2).
+ *
+ * Files are read one after another as streams; memory holds one row group, the distinct addresses and as many keys of
+ * results as it has room for, whatever the size of the files. Rows go to a file of their own first: where memory did not
+ * suffice to find all duplicates on the way, they are copied without the rest of these.
+ *
+ * @module
+ */
+import { shortened, UserError } from "../errors.ts";
+import type { InputFingerprint } from "../files/inputs.ts";
+import {
+  convertPing,
+  type PingRow,
+  type Rejection,
+  resultType,
+  type RttChoice,
+  type SourceChoice,
+} from "../atlas/atlas_result.ts";
+import { openInput, STANDARD_INPUT } from "../compression/decompress.ts";
+import { DuplicateSet } from "./duplicate_set.ts";
+import { JsonObjectScanner, MAX_OBJECT_BYTES } from "../atlas/json_stream.ts";
+import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
+import type { AtlasObject } from "../atlas/ping_fields.ts";
+import { RejectLog } from "../measurement/rejects.ts";
+import { type RowCounts, RowSink } from "./row_sink.ts";
+import { TypeCounts } from "./type_counts.ts";
+import { moveUniqueRows } from "./unique_rows.ts";
+
+/** Which files of a directory are read. */
+export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
+  .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
+
+/** Resident memory without keys, measured with some GB of results. */
+const RUNTIME_BYTES = 200e6;
+/** Shares for keys: of what is left of the memory limit, and of the limit itself at least. */
+const [KEYS_SHARE, LEAST_KEYS_SHARE] = [0.7, 0.1];
+const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
+
+/** How {@link importAtlas} reads. */
+export interface ImportOptions {
+  /** Which address stands for the source. */
+  source: SourceChoice;
+  /** What becomes the RTT of a result's replies. */
+  rtt: RttChoice;
+  /** The largest share of the ping results that may be rejected, 0 to 1. */
+  maxRejectRatio: number;
+  /** Bound on the memory, in bytes. */
+  memoryLimitBytes: number;
+  /** Where the rejected results are listed, if there are any. */
+  rejectsPath: string;
+  /** Ends the import when it is aborted. */
+  signal?: AbortSignal;
+  /** Told now and then how many (compressed) bytes were read and how many rows there are. */
+  onProgress?: (done: { bytes: number; rows: number }) => void;
+}
+
+/** What was read and written. */
+export interface ImportSummary extends RowCounts {
+  /** Results that were there before (same measurement, probe and time). */
+  duplicates: number;
+  /** Objects that are no ping results, by their type. */
+  skippedByType: Record<string, number>;
+  /** Ping results that could not be used, by reason. */
+  rejected: Record<string, number>;
+}
+
+/** The fingerprint of an input, standard input included (which is never the same twice). */
+export function inputFingerprint(path: string, ofFile: (path: string) => InputFingerprint): InputFingerprint {
+  return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : ofFile(path);
+}
+
+/**
+ * Imports ping results.
+ *
+ * @param paths The files, `-` for standard input.
+ * @param outputPath The Parquet file to write; another file is needed beside it on the way.
+ * @throws {FormatError} If a file is no JSON, is truncated or its compressed data is damaged.
+ * @throws {UserError} If too many results are rejected, the memory is too small or the disk is full.
+ */
+export async function importAtlas(
+  paths: readonly string[],
+  outputPath: string,
+  options: ImportOptions,
+): Promise<ImportSummary> {
+  const rowsPath = `${outputPath}.rows`;
+  using writer = MeasurementParquetWriter.create(rowsPath, { optionalColumns: OPTIONAL_COLUMNS });
+  const maxBytes = memoryForKeys(options.memoryLimitBytes);
+  const duplicates = new DuplicateSet({ maxBytes });
+  const importer = new Importer(new RowSink(writer), duplicates, options);
+  let numBytes = 0;
+  for (const path of paths) {
+    const { compression, chunks } = await openInput(path, { onBytes: (count) => numBytes += count });
+    const scanner = new JsonObjectScanner(path, {
+      isCompressed: compression !== "none",
+      onContainer: (event, offsetBytes) => importer.markContainer(event, offsetBytes),
+    });
+    importer.startFile(path);
+    for await (const chunk of chunks) {
+      options.signal?.throwIfAborted();
+      for (const { value, offsetBytes } of scanner.push(chunk)) importer.add(value, offsetBytes);
+      options.onProgress?.({ bytes: numBytes, rows: importer.numRows });
+    }
+    scanner.end();
+  }
+  const summary = importer.finish(paths);
+  writer.close();
+  try {
+    const { numLeftOut, counts } = await moveUniqueRows(rowsPath, outputPath, {
+      isUnique: duplicates.numForgets === 0,
+      maxBytes,
+      optionalColumns: OPTIONAL_COLUMNS,
+    });
+    return { ...summary, ...counts, duplicates: summary.duplicates + numLeftOut };
+  } catch (error) {
+    Deno.removeSync(rowsPath);
+    throw error;
+  }
+}
+
+function memoryForKeys(limitBytes: number): number {
+  return Math.max(KEYS_SHARE * (limitBytes - RUNTIME_BYTES), LEAST_KEYS_SHARE * limitBytes);
+}
+
+/** Takes objects, hands rows to the sink and counts the rest. */
+class Importer {
+  readonly #rejects = new RejectLog();
+  readonly #skipped = new TypeCounts();
+  /** For each container that is open, how many results there were before it. */
+  readonly #resultsBefore: number[] = [];
+  #numResults = 0;
+  #path = "";
+  /** Number of the next ping result in the file, from 0. */
+  #index = 0;
+  #numPings = 0;
+  /** Objects that may have been ping results. */
+  #numDamaged = 0;
+  #numDuplicates = 0;
+
+  constructor(readonly sink: RowSink, readonly duplicates: DuplicateSet, readonly options: ImportOptions) {}
+
+  get numRows(): number {
+    return this.sink.numRows;
+  }
+
+  startFile(path: string): void {
+    this.#path = path;
+    this.#index = 0;
+  }
+
+  /** Takes an object of the file: a result, a container of results, or undefined for damaged JSON. */
+  add(object: AtlasObject | undefined, offsetBytes: number): void {
+    if (object === undefined) {
+      this.#addDamaged("invalidJson", `at byte ${offsetBytes}`);
+      return;
+    }
+    const numBefore = this.#numResults;
+    for (const { result, type } of findResults(object)) {
+      if (type === "ping") this.#addPing(convertPing(result, this.options));
+      else {
+        this.#numResults++;
+        this.#skipped.add(type);
+      }
+    }
+    if (this.#numResults === numBefore) this.#skipped.add("notAResult");
+  }
+
+  /** Counts an object that is too long to be parsed, unless there are results inside it: then it is a container. */
+  markContainer(event: "begin" | "end", offsetBytes: number): void {
+    if (event === "begin") this.#resultsBefore.push(this.#numResults);
+    else if (this.#resultsBefore.pop() === this.#numResults) {
+      this.#addDamaged("objectTooLong", `at byte ${offsetBytes}: more than ${MAX_OBJECT_BYTES} bytes`);
+    }
+  }
+
+  /**
+   * What was taken; the rows are then with the writer.
+   *
+   * @param paths The files, for errors.
+   * @throws {UserError} If there was no ping result, or too many were rejected.
+   */
+  finish(paths: readonly string[]): ImportSummary {
+    const { maxRejectRatio, rejectsPath } = this.options;
+    if (this.#numPings === 0) throw noPings(paths, this.#skipped.counts);
+    this.#rejects.write(rejectsPath);
+    this.#rejects.check(this.#numPings + this.#numDamaged, maxRejectRatio);
+    return {
+      ...this.sink.finish(),
+      duplicates: this.#numDuplicates,
+      skippedByType: this.#skipped.counts,
+      rejected: this.#rejects.counts,
+    };
+  }
+
+  #addDamaged(reason: "invalidJson" | "objectTooLong", detail: string): void {
+    this.#numDamaged++;
+    this.#rejects.add(reason, this.#path, this.#index++, detail);
+  }
+
+  /** Takes a ping result, or what is wrong with it. */
+  #addPing(row: PingRow | Rejection): void {
+    this.#numPings++;
+    this.#numResults++;
+    const index = this.#index++;
+    if ("reason" in row) {
+      this.#rejects.add(row.reason, this.#path, index, row.detail);
+      return;
+    }
+    const hasKey = !Number.isNaN(row.msmId) && !Number.isNaN(row.prbId);
+    if (hasKey && !this.duplicates.add(row)) {
+      this.#numDuplicates++;
+      return;
+    }
+    for (let i = 0; i < row.rttsMs.length; i++) {
+      this.sink.add({
+        eventTimeUs: row.eventTimeUs,
+        srcAddr: row.srcAddr,
+        dstAddr: row.dstAddr,
+        ipVersion: row.ipVersion,
+        rttMs: row.rttsMs[i],
+        msmId: row.msmId,
+        prbId: row.prbId,
+        sizeBytes: row.sizeBytes,
+        packetErrorCount: row.numLost[i],
+      });
+    }
+  }
+}
+
+function noPings(paths: readonly string[], skipped: Record<string, number>): UserError {
+  const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
+  const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
+  return new UserError(
+    `Cannot import ${paths[0]}${others}: found no ping result (${
+      shortened(found || "no object at all", 200)
+    }), ` +
+      `ping results of RIPE Atlas were wanted; check --input`,
+  );
+}
+
+/** The results in an object, in order: itself, or those anywhere inside it. */
+function* findResults(object: AtlasObject): Generator<{ result: AtlasObject; type: string }> {
+  const pending: unknown[] = [object];
+  while (pending.length > 0) {
+    const value = pending.pop();
+    if (typeof value !== "object" || value === null) continue;
+    const result = value as AtlasObject;
+    const type = Array.isArray(value) ? undefined : resultType(result);
+    if (type === undefined) { for (const inner of Object.values(value).reverse()) pending.push(inner); }
+    else yield { result, type };
+  }
+}

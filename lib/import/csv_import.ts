@@ -1,0 +1,166 @@
+/**
+ * Measurements read from CSV files and written as one Parquet file: a row for each record, in the files' order.
+ *
+ * Files are read one after another as streams; memory holds one row group and the distinct addresses, whatever the
+ * size of the files.
+ *
+ * @module
+ */
+import { FormatError, shortened, UserError } from "../errors.ts";
+import { readAddress } from "../addresses/address_book.ts";
+import type { ImportOptions, ImportSummary } from "./atlas_import.ts";
+import type { Rejection } from "../atlas/atlas_result.ts";
+import { FAILED_RTT_MS, isRtt } from "../measurement/batch.ts";
+import {
+  columnsNamedIn,
+  type CsvColumns,
+  type CsvLayout,
+  locateColumns,
+  optionalColumnsOf,
+} from "./csv_columns.ts";
+import { CsvScanner } from "./csv_scanner.ts";
+import { openInput } from "../compression/decompress.ts";
+import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
+import { RejectLog } from "../measurement/rejects.ts";
+import { type MeasurementRow, RowSink } from "./row_sink.ts";
+import { parseTimeUs } from "../measurement/time_text.ts";
+
+/** Which names are taken for those of CSV files. */
+export const CSV_EXTENSIONS: string[] = ["", ".gz", ".bz2", ".zst"].map((suffix) => `.csv${suffix}`);
+
+/** What stands for the RTT where there was no reply, besides nothing and -1. */
+const NO_REPLY = "*";
+
+/** How {@link importCsv} reads. */
+export interface CsvImportOptions
+  extends Pick<ImportOptions, "maxRejectRatio" | "rejectsPath" | "signal" | "onProgress"> {
+  /** The columns; by default those of the first file's header. */
+  columns?: CsvColumns | undefined;
+}
+
+/**
+ * Imports measurements. Rows that are there twice stay.
+ *
+ * @param paths The files, `-` for standard input, which needs `columns`.
+ * @param outputPath The Parquet file to write.
+ * @throws {FormatError} If a header lacks a column or compressed data is damaged.
+ * @throws {UserError} If too many rows are rejected or the disk is full.
+ */
+export async function importCsv(
+  paths: readonly string[],
+  outputPath: string,
+  options: CsvImportOptions,
+): Promise<ImportSummary> {
+  const columns = options.columns ?? columnsNamedIn(await readHeader(paths[0]), paths[0]);
+  using writer = MeasurementParquetWriter.create(outputPath, { optionalColumns: optionalColumnsOf(columns) });
+  const sink = new RowSink(writer);
+  const rejects = new RejectLog();
+  let [bytes, numRead] = [0, 0];
+  for (const path of paths) {
+    let layout: CsvLayout | undefined;
+    let row = 0;
+    for await (const record of scan(path, (count) => bytes += count)) {
+      options.signal?.throwIfAborted();
+      while (record.next()) {
+        if (!layout) {
+          layout = locateColumns(columns, namesOf(record, path), path);
+          continue;
+        }
+        const converted = convert(record, layout);
+        if ("reason" in converted) rejects.add(converted.reason, path, row, converted.detail);
+        else sink.add(converted);
+        row++;
+      }
+      options.onProgress?.({ bytes, rows: sink.numRows });
+    }
+    if (!layout) throw noHeader(path);
+    numRead += row;
+  }
+  if (numRead === 0) {
+    throw new UserError(
+      `Cannot import ${paths[0]}: found no row below the header, some were wanted; check --input`,
+    );
+  }
+  rejects.write(options.rejectsPath);
+  rejects.check(numRead, options.maxRejectRatio);
+  const counts = sink.finish();
+  writer.close();
+  return { ...counts, duplicates: 0, skippedByType: {}, rejected: rejects.counts };
+}
+
+/** The same scanner each time that it has more. */
+async function* scan(path: string, onBytes?: (count: number) => void): AsyncGenerator<CsvScanner> {
+  const { chunks } = await openInput(path, onBytes ? { onBytes } : {});
+  const scanner = new CsvScanner();
+  for await (const chunk of chunks) {
+    scanner.push(chunk);
+    yield scanner;
+  }
+  scanner.end();
+  yield scanner;
+}
+
+async function readHeader(path: string): Promise<string[]> {
+  for await (const record of scan(path)) if (record.next()) return namesOf(record, path);
+  throw noHeader(path);
+}
+
+function namesOf(record: CsvScanner, path: string): string[] {
+  const { fault, numFields } = record;
+  if (fault === undefined) return Array.from({ length: numFields }, (_, field) => record.text(field));
+  throw new FormatError(`found ${fault}, the names of columns were wanted; check the file`, {
+    path,
+    place: "its header",
+  });
+}
+
+function noHeader(path: string): FormatError {
+  return new FormatError("it is empty, a header with the names of columns was wanted; check the file", {
+    path,
+  });
+}
+
+function convert(record: CsvScanner, layout: CsvLayout): MeasurementRow | Rejection {
+  const { names, timeUnit, optional } = layout;
+  const { fault, numFields } = record;
+  if (fault !== undefined) return { reason: "invalidCsv", detail: fault };
+  if (numFields !== names.length) {
+    return { reason: "invalidCsv", detail: `${numFields} fields, ${names.length} in the header` };
+  }
+  const wrong = (reason: Rejection["reason"], field: number, why = ""): Rejection => {
+    const text = record.text(field);
+    return text === ""
+      ? { reason: "nullValue", detail: names[field] }
+      : { reason, detail: `${names[field]} ${shortened(text)}${why}` };
+  };
+  const time = parseTimeUs(record.ascii(layout.time), timeUnit);
+  if ("fault" in time) return wrong("invalidTime", layout.time, `: ${time.fault}`);
+  const src = readAddress(record.text(layout.src));
+  const dst = readAddress(record.text(layout.dst));
+  if (!src.bytes) return wrong("unparseableAddress", layout.src);
+  if (!dst.bytes) return wrong("unparseableAddress", layout.dst);
+  if (src.bytes.length !== dst.bytes.length) {
+    return { reason: "versionMismatch", detail: `${src.text} and ${dst.text}` };
+  }
+  const rttText = record.ascii(layout.rtt);
+  const rttMs = rttText === "" || rttText === NO_REPLY ? FAILED_RTT_MS : Number(rttText);
+  if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return wrong("invalidRtt", layout.rtt);
+  const row: MeasurementRow = {
+    eventTimeUs: time.timeUs,
+    srcAddr: src.canonical,
+    dstAddr: dst.canonical,
+    ipVersion: src.bytes.length === 4 ? 4 : 6,
+    rttMs,
+    msmId: NaN,
+    prbId: NaN,
+    sizeBytes: NaN,
+    packetErrorCount: NaN,
+  };
+  for (const { key, field } of optional) {
+    const text = record.ascii(field);
+    if (text === "") continue;
+    row[key] = Number(text);
+    if (!Number.isSafeInteger(row[key]) || row[key] < 0) return wrong("invalidInteger", field);
+  }
+  return row;
+}

@@ -1,0 +1,237 @@
+/**
+ * The pages of one column of one row group, read front to back; memory holds one page, however large the row group.
+ *
+ * (hyparquet decodes whole column chunks, and a damaged run length makes it fill the memory.)
+ *
+ * @module
+ */
+import { crc32 } from "node:zlib";
+import type { CompressionCodec, SchemaElement } from "hyparquet";
+import { FormatError, UserError } from "../errors.ts";
+import { decompressPage } from "./codecs.ts";
+import { decodeHybrid, EncodingError } from "./encodings.ts";
+import { type PageHeader, readPageHeader } from "./page_header.ts";
+import { ThriftError } from "./thrift_reader.ts";
+
+const WINDOW_BYTES = 1 << 20;
+const MAX_HEADER_BYTES = 1 << 24;
+// A few bytes can stand for pages of any size. Writers' pages have 1 MB and up to some million equal values (Arrow's
+// C++ library, with its default of 1 MB), their dictionaries 1 MB.
+const MAX_PAGE_VALUES = 2 ** 23;
+const MAX_PAGE_BYTES = 8 * MAX_PAGE_VALUES;
+const MAX_DICTIONARY_VALUES = 2 ** 20;
+
+/** The bytes of a file. */
+export interface ByteSource {
+  readonly path: string;
+  /** Bytes `start` to `end - 1`. @throws {UserError} If the file has not so many. */
+  read(start: number, end: number): Uint8Array;
+}
+
+/** Where a column chunk lies and what is in it. */
+export interface ColumnChunkRange {
+  name: string;
+  element: SchemaElement;
+  startBytes: number;
+  endBytes: number;
+  codec: CompressionCodec;
+  /** Rows of the row group. */
+  numRows: number;
+}
+
+/** A piece of a column: values, and which of them are null (absent: none). */
+export interface Piece<T> {
+  values: T;
+  isNull: Uint8Array | undefined;
+}
+
+/** Reads a column chunk front to back; a page's array has one element per row, at a null whatever. */
+export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
+  readonly #source: ByteSource;
+  readonly #chunk: ColumnChunkRange;
+  #atBytes: number;
+  #window: Uint8Array = new Uint8Array(0);
+  #windowBytes = 0;
+  #rowsLeft: number;
+  #page: Piece<A> | undefined;
+  #pageAt = 0;
+
+  constructor(source: ByteSource, chunk: ColumnChunkRange) {
+    this.#source = source;
+    this.#chunk = chunk;
+    this.#rowsLeft = chunk.numRows;
+    this.#atBytes = chunk.startBytes;
+  }
+
+  /** Takes the dictionary page's values. */
+  protected abstract setDictionary(bytes: Uint8Array, header: PageHeader, chunk: ColumnChunkRange): void;
+  /** Decodes a data page's values, nulls left out. */
+  protected abstract decode(
+    bytes: Uint8Array,
+    numValues: number,
+    encoding: number,
+    chunk: ColumnChunkRange,
+  ): A;
+  /** Spreads values over rows, of which some are null. */
+  protected abstract spread(values: A, isNull: Uint8Array): A;
+
+  /** Hands the next rows to `copy`, page by page: values, from, end, and where they belong. */
+  protected take(
+    numRows: number,
+    copy: (values: A, from: number, end: number, at: number) => void,
+  ): Uint8Array | undefined {
+    let isNull: Uint8Array | undefined;
+    for (let at = 0; at < numRows;) {
+      let page = this.#page;
+      if (!page || this.#pageAt === page.values.length) page = this.#nextPage();
+      const from = this.#pageAt;
+      const end = Math.min(page.values.length, from + numRows - at);
+      copy(page.values, from, end, at);
+      if (page.isNull) {
+        isNull ??= new Uint8Array(numRows);
+        isNull.set(page.isNull.subarray(from, end), at);
+      }
+      this.#pageAt = end;
+      at += end - from;
+    }
+    return isNull;
+  }
+
+  #nextPage(): Piece<A> {
+    const { name, numRows } = this.#chunk;
+    const startBytes = this.#atBytes;
+    try {
+      while (true) {
+        if (this.#atBytes >= this.#chunk.endBytes) {
+          throw new EncodingError(`${this.#rowsLeft} of ${numRows} rows are missing`);
+        }
+        const page = this.#readPage();
+        if (page) return this.#page = page;
+      }
+    } catch (error) {
+      if (error instanceof UserError) throw error;
+      const message = error instanceof Error ? error.message : String(error);
+      throw new FormatError(`column ${name} is damaged (${message}); fetch or make the file again`, {
+        path: this.#source.path,
+        offsetBytes: startBytes,
+        cause: error,
+      });
+    }
+  }
+
+  /** Reads one page; returns it if it has rows. */
+  #readPage(): Piece<A> | undefined {
+    const header = this.#readHeader();
+    const { kind, compressedBytes, uncompressedBytes, numValues } = header;
+    if (compressedBytes > this.#chunk.endBytes - this.#atBytes) {
+      throw new EncodingError(
+        `a page of ${compressedBytes} bytes, ${this.#chunk.endBytes - this.#atBytes} are left`,
+      );
+    }
+    checkPageSize(header);
+    const stored = this.#peek(compressedBytes);
+    this.#atBytes += compressedBytes;
+    if (header.crc !== undefined && crc32(stored) !== header.crc) {
+      throw new EncodingError("a checksum does not match");
+    }
+    if (kind === "index") return undefined;
+    if (kind === "dictionary") {
+      this.setDictionary(this.#decompress(stored, uncompressedBytes), header, this.#chunk);
+      return undefined;
+    }
+    if (numValues > this.#rowsLeft) throw new EncodingError(`${numValues} values for ${this.#rowsLeft} rows`);
+    const page = this.#decodePage(stored, header);
+    this.#pageAt = 0;
+    this.#rowsLeft -= numValues;
+    return numValues > 0 ? page : undefined;
+  }
+
+  #decodePage(stored: Uint8Array, header: PageHeader): Piece<A> {
+    const { numValues, encoding } = header;
+    const isOptional = this.#chunk.element.repetition_type !== "REQUIRED";
+    const { levels, bytes } = header.kind === "dataV2"
+      ? this.#splitV2(stored, header)
+      : splitV1(this.#decompress(stored, header.uncompressedBytes), isOptional);
+    const isNull = isOptional ? readNulls(levels, numValues) : undefined;
+    let numNulls = 0;
+    if (isNull) { for (const flag of isNull) numNulls += flag; }
+    if (numNulls !== (header.numNulls ?? numNulls)) {
+      throw new EncodingError(`${numNulls} nulls, ${header.numNulls} were stated`);
+    }
+    if (!isNull) return { values: this.decode(bytes, numValues, encoding, this.#chunk), isNull };
+    const values = this.decode(bytes, numValues - numNulls, encoding, this.#chunk);
+    return { values: this.spread(values, isNull), isNull };
+  }
+
+  #splitV2(stored: Uint8Array, header: PageHeader): { levels: Uint8Array; bytes: Uint8Array } {
+    const { repetitionBytes, definitionBytes, uncompressedBytes, isCompressed } = header;
+    const levelBytes = repetitionBytes + definitionBytes;
+    if (levelBytes > stored.length) throw new EncodingError("the levels are longer than the page");
+    const rest = stored.subarray(levelBytes);
+    return {
+      levels: stored.subarray(repetitionBytes, levelBytes),
+      bytes: isCompressed ? this.#decompress(rest, uncompressedBytes - levelBytes) : rest,
+    };
+  }
+
+  #decompress(page: Uint8Array, numBytes: number): Uint8Array {
+    return decompressPage(this.#chunk.codec, page, numBytes);
+  }
+
+  #readHeader(): PageHeader {
+    const most = Math.min(MAX_HEADER_BYTES, this.#chunk.endBytes - this.#atBytes);
+    for (let size = Math.min(most, 1024);; size = Math.min(most, size * 16)) {
+      try {
+        const { header, headerBytes } = readPageHeader(this.#peek(size));
+        this.#atBytes += headerBytes;
+        return header;
+      } catch (error) {
+        if (!(error instanceof ThriftError) || size === most) throw error;
+      }
+    }
+  }
+
+  /** The next bytes, which stay the next ones. */
+  #peek(numBytes: number): Uint8Array {
+    const from = this.#atBytes - this.#windowBytes;
+    if (from < 0 || from + numBytes > this.#window.length) {
+      const size = Math.min(this.#chunk.endBytes - this.#atBytes, Math.max(numBytes, WINDOW_BYTES));
+      this.#window = this.#source.read(this.#atBytes, this.#atBytes + size);
+      this.#windowBytes = this.#atBytes;
+      return this.#window.subarray(0, numBytes);
+    }
+    return this.#window.subarray(from, from + numBytes);
+  }
+}
+
+/** Ends the reading before anything is allocated for a page that is too large. */
+function checkPageSize({ kind, compressedBytes, uncompressedBytes, numValues }: PageHeader): void {
+  const numBytes = Math.max(compressedBytes, uncompressedBytes);
+  const maxValues = kind === "dictionary" ? MAX_DICTIONARY_VALUES : MAX_PAGE_VALUES;
+  if (numBytes <= MAX_PAGE_BYTES && numValues <= maxValues) return;
+  throw new EncodingError(
+    `a page of ${numBytes} bytes and ${numValues} values, at most ${MAX_PAGE_BYTES} and ${maxValues} are read`,
+  );
+}
+
+/** Version 1 pages: definition levels with their length before them, then the values. */
+function splitV1(page: Uint8Array, isOptional: boolean): { levels: Uint8Array; bytes: Uint8Array } {
+  if (!isOptional) return { levels: new Uint8Array(0), bytes: page };
+  if (page.length < 4) throw new EncodingError("the levels end too early");
+  const numBytes = new DataView(page.buffer, page.byteOffset).getUint32(0, true);
+  if (numBytes > page.length - 4) throw new EncodingError("the levels are longer than the page");
+  return { levels: page.subarray(4, 4 + numBytes), bytes: page.subarray(4 + numBytes) };
+}
+
+/** Which rows are null, from definition levels of 0 and 1; undefined if none is. */
+function readNulls(levels: Uint8Array, numValues: number): Uint8Array | undefined {
+  const present = new Int32Array(numValues);
+  decodeHybrid(levels, 1, present);
+  let isNull: Uint8Array | undefined;
+  for (let row = 0; row < numValues; row++) {
+    if (present[row] === 1) continue;
+    isNull ??= new Uint8Array(numValues);
+    isNull[row] = 1;
+  }
+  return isNull;
+}

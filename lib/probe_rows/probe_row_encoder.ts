@@ -1,0 +1,216 @@
+/**
+ * Encodes probe rows straight into the bytes of their two nested Arrow IPC streams, the same that apache-arrow
+ * writes; schemas and metadata are encoded by apache-arrow once and then filled in.
+ *
+ * apache-arrow's writer takes 0.1 ms and 2 MB of garbage for a row of 26 measurements, most of it for metadata.
+ * Format: design page 2.5; https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { BatchTemplate, paddedBytes, splitStream } from "../arrow/message.ts";
+import type { ProbeRow } from "./probe_row_columns.ts";
+import { encodeWithArrow } from "./probe_row_arrow.ts";
+
+const TWO_32 = 2 ** 32;
+/** Continuation marker and a size of zero. */
+const END_OF_STREAM = Uint8Array.of(255, 255, 255, 255, 0, 0, 0, 0);
+/** src_id, offsets and values of measurements, n_measurements, time_span_seconds, first and last timestamp. */
+const OUTER_FIXED_BYTES = 8 + 8 + 8 + 8 + 8 + 8;
+
+/** The parts of a record that are the same for all. */
+interface Templates {
+  innerSchema: Uint8Array;
+  srcDictionary: BatchTemplate;
+  dstDictionary: BatchTemplate;
+  innerBatch: BatchTemplate;
+  outerSchema: Uint8Array;
+  outerBatch: BatchTemplate;
+}
+
+let templates: Templates | undefined;
+
+/**
+ * Encodes a row as the bytes of one record; equal rows have equal bytes.
+ *
+ * @param row At least one measurement, in time order.
+ * @returns An Arrow IPC stream.
+ */
+export function encodeProbeRow(row: ProbeRow): Uint8Array {
+  const n = row.eventTimeUs.length;
+  ensure(n > 0, "a probe row has no measurements");
+  ensure(
+    row.srcIndex.length === n && row.dstIndex.length === n && row.ipVersion.length === n &&
+      row.rttMs.length === n,
+    "columns of a probe row differ in length",
+  );
+  const known = templates ??= makeTemplates();
+  const src = textBytes(row.srcAddrs);
+  const dst = textBytes(row.dstAddrs);
+  const innerBytes = innerSizeBytes(known, row, src, dst);
+  const headBytes = known.outerSchema.length + known.outerBatch.sizeBytes;
+  const out = new ArrowBytes(headBytes + OUTER_FIXED_BYTES + innerBytes + END_OF_STREAM.length);
+  out.bytes(known.outerSchema);
+  out.batch(known.outerBatch, 1, [0, 8, 0, 8, innerBytes, 0, 4, 0, 8, 0, 8, 0, 8]);
+  out.bigint(row.srcId);
+  out.int32s([0, innerBytes]);
+  writeInner(out, known, row, src, dst);
+  out.int32s([n]);
+  out.float64((row.eventTimeUs[n - 1] - row.eventTimeUs[0]) / 1e6);
+  out.times(row.eventTimeUs.subarray(0, 1));
+  out.times(row.eventTimeUs.subarray(n - 1));
+  out.bytes(END_OF_STREAM);
+  return out.finish();
+}
+
+function innerSizeBytes(known: Templates, row: ProbeRow, src: number, dst: number): number {
+  const n = row.eventTimeUs.length;
+  const dictionary = (values: readonly string[], numTextBytes: number) =>
+    paddedBytes(4 * (values.length + 1)) + paddedBytes(numTextBytes);
+  return known.innerSchema.length + known.srcDictionary.sizeBytes + dictionary(row.srcAddrs, src) +
+    known.dstDictionary.sizeBytes + dictionary(row.dstAddrs, dst) + known.innerBatch.sizeBytes +
+    8 * n + 3 * paddedBytes(4 * n) + paddedBytes(n) + END_OF_STREAM.length;
+}
+
+function writeInner(out: ArrowBytes, known: Templates, row: ProbeRow, src: number, dst: number): void {
+  const n = row.eventTimeUs.length;
+  out.bytes(known.innerSchema);
+  out.dictionary(known.srcDictionary, row.srcAddrs, src);
+  out.dictionary(known.dstDictionary, row.dstAddrs, dst);
+  out.batch(known.innerBatch, n, [0, 8 * n, 0, 4 * n, 0, 4 * n, 0, n, 0, 4 * n]);
+  out.times(row.eventTimeUs);
+  out.int32s(row.srcIndex);
+  out.int32s(row.dstIndex);
+  out.int8s(row.ipVersion);
+  out.float32s(row.rttMs);
+  out.bytes(END_OF_STREAM);
+}
+
+/** Bytes of the texts in UTF-8. */
+function textBytes(texts: readonly string[]): number {
+  let numBytes = 0;
+  for (const text of texts) numBytes += isAscii(text) ? text.length : encoder.encode(text).length;
+  return numBytes;
+}
+
+const encoder = new TextEncoder();
+
+function isAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return false;
+  return true;
+}
+
+/** The bytes of a record while they are written; every part begins at a multiple of 8. */
+class ArrowBytes {
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+  readonly #int32: Int32Array;
+  readonly #float32: Float32Array;
+  readonly #float64: Float64Array;
+  readonly #view: DataView;
+  #at = 0;
+
+  constructor(sizeBytes: number) {
+    const buffer = new ArrayBuffer(sizeBytes);
+    this.#bytes = new Uint8Array(buffer);
+    this.#int32 = new Int32Array(buffer);
+    this.#float32 = new Float32Array(buffer);
+    this.#float64 = new Float64Array(buffer);
+    this.#view = new DataView(buffer);
+  }
+
+  bytes(values: Uint8Array): void {
+    this.#bytes.set(values, this.#at);
+    this.#at += values.length;
+  }
+
+  batch(template: BatchTemplate, length: number, bufferBytes: readonly number[]): void {
+    template.write(length, bufferBytes, this.#bytes, this.#at);
+    this.#at += template.sizeBytes;
+  }
+
+  dictionary(template: BatchTemplate, values: readonly string[], numTextBytes: number): void {
+    this.batch(template, values.length, [0, 4 * (values.length + 1), numTextBytes]);
+    const firstText = this.#at + paddedBytes(4 * (values.length + 1));
+    let at = firstText;
+    let slot = this.#at >> 2;
+    this.#int32[slot++] = 0;
+    for (const value of values) {
+      at += this.#text(value, at);
+      this.#int32[slot++] = at - firstText;
+    }
+    this.#at = firstText + paddedBytes(numTextBytes);
+  }
+
+  int32s(values: ArrayLike<number>): void {
+    this.#int32.set(values, this.#at >> 2);
+    this.#at += paddedBytes(4 * values.length);
+  }
+
+  int8s(values: Int8Array): void {
+    this.#bytes.set(values, this.#at);
+    this.#at += paddedBytes(values.length);
+  }
+
+  float32s(values: Float32Array): void {
+    this.#float32.set(values, this.#at >> 2);
+    this.#at += paddedBytes(4 * values.length);
+  }
+
+  float64(value: number): void {
+    this.#float64[this.#at >> 3] = value;
+    this.#at += 8;
+  }
+
+  bigint(value: bigint): void {
+    this.#view.setBigInt64(this.#at, value, true);
+    this.#at += 8;
+  }
+
+  /** 64-bit integers in two halves: a BigInt per element would cost ten times as much. */
+  times(timesUs: Float64Array): void {
+    let slot = this.#at >> 2;
+    for (let i = 0; i < timesUs.length; i++) {
+      const high = Math.floor(timesUs[i] / TWO_32);
+      this.#int32[slot++] = timesUs[i] - high * TWO_32;
+      this.#int32[slot++] = high;
+    }
+    this.#at += 8 * timesUs.length;
+  }
+
+  finish(): Uint8Array<ArrayBuffer> {
+    ensure(this.#at === this.#bytes.length, "a record has another size than was reckoned");
+    return this.#bytes;
+  }
+
+  #text(text: string, at: number): number {
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i);
+      if (code > 127) return encoder.encodeInto(text, this.#bytes.subarray(at)).written;
+      this.#bytes[at + i] = code;
+    }
+    return text.length;
+  }
+}
+
+function makeTemplates(): Templates {
+  const { outer, inner } = encodeWithArrow({
+    srcId: 1n,
+    eventTimeUs: Float64Array.of(1),
+    srcAddrs: ["192.0.2.1"],
+    srcIndex: Int32Array.of(0),
+    dstAddrs: ["192.0.2.1"],
+    dstIndex: Int32Array.of(0),
+    ipVersion: Int8Array.of(4),
+    rttMs: Float32Array.of(1),
+  });
+  const [innerSchema, srcDictionary, dstDictionary, innerBatch] = splitStream(inner);
+  const [outerSchema, outerBatch] = splitStream(outer);
+  return {
+    innerSchema,
+    srcDictionary: new BatchTemplate(srcDictionary),
+    dstDictionary: new BatchTemplate(dstDictionary),
+    innerBatch: new BatchTemplate(innerBatch),
+    outerSchema,
+    outerBatch: new BatchTemplate(outerBatch),
+  };
+}

@@ -1,0 +1,122 @@
+/** Faults of `import` as a user meets them: exit code, one line on standard error, and what is left. @module */
+import { assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { gzipSync, zstdCompressSync } from "node:zlib";
+import { exists } from "../../lib/files/inputs.ts";
+import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
+import { withFolder } from "../measurement/batches.ts";
+import { ping } from "../atlas/ping_result.ts";
+
+/** Lines of results; no two are the same. */
+function lines(numResults: number): string {
+  return Array.from(
+    { length: numResults },
+    (_, i) =>
+      JSON.stringify(ping({ prb_id: i % 997, timestamp: 1_600_000_000 + i, result: [{ rtt: 1 + i / 7 }] })),
+  ).join("\n");
+}
+
+/** The outputs, and whatever else is left of them. */
+function names(folder: string): string[] {
+  return [...Deno.readDirSync(folder)].map(({ name }) => name).filter((name) => name.includes("out")).sort();
+}
+
+/** Runs `import` to `out.parquet` of the folder: one line, exit code 1, and no file that could pass for an output. */
+async function assertFails(input: string, folder: string, message: string): Promise<void> {
+  const { code, stdout, stderr } = await runStageProcess(importArguments(input, folder));
+  assertMatch(stderr, /^error: [^\n]+\n$/);
+  assertStringIncludes(stderr, message);
+  assertEquals([code, stdout], [1, ""]);
+  assertEquals(names(folder), [], stderr);
+}
+
+function importArguments(input: string, folder: string): string[] {
+  return ["import", "--input", input, "--output", `${folder}/out.parquet`, "--quiet"];
+}
+
+Deno.test("import ends with one line and no output when an input cannot be read or is cut", () =>
+  withFolder(async (folder) => {
+    const bytes = new TextEncoder().encode(lines(5000));
+    const write = (name: string, content: Uint8Array, size = content.length) =>
+      Deno.writeFileSync(`${folder}/${name}`, content.subarray(0, size));
+    write("cut.jsonl", bytes, bytes.length - 30);
+    const gzip = gzipSync(bytes);
+    write("cut.jsonl.gz", gzip, gzip.length >> 1);
+    const zstd = zstdCompressSync(bytes);
+    write("cut.jsonl.zst", zstd, zstd.length >> 1);
+    Deno.mkdirSync(`${folder}/empty.json`);
+    Deno.symlinkSync(`${folder}/gone.json`, `${folder}/link.json`);
+    await assertFails(`${folder}/cut.jsonl`, folder, "the JSON ends inside the object");
+    await assertFails(`${folder}/cut.jsonl.gz`, folder, "ends too early");
+    await assertFails(`${folder}/cut.jsonl.zst`, folder, "cut.jsonl.zst at byte");
+    await assertFails(`${folder}/empty.json`, folder, "a file of RIPE Atlas results was wanted");
+    await assertFails(`${folder}/link.json`, folder, "link.json: no such file");
+    if (Deno.build.os === "windows" || Deno.uid() === 0) return; // permissions do not hold root back
+    write("closed.json", bytes);
+    Deno.chmodSync(`${folder}/closed.json`, 0);
+    await assertFails(`${folder}/closed.json`, folder, "closed.json: permission denied");
+  }));
+
+Deno.test("import reads what is there when its input is cut or grows meanwhile", () =>
+  withFolder(async (folder) => {
+    if (Deno.build.os === "windows") return; // another process's open file cannot be cut there
+    const text = lines(400_000);
+    const input = `${folder}/in.jsonl`;
+    for (const change of ["cut", "grow"]) {
+      Deno.writeTextFileSync(input, text);
+      const child = spawnStage([...importArguments(input, folder), "--overwrite", "--json"]);
+      const output = outputOf(child);
+      while (!exists(`${folder}/.out.parquet.work/next`)) {
+        await new Promise((resolve) => setTimeout(resolve, 1));
+      }
+      if (change === "cut") Deno.truncateSync(input, 1000);
+      else {Deno.writeTextFileSync(input, `\n${lines(1).replace("1600000000", "1700000000")}`, {
+          append: true,
+        });}
+      const { code, stdout, stderr } = await output;
+      if (change === "grow") {
+        assertEquals([code, stderr], [0, ""]);
+        assertEquals(JSON.parse(stdout).rows, 400_001);
+      } else {
+        assertMatch(stderr, /^error: Cannot read [^\n]*in.jsonl at byte [^\n]*truncated[^\n]*\n$/);
+        assertEquals([code, names(folder)], [1, []]);
+      }
+    }
+  }));
+
+Deno.test("import says what a full disk means and does the work when there is room", () =>
+  withFolder(async (folder) => {
+    const small = `${folder}/small`;
+    Deno.mkdirSync(small);
+    const mount = (options: string) =>
+      new Deno.Command("mount", { args: ["-t", "tmpfs", "-o", options, "tmpfs", small], stderr: "null" })
+        .output();
+    const isRoot = Deno.build.os === "linux" && Deno.uid() === 0;
+    if (!isRoot || !(await mount("size=400k")).success) {
+      console.log("not run: a full disk needs a small tmpfs, which only root on Linux can mount");
+      return;
+    }
+    try {
+      Deno.writeTextFileSync(`${folder}/in.jsonl`, lines(150_000));
+      await assertFails(`${folder}/in.jsonl`, small, "no space left");
+      await mount("remount,size=64m");
+      for (const place of [small, folder]) {
+        assertEquals((await runStageProcess(importArguments(`${folder}/in.jsonl`, place))).code, 0);
+        assertEquals(names(place), ["out.parquet", "out.parquet.manifest.json"]);
+      }
+      assertEquals(Deno.readFileSync(`${small}/out.parquet`), Deno.readFileSync(`${folder}/out.parquet`));
+    } finally {
+      await new Deno.Command("umount", { args: [small] }).output();
+    }
+  }));
+
+Deno.test("import --overwrite leaves no list of rejects of an earlier run", () =>
+  withFolder(async (folder) => {
+    Deno.writeTextFileSync(`${folder}/bad.json`, JSON.stringify([ping(), ping({ dst_addr: "" })]));
+    Deno.writeTextFileSync(`${folder}/good.json`, JSON.stringify([ping()]));
+    const bad = [...importArguments(`${folder}/bad.json`, folder), "--max-reject-ratio", "1"];
+    assertEquals((await runStageProcess(bad)).code, 0);
+    assertEquals(names(folder), ["out.parquet", "out.parquet.manifest.json", "out.rejects.jsonl"]);
+    const good = [...importArguments(`${folder}/good.json`, folder), "--overwrite"];
+    assertEquals((await runStageProcess(good)).code, 0);
+    assertEquals(names(folder), ["out.parquet", "out.parquet.manifest.json"]);
+  }));
