@@ -1,5 +1,5 @@
 /**
- * Measurements written as Parquet (design 02-formats, 2.1): row groups leave memory as they fill, the file
+ * Measurements written as Parquet: row groups leave memory as they fill, the file
  * appears under its name only when it is whole.
  *
  * Schema and footer are `hyparquet-writer`'s, the column chunks our own (parquet_chunk_writer.ts says why).
@@ -31,7 +31,7 @@ export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] 
   { key: "packetErrorCount", name: "packet_error_count" },
 ];
 
-/** The columns of measurements by their names in files, in their order there (design 02-formats, 2.1). */
+/** The columns of measurements by their names in files, in their order there. */
 export const MEASUREMENT_COLUMNS: readonly string[] = [
   "msm_id",
   "event_time",

@@ -1,5 +1,5 @@
 /**
- * The fields of a RIPE Atlas ping result that a measurement is made of (design 02-formats, 2.2).
+ * The fields of a RIPE Atlas ping result that a measurement is made of.
  *
  * They are read from the bytes of the JSON text where that is plain (ping_reader.ts), else from the parsed object.
  *
