@@ -1,4 +1,4 @@
-// y[r, :] = x[r, :] / sqrt(mean(x[r, :]^2) + eps), eps = 2^-23 (design: float32 epsilon, no learned scale).
+// y[r, :] = x[r, :] / sqrt(mean(x[r, :]^2) + eps), eps = 2^-23 (the epsilon of float32), no learned scale.
 // Source: Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
 // Bindings: x (rows, width) read; y (rows, width) write; scale (rows) write: 1 / sqrt(…), for the backward pass.
 // Grid: one workgroup of LANES lanes per row. Numerics: f32; sum of squares per lane, then over lanes.

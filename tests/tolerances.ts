@@ -173,8 +173,7 @@ export function logProbabilityTolerance(
 }
 
 /**
- * For values of the whole model against a float32 implementation in another framework: the agreement of 1e-4 that
- * the design asks for; values near 0 may differ by a tenth of that of the largest.
+ * For values of the whole model against a float32 implementation in another framework: an agreement of 1e-4; values near 0 may differ by a tenth of that of the largest.
  *
  * @param expected The tensor compared.
  */
@@ -184,5 +183,5 @@ export function parityTolerance(expected: ArrayLike<number>): Tolerance {
   return { relative: 1e-4, absolute: 1e-5 * largest };
 }
 
-/** For the losses of 20 optimizer steps against another framework, as the design asks. */
+/** For the losses of 20 optimizer steps against another framework. */
 export const PARITY_LOSS: Tolerance = { relative: 1e-3, absolute: 0 };

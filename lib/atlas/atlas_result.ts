@@ -1,5 +1,5 @@
 /**
- * One RIPE Atlas ping result turned into a measurement (design 02-formats, 2.2).
+ * One RIPE Atlas ping result turned into a measurement.
  *
  * Fields: https://atlas.ripe.net/docs/apis/result-format/ . Firmware from 2011 on is read: numbers as text, `addr`
  * for `dst_addr`, no list of replies, no `af`, no `from`.

@@ -1,5 +1,5 @@
 /**
- * The fields of a RIPE Atlas ping result that a measurement is made of (design 02-formats, 2.2).
+ * The fields of a RIPE Atlas ping result that a measurement is made of.
  *
  * @module
  */

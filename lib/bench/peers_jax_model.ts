@@ -1,5 +1,5 @@
 /**
- * The model of design 04-model in jax-js, for the comparison.
+ * The model of lib/model/README.md in jax-js, for the comparison.
  *
  * Two of its parts are composed, since jax-js 0.1.25 has none that serve: the embedding is a product with one-hot
  * rows, for the gradient of `take` does not compile on Deno's WebGPU (a pointer to an atomic as an argument), and the

@@ -1,5 +1,5 @@
 /**
- * The optimizer step of design 04-model in jax-js, for the comparison: clipping at the global norm, then Muon or
+ * The optimizer step of lib/optim in jax-js, for the comparison: clipping at the global norm, then Muon or
  * AdamW for each parameter.
  *
  * @module

@@ -17,7 +17,7 @@ import type { KernelRegistry } from "./registry.ts";
 
 /** Timed runs of each way, of which the median counts. */
 const NUM_RUNS = 3;
-/** A timed run repeats a dispatch for about so long: 20 times the cost of a submit (design 05-kernels). */
+/** A timed run repeats a dispatch for about so long: 20 times the cost of a submit (lib/gpu/README.md). */
 export const RUN_S = 0.002;
 const MAX_REPETITIONS = 200;
 

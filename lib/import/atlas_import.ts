@@ -1,5 +1,5 @@
 /**
- * RIPE Atlas ping results read from JSON files and written as one Parquet file (design 02-formats, 2.2).
+ * RIPE Atlas ping results read from JSON files and written as one Parquet file.
  *
  * Files are read one after another as streams; memory holds one row group, the distinct addresses and as many keys of
  * results as it has room for, whatever the size of the files. Rows go to a file of their own first: where memory did not

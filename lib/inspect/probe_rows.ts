@@ -20,7 +20,7 @@ import { splitOf } from "./split_of.ts";
 import { TimeHistogram } from "./time_histogram.ts";
 import { ValueHistogram } from "./value_histogram.ts";
 
-/** Tokens of the most common measurement: IPv4 with a 1-byte gap (design page 2.3). */
+/** Tokens of the most common measurement: IPv4 with a 1-byte gap. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
 /**

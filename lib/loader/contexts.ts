@@ -3,7 +3,7 @@
  *
  * A context is a sample of a row's measurements over a random window of time, so that every time scale from
  * seconds to weeks is seen equally often; some contexts carry all their times, some a part, some none, so that
- * the model can be asked with and without a time. Design page 3, "Contexts".
+ * the model can be asked with and without a time.
  *
  * @module
  */

@@ -14,7 +14,7 @@ import { ensure } from "../errors.ts";
 import { MIN_MEASUREMENT_TOKENS } from "./context_keys.ts";
 import { type Context, cutContext, prefixLengths } from "./contexts.ts";
 
-/** A gap of so small a share of the sequence is left alone: half the goal of 1 % padding of design page 3. */
+/** A gap of so small a share of the sequence is left alone: half the goal of 1 % padding. */
 const TOLERATED_SHARE = 0.005;
 /** How many measurements the last context may give up to make the rest fit. ASSUMPTION. */
 const MAX_GIVEN_UP = 8;

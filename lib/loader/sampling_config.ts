@@ -7,7 +7,7 @@ import { z } from "zod";
 
 const share = z.number().min(0).max(1);
 
-/** How contexts are drawn, with every default filled in; design page 3. */
+/** How contexts are drawn, with every default filled in. */
 export interface SamplingConfig {
   /** A row of n measurements yields ceil(n / this) contexts an epoch, at least 1; 1..1,000,000. */
   measurementsPerContext: number;
@@ -65,7 +65,7 @@ export const samplingSchema: z.ZodType<SamplingConfig> = z.strictObject({
   staleRecallShare: share.default(0),
 });
 
-/** The defaults of design page 3. */
+/** The defaults. */
 export const DEFAULT_SAMPLING: SamplingConfig = samplingSchema.parse({});
 
 /** The sampling for what a model is measured on: sources have their own addresses, however they were trained on. */

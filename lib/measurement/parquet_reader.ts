@@ -1,5 +1,5 @@
 /**
- * Measurements read from Parquet (design 02-formats, 2.1), batch by batch; memory holds one batch and a page of each
+ * Measurements read from Parquet, batch by batch; memory holds one batch and a page of each
  * needed column, whatever the size of the row groups.
  *
  * Accepts what other tools write: `event_time` as timestamp in ms, µs or ns, with or without zone, as INT96 or

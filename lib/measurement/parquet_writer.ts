@@ -1,5 +1,5 @@
 /**
- * Measurements written as Parquet (design 02-formats, 2.1).
+ * Measurements written as Parquet. The columns: README.md.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export const OPTIONAL_COLUMNS: readonly { key: OptionalColumn; name: string }[] 
   { key: "packetErrorCount", name: "packet_error_count" },
 ];
 
-/** The columns of measurements by their names in files, in their order there (design 02-formats, 2.1). */
+/** The columns of measurements by their names in files, in their order there. */
 export const MEASUREMENT_COLUMNS: readonly string[] = [
   "msm_id",
   "event_time",

@@ -2,7 +2,7 @@
  * Rows that could not be used: counted by reason, the first of each reason kept for `rejects.jsonl`.
  *
  * Nothing is lost silently: every stage that drops a row adds it here, says the counts in its manifest and
- * fails when too many rows are dropped (design 02-formats, 2.1).
+ * fails when too many rows are dropped.
  *
  * @module
  */

@@ -1,8 +1,6 @@
 /**
- * The model's section of the run configuration, what follows from it: parameter names, shapes and counts, and how a model
- * is to run.
- *
- * Design 04-model ("Architecture", "Presets") and 02-formats 2.7 (parameter names).
+ * The section `model` of the run configuration, the names, shapes and counts of parameters that follow from it, and how
+ * a model is to run. See lib/model/README.md.
  *
  * @module
  */
@@ -15,7 +13,7 @@ import { HISTORY_LENGTH } from "./pair_history.ts";
 import { coordinateEntries, type CoordinatesConfig } from "./node_coordinates.ts";
 import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 
-/** Number of tokens of each vocabulary (02-formats 2.3 and 2.4). */
+/** Number of tokens of each vocabulary. */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
 
 /** An extent: large enough for any model that is trained, small enough that sizes can be computed before they are had. */
@@ -86,7 +84,7 @@ export interface ModelExtent {
   readonly dtype?: DType;
   /**
    * Weights of the distance between predicted and true RTT in the gradient, at the first and the second byte of its
-   * code (design 04-model, "Loss"); none if absent.
+   * code; none if absent.
    */
   readonly rttDistanceWeights?: readonly [number, number];
   /** Weight of the two bytes of an RTT code in the gradient, others having 1 (the default). */
@@ -210,7 +208,7 @@ export function vocabSize(config: ModelConfig): number {
 /**
  * Every parameter and its shape, row-major [out, in], in the order of the forward pass.
  *
- * @returns name -> [rows, columns]; names are those of 02-formats 2.7.
+ * @returns name -> [rows, columns]; names as in lib/model/README.md.
  */
 export function parameterShapes(config: ModelConfig): Map<string, number[]> {
   const { width: C, mlpWidth: M } = config;

@@ -1,5 +1,5 @@
 /**
- * The forward pass as dispatches (design 04-model, "Architecture").
+ * The forward pass as dispatches; lib/model/README.md has the formulas.
  *
  * @module
  */

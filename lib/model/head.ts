@@ -1,5 +1,5 @@
 /**
- * What follows the last block: logits, losses with their gradient, log-probabilities (design 04-model, "Loss").
+ * What follows the last block: logits, losses with their gradient, log-probabilities.
  *
  * @module
  */

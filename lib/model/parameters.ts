@@ -17,7 +17,7 @@ import {
 } from "./config.ts";
 import { byteOfSelectedRow } from "./selected_rows.ts";
 
-/** Standard deviation of the initial weights (design 04-model, from GPT-2). */
+/** Standard deviation of the initial weights (GPT-2). */
 const INITIAL_DEVIATION = 0.02;
 
 /**

@@ -1,5 +1,5 @@
 /**
- * Where the two bytes of an RTT code are predicted (vocabulary v2, design 02-formats 2.3).
+ * Where the two bytes of an RTT code are predicted (vocabulary v2).
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
  * The optimizer's section of the run configuration.
  *
- * Design 04-model ("Optimizers"). Parameters fall into four groups, each with its own rule: the token
- * embedding, the learned rows, the output head, and the matrices inside the blocks.
+ * Parameters fall into four groups, each with its own rule: the token embedding, the learned rows, the output
+ * head, and the matrices inside the blocks. See lib/optim/README.md.
  *
  * @module
  */
@@ -108,7 +108,7 @@ export function parseOptimConfig(value: unknown): OptimConfig {
   return parseConfig(optimConfigSchema, value, "optim");
 }
 
-/** The group that a parameter belongs to, by its name (02-formats 2.7). */
+/** The group that a parameter belongs to, by its name. */
 export function groupOf(parameterName: string): GroupName {
   if (parameterName.startsWith("wte.")) return "embedding";
   if (parameterName.startsWith("wpe.")) return "rows";

@@ -1,6 +1,6 @@
 /**
  * Muon for a group of matrices: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024,
- * with the semantics of torch.optim.Muon (design 04-model, "Optimizers").
+ * with the semantics of torch.optim.Muon.
  *
  * @module
  */

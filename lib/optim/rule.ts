@@ -17,7 +17,7 @@ export interface StepFactors {
 
 /** How a group of parameters is updated. */
 export interface UpdateRule {
-  /** What is kept between steps; names are those of checkpoints (02-formats 2.7). */
+  /** What is kept between steps; names are those of checkpoints (lib/optim/README.md). */
   readonly state: Map<string, Tensor>;
   /**
    * Adds one step to a program, once, at the start of a run.

@@ -6,7 +6,7 @@
  * @module
  */
 
-/** The width at which the learning rates of a configuration hold (design 04-model). */
+/** The width at which the learning rates of a configuration hold. */
 const REFERENCE_WIDTH = 768;
 
 /** The shape of the learning rate over a run. */

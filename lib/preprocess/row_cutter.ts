@@ -1,6 +1,6 @@
 /**
  * Sorted measurements cut into probe rows: a new one where the group changes, and where the record would pass
- * the size limit (design 02-formats, 2.5).
+ * the size limit.
  *
  * The size is reckoned from above, from the columns' widths and the texts of the dictionaries, so a row is
  * encoded once and never passes the limit.

@@ -1,5 +1,5 @@
 /**
- * Rows divided over partitions on disk: the map side of the group-by (design 08-cluster).
+ * Rows divided over partitions on disk: the map side of the group-by.
  *
  * One file of blocks (spill_block.ts); a block holds rows of one partition, in the order in which they came. A
  * block begins with the offset of its partition's previous block, so the index is one offset and one count per

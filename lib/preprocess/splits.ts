@@ -1,5 +1,5 @@
 /**
- * Which of train, val and test a measurement belongs to (design 06-evaluation).
+ * Which of train, val and test a measurement belongs to.
  *
  * Modes: `probe` by hash of the source (src_addr, or prb_id when rows are grouped by it): sources unseen in
  * training; `time`: the end of the time span is test, the part before it val; `row` by hash of (msm_id,

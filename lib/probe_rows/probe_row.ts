@@ -4,7 +4,7 @@
  *
  * The nesting lets a reader know a row's size and time range without decoding its measurements. Addresses are
  * dictionary-encoded: a probe has few destinations, so each address is parsed once.
- * Format: design page 2.5; https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
+ * Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
  *
  * @module
  */

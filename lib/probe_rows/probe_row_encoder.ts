@@ -3,7 +3,7 @@
  * writes; schemas and metadata are encoded by apache-arrow once and then filled in.
  *
  * apache-arrow's writer takes 0.1 ms and 2 MB of garbage for a row of 26 measurements, most of it for metadata.
- * Format: design page 2.5; https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
+ * Format: https://arrow.apache.org/docs/format/Columnar.html#ipc-streaming-format.
  *
  * @module
  */

@@ -39,7 +39,7 @@ export interface SynthOptions {
 }
 
 /**
- * Writes `output` (the Parquet of 02-formats, 2.1) and its truth beside it.
+ * Writes `output` (measurements Parquet) and its truth beside it.
  *
  * @returns How many rows there are, and how many of them failed.
  * @throws {UserError} If there are too few hosts for both IP versions, or a file cannot be written.

@@ -9,8 +9,7 @@
  * | `clipped` | as `fixed`, at most the given clip                         | all bits 1  | 0.5 µs up to the clip |
  *
  * All keep the width, so a measurement's length does not depend on the encoding. An encoder makes one form for
- * each value and a decoder takes no other. Design 02-formats, 2.4; where that names no mark for a failed
- * measurement, the mark is -1, as float or as two's complement.
+ * each value and a decoder takes no other.
  *
  * @module
  */

@@ -4,7 +4,7 @@
  *
  * A checkpoint is written under a temporary name, flushed and renamed, and `latest` is replaced last; so a kill
  * at any moment leaves the one before usable. What was damaged later is found by its checksums.
- * Design 02-formats 2.7.
+ * See lib/train/README.md.
  *
  * @module
  */

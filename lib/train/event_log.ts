@@ -1,5 +1,5 @@
 /**
- * The TensorBoard event file of a run, with the scalars of `metrics.jsonl` (design 02-formats 2.8).
+ * The TensorBoard event file of a run, with the scalars of `metrics.jsonl`.
  *
  * One file of one name for the whole run: a run that resumes from the checkpoint of step n cuts off what was
  * written after n, and a torn end. What is written again has the same lengths, so a TensorBoard that was reading

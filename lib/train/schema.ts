@@ -1,8 +1,8 @@
 /**
  * The training loop's section of the run configuration.
  *
- * Design 04-model ("The loop", "Optimizers"). What is here decides the losses of a run (with the sections
- * `model`, `data` and `optim`) or when it is looked at; where it reads and writes is on the command line.
+ * With the sections `model`, `data` and `optim` it decides the losses of a run, and when the run is logged, evaluated
+ * and saved. What the run reads and writes is on the command line.
  *
  * @module
  */

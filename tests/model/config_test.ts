@@ -9,7 +9,7 @@ function preset(name: string): unknown {
   return JSON.parse(text).model;
 }
 
-Deno.test("numParameters() gives the design's counts for every preset", () => {
+Deno.test("numParameters() gives the counts of every preset", () => {
   const counts: [string, number][] = [
     ["demo", 4_460_736],
     ["20m", 19_147_776],

@@ -6,7 +6,7 @@ import { groupOf, parseOptimConfig } from "../../lib/optim/config.ts";
 const GROUP = { kind: "adamw", learningRate: 0.1 };
 const GROUPS = { embedding: GROUP, head: GROUP, matrices: GROUP };
 
-Deno.test("parseOptimConfig() fills in the design's defaults", () => {
+Deno.test("parseOptimConfig() fills in the defaults", () => {
   const config = parseOptimConfig({ groups: GROUPS });
   assertEquals(config.maxGradientNorm, 1);
   assertEquals([config.schedule, config.finalRatio], ["wsd", 0]);

@@ -100,7 +100,7 @@ async function compareTraining(registry: KernelRegistry, optim: OptimConfig) {
     const forward = referenceForward(config, reference.weights, batch);
     reference.step(step, referenceBackward(config, reference.weights, batch, { forward, weight }));
     const expected = forward.losses.reduce((a, b) => a + b, 0) * weight;
-    // Design 04-model, "Parity with PyTorch": 20 steps stay within 1e-3 of the losses.
+    // Our bound for parity with PyTorch: 20 steps stay within 1e-3 of the losses.
     assertClose(
       lossSum.map((sum) => sum * weight),
       [expected],

@@ -1,5 +1,5 @@
 /**
- * The whole model in float64: forward pass, loss and gradients (design 04-model), written for clarity and
+ * The whole model in float64: forward pass, loss and gradients, written for clarity and
  * checked by finite differences in tests/model/reference_test.ts.
  *
  * Activations are row-major, rows = B * T; a head's part of a row is `[head * D, (head + 1) * D)`.
@@ -18,7 +18,7 @@ import { type HeadsProblem, qkNormRope, qkNormRopeBackward } from "./qk_norm_rop
 import { rmsNorm, rmsNormBackward } from "./rms_norm.ts";
 import { type KeysProblem, shiftKeys, shiftKeysBackward } from "./shift_keys.ts";
 
-/** name -> float64 values, row-major; names of 02-formats 2.7. */
+/** name -> float64 values, row-major; names as in lib/model/README.md. */
 export type Weights = Map<string, Float64Array>;
 
 /** The arrays of a batch, (B, T) each. */
