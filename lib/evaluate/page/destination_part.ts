@@ -10,7 +10,7 @@ import type {
   MethodScores,
 } from "../destination_section.ts";
 import { verdictOf } from "../rtt_comparison.ts";
-import { countText, fixedText, percentIntervalText, percentText } from "./quantities.ts";
+import { countText, percentIntervalText, percentText } from "./quantities.ts";
 
 /** The section as HTML. */
 export async function destinationPart({ numCases, scores }: DestinationSection): Promise<string> {
@@ -21,7 +21,7 @@ export async function destinationPart({ numCases, scores }: DestinationSection):
     `<p>The destinations of ${
       countText(numCases)
     } measurements, guessed from source, RTT, time and the newest earlier ` +
-    "measurements of the source. An IPv4 address takes 32 bits and an IPv6 address 128 if nothing is known of it.</p>",
+    "measurements of the source.</p>",
     besideOf(figures),
     ...scores.map(guessTable),
   ].join("\n");
@@ -58,7 +58,7 @@ async function prefixFigure(scores: DestinationScores): Promise<string> {
   });
 }
 
-/** How often a method was right, with its interval and what the difference to the model's search shows. */
+/** How often a method was right, with its interval and what the difference to the model shows. */
 function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell {
   const interval = percentIntervalText(method.intervals[count]).trim();
   const difference = method.modelMinusThis?.[count];
@@ -70,10 +70,10 @@ function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell
 const VERDICTS = { better: "the model is worse", worse: "the model is better", none: "no difference shown" };
 
 function guessTable(scores: DestinationScores): string {
-  const { methods, bitsPerAddress, version } = scores;
+  const { methods, version } = scores;
   const [first] = methods;
   const lengths = first ? prefixesOf(first, version).slice(0, -1).map(([bits]) => bits) : [];
-  return `<h3>${titleOf(scores)}: ${fixedText(bitsPerAddress)} bits per address</h3>\n` +
+  return `<h3>${titleOf(scores)}</h3>\n` +
     tableOf(
       ["", "address, first guess", "of five", ...lengths.map((bits) => `/${bits}, first guess`)],
       methods.map((method): TableCell[] => [
