@@ -18,9 +18,8 @@ import {
   type RankingModel,
 } from "../query/destination_ranking.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { ClusterBootstrap, differenceInterval, type Interval, intervalOf } from "./bootstrap.ts";
+import { ClusterBootstrap, clustersOf, differenceInterval, type Interval, intervalOf } from "./bootstrap.ts";
 import { type EvalCase, evenlySpread, withContexts } from "./cases.ts";
-import { clustersOf } from "./clusters.ts";
 import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
 import { meanOf } from "./sample_statistics.ts";
 
@@ -74,7 +73,7 @@ export interface DestinationSectionOptions {
   training: ProbeRowSource;
   /** The `maxContext` that the cases were drawn with. */
   maxContext: number;
-  /** How the cases were held out, by which chance is told; see clusters.ts. */
+  /** How the cases were held out, by which chance is told; see bootstrap.ts. */
   splitBy?: SplitMode | undefined;
   seed?: number;
   /** Of how many cases at most, spread evenly over all (250). */
@@ -138,7 +137,7 @@ export async function evaluateDestinations(
       done += asked.length;
       const bootstrap = new ClusterBootstrap(Uint32Array.from(indexes, (index) => clusters[index]), { seed });
       const score = scoresOf(asked, ranked, { version, numContext, known, bootstrap });
-      await bootstrap.run(signal ? { signal } : {});
+      await bootstrap.run({ signal });
       scores.push(score());
     }
   }
