@@ -188,7 +188,6 @@ export {
   fieldOrders,
   type MeasurementBits,
   measurementBits,
-  measurementBitsInContexts,
   type MeasurementInContext,
   type OrderBits,
 } from "./lib/query/likelihood.ts";
@@ -199,13 +198,16 @@ export type { AdaptedParts } from "./lib/adapt/free_rows.ts";
 export type { NodeDelta } from "./lib/model/node_delta.ts";
 export type { RowDelta } from "./lib/model/row_delta.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
-export type { MassRanges } from "./lib/query/mass_ranges.ts";
-export { CALIBRATION_LEVELS, QuantileCalibration } from "./lib/query/quantile_calibration.ts";
 export {
+  CALIBRATION_LEVELS,
+  type MassRanges,
+  QuantileCalibration,
+} from "./lib/query/quantile_calibration.ts";
+export {
+  type AddressDrawOptions,
   type AddressDraws,
   drawAddresses,
   type DrawnPair,
-  type DrawOptions,
 } from "./lib/query/address_draws.ts";
 export { type PrefixAnswer, rttBetweenPrefixes, type RttMixtureOptions } from "./lib/query/prefix_query.ts";
 export type { RttMixture } from "./lib/query/rtt_mixture.ts";

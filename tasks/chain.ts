@@ -15,7 +15,7 @@ import { timeSteps } from "../lib/train/calibration.ts";
 import { deriveConfig, type RunConfig } from "../lib/train/config.ts";
 import { trainStage } from "./train.ts";
 
-const CALIBRATION_S = 4;
+const TIMING_S = 4;
 const MIN_STEPS = 10;
 
 /** What a chain remembers between interrupted calls. */
@@ -133,7 +133,7 @@ export async function chooseSteps<Options>(
 ): Promise<number> {
   if (state.steps !== undefined) return state.steps;
   context.log("\nmeasuring how fast this machine trains");
-  const { stepsS } = await timeSteps(config, { seconds: CALIBRATION_S });
+  const { stepsS } = await timeSteps(config, { seconds: TIMING_S });
   const stepS = stepsS.reduce((sum, stepS) => sum + stepS, 0) / stepsS.length;
   state.tokensPerSecond = deriveConfig(config).tokensPerStep / stepS;
   state.steps = Math.max(MIN_STEPS, Math.round(seconds / stepS));

@@ -6,12 +6,11 @@
 import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
-import { readContext } from "../lib/query/context.ts";
-import { readMeasurementFiles } from "../lib/query/measurement_files.ts";
+import { readContext, readMeasurementFiles } from "../lib/query/measurement_files.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { QuantileCalibration } from "../lib/query/quantile_calibration.ts";
-import { parseTimeS } from "../lib/query/question_time.ts";
+import { parseTimeS } from "../lib/query/rtt_question.ts";
 import { formatAddress, parseAddress } from "../lib/addresses/ip.ts";
 import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { noteAdaptation } from "./adapt_text.ts";
@@ -20,7 +19,7 @@ import { noteAdaptation } from "./adapt_text.ts";
 export const queryFlags = {
   checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
   context: flag.optionalText(
-    "measurements Parquet of recent measurements; the newest that are not after the asked time and fit are used",
+    "recent measurements, Parquet or JSON lines; the newest that are not after the asked time and fit are used",
     { placeholder: "FILE" },
   ),
 };

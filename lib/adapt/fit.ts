@@ -30,7 +30,7 @@ export interface FitOptions {
   /** Largest distance of a row that training knew from where it was, Euclidean. */
   readonly maxDrift: number;
   /** Asked between steps. */
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** Told how many steps are done. */
   readonly onProgress?: (steps: number) => void;
 }

@@ -8,74 +8,58 @@
  *
  * @module
  */
-import type { ProbeRowSource } from "../loader/row_source.ts";
 import { type BaselineForecasts, forecastsOf, merged } from "./baseline_forecasts.ts";
 import type { Baseline, BaselineMeasurement, Tuning } from "./baselines/baseline.ts";
 import type { EvalCase } from "./cases.ts";
-import { MeasurementTable } from "./measurement_table.ts";
+import type { MeasurementTable } from "./measurement_table.ts";
 import { tuningRows } from "./tuning_rows.ts";
 import type { UnseenCases } from "./unseen_addresses.ts";
 
-/** The baselines of an evaluation of adapted models. */
+/** What baselines are fitted to. */
 export interface AdaptBaselineOptions {
-  /** They by name, untrained, made anew each time. */
-  readonly make: () => ReadonlyMap<string, Baseline>;
-  /** Training measurements that are kept in memory; of more a sample. */
-  readonly maxMeasurements: number;
-  readonly seed: number;
+  /** By name, untrained. */
+  readonly baselines: ReadonlyMap<string, Baseline>;
+  readonly training: MeasurementTable;
+  /** How many measurements of each address they are given. */
+  readonly numGiven: number;
   /** What was drawn of the validation split; absent where there is none. */
   readonly validation?: UnseenCases | undefined;
-  readonly signal?: AbortSignal;
+  /** Told that one more baseline is done. */
+  readonly onDone: () => void;
+  readonly signal?: AbortSignal | undefined;
 }
 
-/** Baselines that are fitted to a few measurements of unseen addresses. */
-export class AdaptBaselines {
-  readonly #training: MeasurementTable;
-  readonly #options: AdaptBaselineOptions;
+/** What baselines forecast. @param unseen Whose judged measurements are forecast. */
+export async function forecastUnseen(
+  unseen: UnseenCases,
+  { baselines, training, numGiven, validation, onDone, signal }: AdaptBaselineOptions,
+): Promise<BaselineForecasts> {
+  const forecasts = await forecastsOf(baselines, unseen.judged, {
+    training: both(training, givenOf(unseen, numGiven)),
+    tuning: tuningOf(training, validation, numGiven),
+    known: () => [],
+    onDone,
+    signal,
+  });
+  return {
+    ...forecasts,
+    numTraining: training.numSeen,
+    numTrainingUsed: training.length,
+    numObservable: 0,
+    numObserved: 0,
+    trainingFailedShare: null,
+  };
+}
 
-  private constructor(training: MeasurementTable, options: AdaptBaselineOptions) {
-    this.#training = training;
-    this.#options = options;
-  }
-
-  /** Reads the training measurements. @throws {FormatError} If a row cannot be read. */
-  static async read(training: ProbeRowSource, options: AdaptBaselineOptions): Promise<AdaptBaselines> {
-    return new AdaptBaselines(await MeasurementTable.read([training], options), options);
-  }
-
-  /**
-   * What they forecast.
-   *
-   * @param unseen Whose judged measurements are forecast.
-   * @param numGiven How many measurements of each address they are given.
-   * @param onDone Told that one more baseline is done.
-   */
-  async forecast(unseen: UnseenCases, numGiven: number, onDone?: () => void): Promise<BaselineForecasts> {
-    const { make, signal } = this.#options;
-    const training = this.#training;
-    const forecasts = await forecastsOf(make(), unseen.judged, {
-      training: both(training, givenOf(unseen, numGiven)),
-      tuning: this.#tuning(numGiven),
-      known: () => [],
-      ...(onDone ? { onDone } : {}),
-      ...(signal ? { signal } : {}),
-    });
-    return {
-      ...forecasts,
-      numTraining: training.numSeen,
-      numTrainingUsed: training.length,
-      ...{ numObservable: 0, numObserved: 0, trainingFailedShare: null },
-    };
-  }
-
-  #tuning(numGiven: number): Tuning {
-    const { validation } = this.#options;
-    const heldOut = (validation?.judged ?? []).map(measurementOf);
-    const tuning = tuningRows(this.#training, { validation: heldOut, history: "train" });
-    if (!validation || heldOut.length === 0) return tuning;
-    const training = both(tuning.training, givenOf(validation, numGiven));
-    return { training, heldOut, known: [] };
-  }
+function tuningOf(
+  table: MeasurementTable,
+  validation: UnseenCases | undefined,
+  numGiven: number,
+): Tuning {
+  const heldOut = (validation?.judged ?? []).map(measurementOf);
+  const tuning = tuningRows(table, { validation: heldOut, history: "train" });
+  if (!validation || heldOut.length === 0) return tuning;
+  return { training: both(tuning.training, givenOf(validation, numGiven)), heldOut, known: [] };
 }
 
 /** The first measurements of each address, by time. */

@@ -41,7 +41,7 @@ export interface AdaptedModels {
 export interface AdaptHooks {
   /** Told what is done. */
   readonly onProgress: (phase: string, done: number, total: number) => void;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -55,14 +55,14 @@ export async function forecastAdapted(
   numGiven: number,
   { onProgress, signal }: AdaptHooks,
 ): Promise<{ forecasts: RttForecasts; fit: AdaptFit }> {
-  const hooks = signal ? { signal } : {};
   const { addresses, given, judged, addressOf } = unseen;
   const parts: RttForecasts[] = [];
   let numDone = 0;
   const ask = async (asked: PingModel, left: ReadonlySet<string>) => {
     const places = judged.keys().toArray().filter((place) => left.has(addresses[addressOf[place]]));
     const forecasts = await forecastRtts(asked, places.map((place) => judged[place]), {
-      ...{ contexts: [0], ...hooks },
+      contexts: [0],
+      signal,
       onProgress: (done) => onProgress("predicting RTTs", numDone + done, judged.length),
     });
     numDone += places.length;
@@ -82,7 +82,8 @@ export async function forecastAdapted(
     const { withoutRow, lossBefore, lossAfter } = await adapted.adapt(
       measurements.map(({ measurement }) => measurement),
       {
-        ...{ addresses: [...left], ...hooks },
+        addresses: [...left],
+        signal,
         onProgress: (steps) => onProgress("fitting rows", steps, ADAPT_DEFAULTS.steps),
       },
     );

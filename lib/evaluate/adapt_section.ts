@@ -7,12 +7,13 @@
 import { UsageError } from "../errors.ts";
 import type { SplitMode } from "../preprocess/splits.ts";
 import type { RunConfig } from "../train/config.ts";
-import { AdaptBaselines } from "./adapt_baselines.ts";
+import { forecastUnseen } from "./adapt_baselines.ts";
 import { type AdaptedModels, type AdaptFit, forecastAdapted } from "./adapt_forecasts.ts";
 import type { Baseline } from "./baselines/baseline.ts";
 import { CONFIDENCE, NUM_RESAMPLES } from "./bootstrap.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import type { ErrorMetrics } from "./forecast_errors.ts";
+import { MeasurementTable } from "./measurement_table.ts";
 import type { RttComparison } from "./rtt_comparison.ts";
 import {
   type BaselineMetrics,
@@ -68,7 +69,7 @@ export interface AdaptSectionOptions {
   /** The baselines by name, untrained, made anew each time; and what they keep of the training in memory. */
   readonly baselines: () => ReadonlyMap<string, Baseline>;
   readonly maxBaselineMeasurements: number;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   readonly onProgress?: (phase: string, done: number, total: number) => void;
 }
 
@@ -118,32 +119,27 @@ export async function evaluateAdapted(
   const { unseen, validation } = await drawAll(rows, options);
   const section = sectionOf(unseen, validation, options);
   if (unseen.judged.length === 0) return section;
-  const hooks = options.signal ? { signal: options.signal } : {};
-  const baselines = await AdaptBaselines.read(rows.training, {
-    ...{
-      make: options.baselines,
-      maxMeasurements: options.maxBaselineMeasurements,
-      seed,
-      validation,
-      ...hooks,
-    },
+  const { signal } = options;
+  const training = await MeasurementTable.read([rows.training], {
+    maxMeasurements: options.maxBaselineMeasurements,
+    seed,
+    signal,
   });
-  const numBaselines = options.baselines().size;
   for (const numGiven of counts) {
     const onProgress = (phase: string, done: number, total: number) =>
       options.onProgress?.(`${phase} after ${numGiven} measurements of each address`, done, total);
-    const { forecasts, fit } = await forecastAdapted({ ...asked, unseen }, numGiven, {
-      onProgress,
-      ...hooks,
-    });
+    const hooks = { onProgress, signal };
+    const { forecasts, fit } = await forecastAdapted({ ...asked, unseen }, numGiven, hooks);
+    const baselines = options.baselines();
     let numDone = 0;
-    const ofBaselines = await baselines.forecast(
-      unseen,
-      numGiven,
-      () => onProgress("training baselines", ++numDone, numBaselines),
-    );
+    const onDone = () => onProgress("training baselines", ++numDone, baselines.size);
+    const fitting = { baselines, training, numGiven, validation, onDone, signal };
+    const ofBaselines = await forecastUnseen(unseen, fitting);
     const { rtt } = await compareForecasts(forecasts, unseen.judged, {
-      ...{ contexts: [], baselines: ofBaselines, seed, ...hooks },
+      contexts: [],
+      baselines: ofBaselines,
+      seed,
+      signal,
       onResample: (done, total) => onProgress("resampling errors", done, total),
       clusters: { by: "address", ofCase: unseen.addressOf, count: unseen.addresses.length },
     });
@@ -163,7 +159,7 @@ async function drawAll(
   let done = 0;
   const hooks = {
     onRow: () => onProgress?.("looking for addresses never seen", ++done, total),
-    ...(signal ? { signal } : {}),
+    signal,
   };
   const addresses = await unseenAddresses(sources, training, hooks);
   const drawn = {

@@ -6,9 +6,9 @@
 import type { AdaptSection } from "./adapt_section.ts";
 import type { Interval } from "./bootstrap.ts";
 import type { Coverage } from "./calibration.ts";
-import { errorOf } from "./forecast_errors.ts";
+import { type ErrorMetrics, errorOf } from "./forecast_errors.ts";
 import type { EvalReport } from "./report.ts";
-import type { RttComparison } from "./rtt_comparison.ts";
+import { type ComparedMetric, MEASURE_OF, type RttComparison } from "./rtt_comparison.ts";
 import type { BaselineMetrics, RttMetrics } from "./rtt_section.ts";
 import type { PlannedSplit } from "./split_plan.ts";
 
@@ -105,61 +105,58 @@ export function adaptedOf({ adapted }: EvalReport): Pick<SplitResult, "adapted">
 
 /** A row for each number of given measurements, in the order of the section. */
 export function adaptedRows({ numAddresses, byCount }: AdaptSection): AdaptedRow[] {
-  return byCount.map(({ numGiven, model, baselines, comparisons }) => {
-    const told = (metric: AdaptedMetric): MetricOfModel => {
-      const comparison = comparisons.find((each) => each.metric === metric);
-      const value = { value: errorOf(metric, model), interval: model.intervals[metric] };
-      return { ...value, ...(comparison ? { comparison } : {}) };
-    };
-    return {
-      ...{ numGiven, numAddresses, numMeasurements: model.numMeasurements },
-      metrics: {
-        medianAbsoluteMs: told("medianAbsoluteMs"),
-        p90Relative: told("p90Relative"),
-        nmae: told("nmae"),
-        crpsMs: told("crpsMs"),
-      },
-      coverage: coverageOf(model, undefined, baselines),
-    };
-  });
+  return byCount.map((group) => ({
+    numGiven: group.numGiven,
+    numAddresses,
+    numMeasurements: group.model.numMeasurements,
+    metrics: metricsOf(ADAPTED_METRICS, group, group.comparisons),
+    coverage: coverageOf(group.model, undefined, group.baselines),
+  }));
 }
 
 /** What the evaluation of a split says of each number of context measurements. */
 export function contextRows({ rtt, calibration }: EvalReport): ContextRow[] {
   if (!rtt || rtt.model.overall.numMeasurements === 0) return [];
-  const corrected = [
-    calibration?.coverage,
-    ...(calibration?.byContext ?? []).map(({ coverage }) => coverage),
-  ];
-  const groups = [
-    { numContext: null, model: rtt.model.overall, likeliest: rtt.likeliest.overall },
-    ...rtt.model.byContext.map((model, i) => ({
-      ...{ numContext: model.numContext, model, likeliest: rtt.likeliest.byContext[i] },
-    })),
-  ];
-  return groups.map(({ numContext, model, likeliest }, i) => {
-    const told = (metric: SplitMetric, value: number | null, interval: Interval | null): MetricOfModel => {
-      const comparison = rtt.comparisons.find((each) =>
-        each.metric === metric && each.numContext === numContext
-      );
-      return { value, interval, ...(comparison ? { comparison } : {}) };
-    };
-    const { intervals } = model;
-    return {
-      ...{ numContext, numMeasurements: model.numMeasurements },
-      metrics: {
-        medianAbsoluteMs: told("medianAbsoluteMs", model.medianAbsoluteMs, intervals.medianAbsoluteMs),
-        likeliestAbsoluteMs: told(
-          "likeliestAbsoluteMs",
-          likeliest.medianAbsoluteMs,
-          likeliest.intervals.medianAbsoluteMs,
-        ),
-        nmae: told("nmae", model.nmae, intervals.nmae),
-        crpsMs: told("crpsMs", model.crpsMs, intervals.crpsMs),
-      },
-      coverage: coverageOf(model, corrected[i], numContext === null ? rtt.baselines : []),
-    };
+  const { model, likeliest, comparisons, baselines } = rtt;
+  const rowOf = (
+    numContext: number | null,
+    of: Forecasts,
+    corrected: Coverage[] | undefined,
+  ): ContextRow => ({
+    numContext,
+    numMeasurements: of.model.numMeasurements,
+    metrics: metricsOf(SPLIT_METRICS, of, comparisons.filter((each) => each.numContext === numContext)),
+    coverage: coverageOf(of.model, corrected, numContext === null ? baselines : []),
   });
+  return [
+    rowOf(null, { model: model.overall, likeliest: likeliest.overall }, calibration?.coverage),
+    ...model.byContext.map((ofContext, i) => {
+      const forecasts = { model: ofContext, likeliest: likeliest.byContext[i] };
+      return rowOf(ofContext.numContext, forecasts, calibration?.byContext[i]?.coverage);
+    }),
+  ];
+}
+
+/** The model's forecasts: its distributions, and its likeliest RTTs as single numbers. */
+interface Forecasts {
+  model: RttMetrics;
+  likeliest: ErrorMetrics;
+}
+
+/** Metrics of forecasts, each beside the best baseline. */
+function metricsOf<M extends ComparedMetric>(
+  metrics: readonly M[],
+  { model, likeliest }: Forecasts,
+  comparisons: readonly RttComparison[],
+): Record<M, MetricOfModel> {
+  const entries = metrics.map((metric): [M, MetricOfModel] => {
+    const errors = metric === "likeliestAbsoluteMs" ? likeliest : model;
+    const measure = MEASURE_OF[metric];
+    const comparison = comparisons.find((each) => each.metric === metric);
+    const own = { value: errorOf(measure, errors), interval: errors.intervals[measure] };
+    return [metric, { ...own, ...(comparison ? { comparison } : {}) }];
+  });
+  return Object.fromEntries(entries) as Record<M, MetricOfModel>;
 }
 
 /**

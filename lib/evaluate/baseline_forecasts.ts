@@ -8,7 +8,7 @@
  * @module
  */
 import { Breather } from "../threads/stage_hooks.ts";
-import type { MassRanges } from "../query/mass_ranges.ts";
+import type { MassRanges } from "../query/quantile_calibration.ts";
 import {
   askInOrder,
   type Baseline,
@@ -32,7 +32,7 @@ export interface BaselineOptions {
   baselines?: ReadonlyMap<string, Baseline>;
   /** Told how many probe rows are read and baselines done. */
   onProgress?: ((done: number, total: number) => void) | undefined;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** Forecast distributions beside what was measured, one entry per case; NaN without a reply. */
@@ -86,7 +86,7 @@ export async function forecastWithBaselines(
     tuning: tuningRows(training, { validation, history: rows.history }),
     known: knownMeasurements(training, observable, cases),
     onDone: advance,
-    ...(signal ? { signal } : {}),
+    signal,
   });
   return {
     ...forecasts,
@@ -107,7 +107,7 @@ export interface BaselineKnowledge {
   readonly known: () => Iterable<BaselineMeasurement>;
   /** Told that one more baseline is done. */
   readonly onDone?: () => void;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** Trains baselines and lets them forecast. @param baselines By name, untrained. */
@@ -122,7 +122,7 @@ export async function forecastsOf(
   const queries = order.map((place) => ({ ...queryOf(cases[place]), place }));
   const predictedMs = new Map<string, Float64Array>();
   const [distributions, settings] = [new Map<string, BaselineDistributions>(), new Map<string, string>()];
-  const breather = new Breather(signal ? { signal } : {});
+  const breather = new Breather({ signal });
   for (const [name, baseline] of baselines) {
     await breather.breathe();
     baseline.train(training, tuning);

@@ -32,7 +32,7 @@ export interface BitsOptions {
   sampling?: SamplingConfig;
   /** Told how many contexts are done. */
   onProgress?: ((done: number, total: number) => void) | undefined;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 const DEFAULT_NUM_CONTEXTS = 256;

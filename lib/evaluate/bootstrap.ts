@@ -10,7 +10,9 @@
  * @module
  */
 import { Breather } from "../threads/stage_hooks.ts";
+import type { SplitMode } from "../preprocess/splits.ts";
 import { RandomStream } from "../random/philox.ts";
+import type { EvalCase } from "./cases.ts";
 import { quantileOfSorted } from "./sample_statistics.ts";
 
 /** The ends of a 95 % interval. */
@@ -113,9 +115,9 @@ export class ClusterBootstrap {
 
   /** Fills the replicates of all that was registered. @param hooks `onProgress`: told the resamples done. */
   async run(
-    hooks: { onProgress?: (done: number, total: number) => void; signal?: AbortSignal } = {},
+    hooks: { onProgress?: (done: number, total: number) => void; signal?: AbortSignal | undefined } = {},
   ): Promise<void> {
-    const breather = new Breather(hooks.signal ? { signal: hooks.signal } : {});
+    const breather = new Breather(hooks);
     const random = new RandomStream(this.#seed, "evaluate/bootstrap");
     const counts = new Uint16Array(this.#numClusters);
     const resamplers = [...this.#blocks.values()].map((block) => resamplerOf(block));
@@ -226,4 +228,36 @@ export function differenceInterval(a: Replicates, b: Replicates): Interval | nul
 
 function newReplicates(): Replicates {
   return new Float64Array(NUM_RESAMPLES).fill(NaN);
+}
+
+/** What clusters of measurements have in common: both ends, in either direction, the source, or an end never seen. */
+export type ClusterBy = "pair" | "source" | "address";
+
+/** Measurements in clusters. */
+export interface Clusters {
+  by: ClusterBy;
+  /** The cluster of each case, numbered from 0. */
+  ofCase: Uint32Array;
+  count: number;
+}
+
+/**
+ * Clusters as the rows were held out: by source where whole sources were, else by pair. What was drawn as one, and is
+ * measured over the same path, counts as one.
+ *
+ * @param splitBy How the rows were held out, if that is known.
+ */
+export function clustersOf(
+  cases: readonly Pick<EvalCase, "sourceKey" | "dstAddr">[],
+  splitBy?: SplitMode,
+): Clusters {
+  const by = splitBy === "probe" ? "source" : "pair";
+  const numbers = new Map<string, number>();
+  const ofCase = Uint32Array.from(cases, ({ sourceKey, dstAddr }) => {
+    const key = by === "source" ? sourceKey : [sourceKey, dstAddr].sort().join(" ");
+    const number = numbers.get(key) ?? numbers.size;
+    numbers.set(key, number);
+    return number;
+  });
+  return { by, ofCase, count: numbers.size };
 }

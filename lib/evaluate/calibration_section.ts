@@ -7,7 +7,7 @@
 import { join } from "@std/path";
 import { exists } from "../files/inputs.ts";
 import type { PingModel } from "../query/ping_model.ts";
-import type { MassRanges } from "../query/mass_ranges.ts";
+import type { MassRanges } from "../query/quantile_calibration.ts";
 import { QuantileCalibration } from "../query/quantile_calibration.ts";
 import { type Coverage, coverages } from "./calibration.ts";
 import { drawCases } from "./cases.ts";
@@ -57,7 +57,7 @@ export async function learnCalibration(
   if (!exists(join(dataDir, "val"))) return undefined;
   using rows = await openEvalRows(dataDir, { ...options, split: "val" });
   const maxContext = Math.max(...contexts);
-  const cases = await drawCases(rows, { count, maxContext, seed, ...(signal ? { signal } : {}) });
+  const cases = await drawCases(rows, { count, maxContext, seed, signal });
   const places = answeredOf(await forecastRtts(model, cases, options));
   const numMeasurements = places.below.length;
   if (numMeasurements < MIN_MEASUREMENTS) return undefined;

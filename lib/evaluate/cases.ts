@@ -13,13 +13,12 @@ import { RandomStream } from "../random/philox.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { CaseHistory } from "./case_history.ts";
 import type { EvalRows } from "./eval_rows.ts";
-import { RowMeasurements } from "./row_measurements.ts";
+import { RowMeasurements, sourceKeyOf } from "./row_measurements.ts";
 import type { RttQuery } from "../query/query_tokens.ts";
-import { sourceKeyOf } from "./source_key.ts";
 
 /** A held-out measurement and what may be known when it is predicted. */
 export interface EvalCase {
-  /** The probe row's source, what baselines tell sources apart by; see source_key.ts. */
+  /** The probe row's source, what baselines tell sources apart by; see row_measurements.ts. */
   sourceKey: string;
   srcAddr: string;
   dstAddr: string;
@@ -39,7 +38,7 @@ export interface EvalCase {
 }
 
 /** Which cases are drawn. */
-export interface DrawOptions {
+export interface CaseOptions {
   /** How many at most. */
   count: number;
   /** The most measurements of context that any part of the evaluation gives. */
@@ -47,7 +46,7 @@ export interface DrawOptions {
   seed: number;
   /** Told how many probe rows are read. */
   onProgress?: ((done: number, total: number) => void) | undefined;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** A case whose history is being collected. */
@@ -63,8 +62,8 @@ interface CaseInProgress extends Omit<EvalCase, "history" | "recent"> {
  * @returns The cases in the order of the rows.
  * @throws {FormatError} If a row cannot be read.
  */
-export async function drawCases(rows: EvalRows, options: DrawOptions): Promise<EvalCase[]> {
-  const breather = new Breather(options.signal ? { signal: options.signal } : {});
+export async function drawCases(rows: EvalRows, options: CaseOptions): Promise<EvalCase[]> {
+  const breather = new Breather(options);
   const chosen = chooseMeasurements(rows.heldOut, options);
   const history = rows.history === "all" ? [rows.training, ...rows.others, rows.heldOut] : [rows.training];
   const total = chosen.size + history.reduce((sum, { numRows }) => sum + numRows, 0);

@@ -1,6 +1,8 @@
 /**
  * Part of an evaluation: how well the model tells the destination of a measurement from its source, RTT and time,
- * beside guesses from what was measured before.
+ * beside guesses from what was measured before. The model ranks likely destinations by the result, as `query
+ * destinations --candidates` does: the order of fields that models of the presets know best. Of the demo's model the
+ * first guess is right in 57 % of the cases, that of the direct search in 5 %.
  *
  * The context is the newest earlier measurements of the source. It is not that of the other parts, which is half
  * made of measurements of the same pair: that would tell the destination.
@@ -16,10 +18,8 @@ import {
   type RankingModel,
 } from "../query/destination_ranking.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { ClusterBootstrap, differenceInterval, type Interval, intervalOf } from "./bootstrap.ts";
+import { ClusterBootstrap, clustersOf, differenceInterval, type Interval, intervalOf } from "./bootstrap.ts";
 import { type EvalCase, evenlySpread, withContexts } from "./cases.ts";
-import { clustersOf } from "./clusters.ts";
-import { type DestinationGuess, guessDestinations } from "./destination_guesses.ts";
 import { type GuessQuery, type KnownDestinations, learnDestinations } from "./known_destinations.ts";
 import { meanOf } from "./sample_statistics.ts";
 
@@ -55,11 +55,7 @@ export interface DestinationScores {
   numContext: number;
   meanContext: number;
   numCases: number;
-  /** Mean -log2 P(destination | source, RTT, time, context), bits; null if one of them is infinite. */
-  bitsPerAddress: number | null;
-  /** Share of the cases where the model's guesses are known to be its most probable five addresses. */
-  provenShare: number;
-  /** The model's search first, then its ranking of {@link NUM_CANDIDATES} likely destinations by the result. */
+  /** The model first, which ranks {@link NUM_CANDIDATES} likely destinations. */
   methods: MethodScores[];
 }
 
@@ -77,7 +73,7 @@ export interface DestinationSectionOptions {
   training: ProbeRowSource;
   /** The `maxContext` that the cases were drawn with. */
   maxContext: number;
-  /** How the cases were held out, by which chance is told; see clusters.ts. */
+  /** How the cases were held out, by which chance is told; see bootstrap.ts. */
   splitBy?: SplitMode | undefined;
   seed?: number;
   /** Of how many cases at most, spread evenly over all (250). */
@@ -116,7 +112,7 @@ export async function evaluateDestinations(
   const { training, maxContext, maxCases = 250, splitBy, seed = 0, onProgress, signal } = options;
   const chosen = evenlySpread(cases, maxCases);
   const contexts = [...new Set([0, Math.min(NUM_CONTEXT, maxContext)])];
-  const total = training.numRows + 2 * chosen.length;
+  const total = training.numRows + chosen.length;
   let done = 0;
   const known = await learnDestinations(training, {
     sourceKeys: new Set(chosen.map(({ sourceKey }) => sourceKey)),
@@ -132,12 +128,6 @@ export async function evaluateDestinations(
       const indexes = turns.filter(({ context }) => context === numContext).map(({ index }) => index);
       const asked = indexes.map((index) => askedOf(alike[index], numContext));
       if (asked.length === 0) continue;
-      const guessed = await guessDestinations(model, asked, {
-        numGuesses: NUM_GUESSES,
-        signal,
-        onProgress: (count) => onProgress?.(done + count, total),
-      });
-      done += asked.length;
       const ranked = await rankDestinations(model, asked.map(({ query }) => query), {
         numCandidates: NUM_CANDIDATES,
         maxExpansions: MAX_EXPANSIONS,
@@ -146,8 +136,8 @@ export async function evaluateDestinations(
       });
       done += asked.length;
       const bootstrap = new ClusterBootstrap(Uint32Array.from(indexes, (index) => clusters[index]), { seed });
-      const score = scoresOf(asked, { guessed, ranked }, { version, numContext, known, bootstrap });
-      await bootstrap.run(signal ? { signal } : {});
+      const score = scoresOf(asked, ranked, { version, numContext, known, bootstrap });
+      await bootstrap.run({ signal });
       scores.push(score());
     }
   }
@@ -177,7 +167,7 @@ function askedOf(each: EvalCase, numContext: number): Asked {
 
 function scoresOf(
   asked: readonly Asked[],
-  { guessed, ranked }: { guessed: readonly DestinationGuess[]; ranked: readonly RankedDestinations[] },
+  ranked: readonly RankedDestinations[],
   { version, numContext, known, bootstrap }: {
     version: 4 | 6;
     numContext: number;
@@ -188,17 +178,13 @@ function scoresOf(
   const addresses = asked.map(({ destination }) => destination);
   const others = asked.map(({ query }) => known.guess(query, NUM_GUESSES));
   const names = [...others[0].keys()];
-  const bits = meanOf(guessed.map((guess) => guess.bits));
   const methods = resampledMethods(addresses, bootstrap, [
-    ["model", guessed.map(({ guesses }) => guesses)],
-    ["model, ranked by the result", ranked.map((each) => each.destinations.map(({ address }) => address))],
+    ["model", ranked.map((each) => each.destinations.map(({ address }) => address))],
     ...names.map((name): NamedGuesses => [name, others.map((guesses) => guesses.get(name) ?? [])]),
   ]);
   return () => ({
     ...{ version, numContext, numCases: asked.length },
     meanContext: meanOf(asked.map(({ query }) => query.context.length)) ?? 0,
-    bitsPerAddress: bits !== null && Number.isFinite(bits) ? bits : null,
-    provenShare: meanOf(guessed.map(({ isProven }) => isProven ? 1 : 0)) ?? 0,
     methods: methods(),
   });
 }

@@ -12,7 +12,7 @@ import type { Manifest } from "../files/manifest.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "../loader/row_source.ts";
 import { SPLIT_MODES, SPLIT_NAMES, type SplitMode, type SplitName } from "../preprocess/splits.ts";
-import { isReadable } from "./readable.ts";
+import { isReadable } from "./find_truth.ts";
 
 /**
  * Which earlier measurements of the same source may be known: those of every split, or those of the training only,

@@ -20,7 +20,7 @@ import { standardBaselines } from "./baselines/standard.ts";
 import { evaluateBits } from "./bits_section.ts";
 import { calibrationSection, learnCalibration } from "./calibration_section.ts";
 import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
-import { clustersOf } from "./clusters.ts";
+import { clustersOf } from "./bootstrap.ts";
 import { evaluateDestinations } from "./destination_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
 import { findTruthFile } from "./find_truth.ts";
@@ -81,7 +81,7 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     maxContext: Math.max(...options.contexts),
     seed: options.seed,
     onProgress: phaseOf(hooks, "reading probe rows"),
-    ...(hooks.signal ? { signal: hooks.signal } : {}),
+    signal: hooks.signal,
   });
   const run = await describeRun({
     options,
@@ -112,7 +112,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
   const { contexts, isEveryContext, seed } = options;
   const during = (phase: string) => ({
     onProgress: phaseOf(hooks, phase),
-    ...(hooks.signal ? { signal: hooks.signal } : {}),
+    signal: hooks.signal,
   });
   const bits = await evaluateBits(model, rows.heldOut, {
     numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),

@@ -5,9 +5,9 @@
  * @module
  */
 import { dirname } from "@std/path";
+import { exists } from "../files/inputs.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { truthPathBeside } from "../synth/truth.ts";
-import { isReadable } from "./readable.ts";
 
 /**
  * The truth file beside the measurements that probe rows were made of, directly or by way of shards.
@@ -36,4 +36,9 @@ function inputsOf(folder: string): string[] {
   return isReadable(folder)
     ? requireFinished(folder).flatMap(({ inputs }) => inputs.map(({ path }) => path))
     : [];
+}
+
+/** Whether a path that a manifest names is there and may be read. */
+export function isReadable(path: string): boolean {
+  return Deno.permissions.querySync({ name: "read", path }).state === "granted" && exists(path);
 }

@@ -11,7 +11,7 @@ import { addressBytes, formatAddress } from "../addresses/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { RttHistogram } from "./baselines/rtt_histogram.ts";
-import { sourceKeyOf } from "./source_key.ts";
+import { sourceKeyOf } from "./row_measurements.ts";
 
 /** More than any method is asked for. */
 const MAX_GUESSES = 100;
@@ -141,7 +141,7 @@ export async function learnDestinations(
   options: { sourceKeys: Iterable<string>; signal?: AbortSignal | undefined; onRow?: () => void },
 ): Promise<KnownDestinations> {
   const known = new KnownDestinations(options.sourceKeys);
-  const breather = new Breather(options.signal ? { signal: options.signal } : {});
+  const breather = new Breather(options);
   for (let r = 0; r < rows.numRows; r++) {
     const row = rows.row(r);
     const { dstAddrs, dstIndex, rttMs } = row;

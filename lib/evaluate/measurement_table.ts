@@ -8,14 +8,14 @@ import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import { Breather } from "../threads/stage_hooks.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { BaselineMeasurement } from "./baselines/baseline.ts";
-import { sourceKeyOf } from "./source_key.ts";
+import { sourceKeyOf } from "./row_measurements.ts";
 
 /** How much is read. */
 export interface TableOptions {
   /** How many measurements are kept at most, each taking 24 bytes and its share of the addresses. */
   maxMeasurements: number;
   seed: number;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Told each probe row that is read. */
   onRow?: () => void;
 }
@@ -52,7 +52,7 @@ export class MeasurementTable implements Iterable<BaselineMeasurement> {
     rowSources: readonly ProbeRowSource[],
     { maxMeasurements, seed, signal, onRow }: TableOptions,
   ): Promise<MeasurementTable> {
-    const breather = new Breather(signal ? { signal } : {});
+    const breather = new Breather({ signal });
     const total = rowSources.reduce((sum, rows) => sum + countMeasurements(rows), 0);
     const table = new MeasurementTable(Math.min(total, maxMeasurements));
     const sampler = new Sampler(total, { count: maxMeasurements, seed });

@@ -1,8 +1,17 @@
 /** A probe row whose measurements are wanted one by one, as tokens see them. @module */
 import { tokenMeasurement } from "../query/context.ts";
-import type { ProbeRow } from "../probe_rows/probe_row.ts";
+import { type ProbeRow, probeRowSrcId } from "../probe_rows/probe_row.ts";
 import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+
+/**
+ * What an evaluation calls the source of a probe row: the address where rows are grouped by address, else the id of the
+ * group, such as a probe's. A node that is a source and a destination then has one name.
+ */
+export function sourceKeyOf({ srcId, srcAddrs }: Pick<ProbeRow, "srcId" | "srcAddrs">): string {
+  const [address] = srcAddrs;
+  return address !== undefined && probeRowSrcId(address) === srcId ? address : String(srcId);
+}
 
 /** The measurements of a probe row; each is made once, however many ask for it, and addresses are parsed once. */
 export class RowMeasurements {

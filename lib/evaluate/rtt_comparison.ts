@@ -3,7 +3,7 @@ import { differenceInterval, type Interval, type Replicates } from "./bootstrap.
 import { type ErrorMeasure, errorOf, type ResampledErrors } from "./forecast_errors.ts";
 
 /** The measure of errors that each compared metric is. */
-const MEASURE_OF = {
+export const MEASURE_OF = {
   medianAbsoluteMs: "medianAbsoluteMs",
   likeliestAbsoluteMs: "medianAbsoluteMs",
   meanAbsoluteMs: "meanAbsoluteMs",

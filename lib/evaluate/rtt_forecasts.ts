@@ -21,7 +21,7 @@ export interface ForecastOptions {
    */
   maxSpreadMass?: number;
   onProgress?: ((done: number, total: number) => void) | undefined;
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
 }
 
 /** One forecast per place; those of RTTs are NaN where no reply came. */

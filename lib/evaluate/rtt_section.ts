@@ -6,10 +6,17 @@
  */
 import type { PingModel } from "../query/ping_model.ts";
 import type { BaselineForecasts } from "./baseline_forecasts.ts";
-import { ClusterBootstrap, CONFIDENCE, type Interval, intervalOf, NUM_RESAMPLES } from "./bootstrap.ts";
+import {
+  ClusterBootstrap,
+  type ClusterBy,
+  type Clusters,
+  CONFIDENCE,
+  type Interval,
+  intervalOf,
+  NUM_RESAMPLES,
+} from "./bootstrap.ts";
 import { type Coverage, pitHistogram, resampledCoverages } from "./calibration.ts";
 import type { EvalCase } from "./cases.ts";
-import type { ClusterBy, Clusters } from "./clusters.ts";
 import { CRPS_LIMIT_MS } from "./crps.ts";
 import { type FailureSection, failureSection } from "./failure_section.ts";
 import {
@@ -127,7 +134,7 @@ export async function compareForecasts(
   });
   await bootstrap.run({
     ...(onResample ? { onProgress: onResample } : {}),
-    ...(signal ? { signal } : {}),
+    signal,
   });
   return { rtt: rtt(), failures: failures() };
 }

@@ -52,7 +52,7 @@ export async function surveyMeasurements(
   paths: readonly string[],
   { signal, onProgress }: StageHooks = {},
 ): Promise<MeasurementSurvey> {
-  const breather = new Breather(signal ? { signal } : {});
+  const breather = new Breather({ signal });
   const total = (await surveyInputs(paths)).numRows;
   const [sources, destinations] = [new Set<string>(), new Set<string>()];
   const remember = (known: Set<string>, addresses: readonly string[]) => {

@@ -19,7 +19,7 @@ import { casesOf, type EvalCase } from "./cases.ts";
 /** Told each probe row that is read, and the wish to stop. */
 export interface RowHooks {
   readonly onRow?: () => void;
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** How many addresses and measurements are drawn. */
@@ -153,7 +153,7 @@ async function eachRow(
   { onRow, signal }: RowHooks,
   visit: (row: ProbeRow) => void,
 ): Promise<void> {
-  const breather = new Breather(signal ? { signal } : {});
+  const breather = new Breather({ signal });
   for (let row = 0; row < rows.numRows; row++) {
     visit(rows.row(row));
     onRow?.();

@@ -21,7 +21,7 @@ import { rowOf } from "./token_rows.ts";
 const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
 
 /** How addresses are drawn. */
-export interface DrawOptions {
+export interface AddressDrawOptions {
   /** How many draws, at least 2. */
   readonly numDraws: number;
   /** Seed; a draw depends on it, the query and the draw's number alone. */
@@ -59,7 +59,7 @@ export interface AddressDraws {
 export async function drawAddresses(
   model: PingModel,
   query: PrefixQuery,
-  options: DrawOptions,
+  options: AddressDrawOptions,
 ): Promise<AddressDraws> {
   const plan = planOf(query, model.config.sequenceLength);
   const fixed = await fixedMass(model, plan);
@@ -160,7 +160,7 @@ class DrawnRow {
   #at = 0;
   lastToken = 0;
 
-  constructor(plan: Plan, fixed: Masses, index: number, { seed }: DrawOptions) {
+  constructor(plan: Plan, fixed: Masses, index: number, { seed }: AddressDrawOptions) {
     this.#plan = plan;
     this.mass = { ...fixed };
     this.#random = new RandomStream(seed, "query/prefix", index);

@@ -53,7 +53,7 @@ export interface DestinationOptions {
   /** After how many expanded nodes to end without a proof (4,096), at the latest when they take 2 GiB: 2 kB for every code. */
   maxExpansions?: number;
   /** Ends the search. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Told how many nodes are expanded. */
   onProgress?: (numExpanded: number) => void;
 }

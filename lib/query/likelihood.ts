@@ -65,32 +65,14 @@ export interface MeasurementInContext {
 }
 
 /**
- * The bits of measurements, each by itself after the same context. A context is computed once, and so is what the
- * orders of a measurement begin with in common.
+ * The bits of measurements, each by itself after its context. A context is computed once, and so is what the orders of
+ * a measurement begin with in common.
  *
- * @param options `context`: measurements made before, oldest first (none); `order`: the one order to use, of all
- *   four fields (default: every order).
+ * @param options `order`: the one order to use, of all four fields (default: every order).
  * @returns One result per measurement, in order.
  * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's sequence.
  */
 export async function measurementBits(
-  model: PingModel,
-  measurements: readonly TokenMeasurement[],
-  options: { context?: readonly TokenMeasurement[]; order?: readonly Field[] | undefined } = {},
-): Promise<MeasurementBits[]> {
-  const { context = [], order } = options;
-  const inContext = measurements.map((measurement) => ({ measurement, context }));
-  return await measurementBitsInContexts(model, inContext, { order });
-}
-
-/**
- * {@link measurementBits} with a context for each measurement.
- *
- * @param options `order`: the one order to use (default: every order).
- * @returns One result per measurement, in order.
- * @throws {UserError} As {@link measurementBits}.
- */
-export async function measurementBitsInContexts(
   model: PingModel,
   measurements: readonly MeasurementInContext[],
   options: { order?: readonly Field[] | undefined } = {},

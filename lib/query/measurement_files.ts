@@ -12,13 +12,19 @@ import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { tokenMeasurement, tokenMeasurementAt } from "./context.ts";
 import { parseMeasurement } from "./rtt_question.ts";
-import { readLines, type TextLine } from "./text_lines.ts";
+import { jsonObjectOf, readLines, type TextLine } from "./text_lines.ts";
 
 const PARQUET = ".parquet";
 const WANTED = {
   extensions: [PARQUET, ".jsonl", ".ndjson"],
   wanted: "a file of measurements, Parquet or JSON lines",
 };
+
+const WANTED_LINE =
+  "a line with src, dst, rtt and perhaps time, or a RIPE Atlas ping result was wanted; turn other files into Parquet " +
+  "with deno task import";
+/** More than fit any preset's sequence. */
+const MAX_CONTEXT_MEASUREMENTS = 4096;
 
 /**
  * The measurement of a line: `{"src": …, "dst": …, "time": …, "rtt": ms or null}`, or a RIPE Atlas ping result.
@@ -29,7 +35,7 @@ const WANTED = {
 export function measurementOfLine({ text, fault }: TextLine): TokenMeasurement | undefined {
   if (fault !== undefined) throw new UserError(fault);
   if (text.trim() === "") return undefined;
-  const value = objectOf(text);
+  const value = jsonObjectOf(text, WANTED_LINE);
   const type = resultType(value);
   if (type === undefined) return parseMeasurement(value);
   if (type !== "ping") return undefined;
@@ -60,14 +66,19 @@ export interface FileMeasurements {
  * Reads the newest measurements of files.
  *
  * @param paths Parquet files, JSON lines, folders of them, globs.
- * @param options `most`: how many are kept; `isWanted`: which ones count (all).
- * @throws {UserError} If a file cannot be read or one in twenty rows cannot be used.
+ * @param options `most`: how many are kept; `isWanted`: which ones count (all), asked in the order of the files;
+ *   `maxRejectRatio`: what share of the rows may be unusable (0.05).
+ * @throws {UserError} If a file cannot be read or too many rows cannot be used.
  */
 export async function readMeasurementFiles(
   paths: readonly string[],
-  options: { most: number; isWanted?: (measurement: TokenMeasurement) => boolean },
+  options: {
+    most: number;
+    isWanted?: (measurement: TokenMeasurement) => boolean;
+    maxRejectRatio?: number;
+  },
 ): Promise<FileMeasurements> {
-  const { most, isWanted = () => true } = options;
+  const { most, isWanted = () => true, maxRejectRatio = 0.05 } = options;
   const rejects = new RejectLog();
   let newest: TokenMeasurement[] = [];
   let [numRows, numRead] = [0, 0];
@@ -99,23 +110,40 @@ export async function readMeasurementFiles(
       row++;
     }
   }
-  rejects.check(numRows, MAX_REJECT_RATIO);
+  rejects.check(numRows, maxRejectRatio);
   return { measurements: trim(), numRead };
 }
 
-const MAX_REJECT_RATIO = 0.05;
+/** What {@link readContext} found. */
+export interface FileContext {
+  /** At most 4,096, oldest first. */
+  measurements: TokenMeasurement[];
+  /** Whether the file has them in that order. */
+  isSorted: boolean;
+  /** How many measurements of the file are later and left out. */
+  numLater: number;
+}
 
-function objectOf(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
-      return value as Record<string, unknown>;
-    }
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  throw new UserError(
-    "found no JSON object, a line with src, dst, rtt and perhaps time, or a RIPE Atlas ping result was wanted; turn " +
-      "other files into Parquet with deno task import",
-  );
+/**
+ * Reads the `--context` of a query: the newest measurements of a file.
+ *
+ * @param path Measurements in any order.
+ * @param untilS The last time of those that are read, Unix seconds; null for any time.
+ * @throws {UserError} If it cannot be read or a row is unusable.
+ */
+export async function readContext(path: string, untilS: number | null = null): Promise<FileContext> {
+  let isSorted = true;
+  let numLater = 0;
+  let lastS = -Infinity;
+  const isKnown = ({ timeS }: TokenMeasurement): boolean => {
+    if (timeS === null) return true;
+    isSorted &&= timeS >= lastS;
+    lastS = timeS;
+    const isLater = untilS !== null && timeS > untilS;
+    if (isLater) numLater++;
+    return !isLater;
+  };
+  const options = { most: MAX_CONTEXT_MEASUREMENTS, isWanted: isKnown, maxRejectRatio: 0 };
+  const { measurements } = await readMeasurementFiles([path], options);
+  return { measurements, isSorted, numLater };
 }

@@ -7,6 +7,7 @@
  * @module
  */
 import { ensure } from "../errors.ts";
+import { FIELD_GRAMMARS } from "../tokens/field_grammar.ts";
 import {
   BYTE_BASE,
   DST_IPV4,
@@ -42,18 +43,6 @@ const NUM_BYTES: ReadonlyMap<number, number> = new Map([
   [TIMESTAMP_DELTA4, 4],
   [RTT_START, 2],
   [FAILED, 0],
-]);
-
-const FIELD_OF_ROLE: ReadonlyMap<number, Field> = new Map([
-  [SRC_IPV4, "source"],
-  [SRC_IPV6, "source"],
-  [DST_IPV4, "destination"],
-  [DST_IPV6, "destination"],
-  [TIMESTAMP_ABS, "time"],
-  [TIMESTAMP_DELTA1, "time"],
-  [TIMESTAMP_DELTA4, "time"],
-  [RTT_START, "result"],
-  [FAILED, "result"],
 ]);
 
 /** A measurement as far as it is written. */
@@ -94,9 +83,9 @@ export class MeasurementGrammar {
       this.#isEnded = true;
       return;
     }
-    const field = FIELD_OF_ROLE.get(token);
+    const field = FIELD_GRAMMARS.v2.fieldOf(token);
     const numBytes = NUM_BYTES.get(token);
-    ensure(field !== undefined && numBytes !== undefined && this.#missing.delete(field), `token ${token}`);
+    ensure(numBytes !== undefined && this.#missing.delete(field), `token ${token}`);
     this.#role = token;
     this.#bytes = [];
     this.#numBytesLeft = numBytes;

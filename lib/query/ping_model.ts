@@ -27,7 +27,7 @@ import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 import type { QuantileCalibration } from "./quantile_calibration.ts";
-import { type AskedRtts, likelyRttDistributions, rttDistributions, rttQuantilesMs } from "./rtt_forecasts.ts";
+import { type AskedRtts, likelyRttDistributions, rttDistributions } from "./rtt_distributions.ts";
 import { rowOf } from "./token_rows.ts";
 import {
   parseAddressQuestion,
@@ -43,7 +43,7 @@ const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;
 export interface PingModelOptions {
   /** What distributions, and again what samples, may take of the GPU's memory besides weights, in bytes (1 GiB). */
   memoryLimitBytes?: number;
-  /** Corrects every distribution and median of RTTs; likelihoods of tokens and samples stay the model's own. */
+  /** Corrects every distribution of RTTs; likelihoods of tokens and samples stay the model's own. */
   calibration?: QuantileCalibration;
   /** Also take a model of vocabulary v1, which answers likelihoods only (false). */
   anyVocabulary?: boolean;
@@ -174,22 +174,6 @@ export class PingModel {
       take: (distribution, index) => take(this.#calibrated(distribution), index),
       ...options,
     });
-  }
-
-  /**
-   * The median of the distribution of {@link rttDistribution} for many queries, by two tokens for each of them
-   * instead of 133: P(byte 1), then P(byte 2) for the byte in which the median lies.
-   *
-   * @param onProgress Told how many queries are answered.
-   * @returns One RTT in ms per query, given that a reply came.
-   * @throws {UserError} As {@link rttDistribution}.
-   */
-  async medianRttsMs(
-    queries: readonly RttQuery[],
-    onProgress: (done: number) => void = () => {},
-  ): Promise<number[]> {
-    const level = this.#calibration?.levelOf(0.5) ?? 0.5;
-    return await rttQuantilesMs(this.#decoders, this.#startResults(queries), { level, onProgress });
   }
 
   /**

@@ -7,6 +7,9 @@
  * best guesses among measurements that are alike; its intervals are wider where the model was too sure and narrower
  * where it was not sure enough. One R serves all predictions, so it mends what is wrong on average only.
  *
+ * RTT codes are discrete, so a measurement has not one place in its distribution but a range, over which it counts as
+ * spread evenly: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1.
+ *
  * Source: Kuleshov, Fenner, Ermon, Accurate Uncertainties for Deep Learning Using Calibrated Regression, ICML 2018.
  *
  * @module
@@ -15,7 +18,6 @@ import { z } from "zod";
 import { ensure, FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_state.ts";
-import { type MassRanges, sharesWithin } from "./mass_ranges.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
 /** Where R is known; straight in between. Finer at the ends, where intervals end. */
@@ -116,11 +118,6 @@ export class QuantileCalibration {
     return interpolate(CALIBRATION_LEVELS, this.#shares, level);
   }
 
-  /** The level below which a share of the measurements lies: R turned round. @param share From 0 to 1. */
-  levelOf(share: number): number {
-    return interpolate(this.#shares, CALIBRATION_LEVELS, share);
-  }
-
   /** The corrected distribution; whether a reply comes is as predicted. */
   apply({ pFailed, probabilities, canonicalMass, spreadMass }: RttDistribution): RttDistribution {
     const corrected = new Float64Array(probabilities.length);
@@ -166,4 +163,24 @@ function interpolate(xs: readonly number[], ys: readonly number[], x: number): n
   let i = 1;
   while (i < xs.length - 1 && xs[i] < x) i++;
   return ys[i - 1] + (x - xs[i - 1]) / (xs[i] - xs[i - 1]) * (ys[i] - ys[i - 1]);
+}
+
+/** Where measurements lie in their forecast distributions: from P(less) to P(less or equal). */
+export interface MassRanges {
+  /** P(less) of each. */
+  readonly below: Float64Array;
+  /** P(less or equal) of each. */
+  readonly upTo: Float64Array;
+}
+
+/** Which share of each measurement's range lies within [low, high]; a range of no width is a point, high excluded. */
+export function sharesWithin(
+  { below, upTo }: MassRanges,
+  [low, high]: readonly [number, number],
+): Float64Array {
+  return below.map((start, i) => {
+    const width = upTo[i] - start;
+    if (width > 0) return Math.max(0, Math.min(high, upTo[i]) - Math.max(low, start)) / width;
+    return start >= low && (start < high || high === 1) ? 1 : 0;
+  });
 }

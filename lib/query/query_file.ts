@@ -8,9 +8,10 @@
  */
 import { FormatError, shortened, UserError } from "../errors.ts";
 import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
-import { readLines } from "./text_lines.ts";
+import { jsonObjectOf, readLines } from "./text_lines.ts";
 
 const COLUMNS = ["src", "dst", "time"];
+const WANTED = "one with src, dst and perhaps time and context was wanted";
 
 /** A line with a query. */
 export interface FileQuery extends ParsedQuestion {
@@ -45,7 +46,7 @@ export async function* readQueries(path: string): AsyncGenerator<FileQuery | Bad
     if (text.trim() === "" && fault === undefined) continue;
     if (isFirst && !text.trimStart().startsWith("{")) columns = headerOf(text, path);
     else if (fault !== undefined) yield { line, error: fault };
-    else yield queryOf(line, () => columns ? csvValues(text, columns) : jsonValues(text));
+    else yield queryOf(line, () => columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED));
     isFirst = false;
   }
 }
@@ -61,16 +62,6 @@ function queryOf(line: number, read: () => Values): FileQuery | BadLine {
     if (error instanceof UserError) return { line, error: error.message };
     throw error;
   }
-}
-
-function jsonValues(text: string): Values {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Values;
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw error;
-  }
-  throw new UserError("found no JSON object, one with src, dst and perhaps time and context was wanted");
 }
 
 function csvValues(text: string, columns: readonly string[]): Values {

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { CANONICAL_RTT_CODES, decodeRttCode } from "../tokens/rtt_code.ts";
+import { CANONICAL_RTT_CODES } from "../tokens/rtt_code.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../tokens/vocab_v2.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
@@ -109,25 +109,6 @@ export function secondByteProbabilities(second: Float32Array, index: number): Fl
   return restricted(second, SECOND_BYTES[index]).probabilities;
 }
 
-/** The byte 1 in which a quantile lies: its place among {@link FIRST_BYTES}, and how far inside its mass. */
-export interface FirstByteQuantile {
-  readonly index: number;
-  /** The quantile within the byte's own distribution, 0 to 1. */
-  readonly rest: number;
-}
-
-/** Where the q-quantile lies. @param first Log-probabilities after `RttStart`. */
-export function firstByteQuantile(first: Float32Array, q: number): FirstByteQuantile {
-  return quantileOf(restricted(first, FIRST_BYTES).probabilities, q);
-}
-
-/** The RTT of the quantile, ms. @param second Log-probabilities after the quantile's byte 1. */
-export function secondByteQuantileMs(second: Float32Array, { index, rest }: FirstByteQuantile): number {
-  const bytes = SECOND_BYTES[index];
-  const chosen = quantileOf(restricted(second, bytes).probabilities, rest);
-  return decodeRttCode(FIRST_BYTES[index] << 8 | bytes[chosen.index]);
-}
-
 /** P over the given bytes only, renormalised, and the mass the model gave to them. @param logP (V) nats. */
 export function restricted(
   logP: Float32Array,
@@ -138,14 +119,4 @@ export function restricted(
   for (let i = 0; i < bytes.length; i++) mass += probabilities[i] = Math.exp(logP[BYTE_BASE + bytes[i]]);
   for (let i = 0; i < bytes.length; i++) probabilities[i] /= mass;
   return { mass, probabilities };
-}
-
-/** The first index at which the cumulative sum reaches q, and the share of that entry which is still needed. */
-function quantileOf(probabilities: Float64Array, q: number): FirstByteQuantile {
-  let below = 0;
-  for (let index = 0; index < probabilities.length; index++) {
-    if (below + probabilities[index] >= q) return { index, rest: (q - below) / probabilities[index] };
-    below += probabilities[index];
-  }
-  return { index: probabilities.length - 1, rest: 1 };
 }

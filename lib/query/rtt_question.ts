@@ -4,12 +4,12 @@
  * @module
  */
 import { shortened, UserError } from "../errors.ts";
+import { parseTimeUs } from "../measurement/time_text.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { formatPrefix, hasHostBits, type IpPrefix, isAddress, parsePrefix } from "../addresses/ip_prefix.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { PrefixQuery, RttQuery } from "./query_tokens.ts";
-import { parseTimeS } from "./question_time.ts";
 
 /** What the RTT between two places is. */
 export interface RttQuestion {
@@ -130,6 +130,17 @@ function textOf(name: string, value: unknown, wanted: string): string {
   if (typeof value === "string" && value !== "" && value.length <= MAX_ADDRESS_LENGTH) return value;
   const found = value === undefined || value === "" ? `no ${name}` : `${name} ${shown(value)}`;
   throw new UserError(`found ${found}, an IPv4 or IPv6 ${wanted} was wanted`);
+}
+
+/**
+ * Reads a point in time of the years that measurements may have, 1990 to 2099.
+ *
+ * @param text An ISO 8601 date, perhaps with a time, in UTC unless it names a zone; or Unix seconds.
+ * @returns Unix seconds, or what is wrong with the text, for people.
+ */
+export function parseTimeS(text: string): { timeS: number } | { fault: string } {
+  const parsed = parseTimeUs(text);
+  return "fault" in parsed ? parsed : { timeS: Math.floor(parsed.timeUs / 1e6) };
 }
 
 function timeOf(value: unknown): number | null {

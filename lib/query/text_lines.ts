@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { explainFileError } from "../errors.ts";
+import { explainFileError, UserError } from "../errors.ts";
 import { STANDARD_INPUT } from "../compression/decompress.ts";
 
 /** Longer than a query after the context of the longest sequence, 6,000 measurements, is in any spelling. */
@@ -47,6 +47,24 @@ export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): A
   } catch (error) {
     throw explainFileError(error, `read ${path}`);
   }
+}
+
+/**
+ * The JSON object of a line.
+ *
+ * @param wanted The end of the message where there is none.
+ * @throws {UserError} If it is none.
+ */
+export function jsonObjectOf(text: string, wanted: string): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return value as Record<string, unknown>;
+    }
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+  }
+  throw new UserError(`found no JSON object, ${wanted}`);
 }
 
 /** The bytes of one line as they come. */

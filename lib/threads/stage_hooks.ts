@@ -7,7 +7,7 @@
 /** What a caller may pass to see progress and to stop the work. */
 export interface StageHooks {
   /** The work ends with the signal's reason soon after it is aborted. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Called often. @param phase What is done. @param done Rows done. @param total Rows to do. */
   onProgress?: (phase: string, done: number, total: number) => void;
 }

@@ -1,13 +1,13 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import {
   ClusterBootstrap,
+  clustersOf,
   differenceInterval,
   type Interval,
   intervalOf,
   MIN_CLUSTERS,
   NUM_RESAMPLES,
 } from "../../lib/evaluate/bootstrap.ts";
-import { clustersOf } from "../../lib/evaluate/clusters.ts";
 import { verdictOf } from "../../lib/evaluate/rtt_comparison.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 

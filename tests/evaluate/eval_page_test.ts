@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { COVERAGE_LEVELS } from "../../lib/evaluate/calibration.ts";
 import type { EvalCase } from "../../lib/evaluate/cases.ts";
-import { clustersOf } from "../../lib/evaluate/clusters.ts";
+import { clustersOf } from "../../lib/evaluate/bootstrap.ts";
 import { evalPage } from "../../lib/evaluate/page/eval_page.ts";
 import { headlineLines } from "../../lib/evaluate/page/headline.ts";
 import { comparedText, countText, ratioText } from "../../lib/evaluate/page/quantities.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
-import { QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../plot/browser.ts";
@@ -102,11 +102,14 @@ Deno.test("query rtt --calibration answers with the corrected distribution of ev
   const calibration = QuantileCalibration.read(report);
   const text = await succeed(...question.slice(0, -1), "--calibration", report);
   assertStringIncludes(text.stdout, "RTT 192.0.2.1 -> 192.0.2.2, corrected");
-  const levels = ["0.05", "0.5", "0.95"].map((q) => calibration.levelOf(Number(q)));
-  const atLevels = await succeed(...question, "--quantiles", levels.join(","));
+  const shares = CALIBRATION_LEVELS.map((level) => calibration.shareBelow(level));
+  const ofLevels = async (levels: readonly number[], ...more: string[]) => {
+    const { stdout } = await succeed(...question, "--quantiles", levels.join(","), ...more);
+    return Object.values(JSON.parse(stdout).quantilesMs);
+  };
   assertEquals(
-    Object.values(JSON.parse(atLevels.stdout).quantilesMs),
-    ["0.05", "0.5", "0.95"].map((q) => corrected.quantilesMs[q]),
+    await ofLevels(CALIBRATION_LEVELS.slice(1, -1)),
+    await ofLevels(shares.slice(1, -1), "--calibration", report),
   );
   const [code, line] = await refusal(...question, "--calibration", join(rows, "manifest.json"));
   assertEquals(code, 1);

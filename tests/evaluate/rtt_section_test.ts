@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { type BaselineForecasts, forecastWithBaselines } from "../../lib/evaluate/baseline_forecasts.ts";
 import type { Baseline, BaselineMeasurement } from "../../lib/evaluate/baselines/baseline.ts";
 import { contextOf, drawCases, type EvalCase } from "../../lib/evaluate/cases.ts";
-import { clustersOf } from "../../lib/evaluate/clusters.ts";
+import { clustersOf } from "../../lib/evaluate/bootstrap.ts";
 import { crpsMs } from "../../lib/evaluate/crps.ts";
 import type { EvalRows } from "../../lib/evaluate/eval_rows.ts";
 import { MeasurementTable } from "../../lib/evaluate/measurement_table.ts";

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
-import { fieldOrders, measurementBits, measurementBitsInContexts } from "../../lib/query/likelihood.ts";
+import { fieldOrders, measurementBits } from "../../lib/query/likelihood.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
 import { parseAddress } from "../../lib/addresses/ip.ts";
 import { LOG_RTT, WholeMeasurementWriter } from "../../lib/tokens/vocab_v1.ts";
@@ -43,6 +43,11 @@ async function bruteForce(
   return ends.map((end, i) => -next[i][out[end]] / Math.LN2);
 }
 
+/** All measurements, each after the same context. */
+function after(context: readonly TokenMeasurement[]) {
+  return MEASUREMENTS.map((measurement) => ({ measurement, context }));
+}
+
 Deno.test("fieldOrders() gives 24 orders with a time and 6 without, each once", () => {
   for (const [hasTime, count] of [[true, 24], [false, 6]] as const) {
     const orders = fieldOrders(hasTime).map((order) => order.join());
@@ -54,7 +59,7 @@ Deno.test("fieldOrders() gives 24 orders with a time and 6 without, each once", 
 Deno.test("measurementBits() equals the next-token probabilities, token by token, in every order", () =>
   withTinyModel(async (model) => {
     for (const context of [[], CONTEXT]) {
-      const bits = await measurementBits(model, MEASUREMENTS, { context });
+      const bits = await measurementBits(model, after(context));
       assertEquals(bits.map(({ orders }) => orders.length), [24, 6, 24]);
       for (const [i, asked] of MEASUREMENTS.entries()) {
         const all = fieldOrders(asked.timeS !== null);
@@ -77,7 +82,7 @@ Deno.test("measurementBits() of vocabulary v1 equals the next-token probabilitie
     async (model) => {
       const rttsMs = [31.0625, null, 3.5];
       const cases = MEASUREMENTS.map((measurement, i) => ({ measurement, rttMs: rttsMs[i], context: [] }));
-      const bits = await measurementBitsInContexts(model, cases);
+      const bits = await measurementBits(model, cases);
       for (const [i, { measurement, rttMs }] of cases.entries()) {
         const all = fieldOrders(measurement.timeS !== null);
         for (const k of [0, all.length - 1]) {
@@ -98,14 +103,14 @@ Deno.test("measurementBits() of vocabulary v1 equals the next-token probabilitie
     { ...TINY_CONFIG, vocabulary: "v1", rttEncoding: "log" },
   ));
 
-Deno.test("measurementBitsInContexts() gives each measurement what it has alone after its context", () =>
+Deno.test("measurementBits() of many gives each measurement what it has alone after its context", () =>
   withTinyModel(async (model) => {
     const longer = [...CONTEXT, measurement("192.0.2.1", "198.51.100.9", 80, 1_700_000_150)];
     const contexts = [CONTEXT, longer, [], CONTEXT, longer.slice(1), CONTEXT];
     const cases = contexts.map((context, i) => ({ context, measurement: MEASUREMENTS[i % 3] }));
-    const together = await measurementBitsInContexts(model, cases);
-    for (const [i, { measurement, context }] of cases.entries()) {
-      const [alone] = await measurementBits(model, [measurement], { context });
+    const together = await measurementBits(model, cases);
+    for (const [i, asked] of cases.entries()) {
+      const [alone] = await measurementBits(model, [asked]);
       assertEquals(together[i].orders.length, alone.orders.length);
       together[i].orders.forEach(({ blocks }, k) => {
         const expected = alone.orders[k].blocks.flatMap(({ tokenBits }) => tokenBits);
@@ -120,7 +125,7 @@ Deno.test("measurementBits() sums up the orders: mean, spread and the probabilit
   withTinyModel(async (model) => {
     const [{ orders, meanBits, spreadBits, totalBits }] = await measurementBits(
       model,
-      MEASUREMENTS.slice(1, 2),
+      after([]).slice(1, 2),
     );
     const each = orders.map(({ bits }) => bits);
     const mean = each.reduce((sum, bits) => sum + bits, 0) / 6;
@@ -133,7 +138,7 @@ Deno.test("measurementBits() sums up the orders: mean, spread and the probabilit
 Deno.test("measurementBits() in one order gives that order, without the time of untimed measurements", () =>
   withTinyModel(async (model) => {
     const order: Field[] = ["time", "result", "destination", "source"];
-    const bits = await measurementBits(model, MEASUREMENTS, { order });
+    const bits = await measurementBits(model, after([]), { order });
     assertEquals(bits.map(({ orders }) => orders.map(({ blocks }) => blocks.map(({ field }) => field))), [
       [order],
       [order.slice(1)],
@@ -141,6 +146,7 @@ Deno.test("measurementBits() in one order gives that order, without the time of 
     ]);
     assertAlmostEquals(bits[0].totalBits, bits[0].meanBits, 1e-9);
     assertEquals(bits[0].spreadBits, 0);
-    const mixed = { ...MEASUREMENTS[0], destination: MEASUREMENTS[2].destination };
+    const measurement = { ...MEASUREMENTS[0], destination: MEASUREMENTS[2].destination };
+    const mixed = { measurement, context: [] };
     await assertRejects(() => measurementBits(model, [mixed]), UserError, "one version");
   }));

@@ -20,7 +20,9 @@ Deno.test("a model refuses to answer where a log-probability is not finite, and 
       const broken = PingModel.of(model.config, model.registry, model);
       const found = "found a log-probability of NaN";
       await assertRejects(() => broken.rttDistribution(PAIR), UserError, found);
-      await assertRejects(() => broken.medianRttsMs([QUERY]), UserError, found);
+      const take = () => {};
+      const likely = () => broken.likelyRttDistributions([QUERY], take, { maxSpreadMass: 0, codes: [null] });
+      await assertRejects(likely, UserError, found);
       values.set(whole);
     }
     const mended = PingModel.of(model.config, model.registry, model);

@@ -135,15 +135,17 @@ Deno.test("rttDistributions() of many queries equals each by itself, in groups o
 
 Deno.test("questions asked at the same time get the answers they get one after the other", () =>
   withTinyModel(async (model) => {
-    const expected = await model.medianRttsMs(QUERIES);
-    const [medians, distributions, reversed] = await Promise.all([
-      model.medianRttsMs(QUERIES),
-      model.rttDistributions(QUERIES),
-      model.medianRttsMs(QUERIES.toReversed()),
+    const sequences = QUERIES.map((query) => model.encodeQuery(query));
+    const medians = async (queries: typeof QUERIES) =>
+      (await model.rttDistributions(queries)).map((distribution) => distribution.quantileMs(0.5));
+    const expected = { medians: await medians(QUERIES), next: await model.nextLogProbabilities(sequences) };
+    const [same, next, reversed] = await Promise.all([
+      medians(QUERIES),
+      model.nextLogProbabilities(sequences),
+      medians(QUERIES.toReversed()),
     ]);
-    assertEquals(medians, expected);
-    assertEquals(reversed, expected.toReversed());
-    assertEquals(distributions.map((distribution) => distribution.quantileMs(0.5)), expected);
+    assertEquals({ medians: same, next }, expected);
+    assertEquals(reversed, expected.medians.toReversed());
   }));
 
 Deno.test("nextLogProbabilities() equals the full forward pass for sequences of any length", () =>
@@ -167,15 +169,7 @@ Deno.test("a memory limit that one query does not fit is said so", () =>
     assert(/Cannot allocate the decoder: .* at most 1 MiB was wanted/.test(error.message), error.message);
   }));
 
-Deno.test("medianRttsMs() of many queries equals the median of each whole distribution", () =>
-  withTinyModel(async (model) => {
-    const medians = await model.medianRttsMs(QUERIES);
-    for (const [i, query] of QUERIES.entries()) {
-      assertEquals(medians[i], (await model.rttDistribution(query)).quantileMs(0.5));
-    }
-  }));
-
-Deno.test("a model with a calibration gives corrected distributions and medians, whole or in part", () =>
+Deno.test("a model with a calibration gives corrected distributions, whole or in part", () =>
   withTinyModel(async (model) => {
     const calibration = new QuantileCalibration(CALIBRATION_LEVELS.map((level) => level ** 2));
     const { config, registry, weights } = model;
@@ -189,12 +183,6 @@ Deno.test("a model with a calibration gives corrected distributions and medians,
         probabilities.forEach((p, j) => assertAlmostEquals(p, wanted[i].probabilities[j], 1e-5)),
       { maxSpreadMass: 0, codes: QUERIES.map(() => null) },
     );
-    const medians = await corrected.medianRttsMs(QUERIES);
-    const raw = await model.medianRttsMs(QUERIES);
-    wanted.forEach((distribution, i) => {
-      assertEquals(medians[i], distribution.quantileMs(0.5));
-      assert(medians[i] > raw[i], "sqrt(1/2) is above 1/2");
-    });
   }));
 
 Deno.test("encodeQuery() writes the context, then the asked measurement up to its result", () =>

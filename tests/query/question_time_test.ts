@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { parseTimeS } from "../../lib/query/question_time.ts";
+import { parseTimeS } from "../../lib/query/rtt_question.ts";
 
 Deno.test("parseTimeS() takes ISO 8601 and Unix seconds of the years of measurements", () => {
   const expected = {

@@ -97,8 +97,8 @@ Deno.test("log-likelihoods are those of query likelihood's result, with a reply 
     const random = new RandomStream(0, "tests/score likelihood");
     const context = contextOf(4, random);
     const measurements = [12.5, null, 0.4, 250_000].map((rttMs) => measurement(2, rttMs, 1_700_000_900));
-    const bits = await measurementBits(model, measurements, { context, order: QUERY_ORDER });
     const cases = measurements.map((each, number) => ({ measurement: each, context, number }));
+    const bits = await measurementBits(model, cases, { order: QUERY_ORDER });
     const { scores } = await scoreResults(model, cases, { seed: 0 });
     scores.forEach(({ logLikelihood }, i) => {
       const [{ blocks }] = bits[i].orders;

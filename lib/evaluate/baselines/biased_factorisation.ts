@@ -7,28 +7,14 @@
  * @module
  */
 import { RandomStream } from "../../random/philox.ts";
-import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
-import { dot, endRate, type Factor, FactorTable, passRate, type Rates } from "./factors.ts";
+import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
+import { Descent, dot, type Factor, type FactorisationOptions } from "./factors.ts";
 import { logOfRtt } from "../../coordinates/log_rtt.ts";
 
-/** Step sizes of the first and the last pass (ASSUMPTION; the article gives none). */
-const RATES: Rates = [0.01, 0.001];
-/** Step size of the first step of an end (ASSUMPTION). */
-const FIRST_END_RATE = 0.1;
+/** Step sizes (ASSUMPTION; the article gives none). */
+const RATES = { first: 0.01, last: 0.001, firstOfEnd: 0.1 };
 /** Standard deviation of the first values of the vectors: small beside the biases. */
 const INITIAL_SCALE = 0.1;
-
-/** How the factorisation is trained. */
-export interface BiasedFactorisationOptions {
-  /** Seed of the vectors' first values. */
-  seed: number;
-  /** Length of the vectors (default 16). */
-  rank?: number;
-  /** Weight of the L2 regularisation (default 0.02). */
-  regularisation?: number;
-  /** How often training goes over the measurements (default 20). */
-  numPasses?: number;
-}
 
 interface BiasedFactor extends Factor {
   bias: number;
@@ -36,44 +22,37 @@ interface BiasedFactor extends Factor {
 
 /** Predicts from biases and vectors of the source and the destination. */
 export class BiasedFactorisationBaseline implements Baseline {
-  readonly #numPasses: number;
   readonly #regularisation: number;
-  readonly #sources: FactorTable<BiasedFactor>;
-  readonly #destinations: FactorTable<BiasedFactor>;
+  readonly #descent: Descent<BiasedFactor>;
   #meanLog: number | undefined;
-  #rate = RATES[0];
 
-  /** @param options See {@link BiasedFactorisationOptions}. */
-  constructor(options: BiasedFactorisationOptions) {
-    this.#numPasses = options.numPasses ?? 20;
-    this.#regularisation = options.regularisation ?? 0.02;
-    const random = new RandomStream(options.seed, "evaluate/biased-factorisation");
+  /** @param options See {@link FactorisationOptions}. */
+  constructor({ seed, rank, regularisation, ...passes }: FactorisationOptions) {
+    this.#regularisation = regularisation;
+    const random = new RandomStream(seed, "evaluate/biased-factorisation");
     const make = () => ({
       bias: 0,
-      vector: Float64Array.from({ length: options.rank ?? 16 }, () => INITIAL_SCALE * random.normal()),
+      vector: Float64Array.from({ length: rank }, () => INITIAL_SCALE * random.normal()),
       numSteps: 0,
     });
-    this.#sources = new FactorTable(make);
-    this.#destinations = new FactorTable(make);
+    this.#descent = new Descent(make, RATES, passes);
   }
 
   /** As {@link Baseline.train}: one pass for the mean, then several of ever smaller steps. */
   train(measurements: Iterable<BaselineMeasurement>): void {
     this.#meanLog = meanLogRtt(measurements);
-    const numPasses = this.#numPasses;
-    const onPass = (pass: number) => this.#rate = passRate(pass, numPasses, RATES);
-    observePasses(this, measurements, { numPasses, onPass });
+    this.#descent.train(this, measurements);
   }
 
   /** As {@link Baseline.observe}: one step of the biases and vectors. */
   observe(measurement: BaselineMeasurement): void {
-    const { source, destination, rttMs } = measurement;
+    const { rttMs } = measurement;
     if (rttMs === null) return;
     const log = logOfRtt(rttMs);
     this.#meanLog ??= log;
-    const [from, to] = [this.#sources.of(source), this.#destinations.of(destination)];
+    const [from, to] = this.#descent.factorsOf(measurement);
     const error = log - this.#predictLog(measurement, this.#meanLog);
-    const [rateP, rateQ] = [this.#rateOf(from), this.#rateOf(to)];
+    const [rateP, rateQ] = [this.#descent.nextRate(from), this.#descent.nextRate(to)];
     from.bias += rateP * (error - this.#regularisation * from.bias);
     to.bias += rateQ * (error - this.#regularisation * to.bias);
     const [p, q] = [from.vector, to.vector];
@@ -90,12 +69,9 @@ export class BiasedFactorisationBaseline implements Baseline {
   }
 
   #predictLog({ source, destination }: BaselineQuery, meanLog: number): number {
-    const [from, to] = [this.#sources.get(source), this.#destinations.get(destination)];
+    const { sources, destinations } = this.#descent;
+    const [from, to] = [sources.get(source), destinations.get(destination)];
     return meanLog + (from?.bias ?? 0) + (to?.bias ?? 0) + (from && to ? dot(from.vector, to.vector) : 0);
-  }
-
-  #rateOf(factor: Factor): number {
-    return endRate(factor.numSteps++, [FIRST_END_RATE, this.#rate]);
   }
 }
 

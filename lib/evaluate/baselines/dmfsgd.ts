@@ -7,64 +7,46 @@
  * @module
  */
 import { RandomStream } from "../../random/philox.ts";
-import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
-import { dot, endRate, type Factor, FactorTable, passRate, type Rates } from "./factors.ts";
+import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
+import { Descent, dot, type Factor, type FactorisationOptions } from "./factors.ts";
 
 /**
  * Step sizes of the first and the last pass. ASSUMPTION: the paper searches along each step for its size, which needs
  * batches of measurements; steps that shrink from pass to pass need one at a time.
  */
-const RATES: Rates = [0.1, 0.001];
-
-/** How DMFSGD is trained. */
-export interface DmfsgdOptions {
-  /** Seed of the vectors' first values. */
-  seed: number;
-  /** Length of the vectors (default 10, the paper's). */
-  rank?: number;
-  /**
-   * Weight of the L2 regularisation (default 0.1). With 1 all vectors go to 0, as under the L1 loss the pull X . Y
-   * towards 0 is then as strong as the push.
-   */
-  regularisation?: number;
-  /** How often training goes over the measurements (default 20). */
-  numPasses?: number;
-}
+const RATES = { first: 0.1, last: 0.001, firstOfEnd: 0.1 };
 
 /** Predicts the product of a vector of the source and one of the destination. */
 export class DmfsgdBaseline implements Baseline {
-  readonly #numPasses: number;
   readonly #regularisation: number;
-  readonly #sources: FactorTable<Factor>;
-  readonly #destinations: FactorTable<Factor>;
-  #rate = RATES[0];
+  readonly #descent: Descent<Factor>;
 
-  /** @param options See {@link DmfsgdOptions}. */
-  constructor(options: DmfsgdOptions) {
-    this.#numPasses = options.numPasses ?? 20;
-    this.#regularisation = options.regularisation ?? 0.1;
-    const random = new RandomStream(options.seed, "evaluate/dmfsgd");
+  /**
+   * @param options See {@link FactorisationOptions}. The paper's rank is 10. With a regularisation of 1 all vectors go
+   *   to 0, as under the L1 loss the pull X . Y towards 0 is then as strong as the push.
+   */
+  constructor({ seed, rank, regularisation, ...passes }: FactorisationOptions) {
+    this.#regularisation = regularisation;
+    const random = new RandomStream(seed, "evaluate/dmfsgd");
     const make = () => ({
-      vector: Float64Array.from({ length: options.rank ?? 10 }, () => random.float64()),
+      vector: Float64Array.from({ length: rank }, () => random.float64()),
       numSteps: 0,
     });
-    this.#sources = new FactorTable(make);
-    this.#destinations = new FactorTable(make);
+    this.#descent = new Descent(make, RATES, passes);
   }
 
   /** As {@link Baseline.train}, in several passes of ever smaller steps. */
   train(measurements: Iterable<BaselineMeasurement>): void {
-    const numPasses = this.#numPasses;
-    const onPass = (pass: number) => this.#rate = passRate(pass, numPasses, RATES);
-    observePasses(this, measurements, { numPasses, onPass });
+    this.#descent.train(this, measurements);
   }
 
   /** As {@link Baseline.observe}: one step of both vectors (the paper's equations of its algorithm 2, L1 loss). */
-  observe({ source, destination, rttMs }: BaselineMeasurement): void {
+  observe(measurement: BaselineMeasurement): void {
+    const { rttMs } = measurement;
     if (rttMs === null) return;
-    const [from, to] = [this.#sources.of(source), this.#destinations.of(destination)];
+    const [from, to] = this.#descent.factorsOf(measurement);
     const [x, y] = [from.vector, to.vector];
-    const [rateX, rateY] = [this.#rateOf(from), this.#rateOf(to)];
+    const [rateX, rateY] = [this.#descent.nextRate(from), this.#descent.nextRate(to)];
     const sign = Math.sign(rttMs - dot(x, y));
     for (let k = 0; k < x.length; k++) {
       const [xk, yk] = [x[k], y[k]];
@@ -75,11 +57,8 @@ export class DmfsgdBaseline implements Baseline {
 
   /** The product; undefined unless both ends were measured. */
   predictMs({ source, destination }: BaselineQuery): number | undefined {
-    const [from, to] = [this.#sources.get(source), this.#destinations.get(destination)];
+    const { sources, destinations } = this.#descent;
+    const [from, to] = [sources.get(source), destinations.get(destination)];
     return from && to && dot(from.vector, to.vector);
-  }
-
-  #rateOf(factor: Factor): number {
-    return endRate(factor.numSteps++, [RATES[0], this.#rate]);
   }
 }

@@ -1,4 +1,17 @@
-/** What the matrix factorisations share: vectors of ends, and how fast they are learned. @module */
+/** What the matrix factorisations share: their settings, and stochastic gradient descent on vectors of ends. @module */
+import { type Baseline, type BaselineMeasurement, observePasses } from "./baseline.ts";
+
+/** How a factorisation is trained. */
+export interface FactorisationOptions {
+  /** Seed of the vectors' first values. */
+  seed: number;
+  /** Length of the vectors, without a bias. */
+  rank: number;
+  /** Weight of the L2 regularisation. */
+  regularisation: number;
+  /** How often gradient descent goes over the measurements (20). */
+  numPasses?: number;
+}
 
 /** What is learned of a source or a destination. */
 export interface Factor {
@@ -8,29 +21,6 @@ export interface Factor {
   numSteps: number;
 }
 
-/** Factors by name, each made when it is first needed. */
-export class FactorTable<F extends Factor> {
-  readonly #make: () => F;
-  readonly #factors = new Map<string, F>();
-
-  /** @param make Gives a new factor its first values. */
-  constructor(make: () => F) {
-    this.#make = make;
-  }
-
-  /** The factor of a name, made if there is none. */
-  of(name: string): F {
-    let factor = this.#factors.get(name);
-    if (!factor) this.#factors.set(name, factor = this.#make());
-    return factor;
-  }
-
-  /** The factor of a name, if there is one. */
-  get(name: string): F | undefined {
-    return this.#factors.get(name);
-  }
-}
-
 /** The inner product of two vectors of the same length. */
 export function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;
@@ -38,29 +28,69 @@ export function dot(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
-/** Step sizes at the beginning and at the end. */
-export type Rates = readonly [first: number, last: number];
-
-/**
- * The step size of a pass: from the first to the last by the same factor each pass.
- *
- * @param pass Which pass, from 0.
- * @param numPasses How many there are.
- */
-export function passRate(pass: number, numPasses: number, [first, last]: Rates): number {
-  return numPasses === 1 ? first : first * (last / first) ** (pass / (numPasses - 1));
+/** Step sizes. */
+export interface DescentRates {
+  /** Of the first and the last pass; between, each pass has the one before times the same factor. */
+  first: number;
+  last: number;
+  /** Of the first step of an end. */
+  firstOfEnd: number;
 }
 
 /** Steps after which the own rate of an end is half of the first one (ASSUMPTION). */
 const NUM_STEPS_TO_HALF_RATE = 10;
 
-/**
- * The step size of one end: the one of the pass, but larger while the end is new, so that an end that is first met
- * after training does not keep its random first values for long.
- *
- * @param numSteps How many steps it made.
- * @param rates The step size of its first step, and the one of the pass.
- */
-export function endRate(numSteps: number, [first, ofPass]: Rates): number {
-  return Math.max(ofPass, first / (1 + numSteps / NUM_STEPS_TO_HALF_RATE));
+/** Factors by name, learned step by step. */
+export class Descent<F extends Factor> {
+  readonly sources = new Map<string, F>();
+  readonly destinations = new Map<string, F>();
+  readonly #make: () => F;
+  readonly #rates: DescentRates;
+  readonly #numPasses: number;
+  #rate: number;
+
+  /** @param make Gives the factor of a new end its first values. */
+  constructor(
+    make: () => F,
+    rates: DescentRates,
+    { numPasses = 20 }: Pick<FactorisationOptions, "numPasses">,
+  ) {
+    this.#make = make;
+    this.#rates = rates;
+    this.#numPasses = numPasses;
+    this.#rate = rates.first;
+  }
+
+  /** Lets a baseline observe all measurements in several passes of ever smaller steps. */
+  train(baseline: Baseline, measurements: Iterable<BaselineMeasurement>): void {
+    const numPasses = this.#numPasses;
+    const { first, last } = this.#rates;
+    const rateOf = (pass: number) =>
+      numPasses === 1 ? first : first * (last / first) ** (pass / (numPasses - 1));
+    observePasses(baseline, measurements, { numPasses, onPass: (pass) => this.#rate = rateOf(pass) });
+  }
+
+  /** The factors of a measurement's ends, made if there are none. */
+  factorsOf({ source, destination }: BaselineMeasurement): [from: F, to: F] {
+    return [
+      getOrMake(this.sources, source, this.#make),
+      getOrMake(this.destinations, destination, this.#make),
+    ];
+  }
+
+  /**
+   * The size of the next step of an end: the one of the pass, but larger while the end is new, so that an end that is
+   * first met after training does not keep its random first values for long.
+   */
+  nextRate(factor: F): number {
+    const own = this.#rates.firstOfEnd / (1 + factor.numSteps++ / NUM_STEPS_TO_HALF_RATE);
+    return Math.max(this.#rate, own);
+  }
+}
+
+/** The value of a key, made if there is none. */
+export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
+  let value = map.get(key);
+  if (value === undefined) map.set(key, value = make());
+  return value;
 }

@@ -8,6 +8,7 @@
  */
 import { RandomStream } from "../../random/philox.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery } from "./baseline.ts";
+import { type FactorisationOptions, getOrMake } from "./factors.ts";
 import { logOfRtt } from "../../coordinates/log_rtt.ts";
 import { RidgeSum } from "../../coordinates/ridge.ts";
 
@@ -17,16 +18,6 @@ const INITIAL_SCALE = 0.1;
 const NUM_SWEEPS = 15;
 /** The newest measurements that an end is learned from which training never met. */
 const MAX_FOLDED = 256;
-
-/** How the factorisation is trained. */
-export interface LogAlsOptions {
-  /** Seed of the vectors' first values. */
-  seed: number;
-  /** Length of the vectors, without the bias (default 10). */
-  rank?: number;
-  /** Weight of the L2 regularisation (default 1). */
-  regularisation?: number;
-}
 
 /** An end's bias, then its vector. */
 type Weights = Float64Array;
@@ -55,7 +46,6 @@ class Side {
 /** Predicts from biases and vectors of the source and the destination. */
 export class LogAlsBaseline implements Baseline {
   readonly #seed: number;
-  readonly #rank: number;
   readonly #regularisation: number;
   readonly #sums: RidgeSum;
   readonly #features: Float64Array;
@@ -63,20 +53,19 @@ export class LogAlsBaseline implements Baseline {
   #sources = new Side();
   #destinations = new Side();
 
-  /** @param options See {@link LogAlsOptions}. */
-  constructor(options: LogAlsOptions) {
-    this.#seed = options.seed;
-    this.#rank = options.rank ?? 10;
-    this.#regularisation = options.regularisation ?? 1;
-    this.#sums = new RidgeSum(this.#rank + 1);
-    this.#features = new Float64Array(this.#rank + 1);
+  /** @param options See {@link FactorisationOptions}. */
+  constructor({ seed, rank, regularisation }: FactorisationOptions) {
+    this.#seed = seed;
+    this.#regularisation = regularisation;
+    this.#sums = new RidgeSum(rank + 1);
+    this.#features = new Float64Array(rank + 1);
   }
 
   /** As {@link Baseline.train}. */
   train(measurements: Iterable<BaselineMeasurement>): void {
     const random = new RandomStream(this.#seed, "evaluate/log-als");
     const first = () => {
-      const weights = Float64Array.from({ length: this.#rank + 1 }, () => INITIAL_SCALE * random.normal());
+      const weights = this.#features.map(() => INITIAL_SCALE * random.normal());
       return weights.fill(0, 0, 1);
     };
     [this.#sources, this.#destinations] = [new Side(), new Side()];
@@ -144,10 +133,4 @@ function* pairMeans(measurements: Iterable<BaselineMeasurement>) {
       yield { source, destination, meanLog: sum / count };
     }
   }
-}
-
-function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, value = make());
-  return value;
 }

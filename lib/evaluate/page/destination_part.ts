@@ -9,7 +9,7 @@ import type {
   MethodScores,
 } from "../destination_section.ts";
 import { verdictOf } from "../rtt_comparison.ts";
-import { countText, fixedText, percentIntervalText, percentText } from "./quantities.ts";
+import { countText, percentIntervalText, percentText } from "./quantities.ts";
 
 /** The section. */
 export function destinationPart({ numCases, scores }: DestinationSection): Block[] {
@@ -20,8 +20,7 @@ export function destinationPart({ numCases, scores }: DestinationSection): Block
       `The destinations of ${
         countText(numCases)
       } measurements, guessed from source, RTT, time and the newest ` +
-        "earlier measurements of the source. An IPv4 address takes 32 bits and an IPv6 address 128 if nothing is " +
-        "known of it.",
+        "earlier measurements of the source.",
     ),
     { beside: scores.map(prefixFigure) },
     ...scores.flatMap(guessTable),
@@ -61,7 +60,7 @@ function prefixFigure(scores: DestinationScores): Block {
   };
 }
 
-/** How often a method was right, with its interval and what the difference to the model's search shows. */
+/** How often a method was right, with its interval and what the difference to the model shows. */
 function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell {
   const interval = percentIntervalText(method.intervals[count]).trim();
   const difference = method.modelMinusThis?.[count];
@@ -73,7 +72,7 @@ function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell
 const SHOWN = { better: "the model is worse", worse: "the model is better", none: "no difference shown" };
 
 function guessTable(scores: DestinationScores): Block[] {
-  const { methods, bitsPerAddress, version } = scores;
+  const { methods, version } = scores;
   const shorter = (method: MethodScores) => prefixesOf(method, version).slice(0, -1);
   const lengths = methods.slice(0, 1).flatMap(shorter).map(([bits]) => `/${bits}, first guess`);
   const rows = methods.map((method): TableCell[] => [
@@ -83,7 +82,7 @@ function guessTable(scores: DestinationScores): Block[] {
     ...shorter(method).map(([, share]) => percentText(share)),
   ]);
   return [
-    element("h3", `${titleOf(scores)}: ${fixedText(bitsPerAddress)} bits per address`),
+    element("h3", titleOf(scores)),
     tableOf(["", "address, first guess", "of five", ...lengths], rows, "compared"),
   ];
 }

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/ass
 import type { Baseline } from "../../../lib/evaluate/baselines/baseline.ts";
 import { BiasedFactorisationBaseline } from "../../../lib/evaluate/baselines/biased_factorisation.ts";
 import { DmfsgdBaseline } from "../../../lib/evaluate/baselines/dmfsgd.ts";
-import { dot, endRate, passRate } from "../../../lib/evaluate/baselines/factors.ts";
+import { Descent, dot } from "../../../lib/evaluate/baselines/factors.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 import { type MatrixSplit, medianRelativeError, series, splitMatrix } from "./series.ts";
 
@@ -32,8 +32,9 @@ function biasedLogRtts(): MatrixSplit {
 }
 
 const MAKERS: Record<string, (seed: number, numPasses: number) => Baseline> = {
-  DmfsgdBaseline: (seed, numPasses) => new DmfsgdBaseline({ seed, numPasses }),
-  BiasedFactorisationBaseline: (seed, numPasses) => new BiasedFactorisationBaseline({ seed, numPasses }),
+  DmfsgdBaseline: (seed, numPasses) => new DmfsgdBaseline({ seed, rank: 10, regularisation: 0.1, numPasses }),
+  BiasedFactorisationBaseline: (seed, numPasses) =>
+    new BiasedFactorisationBaseline({ seed, rank: 16, regularisation: 0.02, numPasses }),
 };
 
 Deno.test("DmfsgdBaseline recovers a matrix of low rank from half of its entries", () => {
@@ -62,7 +63,7 @@ Deno.test("BiasedFactorisationBaseline recovers biases and a matrix of low rank 
 });
 
 Deno.test("BiasedFactorisationBaseline takes an end it never met for an average one", () => {
-  const baseline = new BiasedFactorisationBaseline({ seed: 0, numPasses: 500 });
+  const baseline = MAKERS.BiasedFactorisationBaseline(0, 500);
   assertEquals(baseline.predictMs({ source: "a", destination: "x", timeS: 0 }), undefined);
   baseline.train(series(["a", "x", 100], ["b", "x", 1], ["c", "x", null]));
   const predict = (source: string, destination: string) =>
@@ -81,7 +82,7 @@ Deno.test("BiasedFactorisationBaseline takes an end it never met for an average 
 });
 
 Deno.test("DmfsgdBaseline says nothing of an end it never met, nor of one that only lost pings", () => {
-  const baseline = new DmfsgdBaseline({ seed: 0 });
+  const baseline = MAKERS.DmfsgdBaseline(0, 20);
   baseline.train(series(["a", "x", 10], ["a", "y", null]));
   assertEquals(baseline.predictMs({ source: "a", destination: "y", timeS: 0 }), undefined);
   assertEquals(baseline.predictMs({ source: "x", destination: "x", timeS: 0 }), undefined);
@@ -100,17 +101,16 @@ for (const [name, make] of Object.entries(MAKERS)) {
   });
 }
 
-Deno.test("passRate() goes from the first to the last by equal factors", () => {
-  assertAlmostEquals(passRate(0, 3, [0.1, 0.001]), 0.1, 1e-15);
-  assertAlmostEquals(passRate(1, 3, [0.1, 0.001]), 0.01, 1e-15);
-  assertAlmostEquals(passRate(2, 3, [0.1, 0.001]), 0.001, 1e-15);
-  assertEquals(passRate(0, 1, [0.1, 0.001]), 0.1);
-});
-
-Deno.test("endRate() is large for the first steps of an end and then that of the pass", () => {
-  assertEquals(endRate(0, [0.1, 0.001]), 0.1);
-  assertAlmostEquals(endRate(10, [0.1, 0.001]), 0.05, 1e-15);
-  assertEquals(endRate(100_000, [0.1, 0.001]), 0.001);
+Deno.test("Descent makes steps that shrink by equal factors from pass to pass, larger ones of new ends", () => {
+  const factor = (numSteps: number) => ({ vector: new Float64Array(1), numSteps });
+  const rates = { first: 0.1, last: 0.001, firstOfEnd: 0.1 };
+  const descent = new Descent(() => factor(0), rates, { numPasses: 3 });
+  const steps: number[] = [];
+  const observe = () => void steps.push(descent.nextRate(factor(100_000)));
+  descent.train({ train() {}, predictMs: () => undefined, observe }, series(["a", "x", 1]));
+  [0.1, 0.01, 0.001].forEach((rate, pass) => assertAlmostEquals(steps[pass], rate, 1e-15));
+  assertEquals(descent.nextRate(factor(0)), 0.1);
+  assertAlmostEquals(descent.nextRate(factor(10)), 0.05, 1e-15);
 });
 
 for (const [name, make] of Object.entries(MAKERS)) {

@@ -28,7 +28,7 @@ Deno.test("LogAlsBaseline recovers a synthetic rank-2 log matrix from 40 % of it
 
 Deno.test("LogAlsBaseline counts a pair once, however often it was measured", () => {
   const predictAfter = (count: number) => {
-    const baseline = new LogAlsBaseline({ seed: 1, rank: 1 });
+    const baseline = new LogAlsBaseline({ seed: 1, rank: 1, regularisation: 1 });
     const often = Array.from({ length: count }, () => ["a", "x", 50] as [string, string, number]);
     baseline.train(series(...often, ["a", "y", 20], ["b", "x", 10]));
     return baseline.predictMs({ source: "b", destination: "y", timeS: 0 });
@@ -56,7 +56,7 @@ Deno.test("LogAlsBaseline learns ends that it first meets after training, and sa
 Deno.test("LogAlsBaseline is the same for the same seed and another for another", () => {
   const { training, heldOut } = rankTwoLogs(0.2);
   const predict = (seed: number) => {
-    const baseline = new LogAlsBaseline({ seed });
+    const baseline = new LogAlsBaseline({ seed, rank: 10, regularisation: 1 });
     baseline.train(training);
     return heldOut.map((query) => baseline.predictMs(query));
   };
@@ -71,7 +71,7 @@ Deno.test("MirroredBaseline learns both directions where a node is a source and 
     return baseline.predictMs({ source: "b", destination: "a", timeS: 0 });
   };
   assertAlmostEquals(predictBack("c") ?? NaN, 10, 1);
-  const apart = new MirroredBaseline(new LogAlsBaseline({ seed: 1, rank: 1 }));
+  const apart = new MirroredBaseline(new LogAlsBaseline({ seed: 1, rank: 1, regularisation: 1 }));
   apart.train(series(["a", "x", 10], ["b", "y", 30]));
   apart.observe({ source: "a", destination: "new", timeS: 1, rttMs: 5 });
   assertEquals(apart.predictMs({ source: "x", destination: "a", timeS: 2 }), undefined);

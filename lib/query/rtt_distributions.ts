@@ -1,18 +1,12 @@
 /**
- * RTT distributions of many prompts on a model's decoders: whole, where it matters, or only a quantile.
+ * RTT distributions of many prompts on a model's decoders: whole, or where it matters.
  *
  * @module
  */
 import type { TimedRtt } from "../model/pair_history.ts";
 import { BYTE_BASE, VOCAB_SIZE } from "../tokens/vocab_v2.ts";
 import type { ModelDecoders } from "./model_decoders.ts";
-import {
-  distributionOf,
-  FIRST_BYTES,
-  firstByteQuantile,
-  likelyFirstBytes,
-  secondByteQuantileMs,
-} from "./rtt_bytes.ts";
+import { distributionOf, FIRST_BYTES, likelyFirstBytes } from "./rtt_bytes.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 import { rowOf } from "./token_rows.ts";
 
@@ -89,29 +83,6 @@ export async function likelyRttDistributions(
       take(distributionOf({ outcome, first, expanded: places, seconds: rows }), done++);
     });
   });
-}
-
-/**
- * Quantiles by two tokens each instead of 133: P(byte 1), then P(byte 2) for the byte in which the quantile lies.
- *
- * @param options `level`: of which quantile, 0 to 1; `onProgress`: told how many prompts are done.
- * @returns One RTT in ms per prompt.
- */
-export async function rttQuantilesMs(
-  decoders: ModelDecoders,
-  { prompts, recents }: AskedRtts,
-  { level, onProgress }: { level: number; onProgress: (done: number) => void },
-): Promise<number[]> {
-  const results: number[] = [];
-  await decoders.withPrompts(prompts, 1, async (decoder, group, begin) => {
-    const first = await decoder.prefill(group, { recents: partOf(recents, group, begin) });
-    const quantiles = group.map((_, i) => firstByteQuantile(rowOf(first, i, V), level));
-    decoder.fork(group.map(() => 1));
-    const second = await decoder.step(quantiles.map(({ index }) => FIRST_BYTE_TOKENS[index]));
-    quantiles.forEach((quantile, i) => results.push(secondByteQuantileMs(rowOf(second, i, V), quantile)));
-    onProgress(results.length);
-  });
-  return results;
 }
 
 function partOf<T>(values: readonly T[], group: readonly unknown[], begin: number): T[] {
