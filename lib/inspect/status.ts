@@ -13,11 +13,9 @@ import { readManifest } from "../files/manifest.ts";
 import { readLock } from "../files/output_lock.ts";
 import { listTasks } from "../files/task_manifests.ts";
 import { fileStatus, folderStatus, isOutputFile } from "./output_status.ts";
-import { describeReports } from "./report.ts";
+import { describeReports, type Json, reportAsJson } from "./report.ts";
 import { runStatus } from "./run_status.ts";
-import type { StatusReport, WorkState } from "./work_state.ts";
-
-export type { StatusReport } from "./work_state.ts";
+import { infoOf, type StatusReport, statusReport, type WorkState } from "./work_state.ts";
 
 /** More reports have a line each. */
 const SHOWN_WHOLE = 5;
@@ -70,31 +68,35 @@ export function describeStatus(reports: readonly StatusReport[]): string {
 }
 
 /** Reports as one JSON object. */
-export function statusAsJson(reports: readonly StatusReport[]): Record<string, unknown> {
-  const objects = reports.map(({ kind, path, json }) => ({ kind, path, ...json }));
+export function statusAsJson(reports: readonly StatusReport[]): Json {
   const state = ORDER.find((state) => reports.some((report) => report.state === state)) ?? "done";
-  return { stage: "status", state, exitCode: exitCodeOf(reports), reports: objects };
+  return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
 }
 
 /** Undefined for what is no run and no output by itself. */
 function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
   try {
-    const find = kindOf(path);
-    return find?.(nowMs);
+    return readerOf(path)?.(nowMs);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return broken(path, error.message);
+    const why = error.message;
+    return statusReport({ state: "broken", why }, {
+      kind: "output",
+      path,
+      progress: shortened(why),
+      facts: [],
+    });
   }
 }
 
 /** What tells the status of a path, if it is one of ours. */
-function kindOf(path: string): ((nowMs: number) => StatusReport) | undefined {
+function readerOf(path: string): ((nowMs: number) => StatusReport) | undefined {
   if (!isFolder(path)) {
     const name = basename(path);
     if (name.endsWith(BESIDE) && exists(path)) {
       return (nowMs) => fileStatus(path.slice(0, -BESIDE.length), nowMs);
     }
-    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) return kindOf(dirname(path));
+    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) return readerOf(dirname(path));
     return isOutputFile(path) ? (nowMs) => fileStatus(path, nowMs) : undefined;
   }
   const manifestPath = join(path, "manifest.json");
@@ -136,17 +138,5 @@ function entriesOf(path: string): Deno.DirEntry[] {
 }
 
 function isFolder(path: string): boolean {
-  return exists(path) && Deno.statSync(path).isDirectory;
-}
-
-function broken(path: string, why: string): StatusReport {
-  return {
-    kind: "output",
-    path,
-    state: "broken",
-    progress: shortened(why),
-    facts: [["state", `broken: ${why}`]],
-    sections: [],
-    json: { state: "broken", why },
-  };
+  return infoOf(path)?.isDirectory ?? false;
 }
