@@ -5,11 +5,12 @@
  */
 import { formatBytes } from "../cli/progress.ts";
 import { fingerprint } from "../files/inputs.ts";
-import { countRows, readMeasurements } from "../measurement/parquet_reader.ts";
+import { countRows, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
+import { KeyTable } from "../preprocess/key_table.ts";
 import { Breather } from "../preprocess/stage_hooks.ts";
-import { DistinctCount } from "./distinct_count.ts";
+import { mix } from "../random/mix.ts";
 import { countStepsBack, MeasurementTally, splitOf } from "./measurement_tally.ts";
 import {
   type Fact,
@@ -43,16 +44,15 @@ export async function inspectMeasurements({ path, files }: Target, options: Insp
   for await (const batch of readMeasurements(files, { rejects })) {
     const { eventTimeUs, srcAddr, dstAddr, rttMs, ipVersion } = batch;
     for (let row = 0; row < batch.numRows; row++) {
-      const [src, dst] = [srcAddr[row], dstAddr[row]];
       tally.add(eventTimeUs[row], rttMs[row], ipVersion[row]);
-      tally.sources.add(src);
-      tally.destinations.add(dst);
-      duplicates.add(eventTimeUs[row], src, dst, rttMs[row], batch.msmId?.[row]);
       if (samples.length === options.samples) continue;
-      samples.push(describeMeasurement(eventTimeUs[row], src, dst, rttMs[row]));
+      samples.push(describeMeasurement(eventTimeUs[row], srcAddr[row], dstAddr[row], rttMs[row]));
       const sample = options.vocabulary && sampleTokens(batch, row, options.vocabulary);
       if (sample) tokenSamples.push(sample);
     }
+    for (const code of new Set(batch.srcCode)) tally.sources.add(batch.pool.texts[code]);
+    for (const code of new Set(batch.dstCode)) tally.destinations.add(batch.pool.texts[code]);
+    duplicates.add(batch);
     numBackward += countStepsBack(eventTimeUs);
     numRows += batch.numRowsRead;
     const split = splitOf(batch.path);
@@ -89,22 +89,39 @@ function listOf(counts: Record<string, number>): string {
   return Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
 }
 
-/** Counts rows that were there before, among the first ones, of which there is room for so many different. */
+/** How many rows are looked at: 50 MB. */
+const MAX_COMPARED_ROWS = 1 << 21;
+
+/**
+ * Counts rows that were there before, among the first ones: those of the same time whose other values have the same
+ * hash of 64 bits.
+ */
 class DuplicateRows {
-  readonly #seen = new DistinctCount();
-  #count = 0;
+  readonly #rows = new KeyTable();
+  readonly #numbers = new Float64Array(3);
+  readonly #words = new Uint32Array(this.#numbers.buffer);
   #numRows = 0;
   #isWhole = true;
 
-  add(...row: readonly (string | number | undefined)[]): void {
-    if (this.#seen.isCapped) this.#isWhole = false;
-    if (!this.#isWhole) return;
-    this.#numRows++;
-    if (this.#seen.add(row.join())) this.#count++;
+  add({ numRows, eventTimeUs, rttMs, msmId, srcCode, dstCode, pool }: SourcedBatch): void {
+    const words = this.#words;
+    for (let row = 0; row < numRows; row++) {
+      // Codes of addresses hold within a generation.
+      this.#isWhole &&= this.#numRows < MAX_COMPARED_ROWS && pool.generation === 0;
+      if (!this.#isWhole) return;
+      this.#numbers[0] = eventTimeUs[row];
+      this.#numbers[1] = rttMs[row];
+      this.#numbers[2] = msmId?.[row] ?? 0;
+      words[2] = mix(words[2] ^ mix(words[3] ^ mix(srcCode[row])));
+      words[3] = mix(words[4] ^ mix(words[5] ^ mix(dstCode[row])));
+      this.#rows.idOf(words, 0, 0);
+      this.#numRows++;
+    }
   }
 
   fact(): Fact {
-    const text = this.#isWhole ? `${this.#count}` : `${this.#count} among the first ${this.#numRows}`;
-    return ["duplicate rows", text, { duplicateRows: this.#count, duplicatesAmong: this.#numRows }];
+    const count = this.#numRows - this.#rows.size;
+    const text = this.#isWhole ? `${count}` : `${count} among the first ${this.#numRows}`;
+    return ["duplicate rows", text, { duplicateRows: count, duplicatesAmong: this.#numRows }];
   }
 }
