@@ -28,10 +28,9 @@ export interface Histogram {
 
 const DROPPED_BITS = 13;
 const NUM_BUCKETS = 1 << (31 - DROPPED_BITS);
-/** Of the value; the bits that are kept are 10 of the mantissa. */
-const BUCKET_WIDTH = 2 ** -10;
-/** How many bins {@link ValueHistogram.logBins} has. */
-const MAX_LOG_BINS = 48;
+/** How many bins {@link ValueHistogram.logBins} has at most, and how many there are from 1 to 10 at most. */
+const MAX_LOG_BINS = 60;
+const MAX_BINS_PER_DECADE = 32;
 
 /**
  * A histogram of values of 0 or more.
@@ -70,28 +69,26 @@ export class ValueHistogram {
   }
 
   /**
-   * Bins that are equally wide on a logarithmic axis, from the least value above 0 to the greatest.
+   * Bins that are equally wide on a logarithmic axis, from the least value above 0 to the greatest; whole powers of ten
+   * are bounds of bins wherever there are at least as many bins as these.
    *
-   * @returns Up to 48 bins; values of 0 (below 1e-41) are in the first. None if there are no others.
+   * @returns Values of 0 (below 1e-41) are in the first. None if there are no others.
    */
   logBins(): Bin[] {
-    const first = this.#counts.findIndex((count, bucket) => bucket > 0 && count > 0);
-    if (first < 0) return [];
-    const least = this.#counts[0] > 0 ? this.#middle(first) : this.min;
-    // Values closer than a bucket is wide, or but one, stand in the middle of bins from half to twice of them.
-    const isOne = this.max < (1 + BUCKET_WIDTH) * least;
-    const low = Math.log10(isOne ? least / 2 : least);
-    const step = (Math.log10(isOne ? 2 * least : this.max) - low) / MAX_LOG_BINS;
-    const bins = Array.from({ length: MAX_LOG_BINS }, (_, i): Bin => ({
-      low: 10 ** (low + i * step),
-      high: 10 ** (low + (i + 1) * step),
+    const filled = [...this.#counts.keys()].filter((bucket) => bucket > 0 && this.#counts[bucket] > 0);
+    if (filled.length === 0) return [];
+    const logs = filled.map((bucket) => Math.log10(this.#middle(bucket)));
+    let perDecade = MAX_BINS_PER_DECADE;
+    const binOf = (log: number) => Math.floor(log * perDecade);
+    while (binOf(logs[logs.length - 1]) - binOf(logs[0]) >= MAX_LOG_BINS) perDecade /= 2;
+    const first = binOf(logs[0]);
+    const bins = Array.from({ length: binOf(logs[logs.length - 1]) - first + 1 }, (_, i): Bin => ({
+      low: 10 ** ((first + i) / perDecade),
+      high: 10 ** ((first + i + 1) / perDecade),
       count: 0,
     }));
-    this.#counts.forEach((count, bucket) => {
-      if (count === 0) return;
-      const at = bucket === 0 ? 0 : Math.floor((Math.log10(this.#middle(bucket)) - low) / step);
-      bins[Math.min(MAX_LOG_BINS - 1, Math.max(0, at))].count += count;
-    });
+    bins[0].count = this.#counts[0];
+    logs.forEach((log, i) => bins[binOf(log) - first].count += this.#counts[filled[i]]);
     return bins;
   }
 
@@ -204,7 +201,7 @@ function chartOf({ label, countLabel, scale, bins }: Histogram) {
   return histogramChart({
     bins: bins.map(({ low, high, count }) => ({ low, high, value: count })),
     x: { title: label, scale, format: scale === "log" ? "~s" : timeFormat },
-    y: { title: countLabel, scale: "linear", format: "~s" },
+    y: { title: countLabel, format: "~s" },
     width: 360,
     height: 180,
   });

@@ -12,6 +12,7 @@ import {
   metricCell,
   msText,
   percentText,
+  valueCell,
 } from "./quantities.ts";
 
 /** The heading of the section, on the page of all splits too. */
@@ -115,10 +116,9 @@ function methodsOf({ byCount }: AdaptSection): Method[] {
 }
 
 function rowOf({ name, byCount }: Method): TableCell[] {
-  const cells = byCount.map(({ medianAbsoluteMs, intervals }): TableCell => ({
-    text: msText(medianAbsoluteMs),
-    note: intervalText(intervals.medianAbsoluteMs).trim(),
-  }));
+  const cells = byCount.map(({ medianAbsoluteMs, intervals }) =>
+    valueCell(msText(medianAbsoluteMs), intervalText(intervals.medianAbsoluteMs))
+  );
   return [name, ...cells];
 }
 
@@ -135,11 +135,8 @@ function errorFigure([model, , ...baselines]: readonly Method[], counts: readonl
         rank: rankOf(i),
         style: "marked",
       })),
-      x: { title: "measurements of each address", scale: "ordinal", format: "~r" },
-      y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms`, scale: "linear", format: "~r" },
-      width: 420,
-      height: 240,
-      legend: "right",
+      x: { title: "measurements of each address", scale: "ordinal" },
+      y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms` },
     }),
   };
 }

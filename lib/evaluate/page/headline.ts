@@ -8,7 +8,7 @@ import type { BitsSection } from "../bits_section.ts";
 import type { Coverage } from "../calibration.ts";
 import type { FailureSection } from "../failure_section.ts";
 import type { EvalReport } from "../report.ts";
-import type { ComparedMetric, RttComparison, Verdict } from "../rtt_comparison.ts";
+import type { ComparedMetric, Verdict } from "../rtt_comparison.ts";
 import type { RttSection } from "../rtt_section.ts";
 import { noneText } from "./adapt_part.ts";
 import {
@@ -135,29 +135,22 @@ function byContextOf(
   if (contexts.length < 2) return [];
   return TOLD_BY_CONTEXT.flatMap((metric): Finding[] => {
     const of = comparisons.filter((each) => each.metric === metric && each.numContext !== null);
-    const { better = [], worse = [], none = [] } = Object.groupBy(of, ({ verdict }) => verdict);
-    if (better.length + worse.length === 0) return [];
-    const name = capital(METRIC_NAMES[metric]);
-    if (better.length === of.length) {
-      return [{ text: `${name}: below every baseline with any number ${what}.`, ...VERDICTS.better }];
-    }
-    const parts = [
-      ...(better.length > 0 ? [`better than every baseline with ${listOf(better)}`] : []),
-      ...(worse.length > 0 ? [`worse with ${listOf(worse)} (${worstOf(metric, worse)})`] : []),
-      ...(none.length > 0 ? [`no difference shown with ${listOf(none)}`] : []),
-    ];
-    const text = `${name} by the number ${what}: ${parts.join("; ")}.`;
-    return [worse.length === of.length ? { text, ...VERDICTS.worse } : { text }];
+    const byVerdict = Map.groupBy(of, ({ verdict }) => verdict);
+    const shown = (["better", "worse", "none"] as const).filter((verdict) => byVerdict.has(verdict));
+    if (shown.every((verdict) => verdict === "none")) return [];
+    const parts = shown.map((verdict) =>
+      `${BY_CONTEXT[verdict]} ${byVerdict.get(verdict)?.map(({ numContext }) => numContext).join(", ")}`
+    );
+    const text = `${capital(METRIC_NAMES[metric])} by the number ${what}: ${parts.join("; ")}.`;
+    return [shown.length === 1 ? { text, ...VERDICTS[shown[0]] } : { text }];
   });
 }
 
-/** The comparison that is lost by most. */
-function worstOf(metric: ComparedMetric, worse: readonly RttComparison[]): string {
-  const worst = worse.reduce((a, b) => (b.ratio ?? Infinity) > (a.ratio ?? Infinity) ? b : a);
-  const { numContext, model, baseline, bestBaseline } = worst;
-  const most = worse.length === 1 ? "" : `most with ${numContext}: `;
-  return `${most}${metricText(metric, model)} against ${metricText(metric, baseline)} of ${bestBaseline}`;
-}
+const BY_CONTEXT = {
+  better: "better than every baseline with",
+  worse: "worse than the best with",
+  none: "no difference shown with",
+};
 
 function coverageOf(
   { model: { overall } }: RttSection,
@@ -172,9 +165,4 @@ function coverageOf(
     : `, corrected by the validation split ${percentText(correctedShare)}`;
   const held = percentText(share) + percentIntervalText(interval);
   return [{ text: `Its 90 % intervals hold ${held} of the measurements${after}.` }];
-}
-
-function listOf(comparisons: readonly RttComparison[]): string {
-  const counts = comparisons.map(({ numContext }) => String(numContext));
-  return counts.length === 1 ? counts[0] : `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)}`;
 }

@@ -54,6 +54,11 @@ export function metricIntervalText(metric: ComparedMetric, interval: Interval | 
   return SHARES.includes(metric) ? percentIntervalText(interval) : intervalText(interval);
 }
 
+/** A number; below it its interval. */
+export function valueCell(text: string, interval: string): TableCell {
+  return { text, note: interval.trim() };
+}
+
 /** A number with its interval; below it that of the best baseline. */
 export function metricCell(
   metric: ComparedMetric,

@@ -17,6 +17,7 @@ import {
   msText,
   percentText,
   ratioText,
+  valueCell,
   VERDICTS,
 } from "./quantities.ts";
 
@@ -107,10 +108,10 @@ function rowOf({ name, settings, overall }: Method): TableCell[] {
   const measures = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
   return [
     settings === undefined ? name : { text: name, note: settings },
-    ...measures.map((measure): TableCell => ({
-      text: metricText(measure, errorOf(measure, overall)),
-      note: metricIntervalText(measure, overall.intervals[measure]).trim(),
-    })),
+    ...measures.map((measure) => {
+      const interval = metricIntervalText(measure, overall.intervals[measure]);
+      return valueCell(metricText(measure, errorOf(measure, overall)), interval);
+    }),
     countText(overall.numMeasurements),
   ];
 }
@@ -136,13 +137,11 @@ function cdfFigure(methods: readonly Method[]): Block {
       x: {
         title: "absolute error of the predicted median, ms (logarithmic)",
         scale: "log",
-        format: "~r",
         domain: [low, Math.max(...ends, 2 * low)],
       },
-      y: { title: "share of predictions", scale: "linear", format: ".0%", domain: [0, 1] },
+      y: { title: "share of predictions", format: ".0%", domain: [0, 1] },
       width: 580,
       height: 330,
-      legend: "right",
     }),
   };
 }
@@ -184,15 +183,11 @@ function contextFigure(
       "measurements do.",
     chart: lineChart({
       curves,
-      x: { title: "measurements in the model's context", scale: "ordinal", format: "~r" },
+      x: { title: "measurements in the model's context", scale: "ordinal" },
       y: {
         title: `${METRIC_NAMES[metric]}, ms${isWide ? " (logarithmic)" : ""}`,
         scale: isWide ? "log" : "linear",
-        format: "~r",
       },
-      width: 340,
-      height: 240,
-      legend: "top",
     }),
   };
 }
