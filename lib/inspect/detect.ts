@@ -131,28 +131,22 @@ function kindOf<K extends string, T>(table: Record<K, (value: T) => boolean>, va
 function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   const text = new TextDecoder().decode(head).trimStart();
   if (text[0] !== "{" && text[0] !== "[") return undefined;
-  const firstLine = parse(text.split("\n", 1)[0]);
-  const value = isObject(firstLine) || Array.isArray(firstLine) ? firstLine : readJson(path);
-  if (isAtlasResult(Array.isArray(value) ? value[0] : value)) {
+  const document = parseLine(text.split("\n", 1)[0]) ?? readJson(path);
+  const value = (Array.isArray(document) ? document[0] : document) as Json | undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  if ("msm_id" in value || "prb_id" in value || "fw" in value) {
     throw new UserError(
       `Cannot inspect ${path}: it holds RIPE Atlas results, an output of this program was wanted; ` +
         `convert it with deno task import --input ${path} --output F.parquet`,
     );
   }
-  const kind = isObject(value) ? kindOf(JSON_KINDS, value) : undefined;
+  const kind = value === document ? kindOf(JSON_KINDS, value) : undefined;
   if (kind) checkJsonSize(path);
   return kind;
 }
 
-function isAtlasResult(value: unknown): boolean {
-  return isObject(value) && ("msm_id" in value || "prb_id" in value || "fw" in value);
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parse(line: string): unknown {
+/** The value of a line that is a document by itself. */
+function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {
@@ -164,13 +158,7 @@ function readHead(path: string, lengthBytes: number): Uint8Array {
   try {
     using file = openRegularFile(path, `inspect ${path}`);
     const head = new Uint8Array(lengthBytes);
-    let length = 0;
-    while (length < lengthBytes) {
-      const count = file.readSync(head.subarray(length));
-      if (count === null) break;
-      length += count;
-    }
-    return head.subarray(0, length);
+    return head.subarray(0, file.readSync(head) ?? 0);
   } catch (error) {
     throw explainFileError(error, `inspect ${path}`);
   }

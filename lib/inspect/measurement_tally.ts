@@ -5,7 +5,9 @@
  */
 import { basename, dirname } from "@std/path";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { KeyTable } from "../preprocess/key_table.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
+import { mix } from "../random/mix.ts";
 import { DistinctCount } from "./distinct_count.ts";
 import { type Histogram, logHistogram, TimeHistogram, ValueHistogram } from "./histogram.ts";
 import { distributionFact, type Fact, formatShare, formatTime } from "./report.ts";
@@ -62,6 +64,34 @@ export class MeasurementTally {
       logHistogram("RTT, ms", "measurements", this.#rttMs),
       { label: "time, UTC", countLabel: "measurements", scale: "utc", bins: this.#times.bins() },
     ];
+  }
+}
+
+/** The different measurements: those of the same time are equal whose other values have the same hash of 64 bits. */
+export class MeasurementSet {
+  readonly #keys = new KeyTable();
+  readonly #numbers = new Float64Array(3);
+  readonly #words = new Uint32Array(this.#numbers.buffer);
+
+  /** How many there are. */
+  get size(): number {
+    return this.#keys.size;
+  }
+
+  /** Adds a measurement unless it is there. @param src, dst Stand for the addresses. */
+  add(timeUs: number, rttMs: number, src: number, dst: number, msmId = 0): void {
+    const words = this.#words;
+    this.#numbers[0] = timeUs;
+    this.#numbers[1] = rttMs;
+    this.#numbers[2] = msmId;
+    words[2] = mix(words[2] ^ mix(words[3] ^ mix(src)));
+    words[3] = mix(words[4] ^ mix(words[5] ^ mix(dst)));
+    this.#keys.idOf(words, 0, 0);
+  }
+
+  /** Forgets all. */
+  clear(): void {
+    this.#keys.clear();
   }
 }
 

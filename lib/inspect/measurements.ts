@@ -8,10 +8,8 @@ import { fingerprint } from "../files/inputs.ts";
 import { countRows, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
-import { KeyTable } from "../preprocess/key_table.ts";
 import { Breather } from "../preprocess/stage_hooks.ts";
-import { mix } from "../random/mix.ts";
-import { countStepsBack, MeasurementTally, splitOf } from "./measurement_tally.ts";
+import { countStepsBack, MeasurementSet, MeasurementTally, splitOf } from "./measurement_tally.ts";
 import {
   type Fact,
   formatFiles,
@@ -92,29 +90,18 @@ function listOf(counts: Record<string, number>): string {
 /** How many rows are looked at: 50 MB. */
 const MAX_COMPARED_ROWS = 1 << 21;
 
-/**
- * Counts rows that were there before, among the first ones: those of the same time whose other values have the same
- * hash of 64 bits.
- */
+/** Counts rows that were there before, among the first ones. */
 class DuplicateRows {
-  readonly #rows = new KeyTable();
-  readonly #numbers = new Float64Array(3);
-  readonly #words = new Uint32Array(this.#numbers.buffer);
+  readonly #rows = new MeasurementSet();
   #numRows = 0;
   #isWhole = true;
 
   add({ numRows, eventTimeUs, rttMs, msmId, srcCode, dstCode, pool }: SourcedBatch): void {
-    const words = this.#words;
     for (let row = 0; row < numRows; row++) {
       // Codes of addresses hold within a generation.
       this.#isWhole &&= this.#numRows < MAX_COMPARED_ROWS && pool.generation === 0;
       if (!this.#isWhole) return;
-      this.#numbers[0] = eventTimeUs[row];
-      this.#numbers[1] = rttMs[row];
-      this.#numbers[2] = msmId?.[row] ?? 0;
-      words[2] = mix(words[2] ^ mix(words[3] ^ mix(srcCode[row])));
-      words[3] = mix(words[4] ^ mix(words[5] ^ mix(dstCode[row])));
-      this.#rows.idOf(words, 0, 0);
+      this.#rows.add(eventTimeUs[row], rttMs[row], srcCode[row], dstCode[row], msmId?.[row]);
       this.#numRows++;
     }
   }

@@ -10,7 +10,7 @@ import type { ArrayRecordReader } from "../records/array_record_reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../records/probe_row.ts";
 import { DistinctCount } from "./distinct_count.ts";
 import { logHistogram, ValueHistogram } from "./histogram.ts";
-import { countStepsBack, MeasurementTally, splitOf } from "./measurement_tally.ts";
+import { countStepsBack, MeasurementSet, MeasurementTally, splitOf } from "./measurement_tally.ts";
 import { type PackingTrial, tryPacking } from "./packing_trial.ts";
 import { distributionFact, type Fact, formatShare, type InspectOptions, type Report } from "./report.ts";
 import { describeMeasurement, tokenSection } from "./token_samples.ts";
@@ -54,6 +54,8 @@ class ProbeRowTally {
   readonly #sizes = new ValueHistogram();
   readonly #lengths = new ValueHistogram();
   readonly #spansS = new ValueHistogram();
+  /** The measurements of the row at hand. */
+  readonly #different = new MeasurementSet();
   readonly #groups = new DistinctCount();
   readonly #contents = new DistinctCount();
   readonly #splits: Record<string, { records: number; measurements: number }> = {};
@@ -84,10 +86,14 @@ class ProbeRowTally {
     this.#groups.add(row.srcId);
     row.srcAddrs.forEach((address) => this.measurements.sources.add(address));
     row.dstAddrs.forEach((address) => this.measurements.destinations.add(address));
-    for (let i = 0; i < n; i++) this.measurements.add(row.eventTimeUs[i], row.rttMs[i], row.ipVersion[i]);
+    this.#different.clear();
+    for (let i = 0; i < n; i++) {
+      this.measurements.add(row.eventTimeUs[i], row.rttMs[i], row.ipVersion[i]);
+      this.#different.add(row.eventTimeUs[i], row.rttMs[i], row.srcIndex[i], row.dstIndex[i]);
+    }
+    this.#numDuplicates += n - this.#different.size;
     this.#addSplit(where.path, n);
     this.#numOrderViolations += countStepsBack(row.eventTimeUs);
-    this.#numDuplicates += countDuplicates(row);
     if (this.#contents.add(createHash("sha256").update(record).digest("base64"))) this.#numDuplicateRows++;
     const firstUs = row.eventTimeUs.reduce((a, b) => Math.min(a, b));
     const lastUs = row.eventTimeUs.reduce((a, b) => Math.max(a, b));
@@ -191,20 +197,4 @@ class ProbeRowTally {
       : `${formatShare(paddingShare)} of ${numSequences} sequences of ${this.#options.sequenceLength} tokens`;
     return ["padding", text, { paddingShare, packedSequences: numSequences }];
   }
-}
-
-/** Counts measurements that equal an earlier one of the same time in their row. */
-function countDuplicates({ eventTimeUs, srcIndex, dstIndex, rttMs }: ProbeRow): number {
-  let numDuplicates = 0;
-  for (let begin = 0; begin < rttMs.length;) {
-    let end = begin + 1;
-    while (end < rttMs.length && eventTimeUs[end] === eventTimeUs[begin]) end++;
-    if (end > begin + 1) {
-      const seen = new Set<string>();
-      for (let i = begin; i < end; i++) seen.add(`${srcIndex[i]} ${dstIndex[i]} ${rttMs[i]}`);
-      numDuplicates += end - begin - seen.size;
-    }
-    begin = end;
-  }
-  return numDuplicates;
 }

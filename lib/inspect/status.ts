@@ -76,7 +76,7 @@ export function statusAsJson(reports: readonly StatusReport[]): Json {
 /** Undefined for what is no run and no output by itself. */
 function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
   try {
-    return readerOf(path)?.(nowMs);
+    return readStatus(path, nowMs);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const why = error.message;
@@ -89,28 +89,26 @@ function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
   }
 }
 
-/** What tells the status of a path, if it is one of ours. */
-function readerOf(path: string): ((nowMs: number) => StatusReport) | undefined {
+/** @returns Undefined for what is none of ours. */
+function readStatus(path: string, nowMs: number): StatusReport | undefined {
   if (!isFolder(path)) {
     const name = basename(path);
-    if (name.endsWith(BESIDE) && exists(path)) {
-      return (nowMs) => fileStatus(path.slice(0, -BESIDE.length), nowMs);
+    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) {
+      return readStatus(dirname(path), nowMs);
     }
-    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) return readerOf(dirname(path));
-    return isOutputFile(path) ? (nowMs) => fileStatus(path, nowMs) : undefined;
+    if (name.endsWith(BESIDE) && exists(path)) return fileStatus(path.slice(0, -BESIDE.length), nowMs);
+    return isOutputFile(path) ? fileStatus(path, nowMs) : undefined;
   }
   const manifestPath = join(path, "manifest.json");
   const manifest = unlessForeign(() => readManifest(manifestPath));
   const lock = readLock(join(path, WORK));
   const isTrained = exists(join(path, "checkpoints")) && exists(join(path, "metrics.jsonl"));
   if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
-    return (nowMs) => runStatus(path, nowMs);
+    return runStatus(path, nowMs);
   }
   // A manifest of another program is no reason to refuse what lies beside it.
   const isForeign = !manifest && exists(manifestPath);
-  return !isForeign && (lock || listTasks(path).length > 0)
-    ? (nowMs) => folderStatus(path, nowMs)
-    : undefined;
+  return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
 }
 
 /** What a folder holds that may be one of ours; of an output file that is only begun, its place. */

@@ -47,7 +47,7 @@ export function noneText({ counts, numUnseen }: AdaptSection): string {
     "from known ones, so none could be predicted after as many.";
 }
 
-/** A table of one or several splits. @param parts Of each its name, and what is told of it. */
+/** A table of one or several splits. @param parts Of each its name and its rows. */
 export function adaptedTable(parts: readonly { name: string; rows: readonly AdaptedRow[] }[]): string {
   const metricNames = ADAPTED_METRICS.map((metric) => METRIC_NAMES[metric]);
   const cells = parts.flatMap(({ name, rows }) =>

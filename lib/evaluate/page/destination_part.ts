@@ -1,4 +1,4 @@
-/** How well destinations are told from source, RTT and time. @module */
+/** How well destinations are guessed from source, RTT and time. @module */
 import { lineChart, rankOf } from "../../plot/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
 import type {

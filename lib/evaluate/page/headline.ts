@@ -13,7 +13,6 @@ import type { RttSection } from "../rtt_section.ts";
 import { noneText } from "./adapt_part.ts";
 import {
   capital,
-  comparedText,
   countText,
   fixedText,
   intervalText,
@@ -23,13 +22,14 @@ import {
   msText,
   percentIntervalText,
   percentText,
+  ratioText,
   scoreText,
   VERDICTS,
 } from "./quantities.ts";
-import { TOLD_METRICS } from "./rtt_part.ts";
+import { SHOWN_METRICS } from "./rtt_part.ts";
 
-/** The metrics that the verdict by number of context measurements is told for. */
-const TOLD_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
+/** The metrics whose verdicts by number of context measurements are shown. */
+const SHOWN_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
 
 /** Something that was found, and how it is marked where the model was compared. */
 type Finding = { text: string } & Partial<typeof VERDICTS[Verdict]>;
@@ -39,7 +39,7 @@ export function headlineLines(report: EvalReport): string[] {
   return findingsOf(report).map(({ text, mark }) => mark ? `${mark} ${text}` : text);
 }
 
-/** What is told of a report, the most important first. */
+/** What a report comes to, the most important first. */
 export function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalReport): Finding[] {
   const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
   return [
@@ -57,7 +57,7 @@ export function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalRe
   ];
 }
 
-/** Of a model that tells nothing else. */
+/** Of a model of which nothing else is known. */
 function likelihoodOf({ withTimes: { bitsPerMeasurement, bitsPerToken } }: BitsSection): Finding {
   const bits = `${fixedText(bitsPerMeasurement)} bits, ${fixedText(bitsPerToken, 3)} a token`;
   return {
@@ -96,15 +96,15 @@ function accuracyOf({ model: { overall } }: RttSection): Finding {
 }
 
 function overallOf({ comparisons }: RttSection): Finding[] {
-  const told = comparisons.filter(({ numContext, metric }) =>
-    numContext === null && TOLD_METRICS.includes(metric)
+  const shown = comparisons.filter(({ numContext, metric }) =>
+    numContext === null && SHOWN_METRICS.includes(metric)
   );
-  return told.map(({ metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict }) => {
-    const size = ratio === null ? "above" : comparedText(ratio);
+  return shown.map(({ metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict }) => {
+    const size = ratio === null ? "" : `${ratioText(ratio)} `;
     const interval = metricIntervalText(metric, differenceInterval);
     const beside = `${bestBaseline}, ${metricText(metric, baseline)}${interval && `; difference${interval}`}`;
     const error = `${capital(METRIC_NAMES[metric])} ${metricText(metric, model)}`;
-    return { text: `${error}, ${size} that of the best baseline (${beside}).`, ...VERDICTS[verdict] };
+    return { text: `${error}, ${size}against the best baseline (${beside}).`, ...VERDICTS[verdict] };
   });
 }
 
@@ -112,7 +112,7 @@ function overallOf({ comparisons }: RttSection): Finding[] {
 function adaptedOf(section: AdaptSection): Finding[] {
   const { counts, byCount, numAddresses } = section;
   if (byCount.length === 0) return [{ text: noneText(section) }];
-  const told = byCount.map(({ numGiven, model, comparisons }) => {
+  const medians = byCount.map(({ numGiven, model, comparisons }) => {
     const best = comparisons.find(({ metric }) => metric === "medianAbsoluteMs");
     const beside = best ? ` (${best.bestBaseline}: ${msText(best.baseline)})` : "";
     return `${msText(model.medianAbsoluteMs)} after ${numGiven}${beside}`;
@@ -122,7 +122,7 @@ function adaptedOf(section: AdaptSection): Finding[] {
   );
   const addresses = `${countText(numAddresses)} addresses never seen`;
   return [
-    { text: `Median absolute error of ${addresses}, by measurements of their own: ${told.join(", ")}.` },
+    { text: `Median absolute error of ${addresses}, by measurements of their own: ${medians.join(", ")}.` },
     ...byContextOf({ comparisons, contexts: counts }, "of measurements of addresses never seen"),
   ];
 }
@@ -133,7 +133,7 @@ function byContextOf(
   what: string,
 ): Finding[] {
   if (contexts.length < 2) return [];
-  return TOLD_BY_CONTEXT.flatMap((metric): Finding[] => {
+  return SHOWN_BY_CONTEXT.flatMap((metric): Finding[] => {
     const of = comparisons.filter((each) => each.metric === metric && each.numContext !== null);
     const byVerdict = Map.groupBy(of, ({ verdict }) => verdict);
     const shown = (["better", "worse", "none"] as const).filter((verdict) => byVerdict.has(verdict));

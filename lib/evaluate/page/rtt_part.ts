@@ -33,8 +33,8 @@ const MAX_LINEAR_SPREAD = 8;
 /** A method with its name. */
 type Method = { name: string; settings?: string } & MethodMetrics<ErrorMetrics>;
 
-/** The metrics whose comparisons the page tells; those of the others are near to them, and in report.json. */
-export const TOLD_METRICS: readonly ComparedMetric[] = [
+/** The metrics whose comparisons are on the page; those of the others are near to them, and in report.json. */
+export const SHOWN_METRICS: readonly ComparedMetric[] = [
   "medianAbsoluteMs",
   "likeliestAbsoluteMs",
   "meanAbsoluteMs",
@@ -194,7 +194,7 @@ function contextFigure(
 
 /** The model against the best baseline: a row per number of context measurements, a column per metric. */
 function comparisonTable({ comparisons }: RttSection): Block[] {
-  const metrics = TOLD_METRICS.filter((told) => comparisons.some(({ metric }) => metric === told));
+  const metrics = SHOWN_METRICS.filter((shown) => comparisons.some(({ metric }) => metric === shown));
   const rows = Map.groupBy(comparisons, ({ numContext }) => numContext);
   const cells = [...rows].map(([numContext, row]): TableCell[] => [
     numContext === null ? "all" : String(numContext),
