@@ -111,8 +111,6 @@ function curvesFigure(
       x: { title: x, scale: "log", format: "~s" },
       y: { title: y, scale: "log", format: "~s" },
       width: FULL_WIDTH - 200,
-      height: 280,
-      legend: "right",
     }),
   };
 }

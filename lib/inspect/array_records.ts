@@ -8,11 +8,16 @@ import { FormatError, shortened } from "../errors.ts";
 import { Breather } from "../threads/stage_hooks.ts";
 import { ArrayRecordReader } from "../array_record/reader.ts";
 import { decodeProbeRowHeader } from "../probe_rows/probe_row.ts";
-import type { Target } from "./detect.ts";
+import { ValueHistogram } from "./histogram.ts";
 import { inspectProbeRows } from "./probe_rows.ts";
-import { distributionAsJson, formatDistribution } from "./format.ts";
-import type { InspectOptions, Report } from "./report.ts";
-import { ValueHistogram } from "./value_histogram.ts";
+import {
+  distributionFact,
+  type Fact,
+  formatFiles,
+  type InspectOptions,
+  type Report,
+  type Target,
+} from "./report.ts";
 
 const SAMPLE_BYTES = 32;
 const MAX_OPTIONS_LENGTH = 1000;
@@ -22,14 +27,13 @@ const MAX_OPTIONS_LENGTH = 1000;
  *
  * @throws {FormatError} If a file is damaged (unless damaged chunks are to be skipped).
  */
-export async function inspectArrayRecords(target: Target, options: InspectOptions): Promise<Report> {
+export async function inspectArrayRecords({ path, files }: Target, options: InspectOptions): Promise<Report> {
   const readers: ArrayRecordReader[] = [];
   try {
-    for (const file of target.files) readers.push(await ArrayRecordReader.open(file, options));
-    const report = holdsProbeRows(readers)
-      ? await inspectProbeRows(target, readers, options)
-      : await inspectRecords(readers, options);
-    return addContainer({ ...report, path: target.path }, readers);
+    for (const file of files) readers.push(await ArrayRecordReader.open(file, options));
+    const inspect = holdsProbeRows(readers) ? inspectProbeRows : inspectRecords;
+    const report = await inspect(path, readers, options);
+    return { ...report, facts: [...containerFacts(readers), ...report.facts] };
   } finally {
     for (const reader of readers) reader.close();
   }
@@ -51,6 +55,7 @@ function holdsProbeRows(readers: readonly ArrayRecordReader[]): boolean {
 }
 
 async function inspectRecords(
+  path: string,
   readers: readonly ArrayRecordReader[],
   options: InspectOptions,
 ): Promise<Report> {
@@ -65,49 +70,30 @@ async function inspectRecords(
       options.onProgress?.(sizes.count, reader.path);
     }
   }
-  return {
-    kind: "records",
-    path: "",
-    facts: [["record size", formatDistribution(sizes, "B")]],
-    sections: [{ heading: "first records", lines: samples }],
-    json: { recordBytes: distributionAsJson(sizes), samples },
-  };
+  const facts = [distributionFact("record size", sizes, "B", "recordBytes")];
+  return { kind: "records", path, facts, sections: [["first records", samples, { samples }]] };
 }
 
-/** Puts the container's numbers before a report's own. */
-function addContainer(report: Report, readers: readonly ArrayRecordReader[]): Report {
+function containerFacts(readers: readonly ArrayRecordReader[]): Fact[] {
   const sum = (of: (reader: ArrayRecordReader) => number) => readers.reduce((total, r) => total + of(r), 0);
+  const files = readers.length;
   const records = sum((reader) => reader.numRecords);
   const chunks = sum((reader) => reader.numChunks);
   const bytes = sum((reader) => reader.sizeBytes);
   const decodedBytes = sum((reader) => reader.decodedSizeBytes);
   const corruptChunks = sum((reader) => reader.numCorruptChunks);
   const writerOptions = [...new Set(readers.map((reader) => reader.writerOptions))];
-  const facts: Report["facts"] = [
-    [
-      "records",
-      `${records} in ${chunks} chunks, ${readers.length} file${
-        readers.length === 1 ? "" : "s"
-      }, every checksum verified`,
-    ],
-    ["size", `${formatBytes(bytes)}, ${formatBytes(decodedBytes)} of records`],
-    ["written with", shortened(writerOptions.join(" | "), MAX_OPTIONS_LENGTH) || "no options noted"],
-    ...(corruptChunks > 0 ? [["damaged chunks", `${corruptChunks}, left out`] as [string, string]] : []),
-  ];
-  return {
-    ...report,
-    facts: [...facts, ...report.facts],
-    json: {
-      files: readers.length,
+  const written = shortened(writerOptions.join(" | "), MAX_OPTIONS_LENGTH) || "no options noted";
+  return [
+    ["records", `${records} in ${chunks} chunks, ${formatFiles(files)}, every checksum verified`, {
+      files,
       records,
       chunks,
-      bytes,
-      decodedBytes,
-      corruptChunks,
-      writerOptions,
-      ...report.json,
-    },
-  };
+    }],
+    ["size", `${formatBytes(bytes)}, ${formatBytes(decodedBytes)} of records`, { bytes, decodedBytes }],
+    ["written with", written, { writerOptions }],
+    ["damaged chunks", corruptChunks > 0 ? `${corruptChunks}, left out` : undefined, { corruptChunks }],
+  ];
 }
 
 function describeBytes(record: Uint8Array): string {

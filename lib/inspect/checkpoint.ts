@@ -3,26 +3,16 @@
  *
  * @module
  */
-import { join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { formatBytes, formatCount } from "../text/quantities.ts";
 import { FormatError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
-import { type CheckpointState, readState } from "../train/checkpoint_state.ts";
+import { readState } from "../train/checkpoint_state.ts";
 import { readSafetensorsHeader } from "../tensor_files/safetensors.ts";
-import type { Target } from "./detect.ts";
-import { formatValue } from "./format.ts";
-import type { Report } from "./report.ts";
+import { type Fact, formatPairs, formatValue, type Report, type Section, type Target } from "./report.ts";
 
 /** How many of the last losses are shown. */
 const SHOWN_LOSSES = 5;
-const NATS_PER_BIT = Math.LN2;
-
-interface TensorFile {
-  numTensors: number;
-  numElements: number;
-  shapes: Record<string, number[]>;
-  metadata: Record<string, string>;
-}
 
 /**
  * Reads a checkpoint's state and the headers of its tensors.
@@ -30,87 +20,81 @@ interface TensorFile {
  * @throws {FormatError} If a file is damaged, or has another size than the state says.
  */
 export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
-  const state = readState(folder);
-  const model = readTensorFile(join(folder, "model.safetensors"), state.files.model.sizeBytes);
+  const { files } = readState(folder);
+  const model = readTensorFile(join(folder, "model.safetensors"), files.model.sizeBytes);
   const optimizerPath = join(folder, "optimizer.safetensors");
   const optimizer = exists(optimizerPath)
-    ? readTensorFile(optimizerPath, state.files.optimizer.sizeBytes)
+    ? readTensorFile(optimizerPath, files.optimizer.sizeBytes)
     : undefined;
-  const { facts, json } = describeState(state);
   return {
     kind: "checkpoint",
     path,
     facts: [
-      ["parameters", `${formatCount(model.numElements)} in ${model.numTensors} tensors`],
+      ["parameters", `${formatCount(model.numElements)} in ${model.numTensors} tensors`, {
+        parameters: model.numElements,
+      }],
       [
         "optimizer",
         optimizer
           ? `${formatCount(optimizer.numElements)} numbers in ${optimizer.numTensors} tensors`
           : "none",
+        { optimizerTensors: optimizer?.numTensors ?? 0 },
       ],
-      ...facts,
+      ...stateFacts(folder),
     ],
-    sections: [{ heading: "tensors", lines: describeShapes(model.shapes) }],
-    json: {
-      parameters: model.numElements,
-      tensors: model.shapes,
-      optimizerTensors: optimizer?.numTensors ?? 0,
-      ...json,
-      config: state.config,
-    },
+    sections: [tensorSection(model)],
   };
 }
 
 /** Reads the header of a safetensors file. @throws {FormatError} If it is damaged. */
 export function inspectSafetensors({ path, files: [file] }: Target): Report {
-  const { numTensors, numElements, shapes, metadata } = readTensorFile(file);
+  const tensors = readTensorFile(file);
+  const { numTensors, numElements, sizeBytes, metadata } = tensors;
+  const entries = Object.entries(metadata).map(([key, value]) => `${key}: ${value}`);
   return {
     kind: "safetensors",
     path,
     facts: [
-      ["elements", `${formatCount(numElements)} in ${numTensors} tensors`],
-      ["size", formatBytes(fingerprint(file).sizeBytes)],
+      ["elements", `${formatCount(numElements)} in ${numTensors} tensors`, { elements: numElements }],
+      ["size", formatBytes(sizeBytes)],
       ["metadata", Object.keys(metadata).join(", ") || "none"],
     ],
-    sections: [
-      { heading: "tensors", lines: describeShapes(shapes) },
-      { heading: "metadata", lines: Object.entries(metadata).map(([key, value]) => `${key}: ${value}`) },
-    ],
-    json: { elements: numElements, tensors: shapes, metadata },
+    sections: [tensorSection(tensors), ["metadata", entries, { metadata }]],
   };
 }
 
 /** Reads a `state.json` by itself. @throws {FormatError} If it is damaged. */
 export function inspectState({ path, files: [file] }: Target): Report {
-  const state = readState(join(file, ".."));
-  const { facts, json } = describeState(state);
-  return { kind: "checkpoint state", path, facts, sections: [], json: { ...json, config: state.config } };
+  return { kind: "checkpoint state", path, facts: stateFacts(dirname(file)) };
 }
 
-function describeState(state: CheckpointState): Pick<Report, "facts" | "json"> {
-  const { losses, evalLoss, position } = state;
+function stateFacts(folder: string): Fact[] {
+  const { step, version, seed, config, losses, evalLoss, numSkippedSteps, position, dataFingerprint } =
+    readState(folder);
   const last = losses.slice(-SHOWN_LOSSES).map(({ step, loss }) =>
     `${step}: ${loss === null ? "not finite" : formatValue(loss)}`
   );
-  const facts: Report["facts"] = [
-    ["step", `${state.step}, written by version ${state.version}`],
-    ["last losses", `${last.join(", ") || "none"} (nats per token)`],
-    [
-      "validation loss",
-      evalLoss === null
-        ? "not evaluated"
-        : `${formatValue(evalLoss)} nats = ${formatValue(evalLoss / NATS_PER_BIT)} bits per token`,
-    ],
-    ["skipped steps", `${state.numSkippedSteps}`],
-    ["data position", `epoch ${position.epoch}, block ${position.block}, sequence ${position.sequence}`],
-    ["seed", `${state.seed}`],
-    ["model", describeSection(state.config.model)],
+  const evaluated = evalLoss === null
+    ? "not evaluated"
+    : `${formatValue(evalLoss)} nats = ${formatValue(evalLoss / Math.LN2)} bits per token`;
+  const { epoch, block, sequence } = position;
+  return [
+    ["step", `${step}, written by version ${version}`, { step, version, dataFingerprint }],
+    ["last losses", `${last.join(", ") || "none"} (nats per token)`, { losses }],
+    ["validation loss", evaluated, { evalLoss }],
+    ["skipped steps", `${numSkippedSteps}`, { numSkippedSteps }],
+    ["data position", `epoch ${epoch}, block ${block}, sequence ${sequence}`, { position }],
+    ["seed", `${seed}`, { seed }],
+    ["model", formatPairs(config.model), { config }],
   ];
-  const { step, version, seed, numSkippedSteps, dataFingerprint } = state;
-  return {
-    facts,
-    json: { step, version, seed, evalLoss, losses, numSkippedSteps, position, dataFingerprint },
-  };
+}
+
+interface TensorFile {
+  sizeBytes: number;
+  numTensors: number;
+  numElements: number;
+  shapes: Record<string, number[]>;
+  metadata: Record<string, string>;
 }
 
 function readTensorFile(path: string, wantedBytes?: number): TensorFile {
@@ -123,20 +107,14 @@ function readTensorFile(path: string, wantedBytes?: number): TensorFile {
     );
   }
   const sizes = [...shapes.values()].map((shape) => shape.reduce((product, extent) => product * extent, 1));
-  return {
-    numTensors: sizes.length,
-    numElements: sizes.reduce((sum, size) => sum + size, 0),
-    shapes: Object.fromEntries(shapes),
-    metadata,
-  };
+  const numElements = sizes.reduce((sum, size) => sum + size, 0);
+  return { sizeBytes, numTensors: sizes.length, numElements, shapes: Object.fromEntries(shapes), metadata };
 }
 
-function describeShapes(shapes: Record<string, number[]>): string[] {
+function tensorSection({ shapes }: TensorFile): Section {
   const entries = Object.entries(shapes);
   const width = Math.max(0, ...entries.map(([name]) => name.length)) + 2;
-  return entries.map(([name, shape]) => `${name.padEnd(width)}[${shape.join(", ")}]`);
-}
-
-function describeSection(section: object): string {
-  return Object.entries(section).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ");
+  return ["tensors", entries.map(([name, shape]) => `${name.padEnd(width)}[${shape.join(", ")}]`), {
+    tensors: shapes,
+  }];
 }

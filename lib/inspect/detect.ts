@@ -5,39 +5,46 @@
  */
 import { basename, join } from "@std/path";
 import { explainFileError, FormatError, UserError } from "../errors.ts";
-import { exists, fingerprint, listInputs } from "../files/inputs.ts";
+import { exists, fingerprint, listInputs, readText } from "../files/inputs.ts";
 import { ByteFile } from "../files/byte_file.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
+import type { Json, Target } from "./report.ts";
 
-/** Kinds of file and folder that can be inspected. */
-export type Kind =
-  | "measurements"
-  | "arrayRecord"
-  | "safetensors"
-  | "checkpoint"
-  | "run"
-  | "manifest"
-  | "truth"
-  | "state"
-  | "metrics"
-  | "rejects";
-
-/** Files of one kind, or one folder, and the path through which they were named. */
-export interface Target {
-  kind: Kind;
-  path: string;
-  files: string[];
-}
-
-const PARQUET_MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"
 // The first bytes of every Riegeli file, riegeli_records_file_format.md, "File signature".
 const ARRAY_RECORD_MAGIC = [0x83, 0xaf, 0x70, 0xd1, 0x0d, 0x88, 0x4a, 0x3f];
+
+/** Kinds of files, by how they begin. */
+const BINARY = {
+  // "PAR1"
+  parquet: startsWith([0x50, 0x41, 0x52, 0x31]),
+  arrayRecord: startsWith(ARRAY_RECORD_MAGIC),
+  // A length below 2^32, then the JSON header.
+  safetensors: (head: Uint8Array) =>
+    head[8] === 0x7b && head.subarray(4, 8).every((byte) => byte === 0) && head[0] !== 0x7b,
+};
+
+/** Kinds of JSON documents and JSON lines, by the first value; the first that fits counts. */
+const JSON_KINDS = {
+  manifest: (value: Json) => "stage" in value && "outputs" in value,
+  truth: ({ format }: Json) => typeof format === "string" && format.includes("synthetic truth"),
+  state: (value: Json) => "step" in value && "config" in value,
+  metrics: (value: Json) => "step" in value,
+  rejects: (value: Json) => "reason" in value && "row" in value,
+};
+
+/** Kinds of file and folder that can be inspected. */
+export type Kind = keyof typeof BINARY | keyof typeof JSON_KINDS | "checkpoint" | "run";
+
+/** Whether files of a kind are summed up together; of these a folder may hold many. */
+export function isSummed(kind: Kind | undefined): boolean {
+  return kind === "parquet" || kind === "arrayRecord";
+}
+
 const STEP_FOLDER = /^step-\d+$/;
 const TEMPORARY = /\.tmp$/;
-/** Kinds of which a folder may hold many files. */
-const DATA_KINDS = new Set<Kind | undefined>(["measurements", "arrayRecord"]);
 const HEAD_BYTES = 1 << 16;
+const SMALL_HEAD_BYTES = 16;
 /** The largest JSON document that is read: truth files of large worlds have some 10 MB. */
 const MAX_JSON_BYTES = 1 << 28;
 const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or another output of this program";
@@ -50,7 +57,7 @@ const KNOWN = "a measurements Parquet, an ArrayRecord, a checkpoint, a run or an
  * @throws {UserError} If it does not exist, is nothing that is known, or is a folder of splits that a run or a task
  *   has not finished.
  */
-export function detectTargets(path: string): Target[] {
+export function detectTargets(path: string): (Target & { kind: Kind })[] {
   try {
     if (!Deno.statSync(path).isDirectory) return [{ kind: detectFile(path), path, files: [path] }];
     const kind = detectFolder(path);
@@ -63,12 +70,12 @@ export function detectTargets(path: string): Target[] {
 
 /** Reads a whole JSON document. @throws {FormatError} If it is none, or too large. */
 function readJson(path: string): unknown {
+  checkJsonSize(path);
+  const text = readText(path);
   try {
-    checkJsonSize(path);
-    return JSON.parse(Deno.readTextFileSync(path));
-  } catch (error) {
-    if (!(error instanceof SyntaxError)) throw explainFileError(error, `read ${path}`);
-    throw new FormatError("it is no JSON; it is damaged or cut short, make it again", { path, cause: error });
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new FormatError("it is no JSON; it is damaged or cut short, make it again", { path, cause });
   }
 }
 
@@ -88,17 +95,16 @@ function detectFolder(path: string): Kind | undefined {
 }
 
 /** The data files of a folder, by kind; a folder of one other file is that file. */
-function detectData(path: string): Target[] {
+function detectData(path: string): ReturnType<typeof detectTargets> {
   if (SPLIT_NAMES.some((split) => exists(join(path, split)))) requireFinished(path);
   const files = listInputs([path], { extensions: [""], wanted: KNOWN }).filter((file) =>
     !TEMPORARY.test(file)
   );
-  const byKind = new Map<Kind, string[]>();
-  for (const file of files) {
-    const kind = kindOfHead(readHead(file, ARRAY_RECORD_MAGIC.length + 8));
-    if (kind && DATA_KINDS.has(kind)) byKind.set(kind, [...byKind.get(kind) ?? [], file]);
-  }
-  if (byKind.size > 0) return [...byKind].map(([kind, found]) => ({ kind, path, files: found }));
+  const byKind = Map.groupBy(files, (file) => kindOf(BINARY, readHead(file, SMALL_HEAD_BYTES)));
+  const targets = [...byKind].flatMap(([kind, files]) =>
+    kind && isSummed(kind) ? [{ kind, path, files }] : []
+  );
+  if (targets.length > 0) return targets;
   const manifest = join(path, "manifest.json");
   if (exists(manifest)) return [{ kind: detectFile(manifest), path: manifest, files: [manifest] }];
   throw new UserError(
@@ -108,56 +114,39 @@ function detectData(path: string): Target[] {
 
 function detectFile(path: string): Kind {
   const head = readHead(path, HEAD_BYTES);
-  const kind = kindOfHead(head) ?? kindOfText(path, head);
+  const kind = kindOf(BINARY, head) ?? kindOfText(path, head);
   if (kind) return kind;
   const found = head.length === 0 ? "it is empty" : "its content is of no known kind";
   throw new UserError(`Cannot inspect ${path}: ${found}, ${KNOWN} was wanted; check the path`);
 }
 
-function kindOfHead(head: Uint8Array): Kind | undefined {
-  const startsWith = (magic: number[]) => magic.every((byte, i) => head[i] === byte);
-  if (startsWith(PARQUET_MAGIC)) return "measurements";
-  if (startsWith(ARRAY_RECORD_MAGIC)) return "arrayRecord";
-  // safetensors: a length below 2^32, then the JSON header.
-  if (head[8] === 0x7b && head.subarray(4, 8).every((byte) => byte === 0) && head[0] !== 0x7b) {
-    return "safetensors";
-  }
-  return undefined;
+function startsWith(magic: readonly number[]): (head: Uint8Array) => boolean {
+  return (head) => magic.every((byte, i) => head[i] === byte);
+}
+
+function kindOf<K extends string, T>(table: Record<K, (value: T) => boolean>, value: T): K | undefined {
+  return (Object.keys(table) as K[]).find((kind) => table[kind](value));
 }
 
 function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   const text = new TextDecoder().decode(head).trimStart();
   if (text[0] !== "{" && text[0] !== "[") return undefined;
-  const firstLine = parse(text.split("\n", 1)[0]);
-  const value = isObject(firstLine) || Array.isArray(firstLine) ? firstLine : readJson(path);
-  if (isAtlasResult(Array.isArray(value) ? value[0] : value)) {
+  const document = parseLine(text.split("\n", 1)[0]) ?? readJson(path);
+  const value = (Array.isArray(document) ? document[0] : document) as Json | undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  if ("msm_id" in value || "prb_id" in value || "fw" in value) {
     throw new UserError(
       `Cannot inspect ${path}: it holds RIPE Atlas results, an output of this program was wanted; ` +
         `convert it with deno task import --input ${path} --output F.parquet`,
     );
   }
-  const kind = isObject(value) ? kindOfJson(value) : undefined;
+  const kind = value === document ? kindOf(JSON_KINDS, value) : undefined;
   if (kind) checkJsonSize(path);
   return kind;
 }
 
-function kindOfJson(value: Record<string, unknown>): Kind | undefined {
-  if ("stage" in value && "outputs" in value) return "manifest";
-  if (typeof value.format === "string" && value.format.includes("synthetic truth")) return "truth";
-  if ("step" in value) return "config" in value ? "state" : "metrics";
-  if ("reason" in value && "row" in value) return "rejects";
-  return undefined;
-}
-
-function isAtlasResult(value: unknown): boolean {
-  return isObject(value) && ("msm_id" in value || "prb_id" in value || "fw" in value);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function parse(line: string): unknown {
+/** The value of a line that is a document by itself. */
+function parseLine(line: string): unknown {
   try {
     return JSON.parse(line);
   } catch {

@@ -5,19 +5,19 @@
  */
 import { inspectArrayRecords } from "./array_records.ts";
 import { inspectCheckpoint, inspectSafetensors, inspectState } from "./checkpoint.ts";
-import { detectTargets, type Kind, type Target } from "./detect.ts";
+import { detectTargets, isSummed, type Kind } from "./detect.ts";
 import { inspectManifest, inspectRejects, inspectTruth } from "./json_files.ts";
-import type { InspectOptions, Report } from "./report.ts";
+import type { InspectOptions, Report, Target } from "./report.ts";
 import { inspectMetrics, inspectRun } from "./run.ts";
 import { inspectParquet } from "./token_files.ts";
 
-export { type HistogramGroup, plotHistograms } from "./histogram_plot.ts";
+export { plotHistograms } from "./histogram.ts";
 export { describeReports, type InspectOptions, type Report, reportsAsJson } from "./report.ts";
 
 type Inspector = (target: Target, options: InspectOptions) => Report | Promise<Report>;
 
 const INSPECTORS: Record<Kind, Inspector> = {
-  measurements: inspectParquet,
+  parquet: inspectParquet,
   arrayRecord: inspectArrayRecords,
   safetensors: inspectSafetensors,
   checkpoint: inspectCheckpoint,
@@ -28,8 +28,6 @@ const INSPECTORS: Record<Kind, Inspector> = {
   metrics: inspectMetrics,
   rejects: inspectRejects,
 };
-/** Kinds whose files are summed up together when several are named. */
-const SUMMED = new Set<Kind>(["measurements", "arrayRecord"]);
 
 /**
  * Inspects files and folders; data files of one kind are summed up in one report.
@@ -40,9 +38,9 @@ const SUMMED = new Set<Kind>(["measurements", "arrayRecord"]);
  * @throws {FormatError} If a file is damaged.
  */
 export async function inspect(paths: readonly string[], options: InspectOptions): Promise<Report[]> {
-  const targets: Target[] = [];
+  const targets: ReturnType<typeof detectTargets> = [];
   for (const target of paths.flatMap(detectTargets)) {
-    const same = SUMMED.has(target.kind) ? targets.find(({ kind }) => kind === target.kind) : undefined;
+    const same = isSummed(target.kind) ? targets.find(({ kind }) => kind === target.kind) : undefined;
     if (!same) {
       targets.push(target);
       continue;

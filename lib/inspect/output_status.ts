@@ -11,13 +11,15 @@ import { isSameRun, type Manifest, manifestPathBeside, readManifest } from "../f
 import { MANIFEST, NEXT, placeOfFile } from "../files/output_place.ts";
 import { readLock } from "../files/output_lock.ts";
 import { listTasks, manifestName, workName } from "../files/task_manifests.ts";
+import type { Fact } from "./report.ts";
 import {
   faultsOfSizes,
   infoOf,
-  knownFacts,
   newestChangeMs,
+  type Progress,
   stateOfWork,
   type StatusReport,
+  statusReport,
   type WorkState,
 } from "./work_state.ts";
 
@@ -27,17 +29,8 @@ const SHOWN_LIST = 400;
 /** Stands for outputs that are in no folder of theirs. */
 const WHOLE = "all";
 
-/** Where one of the runs that write an output does so. */
+/** How far one of the runs that write an output is. */
 interface Part {
-  index: number;
-  /** The folder that paths in its manifest are relative to. */
-  root: string;
-  manifestPath: string;
-  work: string;
-}
-
-/** How far one of the runs is. */
-interface PartState {
   index: number;
   /** Undefined for a task that nothing is there of. */
   state: WorkState | undefined;
@@ -57,17 +50,17 @@ export function folderStatus(folder: string, nowMs: number): StatusReport {
   const [{ count }] = [...listTasks(folder), ONLY_TASK];
   const parts = Array.from({ length: count }, (_, i) => {
     const task: ArrayTask = { index: i + 1, count };
-    const [manifestPath, work] = [join(folder, manifestName(task)), join(folder, workName(task))];
-    return { index: task.index, root: folder, manifestPath, work };
+    const places = { manifestPath: join(folder, manifestName(task)), work: join(folder, workName(task)) };
+    return { index: task.index, ...stateOfPart(folder, places, nowMs) };
   });
-  return describe(folder, parts.map((part) => stateOfPart(part, nowMs)));
+  return describe(folder, parts);
 }
 
 /** As {@link folderStatus}, of an output file, whose manifest lies beside it. */
 export function fileStatus(file: string, nowMs: number): StatusReport {
   const { path, work } = placeOfFile(file);
-  const part = { index: 1, root: dirname(path), manifestPath: manifestPathBeside(path), work };
-  return describe(file, [stateOfPart(part, nowMs)]);
+  const part = stateOfPart(dirname(path), { manifestPath: manifestPathBeside(path), work }, nowMs);
+  return describe(file, [{ index: 1, ...part }]);
 }
 
 /** Whether a stage wrote an output file, or has begun to. */
@@ -76,81 +69,71 @@ export function isOutputFile(file: string): boolean {
   return infoOf(manifestPathBeside(path)) !== undefined || infoOf(work) !== undefined;
 }
 
-function stateOfPart({ index, root, manifestPath, work }: Part, nowMs: number): PartState {
+/** @param root The folder that paths in the manifest are relative to. */
+function stateOfPart(
+  root: string,
+  { manifestPath, work }: { manifestPath: string; work: string },
+  nowMs: number,
+): Omit<Part, "index"> {
   // In this order: a run that ends moves its manifest from the one place to the other.
   const begun = readManifest(join(work, MANIFEST));
   const published = readManifest(manifestPath);
   const manifest = begun ?? published;
   if (manifest?.complete) {
     const faults = faultsOfSizes([root, join(work, NEXT)], manifest.outputs);
-    if (faults.length > 0) return { index, manifest, state: "broken", why: faults.join("; ") };
-    if (!begun) return { index, manifest, state: "done", why: "" };
+    if (faults.length > 0) return { manifest, state: "broken", why: faults.join("; ") };
+    if (!begun) return { manifest, state: "done", why: "" };
   }
-  if (!begun && !published && !readLock(work)) return { index, manifest, state: undefined, why: "" };
-  return {
-    index,
-    manifest,
-    ...stateOfWork(work, { what: basename(work), changedMs: newestChangeMs(work), nowMs }),
-  };
+  if (!manifest && !readLock(work)) return { manifest, state: undefined, why: "" };
+  const sign = { what: basename(work), changedMs: newestChangeMs(work), nowMs };
+  return { manifest, ...stateOfWork(work, sign) };
 }
 
-function describe(path: string, parts: readonly PartState[]): StatusReport {
+function describe(path: string, parts: readonly Part[]): StatusReport {
   const manifests = parts.flatMap(({ manifest }) => manifest ?? []);
-  const { state, why } = stateOfAll(parts, manifests);
   const outputs = manifests.flatMap(({ outputs }) => outputs);
   const outputBytes = outputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const rows = rowsOf(manifests);
   const counts = Object.entries(rows).map(([name, count]) =>
     name === WHOLE ? formatCount(count) : `${name} ${formatCount(count)}`
   );
-  const stage = manifests.at(0)?.stage ?? null;
-  const tasks = parts.length > 1 ? describeTasks(parts) : undefined;
-  return {
-    kind: stage ?? "output",
+  const madeBy = manifests.at(0)?.stage ?? null;
+  const numDone = parts.filter(({ state }) => state === "done").length;
+  const tasks = `${numDone} of ${parts.length} tasks`;
+  return statusReport(stateOfAll(parts, manifests), {
+    kind: madeBy ?? "output",
     path,
-    state,
-    progress: tasks?.progress ?? `${outputs.length} files`,
-    facts: knownFacts([
-      ["state", why === "" ? state : `${state}: ${why}`],
-      ...tasks?.facts ?? [],
-      ["outputs", `${outputs.length} files, ${formatBytes(outputBytes)}`],
-      ["rows", counts.join(", ") || undefined],
-    ]),
-    sections: [],
-    json: { madeBy: stage, state, why, ...tasks?.json, outputs: outputs.length, outputBytes, rows },
-  };
-}
-
-function describeTasks(
-  parts: readonly PartState[],
-): { progress: string; facts: [string, string | undefined][]; json: Record<string, unknown> } {
-  const indexesIn = (...states: (WorkState | undefined)[]) =>
-    parts.filter(({ state }) => states.includes(state)).map(({ index }) => index);
-  const lists = {
-    working: formatIndexes(indexesIn("working")),
-    missing: formatIndexes(indexesIn(undefined, "stopped", "broken")),
-    stopped: formatIndexes(indexesIn("stopped")),
-  };
-  const done = indexesIn("done");
-  const progress = `${done.length} of ${parts.length} tasks`;
-  return {
-    progress,
+    progress: parts.length > 1 ? tasks : `${outputs.length} files`,
     facts: [
-      ["tasks", `${progress} done`],
-      ...Object.entries(lists).map(([label, list]): [string, string | undefined] => [
-        label,
-        list === "" ? undefined : shortened(list, SHOWN_LIST),
-      ]),
+      ...(parts.length > 1 ? taskFacts(parts, `${tasks} done`) : []),
+      ["outputs", `${outputs.length} files, ${formatBytes(outputBytes)}`, {
+        madeBy,
+        outputs: outputs.length,
+        outputBytes,
+      }],
+      ["rows", counts.join(", ") || undefined, { rows }],
     ],
-    json: { tasks: parts.length, done: formatIndexes(done), ...lists },
-  };
+  });
 }
 
-function stateOfAll(
-  parts: readonly PartState[],
-  manifests: readonly Manifest[],
-): { state: WorkState; why: string } {
-  const named = ({ index, why }: PartState) => parts.length > 1 ? `task ${index}: ${why}` : why;
+function taskFacts(parts: readonly Part[], tasks: string): Fact[] {
+  const list = (label: string, ...states: (WorkState | undefined)[]): Fact => {
+    const indexes = formatIndexes(
+      parts.filter(({ state }) => states.includes(state)).map(({ index }) => index),
+    );
+    return [label, indexes === "" ? undefined : shortened(indexes, SHOWN_LIST), { [label]: indexes }];
+  };
+  return [
+    ["tasks", tasks, { tasks: parts.length }],
+    list("done", "done"),
+    list("working", "working"),
+    list("missing", undefined, "stopped", "broken"),
+    list("stopped", "stopped"),
+  ];
+}
+
+function stateOfAll(parts: readonly Part[], manifests: readonly Manifest[]): Progress {
+  const named = ({ index, why }: Part) => parts.length > 1 ? `task ${index}: ${why}` : why;
   const broken = parts.filter(({ state }) => state === "broken");
   if (broken.length > 0) {
     const others = broken.length > 1 ? ` (and ${broken.length - 1} more tasks)` : "";

@@ -5,20 +5,15 @@
  */
 import { createHash } from "node:crypto";
 import { FormatError } from "../errors.ts";
-import { FAILED_RTT_MS } from "../measurement/batch.ts";
+import { Breather } from "../threads/stage_hooks.ts";
 import type { ArrayRecordReader } from "../array_record/reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../probe_rows/probe_row.ts";
-import { Breather } from "../threads/stage_hooks.ts";
-import type { Target } from "./detect.ts";
 import { DistinctCount } from "./distinct_count.ts";
-import { describeMeasurement, sideBySide } from "./measurement_text.ts";
+import { logHistogram, ValueHistogram } from "./histogram.ts";
+import { countStepsBack, MeasurementSet, MeasurementTally, splitOf } from "./measurement_tally.ts";
 import { type PackingTrial, tryPacking } from "./packing_trial.ts";
-import { distributionAsJson, formatDistribution, formatShare, formatTime } from "./format.ts";
-import { logHistogram } from "./histogram_plot.ts";
-import type { InspectOptions, Report } from "./report.ts";
-import { splitOf } from "./split_of.ts";
-import { TimeHistogram } from "./time_histogram.ts";
-import { ValueHistogram } from "./value_histogram.ts";
+import { distributionFact, type Fact, formatShare, type InspectOptions, type Report } from "./report.ts";
+import { describeMeasurement, tokenSection } from "./token_samples.ts";
 
 /** Tokens of the most common measurement: IPv4 with a 1-byte gap. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
@@ -26,12 +21,12 @@ const TYPICAL_MEASUREMENT_TOKENS = 16;
 /**
  * Reads all rows.
  *
- * @param target What was asked about.
+ * @param path What was asked about.
  * @param readers Its files, open.
  * @throws {FormatError} If a record is no probe row.
  */
 export async function inspectProbeRows(
-  target: Target,
+  path: string,
   readers: readonly ArrayRecordReader[],
   options: InspectOptions,
 ): Promise<Report> {
@@ -46,52 +41,38 @@ export async function inspectProbeRows(
       options.onProgress?.(++done, reader.path);
     }
   }
-  const packing = tally.numMeasurements === 0
-    ? { problem: "there are no measurements" }
-    : await tryPacking(target.path, readers, options);
-  return tally.report(target.path, packing);
-}
-
-interface SplitCounts {
-  records: number;
-  measurements: number;
+  const packing = tally.measurements.count === 0
+    ? { numSequences: 0, paddingShare: null, problem: "there are no measurements", samples: [] }
+    : await tryPacking(path, readers, options);
+  return tally.report(path, packing);
 }
 
 class ProbeRowTally {
-  numMeasurements = 0;
-  readonly #numSamples: number;
-  readonly #sequenceLength: number;
+  readonly measurements = new MeasurementTally();
+  readonly #options: InspectOptions;
   readonly #smallBelow: number;
   readonly #sizes = new ValueHistogram();
   readonly #lengths = new ValueHistogram();
   readonly #spansS = new ValueHistogram();
-  readonly #rttMs = new ValueHistogram();
-  readonly #times = new TimeHistogram();
+  /** The measurements of the row at hand. */
+  readonly #different = new MeasurementSet();
   readonly #groups = new DistinctCount();
-  readonly #sources = new DistinctCount();
-  readonly #destinations = new DistinctCount();
-  readonly #splits: Record<string, SplitCounts> = {};
+  readonly #contents = new DistinctCount();
+  readonly #splits: Record<string, { records: number; measurements: number }> = {};
   readonly #samples: string[] = [];
-  #numFailed = 0;
-  #numImpossible = 0;
-  #numIpv6 = 0;
   #numSmall = 0;
   #numOrderViolations = 0;
   #numDuplicates = 0;
-  readonly #contents = new DistinctCount();
   #numDuplicateRows = 0;
   /** The last time of each group in the file at hand. */
   readonly #lastUsOfGroup = new Map<bigint, number>();
   #file = "";
   #numRowsOutOfOrder = 0;
   #numWrongHeaders = 0;
-  #firstUs = Infinity;
-  #lastUs = -Infinity;
 
-  constructor({ samples, sequenceLength }: InspectOptions) {
-    this.#numSamples = samples;
-    this.#sequenceLength = sequenceLength;
-    this.#smallBelow = Math.ceil(sequenceLength / TYPICAL_MEASUREMENT_TOKENS);
+  constructor(options: InspectOptions) {
+    this.#options = options;
+    this.#smallBelow = Math.ceil(options.sequenceLength / TYPICAL_MEASUREMENT_TOKENS);
   }
 
   add(record: Uint8Array, where: { path: string; place: string }): void {
@@ -101,14 +82,21 @@ class ProbeRowTally {
     if (n === 0) throw new FormatError("its row has no measurements; make the probe rows again", where);
     this.#sizes.add(record.length);
     this.#lengths.add(n);
-    this.numMeasurements += n;
     if (n < this.#smallBelow) this.#numSmall++;
     this.#groups.add(row.srcId);
-    row.srcAddrs.forEach((address) => this.#sources.add(address));
-    row.dstAddrs.forEach((address) => this.#destinations.add(address));
+    row.srcAddrs.forEach((address) => this.measurements.sources.add(address));
+    row.dstAddrs.forEach((address) => this.measurements.destinations.add(address));
+    this.#different.clear();
+    for (let i = 0; i < n; i++) {
+      this.measurements.add(row.eventTimeUs[i], row.rttMs[i], row.ipVersion[i]);
+      this.#different.add(row.eventTimeUs[i], row.rttMs[i], row.srcIndex[i], row.dstIndex[i]);
+    }
+    this.#numDuplicates += n - this.#different.size;
     this.#addSplit(where.path, n);
-    const [firstUs, lastUs] = this.#addMeasurements(row);
+    this.#numOrderViolations += countStepsBack(row.eventTimeUs);
     if (this.#contents.add(createHash("sha256").update(record).digest("base64"))) this.#numDuplicateRows++;
+    const firstUs = row.eventTimeUs.reduce((a, b) => Math.min(a, b));
+    const lastUs = row.eventTimeUs.reduce((a, b) => Math.max(a, b));
     this.#addOrder(where.path, row.srcId, firstUs, lastUs);
     this.#spansS.add((lastUs - firstUs) / 1e6);
     if (header.firstTimeUs !== firstUs || header.lastTimeUs !== lastUs) this.#numWrongHeaders++;
@@ -131,134 +119,82 @@ class ProbeRowTally {
     counts.measurements += numMeasurements;
   }
 
-  /** @returns The least and the greatest time. */
-  #addMeasurements(row: ProbeRow): [firstUs: number, lastUs: number] {
-    const { eventTimeUs, ipVersion, rttMs } = row;
-    let firstUs = Infinity;
-    let lastUs = -Infinity;
-    for (let i = 0; i < rttMs.length; i++) {
-      const timeUs = eventTimeUs[i];
-      this.#times.add(timeUs);
-      if (timeUs < firstUs) firstUs = timeUs;
-      if (timeUs > lastUs) lastUs = timeUs;
-      if (i > 0 && timeUs < eventTimeUs[i - 1]) this.#numOrderViolations++;
-      if (rttMs[i] === FAILED_RTT_MS) this.#numFailed++;
-      else if (rttMs[i] >= 0 && rttMs[i] < Infinity) this.#rttMs.add(rttMs[i]);
-      else this.#numImpossible++;
-      if (ipVersion[i] === 6) this.#numIpv6++;
-    }
-    this.#numDuplicates += countDuplicates(row);
-    this.#firstUs = Math.min(this.#firstUs, firstUs);
-    this.#lastUs = Math.max(this.#lastUs, lastUs);
-    return [firstUs, lastUs];
-  }
-
   #takeSamples(row: ProbeRow): void {
-    for (let i = 0; i < Math.min(this.#numSamples, row.rttMs.length); i++) {
+    for (let i = 0; i < Math.min(this.#options.samples, row.rttMs.length); i++) {
       const src = row.srcAddrs[row.srcIndex[i]];
       const dst = row.dstAddrs[row.dstIndex[i]];
       this.#samples.push(describeMeasurement(row.eventTimeUs[i], src, dst, row.rttMs[i]));
     }
   }
 
-  report(path: string, packing: PackingTrial | { problem: string }): Report {
-    const n = Math.max(1, this.numMeasurements);
-    const rows = this.#lengths.count;
-    const small = `${
-      formatShare(this.#numSmall / Math.max(1, rows))
-    } of rows have fewer than ${this.#smallBelow}`;
-    const isPacked = "numSequences" in packing;
-    const facts: Report["facts"] = [
-      ...Object.entries(this.#splits).map(([split, counts]): [string, string] => [
-        `split ${split}`,
-        `${counts.records} rows, ${counts.measurements} measurements`,
-      ]),
-      ["row size", formatDistribution(this.#sizes, "B")],
-      ["measurements", `${this.numMeasurements}; a row: ${formatDistribution(this.#lengths, "")}`],
-      ["small rows", `${small} measurements, about one sequence of ${this.#sequenceLength} tokens`],
-      ["groups", `${this.#groups}, ${this.#sources} source and ${this.#destinations} destination addresses`],
-      ["IPv6", formatShare(this.#numIpv6 / n)],
-      ["time", rows > 0 ? `${formatTime(this.#firstUs)} to ${formatTime(this.#lastUs)}` : "none"],
-      ["time span of a row", formatDistribution(this.#spansS, "s")],
-      ["no reply", formatShare(this.#numFailed / n)],
-      ["RTT", formatDistribution(this.#rttMs, "ms")],
-      ["impossible RTTs", `${this.#numImpossible}`],
-      ["order violations", `${this.#numOrderViolations}`],
-      ["rows out of order", `${this.#numRowsOutOfOrder}`],
-      ["duplicates", `${this.#numDuplicates} measurements, ${this.#numDuplicateRows} rows`],
-      ["wrong row times", `${this.#numWrongHeaders}`],
-      [
-        "padding",
-        isPacked
-          ? `${
-            formatShare(packing.paddingShare)
-          } of ${packing.numSequences} sequences of ${this.#sequenceLength} tokens`
-          : `not computed: ${packing.problem}`,
-      ],
-    ];
+  report(path: string, packing: PackingTrial): Report {
     return {
       kind: "probe rows",
       path,
-      facts,
+      facts: [
+        ...this.#rowFacts(),
+        ...this.measurements.facts([this.#groups]),
+        ...this.#faultFacts(),
+        this.#paddingFact(packing),
+      ],
       sections: [
-        { heading: "first row", lines: this.#samples },
-        {
-          heading: "first measurements of a sequence, and their tokens",
-          lines: isPacked ? sideBySide(packing.decodedSamples, packing.tokenSamples) : [],
-        },
+        ["first row", this.#samples, { samples: this.#samples }],
+        tokenSection("first measurements of a sequence, and their tokens", packing.samples),
       ],
       histograms: [
         logHistogram("measurements in a row", "rows", this.#lengths),
         logHistogram("size of a row, bytes", "rows", this.#sizes),
-        logHistogram("RTT, ms", "measurements", this.#rttMs),
-        { label: "time, UTC", countLabel: "measurements", scale: "time", bins: this.#times.bins() },
+        ...this.measurements.histograms(),
       ],
-      json: {
-        measurements: this.numMeasurements,
-        splits: this.#splits,
-        rowBytes: distributionAsJson(this.#sizes),
-        measurementsPerRow: distributionAsJson(this.#lengths),
-        smallRowShare: this.#numSmall / Math.max(1, rows),
-        smallRowBelow: this.#smallBelow,
-        groups: this.#groups.count,
-        sources: this.#sources.count,
-        destinations: this.#destinations.count,
-        distinctCapped: [this.#groups, this.#sources, this.#destinations].some(({ isCapped }) => isCapped),
-        ipv6Share: this.#numIpv6 / n,
-        firstTime: rows > 0 ? formatTime(this.#firstUs) : null,
-        lastTime: rows > 0 ? formatTime(this.#lastUs) : null,
-        timeSpanS: distributionAsJson(this.#spansS),
-        failedShare: this.#numFailed / n,
-        rttMs: distributionAsJson(this.#rttMs),
-        impossibleRtts: this.#numImpossible,
-        orderViolations: this.#numOrderViolations,
-        rowsOutOfOrder: this.#numRowsOutOfOrder,
-        duplicates: this.#numDuplicates,
-        duplicateRows: this.#numDuplicateRows,
-        wrongRowTimes: this.#numWrongHeaders,
-        sequenceLength: this.#sequenceLength,
-        paddingShare: isPacked ? packing.paddingShare : null,
-        packedSequences: isPacked ? packing.numSequences : 0,
-        samples: this.#samples,
-        tokenSamples: isPacked ? packing.tokenSamples : [],
-        decodedSamples: isPacked ? packing.decodedSamples : [],
-      },
     };
   }
-}
 
-/** Counts measurements that equal an earlier one of the same time in their row. */
-function countDuplicates({ eventTimeUs, srcIndex, dstIndex, rttMs }: ProbeRow): number {
-  let numDuplicates = 0;
-  for (let begin = 0; begin < rttMs.length;) {
-    let end = begin + 1;
-    while (end < rttMs.length && eventTimeUs[end] === eventTimeUs[begin]) end++;
-    if (end > begin + 1) {
-      const seen = new Set<string>();
-      for (let i = begin; i < end; i++) seen.add(`${srcIndex[i]} ${dstIndex[i]} ${rttMs[i]}`);
-      numDuplicates += end - begin - seen.size;
-    }
-    begin = end;
+  #rowFacts(): Fact[] {
+    const { sequenceLength } = this.#options;
+    const smallRowShare = this.#numSmall / Math.max(1, this.#lengths.count);
+    const splits = Object.entries(this.#splits).map(([split, { records, measurements }]) =>
+      `${split} ${records} rows of ${measurements} measurements`
+    );
+    return [
+      ["splits", splits.join(", ") || undefined, { splits: this.#splits }],
+      distributionFact("row size", this.#sizes, "B", "rowBytes"),
+      ["measurements", `${this.measurements.count}`, { measurements: this.measurements.count }],
+      distributionFact("in a row", this.#lengths, "measurements", "measurementsPerRow"),
+      [
+        "small rows",
+        `${
+          formatShare(smallRowShare)
+        } of rows have fewer than ${this.#smallBelow} measurements, about one sequence ` +
+        `of ${sequenceLength} tokens`,
+        { smallRowShare, smallRowBelow: this.#smallBelow, sequenceLength },
+      ],
+      distributionFact("time span of a row", this.#spansS, "s", "timeSpanS"),
+      ["groups", `${this.#groups}`, { groups: this.#groups.count }],
+    ];
   }
-  return numDuplicates;
+
+  #faultFacts(): Fact[] {
+    const count = (
+      label: string,
+      number: number,
+      json: string,
+    ): Fact => [label, `${number}`, { [json]: number }];
+    return [
+      count("impossible RTTs", this.measurements.numImpossible, "impossibleRtts"),
+      count("order violations", this.#numOrderViolations, "orderViolations"),
+      count("rows out of order", this.#numRowsOutOfOrder, "rowsOutOfOrder"),
+      ["duplicates", `${this.#numDuplicates} measurements, ${this.#numDuplicateRows} rows`, {
+        duplicates: this.#numDuplicates,
+        duplicateRows: this.#numDuplicateRows,
+      }],
+      count("wrong row times", this.#numWrongHeaders, "wrongRowTimes"),
+    ];
+  }
+
+  #paddingFact({ numSequences, paddingShare, problem }: PackingTrial): Fact {
+    const text = paddingShare === null
+      ? `not computed: ${problem}`
+      : `${formatShare(paddingShare)} of ${numSequences} sequences of ${this.#options.sequenceLength} tokens`;
+    return ["padding", text, { paddingShare, packedSequences: numSequences }];
+  }
 }

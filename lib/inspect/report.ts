@@ -3,7 +3,7 @@
  *
  * @module
  */
-import type { Histogram } from "./histogram_plot.ts";
+import type { Histogram, ValueHistogram } from "./histogram.ts";
 
 /** How an inspection is done. */
 export interface InspectOptions {
@@ -23,41 +23,102 @@ export interface InspectOptions {
   onProgress?: (done: number, path: string) => void;
 }
 
+/** Files of one kind, or one folder, and the path through which they were named. */
+export interface Target {
+  path: string;
+  files: string[];
+}
+
+/** What a program gets. */
+export type Json = Record<string, unknown>;
+
+/** A label and a value, which is not shown where it is undefined; and the same for a program. */
+export type Fact = readonly [label: string, value: string | undefined, json?: Json];
+
+/** Samples under a heading, which are not shown where there are none; and the same for a program. */
+export type Section = readonly [heading: string, lines: readonly string[], json?: Json];
+
 /** What was found in files of one kind. */
 export interface Report {
   /** The kind of the files, such as `probe rows`. */
   kind: string;
   /** The path that was asked about. */
   path: string;
-  /** Label and value, in the order to show. */
-  facts: [label: string, value: string][];
-  /** Lines of samples under a heading, shown after the facts. */
-  sections: { heading: string; lines: string[] }[];
+  /** In the order to show. */
+  facts: readonly Fact[];
+  /** Shown after the facts. */
+  sections?: readonly Section[];
   /** What a picture of it shows; absent if there is nothing to draw. */
   histograms?: readonly Histogram[];
-  /** The same for a program; `kind` and `path` are added. */
-  json: Record<string, unknown>;
 }
 
 const LABEL_WIDTH = 20;
 
 /** Draws reports as text. */
 export function describeReports(reports: readonly Report[]): string {
-  return reports.map(({ kind, path, facts, sections }) =>
-    [
-      `${kind}: ${path}`,
-      ...facts.map(([label, value]) => `  ${label.padEnd(LABEL_WIDTH - 1)} ${value}`),
-      ...sections.flatMap(({ heading, lines }) =>
-        lines.length === 0 ? [] : ["", `  ${heading}`, ...lines.map((line) => `    ${line}`)]
-      ),
-    ].join("\n")
-  ).join("\n\n");
+  return reports.map(({ kind, path, facts, sections = [] }) => {
+    const lines = [`${kind}: ${path}`];
+    for (const [label, value] of facts) {
+      if (value !== undefined) lines.push(`  ${label.padEnd(LABEL_WIDTH - 1)} ${value}`);
+    }
+    for (const [heading, samples] of sections) {
+      if (samples.length > 0) lines.push("", `  ${heading}`, ...samples.map((line) => `    ${line}`));
+    }
+    return lines.join("\n");
+  }).join("\n\n");
+}
+
+/** A report for a program. */
+export function reportAsJson({ kind, path, facts, sections = [] }: Report): Json {
+  return Object.assign({ kind, path }, ...[...facts, ...sections].map(([, , json]) => json));
 }
 
 /** Reports as one JSON object: one report's own, or a list of them. */
-export function reportsAsJson(reports: readonly Report[]): Record<string, unknown> {
-  const objects = reports.map(({ kind, path, json }) => ({ kind, path, ...json }));
+export function reportsAsJson(reports: readonly Report[]): Json {
+  const objects = reports.map(reportAsJson);
   return objects.length === 1
-    ? { stage: "inspect", ...objects[0] }
+    ? { ...objects[0], stage: "inspect" }
     : { stage: "inspect", kind: "several", reports: objects };
+}
+
+/** How many files there are, as text. */
+export function formatFiles(count: number): string {
+  return `${count} file${count === 1 ? "" : "s"}`;
+}
+
+/** The values of an object with their names, as text. */
+export function formatPairs(pairs: object): string {
+  return Object.entries(pairs).map(([key, value]) => `${key} ${JSON.stringify(value)}`).join(", ") || "none";
+}
+
+/** A share as text: `12.3 %`. */
+export function formatShare(share: number): string {
+  return `${(100 * share).toFixed(share > 0 && share < 0.001 ? 3 : 1)} %`;
+}
+
+/** A time as text: ISO 8601 in UTC, without fractions where there are none. */
+export function formatTime(timeUs: number): string {
+  const date = new Date(timeUs / 1000);
+  return Number.isNaN(date.getTime()) ? `${timeUs} µs` : date.toISOString().replace(".000Z", "Z");
+}
+
+/** A number with four figures. */
+export function formatValue(value: number): string {
+  return Number.isInteger(value) && Math.abs(value) < 1e6
+    ? String(value)
+    : String(Number(value.toPrecision(4)));
+}
+
+/** The quantiles that are shown and reported. */
+const QUANTILES = [0.5, 0.9, 0.99] as const;
+
+/** A distribution of values as a fact. @param json The name that it has for a program, null where there are none. */
+export function distributionFact(label: string, values: ValueHistogram, unit: string, json: string): Fact {
+  if (values.count === 0) return [label, "none", { [json]: null }];
+  const { min, max, mean } = values;
+  const quantiles = Object.fromEntries(QUANTILES.map((q) => [`p${100 * q}`, values.quantile(q)]));
+  const parts = Object.entries({ min, ...quantiles, max }).map(([name, value]) =>
+    `${name} ${formatValue(value)}`
+  );
+  return [label, `${parts.join(", ")} ${unit}`.trim(), { [json]: { min, ...quantiles, max, mean } }];
 }

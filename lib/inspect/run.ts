@@ -7,10 +7,8 @@ import { join } from "@std/path";
 import { exists } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
 import { listCheckpoints, stepName } from "../train/checkpoint.ts";
-import { type MetricsRecord, readMetrics } from "../train/metrics.ts";
-import type { Target } from "./detect.ts";
-import { formatValue } from "./format.ts";
-import type { Report } from "./report.ts";
+import { readMetrics } from "../train/metrics.ts";
+import { type Fact, formatValue, type Json, type Report, type Target } from "./report.ts";
 
 /**
  * Reads a run's manifest, metrics and the states of its checkpoints.
@@ -19,77 +17,61 @@ import type { Report } from "./report.ts";
  */
 export function inspectRun({ path, files: [folder] }: Target): Report {
   const nested = join(folder, "checkpoints");
-  const checkpoints = listCheckpoints(exists(nested) ? nested : folder);
-  const names = checkpoints.map(({ step }) => stepName(step));
+  const states = listCheckpoints(exists(nested) ? nested : folder);
+  const checkpoints = states.map(({ step }) => stepName(step));
   const manifest = readManifest(join(folder, "manifest.json"));
   const metricsPath = join(folder, "metrics.jsonl");
-  const metrics = exists(metricsPath) ? describeMetrics(readMetrics(metricsPath)) : undefined;
-  const best = checkpoints.filter(({ evalLoss }) => evalLoss !== null)
-    .sort((a, b) => (a.evalLoss ?? 0) - (b.evalLoss ?? 0))[0];
+  const best = states.filter(({ evalLoss }) => evalLoss !== null)
+    .sort((a, b) => (a.evalLoss ?? 0) - (b.evalLoss ?? 0)).at(0);
+  const bestCheckpoint = best ? stepName(best.step) : null;
   return {
     kind: "run",
     path,
     facts: [
-      ["state", manifest ? (manifest.complete ? "complete" : "not complete") : "no manifest"],
-      ["checkpoints", names.join(", ") || "none"],
-      ...(best
-        ? [["best checkpoint", `${stepName(best.step)}, validation loss ${best.evalLoss}`] as const]
-        : [])
-        .map(([label, value]): [string, string] => [label, value]),
-      ...(metrics?.facts ?? []),
+      ["state", manifest ? (manifest.complete ? "complete" : "not complete") : "no manifest", {
+        complete: manifest?.complete ?? null,
+      }],
+      ["checkpoints", checkpoints.join(", ") || "none", { checkpoints }],
+      [
+        "best checkpoint",
+        best && `${bestCheckpoint}, validation loss ${best.evalLoss}`,
+        { bestCheckpoint },
+      ],
+      ...(exists(metricsPath) ? metricsFacts(metricsPath) : []),
     ],
-    sections: [],
-    json: {
-      complete: manifest?.complete ?? null,
-      checkpoints: names,
-      bestCheckpoint: best ? stepName(best.step) : null,
-      ...metrics?.json,
-    },
   };
 }
 
 /** Reads a metrics file by itself. @throws {FormatError} If a line is no metrics record. */
 export function inspectMetrics({ path, files: [file] }: Target): Report {
-  return { kind: "metrics", path, sections: [], ...describeMetrics(readMetrics(file)) };
+  return { kind: "metrics", path, facts: metricsFacts(file) };
 }
 
-function describeMetrics(records: readonly MetricsRecord[]): Pick<Report, "facts" | "json"> {
-  const names = [...new Set(records.flatMap((record) => Object.keys(record)))].filter((name) =>
-    name !== "step"
-  );
-  const json: Record<string, unknown> = {};
-  const facts: Report["facts"] = [
-    [
-      "logged steps",
-      records.length === 0 ? "none" : `${records.length}, ${records[0].step} to ${records.at(-1)?.step}`,
-    ],
+function metricsFacts(path: string): Fact[] {
+  const records = readMetrics(path);
+  const firstStep = records[0]?.step ?? null;
+  const lastStep = records.at(-1)?.step ?? null;
+  const metrics: Json = {};
+  const steps = records.length === 0 ? "none" : `${records.length}, ${firstStep} to ${lastStep}`;
+  const facts: Fact[] = [
+    ["logged steps", steps, { loggedSteps: records.length, firstStep, lastStep, metrics }],
   ];
+  const names = new Set(records.flatMap((record) => Object.keys(record)));
+  names.delete("step");
   for (const name of names) {
     const values = records.map((record) => record[name]).filter((value) => typeof value === "number");
-    const first = values[0] ?? null;
-    const last = values.at(-1) ?? null;
-    const min = values.reduce<number | null>(
-      (least, value) => least === null ? value : Math.min(least, value),
-      null,
-    );
-    const max = values.reduce<number | null>(
-      (most, value) => most === null ? value : Math.max(most, value),
-      null,
-    );
-    json[name] = { count: values.length, first, last, min, max };
-    if (first === null || last === null || min === null || max === null) continue;
+    if (values.length === 0) {
+      metrics[name] = { count: 0, first: null, last: null, min: null, max: null };
+      continue;
+    }
+    const [first, last] = [values[0], values[values.length - 1]];
+    const min = values.reduce((a, b) => Math.min(a, b));
+    const max = values.reduce((a, b) => Math.max(a, b));
+    metrics[name] = { count: values.length, first, last, min, max };
     facts.push([
       name,
       `${formatValue(first)} to ${formatValue(last)}, min ${formatValue(min)}, max ${formatValue(max)}`,
     ]);
   }
-  return {
-    facts,
-    json: {
-      loggedSteps: records.length,
-      firstStep: records[0]?.step ?? null,
-      lastStep: records.at(-1)?.step ?? null,
-      metrics: json,
-    },
-  };
+  return facts;
 }

@@ -6,22 +6,21 @@
 import { basename, join } from "@std/path";
 import { formatCount, formatSeconds } from "../text/quantities.ts";
 import { ConfigError, UserError } from "../errors.ts";
-import { exists } from "../files/inputs.ts";
-import { type Manifest, readManifest } from "../files/manifest.ts";
 import { WORK } from "../files/array_task.ts";
+import { type Manifest, readManifest } from "../files/manifest.ts";
 import { checkpointDirectory, hasCheckpoints } from "../train/checkpoint.ts";
 import { type CheckpointState, readState } from "../train/checkpoint_state.ts";
 import { deriveConfig, parseRunConfig, type RunConfig } from "../train/config.ts";
 import { type MetricsRecord, readLastMetrics } from "../train/metrics.ts";
-import { formatShare, formatValue } from "./format.ts";
+import { type Fact, formatShare, formatValue } from "./report.ts";
 import {
   changedMsOf,
   faultsOfSizes,
-  knownFacts,
   PATIENCE_MS,
+  type Progress,
   stateOfWork,
   type StatusReport,
-  type WorkState,
+  statusReport,
 } from "./work_state.ts";
 
 /** Of how many of the newest metrics lines the speed is the median. */
@@ -36,6 +35,7 @@ interface RunTraces {
   records: MetricsRecord[];
   metricsMs: number;
   checkpoint: { state: CheckpointState; savedMs: number } | undefined;
+  /** What is missing or damaged. */
   faults: string[];
 }
 
@@ -49,7 +49,7 @@ interface RunTraces {
  */
 export function runStatus(folder: string, nowMs: number): StatusReport {
   const traces = readTraces(folder);
-  const { config, records, checkpoint } = traces;
+  const { config, records, checkpoint, faults } = traces;
   const wantedSteps = config?.train.steps ?? null;
   const savedStep = checkpoint?.state.step ?? 0;
   const steps = Math.max(records.at(-1)?.step ?? 0, savedStep);
@@ -57,41 +57,42 @@ export function runStatus(folder: string, nowMs: number): StatusReport {
   const secondsPerStep = config && tokensPerSecond
     ? deriveConfig(config).tokensPerStep / tokensPerSecond
     : null;
-  const { state, why } = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
+  const state = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
   // A run that stopped goes on from its checkpoint.
-  const stepsLeft = wantedSteps === null ? null : wantedSteps - (state === "working" ? steps : savedStep);
-  const isEnding = state === "done" || stepsLeft === null || secondsPerStep === null;
-  const secondsLeft = isEnding ? null : stepsLeft * secondsPerStep;
-  const saved = checkpoint && { step: savedStep, secondsAgo: Math.max(0, nowMs - checkpoint.savedMs) / 1000 };
-  const losses = lossesOf(traces);
+  const doneSteps = state.state === "working" ? steps : savedStep;
+  const isEnding = state.state === "done" || wantedSteps === null || secondsPerStep === null;
+  const secondsLeft = isEnding ? null : (wantedSteps - doneSteps) * secondsPerStep;
+  const saved = checkpoint
+    ? { step: savedStep, secondsAgo: Math.max(0, nowMs - checkpoint.savedMs) / 1000 }
+    : null;
   const progress = `${steps} of ${wantedSteps ?? "?"} steps`;
-  const unsaved = traces.faults.length > 0 ? "unknown" : "none";
-  return {
+  const unsaved = faults.length > 0 ? "unknown" : "none";
+  const share = wantedSteps ? ` (${formatShare(steps / wantedSteps)})` : "";
+  return statusReport(state, {
     kind: "run",
     path: folder,
-    state,
     progress,
-    facts: knownFacts([
-      ["state", why === "" ? state : `${state}: ${why}`],
-      ["steps", wantedSteps ? `${progress} (${formatShare(steps / wantedSteps)})` : progress],
-      ["last checkpoint", saved ? `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago` : unsaved],
-      ["speed", tokensPerSecond ? `${formatCount(Math.round(tokensPerSecond))} tokens/s` : undefined],
-      ["time left", secondsLeft === null ? undefined : `${formatSeconds(secondsLeft)} at that speed`],
-      ...losses.facts,
-    ]),
-    sections: [],
-    json: {
-      ...{ state, why, steps, wantedSteps, checkpoint: saved ?? null, tokensPerSecond, secondsLeft },
-      ...losses.json,
-    },
-  };
+    facts: [
+      ["steps", progress + share, { steps, wantedSteps }],
+      ["last checkpoint", saved ? `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago` : unsaved, {
+        checkpoint: saved,
+      }],
+      ["speed", tokensPerSecond ? `${formatCount(Math.round(tokensPerSecond))} tokens/s` : undefined, {
+        tokensPerSecond,
+      }],
+      ["time left", secondsLeft === null ? undefined : `${formatSeconds(secondsLeft)} at that speed`, {
+        secondsLeft,
+      }],
+      ...lossFacts(traces),
+    ],
+  });
 }
 
 function stateOfRun(
   folder: string,
   { manifest, records, metricsMs, checkpoint, faults }: RunTraces,
   { secondsPerStep, nowMs }: { secondsPerStep: number; nowMs: number },
-): { state: WorkState; why: string } {
+): Progress {
   if (faults.length > 0) return { state: "broken", why: faults.join("; ") };
   if (manifest?.complete) return { state: "done", why: "" };
   const stepsBetween = (records.at(-1)?.step ?? 0) - (records.at(-2)?.step ?? 0);
@@ -107,31 +108,25 @@ function readTraces(folder: string): RunTraces {
   const manifest = readManifest(join(folder, "manifest.json"));
   const metricsPath = join(folder, "metrics.jsonl");
   const checkpoints = join(folder, "checkpoints");
-  const traces: RunTraces = {
-    manifest,
-    config: undefined,
-    records: [],
-    metricsMs: changedMsOf(metricsPath),
-    checkpoint: undefined,
-    faults: manifest?.complete ? faultsOfSizes([folder], manifest.outputs) : [],
-  };
-  const collect = (read: () => void) => {
+  const metricsMs = changedMsOf(metricsPath);
+  const faults = manifest?.complete ? faultsOfSizes([folder], manifest.outputs) : [];
+  const attempt = <T>(read: () => T): T | undefined => {
     try {
-      read();
+      return read();
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      traces.faults.push(error.message);
+      faults.push(error.message);
+      return undefined;
     }
   };
-  collect(() => traces.records = readLastMetrics(metricsPath));
-  collect(() => traces.config = manifest && configOf(manifest));
-  if (manifest && !traces.config) return traces;
-  if (exists(checkpoints) && hasCheckpoints(checkpoints)) {
-    if (!manifest) traces.faults.push("manifest.json is missing");
-    collect(() => traces.checkpoint = readCheckpoint(checkpointDirectory(checkpoints), traces.faults));
-  }
-  traces.config ??= traces.checkpoint?.state.config;
-  return traces;
+  const records = attempt(() => readLastMetrics(metricsPath)) ?? [];
+  const config = attempt(() => manifest && configOf(manifest));
+  const traces = { manifest, config, records, metricsMs, checkpoint: undefined, faults };
+  // Of a run of another version nothing else is read.
+  if ((manifest && !config) || !hasCheckpoints(checkpoints)) return traces;
+  if (!manifest) faults.push("manifest.json is missing");
+  const checkpoint = attempt(() => readCheckpoint(checkpointDirectory(checkpoints), faults));
+  return { ...traces, checkpoint, config: config ?? checkpoint?.state.config };
 }
 
 function configOf({ options }: Manifest): RunConfig {
@@ -146,11 +141,10 @@ function configOf({ options }: Manifest): RunConfig {
 /** The state of a checkpoint; its tensors are not read. */
 function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpoint"] {
   const state = readState(directory);
-  const { model, optimizer } = state.files;
-  const files = [
-    { path: "model.safetensors", sizeBytes: model.sizeBytes },
-    { path: "optimizer.safetensors", sizeBytes: optimizer.sizeBytes },
-  ];
+  const files = Object.entries(state.files).map(([name, { sizeBytes }]) => ({
+    path: `${name}.safetensors`,
+    sizeBytes,
+  }));
   for (const fault of faultsOfSizes([directory], files)) faults.push(`${basename(directory)}: ${fault}`);
   return { state, savedMs: changedMsOf(join(directory, "state.json")) };
 }
@@ -162,9 +156,7 @@ function speedOf(records: readonly MetricsRecord[]): number | null {
   return speeds[speeds.length >> 1] ?? null;
 }
 
-function lossesOf(
-  { records, checkpoint }: RunTraces,
-): { facts: [string, string | undefined][]; json: Record<string, unknown> } {
+function lossFacts({ records, checkpoint }: RunTraces): Fact[] {
   const last = records.at(-1);
   const state = checkpoint?.state;
   const trainLoss = (last ? last["train/loss"] : state?.losses.at(-1)?.loss) ?? null;
@@ -174,12 +166,10 @@ function lossesOf(
   const skippedSteps = last?.["train/skipped_steps"] ?? state?.numSkippedSteps ?? 0;
   const isBegun = last !== undefined || state !== undefined;
   const perToken = (loss: number | null) => loss === null ? undefined : `${formatValue(loss)} nats per token`;
-  return {
-    facts: [
-      ["training loss", isBegun ? perToken(trainLoss) ?? "not finite" : undefined],
-      ["validation loss", evalLoss === null ? undefined : `${perToken(evalLoss)} at step ${evalStep}`],
-      ["skipped updates", skippedSteps > 0 ? String(skippedSteps) : undefined],
-    ],
-    json: { trainLoss, evalLoss, skippedSteps },
-  };
+  const evalText = evalLoss === null ? undefined : `${perToken(evalLoss)} at step ${evalStep}`;
+  return [
+    ["training loss", isBegun ? perToken(trainLoss) ?? "not finite" : undefined, { trainLoss }],
+    ["validation loss", evalText, { evalLoss }],
+    ["skipped updates", skippedSteps > 0 ? String(skippedSteps) : undefined, { skippedSteps }],
+  ];
 }

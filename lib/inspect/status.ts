@@ -13,11 +13,9 @@ import { readManifest } from "../files/manifest.ts";
 import { readLock } from "../files/output_lock.ts";
 import { listTasks } from "../files/task_manifests.ts";
 import { fileStatus, folderStatus, isOutputFile } from "./output_status.ts";
-import { describeReports } from "./report.ts";
+import { describeReports, type Json, reportAsJson } from "./report.ts";
 import { runStatus } from "./run_status.ts";
-import type { StatusReport, WorkState } from "./work_state.ts";
-
-export type { StatusReport } from "./work_state.ts";
+import { infoOf, type StatusReport, statusReport, type WorkState } from "./work_state.ts";
 
 /** More reports have a line each. */
 const SHOWN_WHOLE = 5;
@@ -70,45 +68,47 @@ export function describeStatus(reports: readonly StatusReport[]): string {
 }
 
 /** Reports as one JSON object. */
-export function statusAsJson(reports: readonly StatusReport[]): Record<string, unknown> {
-  const objects = reports.map(({ kind, path, json }) => ({ kind, path, ...json }));
+export function statusAsJson(reports: readonly StatusReport[]): Json {
   const state = ORDER.find((state) => reports.some((report) => report.state === state)) ?? "done";
-  return { stage: "status", state, exitCode: exitCodeOf(reports), reports: objects };
+  return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
 }
 
 /** Undefined for what is no run and no output by itself. */
 function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
   try {
-    const find = kindOf(path);
-    return find?.(nowMs);
+    return readStatus(path, nowMs);
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    return broken(path, error.message);
+    const why = error.message;
+    return statusReport({ state: "broken", why }, {
+      kind: "output",
+      path,
+      progress: shortened(why),
+      facts: [],
+    });
   }
 }
 
-/** What tells the status of a path, if it is one of ours. */
-function kindOf(path: string): ((nowMs: number) => StatusReport) | undefined {
+/** @returns Undefined for what is none of ours. */
+function readStatus(path: string, nowMs: number): StatusReport | undefined {
   if (!isFolder(path)) {
     const name = basename(path);
-    if (name.endsWith(BESIDE) && exists(path)) {
-      return (nowMs) => fileStatus(path.slice(0, -BESIDE.length), nowMs);
+    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) {
+      return readStatus(dirname(path), nowMs);
     }
-    if (/^manifest(-\d{5}-of-\d{5})?\.json$/.test(name) && exists(path)) return kindOf(dirname(path));
-    return isOutputFile(path) ? (nowMs) => fileStatus(path, nowMs) : undefined;
+    if (name.endsWith(BESIDE) && exists(path)) return fileStatus(path.slice(0, -BESIDE.length), nowMs);
+    return isOutputFile(path) ? fileStatus(path, nowMs) : undefined;
   }
   const manifestPath = join(path, "manifest.json");
   const manifest = unlessForeign(() => readManifest(manifestPath));
   const lock = readLock(join(path, WORK));
   const isTrained = exists(join(path, "checkpoints")) && exists(join(path, "metrics.jsonl"));
   if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
-    return (nowMs) => runStatus(path, nowMs);
+    return runStatus(path, nowMs);
   }
   // A manifest of another program is no reason to refuse what lies beside it.
   const isForeign = !manifest && exists(manifestPath);
-  return !isForeign && (lock || listTasks(path).length > 0)
-    ? (nowMs) => folderStatus(path, nowMs)
-    : undefined;
+  return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
 }
 
 /** What a folder holds that may be one of ours; of an output file that is only begun, its place. */
@@ -136,17 +136,5 @@ function entriesOf(path: string): Deno.DirEntry[] {
 }
 
 function isFolder(path: string): boolean {
-  return exists(path) && Deno.statSync(path).isDirectory;
-}
-
-function broken(path: string, why: string): StatusReport {
-  return {
-    kind: "output",
-    path,
-    state: "broken",
-    progress: shortened(why),
-    facts: [["state", `broken: ${why}`]],
-    sections: [],
-    json: { state: "broken", why },
-  };
+  return infoOf(path)?.isDirectory ?? false;
 }

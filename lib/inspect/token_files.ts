@@ -13,13 +13,17 @@ import { fingerprint } from "../files/inputs.ts";
 import { NumberCursor } from "../parquet/column.ts";
 import { ParquetFile } from "../parquet/file.ts";
 import { Breather } from "../threads/stage_hooks.ts";
-import { tokenName as v1TokenName } from "../tokens/vocab_v1.ts";
-import { tokenName as v2TokenName } from "../tokens/vocab_v2.ts";
-import type { Target } from "./detect.ts";
-import { distributionAsJson, formatDistribution } from "./format.ts";
+import { ValueHistogram } from "./histogram.ts";
 import { inspectMeasurements } from "./measurements.ts";
-import type { InspectOptions, Report } from "./report.ts";
-import { ValueHistogram } from "./value_histogram.ts";
+import {
+  distributionFact,
+  type Fact,
+  formatFiles,
+  type InspectOptions,
+  type Report,
+  type Target,
+} from "./report.ts";
+import { wordsOf } from "./token_samples.ts";
 
 const METADATA_PREFIX = "ping_llm.";
 const BATCH_ROWS = 65_536;
@@ -27,27 +31,29 @@ const BATCH_ROWS = 65_536;
 /** Inspects Parquet: token files if the first file is one, else measurements. @throws {FormatError} If one is damaged. */
 export async function inspectParquet(target: Target, options: InspectOptions): Promise<Report> {
   using first = await ParquetFile.open(target.files[0]);
-  return metadataOf(first).vocabulary === undefined
+  const metadata = metadataOf(first);
+  return metadata.vocabulary === undefined
     ? await inspectMeasurements(target, options)
-    : await inspectTokenFiles(target, options);
+    : await inspectTokenFiles(target, options, metadata);
 }
 
 /** Reads the lengths of all sequences, and the first sequences. */
-async function inspectTokenFiles({ path, files }: Target, options: InspectOptions): Promise<Report> {
+async function inspectTokenFiles(
+  { path, files }: Target,
+  options: InspectOptions,
+  metadata: Record<string, string>,
+): Promise<Report> {
   const lengths = new ValueHistogram();
   const samples: string[] = [];
-  let metadata: Record<string, string> = {};
   let tokens = 0;
   const breather = new Breather(options);
   for (const name of files) {
     using file = await ParquetFile.open(name);
-    const found = metadataOf(file);
-    if (name !== files[0] && JSON.stringify(found) !== JSON.stringify(metadata)) {
+    if (JSON.stringify(metadataOf(file)) !== JSON.stringify(metadata)) {
       throw new FormatError("it is not of the same kind as the first file; inspect them one by one", {
         path: name,
       });
     }
-    metadata = found;
     for (const group of file.rowGroups) {
       const cursor = new NumberCursor(file.source, file.chunk("length", group), "number");
       for (let from = 0; from < group.numRows; from += BATCH_ROWS) {
@@ -63,29 +69,17 @@ async function inspectTokenFiles({ path, files }: Target, options: InspectOption
     if (numWanted > 0) samples.push(...await readSamples(file, numWanted, metadata.vocabulary));
   }
   const bytes = files.reduce((sum, name) => sum + fingerprint(name).sizeBytes, 0);
-  return {
-    kind: "tokens",
-    path,
-    facts: [
-      [
-        "sequences",
-        `${lengths.count} in ${files.length} file${files.length > 1 ? "s" : ""}, ${formatBytes(bytes)}`,
-      ],
-      ["tokens", `${tokens}`],
-      ["length", formatDistribution(lengths, "tokens")],
-      ...Object.entries(metadata).map(([key, value]): [string, string] => [key.replaceAll("_", " "), value]),
-    ],
-    sections: [{ heading: "first sequences", lines: samples }],
-    json: {
+  const facts: Fact[] = [
+    ["sequences", `${lengths.count} in ${formatFiles(files.length)}, ${formatBytes(bytes)}`, {
       files: files.length,
       bytes,
       sequences: lengths.count,
-      tokens,
-      lengthTokens: distributionAsJson(lengths),
-      metadata,
-      samples,
-    },
-  };
+    }],
+    ["tokens", `${tokens}`, { tokens }],
+    distributionFact("length", lengths, "tokens", "lengthTokens"),
+    ...Object.entries(metadata).map(([key, value]): Fact => [key.replaceAll("_", " "), value, { metadata }]),
+  ];
+  return { kind: "tokens", path, facts, sections: [["first sequences", samples, { samples }]] };
 }
 
 /** What the footer says of the tokens; empty for other files. */
@@ -98,9 +92,8 @@ function metadataOf(file: ParquetFile): Record<string, string> {
   );
 }
 
-/** The first sequences as `MeasurementStart SrcIpv4 192 0 2 1 …`; bytes as plain numbers. */
+/** The first sequences in words. */
 async function readSamples(file: ParquetFile, rowEnd: number, vocabulary: string): Promise<string[]> {
-  const tokenName = vocabulary === "v1" ? v1TokenName : v2TokenName;
   const rows = await parquetReadObjects({
     file: file.source,
     metadata: file.metadata,
@@ -115,9 +108,7 @@ async function readSamples(file: ParquetFile, rowEnd: number, vocabulary: string
     });
   });
   return rows.map(({ tokens }) => {
-    if (!Array.isArray(tokens)) {
-      throw new FormatError("a sequence has no tokens; make it again", { path: file.path });
-    }
-    return tokens.map((token) => tokenName(Number(token)).replace(/^byte /, "")).join(" ");
+    if (Array.isArray(tokens)) return wordsOf(tokens.map(Number), vocabulary);
+    throw new FormatError("a sequence has no tokens; make it again", { path: file.path });
   });
 }

@@ -7,10 +7,16 @@ import { join } from "@std/path";
 import { formatSeconds } from "../text/quantities.ts";
 import { explainFileError } from "../errors.ts";
 import { readLock } from "../files/output_lock.ts";
-import type { Report } from "./report.ts";
+import type { Fact, Report } from "./report.ts";
 
 /** `stopped`: the same command goes on with it. */
 export type WorkState = "done" | "working" | "stopped" | "broken";
+
+/** How far the work is, and why that is so; empty of what is done. */
+export interface Progress {
+  state: WorkState;
+  why: string;
+}
 
 /** What is known of a run or an output. */
 export interface StatusReport extends Report {
@@ -19,9 +25,13 @@ export interface StatusReport extends Report {
   progress: string;
 }
 
-/** Labels with the values that are known. */
-export function knownFacts(facts: readonly [label: string, value: string | undefined][]): Report["facts"] {
-  return facts.flatMap(([label, value]): Report["facts"] => value === undefined ? [] : [[label, value]]);
+/** A report that begins with the state. */
+export function statusReport(
+  { state, why }: Progress,
+  { kind, path, progress, facts }: { kind: string; path: string; progress: string; facts: readonly Fact[] },
+): StatusReport {
+  const first: Fact = ["state", why === "" ? state : `${state}: ${why}`, { state, why }];
+  return { kind, path, state, progress, facts: [first, ...facts] };
 }
 
 /** A process that shows no sign for longer counts as gone. */
@@ -43,7 +53,7 @@ export function stateOfWork(
     patienceMs?: number;
     nowMs: number;
   },
-): { state: "working" | "stopped"; why: string } {
+): Progress {
   const lock = readLock(work);
   if (!lock) return { state: "stopped", why: "no process works on it; run the same command again to go on" };
   const { holder, sinceMs } = lock;
@@ -69,17 +79,16 @@ export function changedMsOf(path: string): number {
 
 /** When anything in a folder was last changed, as {@link changedMsOf}. */
 export function newestChangeMs(folder: string): number {
-  let newestMs = 0;
   try {
-    for (const { name, isDirectory } of Deno.readDirSync(folder)) {
+    return [...Deno.readDirSync(folder)].reduce((newestMs, { name, isDirectory }) => {
       const path = join(folder, name);
-      newestMs = Math.max(newestMs, isDirectory ? newestChangeMs(path) : changedMsOf(path));
-    }
+      return Math.max(newestMs, isDirectory ? newestChangeMs(path) : changedMsOf(path));
+    }, 0);
   } catch (error) {
     // Whoever works there may move it away in between.
-    if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, `read ${folder}`);
+    if (error instanceof Deno.errors.NotFound) return 0;
+    throw explainFileError(error, `read ${folder}`);
   }
-  return newestMs;
 }
 
 /** What is at a path, if anything is. @throws {UserError} If it cannot be asked. */

@@ -10,10 +10,10 @@ import { FAINT, INK, MUTED, PAPER, RANKED } from "./theme.ts";
 export interface ChartAxis {
   /** What it shows, with its unit. */
   title: string;
-  /** `ordinal`: the values that occur, evenly spaced; `utc`: times in ms since 1970. */
-  scale: "linear" | "log" | "ordinal" | "utc";
-  /** A d3 format of its numbers or times, such as `.0%` or `~r`. */
-  format: string;
+  /** `ordinal`: the values that occur, evenly spaced; `utc`: times in ms since 1970; linear by default. */
+  scale?: "linear" | "log" | "ordinal" | "utc";
+  /** A d3 format of its numbers or times, such as `.0%`; `~r` by default. */
+  format?: string;
   /** The ends; those of the data where absent. */
   domain?: readonly [number, number];
   /** Whether a linear axis without a domain begins at 0, which it does by default. */
@@ -46,12 +46,17 @@ export interface LineChart {
   curves: readonly ChartCurve[];
   x: ChartAxis;
   y: ChartAxis;
-  /** Of the plot without its axes and its legend, in pixels. */
-  width: number;
-  height: number;
-  /** Where names stand; without names where there are none. */
-  legend: "top" | "right" | "none";
+  /** Of the plot without its axes and its legend, in pixels; 340 and 240 by default. */
+  width?: number;
+  height?: number;
+  /** Whether the curves have their names beside them; by default if there are several. */
+  hasLegend?: boolean;
 }
+
+/** More names than this stand one below the other at the right of a plot, fewer above it. */
+const MAX_NAMES_ABOVE = 5;
+/** Names of at most so many letters stand in two columns above a plot. */
+const MAX_SHORT_NAME = 24;
 
 /** The rank of the n-th of several curves; undefined for those that are grey. */
 export function rankOf(n: number): ChartCurve["rank"] {
@@ -59,7 +64,8 @@ export function rankOf(n: number): ChartCurve["rank"] {
 }
 
 /** Draws curves; points that a logarithmic axis cannot show are left out, and curves without points. */
-export function lineChart({ curves, x, y, width, height, legend }: LineChart): Chart {
+export function lineChart(chart: LineChart): Chart {
+  const { curves, x, y, width = 340, height = 240, hasLegend = curves.length > 1 } = chart;
   const isFit = ({ scale }: ChartAxis, value: number | null) =>
     value === null || (Number.isFinite(value) && (scale !== "log" || value > 0));
   const shown = curves.map((curve) => ({
@@ -71,12 +77,7 @@ export function lineChart({ curves, x, y, width, height, legend }: LineChart): C
       domain: shown.map(({ label }) => label),
       range: shown.map(({ rank }) => rank === undefined ? FAINT : RANKED[rank]),
     },
-    // The title of the vertical axis stands between the plot and names above it.
-    legend: legend === "top"
-      ? { orient: legend, columns: shown.every(({ label }) => label.length <= 24) ? 2 : 1, offset: 28 }
-      : legend === "right"
-      ? { orient: legend }
-      : null,
+    legend: hasLegend ? legendOf(shown.map(({ label }) => label)) : null,
   };
   const encoding = { x: channelOf("x", x), y: channelOf("y", y) };
   const errorBars = {
@@ -102,9 +103,17 @@ export function lineChart({ curves, x, y, width, height, legend }: LineChart): C
   return { width, height, encoding, layer };
 }
 
+function legendOf(labels: readonly string[]): Chart {
+  if (labels.length > MAX_NAMES_ABOVE) return { orient: "right" };
+  const columns = labels.every(({ length }) => length <= MAX_SHORT_NAME) ? 2 : 1;
+  // The title of the vertical axis stands between the plot and the names.
+  return { orient: "top", columns, offset: 28 };
+}
+
 const POINT = { type: "point", filled: true, size: 45, opacity: 1, stroke: PAPER, strokeWidth: 1 };
 
-function channelOf(field: string, { title, scale, format, domain, hasZero = true }: ChartAxis): Chart {
+function channelOf(field: string, axisOf: ChartAxis): Chart {
+  const { title, scale = "linear", format = "~r", domain, hasZero = true } = axisOf;
   const axis = { title, format, tickCount: 5, ...(scale === "log" ? { grid: false } : {}) };
   if (scale === "ordinal") {
     return { field, type: "ordinal", axis: { title, format }, scale: { type: "point", padding: 0.15 } };
@@ -126,15 +135,16 @@ export interface HistogramChart {
   bins: readonly { low: number; high: number; value: number }[];
   x: ChartAxis;
   y: ChartAxis;
-  /** In pixels, without axes. */
-  width: number;
-  height: number;
+  /** In pixels, without axes; 340 and 240 by default. */
+  width?: number;
+  height?: number;
   /** Lines across at a y, or down from a name above the plot at an x. */
   lines?: readonly ({ x: number; label: string } | { y: number; isDashed: boolean })[];
 }
 
 /** Draws a histogram; names of lines, which ascend, stand as flags, one below the other, so that none is crossed. */
-export function histogramChart({ bins, x, y, width, height, lines = [] }: HistogramChart): Chart {
+export function histogramChart(chart: HistogramChart): Chart {
+  const { bins, x, y, width = 340, height = 240, lines = [] } = chart;
   return {
     width,
     height,

@@ -42,7 +42,7 @@ export async function plotRttDistribution(
       value: probability / Math.log10(highMs / lowMs),
     })),
     x: { title: "RTT, ms", scale: "log", format: "~g", domain },
-    y: { title: "probability per decade", scale: "linear", format: "~r" },
+    y: { title: "probability per decade" },
     width: 560,
     height: 260,
     lines,

@@ -11,7 +11,7 @@ import { describeConfig, flattenConfig, type RunConfig } from "./config.ts";
 import type { MetricsRecord } from "./metrics.ts";
 import { figuresOf } from "./report_plots.ts";
 
-/** What a report tells of. */
+/** What a report is of. */
 export interface RunDescription {
   /** The run's folder, as the user named it. */
   runDir: string;

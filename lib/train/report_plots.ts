@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { type ChartCurve, lineChart } from "../plot/charts.ts";
+import { type ChartCurve, type LineChart, lineChart } from "../plot/charts.ts";
 import type { Block } from "../plot/page.ts";
 import { FULL_WIDTH } from "../plot/theme.ts";
 import type { MetricsRecord } from "./metrics.ts";
@@ -58,41 +58,21 @@ export function figuresOf(records: readonly MetricsRecord[]): Block[] {
     { ...curve("training", "train/loss"), rank: 0 },
   ];
   const small = SMALL.map(([name, title, format]) =>
-    figureOf(name, { curves: [{ ...curve(title, name), rank: 0 }], title, format, width: 350, height: 150 })
+    figureOf(name, { curves: [{ ...curve(title, name), rank: 0 }], y: { title, format }, height: 150 })
   );
+  const y = { title: "loss, nats per token", format: "~g" };
   return [
-    figureOf("loss", {
-      curves: losses,
-      title: "loss, nats per token",
-      format: "~g",
-      width: FULL_WIDTH,
-      height: 260,
-    }),
+    figureOf("loss", { curves: losses, y, width: FULL_WIDTH, height: 260 }),
     { beside: small.slice(0, 2) },
     { beside: small.slice(2) },
   ];
 }
 
-function figureOf(
-  scalar: string,
-  { curves, title, format, width, height }: {
-    curves: readonly ChartCurve[];
-    title: string;
-    format: string;
-    width: number;
-    height: number;
-  },
-): Block {
+function figureOf(scalar: string, { y, ...chart }: Omit<LineChart, "x">): Block {
+  const x = { title: "step", format: "~s", hasZero: false };
   return {
     name: scalar.replace(/\W/g, "-"),
     caption: "",
-    chart: lineChart({
-      curves,
-      x: { title: "step", scale: "linear", format: "~s", hasZero: false },
-      y: { title, scale: "linear", format, hasZero: false },
-      width,
-      height,
-      legend: curves.length > 1 ? "top" : "none",
-    }),
+    chart: lineChart({ ...chart, x, y: { ...y, hasZero: false } }),
   };
 }

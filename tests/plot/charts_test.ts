@@ -34,7 +34,6 @@ const LINES: LineChart = {
   y: { title: "error, ms", scale: "log", format: "~g", domain: [1, 100] },
   width: 200,
   height: 100,
-  legend: "right",
 };
 
 Deno.test("lineChart() draws what can be drawn, the main curve on top, and names what it draws in their order", async () => {
@@ -46,7 +45,7 @@ Deno.test("lineChart() draws what can be drawn, the main curve on top, and names
   const texts = textsOf(svg);
   for (const text of ["error, ms", "context"]) assert(texts.includes(text), text);
   assertEquals(texts.filter((text) => ["model", "other", "nothing"].includes(text)), ["model", "other"]);
-  const unnamed = textsOf(await renderSvg(lineChart({ ...LINES, legend: "none" })));
+  const unnamed = textsOf(await renderSvg(lineChart({ ...LINES, hasLegend: false })));
   assert(!unnamed.includes("model"));
 });
 
@@ -60,7 +59,7 @@ Deno.test("lineChart() leaves a gap where a value is null", async () => {
 Deno.test("lineChart() draws points with their error bars where they belong", async () => {
   const axis = { title: "share", scale: "linear", format: ".0%", domain: [0, 1] } as const;
   const points = [{ x: 0.25, y: 0.25, low: 0.1, high: 0.5 }, { x: 0.5, y: 0.9, low: 0.8, high: 1 }];
-  const size = { width: 100, height: 100, legend: "none" as const };
+  const size = { width: 100, height: 100, hasLegend: false };
   const svg = await renderSvg(
     lineChart({ curves: [{ label: "found", points, style: "points", rank: 0 }], x: axis, y: axis, ...size }),
   );

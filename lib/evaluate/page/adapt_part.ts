@@ -12,6 +12,7 @@ import {
   metricCell,
   msText,
   percentText,
+  valueCell,
 } from "./quantities.ts";
 
 /** The heading of the section, on the page of all splits too. */
@@ -46,7 +47,7 @@ export function noneText({ counts, numUnseen }: AdaptSection): string {
     "from known ones, so none could be predicted after as many.";
 }
 
-/** A table of one or several splits. @param parts Of each its name, and what is told of it. */
+/** A table of one or several splits. @param parts Of each its name and its rows. */
 export function adaptedTable(parts: readonly { name: string; rows: readonly AdaptedRow[] }[]): string {
   const metricNames = ADAPTED_METRICS.map((metric) => METRIC_NAMES[metric]);
   const cells = parts.flatMap(({ name, rows }) =>
@@ -115,10 +116,9 @@ function methodsOf({ byCount }: AdaptSection): Method[] {
 }
 
 function rowOf({ name, byCount }: Method): TableCell[] {
-  const cells = byCount.map(({ medianAbsoluteMs, intervals }): TableCell => ({
-    text: msText(medianAbsoluteMs),
-    note: intervalText(intervals.medianAbsoluteMs).trim(),
-  }));
+  const cells = byCount.map(({ medianAbsoluteMs, intervals }) =>
+    valueCell(msText(medianAbsoluteMs), intervalText(intervals.medianAbsoluteMs))
+  );
   return [name, ...cells];
 }
 
@@ -135,11 +135,8 @@ function errorFigure([model, , ...baselines]: readonly Method[], counts: readonl
         rank: rankOf(i),
         style: "marked",
       })),
-      x: { title: "measurements of each address", scale: "ordinal", format: "~r" },
-      y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms`, scale: "linear", format: "~r" },
-      width: 420,
-      height: 240,
-      legend: "right",
+      x: { title: "measurements of each address", scale: "ordinal" },
+      y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms` },
     }),
   };
 }

@@ -86,12 +86,14 @@ export function allSplitsLines({ splits, empty }: AllSplitsReport): string[] {
   return [
     ...splits.map(({ mode, rows: [all] }) => {
       if (!all) return `${HELD_OUT[mode]}: no measurement had a reply`;
-      const told = SPLIT_METRICS.map((metric) => {
+      const metrics = SPLIT_METRICS.map((metric) => {
         const { value, comparison } = all.metrics[metric];
         const verdict = comparison ? ` (${SHOWN[comparison.verdict]})` : "";
         return `${METRIC_NAMES[metric]} ${metricText(metric, value)}${verdict}`;
       });
-      return `${HELD_OUT[mode]}: ${told.join(", ")}, 90 % intervals hold ${percentText(all.coverage.share)}`;
+      return `${HELD_OUT[mode]}: ${metrics.join(", ")}, 90 % intervals hold ${
+        percentText(all.coverage.share)
+      }`;
     }),
     ...empty.map(({ mode }) => `${HELD_OUT[mode]}: none`),
   ];

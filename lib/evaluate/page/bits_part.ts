@@ -74,11 +74,10 @@ function positionFigure({ byPosition }: ContextBits): Block {
         points: shown.map((at) => ({ x: at.position, y: valueOf(at) })),
         rank: rankOf(i),
       })),
-      x: { title: "measurements before it in the context", scale: "linear", format: "~r" },
-      y: { title: "bits per measurement", scale: "linear", format: "~r" },
+      x: { title: "measurements before it in the context" },
+      y: { title: "bits per measurement" },
       width: 640,
       height: 300,
-      legend: "right",
     }),
   };
 }

@@ -42,7 +42,7 @@ export function reliabilityChart(
     y: axis(yTitle),
     width: 300,
     height: 300,
-    legend: "none",
+    hasLegend: false,
   });
 }
 
@@ -71,7 +71,7 @@ export function pitChart(shares: readonly number[], count: number): Chart {
       format: "~r",
       domain: [0, 1],
     },
-    y: { title: "share of measurements", scale: "linear", format: ".0%" },
+    y: { title: "share of measurements", format: ".0%" },
     width: 330,
     height: 300,
     lines: [

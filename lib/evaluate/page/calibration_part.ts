@@ -3,7 +3,7 @@ import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts
 import type { Coverage } from "../calibration.ts";
 import type { CalibrationSection } from "../calibration_section.ts";
 import type { RttSection } from "../rtt_section.ts";
-import { countText, levelHeadings, percentIntervalText, percentText } from "./quantities.ts";
+import { countText, levelHeadings, percentIntervalText, percentText, valueCell } from "./quantities.ts";
 import { pitChart, reliabilityChart } from "./calibration_charts.ts";
 
 /** The section. @param corrected What the intervals hold after their correction, if there was one. */
@@ -92,10 +92,7 @@ function coverageTable(groups: readonly Covered[]): string {
   const isCounted = groups.some(({ numMeasurements }) => numMeasurements !== undefined);
   const rows = groups.map(({ name, coverage, numMeasurements = 0 }): TableCell[] => [
     name,
-    ...coverage.map(({ share, interval }) => ({
-      text: percentText(share),
-      note: percentIntervalText(interval).trim(),
-    })),
+    ...coverage.map(({ share, interval }) => valueCell(percentText(share), percentIntervalText(interval))),
     ...(isCounted ? [countText(numMeasurements)] : []),
   ]);
   const headings = [...levelHeadings(groups[0].coverage), ...(isCounted ? ["predictions"] : [])];

@@ -1,4 +1,4 @@
-/** How well destinations are told from source, RTT and time. @module */
+/** How well destinations are guessed from source, RTT and time. @module */
 import { lineChart, rankOf } from "../../plot/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
 import type {
@@ -9,7 +9,7 @@ import type {
   MethodScores,
 } from "../destination_section.ts";
 import { verdictOf } from "../rtt_comparison.ts";
-import { countText, percentIntervalText, percentText } from "./quantities.ts";
+import { countText, percentIntervalText, percentText, valueCell } from "./quantities.ts";
 
 /** The section. */
 export function destinationPart({ numCases, scores }: DestinationSection): Block[] {
@@ -51,21 +51,17 @@ function prefixFigure(scores: DestinationScores): Block {
         rank: rankOf(i),
         style: "marked",
       })),
-      x: { title: "bits of the address in common", scale: "ordinal", format: "~r" },
-      y: { title: "share of first guesses", scale: "linear", format: ".0%", domain: [0, 1] },
-      width: 330,
-      height: 210,
-      legend: "top",
+      x: { title: "bits of the address in common", scale: "ordinal" },
+      y: { title: "share of first guesses", format: ".0%", domain: [0, 1] },
     }),
   };
 }
 
 /** How often a method was right, with its interval and what the difference to the model shows. */
 function exactCell(method: MethodScores, count: keyof GuessIntervals): TableCell {
-  const interval = percentIntervalText(method.intervals[count]).trim();
   const difference = method.modelMinusThis?.[count];
   const verdict = difference ? `; ${SHOWN[verdictOf(difference)]}` : "";
-  return { text: percentText(method[count]), note: `${interval}${verdict}` };
+  return valueCell(percentText(method[count]), percentIntervalText(method.intervals[count]) + verdict);
 }
 
 /** What the sign of a difference of shares says, of which the larger is the better. */

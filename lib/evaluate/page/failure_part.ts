@@ -2,7 +2,7 @@
 import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
 import type { Interval } from "../bootstrap.ts";
 import type { FailureSection } from "../failure_section.ts";
-import { countText, intervalText, percentText, scoreText } from "./quantities.ts";
+import { countText, intervalText, percentText, scoreText, valueCell } from "./quantities.ts";
 import { reliabilityChart } from "./calibration_charts.ts";
 
 /** Probabilities that are all below this are drawn on logarithmic axes. */
@@ -44,10 +44,8 @@ export function failurePart(section: FailureSection): Block[] {
 }
 
 function rowsOf(section: FailureSection): TableCell[][] {
-  const score = (brier: number | null, interval: Interval | null) => ({
-    text: scoreText(brier),
-    note: intervalText(interval, scoreText).trim(),
-  });
+  const score = (brier: number | null, interval: Interval | null) =>
+    valueCell(scoreText(brier), intervalText(interval, scoreText));
   const share = (name: string, value: number | null) => `${name} (${percentText(value, 2)})`;
   return [
     ["model", score(section.brier, section.brierInterval)],

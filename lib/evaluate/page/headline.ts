@@ -8,12 +8,11 @@ import type { BitsSection } from "../bits_section.ts";
 import type { Coverage } from "../calibration.ts";
 import type { FailureSection } from "../failure_section.ts";
 import type { EvalReport } from "../report.ts";
-import type { ComparedMetric, RttComparison, Verdict } from "../rtt_comparison.ts";
+import type { ComparedMetric, Verdict } from "../rtt_comparison.ts";
 import type { RttSection } from "../rtt_section.ts";
 import { noneText } from "./adapt_part.ts";
 import {
   capital,
-  comparedText,
   countText,
   fixedText,
   intervalText,
@@ -23,13 +22,14 @@ import {
   msText,
   percentIntervalText,
   percentText,
+  ratioText,
   scoreText,
   VERDICTS,
 } from "./quantities.ts";
-import { TOLD_METRICS } from "./rtt_part.ts";
+import { SHOWN_METRICS } from "./rtt_part.ts";
 
-/** The metrics that the verdict by number of context measurements is told for. */
-const TOLD_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
+/** The metrics whose verdicts by number of context measurements are shown. */
+const SHOWN_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
 
 /** Something that was found, and how it is marked where the model was compared. */
 type Finding = { text: string } & Partial<typeof VERDICTS[Verdict]>;
@@ -39,7 +39,7 @@ export function headlineLines(report: EvalReport): string[] {
   return findingsOf(report).map(({ text, mark }) => mark ? `${mark} ${text}` : text);
 }
 
-/** What is told of a report, the most important first. */
+/** What a report comes to, the most important first. */
 export function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalReport): Finding[] {
   const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
   return [
@@ -57,7 +57,7 @@ export function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalRe
   ];
 }
 
-/** Of a model that tells nothing else. */
+/** Of a model of which nothing else is known. */
 function likelihoodOf({ withTimes: { bitsPerMeasurement, bitsPerToken } }: BitsSection): Finding {
   const bits = `${fixedText(bitsPerMeasurement)} bits, ${fixedText(bitsPerToken, 3)} a token`;
   return {
@@ -96,15 +96,15 @@ function accuracyOf({ model: { overall } }: RttSection): Finding {
 }
 
 function overallOf({ comparisons }: RttSection): Finding[] {
-  const told = comparisons.filter(({ numContext, metric }) =>
-    numContext === null && TOLD_METRICS.includes(metric)
+  const shown = comparisons.filter(({ numContext, metric }) =>
+    numContext === null && SHOWN_METRICS.includes(metric)
   );
-  return told.map(({ metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict }) => {
-    const size = ratio === null ? "above" : comparedText(ratio);
+  return shown.map(({ metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict }) => {
+    const size = ratio === null ? "" : `${ratioText(ratio)} `;
     const interval = metricIntervalText(metric, differenceInterval);
     const beside = `${bestBaseline}, ${metricText(metric, baseline)}${interval && `; difference${interval}`}`;
     const error = `${capital(METRIC_NAMES[metric])} ${metricText(metric, model)}`;
-    return { text: `${error}, ${size} that of the best baseline (${beside}).`, ...VERDICTS[verdict] };
+    return { text: `${error}, ${size}against the best baseline (${beside}).`, ...VERDICTS[verdict] };
   });
 }
 
@@ -112,7 +112,7 @@ function overallOf({ comparisons }: RttSection): Finding[] {
 function adaptedOf(section: AdaptSection): Finding[] {
   const { counts, byCount, numAddresses } = section;
   if (byCount.length === 0) return [{ text: noneText(section) }];
-  const told = byCount.map(({ numGiven, model, comparisons }) => {
+  const medians = byCount.map(({ numGiven, model, comparisons }) => {
     const best = comparisons.find(({ metric }) => metric === "medianAbsoluteMs");
     const beside = best ? ` (${best.bestBaseline}: ${msText(best.baseline)})` : "";
     return `${msText(model.medianAbsoluteMs)} after ${numGiven}${beside}`;
@@ -122,7 +122,7 @@ function adaptedOf(section: AdaptSection): Finding[] {
   );
   const addresses = `${countText(numAddresses)} addresses never seen`;
   return [
-    { text: `Median absolute error of ${addresses}, by measurements of their own: ${told.join(", ")}.` },
+    { text: `Median absolute error of ${addresses}, by measurements of their own: ${medians.join(", ")}.` },
     ...byContextOf({ comparisons, contexts: counts }, "of measurements of addresses never seen"),
   ];
 }
@@ -133,31 +133,24 @@ function byContextOf(
   what: string,
 ): Finding[] {
   if (contexts.length < 2) return [];
-  return TOLD_BY_CONTEXT.flatMap((metric): Finding[] => {
+  return SHOWN_BY_CONTEXT.flatMap((metric): Finding[] => {
     const of = comparisons.filter((each) => each.metric === metric && each.numContext !== null);
-    const { better = [], worse = [], none = [] } = Object.groupBy(of, ({ verdict }) => verdict);
-    if (better.length + worse.length === 0) return [];
-    const name = capital(METRIC_NAMES[metric]);
-    if (better.length === of.length) {
-      return [{ text: `${name}: below every baseline with any number ${what}.`, ...VERDICTS.better }];
-    }
-    const parts = [
-      ...(better.length > 0 ? [`better than every baseline with ${listOf(better)}`] : []),
-      ...(worse.length > 0 ? [`worse with ${listOf(worse)} (${worstOf(metric, worse)})`] : []),
-      ...(none.length > 0 ? [`no difference shown with ${listOf(none)}`] : []),
-    ];
-    const text = `${name} by the number ${what}: ${parts.join("; ")}.`;
-    return [worse.length === of.length ? { text, ...VERDICTS.worse } : { text }];
+    const byVerdict = Map.groupBy(of, ({ verdict }) => verdict);
+    const shown = (["better", "worse", "none"] as const).filter((verdict) => byVerdict.has(verdict));
+    if (shown.every((verdict) => verdict === "none")) return [];
+    const parts = shown.map((verdict) =>
+      `${BY_CONTEXT[verdict]} ${byVerdict.get(verdict)?.map(({ numContext }) => numContext).join(", ")}`
+    );
+    const text = `${capital(METRIC_NAMES[metric])} by the number ${what}: ${parts.join("; ")}.`;
+    return [shown.length === 1 ? { text, ...VERDICTS[shown[0]] } : { text }];
   });
 }
 
-/** The comparison that is lost by most. */
-function worstOf(metric: ComparedMetric, worse: readonly RttComparison[]): string {
-  const worst = worse.reduce((a, b) => (b.ratio ?? Infinity) > (a.ratio ?? Infinity) ? b : a);
-  const { numContext, model, baseline, bestBaseline } = worst;
-  const most = worse.length === 1 ? "" : `most with ${numContext}: `;
-  return `${most}${metricText(metric, model)} against ${metricText(metric, baseline)} of ${bestBaseline}`;
-}
+const BY_CONTEXT = {
+  better: "better than every baseline with",
+  worse: "worse than the best with",
+  none: "no difference shown with",
+};
 
 function coverageOf(
   { model: { overall } }: RttSection,
@@ -172,9 +165,4 @@ function coverageOf(
     : `, corrected by the validation split ${percentText(correctedShare)}`;
   const held = percentText(share) + percentIntervalText(interval);
   return [{ text: `Its 90 % intervals hold ${held} of the measurements${after}.` }];
-}
-
-function listOf(comparisons: readonly RttComparison[]): string {
-  const counts = comparisons.map(({ numContext }) => String(numContext));
-  return counts.length === 1 ? counts[0] : `${counts.slice(0, -1).join(", ")} and ${counts.at(-1)}`;
 }

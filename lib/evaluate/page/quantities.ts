@@ -54,6 +54,11 @@ export function metricIntervalText(metric: ComparedMetric, interval: Interval | 
   return SHARES.includes(metric) ? percentIntervalText(interval) : intervalText(interval);
 }
 
+/** A number; below it its interval. */
+export function valueCell(text: string, interval: string): TableCell {
+  return { text, note: interval.trim() };
+}
+
 /** A number with its interval; below it that of the best baseline. */
 export function metricCell(
   metric: ComparedMetric,
@@ -74,7 +79,7 @@ export function coverageCell({ share, interval, correctedShare, baseline }: Cove
   return { text: `${percentText(share)}${percentIntervalText(interval)}`, note: notes.join("; ") };
 }
 
-/** The headings of columns that tell what intervals of these levels hold. */
+/** The headings of columns of what intervals of these levels hold. */
 export function levelHeadings(coverage: readonly Pick<Coverage, "level">[]): string[] {
   return coverage.map(({ level }) => `${percentText(level, 0)} interval`);
 }
@@ -109,17 +114,7 @@ export function capital(text: string): string {
   return text[0].toUpperCase() + text.slice(1);
 }
 
-/** An error against another: `12 % larger than`, `64 times as large as`. */
-export function comparedText(ratio: number): string {
-  if (ratio >= 2) return `${Number(ratio.toPrecision(2))} times as large as`;
-  const percent = Math.abs(100 * (ratio - 1));
-  if (percent < 0.05) return "the same as";
-  return `${percent < 1 ? percent.toFixed(1) : percent.toFixed(0)} % ${
-    ratio > 1 ? "larger" : "smaller"
-  } than`;
-}
-
-/** The same in short: `+12 %`, `64×`. */
+/** An error against another: `+12 %`, `64×`. */
 export function ratioText(ratio: number): string {
   if (ratio >= 2) return `${Number(ratio.toPrecision(2))}×`;
   const percent = 100 * (ratio - 1);

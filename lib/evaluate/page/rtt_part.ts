@@ -17,6 +17,7 @@ import {
   msText,
   percentText,
   ratioText,
+  valueCell,
   VERDICTS,
 } from "./quantities.ts";
 
@@ -32,8 +33,8 @@ const MAX_LINEAR_SPREAD = 8;
 /** A method with its name. */
 type Method = { name: string; settings?: string } & MethodMetrics<ErrorMetrics>;
 
-/** The metrics whose comparisons the page tells; those of the others are near to them, and in report.json. */
-export const TOLD_METRICS: readonly ComparedMetric[] = [
+/** The metrics whose comparisons are on the page; those of the others are near to them, and in report.json. */
+export const SHOWN_METRICS: readonly ComparedMetric[] = [
   "medianAbsoluteMs",
   "likeliestAbsoluteMs",
   "meanAbsoluteMs",
@@ -107,10 +108,10 @@ function rowOf({ name, settings, overall }: Method): TableCell[] {
   const measures = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[];
   return [
     settings === undefined ? name : { text: name, note: settings },
-    ...measures.map((measure): TableCell => ({
-      text: metricText(measure, errorOf(measure, overall)),
-      note: metricIntervalText(measure, overall.intervals[measure]).trim(),
-    })),
+    ...measures.map((measure) => {
+      const interval = metricIntervalText(measure, overall.intervals[measure]);
+      return valueCell(metricText(measure, errorOf(measure, overall)), interval);
+    }),
     countText(overall.numMeasurements),
   ];
 }
@@ -136,13 +137,11 @@ function cdfFigure(methods: readonly Method[]): Block {
       x: {
         title: "absolute error of the predicted median, ms (logarithmic)",
         scale: "log",
-        format: "~r",
         domain: [low, Math.max(...ends, 2 * low)],
       },
-      y: { title: "share of predictions", scale: "linear", format: ".0%", domain: [0, 1] },
+      y: { title: "share of predictions", format: ".0%", domain: [0, 1] },
       width: 580,
       height: 330,
-      legend: "right",
     }),
   };
 }
@@ -184,22 +183,18 @@ function contextFigure(
       "measurements do.",
     chart: lineChart({
       curves,
-      x: { title: "measurements in the model's context", scale: "ordinal", format: "~r" },
+      x: { title: "measurements in the model's context", scale: "ordinal" },
       y: {
         title: `${METRIC_NAMES[metric]}, ms${isWide ? " (logarithmic)" : ""}`,
         scale: isWide ? "log" : "linear",
-        format: "~r",
       },
-      width: 340,
-      height: 240,
-      legend: "top",
     }),
   };
 }
 
 /** The model against the best baseline: a row per number of context measurements, a column per metric. */
 function comparisonTable({ comparisons }: RttSection): Block[] {
-  const metrics = TOLD_METRICS.filter((told) => comparisons.some(({ metric }) => metric === told));
+  const metrics = SHOWN_METRICS.filter((shown) => comparisons.some(({ metric }) => metric === shown));
   const rows = Map.groupBy(comparisons, ({ numContext }) => numContext);
   const cells = [...rows].map(([numContext, row]): TableCell[] => [
     numContext === null ? "all" : String(numContext),

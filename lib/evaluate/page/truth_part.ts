@@ -67,11 +67,8 @@ function excessFigure({ byContext }: TruthSection): Block {
       "Bits that an RTT costs over the conditional entropy, which is 0 here, by number of context measurements.",
     chart: lineChart({
       curves: [{ label: "model", points, rank: 0, style: "marked" }],
-      x: { title: "measurements in the model's context", scale: "ordinal", format: "~r" },
-      y: { title: "bits over the conditional entropy", scale: "linear", format: "~r" },
-      width: 420,
-      height: 220,
-      legend: "none",
+      x: { title: "measurements in the model's context", scale: "ordinal" },
+      y: { title: "bits over the conditional entropy" },
     }),
   };
 }

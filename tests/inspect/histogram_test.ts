@@ -1,9 +1,14 @@
 import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import fc from "fast-check";
 import { UserError } from "../../lib/errors.ts";
-import { type HistogramGroup, logHistogram, plotHistograms } from "../../lib/inspect/histogram_plot.ts";
-import { TimeHistogram } from "../../lib/inspect/time_histogram.ts";
-import { type Bin, ValueHistogram } from "../../lib/inspect/value_histogram.ts";
+import {
+  type Bin,
+  type Histogram,
+  logHistogram,
+  plotHistograms,
+  TimeHistogram,
+  ValueHistogram,
+} from "../../lib/inspect/histogram.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
@@ -12,7 +17,7 @@ function totalOf(bins: readonly Bin[]): number {
   return bins.reduce((sum, { count }) => sum + count, 0);
 }
 
-function groupOf(values: number[]): HistogramGroup {
+function groupOf(values: number[]): { title: string; histograms: Histogram[] } {
   const histogram = new ValueHistogram();
   const times = new TimeHistogram();
   values.forEach((value, i) => {
@@ -23,7 +28,7 @@ function groupOf(values: number[]): HistogramGroup {
     title: "probe rows: <&>",
     histograms: [
       logHistogram("RTT, ms", "measurements", histogram),
-      { label: "time, UTC", countLabel: "measurements", scale: "time", bins: times.bins() },
+      { label: "time, UTC", countLabel: "measurements", scale: "utc", bins: times.bins() },
     ],
   };
 }
