@@ -101,8 +101,12 @@ function metadataOf(file: ParquetFile): Record<string, string> {
 /** The first sequences as `MeasurementStart SrcIpv4 192 0 2 1 …`; bytes as plain numbers. */
 async function readSamples(file: ParquetFile, rowEnd: number, vocabulary: string): Promise<string[]> {
   const tokenName = vocabulary === "v1" ? v1TokenName : v2TokenName;
+  const { source } = file;
   const rows = await parquetReadObjects({
-    file: file.source,
+    file: {
+      byteLength: source.sizeBytes,
+      slice: (start, end = source.sizeBytes) => source.read(start, end - start).slice().buffer,
+    },
     metadata: file.metadata,
     compressors,
     columns: ["tokens"],

@@ -7,16 +7,15 @@
  * @module
  */
 import {
-  type AsyncBuffer,
   type ColumnChunk,
   type ColumnMetaData,
   type FileMetaData,
   parquetMetadataAsync,
   type SchemaElement,
 } from "hyparquet";
-import { explainFileError, FormatError, UserError } from "../errors.ts";
-import { openRegularFile } from "../files/regular_file.ts";
-import type { ByteSource, ColumnChunkRange } from "./parquet_pages.ts";
+import { FormatError, UserError } from "../errors.ts";
+import { FileWindow } from "../files/file_window.ts";
+import type { ColumnChunkRange } from "./parquet_pages.ts";
 import { CompactReader } from "./thrift_reader.ts";
 
 const MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"
@@ -49,7 +48,7 @@ export class ParquetFile {
 
   private constructor(
     readonly path: string,
-    readonly source: FileBuffer,
+    readonly source: FileWindow,
     readonly metadata: FileMetaData,
   ) {
     this.#columns = flatColumns(metadata);
@@ -76,7 +75,7 @@ export class ParquetFile {
    * @throws {UserError} If it cannot be read.
    */
   static async open(path: string): Promise<ParquetFile> {
-    const file = FileBuffer.open(path);
+    const file = FileWindow.open(path);
     try {
       checkMagic(file);
       const metadata = await parquetMetadataAsync(readFooter(file), {
@@ -115,7 +114,7 @@ export class ParquetFile {
     const found = this.#columnOf(name, index);
     const metaData = found?.file_path ? undefined : found?.meta_data;
     const range = metaData && chunkBytes(metaData);
-    if (!element || !metaData || !range || range.startBytes < 4 || range.endBytes > this.source.byteLength) {
+    if (!element || !metaData || !range || range.startBytes < 4 || range.endBytes > this.source.sizeBytes) {
       throw new FormatError(`the footer does not say where column ${name} is; fetch or make the file again`, {
         path: this.path,
       });
@@ -142,84 +141,36 @@ export class ParquetFile {
   }
 }
 
-/** Random access to a file's bytes, as hyparquet wants it. */
-class FileBuffer implements AsyncBuffer, ByteSource {
-  readonly #file: Deno.FsFile;
-
-  private constructor(readonly path: string, file: Deno.FsFile, readonly byteLength: number) {
-    this.#file = file;
-  }
-
-  static open(path: string): FileBuffer {
-    try {
-      const file = openRegularFile(path);
-      return new FileBuffer(path, file, file.statSync().size);
-    } catch (error) {
-      throw explainFileError(error, `read ${path}`);
-    }
-  }
-
-  slice(start: number, end = this.byteLength): ArrayBuffer {
-    return this.read(start, end).buffer;
-  }
-
-  read(start: number, end: number): Uint8Array<ArrayBuffer> {
-    if (!(start >= 0 && start <= end && end <= this.byteLength)) {
-      throw new FormatError(
-        `bytes ${start}..${end} are wanted and the file has ${this.byteLength}; it is truncated or damaged`,
-        { path: this.path },
-      );
-    }
-    try {
-      const bytes = new Uint8Array(end - start);
-      this.#file.seekSync(start, Deno.SeekMode.Start);
-      for (let done = 0; done < bytes.length;) {
-        const count = this.#file.readSync(bytes.subarray(done));
-        if (count === null) throw new FormatError("it became shorter while it was read", { path: this.path });
-        done += count;
-      }
-      return bytes;
-    } catch (error) {
-      throw explainFileError(error, `read ${this.path}`);
-    }
-  }
-
-  [Symbol.dispose](): void {
-    try {
-      this.#file.close();
-    } catch { /* closed already */ }
-  }
-}
-
-function checkMagic(file: FileBuffer): void {
-  const { path, byteLength } = file;
-  const isMagic = (bytes: ArrayBuffer) => {
-    const found = new Uint8Array(bytes);
+function checkMagic(file: FileWindow): void {
+  const { path, sizeBytes } = file;
+  const isMagicAt = (offsetBytes: number) => {
+    const found = file.read(offsetBytes, MAGIC.length);
     return MAGIC.every((byte, i) => found[i] === byte);
   };
-  if (byteLength < SMALLEST_FILE_BYTES || !isMagic(file.slice(0, 4))) {
+  if (sizeBytes < SMALLEST_FILE_BYTES || !isMagicAt(0)) {
     throw new FormatError(
       `it is no Parquet file (it does not start with PAR1), a Parquet file was wanted; ` +
         `convert Atlas results with import first`,
       { path, offsetBytes: 0 },
     );
   }
-  if (!isMagic(file.slice(byteLength - 4))) {
+  if (!isMagicAt(sizeBytes - MAGIC.length)) {
     throw new FormatError(
       "it does not end with PAR1, so it is truncated or damaged; fetch or make it again",
       {
         path,
-        offsetBytes: byteLength - 4,
+        offsetBytes: sizeBytes - MAGIC.length,
       },
     );
   }
 }
 
 /** The footer with its length and the magic behind it; hyparquet believes the sizes in it, so they are checked first. */
-function readFooter(file: FileBuffer): ArrayBuffer {
-  const { path, byteLength } = file;
-  const offsetBytes = byteLength - FOOTER_END_BYTES;
-  const sizeBytes = new DataView(file.slice(offsetBytes)).getUint32(0, true);
+function readFooter(file: FileWindow): ArrayBuffer {
+  const { path } = file;
+  const offsetBytes = file.sizeBytes - FOOTER_END_BYTES;
+  const end = file.read(offsetBytes, FOOTER_END_BYTES).slice();
+  const sizeBytes = new DataView(end.buffer).getUint32(0, true);
   const tooLarge = (found: string, wanted: string) =>
     new FormatError(`its footer has ${found}, at most ${wanted} are read; write it with fewer row groups`, {
       path,
@@ -232,7 +183,7 @@ function readFooter(file: FileBuffer): ArrayBuffer {
     });
   }
   if (sizeBytes > MAX_FOOTER_BYTES) throw tooLarge(`${sizeBytes} bytes`, `${MAX_FOOTER_BYTES}`);
-  const bytes = file.read(offsetBytes - sizeBytes, byteLength);
+  const bytes = file.read(offsetBytes - sizeBytes, sizeBytes + FOOTER_END_BYTES).slice();
   const reader = new CompactReader(bytes.subarray(0, sizeBytes));
   reader.struct();
   if (reader.numValues > MAX_FOOTER_VALUES) {

@@ -5,7 +5,7 @@
  * @module
  */
 import { explainFileError, FormatError } from "../errors.ts";
-import { openRegularFile } from "../files/regular_file.ts";
+import { openRegularFile } from "./regular_file.ts";
 
 // ASSUMPTION: a window large enough to make system calls rare, small against every memory limit.
 const READ_AHEAD_BYTES = 1 << 18;
@@ -27,12 +27,8 @@ export class FileWindow {
 
   /** Opens a file. @throws {UserError} If that is not possible. */
   static open(path: string): FileWindow {
-    try {
-      const file = openRegularFile(path);
-      return new FileWindow(path, file, file.statSync().size);
-    } catch (error) {
-      throw explainFileError(error, `read ${path}`);
-    }
+    const file = openRegularFile(path);
+    return new FileWindow(path, file, file.statSync().size);
   }
 
   /**
@@ -53,25 +49,29 @@ export class FileWindow {
   }
 
   /** Closes the file; a second call does nothing. */
-  close(): void {
+  [Symbol.dispose](): void {
     if (this.#isOpen) this.#file.close();
     this.#isOpen = false;
   }
 
   #fill(offsetBytes: number, wantedBytes: number): void {
     const bytes = new Uint8Array(Math.min(wantedBytes, this.sizeBytes - offsetBytes));
-    this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
-    for (let done = 0; done < bytes.length;) {
-      const count = this.#file.readSync(bytes.subarray(done));
-      if (count === null) throw this.#tooShort(offsetBytes + done);
-      done += count;
+    try {
+      this.#file.seekSync(offsetBytes, Deno.SeekMode.Start);
+      for (let done = 0; done < bytes.length;) {
+        const count = this.#file.readSync(bytes.subarray(done));
+        if (count === null) throw this.#tooShort(offsetBytes + done);
+        done += count;
+      }
+    } catch (error) {
+      throw explainFileError(error, `read ${this.path}`);
     }
     this.#begin = offsetBytes;
     this.#bytes = bytes;
   }
 
   #tooShort(offsetBytes: number): FormatError {
-    return new FormatError("the file ends here; it is truncated, write it again", {
+    return new FormatError("the file ends here; it is truncated, fetch or make it again", {
       path: this.path,
       offsetBytes,
     });
