@@ -9,8 +9,9 @@
  * @module
  */
 import { createHash, type Hash } from "node:crypto";
-import { ensure, explainFileError, FormatError, named } from "../errors.ts";
+import { ensure, FormatError, named } from "../errors.ts";
 import { AtomicFile } from "../files/atomic.ts";
+import { FileWindow } from "../files/file_window.ts";
 import {
   decodeHeader,
   encodeHeader,
@@ -146,15 +147,18 @@ export function writeSafetensors(path: string, content: SafetensorsContent): Saf
  * @throws {FormatError} If it is truncated or damaged, or holds a tensor that is not float32.
  */
 export function readSafetensors(path: string): SafetensorsContent {
-  using file = open(path);
-  const { entries, metadata, dataOffsetBytes } = readHeader(file, path);
+  using file = FileWindow.open(path);
+  const { entries, metadata, dataOffsetBytes } = readHeader(file);
   const tensors = new Map<string, Float32Array>();
   const shapes = new Map<string, number[]>();
   for (const [name, { shape, begin, end }] of entries) {
     const data = new Float32Array(numElements(shape));
     const bytes = new Uint8Array(data.buffer);
     ensure(bytes.length === end - begin, `range of ${name} was not checked`);
-    readExactly(file, bytes, { path, offsetBytes: dataOffsetBytes + begin });
+    for (let at = 0; at < bytes.length; at += CHUNK_BYTES) {
+      const lengthBytes = Math.min(CHUNK_BYTES, bytes.length - at);
+      bytes.set(file.read(dataOffsetBytes + begin + at, lengthBytes), at);
+    }
     tensors.set(name, data);
     shapes.set(name, shape);
   }
@@ -163,65 +167,24 @@ export function readSafetensors(path: string): SafetensorsContent {
 
 /** Reads names, shapes and metadata without the tensors; the arguments and errors of {@link readSafetensors}. */
 export function readSafetensorsHeader(path: string): Omit<SafetensorsContent, "tensors"> {
-  using file = open(path);
-  const { entries, metadata } = readHeader(file, path);
+  using file = FileWindow.open(path);
+  const { entries, metadata } = readHeader(file);
   return { shapes: new Map([...entries].map(([name, { shape }]) => [name, shape])), metadata };
 }
 
-function open(path: string): Deno.FsFile {
-  try {
-    return Deno.openSync(path);
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
-}
-
-function readHeader(
-  file: Deno.FsFile,
-  path: string,
-): SafetensorsHeader & { dataOffsetBytes: number } {
-  const sizeBytes = statSize(file, path);
-  const lengthBytes = new Uint8Array(LENGTH_BYTES);
+function readHeader(file: FileWindow): SafetensorsHeader & { dataOffsetBytes: number } {
+  const { path, sizeBytes } = file;
   if (sizeBytes < LENGTH_BYTES) {
     throw new FormatError(`the file ends, ${LENGTH_BYTES} bytes of header length were wanted`, {
       path,
       offsetBytes: sizeBytes,
     });
   }
-  readExactly(file, lengthBytes, { path, offsetBytes: 0 });
-  const length = new DataView(lengthBytes.buffer).getBigUint64(0, true);
+  const length = new DataView(file.read(0, LENGTH_BYTES).slice().buffer).getBigUint64(0, true);
   if (length > BigInt(Math.min(MAX_HEADER_BYTES, sizeBytes - LENGTH_BYTES))) {
     const found = `the header is said to have ${length} bytes, the file has ${sizeBytes}`;
     throw new FormatError(`${found}; it is truncated or no safetensors file`, { path, offsetBytes: 0 });
   }
-  const text = new Uint8Array(Number(length));
-  readExactly(file, text, { path, offsetBytes: LENGTH_BYTES });
+  const text = file.read(LENGTH_BYTES, Number(length));
   return { ...decodeHeader(text, { path, sizeBytes }), dataOffsetBytes: LENGTH_BYTES + text.length };
-}
-
-function statSize(file: Deno.FsFile, path: string): number {
-  const info = file.statSync();
-  if (info.isDirectory) {
-    throw explainFileError(new Deno.errors.IsADirectory("is a directory"), `read ${path}`);
-  }
-  return info.size;
-}
-
-function readExactly(
-  file: Deno.FsFile,
-  bytes: Uint8Array,
-  { path, offsetBytes }: { path: string; offsetBytes: number },
-): void {
-  try {
-    file.seekSync(offsetBytes, Deno.SeekMode.Start);
-    for (let done = 0; done < bytes.length;) {
-      const count = file.readSync(bytes.subarray(done, done + CHUNK_BYTES));
-      if (count === null) {
-        throw new FormatError("the file ends here", { path, offsetBytes: offsetBytes + done });
-      }
-      done += count;
-    }
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
-  }
 }
