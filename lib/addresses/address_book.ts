@@ -23,6 +23,9 @@ export interface Address {
   readonly isPublic: boolean;
 }
 
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
 /** The addresses read last, at most {@link MAX_ADDRESSES}: about 20 MB. */
 const known = new Map<string, Address>();
 
@@ -32,9 +35,11 @@ export function readAddress(text: string): Address {
   if (found) return found;
   const bytes = parseAddress(text);
   const canonical = bytes ? formatAddress(bytes) : "";
-  const address = { text, bytes, canonical, isPublic: bytes !== undefined && isPublicAddress(bytes) };
+  // The text may be a slice of one that is far longer, and would hold all of it.
+  const copy = decoder.decode(encoder.encode(text));
+  const address = { text: copy, bytes, canonical, isPublic: bytes !== undefined && isPublicAddress(bytes) };
   if (text.length > MAX_ADDRESS_BYTES) return address;
   if (known.size === MAX_ADDRESSES) known.clear();
-  known.set(text, address);
+  known.set(copy, address);
   return address;
 }

@@ -6,8 +6,18 @@
  *
  * @module
  */
-import { ensure } from "../errors.ts";
-import { parseAddress } from "./ip.ts";
+import { parsePrefix, prefixContains } from "./ip_prefix.ts";
+
+/** IETF protocol assignments that are globally reachable. */
+const REACHABLE_PROTOCOL_ASSIGNMENTS: readonly string[] = [
+  "2001:1::1/128",
+  "2001:1::2/128",
+  "2001:1::3/128",
+  "2001:3::/32",
+  "2001:4:112::/48",
+  "2001:20::/28",
+  "2001:30::/28",
+];
 
 /** Prefixes that are not globally reachable, each with the reachable prefixes inside it. */
 const SPECIAL: readonly { prefix: string; except?: readonly string[] }[] = [
@@ -25,30 +35,13 @@ const SPECIAL: readonly { prefix: string; except?: readonly string[] }[] = [
   { prefix: "203.0.113.0/24" }, // documentation
   { prefix: "224.0.0.0/3" }, // multicast, reserved, limited broadcast
   { prefix: "::/3", except: ["64:ff9b::/96"] }, // unspecified, loopback, IPv4-mapped, discard-only, unallocated
-  { prefix: "2001::/23", except: globallyReachableProtocolAssignments() }, // IETF protocol assignments
+  { prefix: "2001::/23", except: REACHABLE_PROTOCOL_ASSIGNMENTS }, // IETF protocol assignments
   { prefix: "2001:db8::/32" }, // documentation
   { prefix: "2002::/16" }, // 6to4
   { prefix: "3fff::/20" }, // documentation
   { prefix: "4000::/2" }, // unallocated; segment routing (5f00::/16)
   { prefix: "8000::/1" }, // unallocated, unique local, link local, multicast
 ];
-
-function globallyReachableProtocolAssignments(): string[] {
-  return [
-    "2001:1::1/128",
-    "2001:1::2/128",
-    "2001:1::3/128",
-    "2001:3::/32",
-    "2001:4:112::/48",
-    "2001:20::/28",
-    "2001:30::/28",
-  ];
-}
-
-interface Prefix {
-  bytes: Uint8Array;
-  lengthBits: number;
-}
 
 const PARSED = SPECIAL.map(({ prefix, except }) => ({
   prefix: parsePrefix(prefix),
@@ -63,21 +56,6 @@ const PARSED = SPECIAL.map(({ prefix, except }) => ({
  */
 export function isPublicAddress(address: Uint8Array): boolean {
   return !PARSED.some(({ prefix, except }) =>
-    covers(prefix, address) && !except.some((reachable) => covers(reachable, address))
+    prefixContains(prefix, address) && !except.some((reachable) => prefixContains(reachable, address))
   );
-}
-
-function parsePrefix(text: string): Prefix {
-  const [address, length] = text.split("/");
-  const bytes = parseAddress(address);
-  ensure(bytes, `${text} is no prefix`);
-  return { bytes, lengthBits: Number(length) };
-}
-
-function covers({ bytes, lengthBits }: Prefix, address: Uint8Array): boolean {
-  if (bytes.length !== address.length) return false;
-  const numWhole = lengthBits >> 3;
-  for (let i = 0; i < numWhole; i++) if (bytes[i] !== address[i]) return false;
-  const numRestBits = lengthBits & 7;
-  return numRestBits === 0 || (bytes[numWhole] ^ address[numWhole]) >> (8 - numRestBits) === 0;
 }

@@ -8,8 +8,8 @@
  * @module
  */
 import { ensure, explainFileError, FormatError } from "../errors.ts";
+import { FileWindow } from "../files/file_window.ts";
 import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";
-import { FileWindow } from "./file_window.ts";
 import {
   addWithOverhead,
   BLOCK_SIZE_BYTES,
@@ -89,7 +89,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     try {
       return new ArrayRecordReader(file, hash, options.onCorrupt ?? "error");
     } catch (error) {
-      file.close();
+      file[Symbol.dispose]();
       throw explainFileError(error, `read ${path}`);
     }
   }
@@ -167,7 +167,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
 
   /** Closes the file. */
   close(): void {
-    this.#file.close();
+    this.#file[Symbol.dispose]();
   }
 
   /** As {@link close}, for `using`. */

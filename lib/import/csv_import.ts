@@ -18,7 +18,7 @@ import {
   locateColumns,
   optionalColumnsOf,
 } from "./csv_columns.ts";
-import { CsvScanner } from "./csv_scanner.ts";
+import { type CsvRecord, CsvScanner } from "./csv_scanner.ts";
 import { openInput } from "../compression/decompress.ts";
 import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
@@ -59,9 +59,9 @@ export async function importCsv(
   for (const path of paths) {
     let layout: CsvLayout | undefined;
     let row = 0;
-    for await (const record of scan(path, (count) => bytes += count)) {
+    for await (const records of scan(path, (count) => bytes += count)) {
       options.signal?.throwIfAborted();
-      while (record.next()) {
+      for (const record of records) {
         if (!layout) {
           layout = locateColumns(columns, namesOf(record, path), path);
           continue;
@@ -88,27 +88,25 @@ export async function importCsv(
   return { ...counts, duplicates: 0, skippedByType: {}, rejected: rejects.counts };
 }
 
-/** The same scanner each time that it has more. */
-async function* scan(path: string, onBytes?: (count: number) => void): AsyncGenerator<CsvScanner> {
+/** The records of each chunk of the file. */
+async function* scan(
+  path: string,
+  onBytes?: (count: number) => void,
+): AsyncGenerator<Generator<CsvRecord>> {
   const { chunks } = await openInput(path, onBytes ? { onBytes } : {});
   const scanner = new CsvScanner();
-  for await (const chunk of chunks) {
-    scanner.push(chunk);
-    yield scanner;
-  }
-  scanner.end();
-  yield scanner;
+  for await (const chunk of chunks) yield scanner.push(chunk);
+  yield scanner.push();
 }
 
 async function readHeader(path: string): Promise<string[]> {
-  for await (const record of scan(path)) if (record.next()) return namesOf(record, path);
+  for await (const records of scan(path)) for (const record of records) return namesOf(record, path);
   throw noHeader(path);
 }
 
-function namesOf(record: CsvScanner, path: string): string[] {
-  const { fault, numFields } = record;
-  if (fault === undefined) return Array.from({ length: numFields }, (_, field) => record.text(field));
-  throw new FormatError(`found ${fault}, the names of columns were wanted; check the file`, {
+function namesOf(record: CsvRecord, path: string): string[] {
+  if (record.fault === undefined) return record.fields;
+  throw new FormatError(`found ${record.fault}, the names of columns were wanted; check the file`, {
     path,
     place: "its header",
   });
@@ -120,29 +118,29 @@ function noHeader(path: string): FormatError {
   });
 }
 
-function convert(record: CsvScanner, layout: CsvLayout): MeasurementRow | Rejection {
+function convert(record: CsvRecord, layout: CsvLayout): MeasurementRow | Rejection {
   const { names, timeUnit, optional } = layout;
-  const { fault, numFields } = record;
-  if (fault !== undefined) return { reason: "invalidCsv", detail: fault };
-  if (numFields !== names.length) {
-    return { reason: "invalidCsv", detail: `${numFields} fields, ${names.length} in the header` };
+  if (record.fault !== undefined) return { reason: "invalidCsv", detail: record.fault };
+  const { fields } = record;
+  if (fields.length !== names.length) {
+    return { reason: "invalidCsv", detail: `${fields.length} fields, ${names.length} in the header` };
   }
   const wrong = (reason: Rejection["reason"], field: number, why = ""): Rejection => {
-    const text = record.text(field);
+    const text = fields[field];
     return text === ""
       ? { reason: "nullValue", detail: names[field] }
       : { reason, detail: `${names[field]} ${shortened(text)}${why}` };
   };
-  const time = parseTimeUs(record.ascii(layout.time), timeUnit);
+  const time = parseTimeUs(fields[layout.time], timeUnit);
   if ("fault" in time) return wrong("invalidTime", layout.time, `: ${time.fault}`);
-  const src = readAddress(record.text(layout.src));
-  const dst = readAddress(record.text(layout.dst));
+  const src = readAddress(fields[layout.src]);
+  const dst = readAddress(fields[layout.dst]);
   if (!src.bytes) return wrong("unparseableAddress", layout.src);
   if (!dst.bytes) return wrong("unparseableAddress", layout.dst);
   if (src.bytes.length !== dst.bytes.length) {
     return { reason: "versionMismatch", detail: `${src.text} and ${dst.text}` };
   }
-  const rttText = record.ascii(layout.rtt);
+  const rttText = fields[layout.rtt];
   const rttMs = rttText === "" || rttText === NO_REPLY ? FAILED_RTT_MS : Number(rttText);
   if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return wrong("invalidRtt", layout.rtt);
   const row: MeasurementRow = {
@@ -157,7 +155,7 @@ function convert(record: CsvScanner, layout: CsvLayout): MeasurementRow | Reject
     packetErrorCount: NaN,
   };
   for (const { key, field } of optional) {
-    const text = record.ascii(field);
+    const text = fields[field];
     if (text === "") continue;
     row[key] = Number(text);
     if (!Number.isSafeInteger(row[key]) || row[key] < 0) return wrong("invalidInteger", field);

@@ -94,8 +94,12 @@ function metadataOf(file: ParquetFile): Record<string, string> {
 
 /** The first sequences in words. */
 async function readSamples(file: ParquetFile, rowEnd: number, vocabulary: string): Promise<string[]> {
+  const { source } = file;
   const rows = await parquetReadObjects({
-    file: file.source,
+    file: {
+      byteLength: source.sizeBytes,
+      slice: (start, end = source.sizeBytes) => source.read(start, end - start).slice().buffer,
+    },
     metadata: file.metadata,
     compressors,
     columns: ["tokens"],

@@ -241,11 +241,6 @@ class ByteCursor {
     return this.bytes.subarray(this.#at, this.#at += numBytes);
   }
 
-  uint32(): number {
-    const [a, b, c, d] = this.take(4);
-    return (a | b << 8 | c << 16 | d << 24) >>> 0;
-  }
-
   varint(): number {
     let value = 0;
     for (let scale = 1; scale < 2 ** 70; scale *= 128) {

@@ -7,7 +7,6 @@
  * @module
  */
 import {
-  type AsyncBuffer,
   type ColumnChunk,
   type ColumnMetaData,
   type FileMetaData,
@@ -15,8 +14,8 @@ import {
   type SchemaElement,
 } from "hyparquet";
 import { FormatError, UserError } from "../errors.ts";
-import { ByteFile } from "../files/byte_file.ts";
-import type { ByteSource, ColumnChunkRange } from "./pages.ts";
+import { FileWindow } from "../files/file_window.ts";
+import type { ColumnChunkRange } from "./pages.ts";
 import { CompactReader } from "./thrift_reader.ts";
 
 const MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"
@@ -49,7 +48,7 @@ export class ParquetFile {
 
   private constructor(
     readonly path: string,
-    readonly source: FileBuffer,
+    readonly source: FileWindow,
     readonly metadata: FileMetaData,
   ) {
     this.#columns = flatColumns(metadata);
@@ -76,7 +75,7 @@ export class ParquetFile {
    * @throws {UserError} If it cannot be read.
    */
   static async open(path: string): Promise<ParquetFile> {
-    const file = new FileBuffer(path);
+    const file = FileWindow.open(path);
     try {
       checkMagic(file);
       const metadata = await parquetMetadataAsync(readFooter(file), {
@@ -115,7 +114,7 @@ export class ParquetFile {
     const found = this.#columnOf(name, index);
     const metaData = found?.file_path ? undefined : found?.meta_data;
     const range = metaData && chunkBytes(metaData);
-    if (!element || !metaData || !range || range.startBytes < 4 || range.endBytes > this.source.byteLength) {
+    if (!element || !metaData || !range || range.startBytes < 4 || range.endBytes > this.source.sizeBytes) {
       throw new FormatError(`the footer does not say where column ${name} is; fetch or make the file again`, {
         path: this.path,
       });
@@ -142,67 +141,36 @@ export class ParquetFile {
   }
 }
 
-/** Random access to a file's bytes, as hyparquet wants it. */
-class FileBuffer implements AsyncBuffer, ByteSource {
-  readonly byteLength: number;
-  readonly #file: ByteFile;
-
-  /** Opens a file. @throws {UserError} If there is none that can be read. */
-  constructor(readonly path: string) {
-    this.#file = ByteFile.open(path);
-    this.byteLength = this.#file.sizeBytes;
-  }
-
-  slice(start: number, end = this.byteLength): ArrayBuffer {
-    return this.read(start, end).buffer;
-  }
-
-  read(start: number, end: number): Uint8Array<ArrayBuffer> {
-    if (!(start >= 0 && start <= end && end <= this.byteLength)) {
-      throw new FormatError(
-        `bytes ${start}..${end} are wanted and the file has ${this.byteLength}; it is truncated or damaged`,
-        { path: this.path },
-      );
-    }
-    const bytes = new Uint8Array(end - start);
-    this.#file.readAt(start, bytes);
-    return bytes;
-  }
-
-  [Symbol.dispose](): void {
-    this.#file[Symbol.dispose]();
-  }
-}
-
-function checkMagic(file: FileBuffer): void {
-  const { path, byteLength } = file;
-  const isMagic = (bytes: ArrayBuffer) => {
-    const found = new Uint8Array(bytes);
+function checkMagic(file: FileWindow): void {
+  const { path, sizeBytes } = file;
+  const isMagicAt = (offsetBytes: number) => {
+    const found = file.read(offsetBytes, MAGIC.length);
     return MAGIC.every((byte, i) => found[i] === byte);
   };
-  if (byteLength < SMALLEST_FILE_BYTES || !isMagic(file.slice(0, 4))) {
+  if (sizeBytes < SMALLEST_FILE_BYTES || !isMagicAt(0)) {
     throw new FormatError(
       `it is no Parquet file (it does not start with PAR1), a Parquet file was wanted; ` +
         `convert Atlas results with import first`,
       { path, offsetBytes: 0 },
     );
   }
-  if (!isMagic(file.slice(byteLength - 4))) {
+  if (!isMagicAt(sizeBytes - MAGIC.length)) {
     throw new FormatError(
       "it does not end with PAR1, so it is truncated or damaged; fetch or make it again",
       {
         path,
-        offsetBytes: byteLength - 4,
+        offsetBytes: sizeBytes - MAGIC.length,
       },
     );
   }
 }
 
 /** The footer with its length and the magic behind it; hyparquet believes the sizes in it, so they are checked first. */
-function readFooter(file: FileBuffer): ArrayBuffer {
-  const { path, byteLength } = file;
-  const offsetBytes = byteLength - FOOTER_END_BYTES;
-  const sizeBytes = new DataView(file.slice(offsetBytes)).getUint32(0, true);
+function readFooter(file: FileWindow): ArrayBuffer {
+  const { path } = file;
+  const offsetBytes = file.sizeBytes - FOOTER_END_BYTES;
+  const end = file.read(offsetBytes, FOOTER_END_BYTES).slice();
+  const sizeBytes = new DataView(end.buffer).getUint32(0, true);
   const tooLarge = (found: string, wanted: string) =>
     new FormatError(`its footer has ${found}, at most ${wanted} are read; write it with fewer row groups`, {
       path,
@@ -215,7 +183,7 @@ function readFooter(file: FileBuffer): ArrayBuffer {
     });
   }
   if (sizeBytes > MAX_FOOTER_BYTES) throw tooLarge(`${sizeBytes} bytes`, `${MAX_FOOTER_BYTES}`);
-  const bytes = file.read(offsetBytes - sizeBytes, byteLength);
+  const bytes = file.read(offsetBytes - sizeBytes, sizeBytes + FOOTER_END_BYTES).slice();
   const reader = new CompactReader(bytes.subarray(0, sizeBytes));
   reader.struct();
   if (reader.numValues > MAX_FOOTER_VALUES) {

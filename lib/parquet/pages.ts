@@ -8,6 +8,7 @@
 import { crc32 } from "node:zlib";
 import type { CompressionCodec, SchemaElement } from "hyparquet";
 import { FormatError, UserError } from "../errors.ts";
+import type { FileWindow } from "../files/file_window.ts";
 import { decompressPage } from "./codecs.ts";
 import { decodeHybrid, EncodingError } from "./encodings.ts";
 import { type PageHeader, readPageHeader } from "./page_header.ts";
@@ -22,11 +23,7 @@ const MAX_PAGE_BYTES = 8 * MAX_PAGE_VALUES;
 const MAX_DICTIONARY_VALUES = 2 ** 20;
 
 /** The bytes of a file. */
-export interface ByteSource {
-  readonly path: string;
-  /** Bytes `start` to `end - 1`. @throws {UserError} If the file has not so many. */
-  read(start: number, end: number): Uint8Array;
-}
+export type ByteSource = Pick<FileWindow, "path" | "read">;
 
 /** Where a column chunk lies and what is in it. */
 export interface ColumnChunkRange {
@@ -196,7 +193,7 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     const from = this.#atBytes - this.#windowBytes;
     if (from < 0 || from + numBytes > this.#window.length) {
       const size = Math.min(this.#chunk.endBytes - this.#atBytes, Math.max(numBytes, WINDOW_BYTES));
-      this.#window = this.#source.read(this.#atBytes, this.#atBytes + size);
+      this.#window = this.#source.read(this.#atBytes, size);
       this.#windowBytes = this.#atBytes;
       return this.#window.subarray(0, numBytes);
     }

@@ -4,20 +4,13 @@
  *
  * @module
  */
-
 import { decodeUtf8 } from "./values.ts";
-
-const FIRST_CAPACITY = 1024;
-/** Of FNV-1a, 32 bits (draft-eastlake-fnv, section 2). */
-const FNV_OFFSET = 0x811c9dc5;
-const FNV_PRIME = 0x01000193;
 
 /** Numbers texts 0, 1, 2, … in the order in which they are first seen. */
 export class TextPool {
   /** The text of each code. */
   readonly texts: string[] = [];
   readonly #codes = new Map<string, number>();
-  readonly #known = new KnownBytes();
   #generation = 0;
 
   /** Another number after each {@link trim} that made the codes void. */
@@ -35,16 +28,9 @@ export class TextPool {
     return code;
   }
 
-  /**
-   * The code of the text that stands in the bytes as UTF-8. A text that was seen before is found by its bytes,
-   * which takes a fifth of the time of making it and looking it up.
-   */
+  /** The code of the text that stands in the bytes as UTF-8. */
   codeOfUtf8(bytes: Uint8Array, from: number, end: number): number {
-    const known = this.#known.find(bytes, from, end);
-    if (known >= 0) return known;
-    const code = this.codeOf(decodeUtf8(bytes.subarray(from, end)));
-    this.#known.add(bytes, from, end, code);
-    return code;
+    return this.codeOf(decodeUtf8(bytes.subarray(from, end)));
   }
 
   /** Forgets all texts if there are more than that. */
@@ -52,84 +38,8 @@ export class TextPool {
     if (this.texts.length <= maxTexts) return;
     this.texts.length = 0;
     this.#codes.clear();
-    this.#known.clear();
     this.#generation++;
   }
-}
-
-/** Codes by the bytes of their texts: open addressing with linear probing, at most half full. */
-class KnownBytes {
-  #size = 0;
-  /** Entry + 1, or 0 for a free slot. */
-  #slots = new Uint32Array(2 * FIRST_CAPACITY);
-  /** Per entry: hash, code, and where its bytes end in `#bytes`; they begin where those before it end. */
-  #hashes = new Uint32Array(FIRST_CAPACITY);
-  #codes = new Uint32Array(FIRST_CAPACITY);
-  #ends = new Uint32Array(FIRST_CAPACITY);
-  #bytes = new Uint8Array(16 * FIRST_CAPACITY);
-
-  /** The code, or -1. */
-  find(bytes: Uint8Array, from: number, end: number): number {
-    const hash = hashBytes(bytes, from, end);
-    const mask = this.#slots.length - 1;
-    for (let slot = hash & mask;; slot = (slot + 1) & mask) {
-      const entry = this.#slots[slot] - 1;
-      if (entry < 0) return -1;
-      if (this.#hashes[entry] === hash && this.#isEqual(entry, bytes, from, end)) return this.#codes[entry];
-    }
-  }
-
-  /** Remembers bytes that {@link find} does not know. */
-  add(bytes: Uint8Array, from: number, end: number, code: number): void {
-    const entry = this.#size++;
-    const first = this.#begin(entry);
-    if (entry === this.#codes.length) this.#grow();
-    const last = first + end - from;
-    if (last > this.#bytes.length) this.#bytes = new Uint8Array(this.#bytes.buffer.transfer(2 * last));
-    this.#bytes.set(bytes.subarray(from, end), first);
-    this.#ends[entry] = last;
-    this.#hashes[entry] = hashBytes(bytes, from, end);
-    this.#codes[entry] = code;
-    this.#place(entry);
-  }
-
-  clear(): void {
-    this.#size = 0;
-    this.#slots.fill(0);
-  }
-
-  #begin(entry: number): number {
-    return entry === 0 ? 0 : this.#ends[entry - 1];
-  }
-
-  #isEqual(entry: number, bytes: Uint8Array, from: number, end: number): boolean {
-    const first = this.#begin(entry);
-    if (this.#ends[entry] - first !== end - from) return false;
-    for (let i = from; i < end; i++) if (this.#bytes[first + i - from] !== bytes[i]) return false;
-    return true;
-  }
-
-  #place(entry: number): void {
-    const mask = this.#slots.length - 1;
-    let slot = this.#hashes[entry] & mask;
-    while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
-    this.#slots[slot] = entry + 1;
-  }
-
-  #grow(): void {
-    const capacity = 2 * this.#codes.length;
-    this.#hashes = new Uint32Array(this.#hashes.buffer.transfer(4 * capacity));
-    this.#codes = new Uint32Array(this.#codes.buffer.transfer(4 * capacity));
-    this.#ends = new Uint32Array(this.#ends.buffer.transfer(4 * capacity));
-    this.#slots = new Uint32Array(2 * capacity);
-    for (let entry = 0; entry < this.#size - 1; entry++) this.#place(entry);
-  }
-}
-
-function hashBytes(bytes: Uint8Array, from: number, end: number): number {
-  let hash = FNV_OFFSET;
-  for (let i = from; i < end; i++) hash = Math.imul(hash ^ bytes[i], FNV_PRIME);
-  return (hash ^ hash >>> 15) >>> 0;
 }
 
 /** A number per code of a pool, found when it is first asked for. */

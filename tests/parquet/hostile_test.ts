@@ -164,7 +164,10 @@ function pageHeader({ kind, uncompressedBytes, compressedBytes, numValues, encod
 /** A column chunk of one page that says how many rows the row group has. */
 function chunkOf(sizes: PageSizes, page: Uint8Array, numRows: number, element: Partial<SchemaElement>) {
   const bytes = Uint8Array.from([...pageHeader(sizes), ...page]);
-  const source = { path: "bomb.parquet", read: (start: number, end: number) => bytes.subarray(start, end) };
+  const source = {
+    path: "bomb.parquet",
+    read: (at: number, length: number) => bytes.subarray(at, at + length),
+  };
   const codec: CompressionCodec = sizes.compressedBytes === sizes.uncompressedBytes ? "UNCOMPRESSED" : "ZSTD";
   const full: SchemaElement = { name: "x", repetition_type: "REQUIRED", ...element };
   return {

@@ -1,6 +1,6 @@
 /**
- * Probe rows as apache-arrow writes them: the source of the constant bytes that probe_row_encoder.ts fills in,
- * and the reference that its tests compare with.
+ * Probe rows as apache-arrow writes them: the source of the sample in probe_row_encoder.ts, and what its tests
+ * compare with.
  *
  * @module
  */
@@ -24,7 +24,7 @@ import {
   Utf8,
   Vector,
 } from "apache-arrow";
-import type { ProbeRow } from "./probe_row_columns.ts";
+import type { ProbeRow } from "../../lib/probe_rows/probe_row_columns.ts";
 
 // Dictionary ids are given by hand: apache-arrow otherwise counts them up over the life of the process, and
 // the same row would have other bytes each time. 0 and 1 are what Arrow's C++ library gives.

@@ -5,13 +5,13 @@
  * @module
  */
 import { FormatError } from "../errors.ts";
-import { ByteFile } from "../files/byte_file.ts";
+import { ByteFile } from "./byte_file.ts";
 
 // ASSUMPTION: a window large enough to make system calls rare, small against every memory limit.
 const READ_AHEAD_BYTES = 1 << 18;
 
 /** A file open for reading by position. */
-export class FileWindow {
+export class FileWindow implements Disposable {
   readonly path: string;
   readonly sizeBytes: number;
   readonly #file: ByteFile;
@@ -37,7 +37,7 @@ export class FileWindow {
    */
   read(offsetBytes: number, lengthBytes: number): Uint8Array {
     if (offsetBytes + lengthBytes > this.sizeBytes) {
-      throw new FormatError("the file ends here; it is truncated, write it again", {
+      throw new FormatError("the file ends here; it is truncated, fetch or make it again", {
         path: this.path,
         offsetBytes: this.sizeBytes,
       });
@@ -52,7 +52,7 @@ export class FileWindow {
   }
 
   /** Closes the file; a second call does nothing. */
-  close(): void {
+  [Symbol.dispose](): void {
     this.#file[Symbol.dispose]();
   }
 
