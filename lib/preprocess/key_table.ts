@@ -5,8 +5,6 @@
  *
  * @module
  */
-import { grown } from "./source_key.ts";
-
 const FIRST_CAPACITY = 64;
 /** Odd constants of xxHash32's rounds (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */
 const PRIME_1 = 0x9e3779b1;
@@ -86,15 +84,20 @@ export class KeyTable {
   #grow(): void {
     const capacity = 2 * this.kinds.length;
     this.words = grown(this.words, 4 * capacity);
-    const kinds = new Uint8Array(capacity);
-    kinds.set(this.kinds);
-    this.kinds = kinds;
+    this.kinds = grown(this.kinds, capacity);
     this.#slots = new Uint32Array(2 * capacity);
     for (let id = 0; id < this.size; id++) {
       const [w0, w1, w2, w3] = this.words.subarray(4 * id, 4 * id + 4);
-      this.#slots[this.#freeSlot(mix(w0, w1, w2, w3, kinds[id]))] = id + 1;
+      this.#slots[this.#freeSlot(mix(w0, w1, w2, w3, this.kinds[id]))] = id + 1;
     }
   }
+}
+
+/** The same values in a larger array. */
+export function grown<A extends Uint32Array | Uint8Array>(values: A, length: number): A {
+  const copy = new (values.constructor as new (length: number) => A)(length);
+  copy.set(values);
+  return copy;
 }
 
 /** The ids in one table of the keys of another, each looked up once. */

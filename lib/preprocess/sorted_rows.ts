@@ -11,7 +11,7 @@
  */
 import { KeyTable } from "./key_table.ts";
 import { compareGroups, type Group, makeGroup, nameColumns, type ProbeColumns } from "./probe_columns.ts";
-import { bucketRows, type SpilledRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.ts";
+import { bucketRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.ts";
 import { type ColumnData, makeColumn, rowBytes } from "./spill_block.ts";
 import { TimeSorter } from "./time_sort.ts";
 
@@ -33,7 +33,7 @@ export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
 
 /** Sorts partition after partition of a spill file; keeps its arrays. */
 export class PartitionSorter {
-  readonly #spill: SpilledRows;
+  readonly #spill: SpillReader;
   readonly #seed: number;
   readonly #maxRows: number;
   readonly #memoryBytes: number;
@@ -48,7 +48,7 @@ export class PartitionSorter {
    * @param options `seed`: of the hash; `memoryBytes`: for the rows and the sort; `runsPath`: the file for sorted
    *   runs of a partition that does not fit, which is removed after use.
    */
-  constructor(spill: SpilledRows, options: { seed: number; memoryBytes: number; runsPath: string }) {
+  constructor(spill: SpillReader, options: { seed: number; memoryBytes: number; runsPath: string }) {
     this.#spill = spill;
     this.#seed = options.seed;
     this.#memoryBytes = options.memoryBytes;
@@ -63,7 +63,7 @@ export class PartitionSorter {
    * @throws {UserError} If the disk is full.
    */
   async sort(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
-    const numRows = this.#spill.index.numRows[partition];
+    const numRows = this.#spill.numRows[partition];
     if (numRows === 0) return;
     if (numRows > this.#maxRows) return await this.#sortOnDisk(partition, sink, onStep);
     const columns = this.#read(this.#spill.blocks(partition));
@@ -122,21 +122,20 @@ export class PartitionSorter {
     });
     for (const [run, blocks] of planned.entries()) {
       const columns = this.#read(blocks);
-      const keys = { address: columns.keys, group: columns.keys };
       for (const { rows } of this.#sortInMemory(columns, sumRows(blocks))) {
-        runs.appendTo(run, { columns: this.#columns, keys }, rows);
+        runs.appendTo(run, { columns: this.#columns, keys: columns.keys }, rows);
       }
       // The next run has other keys.
       runs.flush(run);
       await onStep();
     }
-    return SpillReader.open(this.#runsPath, this.#spill.schema, runs.finish());
+    return new SpillReader([{ path: this.#runsPath, index: runs.finish() }], this.#spill.schema);
   }
 
   async #mergeRuns(runs: SpillReader, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
     using _closed = runs;
     const heap = new RunHeap();
-    for (let run = 0; run < runs.index.numRows.length; run++) {
+    for (let run = 0; run < runs.numRows.length; run++) {
       const cursor = new RunCursor(run, runs, this.#seed);
       if (cursor.next()) heap.add(cursor);
     }
