@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { Heap } from "../collections/heap.ts";
 import { KeyTable } from "./key_table.ts";
 import { compareGroups, type Group, makeGroup, nameColumns, type ProbeColumns } from "./probe_columns.ts";
 import { bucketRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.ts";
@@ -134,19 +135,19 @@ export class PartitionSorter {
 
   async #mergeRuns(runs: SpillReader, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
     using _closed = runs;
-    const heap = new RunHeap();
+    const heap = new Heap<RunCursor>((a, b) => a.isBefore(b));
     for (let run = 0; run < runs.numRows.length; run++) {
       const cursor = new RunCursor(run, runs, this.#seed);
       if (cursor.next()) heap.add(cursor);
     }
     let current: Group | undefined;
-    for (let taken = 0; heap.top; taken++) {
-      const { top } = heap;
-      if (!current || (current !== top.group && compareGroups(current, top.group) !== 0)) {
-        sink.beginGroup(current = top.group);
+    for (let taken = 0, next; (next = heap.first); taken++) {
+      if (!current || (current !== next.group && compareGroups(current, next.group) !== 0)) {
+        sink.beginGroup(current = next.group);
       }
-      sink.push(top.columns, top.row);
-      heap.advance();
+      sink.push(next.columns, next.row);
+      if (next.next()) heap.sinkFirst();
+      else heap.removeFirst();
       if (taken % 65_536 === 65_535) await onStep();
     }
   }
@@ -218,41 +219,5 @@ class RunCursor {
     const order = compareGroups(this.group, other.group) || this.timeUs - other.timeUs ||
       this.run - other.run;
     return order < 0;
-  }
-}
-
-/** A binary heap of cursors, the next row on top. */
-class RunHeap {
-  readonly #cursors: RunCursor[] = [];
-
-  get top(): RunCursor {
-    return this.#cursors[0];
-  }
-
-  add(cursor: RunCursor): void {
-    const cursors = this.#cursors;
-    let at = cursors.push(cursor) - 1;
-    while (at > 0 && cursor.isBefore(cursors[(at - 1) >> 1])) {
-      cursors[at] = cursors[(at - 1) >> 1];
-      at = (at - 1) >> 1;
-    }
-    cursors[at] = cursor;
-  }
-
-  /** Moves the top cursor on and restores the order. */
-  advance(): void {
-    const cursors = this.#cursors;
-    const moved = cursors[0].next() ? cursors[0] : cursors.pop();
-    if (!moved || cursors.length === 0) return;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= cursors.length) break;
-      if (child + 1 < cursors.length && cursors[child + 1].isBefore(cursors[child])) child++;
-      if (!cursors[child].isBefore(moved)) break;
-      cursors[at] = cursors[child];
-      at = child;
-    }
-    cursors[at] = moved;
   }
 }
