@@ -94,10 +94,38 @@ export class KeyTable {
 }
 
 /** The same values in a larger array. */
-export function grown<A extends Uint32Array | Uint8Array>(values: A, length: number): A {
+export function grown<A extends Int32Array | Uint32Array | Uint8Array>(values: A, length: number): A {
   const copy = new (values.constructor as new (length: number) => A)(length);
   copy.set(values);
   return copy;
+}
+
+/** A number for some of the ids of a table; all are forgotten at once. */
+export class IdNumbers {
+  /** By id: its number, if `#stamps` says that it was set since the last {@link clear}. */
+  #numbers = new Int32Array(1024);
+  #stamps = new Uint32Array(1024);
+  #stamp = 1;
+
+  /** The number of an id, or -1. */
+  get(id: number): number {
+    return this.#stamps[id] === this.#stamp ? this.#numbers[id] : -1;
+  }
+
+  /** Gives an id a number, 0 or more. */
+  set(id: number, number: number): number {
+    if (id >= this.#stamps.length) {
+      this.#numbers = grown(this.#numbers, 2 * id);
+      this.#stamps = grown(this.#stamps, 2 * id);
+    }
+    this.#stamps[id] = this.#stamp;
+    return this.#numbers[id] = number;
+  }
+
+  /** Forgets all numbers. */
+  clear(): void {
+    this.#stamp++;
+  }
 }
 
 /** The ids in one table of the keys of another, each looked up once. */
@@ -106,10 +134,8 @@ export class KeyTranslation {
   #fromGeneration = -1;
   #toGeneration = -1;
   readonly #to: KeyTable;
-  /** By id in `#from`: the id in `#to` if `#stamps` says that it is known. */
-  #ids: Uint32Array = new Uint32Array(0);
-  #stamps: Uint32Array = new Uint32Array(0);
-  #stamp = 0;
+  /** By id in `#from`: the id in `#to`. */
+  readonly #ids = new IdNumbers();
 
   /** @param to The table whose ids are given. */
   constructor(to: KeyTable) {
@@ -121,24 +147,14 @@ export class KeyTranslation {
     if (
       from !== this.#from || from.generation !== this.#fromGeneration ||
       this.#to.generation !== this.#toGeneration
-    ) this.#begin(from);
-    if (id >= this.#stamps.length) this.#grow(id);
-    if (this.#stamps[id] === this.#stamp) return this.#ids[id];
-    this.#stamps[id] = this.#stamp;
-    return this.#ids[id] = this.#to.idOf(from.words, 4 * id, from.kinds[id]);
-  }
-
-  #begin(from: KeyTable): void {
-    this.#from = from;
-    this.#fromGeneration = from.generation;
-    this.#toGeneration = this.#to.generation;
-    this.#stamp++;
-  }
-
-  #grow(id: number): void {
-    const length = Math.max(1024, 2 * id);
-    this.#ids = grown(this.#ids, length);
-    this.#stamps = grown(this.#stamps, length);
+    ) {
+      this.#from = from;
+      this.#fromGeneration = from.generation;
+      this.#toGeneration = this.#to.generation;
+      this.#ids.clear();
+    }
+    const known = this.#ids.get(id);
+    return known >= 0 ? known : this.#ids.set(id, this.#to.idOf(from.words, 4 * id, from.kinds[id]));
   }
 }
 

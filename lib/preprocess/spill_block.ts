@@ -11,7 +11,7 @@
  *
  * @module
  */
-import type { KeyTable } from "./key_table.ts";
+import { IdNumbers, type KeyTable } from "./key_table.ts";
 
 /** A column: its name, and the type of its values; keys are ids. */
 export interface SpillColumn {
@@ -179,36 +179,26 @@ class BlockDictionary {
   /** The distinct ids, in the order in which they come. */
   ids = new Uint32Array(0);
   numKeys = 0;
-  /** By id: its number, if `#stamps` says that it is of this block. */
-  #indexes = new Uint16Array(1024);
-  #stamps = new Uint32Array(1024);
-  #stamp = 0;
+  readonly #numbers = new IdNumbers();
 
   /** Begins another block. */
   begin(maxKeys: number): void {
-    this.#stamp++;
+    this.#numbers.clear();
     this.numKeys = 0;
     if (this.ids.length < maxKeys) this.ids = new Uint32Array(maxKeys);
   }
 
   /** Writes each id's number to `indexes`. */
   index(ids: Uint32Array, indexes: Uint16Array): void {
-    const stamp = this.#stamp;
     for (let row = 0; row < ids.length; row++) {
       const id = ids[row];
-      if (id >= this.#stamps.length) this.#grow(2 * id);
-      if (this.#stamps[id] !== stamp) {
-        this.#stamps[id] = stamp;
-        this.#indexes[id] = this.numKeys;
+      let number = this.#numbers.get(id);
+      if (number < 0) {
+        number = this.#numbers.set(id, this.numKeys);
         this.ids[this.numKeys++] = id;
       }
-      indexes[row] = this.#indexes[id];
+      indexes[row] = number;
     }
-  }
-
-  #grow(length: number): void {
-    this.#indexes = new Uint16Array(this.#indexes.buffer.transfer(2 * length));
-    this.#stamps = new Uint32Array(this.#stamps.buffer.transfer(4 * length));
   }
 }
 
