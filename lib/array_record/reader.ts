@@ -7,6 +7,7 @@
  *
  * @module
  */
+import { partitionPoint } from "../collections/partition_point.ts";
 import { ensure, explainFileError, FormatError } from "../errors.ts";
 import { FileWindow } from "../files/file_window.ts";
 import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";
@@ -184,14 +185,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
       Number.isInteger(index) && index >= 0 && index < this.numRecords,
       `record ${index} of ${this.numRecords} of ${this.path} was asked for`,
     );
-    let low = 0;
-    let high = this.numChunks - 1;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (this.#firstRecord[middle] <= index) low = middle;
-      else high = middle - 1;
-    }
-    return low;
+    return partitionPoint(this.numChunks, (chunk) => this.#firstRecord[chunk] > index) - 1;
   }
 
   #readChunkOrSkip(chunk: number): Uint8Array[] | undefined {

@@ -1,4 +1,5 @@
 /** What a source measured before a case. Only what a context may need is kept. @module */
+import { partitionPoint } from "../collections/partition_point.ts";
 import { NUM_RECALLED } from "../tokens/rtt_recall.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { RowMeasurements } from "./row_measurements.ts";
@@ -68,15 +69,4 @@ function newestPlaces(length: number, count: number, isWanted: (place: number) =
     if (isWanted(place)) found.push(place);
   }
   return found;
-}
-
-/** The first of 0..length - 1 for which `isAfter` holds, if it holds for all later ones; `length` if for none. */
-function partitionPoint(length: number, isAfter: (index: number) => boolean): number {
-  let [low, high] = [0, length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (isAfter(middle)) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }

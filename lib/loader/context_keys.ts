@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { partitionPoint } from "../collections/partition_point.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import type { RandomStream } from "../random/philox.ts";
 import { timeLength } from "../tokens/vocab_v2.ts";
@@ -113,12 +114,8 @@ function largestFit(row: PreparedRow, keys: Int32Array, maxTokens: number): numb
     high++;
     if (longest <= maxTokens) low = high;
   }
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (lengthOfKeys(row, keys.slice(0, middle).sort()) <= maxTokens) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  const isTooLong = (count: number) => lengthOfKeys(row, keys.slice(0, count).sort()) > maxTokens;
+  return low + partitionPoint(high - low, (index) => isTooLong(low + 1 + index));
 }
 
 /** Number of tokens of measurements given in time order. */

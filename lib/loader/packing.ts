@@ -10,6 +10,7 @@
  *
  * @module
  */
+import { partitionPoint } from "../collections/partition_point.ts";
 import { ensure } from "../errors.ts";
 import { MIN_MEASUREMENT_TOKENS } from "./context_keys.ts";
 import { type Context, cutContext, prefixLengths } from "./contexts.ts";
@@ -174,13 +175,7 @@ interface Cut {
 
 /** The largest k with lengths[k] <= room. */
 function numThatFit(lengths: Uint32Array, room: number): number {
-  let [low, high] = [0, lengths.length - 1];
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (lengths[middle] <= room) low = middle;
-    else high = middle - 1;
-  }
-  return low;
+  return partitionPoint(lengths.length, (count) => lengths[count] > room) - 1;
 }
 
 /** Waiting contexts by their length in tokens; of one length, the last added comes first. */

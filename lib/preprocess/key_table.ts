@@ -5,8 +5,6 @@
  *
  * @module
  */
-import { grown } from "./source_key.ts";
-
 const FIRST_CAPACITY = 64;
 /** Odd constants of xxHash32's rounds (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md). */
 const PRIME_1 = 0x9e3779b1;
@@ -86,14 +84,47 @@ export class KeyTable {
   #grow(): void {
     const capacity = 2 * this.kinds.length;
     this.words = grown(this.words, 4 * capacity);
-    const kinds = new Uint8Array(capacity);
-    kinds.set(this.kinds);
-    this.kinds = kinds;
+    this.kinds = grown(this.kinds, capacity);
     this.#slots = new Uint32Array(2 * capacity);
     for (let id = 0; id < this.size; id++) {
       const [w0, w1, w2, w3] = this.words.subarray(4 * id, 4 * id + 4);
-      this.#slots[this.#freeSlot(mix(w0, w1, w2, w3, kinds[id]))] = id + 1;
+      this.#slots[this.#freeSlot(mix(w0, w1, w2, w3, this.kinds[id]))] = id + 1;
     }
+  }
+}
+
+/** The same values in a larger array. */
+export function grown<A extends Int32Array | Uint32Array | Uint8Array>(values: A, length: number): A {
+  const copy = new (values.constructor as new (length: number) => A)(length);
+  copy.set(values);
+  return copy;
+}
+
+/** A number for some of the ids of a table; all are forgotten at once. */
+export class IdNumbers {
+  /** By id: its number, if `#stamps` says that it was set since the last {@link clear}. */
+  #numbers = new Int32Array(1024);
+  #stamps = new Uint32Array(1024);
+  #stamp = 1;
+
+  /** The number of an id, or -1. */
+  get(id: number): number {
+    return this.#stamps[id] === this.#stamp ? this.#numbers[id] : -1;
+  }
+
+  /** Gives an id a number, 0 or more. */
+  set(id: number, number: number): number {
+    if (id >= this.#stamps.length) {
+      this.#numbers = grown(this.#numbers, 2 * id);
+      this.#stamps = grown(this.#stamps, 2 * id);
+    }
+    this.#stamps[id] = this.#stamp;
+    return this.#numbers[id] = number;
+  }
+
+  /** Forgets all numbers. */
+  clear(): void {
+    this.#stamp++;
   }
 }
 
@@ -103,10 +134,8 @@ export class KeyTranslation {
   #fromGeneration = -1;
   #toGeneration = -1;
   readonly #to: KeyTable;
-  /** By id in `#from`: the id in `#to` if `#stamps` says that it is known. */
-  #ids: Uint32Array = new Uint32Array(0);
-  #stamps: Uint32Array = new Uint32Array(0);
-  #stamp = 0;
+  /** By id in `#from`: the id in `#to`. */
+  readonly #ids = new IdNumbers();
 
   /** @param to The table whose ids are given. */
   constructor(to: KeyTable) {
@@ -118,24 +147,14 @@ export class KeyTranslation {
     if (
       from !== this.#from || from.generation !== this.#fromGeneration ||
       this.#to.generation !== this.#toGeneration
-    ) this.#begin(from);
-    if (id >= this.#stamps.length) this.#grow(id);
-    if (this.#stamps[id] === this.#stamp) return this.#ids[id];
-    this.#stamps[id] = this.#stamp;
-    return this.#ids[id] = this.#to.idOf(from.words, 4 * id, from.kinds[id]);
-  }
-
-  #begin(from: KeyTable): void {
-    this.#from = from;
-    this.#fromGeneration = from.generation;
-    this.#toGeneration = this.#to.generation;
-    this.#stamp++;
-  }
-
-  #grow(id: number): void {
-    const length = Math.max(1024, 2 * id);
-    this.#ids = grown(this.#ids, length);
-    this.#stamps = grown(this.#stamps, length);
+    ) {
+      this.#from = from;
+      this.#fromGeneration = from.generation;
+      this.#toGeneration = this.#to.generation;
+      this.#ids.clear();
+    }
+    const known = this.#ids.get(id);
+    return known >= 0 ? known : this.#ids.set(id, this.#to.idOf(from.words, 4 * id, from.kinds[id]));
   }
 }
 

@@ -8,7 +8,7 @@ import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_wr
 import type { RejectLog } from "../measurement/rejects.ts";
 import { PerText } from "../parquet/text_pool.ts";
 import type { GroupKey } from "./probe_columns.ts";
-import { AddressInterner, ProbeInterner } from "./source_key.ts";
+import { SourceKeys } from "./source_key.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";
 
 /** Keys remembered between batches, about 100 bytes each. */
@@ -45,9 +45,8 @@ export async function* readKeyed(
   const required: OptionalColumn[] = options.groupBy === "prb_id" ? ["prbId"] : [];
   const neverNull: OptionalColumn[] = options.splitMode === "row" ? [...required, "msmId"] : required;
   const columns = [...new Set([...options.columns, ...neverNull])];
-  const addresses = new AddressInterner(options.seed);
-  const idByCode = new PerText((length) => new Int32Array(length), (text) => addresses.idOf(text));
-  const probes = new ProbeInterner(options.seed);
+  const keys = new SourceKeys(options.seed);
+  const idByCode = new PerText((length) => new Int32Array(length), (text) => keys.idOfAddress(text));
   const { rejects, rowRange } = options;
   const range = rowRange ? { rowRange } : {};
   const read = {
@@ -59,17 +58,13 @@ export async function* readKeyed(
   };
   for await (const whole of readMeasurements(paths, read)) {
     const batch = rejectNulls(whole, neverNull, rejects);
-    if (addresses.trim(MAX_KNOWN_KEYS)) idByCode.clear();
-    probes.trim(MAX_KNOWN_KEYS);
+    if (keys.trim(MAX_KNOWN_KEYS)) idByCode.clear();
     const { pool, srcCode, dstCode } = batch;
     const srcId = pick(idByCode.of(pool, srcCode), srcCode);
     const dstId = pick(idByCode.of(pool, dstCode), dstCode);
-    const keyed = { batch, addresses, srcId, dstId };
-    if (options.groupBy === "prb_id" && batch.prbId) {
-      yield { ...keyed, groups: probes, groupId: Uint32Array.from(batch.prbId, (id) => probes.idOf(id)) };
-    } else {
-      yield { ...keyed, groups: addresses, groupId: srcId };
-    }
+    const isByProbe = options.groupBy === "prb_id" && batch.prbId;
+    const groupId = isByProbe ? Uint32Array.from(isByProbe, (id) => keys.idOfProbe(id)) : srcId;
+    yield { batch, keys, srcId, dstId, groupId };
   }
 }
 

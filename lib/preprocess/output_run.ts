@@ -89,7 +89,7 @@ export class OutputRun implements Disposable {
 
   /** The path of a thread's spill file. */
   spillPath(thread: number): string {
-    return join(this.#spill, thread === 0 ? "rows.bin" : `rows-${thread}.bin`);
+    return join(this.#spill, `rows-${thread}.bin`);
   }
 
   /** The path for a thread's sorted runs of a partition larger than memory. */

@@ -95,17 +95,16 @@ export async function partitionShare(
   let numRowsRead = 0;
   const read = { ...readOptionsOf(task, rejects), rowRange: share.rowRange };
   for await (const keyed of readKeyed(task.inputs, read)) {
-    const { batch, groups, groupId } = keyed;
+    const { batch, keys, groupId } = keyed;
     const split = splitOf(keyed, batch.path);
     const partitionOf = new Uint32Array(batch.numRows);
     for (let row = 0; row < batch.numRows; row++) {
-      const partition = layout.partitionOf(split[row], groups.hashes[4 * groupId[row]]);
+      const partition = layout.partitionOf(split[row], keys.hashes[4 * groupId[row]]);
       partitionOf[row] = partition;
       if (partition < layout.numPartitions) rows[SPLIT_NAMES[split[row]]]++;
     }
     const columns = task.schema.map((column) => makeColumn(column, batch.numRows));
     task.fill(keyed, columns);
-    const keys = { address: keyed.addresses, group: groups };
     spill.append({ numRows: batch.numRows, columns, keys }, partitionOf);
     numRowsRead += batch.numRowsRead;
     hooks.onProgress?.("reading", numRowsRead, share.rowRange[1] - share.rowRange[0]);

@@ -14,15 +14,15 @@ export const GROUP_KEYS = ["src_addr", "prb_id"] as const;
 export type GroupKey = typeof GROUP_KEYS[number];
 
 const BASE_SCHEMA: readonly SpillColumn[] = [
-  { name: "timeUs", type: "f64", width: 1 },
-  { name: "rttMs", type: "f32", width: 1 },
-  { name: "src", type: "address", width: 1 },
-  { name: "dst", type: "address", width: 1 },
+  { name: "timeUs", type: "f64" },
+  { name: "rttMs", type: "f32" },
+  { name: "src", type: "key" },
+  { name: "dst", type: "key" },
 ];
 
 /** The spill file's columns. Grouped by src_addr, the source's address is the group's key. */
 export function probeSchema(groupBy: GroupKey): readonly SpillColumn[] {
-  return groupBy === "src_addr" ? BASE_SCHEMA : [...BASE_SCHEMA, { name: "group", type: "group", width: 1 }];
+  return groupBy === "src_addr" ? BASE_SCHEMA : [...BASE_SCHEMA, { name: "group", type: "key" }];
 }
 
 /** The columns by name. */

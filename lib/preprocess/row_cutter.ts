@@ -9,7 +9,7 @@
  */
 import { ensure } from "../errors.ts";
 import { type ProbeRow, probeRowSrcId } from "../probe_rows/probe_row.ts";
-import { KeyTable, KeyTranslation } from "./key_table.ts";
+import { IdNumbers, KeyTable, KeyTranslation } from "./key_table.ts";
 import type { Group, ProbeColumns } from "./probe_columns.ts";
 import type { RowSink } from "./sorted_rows.ts";
 import { KeyKind, wordsToAddress } from "./source_key.ts";
@@ -26,36 +26,19 @@ export const RECORD_OVERHEAD_BYTES = 4096;
 /** The address texts kept from row to row. */
 const MAX_TEXTS = 1 << 18;
 
-/** A dictionary that grows with a row: texts and the index of each address. */
+/** A dictionary that grows with a row: texts, and the place of each address among them. */
 class RowDictionary {
   texts: string[] = [];
-  /** By address id: the index in `texts`, if `#stamps` says that it is of this row. */
-  #local = new Int32Array(1024);
-  #stamps = new Uint32Array(1024);
-  #stamp = 1;
+  /** By address id: the index in `texts`. */
+  readonly indexes = new IdNumbers();
 
   clear(): void {
     this.texts = [];
-    this.#stamp++;
-  }
-
-  /** The index of the address, or -1 if it is not in the dictionary. */
-  indexOf(id: number): number {
-    return this.#stamps[id] === this.#stamp ? this.#local[id] : -1;
+    this.indexes.clear();
   }
 
   add(id: number, text: string): number {
-    if (id >= this.#local.length) {
-      const length = 2 * id;
-      const local = new Int32Array(length);
-      local.set(this.#local);
-      this.#local = local;
-      const stamps = new Uint32Array(length);
-      stamps.set(this.#stamps);
-      this.#stamps = stamps;
-    }
-    this.#stamps[id] = this.#stamp;
-    return this.#local[id] = this.texts.push(text) - 1;
+    return this.indexes.set(id, this.texts.push(text) - 1);
   }
 }
 
@@ -142,11 +125,11 @@ export class RowCutter implements RowSink {
   }
 
   #entryBytes(dictionary: RowDictionary, id: number): number {
-    return dictionary.indexOf(id) >= 0 ? 0 : this.#textOf(id).length + BYTES_PER_ENTRY;
+    return dictionary.indexes.get(id) >= 0 ? 0 : this.#textOf(id).length + BYTES_PER_ENTRY;
   }
 
   #indexIn(dictionary: RowDictionary, id: number): number {
-    const index = dictionary.indexOf(id);
+    const index = dictionary.indexes.get(id);
     return index >= 0 ? index : dictionary.add(id, this.#textOf(id));
   }
 
@@ -157,18 +140,11 @@ export class RowCutter implements RowSink {
 
   #grow(): void {
     const length = Math.min(2 * this.#timeUs.length, this.#maxMeasurements);
-    const copyInto = <A extends Float64Array | Float32Array | Int32Array | Int8Array>(
-      grown: A,
-      from: A,
-    ): A => {
-      grown.set(from);
-      return grown;
-    };
-    this.#timeUs = copyInto(new Float64Array(length), this.#timeUs);
-    this.#srcIndex = copyInto(new Int32Array(length), this.#srcIndex);
-    this.#dstIndex = copyInto(new Int32Array(length), this.#dstIndex);
-    this.#version = copyInto(new Int8Array(length), this.#version);
-    this.#rttMs = copyInto(new Float32Array(length), this.#rttMs);
+    this.#timeUs = new Float64Array(this.#timeUs.buffer.transfer(8 * length));
+    this.#srcIndex = new Int32Array(this.#srcIndex.buffer.transfer(4 * length));
+    this.#dstIndex = new Int32Array(this.#dstIndex.buffer.transfer(4 * length));
+    this.#version = new Int8Array(this.#version.buffer.transfer(length));
+    this.#rttMs = new Float32Array(this.#rttMs.buffer.transfer(4 * length));
   }
 }
 

@@ -24,11 +24,11 @@ import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
 import type { StageHooks } from "../threads/stage_hooks.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
-  { name: "timeUs", type: "f64", width: 1 },
-  { name: "rttMs", type: "f64", width: 1 },
-  { name: "src", type: "address", width: 1 },
-  { name: "dst", type: "address", width: 1 },
-  ...OPTIONAL_COLUMNS.map(({ name }): SpillColumn => ({ name, type: "f64", width: 1 })),
+  { name: "timeUs", type: "f64" },
+  { name: "rttMs", type: "f64" },
+  { name: "src", type: "key" },
+  { name: "dst", type: "key" },
+  ...OPTIONAL_COLUMNS.map(({ name }): SpillColumn => ({ name, type: "f64" })),
 ];
 /** The address texts kept from block to block. */
 const MAX_TEXTS = 1 << 18;

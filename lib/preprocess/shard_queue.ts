@@ -6,7 +6,7 @@
  */
 import { join } from "@std/path";
 import { describeOutput, type ManifestOutput } from "../files/manifest.ts";
-import { JoinedSpill, type SpillPart } from "./joined_spill.ts";
+import { type SpillPart, SpillReader } from "./spill.ts";
 import type { Shard } from "./shard_layout.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
@@ -43,7 +43,7 @@ export async function writeFromQueue(
   { queue, runsPath, onShard }: QueueOptions,
   hooks: StageHooks,
 ): Promise<void> {
-  using spill = new JoinedSpill(queue.spill, definition.task.schema);
+  using spill = new SpillReader(queue.spill, definition.task.schema);
   const breather = new Breather(hooks);
   const taken = new Int32Array(queue.numTaken);
   let numRowsDone = 0;
@@ -54,7 +54,7 @@ export async function writeFromQueue(
     const job = { spill, columns: queue.columns, partitions, path, breather, runsPath };
     const counts = await definition.writeShard(job);
     onShard(await describeOutput(queue.folder, name, counts));
-    for (const partition of partitions) numRowsDone += spill.index.numRows[partition];
+    for (const partition of partitions) numRowsDone += spill.numRows[partition];
     hooks.onProgress?.("writing", numRowsDone, numRowsDone);
     await breather.breathe();
   }

@@ -6,12 +6,12 @@
 import type { ArrayTask } from "../files/array_task.ts";
 import type { PartitionTask } from "./partition_share.ts";
 import type { Shard } from "./shard_layout.ts";
-import type { SpilledRows } from "./spill.ts";
+import type { SpillReader } from "./spill.ts";
 import type { Breather } from "../threads/stage_hooks.ts";
 
 /** Where a shard's rows are and where the shard goes. */
 export interface ShardJob {
-  spill: SpilledRows;
+  spill: SpillReader;
   /** Optional columns that the input had. */
   columns: readonly string[];
   /** The partitions of the spill files, in order. */

@@ -9,9 +9,10 @@
  *
  * @module
  */
+import { Heap } from "../collections/heap.ts";
 import { KeyTable } from "./key_table.ts";
 import { compareGroups, type Group, makeGroup, nameColumns, type ProbeColumns } from "./probe_columns.ts";
-import { bucketRows, type SpilledRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.ts";
+import { bucketRows, SpillReader, SpillWriter, type StoredBlock } from "./spill.ts";
 import { type ColumnData, makeColumn, rowBytes } from "./spill_block.ts";
 import { TimeSorter } from "./time_sort.ts";
 
@@ -33,7 +34,7 @@ export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
 
 /** Sorts partition after partition of a spill file; keeps its arrays. */
 export class PartitionSorter {
-  readonly #spill: SpilledRows;
+  readonly #spill: SpillReader;
   readonly #seed: number;
   readonly #maxRows: number;
   readonly #memoryBytes: number;
@@ -48,7 +49,7 @@ export class PartitionSorter {
    * @param options `seed`: of the hash; `memoryBytes`: for the rows and the sort; `runsPath`: the file for sorted
    *   runs of a partition that does not fit, which is removed after use.
    */
-  constructor(spill: SpilledRows, options: { seed: number; memoryBytes: number; runsPath: string }) {
+  constructor(spill: SpillReader, options: { seed: number; memoryBytes: number; runsPath: string }) {
     this.#spill = spill;
     this.#seed = options.seed;
     this.#memoryBytes = options.memoryBytes;
@@ -63,7 +64,7 @@ export class PartitionSorter {
    * @throws {UserError} If the disk is full.
    */
   async sort(partition: number, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
-    const numRows = this.#spill.index.numRows[partition];
+    const numRows = this.#spill.numRows[partition];
     if (numRows === 0) return;
     if (numRows > this.#maxRows) return await this.#sortOnDisk(partition, sink, onStep);
     const columns = this.#read(this.#spill.blocks(partition));
@@ -122,32 +123,31 @@ export class PartitionSorter {
     });
     for (const [run, blocks] of planned.entries()) {
       const columns = this.#read(blocks);
-      const keys = { address: columns.keys, group: columns.keys };
       for (const { rows } of this.#sortInMemory(columns, sumRows(blocks))) {
-        runs.appendTo(run, { columns: this.#columns, keys }, rows);
+        runs.appendTo(run, { columns: this.#columns, keys: columns.keys }, rows);
       }
       // The next run has other keys.
       runs.flush(run);
       await onStep();
     }
-    return SpillReader.open(this.#runsPath, this.#spill.schema, runs.finish());
+    return new SpillReader([{ path: this.#runsPath, index: runs.finish() }], this.#spill.schema);
   }
 
   async #mergeRuns(runs: SpillReader, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
     using _closed = runs;
-    const heap = new RunHeap();
-    for (let run = 0; run < runs.index.numRows.length; run++) {
+    const heap = new Heap<RunCursor>((a, b) => a.isBefore(b));
+    for (let run = 0; run < runs.numRows.length; run++) {
       const cursor = new RunCursor(run, runs, this.#seed);
       if (cursor.next()) heap.add(cursor);
     }
     let current: Group | undefined;
-    for (let taken = 0; heap.top; taken++) {
-      const { top } = heap;
-      if (!current || (current !== top.group && compareGroups(current, top.group) !== 0)) {
-        sink.beginGroup(current = top.group);
+    for (let taken = 0, next; (next = heap.first); taken++) {
+      if (!current || (current !== next.group && compareGroups(current, next.group) !== 0)) {
+        sink.beginGroup(current = next.group);
       }
-      sink.push(top.columns, top.row);
-      heap.advance();
+      sink.push(next.columns, next.row);
+      if (next.next()) heap.sinkFirst();
+      else heap.removeFirst();
       if (taken % 65_536 === 65_535) await onStep();
     }
   }
@@ -219,41 +219,5 @@ class RunCursor {
     const order = compareGroups(this.group, other.group) || this.timeUs - other.timeUs ||
       this.run - other.run;
     return order < 0;
-  }
-}
-
-/** A binary heap of cursors, the next row on top. */
-class RunHeap {
-  readonly #cursors: RunCursor[] = [];
-
-  get top(): RunCursor {
-    return this.#cursors[0];
-  }
-
-  add(cursor: RunCursor): void {
-    const cursors = this.#cursors;
-    let at = cursors.push(cursor) - 1;
-    while (at > 0 && cursor.isBefore(cursors[(at - 1) >> 1])) {
-      cursors[at] = cursors[(at - 1) >> 1];
-      at = (at - 1) >> 1;
-    }
-    cursors[at] = cursor;
-  }
-
-  /** Moves the top cursor on and restores the order. */
-  advance(): void {
-    const cursors = this.#cursors;
-    const moved = cursors[0].next() ? cursors[0] : cursors.pop();
-    if (!moved || cursors.length === 0) return;
-    let at = 0;
-    for (;;) {
-      let child = 2 * at + 1;
-      if (child >= cursors.length) break;
-      if (child + 1 < cursors.length && cursors[child + 1].isBefore(cursors[child])) child++;
-      if (!cursors[child].isBefore(moved)) break;
-      cursors[at] = cursors[child];
-      at = child;
-    }
-    cursors[at] = moved;
   }
 }

@@ -11,12 +11,12 @@
 import { ensure } from "../errors.ts";
 import { philox4x32 } from "../random/philox.ts";
 import { formatAddress, parseAddress } from "../addresses/ip.ts";
+import { grown, KeyTable } from "./key_table.ts";
 
 /** What a key is made of; part of the hash, so that equal words of different kinds do not go together. */
 export const KeyKind = { PROBE: 0, PAIR: 1, ROW: 2, IPV4: 4, IPV6: 6 } as const;
 
 const TWO_32 = 2 ** 32;
-const FIRST_CAPACITY = 1024;
 
 /**
  * The hash of a 128-bit key.
@@ -66,94 +66,53 @@ export function integerToWords(value: number, out: Uint32Array, at: number): voi
   out[at + 1] = value;
 }
 
-/** Words and hashes of the distinct keys seen, by dense id. */
-export interface KeyedValues {
-  /** Four u32 per id. */
-  readonly words: Uint32Array;
+/** The keys of addresses and probes, each with its hash, by dense id. */
+export class SourceKeys extends KeyTable {
   /** Four u32 per id; see {@link hashKey}. */
-  readonly hashes: Uint32Array;
-  /** {@link KeyKind} per id. */
-  readonly kinds: Uint8Array;
-  /** Another number once ids mean something else. */
-  readonly generation: number;
-}
-
-/** Gives each distinct text or number a dense id with its words and hash. Memory is bounded by {@link trim}. */
-abstract class Interner<T> implements KeyedValues {
-  words: Uint32Array = new Uint32Array(4 * FIRST_CAPACITY);
-  hashes: Uint32Array = new Uint32Array(4 * FIRST_CAPACITY);
-  kinds: Uint8Array = new Uint8Array(FIRST_CAPACITY);
-  generation = 0;
-  readonly #ids = new Map<T, number>();
+  hashes: Uint32Array = new Uint32Array(0);
+  readonly #key = new Uint32Array(4);
   readonly #seed: number;
 
   /** @param seed The run's seed, u32. */
   constructor(seed: number) {
+    super();
     this.#seed = seed;
   }
 
-  /** Writes the words of the value at `at` and returns its kind. */
-  protected abstract convert(value: T, at: number): number;
+  /** The id of an address, whatever its spelling; valid until the next {@link trim}. */
+  idOfAddress(text: string): number {
+    const bytes = parseAddress(text);
+    ensure(bytes, `the reader let the address ${JSON.stringify(text)} pass`);
+    addressToWords(bytes, this.#key, 0);
+    return this.#hashedId(bytes.length === 4 ? KeyKind.IPV4 : KeyKind.IPV6);
+  }
 
-  /** The id of the value; valid until the next {@link trim}. */
-  idOf(value: T): number {
-    const known = this.#ids.get(value);
-    if (known !== undefined) return known;
-    const id = this.#ids.size;
-    if (id === this.kinds.length) this.#grow();
-    const at = 4 * id;
-    const kind = this.convert(value, at);
-    const [w0, w1, w2, w3] = this.words.subarray(at, at + 4);
-    this.hashes.set(hashKey([w0, w1, w2, w3], kind, this.#seed), at);
-    this.kinds[id] = kind;
-    this.#ids.set(value, id);
-    return id;
+  /** The id of a probe id; valid until the next {@link trim}. */
+  idOfProbe(prbId: number): number {
+    this.#key.fill(0, 0, 2);
+    integerToWords(prbId, this.#key, 2);
+    return this.#hashedId(KeyKind.PROBE);
   }
 
   /**
-   * Forgets everything when more than `maxEntries` are known; says whether it did. Who holds `words` and `kinds`
-   * of before keeps what the ids meant.
+   * Forgets everything when more than `maxKeys` are known; says whether it did. Who holds `words` and `kinds` of
+   * before keeps what the ids meant.
    */
-  trim(maxEntries: number): boolean {
-    if (this.#ids.size <= maxEntries) return false;
-    this.#ids.clear();
+  trim(maxKeys: number): boolean {
+    if (this.size <= maxKeys) return false;
+    this.clear();
     this.words = new Uint32Array(this.words.length);
     this.kinds = new Uint8Array(this.kinds.length);
-    this.generation++;
     return true;
   }
 
-  #grow(): void {
-    const capacity = 2 * this.kinds.length;
-    this.words = grown(this.words, 4 * capacity);
-    this.hashes = grown(this.hashes, 4 * capacity);
-    const kinds = new Uint8Array(capacity);
-    kinds.set(this.kinds);
-    this.kinds = kinds;
+  #hashedId(kind: number): number {
+    const numKnown = this.size;
+    const id = this.idOf(this.#key, 0, kind);
+    if (id < numKnown) return id;
+    if (this.hashes.length < this.words.length) this.hashes = grown(this.hashes, this.words.length);
+    const [w0, w1, w2, w3] = this.#key;
+    this.hashes.set(hashKey([w0, w1, w2, w3], kind, this.#seed), 4 * id);
+    return id;
   }
-}
-
-/** Ids of address texts. Different spellings of one address have different ids and the same words. */
-export class AddressInterner extends Interner<string> {
-  protected override convert(text: string, at: number): number {
-    const bytes = parseAddress(text);
-    ensure(bytes, `the reader let the address ${JSON.stringify(text)} pass`);
-    addressToWords(bytes, this.words, at);
-    return bytes.length === 4 ? KeyKind.IPV4 : KeyKind.IPV6;
-  }
-}
-
-/** Ids of probe ids. */
-export class ProbeInterner extends Interner<number> {
-  protected override convert(prbId: number, at: number): number {
-    integerToWords(prbId, this.words, at + 2);
-    return KeyKind.PROBE;
-  }
-}
-
-/** The same values in a larger array. */
-export function grown(values: Uint32Array, length: number): Uint32Array {
-  const copy = new Uint32Array(length);
-  copy.set(values);
-  return copy;
 }

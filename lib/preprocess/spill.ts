@@ -1,9 +1,10 @@
 /**
  * Rows divided over partitions on disk: the map side of the group-by.
  *
- * One file of blocks (spill_block.ts); a block holds rows of one partition, in the order in which they came. A
+ * A file of blocks (spill_block.ts); a block holds rows of one partition, in the order in which they came. A
  * block begins with the offset of its partition's previous block, so the index is one offset and one count per
  * partition, whatever the number of rows. Spill files are temporary: they are read by the machine that wrote them.
+ * Threads write files side by side, which are read as one.
  *
  * @module
  */
@@ -11,22 +12,21 @@ import { ensure, FormatError } from "../errors.ts";
 import { ByteFile } from "../files/byte_file.ts";
 import {
   BlockFormat,
-  type BlockHeader,
   type BlockTarget,
   columnBytes,
   type ColumnData,
-  type KeysByType,
-  type KeyType,
+  HEADER_BYTES,
   makeColumn,
   type SpillColumn,
+  type SpillKeys,
 } from "./spill_block.ts";
 
 /** Rows in columns, in the order of the schema. */
 export interface SpillRows {
   numRows: number;
   columns: readonly ColumnData[];
-  /** What the ids of key columns mean; not needed without key columns. */
-  keys?: KeysByType;
+  /** What the ids of key columns mean. */
+  keys: SpillKeys;
 }
 
 /** A block on disk. */
@@ -59,7 +59,7 @@ export class SpillWriter {
   readonly #bufferRows: number;
   readonly #format: BlockFormat;
   /** Of the buffered rows. */
-  #keys: KeysByType | undefined;
+  #keys: SpillKeys | undefined;
   #isOpen = true;
 
   private constructor(
@@ -121,12 +121,12 @@ export class SpillWriter {
    * @throws {UserError} If the disk is full.
    */
   appendTo(partition: number, { columns, keys }: Omit<SpillRows, "numRows">, order: Uint32Array): void {
-    if (keys) this.#useKeys(keys);
+    this.#useKeys(keys);
     for (let from = 0; from < order.length;) {
       const at = this.#fill[partition];
       const rows = order.subarray(from, from + this.#bufferRows - at);
       const buffer = this.#bufferOf(partition);
-      this.schema.forEach(({ width }, c) => gather(columns[c], rows, width, buffer[c], at));
+      columns.forEach((values, c) => gather(values, rows, buffer[c], at));
       from += rows.length;
       this.#fill[partition] += rows.length;
       if (this.#fill[partition] === this.#bufferRows) this.flush(partition);
@@ -166,15 +166,10 @@ export class SpillWriter {
     return this.#buffers[partition] ??= this.schema.map((column) => makeColumn(column, this.#bufferRows));
   }
 
-  #useKeys(keys: KeysByType): void {
-    const isStale = (type: KeyType) => this.#keys && this.#keys[type].generation !== keys[type].generation;
-    if (isStale("address") || isStale("group")) this.#flushAll();
-    // Their arrays as they are now: the owner may begin others.
-    const { address, group } = keys;
-    this.#keys = {
-      address: { words: address.words, kinds: address.kinds, generation: address.generation },
-      group: { words: group.words, kinds: group.kinds, generation: group.generation },
-    };
+  #useKeys({ words, kinds, generation }: SpillKeys): void {
+    if (this.#keys && this.#keys.generation !== generation) this.#flushAll();
+    // The arrays as they are now: their owner may begin others.
+    this.#keys = { words, kinds, generation };
   }
 
   #flushAll(): void {
@@ -188,7 +183,7 @@ export class SpillWriter {
    */
   flush(partition: number): void {
     const numRows = this.#fill[partition];
-    if (numRows === 0) return;
+    if (numRows === 0 || !this.#keys) return;
     const index = this.#index;
     const offset = index.sizeBytes;
     const header = { previousOffset: index.lastOffsets[partition], numRows };
@@ -201,80 +196,75 @@ export class SpillWriter {
   }
 }
 
-/** Rows on disk by partition. */
-export interface SpilledRows {
-  readonly schema: readonly SpillColumn[];
-  readonly index: { readonly numRows: readonly number[] };
-  /** The partition's blocks in the order in which they were written. */
-  blocks(partition: number): StoredBlock[];
+/** A finished spill file. */
+export interface SpillPart {
+  path: string;
+  index: SpillIndex;
 }
 
-/** Reads the partitions of a spill file. */
-export class SpillReader implements SpilledRows {
-  readonly #file: ByteFile;
+/** Reads the partitions of spill files that were written side by side. */
+export class SpillReader implements Disposable {
+  /** Rows of each partition. */
+  readonly numRows: readonly number[];
+  readonly #files: ByteFile[] = [];
   readonly #format: BlockFormat;
 
-  private constructor(
-    readonly path: string,
-    readonly schema: readonly SpillColumn[],
-    readonly index: SpillIndex,
-  ) {
+  /**
+   * Opens the files.
+   *
+   * @param parts In the order of their rows.
+   * @throws {UserError} If a file does not exist or has another size than its index says.
+   */
+  constructor(readonly parts: readonly SpillPart[], readonly schema: readonly SpillColumn[]) {
     this.#format = new BlockFormat(schema);
-    this.#file = ByteFile.open(path);
-    const { sizeBytes } = this.#file;
-    if (sizeBytes !== index.sizeBytes) {
-      this.#file[Symbol.dispose]();
-      throw new FormatError(
-        `it has ${sizeBytes} bytes, ${index.sizeBytes} were wanted; run with --overwrite`,
-        {
-          path,
-        },
-      );
+    this.numRows = parts[0].index.numRows.map((_, partition) =>
+      parts.reduce((sum, { index }) => sum + index.numRows[partition], 0)
+    );
+    try {
+      for (const { path, index } of parts) {
+        this.#files.push(ByteFile.open(path));
+        const sizeBytes = this.#files[this.#files.length - 1].sizeBytes;
+        if (sizeBytes === index.sizeBytes) continue;
+        throw new FormatError(
+          `it has ${sizeBytes} bytes, ${index.sizeBytes} were wanted; run with --overwrite`,
+          { path },
+        );
+      }
+    } catch (error) {
+      this[Symbol.dispose]();
+      throw error;
     }
   }
 
-  /**
-   * Opens a finished spill file.
-   *
-   * @throws {UserError} If the file does not exist or has another size than the index says.
-   */
-  static open(path: string, schema: readonly SpillColumn[], index: SpillIndex): SpillReader {
-    return new SpillReader(path, schema, index);
+  /** The partition's blocks in the order in which they were written, file after file. */
+  blocks(partition: number): StoredBlock[] {
+    return this.parts.flatMap(({ index }, i) => this.#blocksIn(this.#files[i], index, partition));
   }
 
-  /** The partition's blocks in the order in which they were written. */
-  blocks(partition: number): StoredBlock[] {
+  /** Closes the files. */
+  [Symbol.dispose](): void {
+    for (const file of this.#files) file[Symbol.dispose]();
+  }
+
+  #blocksIn(file: ByteFile, index: SpillIndex, partition: number): StoredBlock[] {
     const blocks: StoredBlock[] = [];
-    const bytes = new Uint8Array(this.#format.headerBytes);
+    const bytes = new Uint8Array(HEADER_BYTES);
     let numRows = 0;
-    for (let offset = this.index.lastOffsets[partition]; offset >= 0;) {
-      this.#file.readAt(offset, bytes);
+    for (let offset = index.lastOffsets[partition]; offset >= 0;) {
+      file.readAt(offset, bytes);
       const header = this.#format.decodeHeader(bytes);
-      const bodyOffset = offset + bytes.length;
-      blocks.push({
-        numRows: header.numRows,
-        read: (to) => this.#readBody(bodyOffset, header, to),
-      });
+      const bodyOffset = offset + HEADER_BYTES;
+      const read = (to: BlockTarget) => {
+        const body = this.#format.reserveBody(header);
+        file.readAt(bodyOffset, body);
+        this.#format.decode(body, header, to);
+      };
+      blocks.push({ numRows: header.numRows, read });
       numRows += header.numRows;
       offset = header.previousOffset;
     }
-    ensure(numRows === this.index.numRows[partition], `${this.path} lacks rows of partition ${partition}`);
+    ensure(numRows === index.numRows[partition], `${file.path} lacks rows of partition ${partition}`);
     return blocks.reverse();
-  }
-
-  /** Closes the file. */
-  close(): void {
-    this.#file[Symbol.dispose]();
-  }
-
-  [Symbol.dispose](): void {
-    this.close();
-  }
-
-  #readBody(offset: number, header: BlockHeader, to: BlockTarget): void {
-    const body = this.#format.reserveBody(header);
-    this.#file.readAt(offset, body);
-    this.#format.decode(body, header, to);
   }
 }
 
@@ -298,14 +288,6 @@ export function bucketRows(
   return { starts, order };
 }
 
-function gather(from: ColumnData, rows: Uint32Array, width: number, to: ColumnData, at: number): void {
-  if (width === 1) {
-    for (let i = 0; i < rows.length; i++) to[at + i] = from[rows[i]];
-    return;
-  }
-  for (let i = 0; i < rows.length; i++) {
-    const source = rows[i] * width;
-    const target = (at + i) * width;
-    for (let j = 0; j < width; j++) to[target + j] = from[source + j];
-  }
+function gather(from: ColumnData, rows: Uint32Array, to: ColumnData, at: number): void {
+  for (let i = 0; i < rows.length; i++) to[at + i] = from[rows[i]];
 }

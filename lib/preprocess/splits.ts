@@ -14,7 +14,7 @@
 import { shortened, UsageError, UserError } from "../errors.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { fillPhiloxBlock } from "../random/philox.ts";
-import { integerToWords, type KeyedValues, KeyKind } from "./source_key.ts";
+import { integerToWords, KeyKind, type SourceKeys } from "./source_key.ts";
 
 /** The splits, in the order in which all arrays and files have them. */
 export const SPLIT_NAMES = ["train", "val", "test"] as const;
@@ -45,15 +45,13 @@ export interface SplitPlan {
 /** A batch with the ids of its sources and destinations. */
 export interface KeyedBatch {
   batch: MeasurementBatch;
-  /** Words and hashes by address id. */
-  addresses: KeyedValues;
-  /** Address id per row. */
+  /** What the ids mean. */
+  keys: SourceKeys;
+  /** The source's address, per row. */
   srcId: Uint32Array;
-  /** Address id per row. */
+  /** The destination's address, per row. */
   dstId: Uint32Array;
-  /** Words and hashes by group id: the addresses again, or the probes. */
-  groups: KeyedValues;
-  /** Group id per row. */
+  /** What rows are grouped by, per row: the source's address or the probe. */
   groupId: Uint32Array;
 }
 
@@ -121,7 +119,7 @@ export class SplitAssigner {
   #fractions(keyed: KeyedBatch): Float64Array {
     switch (this.#plan.mode) {
       case "probe":
-        return keyFractions(keyed.groups, keyed.groupId, keyed.batch.numRows);
+        return keyFractions(keyed.keys, keyed.groupId, keyed.batch.numRows);
       case "time":
         return timeFractions(keyed.batch.eventTimeUs, keyed.batch.numRows, this.#plan.timeRangeUs ?? [0, 1]);
       case "row":
@@ -129,7 +127,7 @@ export class SplitAssigner {
       case "pair":
         return pairFractions(keyed, this.#plan.seed);
       case "destination":
-        return keyFractions(keyed.addresses, keyed.dstId, keyed.batch.numRows);
+        return keyFractions(keyed.keys, keyed.dstId, keyed.batch.numRows);
       case "node":
         return nodeFractions(keyed);
     }
@@ -144,16 +142,16 @@ function checkTimeRange(range: SplitPlan["timeRangeUs"]): void {
   throw new UserError(`Cannot split by time: ${found}, a time span was wanted; use --split-by probe`);
 }
 
-function keyFractions({ hashes }: KeyedValues, id: Uint32Array, numRows: number): Float64Array {
+function keyFractions({ hashes }: SourceKeys, id: Uint32Array, numRows: number): Float64Array {
   const fractions = new Float64Array(numRows);
   for (let row = 0; row < numRows; row++) fractions[row] = splitFraction(hashes, 4 * id[row]);
   return fractions;
 }
 
 /** Since train, val and test follow each other in [0, 1), the larger fraction is that of the end held out more. */
-function nodeFractions({ batch, addresses, srcId, dstId }: KeyedBatch): Float64Array {
-  const fractions = keyFractions(addresses, srcId, batch.numRows);
-  const ofDst = keyFractions(addresses, dstId, batch.numRows);
+function nodeFractions({ batch, keys, srcId, dstId }: KeyedBatch): Float64Array {
+  const fractions = keyFractions(keys, srcId, batch.numRows);
+  const ofDst = keyFractions(keys, dstId, batch.numRows);
   for (let row = 0; row < fractions.length; row++) fractions[row] = Math.max(fractions[row], ofDst[row]);
   return fractions;
 }
@@ -168,9 +166,9 @@ function timeFractions(
   return fractions;
 }
 
-function rowFractions({ batch, addresses, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
+function rowFractions({ batch, keys, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
   const { numRows, msmId, eventTimeUs } = batch;
-  const { hashes } = addresses;
+  const { hashes } = keys;
   const fractions = new Float64Array(numRows);
   const words = new Uint32Array(4);
   const hash = new Uint32Array(4);
@@ -190,9 +188,9 @@ function rowFractions({ batch, addresses, srcId, dstId }: KeyedBatch, seed: numb
 }
 
 /** The wordwise sum of the two addresses' hashes does not depend on their order; it is hashed again. */
-function pairFractions({ batch, addresses, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
+function pairFractions({ batch, keys, srcId, dstId }: KeyedBatch, seed: number): Float64Array {
   const fractions = new Float64Array(batch.numRows);
-  const { hashes } = addresses;
+  const { hashes } = keys;
   const hash = new Uint32Array(4);
   for (let row = 0; row < fractions.length; row++) {
     const a = 4 * srcId[row];

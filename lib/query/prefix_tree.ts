@@ -11,6 +11,8 @@
  *
  * @module
  */
+import { Heap } from "../collections/heap.ts";
+import { partitionPoint } from "../collections/partition_point.ts";
 import { ensure } from "../errors.ts";
 
 const NUM_BYTES = 256;
@@ -65,7 +67,8 @@ interface ExpandedNode {
 export class PrefixSearch {
   readonly #prefixLength: number;
   readonly #top: number;
-  readonly #frontier = new Heap();
+  /** Expanded nodes, that with the likeliest remaining child first. */
+  readonly #frontier = new Heap<ExpandedNode>((a, b) => nextMass(a) > nextMass(b));
   readonly #found: FoundPrefix[] = [];
   #root: PrefixNode | undefined;
   /** Nodes that were handed out and are not expanded yet. */
@@ -99,7 +102,7 @@ export class PrefixSearch {
   /** No prefix that was not found has more mass than this. */
   get unfoundAtMost(): number {
     const waiting = [...this.#handedOut, ...(this.#root ? [this.#root] : [])].map(({ joint }) => sum(joint));
-    const searched = Math.max(0, this.#frontier.greatest, ...waiting);
+    const searched = Math.max(0, this.#greatestWaiting, ...waiting);
     // What is not found although it was seen has no more than the least that is.
     return this.#found.length < this.#top ? searched : Math.max(searched, this.#leastMass);
   }
@@ -107,7 +110,7 @@ export class PrefixSearch {
   /** Whether nothing that was not found is more probable than what was. */
   get isProven(): boolean {
     return this.#root === undefined && this.#handedOut.size === 0 &&
-      this.#frontier.greatest <= this.#leastMass;
+      this.#greatestWaiting <= this.#leastMass;
   }
 
   /**
@@ -122,8 +125,8 @@ export class PrefixSearch {
       nodes.push(this.#root);
       this.#root = undefined;
     }
-    while (nodes.length < count && this.#frontier.greatest > this.#leastMass) {
-      nodes.push(this.#frontier.take());
+    while (nodes.length < count && this.#greatestWaiting > this.#leastMass) {
+      nodes.push(this.#takeLikeliest());
     }
     for (const node of nodes) this.#handedOut.add(node);
     return nodes;
@@ -154,6 +157,20 @@ export class PrefixSearch {
     return likeliest;
   }
 
+  /** The mass of the likeliest child that was not taken; 0 if there is none. */
+  get #greatestWaiting(): number {
+    return this.#frontier.first ? nextMass(this.#frontier.first) : 0;
+  }
+
+  #takeLikeliest(): PrefixNode {
+    const { first } = this.#frontier;
+    ensure(first, "a child is taken where there is none");
+    const child = childOf(first, first.order[first.numTaken++]);
+    if (first.numTaken === NUM_BYTES) this.#frontier.removeFirst();
+    else this.#frontier.sinkFirst();
+    return child;
+  }
+
   /** The mass that a prefix must exceed to matter; 0 while there is room for more. */
   get #leastMass(): number {
     return this.#found.length < this.#top ? 0 : this.#found[this.#found.length - 1].mass;
@@ -169,69 +186,14 @@ export class PrefixSearch {
       });
       const mass = sum(joint);
       if (mass <= this.#leastMass) continue;
-      this.#found.splice(this.#placeOf(mass), 0, { bytes: [...node.bytes, first], joint, mass });
+      const isLess = (index: number) => this.#found[index].mass < mass;
+      this.#found.splice(partitionPoint(this.#found.length, isLess), 0, {
+        bytes: [...node.bytes, first],
+        joint,
+        mass,
+      });
       if (this.#found.length > this.#top) this.#found.pop();
     }
-  }
-
-  /** Where a mass goes among those found, after its equals. */
-  #placeOf(mass: number): number {
-    let [low, high] = [0, this.#found.length];
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.#found[middle].mass >= mass) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-}
-
-/** Expanded nodes, that with the likeliest remaining child first: a binary heap. */
-class Heap {
-  readonly #entries: ExpandedNode[] = [];
-
-  /** The mass of the likeliest child that was not taken; 0 if there is none. */
-  get greatest(): number {
-    return this.#entries.length === 0 ? 0 : nextMass(this.#entries[0]);
-  }
-
-  add(entry: ExpandedNode): void {
-    const entries = this.#entries;
-    let at = entries.push(entry) - 1;
-    while (at > 0) {
-      const parent = (at - 1) >> 1;
-      if (nextMass(entries[parent]) >= nextMass(entry)) break;
-      entries[at] = entries[parent];
-      at = parent;
-    }
-    entries[at] = entry;
-  }
-
-  /** Takes the likeliest child. */
-  take(): PrefixNode {
-    const [first] = this.#entries;
-    const child = childOf(first, first.order[first.numTaken++]);
-    this.#sink(first);
-    return child;
-  }
-
-  /** Moves the first entry, whose mass fell, to its place; it goes if it has no children left. */
-  #sink(first: ExpandedNode): void {
-    const entries = this.#entries;
-    let entry = first;
-    if (first.numTaken === NUM_BYTES) {
-      entry = entries[entries.length - 1];
-      entries.pop();
-      if (entries.length === 0) return;
-    }
-    let at = 0;
-    for (let child = 1; child < entries.length; child = 2 * at + 1) {
-      if (child + 1 < entries.length && nextMass(entries[child + 1]) > nextMass(entries[child])) child++;
-      if (nextMass(entry) >= nextMass(entries[child])) break;
-      entries[at] = entries[child];
-      at = child;
-    }
-    entries[at] = entry;
   }
 }
 

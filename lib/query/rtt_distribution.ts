@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { partitionPoint } from "../collections/partition_point.ts";
 import { ensure } from "../errors.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode, rttCodeBounds } from "../tokens/rtt_code.ts";
 
@@ -186,12 +187,5 @@ function spread(bars: HistogramBar[], code: number, probability: number): void {
 
 /** The index of the first element of an ascending array that is at least `value`. */
 function lowerBound(ascending: ArrayLike<number>, value: number): number {
-  let low = 0;
-  let high = ascending.length;
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (ascending[middle] < value) low = middle + 1;
-    else high = middle;
-  }
-  return low;
+  return partitionPoint(ascending.length, (index) => ascending[index] >= value);
 }

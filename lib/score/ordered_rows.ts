@@ -19,12 +19,12 @@ import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
-  { name: "timeUs", type: "f64", width: 1 },
-  { name: "rttMs", type: "f64", width: 1 },
-  { name: "src", type: "address", width: 1 },
-  { name: "dst", type: "address", width: 1 },
-  { name: "group", type: "group", width: 1 },
-  { name: "number", type: "f64", width: 1 },
+  { name: "timeUs", type: "f64" },
+  { name: "rttMs", type: "f64" },
+  { name: "src", type: "key" },
+  { name: "dst", type: "key" },
+  { name: "group", type: "key" },
+  { name: "number", type: "f64" },
 ];
 /** The number of a row that is history only. */
 const HISTORY = -1;
@@ -94,8 +94,8 @@ export async function orderRows(
   const spilled = await spillRows(input, options);
   const unsortedPath = `${folder}/unsorted.bin`;
   const numAll = spilled.index.numRows[0];
-  using unsorted = SpillReader.open(unsortedPath, SCHEMA, spilled.index);
-  using sorted = SpillWriter.create(`${folder}/sorted.bin`, SCHEMA, {
+  using unsorted = new SpillReader([{ path: unsortedPath, index: spilled.index }], SCHEMA);
+  using sorted = SpillWriter.create(`${folder}/ordered.bin`, SCHEMA, {
     numPartitions: 1,
     bufferBytes: memoryLimitBytes * BUFFER_MEMORY_SHARE,
   });
@@ -126,9 +126,8 @@ async function spillRows(
     for await (const keyed of readRows(paths, { ...input, columns: [] }, rejects)) {
       const { batch } = keyed;
       const first = paths === input.inputs ? numRows : undefined;
-      const keys = { address: keyed.addresses, group: keyed.groups };
       const columns = columnsOf(keyed, first);
-      spill.append({ numRows: batch.numRows, columns, keys }, new Uint32Array(batch.numRows));
+      spill.append({ numRows: batch.numRows, columns, keys: keyed.keys }, new Uint32Array(batch.numRows));
       if (first !== undefined) numRows += batch.numRows;
       numRowsRead += batch.numRowsRead;
       hooks.onProgress?.("reading", numRowsRead, numAll);
@@ -179,8 +178,11 @@ class OrderedSink implements RowSink {
   }
 
   flush(): void {
-    const keys = { address: this.#keys, group: this.#keys };
-    this.writer.appendTo(0, { columns: this.#columns, keys }, this.#order.subarray(0, this.#numRows));
+    this.writer.appendTo(
+      0,
+      { columns: this.#columns, keys: this.#keys },
+      this.#order.subarray(0, this.#numRows),
+    );
     // The next rows have other keys.
     this.writer.flush(0);
     this.#keys.clear();
@@ -195,7 +197,7 @@ class OrderedSink implements RowSink {
  * @throws {UserError} If the file is not whole.
  */
 export function* readOrdered(folder: string, index: SpillIndex): Generator<OrderedRow> {
-  using reader = SpillReader.open(`${folder}/sorted.bin`, SCHEMA, index);
+  using reader = new SpillReader([{ path: `${folder}/ordered.bin`, index }], SCHEMA);
   const keys = new KeyTable();
   let source = "";
   for (const block of reader.blocks(0)) {

@@ -9,7 +9,7 @@
 const ERRORS = "errors.ts";
 /** Files and what they need. */
 const FILES = [ERRORS, "files", "version.ts"];
-const ARRAY_RECORD = ["array_record", "probe_rows"];
+const ARRAY_RECORD = ["array_record", "collections", "probe_rows"];
 
 /** For each folder (or file) of lib/, what it may import besides itself, floor by floor. */
 export const MAY_IMPORT: Record<string, readonly string[]> = {
@@ -17,6 +17,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "errors.ts": [],
   "version.ts": [],
   "std": [],
+  "collections": [],
   "text": [],
   "random": [ERRORS],
   "runtime": [ERRORS],
@@ -28,7 +29,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "compression": [ERRORS, "files", "runtime"],
   "parquet": FILES,
   "arrow": [ERRORS],
-  "array_record": [ERRORS, "compression", "files"],
+  "array_record": [ERRORS, "collections", "compression", "files"],
   "tensor_files": [ERRORS, "files"],
 
   // Measurements on their way to a batch.

@@ -13,8 +13,8 @@ import { sampleBatch, writeParquet } from "./sample_parquet.ts";
 
 /** The arguments of each stage, and the first file that it writes of its own while it reads. */
 const STAGES: Record<string, { args: string[]; firstFile: string }> = {
-  "shard": { args: [], firstFile: ".work/spill/rows.bin" },
-  "probe-rows": { args: [], firstFile: ".work/spill/rows.bin" },
+  "shard": { args: [], firstFile: ".work/spill/rows-0.bin" },
+  "probe-rows": { args: [], firstFile: ".work/spill/rows-0.bin" },
   "pretokenize": {
     args: ["--vocab", "v1", "--sequences-per-file", "1000"],
     firstFile: ".work/next/tokens-00000.parquet",

@@ -131,7 +131,7 @@ Deno.test("probe-rows ends with 75 after SIGTERM and goes on in the next run", a
   assertEquals((await runStageProcess(["probe-rows", ...args, "--output", folder.at("whole")])).code, 0);
   const output = folder.at("stopped");
   const child = spawnStage(["probe-rows", ...args, "--output", output]);
-  while (!folderHas(`${output}/.work/spill`, "rows.bin")) {
+  while (!folderHas(`${output}/.work/spill`, "rows-0.bin")) {
     await new Promise((resolve) => setTimeout(resolve, 1));
   }
   child.kill("SIGTERM");

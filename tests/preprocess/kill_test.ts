@@ -78,7 +78,7 @@ async function assertSurvives(name: "shard" | "probe-rows", args: string[], numF
   const moments = {
     "after 100 ms": () => performance.now() - startMs > 100,
     "manifest begun": () => exists(join(output, ".work", "manifest.json")),
-    "spill file begun": () => exists(join(output, ".work", "spill", "rows.bin")),
+    "spill file begun": () => exists(join(output, ".work", "spill", "rows-0.bin")),
     "spill file whole": () => exists(join(output, ".work", "spill", "index.json")),
     "first shard": () => countFinal(output) >= 1,
     "half of the shards": () => countFinal(output) >= numFiles / 2,

@@ -7,17 +7,15 @@ import { bucketRows, SpillReader, SpillWriter } from "../../lib/preprocess/spill
 import { columnBytes, makeColumn, rowBytes, type SpillColumn } from "../../lib/preprocess/spill_block.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
-  { name: "a", type: "f64", width: 1 },
-  { name: "b", type: "f32", width: 1 },
-  { name: "c", type: "u32", width: 4 },
-  { name: "d", type: "u8", width: 1 },
+  { name: "a", type: "f64" },
+  { name: "b", type: "f32" },
 ];
 
 const KEY_SCHEMA: readonly SpillColumn[] = [
-  { name: "src", type: "address", width: 1 },
-  { name: "time", type: "f64", width: 1 },
-  { name: "dst", type: "address", width: 1 },
-  { name: "probe", type: "group", width: 1 },
+  { name: "src", type: "key" },
+  { name: "time", type: "f64" },
+  { name: "dst", type: "key" },
+  { name: "probe", type: "key" },
 ];
 
 /** All rows of a partition. */
@@ -40,12 +38,8 @@ function readAll(
 /** Rows whose values tell their number. */
 function numbered(first: number, numRows: number) {
   const columns = SCHEMA.map((column) => makeColumn(column, numRows));
-  for (let row = 0; row < numRows; row++) {
-    SCHEMA.forEach(({ width }, c) => {
-      for (let i = 0; i < width; i++) columns[c][row * width + i] = first + row + i;
-    });
-  }
-  return { numRows, columns };
+  for (const column of columns) for (let row = 0; row < numRows; row++) column[row] = first + row;
+  return { numRows, columns, keys: new KeyTable() };
 }
 
 Deno.test("SpillReader gives back each partition's rows in the order in which SpillWriter took them", () => {
@@ -64,13 +58,11 @@ Deno.test("SpillReader gives back each partition's rows in the order in which Sp
         first += partitionOf.length;
       }
       const index = JSON.parse(JSON.stringify(writer.finish()));
-      using reader = SpillReader.open(path, SCHEMA, index);
+      using reader = new SpillReader([{ path, index }], SCHEMA);
       wanted.forEach((rows, partition) => {
         const all = readAll(reader, partition);
         assertEquals(Array.from(all[0]), rows);
         assertEquals(Array.from(all[1]), rows);
-        assertEquals(Array.from(all[2]), rows.flatMap((row) => [row, row + 1, row + 2, row + 3]));
-        assertEquals(Array.from(all[3]), rows.map((row) => row % 256));
       });
     }),
     { numRuns: 60 },
@@ -78,7 +70,22 @@ Deno.test("SpillReader gives back each partition's rows in the order in which Sp
   Deno.removeSync(folder, { recursive: true });
 });
 
-Deno.test("SpillWriter.abort() leaves no file and SpillReader.open() refuses another size", () => {
+Deno.test("SpillReader reads files that were written side by side as one, file after file", () => {
+  const folder = Deno.makeTempDirSync();
+  const parts = [0, 1].map((file) => {
+    const path = join(folder, `rows-${file}.bin`);
+    const writer = SpillWriter.create(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
+    writer.append(numbered(1000 * file, 200), Uint32Array.from({ length: 200 }, (_, row) => row % 2));
+    return { path, index: writer.finish() };
+  });
+  using reader = new SpillReader(parts, SCHEMA);
+  assertEquals(reader.numRows, [200, 200]);
+  const odd = Array.from({ length: 100 }, (_, i) => 2 * i + 1);
+  assertEquals(Array.from(readAll(reader, 1)[0]), [...odd, ...odd.map((row) => 1000 + row)]);
+  Deno.removeSync(folder, { recursive: true });
+});
+
+Deno.test("SpillWriter.abort() leaves no file and SpillReader refuses another size", () => {
   const folder = Deno.makeTempDirSync();
   const path = join(folder, "rows.bin");
   {
@@ -90,9 +97,9 @@ Deno.test("SpillWriter.abort() leaves no file and SpillReader.open() refuses ano
   writer.append(numbered(0, 100), new Uint32Array(100));
   const index = writer.finish();
   Deno.truncateSync(path, index.sizeBytes - 1);
-  assertThrows(() => SpillReader.open(path, SCHEMA, index), UserError, "run with --overwrite");
+  assertThrows(() => new SpillReader([{ path, index }], SCHEMA), UserError, "run with --overwrite");
   Deno.removeSync(path);
-  assertThrows(() => SpillReader.open(path, SCHEMA, index), UserError, "no such file");
+  assertThrows(() => new SpillReader([{ path, index }], SCHEMA), UserError, "no such file");
   Deno.removeSync(folder, { recursive: true });
 });
 
@@ -111,32 +118,29 @@ Deno.test("SpillReader gives back keys, whatever ids they had, after the ids cha
       const writer = SpillWriter.create(path, KEY_SCHEMA, { numPartitions: 2, bufferBytes });
       const wanted: [number[], number[]] = [[], []];
       for (const [i, rows] of read.entries()) {
-        const address = new KeyTable();
-        const group = new KeyTable();
-        address.generation = group.generation = i >> 1;
-        const idOf = (table: KeyTable, value: number, kind: number) =>
-          table.idOf(Uint32Array.of(value, 0, 7, value), 0, kind);
+        const keys = new KeyTable();
+        keys.generation = i >> 1;
+        const idOf = (value: number, kind: number) => keys.idOf(Uint32Array.of(value, 0, 7, value), 0, kind);
         const columns = KEY_SCHEMA.map((column) => makeColumn(column, rows.length));
         // In pairs of batches ids mean the same.
-        for (const { src, dst } of [...read[i - i % 2], ...rows]) {
-          idOf(address, src, 4);
-          idOf(address, dst, 6);
+        for (const { src, dst, probe } of [...read[i - i % 2], ...rows]) {
+          idOf(src, 4);
+          idOf(dst, 6);
+          idOf(probe, 0);
         }
         rows.forEach(({ src, dst, probe, partition }, at) => {
-          columns[0][at] = idOf(address, src, 4);
+          columns[0][at] = idOf(src, 4);
           columns[1][at] = dst;
-          columns[2][at] = idOf(address, dst, 6);
-          columns[3][at] = probe;
+          columns[2][at] = idOf(dst, 6);
+          columns[3][at] = idOf(probe, 0);
           wanted[partition].push(src, 4, dst, 6, probe, 0);
         });
-        for (let probe = 0; probe < 4; probe++) idOf(group, probe, 0);
-        const keys = { address, group };
         writer.append(
           { numRows: rows.length, columns, keys },
           Uint32Array.from(rows, ({ partition }) => partition),
         );
       }
-      using reader = SpillReader.open(path, KEY_SCHEMA, writer.finish());
+      using reader = new SpillReader([{ path, index: writer.finish() }], KEY_SCHEMA);
       const keys = new KeyTable();
       wanted.forEach((values, partition) => {
         const [src, time, dst, probe] = readAll(reader, partition, { keys, schema: KEY_SCHEMA });
@@ -154,8 +158,8 @@ Deno.test("SpillReader gives back keys, whatever ids they had, after the ids cha
 });
 
 Deno.test("rowBytes() adds the widths and room for keys", () => {
-  assertEquals(columnBytes(SCHEMA), 8 + 4 + 16 + 1);
-  assertEquals(rowBytes(SCHEMA), 8 + 4 + 16 + 1);
+  assertEquals(columnBytes(SCHEMA), 8 + 4);
+  assertEquals(rowBytes(SCHEMA), 8 + 4);
   assertEquals(columnBytes(KEY_SCHEMA), 8 + 3 * 4);
   assertEquals(rowBytes(KEY_SCHEMA), 8 + 3 * (4 + 17));
 });

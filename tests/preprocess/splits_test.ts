@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows
 import fc from "fast-check";
 import { UsageError, UserError } from "../../lib/errors.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
-import { AddressInterner, ProbeInterner } from "../../lib/preprocess/source_key.ts";
+import { SourceKeys } from "../../lib/preprocess/source_key.ts";
 import {
   type KeyedBatch,
   parseRatios,
@@ -18,10 +18,10 @@ const ROWS = sampleBatch({ numRows: 20_000, numProbes: 900, numDestinations: 60 
 const RANGE_US = [Math.min(...ROWS.eventTimeUs), Math.max(...ROWS.eventTimeUs)] as const;
 
 function keyOf(batch: MeasurementBatch, seed = 0): KeyedBatch {
-  const addresses = new AddressInterner(seed);
-  const srcId = Uint32Array.from(batch.srcAddr, (text) => addresses.idOf(text));
-  const dstId = Uint32Array.from(batch.dstAddr, (text) => addresses.idOf(text));
-  return { batch, addresses, srcId, dstId, groups: addresses, groupId: srcId };
+  const keys = new SourceKeys(seed);
+  const srcId = Uint32Array.from(batch.srcAddr, (text) => keys.idOfAddress(text));
+  const dstId = Uint32Array.from(batch.dstAddr, (text) => keys.idOfAddress(text));
+  return { batch, keys, srcId, dstId, groupId: srcId };
 }
 
 function assign(
@@ -76,9 +76,10 @@ Deno.test("SplitAssigner.assign() keeps a source in one split and near the ratio
 });
 
 Deno.test("SplitAssigner.assign() keeps a probe in one split when the groups are probes", () => {
-  const probes = new ProbeInterner(0);
   const prbId = ROWS.prbId ?? new Float64Array(0);
-  const keyed = { ...keyOf(ROWS), groups: probes, groupId: Uint32Array.from(prbId, (id) => probes.idOf(id)) };
+  const byAddress = keyOf(ROWS);
+  const groupId = Uint32Array.from(prbId, (id) => byAddress.keys.idOfProbe(id));
+  const keyed = { ...byAddress, groupId };
   const splits = new SplitAssigner({ mode: "probe", ratios: RATIOS, seed: 0 }).assign(keyed);
   assertShares(assertTogether(Array.from(prbId, String), splits), RATIOS);
 });
@@ -182,8 +183,8 @@ Deno.test("SplitAssigner.assign() leaves a split empty when its ratio is 0", () 
 
 Deno.test("SplitAssigner.assign() keeps two spellings of an address together", () => {
   const rows = { ...permute(ROWS, [0, 0]), srcAddr: ["2001:DB8:0:0::1", "2001:db8::1"] };
-  const keyed = keyOf(rows);
-  assertEquals(keyed.addresses.hashes.slice(0, 4), keyed.addresses.hashes.slice(4, 8));
+  const { srcId } = keyOf(rows);
+  assertEquals(srcId[0], srcId[1]);
   const splits = assign(rows, "pair");
   assertEquals(splits[0], splits[1]);
 });

@@ -67,7 +67,7 @@ Deno.test("shard and probe-rows in tasks at the same time, one killed again and 
     count: 2,
     killed: 1,
     moments: [
-      () => exists(`${output}/.work-00001-of-00002/spill/rows.bin`),
+      () => exists(`${output}/.work-00001-of-00002/spill/rows-0.bin`),
       () => exists(`${output}/.work-00001-of-00002/next/train/train-00001-of-00016.arrayrecord`),
       () => exists(`${output}/.work-00001-of-00002/next/train/train-00008-of-00016.arrayrecord`),
     ],

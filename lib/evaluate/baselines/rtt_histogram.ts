@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { partitionPoint } from "../../collections/partition_point.ts";
 import { decodeRttCode, encodeRttCode } from "../../tokens/rtt_code.ts";
 
 /** How often each RTT code occurred; at most 33,791 entries, however many RTTs are added. */
@@ -22,7 +23,7 @@ export class RttHistogram {
 
   /** Adds an RTT. @param rttCode Its canonical code. */
   addCode(rttCode: number): void {
-    const index = this.#lowerBound(rttCode);
+    const index = partitionPoint(this.#codes.length, (index) => this.#codes[index] >= rttCode);
     const isBelowMedian = index < this.#at;
     if (this.#codes[index] === rttCode) this.#counts[index]++;
     else {
@@ -47,16 +48,5 @@ export class RttHistogram {
     const half = this.#total / 2;
     while (this.#numBelow + this.#counts[this.#at] < half) this.#numBelow += this.#counts[this.#at++];
     while (this.#numBelow >= half) this.#numBelow -= this.#counts[--this.#at];
-  }
-
-  /** Index of the first code that is not lower. */
-  #lowerBound(rttCode: number): number {
-    let [low, high] = [0, this.#codes.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (this.#codes[middle] < rttCode) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }

@@ -1,0 +1,52 @@
+/** A binary heap (Knuth, TAOCP 3, 5.2.3). @module */
+
+/** Items of which the first in an order is at hand. */
+export class Heap<T> {
+  readonly #items: T[] = [];
+  readonly #isBefore: (a: T, b: T) => boolean;
+
+  /** @param isBefore Whether one item comes before another. */
+  constructor(isBefore: (a: T, b: T) => boolean) {
+    this.#isBefore = isBefore;
+  }
+
+  /** The item that none comes before; undefined if there is none. */
+  get first(): T | undefined {
+    return this.#items[0];
+  }
+
+  /** Adds an item. */
+  add(item: T): void {
+    const items = this.#items;
+    let at = items.push(item) - 1;
+    while (at > 0) {
+      const parent = (at - 1) >> 1;
+      if (!this.#isBefore(item, items[parent])) break;
+      items[at] = items[parent];
+      at = parent;
+    }
+    items[at] = item;
+  }
+
+  /** Takes the first item away. */
+  removeFirst(): void {
+    const last = this.#items.pop();
+    if (last === undefined || this.#items.length === 0) return;
+    this.#items[0] = last;
+    this.sinkFirst();
+  }
+
+  /** Puts the first item in its place after it has changed so that others may come before it. */
+  sinkFirst(): void {
+    const items = this.#items;
+    const item = items[0];
+    let at = 0;
+    for (let child = 1; child < items.length; child = 2 * at + 1) {
+      if (child + 1 < items.length && this.#isBefore(items[child + 1], items[child])) child++;
+      if (!this.#isBefore(items[child], item)) break;
+      items[at] = items[child];
+      at = child;
+    }
+    items[at] = item;
+  }
+}
