@@ -33,7 +33,10 @@ export function fieldOrderPart({ numMeasurements, settings }: FieldOrderSection)
         const { meanBits, totalBits, meanSpreadBits, p90SpreadBits } = setting;
         return [
           nameOf(setting),
-          ...[meanBits, totalBits, meanSpreadBits, p90SpreadBits].map((x) => fixedText(x)),
+          fixedText(meanBits),
+          fixedText(totalBits),
+          fixedText(meanSpreadBits),
+          fixedText(p90SpreadBits),
         ];
       }),
       "numbers",
