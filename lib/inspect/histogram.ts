@@ -193,8 +193,8 @@ export async function plotHistograms(
   })).filter(({ concat }) => concat.length > 0);
   if (vconcat.length === 0) {
     throw new UserError(
-      `Cannot plot ${path}: nothing that was inspected has histograms, measurements or probe rows were wanted; ` +
-        `leave out --plot`,
+      `Cannot plot ${path}: nothing that was inspected has histograms, measurements or probe rows were ` +
+        "wanted; leave out --plot",
     );
   }
   const resolve = { scale: { x: "independent", y: "independent" } };

@@ -169,10 +169,8 @@ class ProbeRowTally {
       distributionFact("in a row", this.#lengths, "measurements", "measurementsPerRow"),
       [
         "small rows",
-        `${
-          formatShare(smallRowShare)
-        } of rows have fewer than ${this.#smallBelow} measurements, about one sequence ` +
-        `of ${sequenceLength} tokens`,
+        `${formatShare(smallRowShare)} of rows have fewer than ${this.#smallBelow} measurements, about one ` +
+        `sequence of ${sequenceLength} tokens`,
         { smallRowShare, smallRowBelow: this.#smallBelow, sequenceLength },
       ],
       distributionFact("time span of a row", this.#spansS, "s", "timeSpanS"),

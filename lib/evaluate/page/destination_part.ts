@@ -17,11 +17,9 @@ export function destinationPart({ numCases, scores }: DestinationSection): Block
     element("h2", "Which destination fits"),
     element(
       "p",
-      `The destinations of ${
-        countText(numCases)
-      } measurements, guessed from source, RTT, time and the newest ` +
-        "earlier measurements of the source. An IPv4 address takes 32 bits and an IPv6 address 128 if nothing is " +
-        "known of it.",
+      `The destinations of ${countText(numCases)} measurements, guessed from source, RTT, time and the ` +
+        "newest earlier measurements of the source. An IPv4 address takes 32 bits and an IPv6 address 128 " +
+        "if nothing is known of it.",
     ),
     { beside: scores.map(prefixFigure) },
     ...scores.flatMap(guessTable),

@@ -15,10 +15,8 @@ export function fieldOrderPart({ numMeasurements, settings }: FieldOrderSection)
     element("h2", "Whether the order of the fields matters"),
     element(
       "p",
-      `${
-        countText(numMeasurements)
-      } measurements, each with its source, destination, time and result in every ` +
-        "order. A consistent model gives all orders the same probability.",
+      `${countText(numMeasurements)} measurements, each with its source, destination, time and result in ` +
+        "every order. A consistent model gives all orders the same probability.",
     ),
     {
       name: "field-orders",
