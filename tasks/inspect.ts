@@ -6,7 +6,9 @@
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, serveStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
-import { describeReports, inspect, plotHistograms, reportsAsJson } from "../lib/inspect/inspect.ts";
+import { plotHistograms } from "../lib/inspect/histogram.ts";
+import { inspect } from "../lib/inspect/inspect.ts";
+import { describeReports, reportsAsJson } from "../lib/inspect/report.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 
 /** The stage `inspect`. */

@@ -18,8 +18,8 @@ export const statusStage = defineStage({
   flags: {},
   run(_options, _context, paths) {
     const reports = statusOf(paths);
-    const [text, json] = [describeStatus(reports), statusAsJson(reports)];
-    return Promise.resolve({ text, json, exitCode: exitCodeOf(reports) });
+    const text = describeStatus(reports);
+    return Promise.resolve({ text, json: statusAsJson(reports), exitCode: exitCodeOf(reports) });
   },
 });
 

@@ -57,7 +57,8 @@ export interface VariantCurve {
  * @param tokensPerStep Positions of a step.
  */
 export function pointsOf(records: readonly MetricsRecord[], tokensPerStep: number): CurvePoint[] {
-  let [seconds, lastStep] = [0, 0];
+  let seconds = 0;
+  let lastStep = 0;
   return records.flatMap((record) => {
     const { step, "train/tokens_per_second": rate } = record;
     // A logged step stands for those before it that were not.

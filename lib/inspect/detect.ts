@@ -136,8 +136,8 @@ function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if ("msm_id" in value || "prb_id" in value || "fw" in value) {
     throw new UserError(
-      `Cannot inspect ${path}: it holds RIPE Atlas results, an output of this program was wanted; ` +
-        `convert it with deno task import --input ${path} --output F.parquet`,
+      `Cannot inspect ${path}: it holds RIPE Atlas results, an output of this program was wanted; convert ` +
+        `it with deno task import --input ${path} --output F.parquet`,
     );
   }
   const kind = value === document ? kindOf(JSON_KINDS, value) : undefined;

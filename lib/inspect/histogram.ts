@@ -125,37 +125,45 @@ const MAX_TIME_BINS = 96;
  * joined in pairs. So the result does not depend on the order of the times.
  */
 export class TimeHistogram {
-  /** By the bin's number: it begins at so many widths since 1970. */
-  #counts = new Map<number, number>();
+  /** By their numbers: a bin begins at so many widths since 1970. */
+  #bins = new Map<number, { number: number; count: number }>();
+  /** The bin of the last time, in which the next one often is. */
+  #recent = { number: NaN, count: 0 };
   #widthMs = 1000;
   #first = Infinity;
   #last = -Infinity;
 
   /** Adds a time in µs since 1970. */
   add(timeUs: number): void {
-    this.#count(Math.floor(timeUs / 1000 / this.#widthMs), 1);
+    const number = Math.floor(timeUs / 1000 / this.#widthMs);
+    if (number === this.#recent.number) {
+      this.#recent.count++;
+      return;
+    }
+    this.#count(number, 1);
     while (this.#last - this.#first >= MAX_TIME_BINS) {
-      const counts = this.#counts;
-      this.#counts = new Map();
+      const bins = this.#bins;
+      this.#bins = new Map();
       this.#widthMs *= 2;
       this.#first = Infinity;
       this.#last = -Infinity;
-      for (const [bin, count] of counts) this.#count(Math.floor(bin / 2), count);
+      for (const { number, count } of bins.values()) this.#count(Math.floor(number / 2), count);
     }
   }
 
-  #count(bin: number, count: number): void {
-    this.#counts.set(bin, (this.#counts.get(bin) ?? 0) + count);
-    if (bin < this.#first) this.#first = bin;
-    if (bin > this.#last) this.#last = bin;
+  #count(number: number, count: number): void {
+    this.#recent = this.#bins.get(number) ?? { number, count: 0 };
+    this.#recent.count += count;
+    this.#bins.set(number, this.#recent);
+    if (number < this.#first) this.#first = number;
+    if (number > this.#last) this.#last = number;
   }
 
   /** The bins from the first to the last time, in ms since 1970. */
   bins(): Bin[] {
     return Array.from({ length: Math.max(0, this.#last - this.#first + 1) }, (_, i) => {
-      const bin = this.#first + i;
-      const low = bin * this.#widthMs;
-      return { low, high: low + this.#widthMs, count: this.#counts.get(bin) ?? 0 };
+      const low = (this.#first + i) * this.#widthMs;
+      return { low, high: low + this.#widthMs, count: this.#bins.get(this.#first + i)?.count ?? 0 };
     });
   }
 }
@@ -185,8 +193,8 @@ export async function plotHistograms(
   })).filter(({ concat }) => concat.length > 0);
   if (vconcat.length === 0) {
     throw new UserError(
-      `Cannot plot ${path}: nothing that was inspected has histograms, measurements or probe rows were wanted; ` +
-        `leave out --plot`,
+      `Cannot plot ${path}: nothing that was inspected has histograms, measurements or probe rows were ` +
+        "wanted; leave out --plot",
     );
   }
   const resolve = { scale: { x: "independent", y: "independent" } };

@@ -11,9 +11,6 @@ import type { InspectOptions, Report, Target } from "./report.ts";
 import { inspectMetrics, inspectRun } from "./run.ts";
 import { inspectParquet } from "./token_files.ts";
 
-export { plotHistograms } from "./histogram.ts";
-export { describeReports, type InspectOptions, type Report, reportsAsJson } from "./report.ts";
-
 type Inspector = (target: Target, options: InspectOptions) => Report | Promise<Report>;
 
 const INSPECTORS: Record<Kind, Inspector> = {

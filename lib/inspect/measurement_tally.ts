@@ -41,9 +41,8 @@ export class MeasurementTally {
   /** What is shown. @param others Further distinct values that were counted. */
   facts(others: readonly DistinctCount[] = []): Fact[] {
     const share = (count: number) => count / Math.max(1, this.count);
-    const [firstTime, lastTime] = [this.#firstUs, this.#lastUs].map((timeUs) =>
-      this.count > 0 ? formatTime(timeUs) : null
-    );
+    const firstTime = this.count > 0 ? formatTime(this.#firstUs) : null;
+    const lastTime = this.count > 0 ? formatTime(this.#lastUs) : null;
     const distinct = [this.sources, this.destinations, ...others];
     return [
       ["sources", `${this.sources}`, { sources: this.sources.count }],

@@ -54,8 +54,8 @@ class ProbeRowTally {
   readonly #sizes = new ValueHistogram();
   readonly #lengths = new ValueHistogram();
   readonly #spansS = new ValueHistogram();
-  /** The measurements of the row at hand. */
-  readonly #different = new MeasurementSet();
+  /** The measurements of the row at hand that have the time of a neighbour. */
+  readonly #tied = new MeasurementSet();
   readonly #groups = new DistinctCount();
   readonly #contents = new DistinctCount();
   readonly #splits: Record<string, { records: number; measurements: number }> = {};
@@ -86,12 +86,7 @@ class ProbeRowTally {
     this.#groups.add(row.srcId);
     row.srcAddrs.forEach((address) => this.measurements.sources.add(address));
     row.dstAddrs.forEach((address) => this.measurements.destinations.add(address));
-    this.#different.clear();
-    for (let i = 0; i < n; i++) {
-      this.measurements.add(row.eventTimeUs[i], row.rttMs[i], row.ipVersion[i]);
-      this.#different.add(row.eventTimeUs[i], row.rttMs[i], row.srcIndex[i], row.dstIndex[i]);
-    }
-    this.#numDuplicates += n - this.#different.size;
+    this.#addMeasurements(row);
     this.#addSplit(where.path, n);
     this.#numOrderViolations += countStepsBack(row.eventTimeUs);
     if (this.#contents.add(createHash("sha256").update(record).digest("base64"))) this.#numDuplicateRows++;
@@ -101,6 +96,18 @@ class ProbeRowTally {
     this.#spansS.add((lastUs - firstUs) / 1e6);
     if (header.firstTimeUs !== firstUs || header.lastTimeUs !== lastUs) this.#numWrongHeaders++;
     if (this.#samples.length === 0) this.#takeSamples(row);
+  }
+
+  #addMeasurements({ eventTimeUs, rttMs, ipVersion, srcIndex, dstIndex }: ProbeRow): void {
+    let numTied = 0;
+    this.#tied.clear();
+    for (let i = 0; i < rttMs.length; i++) {
+      this.measurements.add(eventTimeUs[i], rttMs[i], ipVersion[i]);
+      if (eventTimeUs[i] !== eventTimeUs[i - 1] && eventTimeUs[i] !== eventTimeUs[i + 1]) continue;
+      this.#tied.add(eventTimeUs[i], rttMs[i], srcIndex[i], dstIndex[i]);
+      numTied++;
+    }
+    this.#numDuplicates += numTied - this.#tied.size;
   }
 
   /** Rows of one group stand in time order in a file: a long history is cut into several. */
@@ -162,10 +169,8 @@ class ProbeRowTally {
       distributionFact("in a row", this.#lengths, "measurements", "measurementsPerRow"),
       [
         "small rows",
-        `${
-          formatShare(smallRowShare)
-        } of rows have fewer than ${this.#smallBelow} measurements, about one sequence ` +
-        `of ${sequenceLength} tokens`,
+        `${formatShare(smallRowShare)} of rows have fewer than ${this.#smallBelow} measurements, about one ` +
+        `sequence of ${sequenceLength} tokens`,
         { smallRowShare, smallRowBelow: this.#smallBelow, sequenceLength },
       ],
       distributionFact("time span of a row", this.#spansS, "s", "timeSpanS"),

@@ -64,7 +64,8 @@ function metricsFacts(path: string): Fact[] {
       metrics[name] = { count: 0, first: null, last: null, min: null, max: null };
       continue;
     }
-    const [first, last] = [values[0], values[values.length - 1]];
+    const first = values[0];
+    const last = values[values.length - 1];
     const min = values.reduce((a, b) => Math.min(a, b));
     const max = values.reduce((a, b) => Math.max(a, b));
     metrics[name] = { count: values.length, first, last, min, max };

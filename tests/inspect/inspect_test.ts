@@ -2,7 +2,8 @@ import { assert, assertEquals, assertMatch, assertRejects, assertStringIncludes 
 import { join } from "@std/path";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { newManifest, writeManifest } from "../../lib/files/manifest.ts";
-import { describeReports, inspect, type InspectOptions, reportsAsJson } from "../../lib/inspect/inspect.ts";
+import { inspect } from "../../lib/inspect/inspect.ts";
+import { describeReports, type InspectOptions, reportsAsJson } from "../../lib/inspect/report.ts";
 import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
 import { synthesize } from "../../lib/synth/synthesize.ts";
 import { parameterShapes } from "../../lib/model/config.ts";
@@ -199,6 +200,7 @@ Deno.test("inspect() finds order violations, duplicates and small rows of probe 
     }
     assert(/^MeasurementStart .*SrcIpv4 1 1 1 [12]/.test(tokenSamples[0]), tokenSamples[0]);
     assertEquals((await look(join(folder, "train"))).json, train.json, "a second look");
+    assertEquals((await look(join(folder, "train"), { samples: 0 })).json.tokenSamples, []);
   });
 });
 

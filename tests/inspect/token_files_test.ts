@@ -1,6 +1,7 @@
 import { assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { FormatError } from "../../lib/errors.ts";
-import { describeReports, inspect, type InspectOptions, reportsAsJson } from "../../lib/inspect/inspect.ts";
+import { inspect } from "../../lib/inspect/inspect.ts";
+import { describeReports, type InspectOptions, reportsAsJson } from "../../lib/inspect/report.ts";
 import { TokenParquetWriter } from "../../lib/pretokenize/token_parquet_writer.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 

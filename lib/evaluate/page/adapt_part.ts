@@ -41,10 +41,8 @@ export function adaptPart(section: AdaptSection): Block[] {
 
 /** Why nothing could be predicted. */
 export function noneText({ counts, numUnseen }: AdaptSection): string {
-  return `Of ${countText(numUnseen)} addresses never seen none has more than ${
-    Math.max(...counts)
-  } replies to or ` +
-    "from known ones, so none could be predicted after as many.";
+  return `Of ${countText(numUnseen)} addresses never seen none has more than ${Math.max(...counts)} ` +
+    "replies to or from known ones, so none could be predicted after as many.";
 }
 
 /** A table of one or several splits. @param parts Of each its name and its rows. */
@@ -72,25 +70,20 @@ function introduction(section: AdaptSection): string {
   const { numResamples, confidence } = section.resampling;
   const tuned = numTuningMeasurements === 0
     ? "a share of the training rows"
-    : `${countText(numTuningMeasurements)} measurements of ${
-      countText(numTuningAddresses)
-    } addresses never seen of ` +
-      "the validation split, after as many of their own";
+    : `${countText(numTuningMeasurements)} measurements of ${countText(numTuningAddresses)} addresses ` +
+      "never seen of the validation split, after as many of their own";
   const numWithoutRow = Math.max(...section.byCount.map(({ fit }) => fit.numWithoutRow));
   const without = numWithoutRow === 0
     ? ""
     : ` Addresses that found no free row in the model's table: ${countText(numWithoutRow)}.`;
-  return `${
-    countText(numUnseen)
-  } addresses that training met at neither end have replies to or from known ones, ` +
-    `${countText(numUsable)} of them enough; ${
-      countText(numAddresses)
-    } were drawn. The model is adapted to K ` +
-    "of these replies of each address: the rows of addresses are fitted, everything else stays. Then others are " +
-    "predicted, without context, the same for every K. Of each number the model's is above, with its 95 % interval, and " +
-    "below it that of the best baseline, coloured where a difference is shown. Baselines are trained anew for every K, " +
-    `with the same replies added to the training; their settings were chosen on ${tuned}. The intervals hold ` +
-    `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
+  return `${countText(numUnseen)} addresses that training met at neither end have replies to or from known ` +
+    `ones, ${countText(numUsable)} of them enough; ${countText(numAddresses)} were drawn. The model is ` +
+    "adapted to K of these replies of each address: the rows of addresses are fitted, everything else " +
+    "stays. Then others are predicted, without context, the same for every K. Of each number the model's " +
+    "is above, with its 95 % interval, and below it that of the best baseline, coloured where a difference " +
+    "is shown. Baselines are trained anew for every K, with the same replies added to the training; their " +
+    `settings were chosen on ${tuned}. The intervals hold ${percentText(confidence, 0)} of ` +
+    `${countText(numResamples)} resamples of whole addresses.${without}`;
 }
 
 /** A method's errors by K. */
@@ -126,8 +119,8 @@ function errorFigure([model, , ...baselines]: readonly Method[], counts: readonl
   return {
     name: "error-by-given",
     caption:
-      "Median absolute error of addresses never seen by how many measurements of each were given, beside the " +
-      "baselines that are the best after the most.",
+      "Median absolute error of addresses never seen by how many measurements of each were given, beside " +
+      "the baselines that are the best after the most.",
     chart: lineChart({
       curves: [model, ...baselines.slice(0, NUM_DRAWN)].map(({ name, byCount }, i) => ({
         label: name,

@@ -52,19 +52,19 @@ export async function allSplitsPage(
     element(
       "p",
       `One model of ${countText(run.numParameters)} parameters, step ${countText(run.step)}, trained on ` +
-        `${countText(run.numTraining)} measurements of ${
-          run.measurements.join(" ")
-        } and asked about what each split ` +
-        `holds out (${modes}). A split divides what the one before left for training, so the model and the baselines ` +
-        `have learned from nothing of any of them. Sources are told apart by ${run.groupBy}.`,
+        `${countText(run.numTraining)} measurements of ${run.measurements.join(" ")} and asked about what ` +
+        `each split holds out (${modes}). A split divides what the one before left for training, so the ` +
+        "model and the baselines have learned from nothing of any of them. Sources are told apart by " +
+        `${run.groupBy}.`,
     ),
     element("h2", "The model beside the best baseline of each measure"),
     element(
       "p",
-      "Of the model with its 95 % interval; below it, of the best baseline. Coloured where a difference is shown, as " +
-        "on the pages of the splits, which have the intervals of the differences. Baselines know the whole history that is " +
-        "allowed, whatever the number of context measurements of the model. What 90 % intervals hold is told also when " +
-        "corrected by the validation split, and of the baseline that is the nearest to 90 %.",
+      "Of the model with its 95 % interval; below it, of the best baseline. Coloured where a difference is " +
+        "shown, as on the pages of the splits, which have the intervals of the differences. Baselines know " +
+        "the whole history that is allowed, whatever the number of context measurements of the model. What " +
+        "90 % intervals hold is told also when corrected by the validation split, and of the baseline that " +
+        "is the nearest to 90 %.",
     ),
     tableOf(headings, splits.flatMap(rowsOf), "numbers"),
     ...adaptedPart(splits),
@@ -72,10 +72,8 @@ export async function allSplitsPage(
     ...empty.map(({ mode, heldOutPercent }) =>
       element(
         "p",
-        `Nothing could be predicted of ${
-          HELD_OUT[mode]
-        }: ${heldOutPercent} % were to be held out, and none were, ` +
-          "so few there are.",
+        `Nothing could be predicted of ${HELD_OUT[mode]}: ${heldOutPercent} % were to be held out, and ` +
+          "none were, so few there are.",
       )
     ),
   ]);
@@ -123,8 +121,8 @@ function adaptedPart(splits: readonly SplitResult[]): Block[] {
     element("h2", ADAPTED_HEADING),
     element(
       "p",
-      "The model is adapted to K measurements of each address and predicts others, without context; the baselines are " +
-        "trained with the same K. The pages of the splits tell more.",
+      "The model is adapted to K measurements of each address and predicts others, without context; the " +
+        "baselines are trained with the same K. The pages of the splits tell more.",
     ),
     adaptedTable(parts),
   ];

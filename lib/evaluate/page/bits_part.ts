@@ -19,10 +19,8 @@ export function bitsPart({ withTimes, withoutTimes }: BitsSection): Block[] {
     element("h2", "How many bits a measurement takes"),
     element(
       "p",
-      `-log2 of the probability of each token given all before, in ${
-        countText(withTimes.numContexts)
-      } contexts of ` +
-        "held-out measurements that are drawn as those of the training.",
+      `-log2 of the probability of each token given all before, in ${countText(withTimes.numContexts)} ` +
+        "contexts of held-out measurements that are drawn as those of the training.",
     ),
     tableOf(["contexts", "bits per measurement", "per token", ...FIELDS, "measurements"], [
       totalsRow("with times", withTimes),
@@ -66,8 +64,8 @@ function positionFigure({ byPosition }: ContextBits): Block {
   return {
     name: "bits-by-position",
     caption:
-      "Mean bits of a measurement and of its parts by how many measurements stand before it: what the model " +
-      "learns from its context.",
+      "Mean bits of a measurement and of its parts by how many measurements stand before it: what the " +
+      "model learns from its context.",
     chart: lineChart({
       curves: lines.map(([label, valueOf], i) => ({
         label,

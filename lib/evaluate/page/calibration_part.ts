@@ -46,8 +46,9 @@ function pitFigure({ pit, numMeasurements }: RttSection["model"]["overall"]): Bl
   return {
     name: "pit",
     caption:
-      "Where measurements fall in their predicted distributions. Flat is right; a U is too sure, a hill not " +
-      "sure enough, a slope leans to one side. Chance keeps 95 % of flat columns between the dotted lines.",
+      "Where measurements fall in their predicted distributions. Flat is right; a U is too sure, a hill " +
+      "not sure enough, a slope leans to one side. Chance keeps 95 % of flat columns between the dotted " +
+      "lines.",
     chart: pitChart(pit, numMeasurements),
   };
 }
@@ -67,8 +68,9 @@ function correctedTable(
     ]),
     element(
       "p",
-      "A level of a predicted distribution stands for the share of the validation split's measurements that lay " +
-        "below it (Kuleshov, Fenner, Ermon, 2018). query rtt --calibration with this report.json answers so.",
+      "A level of a predicted distribution stands for the share of the validation split's measurements " +
+        "that lay below it (Kuleshov, Fenner, Ermon, 2018). query rtt --calibration with this report.json " +
+        "answers so.",
     ),
   ];
 }

@@ -34,10 +34,9 @@ export function failurePart(section: FailureSection): Block[] {
     element("h2", "Whether it foresees that no reply comes"),
     element(
       "p",
-      `${countText(section.numFailed)} of ${
-        countText(section.numMeasurements)
-      } measurements had no reply. The ` +
-        "Brier score is the mean squared difference of the predicted probability and what came; 0 is perfect.",
+      `${countText(section.numFailed)} of ${countText(section.numMeasurements)} measurements had no reply. ` +
+        "The Brier score is the mean squared difference of the predicted probability and what came; 0 is " +
+        "perfect.",
     ),
     { beside: points.length === 0 ? [table] : [table, figure] },
   ];

@@ -61,9 +61,8 @@ export function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalRe
 function likelihoodOf({ withTimes: { bitsPerMeasurement, bitsPerToken } }: BitsSection): Finding {
   const bits = `${fixedText(bitsPerMeasurement)} bits, ${fixedText(bitsPerToken, 3)} a token`;
   return {
-    text:
-      `A measurement takes ${bits}; a model of vocabulary v1 is asked for nothing else, other sections need one ` +
-      "of v2.",
+    text: `A measurement takes ${bits}; a model of vocabulary v1 is asked for nothing else, other sections ` +
+      "need one of v2.",
   };
 }
 
@@ -86,12 +85,9 @@ function accuracyOf({ model: { overall } }: RttSection): Finding {
   const mean = msText(meanAbsoluteMs) + intervalText(intervals.meanAbsoluteMs);
   return {
     text:
-      `Half of ${
-        countText(overall.numMeasurements)
-      } predicted RTTs are off by at most ${median}; the mean error ` +
-      `is ${mean}, and nine of ten predictions are within ${
-        percentText(relative.p90, 0)
-      } of the measured RTT.`,
+      `Half of ${countText(overall.numMeasurements)} predicted RTTs are off by at most ${median}; the mean ` +
+      `error is ${mean}, and nine of ten predictions are within ${percentText(relative.p90, 0)} of the ` +
+      "measured RTT.",
   };
 }
 

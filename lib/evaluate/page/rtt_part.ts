@@ -70,27 +70,20 @@ function introduction(section: RttSection): string {
     : "the numbers of context measurements taking turns";
   const others = section.baselines.length === 0
     ? ""
-    : ` The baselines learned from ${
-      countText(section.numTrainingUsed)
-    } training measurements and went on learning ` +
-      `from ${countText(section.numObserved)} others; they know the whole history that is allowed, ` +
-      "however few measurements the model was given as its context. Their settings, below their names, were chosen on " +
-      "the validation split, or without one on a share of the training rows; their errors there make distributions of " +
-      "their numbers.";
+    : ` The baselines learned from ${countText(section.numTrainingUsed)} training measurements and went on ` +
+      `learning from ${countText(section.numObserved)} others; they know the whole history that is ` +
+      "allowed, however few measurements the model was given as its context. Their settings, below their " +
+      "names, were chosen on the validation split, or without one on a share of the training rows; their " +
+      "errors there make distributions of their numbers.";
   const few = numClusters < FEW_CLUSTERS ? " These are few: the true intervals are wider." : "";
-  return `${
-    countText(section.model.overall.numMeasurements)
-  } predictions of measurements that had a reply, ${turns}. ` +
-    "The error is that of the predicted median, in the second row that of the likeliest RTT (the median within the " +
-    "likeliest interval that is 1 % wide); the relative one is of the measured RTT, NMAE the sum of the errors over " +
-    "that of the measured RTTs. CRPS scores the whole distribution; of a single number it is the absolute error." +
-    `${others} In brackets: ${percentText(confidence, 0)} intervals from ${
-      countText(numResamples)
-    } resamples of the ` +
-    `${
-      countText(numClusters)
-    } ${by}s of the measurements.${few} Better and worse are said where the interval of the ` +
-    "difference, both of the same resamples, does not hold 0.";
+  return `${countText(section.model.overall.numMeasurements)} predictions of measurements that had a ` +
+    `reply, ${turns}. The error is that of the predicted median, in the second row that of the likeliest ` +
+    "RTT (the median within the likeliest interval that is 1 % wide); the relative one is of the measured " +
+    "RTT, NMAE the sum of the errors over that of the measured RTTs. CRPS scores the whole distribution; " +
+    `of a single number it is the absolute error.${others} In brackets: ${percentText(confidence, 0)} ` +
+    `intervals from ${countText(numResamples)} resamples of the ${countText(numClusters)} ${by}s of the ` +
+    `measurements.${few} Better and worse are said where the interval of the difference, both of the same ` +
+    "resamples, does not hold 0.";
 }
 
 /** The columns of the table of methods. */
@@ -123,8 +116,9 @@ function cdfFigure(methods: readonly Method[]): Block {
   return {
     name: "error-cdf",
     caption:
-      "The share of predictions that are off by at most so much: the further to the left and the higher " +
-      "a curve, the better. Beside the names, in the order of the table: the error that half of the predictions stay below.",
+      "The share of predictions that are off by at most so much: the further to the left and the higher a " +
+      "curve, the better. Beside the names, in the order of the table: the error that half of the " +
+      "predictions stay below.",
     chart: lineChart({
       curves: methods.map(({ name, errorCdf, overall }) => ({
         label: `${name}: ${msText(overall.medianAbsoluteMs)}`,
@@ -176,10 +170,8 @@ function contextFigure(
   return {
     name: figureName,
     caption:
-      `${
-        capital(METRIC_NAMES[metric])
-      } by how many earlier measurements the model was given, beside the best ` +
-      "baselines. These know their whole history in any case; they differ between numbers because the " +
+      `${capital(METRIC_NAMES[metric])} by how many earlier measurements the model was given, beside the ` +
+      "best baselines. These know their whole history in any case; they differ between numbers because the " +
       "measurements do.",
     chart: lineChart({
       curves,

@@ -20,9 +20,10 @@ export function truthPart(section: TruthSection): Block[] {
     element("h2", "How far it is from the truth"),
     element(
       "p",
-      "The true distributions of this synthetic Internet are known. The least mean of -log2 P(RTT code) that any model " +
-        "can reach is their conditional entropy; the excess over it is what is left to learn. Intervals: the true " +
-        "probability inside the predicted ones. Quantile: median error of the predicted median against the true one.",
+      "The true distributions of this synthetic Internet are known. The least mean of -log2 P(RTT code) " +
+        "that any model can reach is their conditional entropy; the excess over it is what is left to " +
+        "learn. Intervals: the true probability inside the predicted ones. Quantile: median error of the " +
+        "predicted median against the true one.",
     ),
     ...(byContext.length > 1 ? [excessFigure(section)] : []),
     tableOf(
