@@ -119,3 +119,16 @@ export class DecodedRows {
     this.#numRows = firstRow;
   }
 }
+
+/**
+ * One tile for each position, whose row sees its prompt up to that position.
+ *
+ * @param positions Rows of a prefill, ascending.
+ */
+export function tilesOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
+  let prompt = 0;
+  return positions.map((position, row) => {
+    while (position >= prompts[prompt].endKey) prompt++;
+    return { firstKey: prompts[prompt].firstKey, endKey: position + 1, firstRow: row, endRow: row + 1 };
+  });
+}
