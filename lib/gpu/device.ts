@@ -61,7 +61,7 @@ export class Gpu {
     }
     if (isSoftwareOpenGl(adapter)) {
       throw new UserError(
-        `Cannot use WebGPU: the only adapter is OpenGL in software (${adapter.info.description}), a Vulkan driver ` +
+        `Cannot use WebGPU: no adapter was found besides OpenGL in software (${adapter.info.description}), a Vulkan driver ` +
           "was wanted; run sh setup.sh to install one",
       );
     }
