@@ -1,6 +1,6 @@
 /**
- * Adapts a model to measurements of some addresses: those that training did not know get coordinates, and their rows
- * are fitted; nothing else changes.
+ * Adapts a model to measurements of some addresses: unknown addresses get coordinates, and the rows of the addresses are
+ * fitted. Nothing else changes.
  *
  * @module
  */
@@ -18,32 +18,32 @@ import {
   unknownAddresses,
 } from "./free_rows.ts";
 
-/** What is adapted, and how. */
+/** Options of {@link adapt}. */
 export interface AdaptOptions extends Partial<FitOptions> {
   /**
-   * The addresses whose rows may change, as `formatAddress` writes them (default: those of the measurements that
-   * training did not know).
+   * The addresses whose rows may change, as `formatAddress` writes them (default: all of the measurements that training
+   * did not know).
    */
   readonly addresses?: readonly string[];
-  /** Of an earlier adaptation. */
+  /** The rows and nodes of earlier adaptations. */
   readonly adapted?: AdaptedParts;
 }
 
-/** What was changed. */
+/** The result of {@link adapt}. */
 export interface Adaptation {
-  /** The rows and coordinates that changed; empty where nothing was to be fitted. */
+  /** The rows and coordinates that changed; empty if there was nothing to fit. */
   readonly delta: RowDelta;
   /** The addresses that were fitted. */
   readonly addresses: readonly string[];
-  /** Those that the table had no free row for. */
+  /** The addresses without a row, since the table had no free one. */
   readonly withoutRow: readonly string[];
-  /** Measurements that were fitted to. */
+  /** Measurements that the rows were fitted to. */
   readonly numMeasurements: number;
   /** Measurements without a reply, which say nothing of an RTT. */
   readonly numFailed: number;
-  /** Mean loss of an RTT's two bytes before and after, nats; null where nothing was fitted. */
+  /** Mean loss of an RTT's two bytes before the fit, nats; null if nothing was fitted. */
   readonly lossBefore: number | null;
-  /** As above. */
+  /** The same after the fit. */
   readonly lossAfter: number | null;
 }
 
@@ -55,12 +55,12 @@ export const ADAPT_DEFAULTS: Pick<FitOptions, "steps" | "learningRate" | "maxDri
 };
 
 /**
- * Fits the rows of addresses to measurements, and gives coordinates to those that training did not know. An address
- * that is adapted again has coordinates by the measurements of then: earlier ones are not kept.
+ * Fits the rows of addresses to measurements, and gives coordinates to addresses that training did not know. If an address
+ * is adapted again, its coordinates follow from the new measurements only.
  *
- * @param registry Of the GPU that the fit runs on.
- * @param model Its weights stay as they are.
- * @param measurements In any order; those without an address that is fitted are passed over.
+ * @param registry The kernels of the GPU that the fit runs on.
+ * @param model The model; its weights do not change.
+ * @param measurements In any order. Those without an address that is fitted are ignored.
  * @throws {UserError} If the model has no rows of addresses, or the fit fails.
  */
 export async function adapt(
@@ -92,8 +92,8 @@ export async function adapt(
 }
 
 /**
- * The free rows with their new values, and with the measurements that were fitted to in the histories of their pairs; the
- * coordinates of located addresses.
+ * The free rows with their new values, the histories of their pairs with the fitted measurements, and the coordinates of
+ * located addresses.
  */
 function changedParts({ config, weights }: RowModel, plan: FreeRows, values: Float32Array): RowDelta {
   const { width } = config;

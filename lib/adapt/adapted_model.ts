@@ -1,5 +1,5 @@
 /**
- * A checkpoint that is adapted, perhaps again and again, and what of it differs from its base.
+ * A checkpoint that is adapted, also repeatedly, and what differs from its base.
  *
  * @module
  */
@@ -11,14 +11,14 @@ import { baseOf, writeDelta } from "../train/adapted_checkpoint.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "../train/checkpoint_state.ts";
 import { adapt, type Adaptation, type AdaptOptions, requireRows } from "./adapt.ts";
 
-/** A model whose rows and coordinates follow measurements. */
+/** A model whose rows and coordinates are adapted to measurements. */
 export class AdaptedModel {
   readonly config: ModelConfig;
-  /** Everything that does not change. */
+  /** The base, which does not change. */
   readonly base: AdaptedFrom;
-  /** The rows of addresses that differ from the base's. */
+  /** The learned rows that differ from the base's. */
   readonly rows: Set<number>;
-  /** The numbers of addresses whose coordinates differ. */
+  /** The nodes whose coordinates differ. */
   readonly nodes: Set<number>;
   #weights: Map<string, Float32Array>;
 
@@ -41,7 +41,7 @@ export class AdaptedModel {
     return this.#weights;
   }
 
-  /** Adapts it to measurements. @throws {UserError} As {@link adapt}. */
+  /** Adapts the model to measurements. @throws {UserError} As {@link adapt}. */
   async fit(
     registry: KernelRegistry,
     measurements: readonly TokenMeasurement[],

@@ -1,8 +1,8 @@
 /**
- * Fits rows of addresses to measurements by AdamW, everything else frozen.
+ * Fits rows of addresses to measurements by AdamW; all other weights are frozen.
  *
- * The rows that the measurements use, free ones first, are a table of their own: neither memory nor time depend on how
- * many the model has.
+ * The rows that the measurements use are copied into a table of their own, free ones first. So neither memory nor time
+ * depends on how many rows the model has.
  *
  * @module
  */
@@ -27,35 +27,35 @@ export interface FitOptions {
   readonly steps: number;
   /** Learning rate at the start; it falls linearly. */
   readonly learningRate: number;
-  /** Largest distance of a row that training knew from where it was, Euclidean. */
+  /** The largest Euclidean distance that a row known to training may move. */
   readonly maxDrift: number;
-  /** Asked between steps. */
+  /** Checked between steps. */
   readonly signal?: AbortSignal | undefined;
-  /** Told how many steps are done. */
+  /** Called with the number of steps done. */
   readonly onProgress?: (steps: number) => void;
 }
 
-/** What a fit came to. */
+/** The result of a fit. */
 export interface FittedRows {
   /** (free rows, C). */
   readonly values: Float32Array;
-  /** Mean loss of an RTT's two bytes before, nats. */
+  /** Mean loss of an RTT's two bytes before the fit, nats. */
   readonly lossBefore: number;
-  /** The same after. */
+  /** The same after the fit. */
   readonly lossAfter: number;
 }
 
 const ADAMW = { kind: "adamw", beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 } as const;
 const SCHEDULE: ScheduleShape = { schedule: "wsd", warmupShare: 0, decayShare: 1, finalRatio: 0.1 };
-/** For rows that training did not know. */
+/** The limit for rows that training did not know. */
 const NO_LIMIT = 1e30;
 
 /**
- * Fits the free rows to the loss of the RTTs' bytes, each measurement without others before it. Half of the
- * measurements of a step have their times, the others in the next; pairs have their rows in half of the steps, so that
- * the rows of addresses are fitted to do without.
+ * Fits the free rows to the loss of the RTTs' bytes; each measurement is a context of its own. In each step half of the
+ * measurements have their times, in the next step the other half. In half of the steps pairs have no rows, so that the
+ * rows of addresses are also fitted for use without them.
  *
- * @param plan With one free row at least.
+ * @param plan At least one free row.
  * @throws {UserError} If memory does not suffice, or the rows do not stay finite.
  */
 export async function fitFreeRows(
@@ -127,7 +127,7 @@ export async function fitFreeRows(
   return { values, lossBefore, lossAfter };
 }
 
-/** The rows that measurements use, free ones first. */
+/** A table of the rows that the measurements use, free ones first. */
 class CompactTable {
   /** (free rows, C). */
   readonly starts: Float32Array;
@@ -144,7 +144,7 @@ class CompactTable {
     });
   }
 
-  /** The rows of tokens as rows of this table. */
+  /** Translates rows of the model's table into rows of this one. */
   translate(rows: Uint32Array): Uint32Array<ArrayBuffer> {
     return Uint32Array.from(rows, (row) => {
       if (row === NO_ROW) return NO_ROW;
@@ -154,13 +154,13 @@ class CompactTable {
     });
   }
 
-  /** The model with this table in place of its own; after all rows are translated. */
+  /** The model with this table in place of its own. Call it after all rows are translated. */
   config(): ModelConfig {
     const prefixVectors = { rows: this.#numbers.size, seed: 0, dropShare: 0 };
     return { ...this.#model.config, prefixVectors, pairVectors: null, coordinates: null };
   }
 
-  /** Its weights. */
+  /** The weights of that model. */
   weights(): Map<string, Float32Array> {
     const { config: { width }, weights } = this.#model;
     const all = weights.get(ROW_VALUES) ?? new Float32Array();
@@ -176,16 +176,16 @@ class CompactTable {
   }
 }
 
-/** The batches of steps that follow each other, in turn. */
+/** The batches of the steps. Step i uses entry i modulo their number. */
 function variantsOf(plan: FreeRows, extent: FitExtent, table: CompactTable): FitBatch[][] {
   const { measurements, addressRows } = plan;
   const firstPair = addressRows.config.prefixVectors?.rows ?? 0;
   const hasTimes = measurements.some(({ timeS }) => timeS !== null);
   const turns = (hasTimes ? [0, 1] : [0]).map((turn) => {
-    const told: TokenMeasurement[] = measurements.map((measurement, i) =>
+    const shown: TokenMeasurement[] = measurements.map((measurement, i) =>
       i % 2 === turn ? measurement : { ...measurement, timeS: null }
     );
-    return fitBatches(told, addressRows, extent).map(({ batch, rows }) => ({
+    return fitBatches(shown, addressRows, extent).map(({ batch, rows }) => ({
       batch,
       rows: table.translate(rows),
       withoutPairs: table.translate(rows.map((row) => row >= firstPair ? NO_ROW : row)),

@@ -8,34 +8,34 @@ import type { AddressRows } from "../model/address_rows.ts";
 import { type ModelBatch, rowsOfBatch } from "../model/batch_rows.ts";
 import { measurementLength, QUERY_ORDER, type TokenMeasurement, TokenWriter } from "../tokens/vocab_v2.ts";
 
-/** Tokens of a sequence at most: longer ones make attention dearer, shorter ones waste more at their ends. */
+/** The most tokens of a sequence: attention over longer ones costs more, shorter ones have more padding. */
 const MAX_SEQUENCE = 128;
-/** Sequences of a batch at most. */
+/** The most sequences of a batch. */
 const MAX_BATCH = 32;
 
-/** How batches are cut. */
+/** The size of the batches. */
 export interface FitExtent {
   readonly batchSize: number;
   readonly sequenceLength: number;
 }
 
-/** A batch whose loss counts at the bytes of RTTs only. */
+/** A batch whose loss counts only at the bytes of RTTs. */
 export interface FitBatch {
   readonly batch: ModelBatch;
-  /** Of `rowsOfBatch`, rows of the model's table. */
+  /** From `rowsOfBatch`: rows of the model's table. */
   readonly rows: Uint32Array<ArrayBuffer>;
 }
 
-/** A batch that holds measurements, or several that do. @param sequenceLength Of the model. */
+/** Chooses the size of the batches. @param sequenceLength The model's. */
 export function fitExtent(measurements: readonly TokenMeasurement[], sequenceLength: number): FitExtent {
   const length = Math.min(sequenceLength, MAX_SEQUENCE);
   return { sequenceLength: length, batchSize: Math.min(MAX_BATCH, sequencesOf(measurements, length).length) };
 }
 
 /**
- * Packs measurements, the results of all known.
+ * Packs measurements.
  *
- * @param measurements Replies; `timeS` null where the time is not told.
+ * @param measurements Replies only; `timeS` is null if the time is not shown.
  * @throws {UserError} If one does not fit the model's sequence.
  */
 export function fitBatches(
@@ -52,7 +52,7 @@ export function fitBatches(
   return batches;
 }
 
-/** Measurements by the sequence that they are in, in order. */
+/** Divides measurements into sequences, in order. */
 function sequencesOf(
   measurements: readonly TokenMeasurement[],
   sequenceLength: number,

@@ -1,6 +1,6 @@
 /**
- * Which rows a fit may move, and where they start: the rows of the given addresses and of their pairs, and no row that
- * an address shares which is not among them.
+ * Which rows a fit may change, and where they start: the rows of the given addresses and of their pairs, but no row that
+ * they share with other addresses.
  *
  * @module
  */
@@ -13,37 +13,37 @@ import { NO_ROW } from "../model/row_table.ts";
 import { formatAddress } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
-/** A row that may move. */
+/** A row that may change. */
 export interface FreeRow {
-  /** In the model's table. */
+  /** Its number in the model's table. */
   readonly row: number;
   /** Whether training knew it. */
   readonly isKnown: boolean;
-  /** C values. */
+  /** Its initial value, (C). */
   readonly start: Float32Array;
 }
 
-/** What a fit works on. */
+/** What a fit changes, and by what. */
 export interface FreeRows {
   /** The model's rows, with those claimed for the addresses. */
   readonly addressRows: AddressRows;
   /** In the order of the measurements. */
   readonly free: readonly FreeRow[];
-  /** The measurements that free rows have a part in. */
+  /** The measurements that use free rows. */
   readonly measurements: readonly TokenMeasurement[];
-  /** The addresses, as text, whose rows are among them. */
+  /** The addresses with free rows, as text. */
   readonly addresses: readonly string[];
-  /** The addresses that there was no free row for. */
+  /** The addresses for which the table had no room. */
   readonly withoutRow: readonly string[];
-  /** The numbers of those that have coordinates by these measurements, ascending. */
+  /** The nodes that got coordinates from these measurements, ascending. */
   readonly located: Uint32Array;
 }
 
-/** What training did not know, although the model has it, of earlier adaptations. */
+/** What the model has from earlier adaptations, not from training. */
 export interface AdaptedParts {
   /** Rows. */
   readonly rows: ReadonlySet<number>;
-  /** Numbers of addresses among those that have coordinates. */
+  /** Nodes of the coordinates. */
   readonly nodes: ReadonlySet<number>;
 }
 
@@ -53,7 +53,7 @@ export interface RowModel {
   readonly weights: ReadonlyMap<string, Float32Array>;
 }
 
-/** The addresses of measurements, each once, in the order in which they are met. */
+/** The addresses of measurements, each once, in order of appearance. */
 export function addressesOf(measurements: readonly TokenMeasurement[]): Map<string, Uint8Array> {
   return new Map(
     measurements.flatMap(({ source, destination }) => [source, destination]).map((address) => {
@@ -80,14 +80,14 @@ export function unknownAddresses(
 }
 
 /**
- * Claims rows for addresses and their pairs, and says which rows may move.
+ * Claims rows for addresses and their pairs, and says which rows may change.
  *
- * The row of a whole address is its own. Those of its shorter prefixes are taken for its own where they are new: keys
- * do not tell who shares them. A new row of a whole address starts from the mean of those of the known addresses at the
- * other ends of the measurements, of which those that share the longest prefix with it count; other new rows from 0.
+ * The row of a whole address may change. The row of a shorter prefix may only if it is new, since others can share it. A
+ * new row of a whole address starts from the mean of the rows of known addresses in the measurements: those that share the
+ * longest prefix with it. Other new rows start from 0.
  *
  * @param measurements Replies only.
- * @param options `addresses`: as `formatAddress` writes them; `adapted`: of addresses that training did not know.
+ * @param options `addresses`: as `formatAddress` writes them; `adapted`: the rows of earlier adaptations.
  */
 export function freeRowsOf(
   model: RowModel,
@@ -127,7 +127,11 @@ export function freeRowsOf(
     add(addressRows.rowOfPair(source, destination, { claims: true }), isNew);
   }
   return {
-    ...{ addressRows, free: [...free.values()], measurements: chosen, addresses: fitted, withoutRow },
+    addressRows,
+    free: [...free.values()],
+    measurements: chosen,
+    addresses: fitted,
+    withoutRow,
     located: locateAddresses(addressRows, chosen, { addresses, adaptedNodes: adapted.nodes }),
   };
 }
@@ -144,7 +148,7 @@ class KnownAddresses {
       .filter(({ row }) => row !== NO_ROW);
   }
 
-  /** The mean of the rows of those that are nearest to an address; undefined without any of its version. */
+  /** The mean row of the known addresses nearest to an address; undefined if none has its IP version. */
   mean(address: Uint8Array, values: (row: number) => Float32Array): Float32Array | undefined {
     const sameVersion = this.#rows.filter((known) => known.address.length === address.length);
     const shared = sameVersion.map((known) => numShared(known.address, address));
@@ -157,7 +161,7 @@ class KnownAddresses {
   }
 }
 
-/** How many first bytes two addresses share. */
+/** The length of the common prefix of two addresses, in bytes. */
 function numShared(a: Uint8Array, b: Uint8Array): number {
   const index = a.findIndex((byte, i) => byte !== b[i]);
   return index < 0 ? a.length : index;

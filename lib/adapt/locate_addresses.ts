@@ -1,5 +1,5 @@
 /**
- * Coordinates of addresses that training did not know, by measurements with addresses that have some.
+ * Coordinates of addresses that training did not know, from measurements with addresses that have coordinates.
  *
  * @module
  */
@@ -11,8 +11,8 @@ import { decodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 /**
- * Gives coordinates to addresses, each by its own measurements with addresses that had some before. Those of training
- * keep theirs; those of an earlier adaptation get others, which follow from these measurements alone.
+ * Gives coordinates to addresses, each from its measurements with addresses that had coordinates before. Addresses of
+ * training keep theirs. Addresses of earlier adaptations get new ones from these measurements only.
  *
  * @param rows The model's, which are changed.
  * @param measurements Replies only.
@@ -32,7 +32,7 @@ export function locateAddresses(
     node: rows.nodeOf(own.address),
   }))
     .filter(({ node }) => adaptedNodes.has(node) || !coordinates.hasPlace(node));
-  // What is located anew says nothing of where others are, nor of itself.
+  // Addresses that are located now do not help to locate each other.
   const without = new Set(asked.map(({ node }) => node));
   const found: { address: Uint8Array; place: NodePlace }[] = [];
   for (const { address, rttsMs } of asked) {
@@ -51,7 +51,7 @@ export function locateAddresses(
   return Uint32Array.from(places.keys()).sort();
 }
 
-/** Of an address: by the other one, the RTTs. */
+/** The RTTs of an address, by the other end. */
 interface OwnRtts {
   readonly address: Uint8Array;
   readonly rttsMs: Map<string, { other: Uint8Array; ms: number[] }>;

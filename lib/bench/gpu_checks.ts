@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { BenchMemory, timeRun } from "../gpu/bench.ts";
+import { BenchMemory } from "../gpu/bench.ts";
 import { gemmCase } from "../gpu/bench_cases.ts";
 import { addGemm, type GemmKind, type GemmVariant, gemmVariants } from "../gpu/ops/gemm.ts";
 import { Program } from "../gpu/program.ts";
@@ -143,13 +143,13 @@ export async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> 
   };
   const small = programOf(32, 1);
   const times: number[] = [];
-  while (times.length < 21) times.push(await timeRun(gpu, small));
+  while (times.length < 21) times.push(await gpu.timeS(() => small.run()));
   await registry.ready();
   let [callS, settledS] = [0, 0];
   for (let repetitions = 1; settledS < LONG_S; repetitions *= 2) {
     const program = programOf(512, repetitions);
     const startMs = performance.now();
-    callS = await timeRun(gpu, program);
+    callS = await gpu.timeS(() => program.run());
     settledS = (performance.now() - startMs) / 1000;
   }
   return { submitS: medianOf(times), callS, settledS };

@@ -88,7 +88,7 @@ function timerFinding({ submits: [row] }: SurveyRows): Finding {
   const present = "the call waits";
   const share = row && row.callS / row.settledS;
   return finding(
-    ["timeRun()", "lib/gpu/bench.ts", present],
+    ["Gpu.timeS()", "lib/gpu/device.ts", present],
     row && {
       best: share > 0.7 ? present : "await the promise; all times of kernels here are wrong",
       why: `the call takes ${(100 * share).toFixed(0)} % of ${

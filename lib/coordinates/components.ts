@@ -1,14 +1,14 @@
-/** Parts of a network that known pairs connect. @module */
+/** The components of a network: nodes that chains of known pairs connect. @module */
 import type { FoldSet, Neighbours } from "./known_pairs.ts";
 
-/** The part of a node of which no pair is known. */
+/** The component of a node without known pairs. */
 export const UNKNOWN = -1;
 
 /**
- * Numbers the parts of a network.
+ * Finds the components of a network.
  *
- * @param without Folds that are not looked at.
- * @returns Of each node the part, the same number for all nodes that known pairs connect; {@link UNKNOWN} without any.
+ * @param without Folds whose pairs are ignored.
+ * @returns The number of each node's component; {@link UNKNOWN} without known pairs.
  */
 export function componentsOf(neighbours: Neighbours, without: FoldSet): Float32Array {
   const { start, others, folds, numNodes } = neighbours;

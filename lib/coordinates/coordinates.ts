@@ -1,8 +1,8 @@
 /**
- * Estimates of RTTs by coordinates of nodes, for a model that learns by how much they are wrong: stacking (Wolpert,
- * "Stacked Generalization", Neural Networks 5, 1992). An estimate to learn from must not know the RTT that it is of, so
- * the known pairs are in folds, and each fold has a factorisation that was fitted without it (Chernozhukov et al.,
- * "Double/debiased machine learning", Econometrics Journal 21, 2018); one more is fitted to all.
+ * Estimates of RTTs by coordinates of nodes. A model learns how wrong they are: stacking (Wolpert, "Stacked
+ * Generalization", Neural Networks 5, 1992). An estimate to learn from must not know the RTT that it estimates. So the
+ * known pairs are divided into folds, and each fold has a factorisation that is fitted without it (Chernozhukov et al.,
+ * "Double/debiased machine learning", Econometrics Journal 21, 2018). One more is fitted to all pairs.
  *
  * @module
  */
@@ -17,37 +17,37 @@ export const POWERS: readonly number[] = [0, 0.5, 1];
 /** What is saved of a factorisation besides its vectors: its range, how it was fitted, and the usual error. */
 const NUM_NUMBERS = 6;
 
-/** What an error is at least, as a share of the nodes', where the scales' estimates are all the same (ASSUMPTION). */
+/** The error if all scales agree, as a share of the nodes' error (ASSUMPTION). */
 const LEAST_SHARE = 0.2;
 
 /** An estimate of an RTT. */
 export interface CoordinateEstimate {
   readonly rttMs: number;
   /**
-   * How far it may be off: about the median of |log(estimate / RTT)| of pairs like this one, by how far estimates were
-   * off for both nodes' other pairs, and how far the scales' estimates of this one lie apart.
+   * How far it may be off: about the median of |log(estimate / RTT)| of such pairs. It follows from the errors of both
+   * nodes' other pairs and from how far the scales' estimates of this pair lie apart.
    */
   readonly error: number;
 }
 
-/** A node that was not among those that factors were fitted to. */
+/** A node that was not fitted. */
 export interface NewNode {
-  /** One for each factorisation. */
+  /** Its place in each factorisation. */
   readonly places: readonly LocatedPlace[];
 }
 
-/** How large coordinates are. */
+/** The size of coordinates. */
 export interface CoordinateSize {
   readonly numNodes: number;
   readonly numFolds: number;
   readonly rank: number;
 }
 
-/** The numbers of coordinates, as a checkpoint has them. */
+/** Coordinates as a checkpoint has them. */
 export interface SavedCoordinates {
   /** (folds + 1, nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
-  /** The parts of the network, then the nodes' errors, (folds + 1, 2, nodes). */
+  /** (folds + 1, 2, nodes): the nodes' components, then their errors. */
   readonly nodes: Float32Array;
   /** (folds + 1, 6). */
   readonly fits: Float32Array;
@@ -63,7 +63,7 @@ export function coordinateShapes(size: CoordinateSize): Record<keyof SavedCoordi
   };
 }
 
-/** Where the numbers of a node are: parts of {@link SavedCoordinates}, always in the same order. */
+/** Where the values of a node lie in {@link SavedCoordinates}, always in the same order. */
 export function numbersOfNode(
   { numNodes, numFolds, rank }: CoordinateSize,
   node: number,
@@ -79,32 +79,32 @@ export function numbersOfNode(
 /** A factorisation, and how far its estimates are off. */
 export interface Fit {
   readonly factorisation: Factorisation;
-  /** Of each node: the median of |log(estimate / RTT)| of its pairs, smoothed. */
+  /** For each node the smoothed median of |log(estimate / RTT)| of its pairs. */
   readonly errors: Float32Array;
-  /** That of all. */
+  /** The median of all pairs. */
   readonly usualError: number;
 }
 
-/** Factorisations of the RTTs of known pairs: without each fold, then of all. */
+/** Factorisations of the RTTs of known pairs: one without each fold, then one of all. */
 export class Coordinates {
   #typical: NewNode | undefined;
 
-  /** @param fits As {@link numFolds} and one more. */
+  /** @param fits One for each fold, and the one of all pairs. */
   constructor(readonly size: CoordinateSize, readonly fits: readonly Fit[]) {
     ensure(fits.length === size.numFolds + 1, `${fits.length} factorisations`);
   }
 
-  /** The fold of a pair, the same both ways: which factorisation has not seen it. */
+  /** The fold of a pair, the same in both directions: the factorisation that has not seen it. */
   foldOf(a: number, b: number): number {
     return foldOfPair(a, b, this.size.numFolds);
   }
 
   /**
-   * The estimate of a pair, the same both ways.
+   * The estimate of a pair, the same in both directions.
    *
-   * @param a A node's number, or one of {@link locate}.
-   * @param fold Of the factorisation that has not seen this fold; that of all pairs by default.
-   * @returns Undefined where no pair of one of the nodes is known (in other folds).
+   * @param a A node's number, or a node from {@link locate}.
+   * @param fold Uses the factorisation without this fold (default: the one of all pairs).
+   * @returns Undefined if one of the nodes has no known pair in the factorisation.
    */
   estimate(
     a: number | NewNode,
@@ -123,10 +123,10 @@ export class Coordinates {
   }
 
   /**
-   * Finds the place of a further node.
+   * Finds the place of a node that was not fitted.
    *
-   * @param known Nodes, and their RTTs to it in ms.
-   * @param without Nodes that it is not compared with; none of them is known.
+   * @param known Nodes and their RTTs to it in ms.
+   * @param without Nodes that it is not compared with; none of them is in `known`.
    */
   locate(
     known: readonly { node: number; rttMs: number }[],
@@ -140,14 +140,14 @@ export class Coordinates {
     };
   }
 
-  /** A node of which nothing is known: as far from each as nodes typically are. */
+  /** Stands for a node of which nothing is known: as far from others as nodes typically are. */
   get typical(): NewNode {
     return this.#typical ??= {
       places: this.fits.map(({ factorisation, usualError }) => factorisation.typicalPlace(usualError)),
     };
   }
 
-  /** Whether a node's RTTs can be estimated. @param fold As in {@link estimate}. */
+  /** Whether a node's RTTs can be estimated. @param fold As for {@link estimate}. */
   hasPlace(node: number, fold = this.size.numFolds): boolean {
     return this.fits[fold].factorisation.placeOf(node).component !== UNKNOWN;
   }
@@ -162,7 +162,7 @@ export class Coordinates {
     });
   }
 
-  /** The numbers for a checkpoint, see {@link coordinateShapes}. */
+  /** The values for a checkpoint, see {@link coordinateShapes}. */
   save(): SavedCoordinates {
     const concatenated = (parts: readonly ArrayLike<number>[]) => {
       const all = new Float32Array(parts.reduce((length, part) => length + part.length, 0));
@@ -184,7 +184,7 @@ export class Coordinates {
     };
   }
 
-  /** Coordinates as {@link save} gave them, whose arrays they keep. */
+  /** Makes coordinates of what {@link save} returned; they keep its arrays. */
   static load(size: CoordinateSize, saved: SavedCoordinates): Coordinates {
     const { numNodes, numFolds, rank } = size;
     for (const [name, shape] of Object.entries(coordinateShapes(size))) {

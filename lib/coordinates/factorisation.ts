@@ -1,6 +1,6 @@
 /**
- * One factorisation of RTTs: vectors of nodes on three scales, from milliseconds to the logarithm, whose estimates are
- * averaged, as they err in different ways: on one scale relative errors count, on the other absolute ones.
+ * One factorisation of RTTs: vectors of nodes on three scales, from milliseconds to the logarithm. Their estimates are
+ * averaged, since they err in different ways: on the logarithm relative errors count, in milliseconds absolute ones.
  *
  * @module
  */
@@ -17,17 +17,17 @@ import {
 import { firstVectors, fitVectors, NodeSolver, valueOf, type VectorOptions } from "./node_vectors.ts";
 import { fromScale, toScale } from "./rtt_scale.ts";
 
-/** Sweeps in which all errors count by their squares, as the first ones only say where the beginning was. */
+/** First sweeps, in which all errors count by their squares: they only show how far off the initial values are. */
 const NUM_PLAIN_SWEEPS = 2;
-/** On further scales the fit begins where the one before ended, which saves this share of the sweeps. */
+/** The next scale starts from the vectors of the one before, which saves this share of the sweeps. */
 const SAVED_SHARE = 2 / 3;
-/** Sweeps that solve for one node alone. */
+/** Sweeps that solve for one node. */
 const NUM_LOCATING_SWEEPS = 5;
 
-/** By how much errors of further nodes are told greater, see {@link toldError}. */
+/** Factor on the errors of nodes that were not fitted, see {@link errorOfPlace}. */
 const CLOSER_SCALES = 2;
 
-/** What a factorisation says of a pair. */
+/** The estimate of a pair. */
 export interface LogEstimate {
   /** Natural logarithm of the RTT in ms. */
   readonly log: number;
@@ -37,13 +37,13 @@ export interface LogEstimate {
 
 /** Where a node is. */
 export interface Place {
-  /** The vectors, with a bias before each, (scales, 1 + rank). */
+  /** (scales, 1 + rank): a bias and a vector for each scale. */
   readonly vectors: Float32Array;
-  /** Its part of the network, see {@link componentsOf}. */
+  /** Its component, see {@link componentsOf}. */
   readonly component: number;
 }
 
-/** Where a further node is. */
+/** Where a node is that was not fitted. */
 export interface LocatedPlace extends Place {
   /** How far its estimates may be off, see `Fit.errors`. */
   readonly error: number;
@@ -53,13 +53,13 @@ export interface LocatedPlace extends Place {
 export interface Factors {
   /** The scales' powers, see {@link toScale}. */
   readonly powers: readonly number[];
-  /** How it was fitted, and further nodes are. */
+  /** How nodes are fitted. */
   readonly options: VectorOptions;
   /** (nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
   /** (nodes,), see {@link componentsOf}. */
   readonly components: Float32Array;
-  /** Logarithms: of the typical RTT, the least, the greatest, (3,). */
+  /** (3,): logarithms of the typical, the least and the greatest RTT. */
   readonly range: Float32Array;
 }
 
@@ -75,8 +75,8 @@ export class Factorisation {
   /**
    * Fits factors to known pairs.
    *
-   * @param options See {@link VectorOptions} and {@link Factors}; `numSweeps`: how often all nodes are
-   *   solved for; `without`: folds of which nothing in the result depends; `seed`: of the first values.
+   * @param options See {@link VectorOptions} and {@link Factors}; `numSweeps`: how often all nodes are solved for;
+   *   `without`: folds that the result does not depend on; `seed`: seed of the initial values.
    */
   static fit(
     neighbours: Neighbours,
@@ -123,13 +123,15 @@ export class Factorisation {
     };
   }
 
-  /** The estimate of a pair, the same both ways; undefined where nothing is known of one of them. */
+  /** The estimate of a pair, the same in both directions; undefined if one of the nodes is unknown. */
   estimate(a: Place, b: Place): LogEstimate | undefined {
     if (a.component === UNKNOWN || b.component === UNKNOWN) return undefined;
     const { powers, options, range: [typical, least, greatest] } = this.factors;
-    // Vectors of parts that no known pair connects have nothing to do with each other.
+    // Vectors of different components have nothing to do with each other.
     const rank = a.component === b.component ? options.rank : 0;
-    let [sum, low, high] = [0, Infinity, -Infinity];
+    let sum = 0;
+    let low = Infinity;
+    let high = -Infinity;
     powers.forEach((power, scale) => {
       const value = valueOf(a.vectors, b.vectors, scale * this.#width, rank);
       const log = Math.min(greatest, Math.max(least, typical + fromScale(power, value)));
@@ -141,10 +143,10 @@ export class Factorisation {
   }
 
   /**
-   * Finds the place of a further node: in the part of the network in which most of the known ones are.
+   * Finds the place of a node that was not fitted, in the component of most of the known nodes.
    *
-   * @param known Nodes, and the logarithms of their RTTs to it.
-   * @param options `usualError`: the usual error of estimates, of logarithms; `without`: nodes that it is not
+   * @param known Nodes and the logarithms of their RTTs to it.
+   * @param options `usualError`: the usual error of estimates, as a logarithm; `without`: nodes that it is not
    *   compared with.
    */
   locate(
@@ -176,12 +178,12 @@ export class Factorisation {
       }
       vectors.set(own, scale * this.#width);
     });
-    return { vectors, component, error: toldError(error, usualError) };
+    return { vectors, component, error: errorOfPlace(error, usualError) };
   }
 
   /**
-   * The place of a node of which nothing is known: the mean of those of the network's largest part. Its error is how far
-   * estimates with it lie from those of other nodes.
+   * The place of an unknown node: the mean of the nodes of the largest component. Its error is how far its estimates lie
+   * from those of other nodes.
    */
   typicalPlace(usualError: number): LocatedPlace {
     const { powers, components } = this.factors;
@@ -200,7 +202,7 @@ export class Factorisation {
       const log = logOf(a, { vectors, component });
       return places.filter((b) => b !== a).map((b) => Math.abs(logOf(a, b) - log));
     }).sort((a, b) => a - b);
-    return { vectors, component, error: toldError(errors[errors.length >> 1] ?? usualError, usualError) };
+    return { vectors, component, error: errorOfPlace(errors[errors.length >> 1] ?? usualError, usualError) };
   }
 
   #addKnown(
@@ -228,14 +230,15 @@ export class Factorisation {
 }
 
 /**
- * What is told of a further node, so that the errors of its pairs, which are the geometric mean of both nodes', are its
- * own where those are greater; and as the scales' estimates lie closer together, since they have one prior.
+ * The error that is stored for a node that was not fitted. The error of a pair is the geometric mean of both nodes' errors;
+ * a large one is raised so that the pair's error is about this node's own. It also makes up for the scales' estimates,
+ * which lie closer together since they share a prior.
  */
-function toldError(error: number, usualError: number): number {
+function errorOfPlace(error: number, usualError: number): number {
   return Math.fround(CLOSER_SCALES * error * Math.max(1, error / usualError));
 }
 
-/** The value that occurs most often, of several the least; undefined of none. */
+/** The most frequent value, the least of several; undefined if there is none. */
 function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | undefined {
   const counts = new Map<number, number>();
   for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
@@ -244,7 +247,10 @@ function mostFrequent(values: ArrayLike<number> & Iterable<number>): number | un
 
 /** The mean, the least and the greatest logarithm. */
 function rangeOf({ logs, folds, weights }: Neighbours, without: FoldSet): Float32Array {
-  let [sum, weight, least, most] = [0, 0, Infinity, -Infinity];
+  let sum = 0;
+  let weight = 0;
+  let least = Infinity;
+  let most = -Infinity;
   for (let entry = 0; entry < logs.length; entry++) {
     if (without >> folds[entry] & 1) continue;
     sum += weights[entry] * logs[entry];

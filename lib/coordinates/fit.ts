@@ -1,9 +1,9 @@
 /**
- * Fits coordinates to known pairs, and chooses by what settings.
+ * Fits coordinates to known pairs, and chooses the settings of the fit.
  *
- * Everything about a fold's factorisation comes from the other folds, the settings and the nodes' errors too: folds are
- * in couples, factorisations without both are fitted with each of the settings, and how far they are off on one fold
- * says by what settings the other one's is fitted, and how far that may be off.
+ * Nothing about a fold's factorisation may come from that fold, neither its settings nor the nodes' errors. So folds are in
+ * couples. Trial factorisations are fitted without both folds of a couple, with each of the settings. Their errors on one
+ * fold decide the settings and the errors of the other fold's factorisation.
  *
  * @module
  */
@@ -13,23 +13,23 @@ import { Factorisation } from "./factorisation.ts";
 import { type FoldSet, type KnownPairs, Neighbours } from "./known_pairs.ts";
 import type { VectorOptions } from "./node_vectors.ts";
 
-/** Settings among which one is chosen. */
+/** Settings that are chosen by trial. */
 export type CoordinateSettings = Pick<VectorOptions, "knee" | "regularisation">;
 
-/** The usual settings first: on meshes, on campaigns of few pairs a node, and where RTTs say little of each other. */
+/** The first suits most data; the others meshes, campaigns with few pairs a node, and noisy RTTs. */
 const SETTINGS: readonly CoordinateSettings[] = [
   { knee: 0.025, regularisation: 0.12 },
   { knee: 0.01, regularisation: 0.06 },
   { knee: 0.06, regularisation: 0.12 },
   { knee: 0.06, regularisation: 0.5 },
 ];
-/** The scale that settings are tried on: the one between the others. */
+/** The scale of the trials: the middle one. */
 const TRIED_POWERS = [0.5];
-/** How many errors the usual one counts as where a node's own are smoothed. */
+/** The weight of the usual error, in pairs, when a node's own error is smoothed. */
 const NUM_USUAL_ERRORS = 5;
-/** The error where there is nothing to learn it from: a factor of e. */
+/** The error if there is nothing to learn it from: a factor of e. */
 const UNKNOWN_ERROR = 1;
-/** No estimate is better than an RTT's code. */
+/** The least error: that of an RTT's code. */
 const LEAST_ERROR = 5e-4;
 const BYTES_PER_NUMBER = 4;
 
@@ -45,7 +45,7 @@ export interface FitOptions {
   numSweeps?: number | undefined;
   /** How many bytes all vectors take at most (default 2^29). */
   maxBytes?: number | undefined;
-  /** Among which settings is chosen; see the source. */
+  /** The settings to choose from (default: those of the source). */
   settings?: readonly CoordinateSettings[] | undefined;
 }
 
@@ -80,7 +80,7 @@ export function fitCoordinates(pairs: KnownPairs, options: FitOptions = {}): Coo
   return new Coordinates({ numNodes: pairs.numNodes, numFolds, rank }, fits);
 }
 
-/** As a checkpoint has them. */
+/** The settings as float32, as a checkpoint has them. */
 function rounded({ knee, regularisation }: CoordinateSettings): CoordinateSettings {
   return { knee: Math.fround(knee), regularisation: Math.fround(regularisation) };
 }
@@ -90,7 +90,7 @@ function partnerOf(fold: number): number {
   return fold ^ 1;
 }
 
-/** How far factorisations without a couple of folds are off: |log(estimate / RTT)| of each entry, NaN where unknown. */
+/** Fits without each couple of folds in turn. @returns |log(estimate / RTT)| of each entry; NaN if unknown. */
 function tryOut(
   neighbours: Neighbours,
   options: VectorOptions & { numSweeps: number; seed: number },
@@ -116,9 +116,10 @@ function isIn(folds: FoldSet, fold: number): boolean {
   return (folds >> fold & 1) === 1;
 }
 
-/** The mean of the errors' square roots, in which neither the usual ones nor the few large ones are lost. */
+/** The mean of the errors' square roots, which weighs both usual and large errors. */
 function meanError({ folds }: Neighbours, errors: Float32Array, judges: FoldSet): number {
-  let [sum, count] = [0, 0];
+  let sum = 0;
+  let count = 0;
   for (let entry = 0; entry < errors.length; entry++) {
     if (!isIn(judges, folds[entry]) || Number.isNaN(errors[entry])) continue;
     sum += Math.sqrt(errors[entry]);
@@ -131,7 +132,7 @@ function leastOf(values: readonly number[]): number {
   return values.indexOf(Math.min(...values));
 }
 
-/** The median error of all entries of some folds, and of each node's, smoothed. */
+/** The median error of all entries of some folds, and the smoothed one of each node's entries. */
 function errorsOfNodes({ start, folds, numNodes }: Neighbours, errors: Float32Array, judges: FoldSet) {
   const medianOf = (from: number, to: number) => {
     const own = errors.subarray(from, to).filter((error, i) =>

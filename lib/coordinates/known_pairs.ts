@@ -3,7 +3,7 @@ import { ensure } from "../errors.ts";
 import { mix } from "../random/mix.ts";
 import { logOfRtt } from "./log_rtt.ts";
 
-/** Pairs of nodes whose RTT is known; each pair stands there once, in either order. */
+/** Pairs of nodes whose RTT is known; each pair occurs once, in either order. */
 export interface KnownPairs {
   /** Nodes are numbered from 0 to below it. */
   readonly numNodes: number;
@@ -17,9 +17,9 @@ export interface KnownPairs {
 }
 
 /**
- * Which part of the pairs a pair is in, the same both ways.
+ * The fold of a pair, the same in both directions.
  *
- * @param numFolds How many parts there are.
+ * @param numFolds How many folds there are.
  * @returns 0 to below `numFolds`.
  */
 export function foldOfPair(a: number, b: number, numFolds: number): number {
@@ -27,7 +27,7 @@ export function foldOfPair(a: number, b: number, numFolds: number): number {
   return mix(mix(low + 1) ^ Math.imul(high + 1, 0x9e3779b9)) % numFolds;
 }
 
-/** The other node of every pair of each node, in a row: 13 bytes an entry, two entries a pair. */
+/** For each node the other nodes of its pairs; 13 bytes an entry, two entries a pair. */
 export class Neighbours {
   /** The entries of node i are from `start[i]` to below `start[i + 1]`. */
   readonly start: Float64Array;
@@ -38,7 +38,7 @@ export class Neighbours {
   readonly folds: Uint8Array;
   readonly weights: Float32Array;
 
-  /** @param pairs Those of a node with itself are left out. */
+  /** @param pairs Pairs of a node with itself are ignored. */
   constructor(readonly pairs: KnownPairs, readonly numFolds: number) {
     const { numNodes, a, b, rttMs, weights } = pairs;
     ensure(
@@ -79,5 +79,5 @@ export class Neighbours {
   }
 }
 
-/** Folds that a fit does not look at, a bit each. */
+/** Folds that a fit ignores, one bit each. */
 export type FoldSet = number;

@@ -1,41 +1,41 @@
 /**
- * The place of a node that factors were not fitted to.
+ * The place of a node that was not fitted.
  *
- * A few RTTs say little of two dozen numbers, but much of which nodes the further one is like: it is near those whose
- * estimates to the same others are the same (compare GNP, Ng and Zhang, INFOCOM 2002, and nearest neighbours of Cover
- * and Hart, IEEE Trans. Inf. Theory 13, 1967). Their weighted mean is what the vectors are regularised towards.
+ * A few RTTs cannot determine two dozen numbers, but they show which nodes the new one resembles: those with similar
+ * estimates to the same others (compare GNP, Ng and Zhang, INFOCOM 2002, and nearest neighbours, Cover and Hart, IEEE Trans.
+ * Inf. Theory 13, 1967). The new node's vectors are regularised towards the weighted mean of these nodes.
  *
  * @module
  */
 
-/** How much more a further node's vectors are regularised: those of nodes like it say where they are. */
+/** Factor on the regularisation of a new node's vectors, since similar nodes show where they are. */
 export const PRIOR_STRENGTH = 5;
-/** Degrees of freedom of Student's t, by which few RTTs that lie far off do not count against a node. */
+/** Degrees of freedom of Student's t, in which a few outlying RTTs count little against a node. */
 const DEGREES = 3;
-/** Nodes that are compared at most, evenly spread, so that finding a place takes no longer in a large network. */
+/** The most nodes that are compared, evenly spread, so that the time does not grow with the network. */
 export const MAX_CANDIDATES = 2048;
-/** RTTs by which they are compared at most. */
+/** The most RTTs by which they are compared. */
 export const MAX_COMPARED = 64;
-/** The part of the greatest weight below which a node does not count. */
+/** Nodes of a smaller weight, relative to the largest one, do not count. */
 const LEAST_WEIGHT = 1e-6;
-/** As how many RTTs what is expected counts where an error is told, and how much more is expected of a single RTT. */
+/** The weight of the expected error, in RTTs, and how much larger it is with a single RTT. */
 const NUM_EXPECTED = 8;
 const EXPECTED_OF_ONE = 2;
 
-/** Which nodes a further node is like. */
+/** The nodes that a new node resembles. */
 export interface SimilarNodes {
-  /** Nodes with their weights, whose sum is 1. */
+  /** Nodes and weights; the weights sum to 1. */
   readonly nodes: readonly { readonly node: number; readonly weight: number }[];
-  /** How far estimates are off: by how far each RTT lies from what the others say of it, smoothed. */
+  /** How far estimates are off: how far each RTT lies from what the others predict, smoothed. */
   readonly error: number;
 }
 
 /**
- * Finds the nodes that are like a further one.
+ * Finds the nodes that a new one resembles.
  *
- * @param candidates Nodes that may be, and their places.
- * @param known Places of nodes, and the logarithms of their RTTs to the further one; at least one.
- * @param options `estimate`: the logarithm of the RTT of two places; `usualError`: that of such estimates.
+ * @param candidates Nodes and their places.
+ * @param known Places of nodes and the logarithms of their RTTs to the new one; at least one.
+ * @param options `estimate`: the logarithm of the RTT of two places; `usualError`: the usual error of such estimates.
  */
 export function similarNodes<P>(
   candidates: readonly { node: number; place: P }[],
@@ -63,7 +63,7 @@ export function similarNodes<P>(
   };
 }
 
-/** What of a sum of 1 each has whose probabilities have these logarithms. */
+/** Normalises weights given as logarithms. @returns Weights that sum to 1. */
 function shares(logs: Float64Array): Float64Array {
   const most = logs.reduce((a, b) => Math.max(a, b), -Infinity);
   const weights = logs.map((log) => Math.exp(log - most)).map((weight) => weight < LEAST_WEIGHT ? 0 : weight);
@@ -71,7 +71,7 @@ function shares(logs: Float64Array): Float64Array {
   return weights.map((weight) => weight / sum);
 }
 
-/** So many of them at most, evenly spread. */
+/** At most `most` of the items, evenly spread. */
 export function spread<T>(all: readonly T[], most: number): readonly T[] {
   if (all.length <= most) return all;
   return Array.from({ length: most }, (_, i) => all[Math.floor(i * all.length / most)]);

@@ -1,13 +1,13 @@
 /**
- * Factorisation of a symmetric matrix of RTTs: an RTT, on a scale, is the sum of both nodes' biases and of the products
- * of their vectors' parts, of which a quarter count as they are and the rest negatively. A matrix of distances is like
- * that: |x - y|^2 = |x|^2 + |y|^2 - 2 x.y (Torgerson, "Multidimensional scaling", Psychometrika 17, 1952); the positive
- * parts are for what violates triangles. One vector a node, the same both ways, takes half the numbers of one as source
- * and one as destination.
+ * Factorisation of a symmetric matrix of RTTs. On a scale, an RTT is the sum of both nodes' biases and of the products of
+ * their vectors' parts. A quarter of the products count positively, the rest negatively. Squared distances have this form,
+ * |x - y|^2 = |x|^2 + |y|^2 - 2 x.y (Torgerson, "Multidimensional scaling", Psychometrika 17, 1952); the positive parts
+ * allow violations of the triangle inequality. A node has one vector for both directions, half the numbers of a source and
+ * a destination vector.
  *
- * All nodes are solved for one after the other while the rest stand still, under the loss of Huber ("Robust Estimation
- * of a Location Parameter", Ann. Math. Statist. 35, 1964) by weights of the errors before: few RTTs that lie far off,
- * as of detours and queues, do not move a node.
+ * Alternating least squares solves for one node after the other. Errors count by the loss of Huber ("Robust Estimation of
+ * a Location Parameter", Ann. Math. Statist. 35, 1964), with weights from the errors before. So a few outlying RTTs, as of
+ * detours and queues, do not move a node.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { RidgeSum } from "./ridge.ts";
 /** Standard deviation of the first values of the vectors: small beside the biases. */
 const INITIAL_SCALE = 0.1;
 const POSITIVE_SHARE = 0.25;
-/** How much more the biases are regularised: on campaigns, where many nodes have few pairs, errors are least so. */
+/** Factor on the regularisation of biases; it gives the least errors on campaigns, where many nodes have few pairs. */
 const BIAS_REGULARISATION = 3;
 
 /** How vectors are fitted. */
@@ -27,16 +27,16 @@ export interface VectorOptions {
   readonly rank: number;
   /** Weight of the L2 regularisation. */
   readonly regularisation: number;
-  /** Up to which error, on the scale, errors count by their squares; as such, beyond. */
+  /** Errors up to it, on the scale, count by their squares, larger ones by their magnitude. */
   readonly knee: number;
 }
 
-/** By what products of a part, from 1, are multiplied. */
+/** The sign of the products of a part, which is 1 or more. */
 function signOf(part: number, rank: number): number {
   return part > Math.floor(rank * POSITIVE_SHARE) ? -1 : 1;
 }
 
-/** Solves for one node, given others. */
+/** Solves for one node, given the others. */
 export class NodeSolver {
   readonly #options: VectorOptions;
   readonly #sums: RidgeSum;
@@ -59,11 +59,11 @@ export class NodeSolver {
   }
 
   /**
-   * Adds what is known of the node and another.
+   * Adds a known RTT between the node and another.
    *
    * @param known The RTT on the scale, and how much it counts.
    * @param others The other's bias and vector, which begin at `at`.
-   * @param own The node's bias and vector before, which begin at `ownAt`; by their error the RTT counts less.
+   * @param own The node's present bias and vector, which begin at `ownAt`; the RTT counts less if their error is large.
    */
   add(
     { value, weight }: { value: number; weight: number },
@@ -91,7 +91,7 @@ export class NodeSolver {
   }
 
   /**
-   * The bias and the vector, (1 + rank,); forgets what was added.
+   * The node's bias and vector, (1 + rank,). Clears what was added.
    *
    * @param prior What they are regularised towards; zeros by default.
    */
@@ -110,9 +110,9 @@ export class NodeSolver {
 }
 
 /**
- * First values of biases and vectors.
+ * Initial biases and vectors.
  *
- * @param seed Of the random numbers.
+ * @param seed Seed of the random numbers.
  * @returns (nodes, 1 + rank).
  */
 export function firstVectors(numNodes: number, rank: number, seed: number): Float64Array {
@@ -127,10 +127,10 @@ export function firstVectors(numNodes: number, rank: number, seed: number): Floa
 /**
  * Fits a bias and a vector to every node; zeros to nodes without pairs.
  *
- * @param vectors Where it begins, and what is fitted, (nodes, 1 + rank), the bias first.
+ * @param vectors (nodes, 1 + rank), biases first: initial values, which the fit replaces.
  * @param known The known pairs, and their RTTs on the scale, one for each entry.
- * @param options See {@link VectorOptions}; `numPlainSweeps`: in how many sweeps all errors count by their squares, and
- *   `numSweeps`: in how many nodes are solved for at all; `without`: folds that are not looked at.
+ * @param options See {@link VectorOptions}; `numSweeps`: how often each node is solved for; `numPlainSweeps`: in how many
+ *   first sweeps all errors count by their squares; `without`: folds that are ignored.
  */
 export function fitVectors(
   vectors: Float64Array,

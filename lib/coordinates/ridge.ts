@@ -32,11 +32,14 @@ export class RidgeSum {
   /**
    * Adds four rows at once, which is faster than one after the other.
    *
-   * @param features (4, n). @param targets (4,). @param weights How much each row counts, (4,); 0 for none.
+   * @param features (4, n).
+   * @param targets (4,).
+   * @param weights (4,): the weight of each row; 0 leaves it out.
    */
   addFour(features: Float64Array, targets: Float64Array, weights: Float64Array): void {
     const n = this.numFeatures;
-    const [products, sums] = [this.#products, this.#targets];
+    const products = this.#products;
+    const sums = this.#targets;
     for (let i = 0; i < n; i++) {
       const w0 = weights[0] * features[i];
       const w1 = weights[1] * features[n + i];

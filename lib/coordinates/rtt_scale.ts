@@ -5,7 +5,7 @@
  * @module
  */
 
-/** Shares of a typical RTT below which none is told from 0. */
+/** RTTs below this share of the typical one count as it. */
 const MIN_SHARE = 1e-3;
 
 /**
@@ -19,7 +19,7 @@ export function toScale(power: number, log: number): number {
   return power === 0 ? log : (Math.exp(power * log) - 1) / power;
 }
 
-/** The inverse of {@link toScale}; what lies below the scale is a thousandth of the typical RTT. */
+/** The inverse of {@link toScale}; values below the scale give a thousandth of the typical RTT. */
 export function fromScale(power: number, value: number): number {
   return power === 0 ? value : Math.log(Math.max(1 + power * value, MIN_SHARE ** power)) / power;
 }

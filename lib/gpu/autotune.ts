@@ -1,9 +1,9 @@
 /**
- * The autotuner: of a dispatch that can be launched in several ways with the same bits as its result, it times all
- * on the tensors it is bound to, and keeps the fastest.
+ * The autotuner. Some dispatches can be launched in several ways that give the same bits. It times all of them on the
+ * bound tensors and keeps the fastest.
  *
- * What was fastest is remembered in a JSON file, by adapter, runtime, WGSL text and the dispatch's own key. No result
- * depends on a choice, so a damaged file, or one of another machine, costs only the time to measure again.
+ * Choices are kept in a JSON file, by adapter, runtime, WGSL text and the dispatch's key. No result depends on a choice, so
+ * a damaged file, or one of another machine, costs only the time to measure again.
  *
  * @module
  */
@@ -11,23 +11,23 @@ import { createHash } from "node:crypto";
 import { writeOutputFile } from "../files/output_file.ts";
 import { BusyError } from "../files/output_lock.ts";
 import { exists, readText } from "../files/inputs.ts";
-import { timeRun } from "./bench.ts";
-import { type Dispatch, type Launch, Program } from "./program.ts";
+import { repeatedProgram } from "./bench.ts";
+import type { Dispatch, Launch, Program } from "./program.ts";
 import type { KernelRegistry } from "./registry.ts";
 
-/** Timed runs of each way, of which the median counts. */
+/** Timed runs of each launch; the median counts. */
 const NUM_RUNS = 3;
-/** A timed run repeats a dispatch for about so long: 20 times the cost of a submit (lib/gpu/README.md). */
+/** A timed run repeats the dispatch for about this time: 20 times the cost of a submit (lib/gpu/README.md). */
 export const RUN_S = 0.002;
 const MAX_REPETITIONS = 200;
 
-/** Where choices are remembered, and how they are made. */
+/** Where choices are kept, and how they are made. */
 export interface AutotunerOptions {
-  /** The cache; undefined: choices are forgotten with the process. */
+  /** The file of choices; undefined: they are forgotten with the process. */
   path?: string | undefined;
   /** Called with lines for the user. */
   onLog?: ((line: string) => void) | undefined;
-  /** Measures a dispatch as one of its launches makes it, in seconds; by default by running it. */
+  /** Measures a dispatch with a launch, in seconds; by default it runs the dispatch. */
   measure?: (dispatch: Dispatch, launch: Launch) => Promise<number>;
 }
 
@@ -41,10 +41,10 @@ export class Autotuner {
   #numMeasured = 0;
 
   /**
-   * Reads what is remembered, if anything.
+   * Reads earlier choices, if there are any.
    *
    * @param registry Compiles the kernels.
-   * @param options Where choices are remembered.
+   * @param options Where choices are kept.
    */
   constructor(registry: KernelRegistry, options: AutotunerOptions = {}) {
     const { path, onLog = () => {} } = options;
@@ -61,10 +61,10 @@ export class Autotuner {
   }
 
   /**
-   * Makes every dispatch of a program that leaves a choice the fastest it can be. Where nothing is remembered the
-   * dispatches are run several times, which changes what they write, and adds several times what they add.
+   * Chooses the fastest launch for each dispatch of a program that has several. Without an earlier choice the dispatch is
+   * run several times: its outputs change, and what it adds is added several times.
    *
-   * @param program One that has not been run.
+   * @param program It has not been run.
    */
   async tune(program: Program): Promise<void> {
     for (const [index, dispatch] of program.dispatches.entries()) {
@@ -79,7 +79,7 @@ export class Autotuner {
     }
   }
 
-  /** Remembers the choices, unless another process does so just now. @throws {UserError} If the file cannot be written. */
+  /** Writes the choices, unless another process is writing them. @throws {UserError} If the file cannot be written. */
   save(): void {
     if (this.#path === undefined || this.#numMeasured === 0) return;
     const choices = Object.fromEntries([...this.#choices].sort(([a], [b]) => a < b ? -1 : 1));
@@ -107,22 +107,16 @@ export class Autotuner {
   }
 }
 
-/** Seconds of a dispatch, by the median of some runs after one to warm up. */
+/** Seconds of a dispatch: the median of some runs. */
 async function measureLaunch(registry: KernelRegistry, dispatch: Dispatch): Promise<number> {
-  const repeated = (count: number) => {
-    const program = new Program(registry, "autotuning");
-    for (let i = 0; i < count; i++) program.add(dispatch);
-    return program;
-  };
-  const once = repeated(1);
-  await timeRun(registry.gpu, once);
-  await registry.ready();
-  const estimateS = await timeRun(registry.gpu, once);
-  const count = Math.min(MAX_REPETITIONS, Math.max(1, Math.ceil(RUN_S / Math.max(estimateS, 1e-6))));
-  const program = repeated(count);
+  const { program } = await repeatedProgram(registry, (program) => void program.add(dispatch), {
+    label: "autotuning",
+    seconds: RUN_S,
+    maxRepetitions: MAX_REPETITIONS,
+  });
   const times: number[] = [];
-  while (times.length < NUM_RUNS) times.push(await timeRun(registry.gpu, program));
-  return times.sort((a, b) => a - b)[NUM_RUNS >> 1] / count;
+  while (times.length < NUM_RUNS) times.push(await registry.gpu.timeS(() => program.run()));
+  return times.sort((a, b) => a - b)[NUM_RUNS >> 1] / program.length;
 }
 
 function readChoices(path: string, onLog: (line: string) => void): Map<string, string> {
@@ -132,7 +126,7 @@ function readChoices(path: string, onLog: (line: string) => void): Map<string, s
     const { choices } = JSON.parse(text) as { choices: Record<string, string> };
     return new Map(Object.entries(choices));
   } catch {
-    onLog(`${path} is damaged, it is measured anew which kernels are fastest`);
+    onLog(`${path} is damaged; the kernels are measured again`);
     return new Map();
   }
 }

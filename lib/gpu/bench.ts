@@ -1,14 +1,13 @@
 /**
  * Times programs of dispatches: how fast a kernel is on this adapter, and how sure that is.
  *
- * A measure is repeated in batches of one submit each; the median over the batches is reported with the
- * slowest and fastest batch. On a software adapter the speed per processor core tells more where other
- * programs run beside it; these also show as fewer busy cores than the machine has.
+ * A case is repeated in batches of one submit each. The median of the batches is reported with the slowest and the fastest
+ * one. A software adapter shares the processor with other programs: there the speed by processor time is the surer number,
+ * and fewer busy cores than the machine has show that others run.
  *
  * @module
  */
 import process from "node:process";
-import { secondsUntilIdle } from "../runtime/queue_idle.ts";
 import type { Gpu } from "./device.ts";
 import { Program } from "./program.ts";
 import type { KernelRegistry } from "./registry.ts";
@@ -21,7 +20,7 @@ export interface BenchCase {
   readonly unit: "GFLOP/s" | "ns/element";
   /** The operations or elements of one repetition. */
   readonly work: number;
-  /** Makes its tensors and returns what appends one repetition to a program. */
+  /** Makes the tensors. @returns A function that appends one repetition to a program. */
   prepare(memory: BenchMemory): (program: Program) => void;
 }
 
@@ -34,15 +33,15 @@ export interface BenchRow {
   readonly fastest: number;
   /** Repetitions timed. */
   readonly repetitions: number;
-  /** By the median time, the tensors of each dispatch counted once. */
+  /** At the median time, the tensors of each dispatch counted once. */
   readonly gigabytesPerSecond: number;
   /** Processor seconds used per second while timing. */
   readonly coresBusy: number;
-  /** The speed by processor time instead of time; on a software adapter it does not depend on other programs. */
+  /** As `median`, by processor time; on a software adapter it does not depend on other programs. */
   readonly perCore: number;
 }
 
-/** After so many elements their values repeat: to compute each of a large tensor takes longer than to time kernels. */
+/** After so many elements the values repeat: computing each one would take longer than timing the kernels. */
 const PATTERN_LENGTH = 2 ** 16;
 
 /** Tensors of one case, freed after it. */
@@ -51,12 +50,12 @@ export class BenchMemory {
 
   constructor(readonly gpu: Gpu) {}
 
-  /** A tensor of numbers within [-0.5, 0.5), evenly spread, for speeds that do not profit from zeros. */
+  /** A tensor of numbers spread evenly over [-0.5, 0.5): zeros could be faster than real data. */
   float32(label: string, shape: readonly number[]): Tensor {
     return this.floats(label, shape, "f32");
   }
 
-  /** As {@link float32}, stored as told. @param shape Of an even number of elements for f16. */
+  /** As {@link float32}, of any dtype. @param shape For f16 of an even number of elements. */
   floats(label: string, shape: readonly number[], dtype: DType): Tensor {
     const tensor = this.#keep(this.gpu.tensor(label, shape, dtype));
     const data = new (dtype === "f16" ? Float16Array : Float32Array)(tensorLength(tensor));
@@ -107,35 +106,29 @@ export async function measureCase(
 ): Promise<BenchRow> {
   using memory = new BenchMemory(registry.gpu);
   const add = benchCase.prepare(memory);
-  const repeated = (count: number) => {
-    const program = new Program(registry, benchCase.name);
-    for (let i = 0; i < count; i++) add(program);
-    return program;
-  };
-  const once = repeated(1);
-  await timeRun(registry.gpu, once);
-  await registry.ready();
-  const estimateS = await timeRun(registry.gpu, once);
-  const repetitions = Math.ceil(options.seconds / NUM_BATCHES / Math.max(estimateS, 1e-6));
-  const program = repeated(Math.min(MAX_REPETITIONS, Math.max(1, repetitions)));
+  const { once, program } = await repeatedProgram(registry, add, {
+    label: benchCase.name,
+    seconds: options.seconds / NUM_BATCHES,
+    maxRepetitions: MAX_REPETITIONS,
+  });
   const repetitionsPerBatch = program.length / once.length;
-  await timeRun(registry.gpu, program);
+  await registry.gpu.timeS(() => program.run());
   const times: number[] = [];
   const cpuBefore = process.cpuUsage();
   for (let i = 0; i < NUM_BATCHES; i++) {
-    times.push(await timeRun(registry.gpu, program) / repetitionsPerBatch);
+    times.push(await registry.gpu.timeS(() => program.run()) / repetitionsPerBatch);
   }
   const cpu = process.cpuUsage(cpuBefore);
   const cpuS = (cpu.user + cpu.system) / 1e6;
   times.sort((a, b) => a - b);
-  const [fastest, median, slowest] = [times[0], times[NUM_BATCHES >> 1], times[NUM_BATCHES - 1]];
+  const median = times[NUM_BATCHES >> 1];
   const totalS = times.reduce((sum, seconds) => sum + seconds, 0) * repetitionsPerBatch;
   return {
     name: benchCase.name,
     unit: benchCase.unit,
     median: speedOf(benchCase, median),
-    slowest: speedOf(benchCase, slowest),
-    fastest: speedOf(benchCase, fastest),
+    slowest: speedOf(benchCase, times[NUM_BATCHES - 1]),
+    fastest: speedOf(benchCase, times[0]),
     repetitions: repetitionsPerBatch * NUM_BATCHES,
     gigabytesPerSecond: once.bytes / median / 1e9,
     coresBusy: cpuS / totalS,
@@ -143,13 +136,29 @@ export async function measureCase(
   };
 }
 
-function speedOf({ unit, work }: BenchCase, seconds: number): number {
-  return unit === "GFLOP/s" ? work / seconds / 1e9 : seconds / work * 1e9;
+/**
+ * Builds a program that runs for about a given time; its kernels are then compiled.
+ *
+ * @param add Appends one repetition.
+ * @returns `once`: one repetition; `program`: as many as take `seconds`, at most `maxRepetitions`.
+ */
+export async function repeatedProgram(
+  registry: KernelRegistry,
+  add: (program: Program) => void,
+  { label, seconds, maxRepetitions }: { label: string; seconds: number; maxRepetitions: number },
+): Promise<{ once: Program; program: Program }> {
+  const repeated = (count: number) => {
+    const program = new Program(registry, label);
+    for (let i = 0; i < count; i++) add(program);
+    return program;
+  };
+  const once = repeated(1);
+  await registry.gpu.timeS(() => once.run());
+  await registry.ready();
+  const onceS = Math.max(await registry.gpu.timeS(() => once.run()), 1e-6);
+  return { once, program: repeated(Math.min(maxRepetitions, Math.max(1, Math.ceil(seconds / onceS)))) };
 }
 
-/** Runs a program. @returns The seconds until the device was idle. */
-export async function timeRun(gpu: Gpu, program: Program): Promise<number> {
-  const startMs = performance.now();
-  program.run();
-  return await secondsUntilIdle(gpu.device.queue, startMs);
+function speedOf({ unit, work }: BenchCase, seconds: number): number {
+  return unit === "GFLOP/s" ? work / seconds / 1e9 : seconds / work * 1e9;
 }

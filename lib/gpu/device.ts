@@ -6,6 +6,7 @@
  *
  * @module
  */
+import { secondsUntilIdle } from "../runtime/queue_idle.ts";
 import { ensure, UserError } from "../errors.ts";
 import { allocationSizeBytes, type DType, type Tensor, tensorSizeBytes } from "./tensor.ts";
 
@@ -13,7 +14,7 @@ import { allocationSizeBytes, type DType, type Tensor, tensorSizeBytes } from ".
 export interface GpuInfo {
   /** Human-readable name, such as `llvmpipe (LLVM 15.0.6, 256 bits)`. */
   readonly name: string;
-  /** As the driver tells it: a name such as `nvidia`, or a PCI id; may be empty. */
+  /** As the driver names it, such as `nvidia`, or a PCI id; may be empty. */
   readonly vendor: string;
   /** Lanes that run in lockstep, if the adapter has subgroups of one fixed size; else undefined. */
   readonly subgroupSize: number | undefined;
@@ -61,7 +62,7 @@ export class Gpu {
     }
     if (isSoftwareOpenGl(adapter)) {
       throw new UserError(
-        `Cannot use WebGPU: no adapter was found but OpenGL in software (${adapter.info.description}), a Vulkan driver ` +
+        `Cannot use WebGPU: no adapter was found besides OpenGL in software (${adapter.info.description}), a Vulkan driver ` +
           "was wanted; run sh setup.sh to install one",
       );
     }
@@ -107,7 +108,7 @@ export class Gpu {
     return { label, shape: [...shape], dtype, offsetBytes: 0, buffer };
   }
 
-  /** The bytes of all tensors made so far, also of those destroyed since. */
+  /** The bytes of all tensors made so far, destroyed ones included. */
   get allocatedBytes(): number {
     return this.#allocatedBytes;
   }
@@ -151,6 +152,13 @@ export class Gpu {
   check(): void {
     if (this.#lost) throw new UserError(`Cannot go on: the GPU device was lost (${this.#lost}); run again`);
     if (this.#error) throw new Error(`Internal error: WebGPU: ${this.#error}`);
+  }
+
+  /** Times what `submit` submits. @returns Seconds until the device is idle. */
+  async timeS(submit: () => void): Promise<number> {
+    const startMs = performance.now();
+    submit();
+    return await secondsUntilIdle(this.device.queue, startMs);
   }
 
   /** Frees the device and all its memory. */

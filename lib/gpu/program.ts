@@ -5,7 +5,6 @@
  * @module
  */
 import { ensure, KernelError } from "../errors.ts";
-import { secondsUntilIdle } from "../runtime/queue_idle.ts";
 import type { Gpu } from "./device.ts";
 import type { KernelName } from "./kernels.ts";
 import type { Kernel, KernelRegistry } from "./registry.ts";
@@ -13,7 +12,7 @@ import { type Tensor, tensorSizeBytes } from "./tensor.ts";
 
 /** One of several ways to launch a dispatch. */
 export interface Launch {
-  /** What tells it from the others. */
+  /** Unique among the launches of a dispatch. */
   readonly name: string;
   readonly overrides: Record<string, number>;
   readonly grid: Dispatch["grid"];
@@ -23,7 +22,7 @@ export interface Launch {
 export interface Tuning {
   /** What the speed depends on: dispatches of one kernel and key are tuned alike. */
   readonly key: string;
-  /** Two or more; what the dispatch has itself is the first of them. */
+  /** Two or more; the first is the dispatch's own. */
   readonly launches: readonly Launch[];
 }
 
@@ -35,7 +34,7 @@ export interface Dispatch {
   readonly overrides?: Record<string, number>;
   /** A tensor for every binding but `params`, by the WGSL variable's name; f16 ones for arrays of vec4f only. */
   readonly bindings: Record<string, Tensor>;
-  /** A value for every field of `Params`. */
+  /** A value for each field of `Params`. */
   readonly params?: Record<string, number>;
   /** Number of workgroups in x, y, z. */
   readonly grid: readonly [number, number?, number?];
@@ -44,17 +43,17 @@ export interface Dispatch {
   readonly tuning?: Tuning;
 }
 
-/** The time of one kernel label over a run. */
+/** The time of one or more dispatches of one label. */
 export interface ProfileRow {
   /** The dispatches' label, or their kernel's name. */
   label: string;
-  /** Dispatches of that label in one run. */
+  /** How many dispatches. */
   calls: number;
   /** Host time from submit until the device was idle, summed over the calls. */
   seconds: number;
-  /** Useful floating-point operations of all of them; 0 where none were declared. */
+  /** Useful floating-point operations of all of them; 0 where none are declared. */
   flops: number;
-  /** Sizes of the tensors that they are bound to, each once a dispatch: what they move at least. */
+  /** Sizes of the bound tensors, each counted once a dispatch: what they move at least. */
   bytes: number;
 }
 
@@ -110,8 +109,8 @@ export class Program {
   }
 
   /**
-   * Memory of this program for what one dispatch hands to the next; every caller gets the same memory, which is
-   * allocated when it is first used, after the last caller.
+   * Memory for what one dispatch hands to the next. All callers share it. It is allocated when the program is built, with
+   * the largest length that was asked for.
    *
    * @param length f32 elements.
    */
@@ -135,7 +134,7 @@ export class Program {
     return this.#steps.map(({ dispatch }) => dispatch);
   }
 
-  /** Launches a dispatch in one of the ways of its tuning. @param index Its place in {@link dispatches}. */
+  /** Launches a dispatch as one of its tuning's launches says. @param index Its place in {@link dispatches}. */
   choose(index: number, { overrides, grid }: Launch): void {
     ensure(!this.#built, `program ${this.label} is built already`);
     const { dispatch, paramsOffsetBytes } = this.#steps[index];
@@ -148,7 +147,7 @@ export class Program {
     return this.#steps.length;
   }
 
-  /** Sizes of the tensors that the dispatches are bound to, each once a dispatch. */
+  /** Sizes of the bound tensors, each counted once a dispatch. */
   get bytes(): number {
     return this.#steps.reduce((sum, { dispatch }) => sum + boundBytes(dispatch), 0);
   }
@@ -180,31 +179,26 @@ export class Program {
     pass.end();
   }
 
-  /** Runs every dispatch by itself and times it; slower than {@link run}, for profiles only. */
+  /** Runs and times each dispatch by itself, which is slower than {@link run}. @returns A row for each dispatch, in order. */
   async profile(): Promise<ProfileRow[]> {
-    const { bindGroups } = this.#build();
     const { device } = this.#gpu;
-    const rows = new Map<string, ProfileRow>();
+    const rows: ProfileRow[] = [];
     await this.#gpu.finish();
-    for (const [i, step] of this.#steps.entries()) {
+    for (const [i, { dispatch, kernel }] of this.#steps.entries()) {
       const encoder = device.createCommandEncoder();
-      const pass = encoder.beginComputePass();
-      dispatchStep(pass, step, bindGroups[i]);
-      pass.end();
+      this.encode(encoder, { start: i, end: i + 1 });
       const commands = encoder.finish();
-      const startMs = performance.now();
-      device.queue.submit([commands]);
-      const seconds = await secondsUntilIdle(device.queue, startMs);
-      const label = step.dispatch.label ?? step.kernel.name;
-      const row = rows.get(label) ?? { label, calls: 0, seconds: 0, flops: 0, bytes: 0 };
-      row.calls++;
-      row.seconds += seconds;
-      row.flops += step.dispatch.flops ?? 0;
-      row.bytes += boundBytes(step.dispatch);
-      rows.set(label, row);
+      const seconds = await this.#gpu.timeS(() => device.queue.submit([commands]));
+      rows.push({
+        label: dispatch.label ?? kernel.name,
+        calls: 1,
+        seconds,
+        flops: dispatch.flops ?? 0,
+        bytes: boundBytes(dispatch),
+      });
     }
     this.#gpu.check();
-    return [...rows.values()];
+    return rows;
   }
 
   #kernelOf(dispatch: Dispatch): Kernel {

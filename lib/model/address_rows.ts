@@ -1,17 +1,6 @@
 /**
- * Learned rows for what a measurement's tokens have said so far: for every prefix of an address, and for the pair of
- * source and destination. A row is added to the token's vector; which one follows from this and earlier tokens of the
- * measurement alone, so that nothing about causality or exactness changes.
- *
- * - Each byte of an address has the row of the prefix that it ends. Source and destination share rows; their
- *   roles tell them apart.
- * - RttStart and the first byte of an RTT code, from which the code's bytes are predicted, have the row of the pair,
- *   whichever way it was measured; where the pair is not known, the rows of the longest known prefixes of the source and
- *   of the destination. Either way they have those that the pair's newest RTTs select, see lib/tokens/rtt_recall.ts, or
- *   where none is recalled, those of an estimate by coordinates.
- *
- * Related: feature hashing (Weinberger et al., ICML 2009), the factors of a matrix of RTTs (Liao et al., DMFSGD,
- * IEEE/ACM ToN 21(5), 2013), n-gram embeddings (Pagnoni et al., Byte Latent Transformer, 2024, section 3.2.1).
+ * The learned rows of a model: which rows the prefixes of addresses and the pairs of addresses have, and what is known of
+ * a pair's RTT. lib/model/README.md says which tokens have which rows; row_cursor.ts follows the tokens.
  *
  * @module
  */
@@ -33,30 +22,30 @@ import type { RttEstimate } from "./selected_rows.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 import type { SequenceMemory } from "./sequence_memory.ts";
 
-/** Rows that a token has at most. */
+/** The most rows that a token has. */
 export const ROWS_PER_TOKEN = 9;
 
-/** Whether training lets go of a row in a context: a share of the keys of a kind, chosen by the context's number. */
+/** How rows are looked up: in training, each context hides a share of the keys of each kind. */
 export interface RowUse {
-  /** Whether shares of the rows are dropped. */
+  /** Whether shares of the keys are hidden. */
   readonly isTraining: boolean;
-  /** What tells contexts apart. */
+  /** A number that differs between contexts. */
   readonly context: number;
-  /** What is recalled where an RTT comes next, given with each token of a sequence or with none; by default {@link recent}. */
+  /** What is recalled where an RTT comes next; null: nothing; undefined: what follows from {@link recent}. The same for all tokens of a sequence. */
   readonly recall?: RttRecall | null | undefined;
-  /** The newest RTTs of its pair, oldest first; by default what the model remembers, then the measurements before. */
+  /** The newest RTTs of the pair, oldest first (default: those that the model remembers, then those of the sequence). */
   readonly recent?: readonly TimedRtt[] | undefined;
 }
 
-/** The rows of a model. */
+/** The learned rows of a model. */
 export class AddressRows {
   readonly #prefixes: RowTable | undefined;
   readonly #pairs: RowTable | undefined;
   readonly #history: PairHistory | undefined;
-  /** Where RTTs are estimated. */
+  /** Estimates RTTs of pairs; undefined if the model has no coordinates. */
   readonly coordinates: NodeCoordinates | undefined;
 
-  /** @param config Of a model that has any such rows. */
+  /** @param config A model with learned rows. */
   constructor(readonly config: ModelConfig) {
     const { prefixVectors, pairVectors, coordinates } = config;
     if (coordinates) this.coordinates = new NodeCoordinates(coordinates);
@@ -67,7 +56,7 @@ export class AddressRows {
     if (pairVectors.history) this.#history = new PairHistory(pairVectors.rows);
   }
 
-  /** Takes the keys and histories of a checkpoint. @param weights Of the shapes of `checkpointShapes`. */
+  /** Reads the keys and histories of a checkpoint. @param weights In the shapes of `checkpointShapes`. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
     this.#prefixes?.load(named(weights, ROW_KEYS));
     this.#pairs?.load(named(weights, ROW_KEYS));
@@ -75,7 +64,7 @@ export class AddressRows {
     this.coordinates?.load(weights);
   }
 
-  /** Sets the entries of a checkpoint, see `checkpointShapes`: a key is two numbers below 2^16, both 0 for none. */
+  /** Writes the keys and histories into the entries of a checkpoint; lib/model/README.md has the formats. */
   save(weights: Map<string, Float32Array>): void {
     const keys = new Float32Array(2 * ((this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0)));
     this.#prefixes?.save(keys);
@@ -86,7 +75,7 @@ export class AddressRows {
   }
 
   /**
-   * Gives rows to the prefixes of two addresses, and to their pair, as far as there are free ones.
+   * Gives rows to the prefixes of two addresses and to their pair, as long as there are free ones.
    *
    * @returns The pair, for {@link remember}; `NO_ROW` if it has no row.
    */
@@ -95,12 +84,12 @@ export class AddressRows {
     return this.rowOfPair(source, destination, { claims: true });
   }
 
-  /** Adds the newest RTT of a pair to its history. @param pair Of {@link claim}. */
+  /** Adds the newest RTT of a pair to its history. @param pair From {@link claim}. */
   remember(pair: number, rtt: TimedRtt): void {
     if (this.#pairs && pair !== NO_ROW) this.#history?.add(pair - this.#pairs.firstRow, rtt);
   }
 
-  /** @internal The row that a code selects. */
+  /** @internal The row of `wpe.weight` of a selected row, see selected_rows.ts. */
   selectedRow(index: number): number {
     return (this.#prefixes?.numRows ?? 0) + (this.#pairs?.numRows ?? 0) + index;
   }
@@ -118,8 +107,8 @@ export class AddressRows {
   /**
    * The rows of an address's prefixes, the shortest first and the whole address last.
    *
-   * @param options `claims`: whether a prefix without a row gets a free one.
-   * @returns Rows, {@link NO_ROW} where there is none.
+   * @param options `claims`: whether prefixes without a row get a free one.
+   * @returns The rows, {@link NO_ROW} for none.
    */
   rowsOfPrefixes(address: Uint8Array, { claims = false } = {}): number[] {
     const rows: number[] = [];
@@ -129,18 +118,18 @@ export class AddressRows {
     return rows;
   }
 
-  /** The number of an address among those that have coordinates, which it gets if there is a free one; or `NO_ROW`. */
+  /** Gives an address a node for coordinates. @returns Its node, or `NO_ROW` if none is free. */
   claimNode(address: Uint8Array): number {
     return this.nodeOf(address, { claims: true });
   }
 
-  /** That number, or `NO_ROW`; `claims` as above. */
+  /** The node of an address, or `NO_ROW`; `claims` as above. */
   nodeOf(address: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = this.#walk(address);
     return this.coordinates?.node(hash1, hash2, claims) ?? NO_ROW;
   }
 
-  /** The row of a pair of addresses, whichever way it is measured, or {@link NO_ROW}; `claims` as above. */
+  /** The row of a pair of addresses, the same in both directions, or {@link NO_ROW}; `claims` as above. */
   rowOfPair(source: Uint8Array, destination: Uint8Array, { claims = false } = {}): number {
     const { hash1, hash2 } = pairHashes(this.#walk(source), this.#walk(destination));
     return this.#pairs?.row(hash1, hash2, claims) ?? NO_ROW;
@@ -150,17 +139,17 @@ export class AddressRows {
   prefixRow(state: AddressState, { isTraining, context }: RowUse): number {
     const { prefixVectors } = this.config;
     if (!this.#prefixes || !prefixVectors) return NO_ROW;
-    // Of its prefixes each is the first to be unknown as often: together as often as the share says.
+    // Each prefix is equally likely to be the first hidden one. Together they are hidden as often as the share says.
     const share = 1 - (1 - prefixVectors.dropShare) ** (1 / state.length);
     if (isTraining && isChosen(state.hash2, context, share)) state.isDropped = true;
     return state.isDropped ? NO_ROW : this.#prefixes.row(state.hash1, state.hash2);
   }
 
-  /** @internal Two whole addresses. */
+  /** @internal The pair of two whole addresses. */
   pairOf(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): PairState {
     const { hash1, hash2 } = pairHashes(source, destination);
     const share = this.config.pairVectors?.dropShare ?? 0;
-    // Some contexts know nothing of the pair, as many of the others only what was measured just before.
+    // One share of the contexts hides all of the pair, another one its row only.
     const [isUnknown, isRowDropped] = [hash1, hash2].map((hash) =>
       isTraining && isChosen(hash, context, share)
     );
@@ -198,12 +187,12 @@ export class AddressRows {
     return coordinates.estimate(a, b, { isTraining, hidden });
   }
 
-  /** @internal An address of which nothing is written. */
+  /** @internal An address before its first byte. */
   begin(length: 4 | 16): AddressState {
     return beginAddress(this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0, length);
   }
 
-  /** Reads the bytes of an address. @param visit Called after each of them. */
+  /** Reads the bytes of an address. @param visit Called after each byte. */
   #walk(address: Uint8Array, visit: (prefix: Hashes) => void = () => {}): Hashes {
     const state = this.begin(address.length === 4 ? 4 : 16);
     for (const byte of address) {

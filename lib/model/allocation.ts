@@ -1,6 +1,6 @@
 /**
- * GPU memory that is planned before it is allocated: a set of tensors is described once, by a function that makes
- * them, and is counted, checked against the adapter's limits and allocated by running that function.
+ * GPU memory that is planned before it is allocated. A function makes a set of tensors by calls of {@link MakeTensor}. It
+ * is run to count the bytes, to check the adapter's limits, and to allocate.
  *
  * @module
  */
@@ -8,18 +8,18 @@ import { UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { allocationSizeBytes, type DType, type Tensor } from "../gpu/tensor.ts";
 
-/** Makes one tensor of a set; f32 if not said otherwise. */
+/** Makes one tensor of a set; f32 by default. */
 export type MakeTensor = (label: string, shape: readonly number[], dtype?: DType) => Tensor;
 
-/** Stands for a tensor while sizes are only counted. */
+/** Returned for a tensor while sizes are only counted. */
 const UNALLOCATED = {} as Tensor;
 
-/** As `make`, with `prefix` before every label. */
+/** As `make`, with `prefix` before each label. */
 export function labelled(make: MakeTensor, prefix: string): MakeTensor {
   return (label, shape, dtype) => make(prefix + label, shape, dtype);
 }
 
-/** The bytes of all tensors that `build` makes, none of which is allocated. */
+/** The bytes of all tensors that `build` makes, without allocating them. */
 export function plannedSizeBytes(build: (make: MakeTensor) => unknown): number {
   let sum = 0;
   build((_label, shape, dtype) => {
@@ -29,7 +29,7 @@ export function plannedSizeBytes(build: (make: MakeTensor) => unknown): number {
   return sum;
 }
 
-/** The bytes of the largest tensor that `build` makes, none of which is allocated. */
+/** The bytes of the largest tensor that `build` makes, without allocating it. */
 export function largestTensorBytes(build: (make: MakeTensor) => unknown): number {
   let largest = 0;
   build((_label, shape, dtype) => {
@@ -47,7 +47,7 @@ export function bufferLimitBytes({ device }: Gpu): number {
 /**
  * Allocates the tensors that `build` makes, zero-filled.
  *
- * @param options `what` they are for and what to do (`remedy`) where they do not fit, for the error.
+ * @param options For the error: `what` they are for, and what to do if they do not fit (`remedy`).
  * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
  */
 export async function allocateTensors<T>(

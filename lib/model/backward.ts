@@ -19,8 +19,8 @@ import { vocabSize } from "./config.ts";
 import { addBlockActivations, attentionShape, type Pass, ropeShape } from "./forward.ts";
 
 /**
- * Adds everything from `dLogits` to the gradients, of all parameters or of the free rows alone. A part of the program ends
- * with each group of gradients that no later dispatch adds to, and is called what their names start with.
+ * Adds everything from `dLogits` to the gradients, of all parameters or of the free rows only. A part of the program ends
+ * where a group of gradients is complete. Its label is the start of their names.
  */
 export function addBackward(program: Program, pass: Pass): void {
   const { config, extent, tensors } = pass;
@@ -46,7 +46,7 @@ export function addBackward(program: Program, pass: Pass): void {
     accumulate: false,
   });
   for (let layer = config.numLayers - 1; layer >= 0; layer--) {
-    // The forward pass left the last block's activations in the tensors that all blocks share.
+    // With recomputation all blocks share their tensors, which still hold the last block's activations.
     const isLost = extent.checkpointActivations && layer < config.numLayers - 1;
     if (isLost) addBlockActivations(program, pass, layer);
     addMlpBackward(program, pass, { layer, backward });
@@ -76,7 +76,7 @@ export function addBackward(program: Program, pass: Pass): void {
   }
 }
 
-/** dx = dy W, or what `epilogue` makes of it, and dW += dy^T x where W has a gradient, of y = x W^T. */
+/** The gradients of y = x W^T: dx = dy W, through `epilogue`, and dW += dy^T x if W has a gradient. */
 function addLinearBackward(
   program: Program,
   { extent, tensors }: Pass,

@@ -1,6 +1,6 @@
 /**
- * Batches, the learned rows of their tokens, and the slots in which the gradients of a step's rows are gathered: a step
- * touches few of a table's rows, whatever the table's size.
+ * Batches, the learned rows of their tokens, and the slots that gather the gradients of a step's rows. A step touches few
+ * rows of a table, whatever the table's size.
  *
  * @module
  */
@@ -14,22 +14,22 @@ import { NO_ROW } from "./row_table.ts";
 
 /** Sequences as the loader packs them, (B, T) each. */
 export interface ModelBatch {
-  /** Token ids that are read. */
+  /** The input tokens. */
   readonly tokens: Uint16Array;
-  /** The token that each position is to predict. */
+  /** The token that each position predicts. */
   readonly targets: Uint16Array;
-  /** 1 where the loss counts, 0 on padding and where the target opens the next context. */
+  /** 1 where the loss counts; 0 on padding and where the target is the first token of the next context. */
   readonly lossMask: Uint8Array;
   /** First position of the sequence that a position may attend to. */
   readonly segmentStart: Uint16Array;
   /**
-   * (B, T, 2): where an RTT comes next, what is recalled of its pair, see `packRecall`; 0 for nothing. Without it
-   * nothing is recalled in training, and else what the model remembers.
+   * (B, T, 2): where an RTT comes next, what is recalled of its pair, see `packRecall`; 0 for nothing. If absent, nothing
+   * is recalled in training, and what the model remembers otherwise.
    */
   readonly recalls?: Uint32Array;
 }
 
-/** Rows that a step can touch at most: a measurement has fewer different rows than tokens. */
+/** The most rows that a step can touch: a measurement has fewer different rows than tokens. */
 export function numRowSlots(
   config: ModelConfig,
   { batchSize, sequenceLength, sequencesPerStep = batchSize, freeRows }: ModelExtent,
@@ -37,7 +37,7 @@ export function numRowSlots(
   return freeRows ?? Math.min(numAddressRows(config), sequencesPerStep * sequenceLength);
 }
 
-/** Rows of all tokens of a batch at most, two a token: the 14 tokens of a measurement have 24, its first 13 also. */
+/** The most rows of all tokens of a batch: two a token, since the 14 tokens of a measurement have at most 24. */
 export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
   return batchSize * 2 * sequenceLength;
 }
@@ -45,7 +45,7 @@ export function numRowUses({ batchSize, sequenceLength }: ModelExtent): number {
 /**
  * The rows of each token of a batch.
  *
- * @param args `isTraining`: whether shares of the rows are dropped.
+ * @param args `isTraining`: whether shares of the keys are hidden.
  * @returns (B, T, ROWS_PER_TOKEN), `NO_ROW` for none.
  */
 export function rowsOfBatch(
@@ -68,7 +68,7 @@ export function rowsOfBatch(
   return rows;
 }
 
-/** A number for the context that starts at a place of a batch, from all of its tokens. */
+/** The number of the context that starts at `first`: a hash of all its tokens. */
 function contextNumber(
   tokens: Uint16Array,
   segmentStart: Uint16Array,
@@ -81,7 +81,7 @@ function contextNumber(
   return hash;
 }
 
-/** What a model with learned rows needs of a batch. */
+/** What a model with learned rows needs to know about a batch. */
 export interface BatchRows {
   /** Of {@link rowsOfBatch}. */
   readonly ofTokens: Uint32Array<ArrayBuffer>;
@@ -91,13 +91,14 @@ export interface BatchRows {
   readonly ofSlots?: Uint32Array<ArrayBuffer>;
 }
 
-/** The slots of one step's rows, given out in the order in which they are met, or each that of a row. */
+/** The slots of one step's rows. Rows get slots in the order in which they are met, or fixed ones. */
 export class RowSlots {
   readonly #slots = new Map<number, number>();
 
   /**
-   * @param numSlots How many there are. @param numUses Rows of all tokens of a batch at most.
-   * @param isFixed Whether the first rows have the slots of their numbers, and others none.
+   * @param numSlots How many slots there are.
+   * @param numUses The most rows of all tokens of a batch.
+   * @param isFixed Whether row i has slot i, and rows from `numSlots` on have none.
    */
   constructor(readonly numSlots: number, readonly numUses: number, readonly isFixed = false) {
     this.clear();
@@ -106,10 +107,11 @@ export class RowSlots {
   /** Begins a step. */
   clear(): void {
     this.#slots.clear();
-    if (this.isFixed) { for (let row = 0; row < this.numSlots; row++) this.#slots.set(row, row); }
+    if (!this.isFixed) return;
+    for (let row = 0; row < this.numSlots; row++) this.#slots.set(row, row);
   }
 
-  /** How many slots are in use, then the row of each slot, (1 + numSlots). */
+  /** (1 + numSlots): how many slots are in use, then the row of each slot. */
   get rows(): Uint32Array<ArrayBuffer> {
     const rows = new Uint32Array(1 + this.numSlots);
     rows[0] = this.#slots.size;
@@ -122,7 +124,7 @@ export class RowSlots {
     return this.#slots.size;
   }
 
-  /** Gives slots to the rows of tokens that have none. @param rowsOfTokens Of {@link rowsOfBatch}. */
+  /** Gives slots to rows that have none. @param rowsOfTokens From {@link rowsOfBatch}. */
   claim(rowsOfTokens: Uint32Array): void {
     if (this.isFixed) return;
     for (const row of rowsOfTokens) {
@@ -133,7 +135,7 @@ export class RowSlots {
   /**
    * The tokens of each slot, as `addEmbeddingBackward` reads them.
    *
-   * @param rowsOfTokens Of {@link rowsOfBatch}.
+   * @param rowsOfTokens From {@link rowsOfBatch}.
    * @returns (numSlots + 1 + numUses): see `tokenRows`.
    */
   places(rowsOfTokens: Uint32Array): Uint32Array<ArrayBuffer> {

@@ -9,7 +9,7 @@ export interface Share {
   readonly size: number;
 }
 
-/** The sequences r, r + R, … of a batch, for rank r of R. @param numSequences Of the whole batch. */
+/** The sequences r, r + R, … of a batch, for rank r of R. @param numSequences Sequences of the whole batch. */
 export function shareOf(batch: ModelBatch, numSequences: number, share: Share): ModelBatch {
   return {
     tokens: shareOfRows(batch.tokens, numSequences, share),

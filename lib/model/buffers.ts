@@ -1,10 +1,9 @@
 /**
  * The tensors of a model: which ones a forward or backward pass needs, and their shapes.
  *
- * All are f32 (u32 for tokens, targets, mask and segment starts), row-major; rows = B * T. With dtype f16, activations,
- * their gradients and the matrices' weights that they are multiplied with are f16, but for the residual stream and its
- * gradient, to which every block adds (a 16-bit sum of many terms loses the small ones), and the logits, whose error
- * would be that of the loss.
+ * All are f32 (inputs u32), row-major; rows = B * T. With dtype f16 activations, their gradients and the operands of
+ * matrix products are f16. Two things stay f32: the residual stream and its gradient, since each block adds to them and a
+ * 16-bit sum loses small terms, and the logits, since their error is the loss's.
  *
  * @module
  */
@@ -14,7 +13,7 @@ import { numRowSlots } from "./batch_rows.ts";
 import { type ModelConfig, type ModelExtent, parameterShapes, vocabSize } from "./config.ts";
 import { type InputTensors, inputTensors } from "./inputs.ts";
 
-/** Activations of one block; f16 with that dtype, but for x, xMiddle and what has no columns of C, D or M. */
+/** Activations of one block. With dtype f16 all are f16 but x, xMiddle, the scales and logSumExp. */
 export interface LayerTensors {
   /** (rows, C): the block's input; the residual stream. */
   x: Tensor;
@@ -31,12 +30,12 @@ export interface LayerTensors {
   kScale: Tensor;
   qRotated: Tensor;
   kRotated: Tensor;
-  /** k before its shift, which all blocks may share; with keyShift only. */
+  /** k before its shift; all blocks may share it. Only with keyShift. */
   kUnshifted: Tensor | undefined;
   attention: Tensor;
   /** (rows, H). */
   logSumExp: Tensor;
-  /** (rows, C): x plus the attention's part. */
+  /** (rows, C): x plus the output of the attention. */
   xMiddle: Tensor;
   /** (rows, C). */
   xMiddleNorm: Tensor;
@@ -63,8 +62,8 @@ export interface HeadTensors {
 }
 
 /**
- * What the backward pass writes besides the parameters' gradients; one set serves all blocks. With dtype f16 all but
- * dx and delta are that.
+ * What the backward pass writes besides the parameters' gradients. One set serves all blocks. With dtype f16 all but dx
+ * and delta are f16.
  */
 export interface BackwardTensors {
   /** (rows, padded V). */
@@ -95,18 +94,18 @@ export interface ModelTensors {
   /** Parameter name -> what operations read: the parameter itself, or a copy in f16, see `addOperandCopies`. */
   operands: Map<string, Tensor>;
   /**
-   * Parameter name -> gradient, of the parameter's shape, times the loss scale; empty unless training. That of the rows
-   * of addresses is (slots, C), see `RowSlots`, and the only one with `freeRows`.
+   * Parameter name -> gradient, of the parameter's shape, times the loss scale; empty without training. The gradient of
+   * learned rows is (slots, C), see `RowSlots`; with `freeRows` it is the only one.
    */
   gradients: Map<string, Tensor>;
   inputs: InputTensors;
-  /** One entry per block, which may share tensors. */
+  /** One entry for each block; entries may share tensors. */
   layers: LayerTensors[];
   head: HeadTensors;
   backward: BackwardTensors | undefined;
   /** (1): sum of the losses since gradients were zeroed. */
   lossSum: Tensor;
-  /** All of the above, each once. */
+  /** All tensors, each once. */
   all: Tensor[];
 }
 
@@ -159,7 +158,7 @@ export function parameterTensors(config: ModelConfig, make: MakeTensor): Map<str
   return new Map([...gpuParameterShapes(config)].map(([name, shape]) => [name, make(name, shape)]));
 }
 
-/** What {@link ModelTensors.gradients} are. */
+/** Makes {@link ModelTensors.gradients}. */
 export function gradientTensors(
   config: ModelConfig,
   extent: ModelExtent,
@@ -175,7 +174,7 @@ export function gradientTensors(
   }));
 }
 
-/** What {@link ModelTensors.operands} are: embeddings are no matrices of a product, their rows are read as they are. */
+/** Makes {@link ModelTensors.operands}. Embeddings are not operands of products, so they have no copy. */
 export function operandTensors(
   config: ModelConfig,
   { parameters, dtype }: { parameters: Map<string, Tensor>; dtype: DType | undefined },
@@ -191,7 +190,7 @@ export function operandTensors(
   return operands;
 }
 
-/** The blocks' activations: one set each for a backward pass, else one for all, but for inputs to start again from. */
+/** The blocks' activations. For training each block has a set, or its own x only with recomputation; otherwise all share one. */
 function allLayerTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): LayerTensors[] {
   const rows = extent.batchSize * extent.sequenceLength;
   const { training, dtype } = extent;
@@ -230,7 +229,7 @@ interface BlockLayout {
   readonly dtype?: DType | undefined;
 }
 
-/** A block's activations but for what its keys' readers need, which decoding keeps elsewhere. */
+/** A block's activations without its keys and values, which decoding keeps in caches. */
 export function blockTensors(
   config: ModelConfig,
   { rows, training, dtype }: BlockLayout,

@@ -16,10 +16,10 @@ import { NUM_SELECTED_ROWS } from "./selected_rows.ts";
 /** Number of tokens of each vocabulary. */
 const VOCABULARY_SIZES = { v1: 266, v2: 267 } as const;
 
-/** An extent: large enough for any model that is trained, small enough that sizes can be computed before they are had. */
+/** An extent. The bound is above that of any trained model, and keeps computed sizes exact. */
 const extent = (most: number) => z.int().min(1).max(most);
 
-/** More weights than any machine that this program runs on has memory for: 256 GiB of them. */
+/** The most parameters: 256 GiB of f32. */
 const MAX_PARAMETERS = 2 ** 36;
 
 /** The section `model` of the run configuration. */
@@ -30,7 +30,7 @@ export interface ModelConfig {
   width: number;
   /** Attention heads, H: 1 to 1,024. */
   numHeads: number;
-  /** Width of one head, D: one that the attention kernels are written for. */
+  /** Width of one head, D; the attention kernels are written for these. */
   headDim: 32 | 64 | 128;
   /** Width of the hidden layer of the MLP, M: a multiple of 4, up to 262,144. */
   mlpWidth: number;
@@ -38,7 +38,7 @@ export interface ModelConfig {
   sequenceLength: number;
   /** Which tokens: `v2` (267) or `v1` (266). */
   vocabulary: "v1" | "v2";
-  /** How vocabulary v1 writes RTTs, see lib/tokens/rtt_encoding.ts; null for float64, and in v2, which has its own way. */
+  /** How vocabulary v1 writes RTTs, see lib/tokens/rtt_encoding.ts; null for float64 and in v2. */
   rttEncoding: RttEncodingName | null;
   /** Where the encoding `clipped` clips, milliseconds. */
   rttClipMs: number;
@@ -48,18 +48,18 @@ export interface ModelConfig {
   softcap: number | null;
   /** Whether each head of q and k is normalised before the rotation. */
   qkNorm: boolean;
-  /** Whether a half of each key is that of the token before, see lib/gpu/ops/shift_keys.ts. */
+  /** Whether half of each key is taken from the token before, see lib/gpu/ops/shift_keys.ts. */
   keyShift: boolean;
   /**
-   * What the vectors of the 256 bytes start from, in the embedding and in the head: `random`, or `ordinal`: close for
-   * bytes that are close, so that what is learned of one RTT or time holds for its neighbours.
+   * The initial vectors of the 256 bytes, in the embedding and in the head: `random`, or `ordinal`, which are close for
+   * close bytes, so that what is learned about one RTT or time holds for its neighbours.
    */
   byteVectors: "random" | "ordinal";
-  /** Learned rows for the prefixes of addresses, see lib/model/address_rows.ts; null for none. */
+  /** Learned rows for the prefixes of addresses, see lib/model/README.md; null for none. */
   prefixVectors: RowsConfig | null;
   /** Learned rows for pairs of source and destination; null for none. */
   pairVectors: PairRowsConfig | null;
-  /** Coordinates, by which RTTs of pairs that are not known are estimated; null for none. */
+  /** Coordinates, which estimate the RTTs of unknown pairs; null for none. */
   coordinates: CoordinatesConfig | null;
 }
 
@@ -71,13 +71,13 @@ export interface ModelExtent {
   readonly sequenceLength: number;
   /** Whether gradients and everything that the backward pass needs are kept. */
   readonly training: boolean;
-  /** Sequences whose gradients one step adds up (default: batchSize); only what rows of addresses need memory for. */
+  /** Sequences of one optimizer step (default: batchSize); it decides how many slots learned rows have. */
   readonly sequencesPerStep?: number;
-  /** How many of the first learned rows have gradients, and nothing else has (default: everything has). */
+  /** If given, only so many of the first learned rows have gradients. */
   readonly freeRows?: number;
   /**
-   * Whether a training pass keeps only each block's input and computes the rest again on the way back: about a
-   * third more work, and activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
+   * Whether training keeps only each block's input and recomputes the rest in the backward pass: about a third more work,
+   * and the activations of one block instead of all (Chen et al., arXiv 1604.06174, section 3.1).
    */
   readonly checkpointActivations?: boolean;
   /** How activations, their gradients and the weights of matrix products are stored (default: f32). */
@@ -93,15 +93,15 @@ export interface ModelExtent {
 
 /** A table of learned rows. */
 export interface RowsConfig {
-  /** How many it has, 16 to 16,777,216; what more keys there are have none. */
+  /** How many rows it has, 16 to 16,777,216; further keys have none. */
   rows: number;
-  /** Of the hashes that place keys in the table. */
+  /** Seed of the hashes that place keys in the table. */
   seed: number;
-  /** Share of the addresses or pairs, 0 to 0.95, that are unknown in a context of the training, others in each. */
+  /** Share of the addresses or pairs, 0 to 0.95, that training hides; each context hides others. */
   dropShare: number;
 }
 
-/** The rows of pairs. */
+/** The table of rows of pairs. */
 export interface PairRowsConfig extends RowsConfig {
   /** Whether the newest RTTs of a pair are recalled, see lib/tokens/rtt_recall.ts. */
   history: boolean;
@@ -155,7 +155,7 @@ export function parseModelConfig(value: unknown): ModelConfig {
 }
 
 /**
- * Checks what the schema alone cannot: kernels read rows as vec4, and the parameters have to fit somewhere.
+ * Checks what the schema cannot: widths are multiples of 4, options fit the vocabulary, and the size is possible.
  *
  * @throws {ConfigError} Naming the key.
  */
@@ -189,7 +189,7 @@ export function rttEncodingChoice(
   return vocabulary === "v1" ? { name: rttEncoding ?? "float64", clipMs: rttClipMs } : undefined;
 }
 
-/** The learned rows, 0 without any: those of prefixes, then those of pairs, then those that RTT codes select. */
+/** The number of learned rows: those of prefixes, then those of pairs, then those that RTT codes select. */
 export function numAddressRows(config: ModelConfig): number {
   const { prefixVectors, pairVectors } = config;
   return (prefixVectors?.rows ?? 0) + (pairVectors?.rows ?? 0) + numSelectedRows(config);
@@ -230,7 +230,7 @@ export function parameterShapes(config: ModelConfig): Map<string, number[]> {
   return shapes;
 }
 
-/** What a checkpoint holds: the parameters, and what no gradient changes: keys of learned rows, RTTs of pairs, coordinates. */
+/** What a checkpoint holds: the parameters, and what has no gradient: keys of learned rows, RTTs of pairs, coordinates. */
 export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
   const shapes = parameterShapes(config);
   const { prefixVectors, pairVectors } = config;
@@ -241,7 +241,7 @@ export function checkpointShapes(config: ModelConfig): Map<string, number[]> {
   return new Map([...shapes, ...entries]);
 }
 
-/** The names of what a checkpoint holds besides parameters, see `AddressRows.save` and `PairHistory.save`. */
+/** Names of entries of a checkpoint, see `AddressRows.save` and `PairHistory.save`. */
 export const ROW_KEYS = "wpe.keys";
 export const PAIR_HISTORY = "wpe.history";
 

@@ -1,26 +1,26 @@
 /**
- * Which keys the rows of a decoder see: those of their prompt, and those that they or the rows they branched off
- * appended. Bookkeeping of the host; the keys themselves are on the GPU.
+ * Which keys the rows of a decoder see: those of their prompt, and those appended since, by themselves or by the rows that
+ * they branched off. The keys themselves are on the GPU.
  *
  * @module
  */
 import { ensure } from "../errors.ts";
 import type { DecodeTile } from "../gpu/ops/attention_decode.ts";
 
-/** The keys of a prompt in the cache of all prompts, the end outside. */
+/** The keys of a prompt in the cache of all prompts, from `firstKey` to before `endKey`. */
 export interface PromptKeys {
   readonly firstKey: number;
   readonly endKey: number;
 }
 
-/** Rows that continue prompts; the rows of a prompt stand one after the other, in the order of the prompts. */
+/** Rows that continue prompts, in the order of the prompts. */
 export class DecodedRows {
   #prompts: readonly PromptKeys[] = [];
-  /** Of each prompt's last tokens, how many its rows do not see. */
+  /** How many of each prompt's last tokens its rows do not see. */
   #numDropped = 0;
   #children: DecodeTile[] = [];
   #numRows = 0;
-  /** One entry per step: which of the appended keys is each row's. */
+  /** For each step and row, the key that the row sees. */
   #suffixRows: Uint32Array[] = [];
 
   /** For each prompt the keys that its rows see and the rows themselves. */
@@ -38,7 +38,7 @@ export class DecodedRows {
     return this.#suffixRows.length;
   }
 
-  /** Takes new prompts, which have no rows. */
+  /** Begins with new prompts without rows. */
   begin(prompts: readonly PromptKeys[]): void {
     this.#prompts = prompts;
     this.#children = [];
@@ -48,7 +48,7 @@ export class DecodedRows {
   /**
    * Gives every prompt rows with nothing appended.
    *
-   * @param numChildren How many, one number per prompt.
+   * @param numChildren How many rows each prompt gets.
    * @param numDropped How many of a prompt's last tokens its rows do not see; fewer than any prompt has.
    */
   fork(numChildren: readonly number[], numDropped: number): void {
@@ -58,7 +58,7 @@ export class DecodedRows {
     this.#layOut(numChildren);
   }
 
-  /** Lets other rows go on: for each of them the row so far that it continues, ascending. */
+  /** Replaces the rows. @param parents For each new row the row that it continues, ascending. */
   branch(parents: Uint32Array): void {
     const isAscending = parents.every((parent, i) => i === 0 || parents[i - 1] <= parent);
     ensure(isAscending && parents[parents.length - 1] < this.#numRows, `parents ${parents}`);
@@ -118,4 +118,17 @@ export class DecodedRows {
     });
     this.#numRows = firstRow;
   }
+}
+
+/**
+ * One tile for each position, whose row sees its prompt up to that position.
+ *
+ * @param positions Rows of a prefill, ascending.
+ */
+export function tilesOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
+  let prompt = 0;
+  return positions.map((position, row) => {
+    while (position >= prompts[prompt].endKey) prompt++;
+    return { firstKey: prompts[prompt].firstKey, endKey: position + 1, firstRow: row, endRow: row + 1 };
+  });
 }

@@ -1,9 +1,8 @@
 /**
  * Decoding with a cache of keys and values: prompts are read once, then many rows continue them token by token.
  *
- * A prefill packs prompts of any lengths one after the other; a fork gives each of them any number of rows, which
- * share its keys; a step appends one token to every row, or to several rows that branch off it. The passes are those of the model itself
- * ({@link addHiddenStates}), with positions and attention of their own.
+ * A prefill packs prompts of any lengths one after the other. A fork gives each prompt any number of rows, which share
+ * its keys. A step appends one token to every row, or to several rows that branch off it.
  *
  * @module
  */
@@ -13,12 +12,12 @@ import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
-import { AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
+import { AddressRows } from "./address_rows.ts";
 import type { TimedRtt } from "./pair_history.ts";
-import { RowCursor } from "./row_cursor.ts";
 import { type ModelConfig, vocabSize } from "./config.ts";
-import { DecodedRows, type PromptKeys } from "./decoded_rows.ts";
-import { indexOfNotBelow } from "./finite.ts";
+import { DecodedRows, type PromptKeys, tilesOfPositions } from "./decoded_rows.ts";
+import { DecoderTokenRows } from "./decoder_token_rows.ts";
+import { requireNoOverflow } from "./finite.ts";
 import {
   buildDecoder,
   type DecoderExtent,
@@ -29,7 +28,6 @@ import {
 import { addPrefill, addStep } from "./decoder_passes.ts";
 import { addChosenLogProbabilities } from "./head.ts";
 import { writeParameters } from "./parameter_tensors.ts";
-import { NO_ROW } from "./row_table.ts";
 
 const REMEDY = "lower the decoder's maxPromptTokens, maxRows or maxSteps";
 
@@ -38,22 +36,20 @@ export class Decoder {
   readonly #tensors: DecoderTensors;
   readonly #programs = new Map<string, Program>();
   readonly #rows = new DecodedRows();
-  readonly #addressRows: AddressRows | undefined;
   #numTiles = 0;
-  /** With learned rows: the prompts, and where each row is in its measurement. */
-  #prompts: readonly Uint16Array[] = [];
-  #recents: readonly (readonly TimedRtt[] | undefined)[] | undefined;
-  #cursors: RowCursor[] = [];
+  /** The learned rows of tokens, if the model has any. */
+  readonly #tokenRows: DecoderTokenRows | undefined;
 
   private constructor(
     readonly registry: KernelRegistry,
     readonly config: ModelConfig,
     readonly extent: DecoderExtent,
     tensors: DecoderTensors,
-    addressRows: AddressRows | undefined,
   ) {
     this.#tensors = tensors;
-    this.#addressRows = addressRows;
+    const { addressRows } = tensors.inputs;
+    this.#tokenRows = addressRows &&
+      new DecoderTokenRows(registry.gpu, new AddressRows(config), addressRows);
     const { rowIndex } = tensors.chosen;
     registry.gpu.write(rowIndex, Uint32Array.from({ length: rowIndex.shape[0] }, (_, i) => i));
   }
@@ -84,14 +80,13 @@ export class Decoder {
       what: "the decoder",
       remedy: REMEDY,
     });
-    const addressRows = tensors.inputs.addressRows && new AddressRows(config);
-    const decoder = new Decoder(registry, config, extent, tensors, addressRows);
+    const decoder = new Decoder(registry, config, extent, tensors);
     decoder.load(weights);
     return decoder;
   }
 
   /**
-   * Sets all weights; prompts that were read before are to be read again.
+   * Sets all weights. Prompts that were read before have to be read again.
    *
    * @param weights name -> values of the shapes of `checkpointShapes`.
    * @throws {UserError} If the weights are another model's.
@@ -99,7 +94,7 @@ export class Decoder {
   load(weights: Map<string, Float32Array>): void {
     const { parameters } = this.#tensors;
     writeParameters(this.registry.gpu, this.config, { parameters, weights });
-    this.#addressRows?.load(weights);
+    this.#tokenRows?.load(weights);
   }
 
   /**
@@ -108,9 +103,8 @@ export class Decoder {
    * The work is submitted before the call returns, so that a step may be asked for before the promise is awaited.
    *
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
-   * @param options `numLast`: of how many of each prompt's last positions the result is (1); Infinity for all;
-   *   `recents`: of each prompt that ends where an RTT comes next, the newest RTTs of the pair, instead of those in the
-   *   prompt.
+   * @param options `numLast`: how many of each prompt's last positions the result has (1; Infinity: all). `recents`: for
+   *   each prompt that ends where an RTT comes next, the newest RTTs of the pair, in place of those in the prompt.
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
    * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
@@ -125,7 +119,9 @@ export class Decoder {
     const numTokens = prompts.reduce((sum, { length }) => sum + length, 0);
     this.#requireRoom("prompt tokens", numTokens, this.extent.maxPromptTokens);
     const rows = programRows(numTokens);
-    const [tokens, positions, starts] = [new Uint32Array(rows), new Uint32Array(rows), new Uint32Array(rows)];
+    const tokens = new Uint32Array(rows);
+    const positions = new Uint32Array(rows);
+    const starts = new Uint32Array(rows);
     const chosen: number[] = [];
     const keys: PromptKeys[] = [];
     let firstKey = 0;
@@ -142,9 +138,8 @@ export class Decoder {
       firstKey = endKey;
     }
     this.#rows.begin(keys);
-    this.#recents = recents;
-    this.#writeRowsOfPrompts(prompts, rows);
-    // The rows after the last prompt are a segment of their own, which nobody reads.
+    this.#tokenRows?.writePrompts(prompts, rows, recents);
+    // The rows after the last prompt are a segment of their own, whose results nothing reads.
     starts.fill(firstKey, firstKey);
     this.#writeTokens(tokens, positions);
     gpu.write(tensors.inputs.segmentStart, starts);
@@ -164,18 +159,14 @@ export class Decoder {
    * Gives every prompt new rows, with nothing appended yet.
    *
    * @param numChildren How many rows each prompt gets, 0 or more; at most `maxRows` together.
-   * @param options `numDropped`: how many of each prompt's last tokens its rows do not continue, but replace (0).
+   * @param options `numDropped`: how many of each prompt's last tokens the rows replace (0).
    */
   fork(numChildren: readonly number[], options: { numDropped?: number } = {}): void {
     const numRows = numChildren.reduce((sum, count) => sum + count, 0);
     this.#requireRoom("rows", numRows, this.extent.maxRows);
     const { numDropped = 0 } = options;
     this.#rows.fork(numChildren, numDropped);
-    this.#cursors = this.#addressRows
-      ? this.#prompts.flatMap((prompt, i) =>
-        this.#cursorsAfter(prompt, { numDropped, count: numChildren[i], index: i })
-      )
-      : [];
+    this.#tokenRows?.fork(numChildren, numDropped);
     this.#writeTiles(this.#rowTiles());
   }
 
@@ -183,8 +174,8 @@ export class Decoder {
    * Appends a token to every row. Submitted before the call returns, as {@link prefill}.
    *
    * @param tokens One per row, the first prompt's rows first.
-   * @param parents The rows so far that those of `tokens` continue, ascending: one may go on as several rows, or as
-   *   none (default: each as one).
+   * @param parents For each token the row that it continues, ascending. A row may continue as several rows or as none
+   *   (default: each as one).
    * @returns log P(next token), nats, (rows, V).
    * @throws {UserError} If a row would be longer than the model's sequence, or the result is not finite.
    */
@@ -197,7 +188,7 @@ export class Decoder {
     this.#requireRoom("rows", numRows, this.extent.maxRows);
     if (parents) {
       this.#rows.branch(parents);
-      if (this.#addressRows) this.#cursors = Array.from(parents, (parent) => this.#cursors[parent].clone());
+      this.#tokenRows?.branch(parents);
       this.#writeTiles(this.#rowTiles());
     }
     const rows = programRows(numRows);
@@ -206,7 +197,7 @@ export class Decoder {
     const positions = this.#rows.nextPositions(rows);
     for (const position of positions) this.#requirePosition(position);
     this.#writeTokens(upload, positions);
-    this.#writeRowsOfStep(tokens, rows);
+    this.#tokenRows?.writeStep(tokens, rows);
     this.#writePrevious(() => this.#rows.previousKeys(rows));
     const { config } = this;
     const tensors = this.#tensors;
@@ -238,53 +229,6 @@ export class Decoder {
     if (tensor) this.registry.gpu.write(tensor, previous());
   }
 
-  /** Writes the learned rows of the prompts' tokens, if the model has any. */
-  #writeRowsOfPrompts(prompts: readonly Uint16Array[], numRows: number): void {
-    const addressRows = this.#addressRows;
-    const tensor = this.#tensors.inputs.addressRows;
-    if (!addressRows || !tensor) return;
-    this.#prompts = prompts;
-    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
-    let at = 0;
-    prompts.forEach((prompt, index) => {
-      const cursor = new RowCursor(addressRows);
-      for (let i = 0; i < prompt.length; i++, at += ROWS_PER_TOKEN) {
-        cursor.read(prompt[i], rows, at, this.#rowUse(index, i));
-      }
-    });
-    this.registry.gpu.write(tensor, rows);
-  }
-
-  /** Writes those of the tokens that rows append. */
-  #writeRowsOfStep(tokens: ArrayLike<number>, numRows: number): void {
-    const tensor = this.#tensors.inputs.addressRows;
-    if (!tensor) return;
-    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
-    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN));
-    this.registry.gpu.write(tensor, rows);
-  }
-
-  /** Of the last token of a prompt, whose RTTs are given. */
-  #rowUse(index: number, at: number): RowUse | undefined {
-    const recent = this.#recents?.[index];
-    const isEnd = at === this.#prompts[index].length - 1;
-    return recent && isEnd ? { isTraining: false, context: 0, recent } : undefined;
-  }
-
-  /** Cursors that go on after a prompt without its last tokens. */
-  #cursorsAfter(
-    prompt: Uint16Array,
-    { numDropped, count, index }: { numDropped: number; count: number; index: number },
-  ): RowCursor[] {
-    const cursor = this.#addressRows && new RowCursor(this.#addressRows);
-    if (!cursor) return [];
-    const unread = new Uint32Array(ROWS_PER_TOKEN);
-    for (let i = 0; i < prompt.length - numDropped; i++) {
-      cursor.read(prompt[i], unread, 0, this.#rowUse(index, i));
-    }
-    return Array.from({ length: count }, () => cursor.clone());
-  }
-
   #writeTokens(tokens: Uint32Array, positions: Uint32Array): void {
     const { gpu } = this.registry;
     const limit = vocabSize(this.config);
@@ -293,7 +237,7 @@ export class Decoder {
     gpu.write(this.#tensors.positions, positions);
   }
 
-  /** Computes those of the first rows of the hidden states, or of the chosen ones. @param numRows How many. */
+  /** Computes log-probabilities from the first `numRows` hidden states, or from the chosen ones. */
   async #logProbabilities(numRows: number, chosenRows?: readonly number[]): Promise<Float32Array> {
     const { gpu } = this.registry;
     const { config } = this;
@@ -344,33 +288,4 @@ export class Decoder {
       `Cannot decode: ${found} ${what} were asked for, at most ${limit} was planned; create a larger decoder`,
     );
   }
-}
-
-/**
- * Checks that nothing overflowed on the way to log-probabilities.
- *
- * @param scales What the last hidden states were multiplied by, one over their root mean square: 0 where its squares
- *   overflowed, although log-probabilities are finite then.
- * @throws {UserError} If something did.
- */
-function requireNoOverflow(logProbabilities: Float32Array, scales: readonly number[]): void {
-  const index = indexOfNotBelow(logProbabilities);
-  const scale = scales.find((scale) => !(scale > 0));
-  if (index < 0 && scale === undefined) return;
-  const found = index < 0
-    ? `a hidden state of scale ${scale}`
-    : `a log-probability of ${logProbabilities[index]}`;
-  throw new UserError(
-    `Cannot use the model: found ${found}, as where weights are too large for float32, finite numbers were wanted; use ` +
-      "an earlier checkpoint or another run",
-  );
-}
-
-/** A tile for each position of prompts, which sees its prompt up to itself. @param positions Rows of a prefill, ascending. */
-function tilesOfPositions(prompts: readonly PromptKeys[], positions: readonly number[]): DecodeTile[] {
-  let prompt = 0;
-  return positions.map((position, row) => {
-    while (position >= prompts[prompt].endKey) prompt++;
-    return { firstKey: prompts[prompt].firstKey, endKey: position + 1, firstRow: row, endRow: row + 1 };
-  });
 }

@@ -1,9 +1,8 @@
 /**
- * The GPU memory of a decoder, planned before anything is allocated: caches of keys and values, and what one
- * prefill or step works on.
+ * The tensors of a decoder: caches of keys and values, and what one prefill or step works on.
  *
- * Two caches: of the prompts' tokens, one after the other, (P, H, D) per block, each prompt once however many rows
- * continue it; and of what rows appended since, (S, N, H, D) per block.
+ * There are two caches for each block: (P, H, D) of the prompts' tokens, each prompt once, however many rows continue it;
+ * and (S, N, H, D) of the tokens that rows appended.
  *
  * @module
  */
@@ -15,10 +14,10 @@ import { type ModelConfig, numAddressRows, vocabSize } from "./config.ts";
 import type { HiddenTensors } from "./forward.ts";
 import type { ChosenRowTensors } from "./head.ts";
 
-/** Rows of a program are a multiple of this, the tile of matrix products; it keeps parts of caches aligned. */
+/** Numbers of rows are multiples of it: the tile of matrix products, which also aligns parts of caches. */
 const ROW_STEP = 32;
 
-/** How much one prefill and the steps after it may hold; rounded up to multiples of 32 tokens and rows. */
+/** The limits of one prefill and the steps after it; tokens and rows are rounded up to multiples of 32. */
 export interface DecoderExtent {
   /** P: tokens of all prompts of one prefill. */
   readonly maxPromptTokens: number;
@@ -42,17 +41,17 @@ export interface DecoderTensors {
   tiles: Tensor;
   /** (S, N) u32: see `addAttentionDecode`. */
   suffixRows: Tensor;
-  /** One entry per block: what all blocks write, and the block's cache of the prompts, (P, H, D). */
+  /** For each block: the tensors that all blocks share, and the block's cache of the prompts, (P, H, D). */
   promptLayers: LayerTensors[];
-  /** One entry per block: the caches of what rows appended, (S, N, H, D). */
+  /** For each block: the caches of appended tokens, (S, N, H, D). */
   suffixes: { k: Tensor; kUnshifted: Tensor | undefined; v: Tensor }[];
   head: HiddenTensors["head"];
   chosen: ChosenRowTensors;
 }
 
 /**
- * The rows that a program is made for: at least `numRows` and at most an eighth more, so that few programs serve
- * all numbers.
+ * The rows of the program that serves `numRows`: at most an eighth more, or a multiple of 32, so that there are few
+ * programs.
  */
 export function programRows(numRows: number): number {
   const step = Math.max(ROW_STEP, 2 ** (Math.floor(Math.log2(Math.max(1, numRows))) - 3));

@@ -1,6 +1,6 @@
 /**
- * What a decoder's prefill and steps dispatch: the passes of the model itself ({@link addHiddenStates}), with positions
- * and attention of their own.
+ * The programs of a decoder's prefill and steps: the model's own passes ({@link addHiddenStates}) with other positions and
+ * attention.
  *
  * @module
  */
@@ -17,15 +17,15 @@ import { addHiddenStates, type HiddenPass, type WantedRows } from "./forward.ts"
 interface DecoderPass {
   readonly config: ModelConfig;
   readonly tensors: DecoderTensors;
-  /** Of the program, padded. */
+  /** Rows of the program, padding included. */
   readonly rows: number;
 }
 
 /**
  * Adds the pass over prompts.
  *
- * @param args `numWanted`: of how many rows hidden states are computed, those of `chosen.positions`, each in a tile of
- *   its own; undefined for all rows.
+ * @param args `numWanted`: compute the hidden states of only so many rows, those of `chosen.positions`, each in its own
+ *   tile; undefined for all rows.
  */
 export function addPrefill(program: Program, args: DecoderPass & { numWanted: number | undefined }): void {
   const { tensors, numWanted } = args;
@@ -59,7 +59,7 @@ export function addStep(program: Program, args: DecoderPass & { step: number; nu
   });
 }
 
-/** Adds the rotations of the rows' positions; returns what {@link addHiddenStates} needs. */
+/** Adds the rotations of the rows' positions. @returns What {@link addHiddenStates} needs. */
 function passOf(
   program: Program,
   { config, tensors, rows }: DecoderPass,
@@ -78,7 +78,7 @@ function wantedRows(args: DecoderPass, rows: number): WantedRows {
   return {
     rows,
     index: chosen.positions,
-    // Neither is needed between the choice of rows and its last reader.
+    // Both are unused from the choice of rows to its last reader.
     x: chosen.picked,
     xNorm: promptLayers[layer].xMiddleNorm,
     rotation: chosenRotation,
@@ -96,8 +96,16 @@ function addCachedAttention(
   const { promptLayers, suffixes, suffixRows, tiles } = tensors;
   const { qRotated, kRotated, v, attention } = promptLayers[layer];
   addAttentionDecode(program, {
-    ...{ q: qRotated, promptK: kRotated, promptV: v, out: attention },
-    ...{ suffixK: suffixes[layer].k, suffixV: suffixes[layer].v, suffixRows, tiles },
-    ...{ numHeads: config.numHeads, headDim: config.headDim, ...sizes },
+    q: qRotated,
+    promptK: kRotated,
+    promptV: v,
+    out: attention,
+    suffixK: suffixes[layer].k,
+    suffixV: suffixes[layer].v,
+    suffixRows,
+    tiles,
+    numHeads: config.numHeads,
+    headDim: config.headDim,
+    ...sizes,
   });
 }

@@ -3,10 +3,11 @@
  *
  * @module
  */
+import { UserError } from "../errors.ts";
 
 /**
- * Weights are below it: of 65,536 larger ones the sum of squares, which normalisation divides by, can overflow float32,
- * and then the quotients pass for zeros.
+ * Weights must be below it. The sum of squares of 65,536 larger ones can overflow float32. Normalisation divides by it, so
+ * its results would be zeros.
  */
 export const WEIGHT_LIMIT = 2 ** 48;
 
@@ -42,4 +43,24 @@ export function faultOfTensors(
     return `element ${index} of tensor ${name} is ${values[index]}, ${wanted} was wanted`;
   }
   return undefined;
+}
+
+/**
+ * Checks that nothing overflowed on the way to log-probabilities.
+ *
+ * @param scales One over the root mean square of each last hidden state. It is 0 where the squares overflowed, although
+ *   the log-probabilities are then finite.
+ * @throws {UserError} If something overflowed.
+ */
+export function requireNoOverflow(logProbabilities: Float32Array, scales: readonly number[]): void {
+  const index = indexOfNotBelow(logProbabilities);
+  const scale = scales.find((scale) => !(scale > 0));
+  if (index < 0 && scale === undefined) return;
+  const found = index < 0
+    ? `a hidden state of scale ${scale}`
+    : `a log-probability of ${logProbabilities[index]}`;
+  throw new UserError(
+    `Cannot use the model: found ${found}, as where weights are too large for float32, finite numbers were wanted; use ` +
+      "an earlier checkpoint or another run",
+  );
 }

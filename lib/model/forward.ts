@@ -24,27 +24,28 @@ export interface HiddenPass {
   readonly config: ModelConfig;
   readonly extent: ModelExtent;
   readonly tensors: HiddenTensors;
-  /** (rows, D): the rotation of each row where it does not follow from its place in the batch, as in decoding. */
+  /** (rows, D): the rotation of each row, if it does not follow from the row's place in the batch, as in decoding. */
   readonly rotation?: Tensor;
-  /** Adds a block's attention where it is not over the batch's own keys: `attention` from `qRotated`. */
+  /** Adds a block's attention, `attention` from `qRotated`, if it is not over the batch's own keys. */
   readonly addAttention?: (program: Program, layer: number) => void;
-  /** With keyShift, a block's keys before their shift that `inputs.previous` tells rows of, if not those of the batch. */
+  /** With keyShift: the unshifted keys of a block that `inputs.previous` points into, if not the batch's own. */
   readonly earlierKeys?: (layer: number) => Tensor;
-  /** The rows whose hidden states are wanted, if not all; the last block computes only keys and values of the others. */
+  /** The rows whose hidden states are wanted, if not all. For other rows the last block computes only keys and values. */
   readonly wanted?: WantedRows;
 }
 
-/** The only rows, n of them, that the last block goes on with after its keys and values. */
+/** The n rows that the last block continues with after keys and values. */
 export interface WantedRows {
   readonly rows: number;
-  /** (n) u32: which they are. */
+  /** (n) u32: their numbers. */
   readonly index: Tensor;
-  /** (n, C): for their rows of the block's input, raw and normalised. */
+  /** (n, C): gets their rows of the block's input. */
   readonly x: Tensor;
+  /** (n, C): gets their rows of the normalised input. */
   readonly xNorm: Tensor;
-  /** (n, D): for their rows of the pass's rotation, which it must have. */
+  /** (n, D): gets their rows of the pass's rotation, which must be given. */
   readonly rotation: Tensor;
-  /** Adds the last block's attention of these rows: `attention` from `qRotated`, n rows each. */
+  /** Adds the last block's attention for these rows, `attention` from `qRotated`. */
   readonly addAttention: (program: Program) => void;
 }
 
@@ -64,7 +65,7 @@ function blockWeight(weights: Map<string, Tensor>, layer: number, part: string):
   return named(weights, `blocks.${layer}.${part}_proj.weight`);
 }
 
-/** Adds what has to follow every change of parameters: their copies in f16, where operands are that. */
+/** Adds the f16 copies of operands, which must follow every change of parameters. */
 export function addOperandCopies(
   program: Program,
   { parameters, operands }: Pick<ModelTensors, "parameters" | "operands">,
@@ -75,7 +76,7 @@ export function addOperandCopies(
   }
 }
 
-/** Adds everything from the tokens to the normalised output of the last block, `head.xLastNorm`, of all rows or `wanted`. */
+/** Adds everything from the tokens to `head.xLastNorm`, the normalised output of the last block, for all rows or `wanted`. */
 export function addHiddenStates(program: Program, pass: HiddenPass): void {
   const { config, extent, tensors, wanted } = pass;
   const { layers, head, inputs, operands } = tensors;
@@ -106,13 +107,13 @@ export function addHiddenStates(program: Program, pass: HiddenPass): void {
   addRmsNorm(program, { x: head.xLast, y: head.xLastNorm, scale: head.xLastScale, rows, width });
 }
 
-/** Adds what picks the wanted rows of the last block's input; returns the pass over them alone. */
+/** Adds the choice of the wanted rows from the last block's input. @returns The pass over them. */
 function addWantedRows(program: Program, pass: HiddenPass, wanted: WantedRows): HiddenPass {
   const { config, tensors, rotation } = pass;
   const { rows, index } = wanted;
   const last = tensors.layers[config.numLayers - 1];
   if (!rotation) throw new Error("Internal error: wanted rows need a pass with a rotation");
-  // Picking rows of a matrix is what an embedding does.
+  // An embedding picks rows of a matrix.
   const pick = (table: Tensor, x: Tensor, width: number) =>
     addEmbedding(program, { tokens: index, table, x, rows, width });
   pick(last.x, wanted.x, config.width);
@@ -141,7 +142,7 @@ export function ropeShape(config: ModelConfig, extent: ModelExtent) {
   return { rows, numHeads, headDim, sequenceLength: extent.sequenceLength, norm };
 }
 
-/** Adds everything between a block's input and the input of its last matrix: what its backward pass reads. */
+/** Adds all activations of a block that its backward pass reads: up to the input of its last matrix. */
 export function addBlockActivations(program: Program, pass: HiddenPass, layer: number): void {
   addKeysAndValues(program, pass, layer);
   addFromQueries(program, pass, layer);
@@ -164,7 +165,9 @@ function addKeysAndValues(program: Program, pass: HiddenPass, layer: number): vo
       earlier: pass.earlierKeys?.(layer) ?? saved.kUnshifted,
       previous: tensors.inputs.previous,
       y: saved.kRotated,
-      ...{ rows, numHeads: config.numHeads, headDim: config.headDim },
+      rows,
+      numHeads: config.numHeads,
+      headDim: config.headDim,
     });
   }
 }

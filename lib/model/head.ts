@@ -14,7 +14,7 @@ import { named } from "../errors.ts";
 import type { Pass } from "./forward.ts";
 import { rttDistanceTerm } from "./rtt_rows.ts";
 
-/** Adds the logits and losses of every position; with `training`, the gradient of the logits too. */
+/** Adds the logits and losses of all positions, and with `training` the gradient of the logits. */
 export function addLosses(program: Program, { config, extent, tensors }: Pass): void {
   const { head, inputs, operands, backward } = tensors;
   const { rttDistanceWeights, rttByteWeight } = extent;
@@ -62,7 +62,7 @@ function addLogits(
   });
 }
 
-/** What {@link addChosenLogProbabilities} reads and writes besides the hidden states; larger tensors will do. */
+/** What {@link addChosenLogProbabilities} reads and writes besides the hidden states; tensors may be larger. */
 export interface ChosenRowTensors {
   /** (n) u32: indices of rows of the hidden states. */
   readonly positions: Tensor;
@@ -87,7 +87,7 @@ export function addChosenLogProbabilities(
 ): void {
   const { config, hiddenStates, head, tensors, rows } = args;
   const { positions, picked, logits, rowIndex, logProbabilities } = tensors;
-  // Picking rows of a matrix is what an embedding does; the others need no logits.
+  // An embedding picks rows of a matrix.
   addEmbedding(program, { tokens: positions, table: hiddenStates, x: picked, rows, width: config.width });
   addLogits(program, { config, x: picked, head, logits, rows });
   const layout = { vocabSize: vocabSize(config), stride: paddedVocabSize(config), softcap: config.softcap };

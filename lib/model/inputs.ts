@@ -14,21 +14,21 @@ import { type BatchRows, type ModelBatch, numRowSlots, numRowUses } from "./batc
 import { type ModelConfig, type ModelExtent, numAddressRows, vocabSize } from "./config.ts";
 import { markRttBytes } from "./rtt_rows.ts";
 
-/** What a batch is uploaded to. */
+/** The tensors of a batch. */
 export interface InputTensors {
   /** (B, T) u32. */
   tokens: Tensor;
   /** (B, T) u32. */
   targets: Tensor;
-  /** (B, T) u32, 0 to 3: where an RTT has weights of its own also what `markRttBytes` marks. */
+  /** (B, T) u32: the loss mask, or that of `markRttBytes` if RTT bytes have weights of their own. */
   lossMask: Tensor;
   /** (B, T) u32: the first position that a position may attend to. */
   segmentStart: Tensor;
   /** (B, T) u32: see `previousRows`; only with keyShift. */
   previous: Tensor | undefined;
-  /** (V + 1 + rows) u32: see `tokenRows`; only for training of all. */
+  /** (V + 1 + rows) u32: see `tokenRows`; only for training, without `freeRows`. */
   tokenRows: Tensor | undefined;
-  /** (B, T, ROWS_PER_TOKEN) u32: the learned rows of each token; only with prefix or pair vectors, as the next two. */
+  /** (B, T, ROWS_PER_TOKEN) u32: the learned rows of each token; this and the next two only with learned rows. */
   addressRows: Tensor | undefined;
   /** (slots + 1 + uses) u32: see `RowSlots.places`; only for training. */
   rowPlaces: Tensor | undefined;
@@ -36,7 +36,7 @@ export interface InputTensors {
   slotRows: Tensor | undefined;
   /** (1): the weight of the loss in the gradient. */
   weight: Tensor;
-  /** (2): what the gradients are multiplied with besides, see `addClipFactor`; only for training with dtype f16. */
+  /** (2): the loss scale, see `addClipFactor`; only for training with dtype f16. */
   lossScale: Tensor | undefined;
 }
 
@@ -74,7 +74,7 @@ function addressRowTensors(config: ModelConfig, extent: ModelExtent, make: MakeT
 /**
  * Uploads a batch.
  *
- * @param args `weight`: of the loss in the gradient; `rows`: with prefix or pair vectors.
+ * @param args `weight`: the weight of the loss in the gradient; `rows`: only with learned rows.
  */
 export function writeInputs(
   gpu: Gpu,

@@ -16,12 +16,12 @@ import {
 } from "./buffers.ts";
 import type { ModelConfig, ModelExtent } from "./config.ts";
 
-/** Bytes of a model's GPU memory, by what they are for. */
+/** Bytes of a model's GPU memory, by purpose. */
 export interface ModelMemory {
-  /** With the f16 copies. */
+  /** Parameters and their f16 copies. */
   parametersBytes: number;
   gradientsBytes: number;
-  /** Everything whose size goes with the batch: inputs, activations, their gradients. */
+  /** What grows with the batch: inputs, activations, their gradients. */
   activationsBytes: number;
 }
 
@@ -43,8 +43,8 @@ export function planModelMemory(config: ModelConfig, extent: ModelExtent): Model
 /**
  * Finds the largest batch that fits.
  *
- * @param batchSize The batch that did not.
- * @param fits Whether a batch of so many sequences does; if it does, so do smaller ones.
+ * @param batchSize A batch that does not fit.
+ * @param fits Whether a batch of so many sequences fits; if one does, all smaller ones do.
  * @returns 0 if not even one sequence fits.
  */
 export function largestBatchSize(batchSize: number, fits: (batchSize: number) => boolean): number {
@@ -58,7 +58,7 @@ export function largestBatchSize(batchSize: number, fits: (batchSize: number) =>
   return fitting;
 }
 
-/** What to do about a batch that does not fit. @param fitting As {@link largestBatchSize} found it. */
+/** Advice for a batch that does not fit. @param fitting From {@link largestBatchSize}. */
 export function smallerBatchAdvice(fitting: number): string {
   return fitting > 0 ? `set train.microBatchSize to ${fitting} or less` : "choose a smaller model";
 }

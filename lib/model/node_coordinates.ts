@@ -1,6 +1,5 @@
 /**
- * The coordinates of addresses: what RTT between two of them follows from the RTTs of each to others, see
- * lib/coordinates/coordinates.ts.
+ * The coordinates of addresses, which estimate RTTs of pairs that were not measured; see lib/coordinates/README.md.
  *
  * @module
  */
@@ -17,29 +16,29 @@ import { named } from "../errors.ts";
 import { NO_ROW, RowTable } from "./row_table.ts";
 import type { RttEstimate } from "./selected_rows.ts";
 
-/** Coordinates of the addresses of the training data. */
+/** The key `model.coordinates` of the configuration. */
 export interface CoordinatesConfig {
-  /** Of so many addresses, 16 to 16,777,216; what more there are have none. */
+  /** How many addresses have coordinates, 16 to 16,777,216; further ones have none. */
   nodes: number;
-  /** Numbers of an address, 1 to 64. */
+  /** Length of an address's vectors, 1 to 64. */
   rank: number;
-  /** Parts of the pairs, each of which has coordinates that were fitted without it: an even number from 4 to 30. */
+  /** Folds of the pairs, each with coordinates that are fitted without it: an even number from 4 to 30. */
   folds: number;
-  /** Share of the pairs, 0 to 0.95, that have no estimate in a context of the training, others in each. */
+  /** Share of the pairs, 0 to 0.95, of which training hides one end; each context hides others. */
   dropShare: number;
 }
 
-/** Where a further address is. */
+/** The place of an address that was not fitted. */
 export type NodePlace = NewNode;
 
 /** The name of the entry of keys in a checkpoint. */
 export const COORDINATE_KEYS = "coordinates.keys";
-/** That of a part of `SavedCoordinates`. */
+/** The name of the entry of a part of `SavedCoordinates`. */
 export function nameOfCoordinates(part: string): string {
   return `coordinates.${part}`;
 }
 
-/** What a checkpoint holds of coordinates: keys of addresses, and see `coordinateShapes`. */
+/** The entries of coordinates in a checkpoint, see lib/model/README.md. */
 export function coordinateEntries(config: CoordinatesConfig): Map<string, number[]> {
   const entries = Object.entries(coordinateShapes(sizeOfCoordinates(config))).map(
     ([part, shape]): [string, number[]] => {
@@ -50,7 +49,7 @@ export function coordinateEntries(config: CoordinatesConfig): Map<string, number
   return new Map([[COORDINATE_KEYS, [config.nodes, 2]], ...entries]);
 }
 
-/** How large they are. */
+/** The size of a model's coordinates. */
 export function sizeOfCoordinates({ nodes, folds, rank }: CoordinatesConfig): CoordinateSize {
   return { numNodes: nodes, numFolds: folds, rank };
 }
@@ -64,7 +63,7 @@ export class NodeCoordinates {
     this.#nodes = new RowTable(0, config.nodes);
   }
 
-  /** Takes what {@link save} wrote; nothing is known where all is zero. */
+  /** Reads what {@link save} wrote; zeros stand for no coordinates. */
   load(weights: ReadonlyMap<string, Float32Array>): void {
     this.#nodes.load(named(weights, COORDINATE_KEYS));
     const parts = Object.keys(coordinateShapes(sizeOfCoordinates(this.config)));
@@ -75,7 +74,7 @@ export class NodeCoordinates {
     );
   }
 
-  /** Sets the entries of a checkpoint. */
+  /** Writes the entries of a checkpoint. */
   save(weights: Map<string, Float32Array>): void {
     const keys = new Float32Array(2 * this.config.nodes);
     this.#nodes.save(keys);
@@ -85,12 +84,12 @@ export class NodeCoordinates {
     }
   }
 
-  /** How many addresses have a number. */
+  /** How many addresses have a node. */
   get numNodes(): number {
     return this.#nodes.numOwned;
   }
 
-  /** The number of an address by its hashes, or `NO_ROW`. @param claims See `RowTable.row`. */
+  /** The node of an address, by its hashes, or `NO_ROW`. @param claims See `RowTable.row`. */
   node(hash1: number, hash2: number, claims = false): number {
     return this.#nodes.row(hash1, hash2, claims);
   }
@@ -98,21 +97,21 @@ export class NodeCoordinates {
   /** Fits the coordinates to the RTTs of pairs of nodes. */
   fit(pairs: Omit<KnownPairs, "numNodes">): void {
     const { nodes, rank, folds } = this.config;
-    this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, {
-      ...{ rank, numFolds: folds, maxBytes: Infinity },
-    });
+    const options = { rank, numFolds: folds, maxBytes: Infinity };
+    this.#coordinates = fitCoordinates({ numNodes: nodes, ...pairs }, options);
   }
 
-  /** Whether RTTs of a node can be estimated. */
+  /** Whether the RTTs of a node can be estimated. */
   hasPlace(node: number): boolean {
     return node !== NO_ROW && (this.#coordinates?.hasPlace(node) ?? false);
   }
 
   /**
-   * Finds the place of a further address by nodes that have one; undefined if none has.
+   * Finds the place of another address from its RTTs to nodes.
    *
-   * @param known Nodes, or `NO_ROW`, and their RTTs to it in ms.
-   * @param without Nodes that nothing is taken from.
+   * @param known Nodes, or `NO_ROW`, and their RTTs to the address in ms.
+   * @param without Nodes that are ignored.
+   * @returns Undefined if none of the nodes has a place.
    */
   locate(
     known: readonly { node: number; rttMs: number }[],
@@ -122,7 +121,7 @@ export class NodeCoordinates {
     return usable.length === 0 ? undefined : this.#coordinates?.locate(usable, without);
   }
 
-  /** Gives nodes places of {@link locate}. What was loaded stays as it is. */
+  /** Gives nodes places that {@link locate} found. The loaded weights do not change. */
   put(places: ReadonlyMap<number, NodePlace>): void {
     if (!this.#coordinates || places.size === 0) return;
     this.#coordinates = Coordinates.load(this.#coordinates.size, this.#coordinates.save());
@@ -130,11 +129,11 @@ export class NodeCoordinates {
   }
 
   /**
-   * The estimate of a pair of nodes, `NO_ROW` for one that has no number; of what has no place as of a typical node.
+   * Estimates the RTT of a pair of nodes. A node without a place, or `NO_ROW`, counts as a typical one.
    *
-   * @param options `isTraining`: whether it is to be one that does not know the pair's RTT; `hidden`: which of the two is
-   *   to have no place.
-   * @returns Undefined where there are no coordinates.
+   * @param options `isTraining`: whether the estimate must not know the pair's own RTT; `hidden`: which of the two nodes
+   *   counts as typical in any case.
+   * @returns Undefined without coordinates.
    */
   estimate(
     a: number,

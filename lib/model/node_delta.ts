@@ -1,5 +1,5 @@
 /**
- * Changed coordinates of addresses: what a model that was adapted has of them besides what it started from.
+ * The coordinates of addresses that differ between an adapted model and its base.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import { ensure, named } from "../errors.ts";
 import type { ModelConfig } from "./config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
 
-/** Some addresses of a model's coordinates, each with its key and its numbers. */
+/** Some nodes of a model's coordinates, with their keys and values. */
 export interface NodeDelta {
-  /** Which numbers of addresses, ascending. */
+  /** Their numbers, ascending. */
   readonly nodes: Uint32Array;
   /** (nodes, 2): see `RowTable.save`. */
   readonly keys: Float32Array;
@@ -18,7 +18,7 @@ export interface NodeDelta {
   readonly values: Float32Array;
 }
 
-/** Nothing. */
+/** A delta without nodes. */
 export const NO_NODES: NodeDelta = {
   nodes: new Uint32Array(),
   keys: new Float32Array(),
@@ -31,7 +31,7 @@ export function numbersPerNode({ coordinates }: ModelConfig): number {
   return numbersOfNode(sizeOfCoordinates(coordinates), 0).reduce((sum, { length }) => sum + length, 0);
 }
 
-/** Replaces the coordinates of some addresses in weights, whose other entries are those given. */
+/** The weights with the coordinates of some nodes replaced; all other entries are shared. */
 export function withNodeDelta(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
@@ -49,7 +49,7 @@ export function withNodeDelta(
   return changed;
 }
 
-/** The coordinates of weights, as a delta of some addresses. @param nodes Which, ascending. */
+/** The coordinates of some nodes, as a delta. @param nodes Their numbers, ascending. */
 export function nodeDeltaOf(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
@@ -63,7 +63,7 @@ export function nodeDeltaOf(
   return { nodes, keys, values };
 }
 
-/** Where a part of a node's numbers is: in a checkpoint's entry, and in the delta's keys or values. */
+/** Where a part of a node's values lies in a checkpoint's entry, and in the delta's keys or values. */
 interface Part {
   readonly name: string;
   readonly start: number;

@@ -6,19 +6,19 @@
 import { ensure } from "../errors.ts";
 import { NUM_RECALLED, recallRtts, type RttRecall } from "../tokens/rtt_recall.ts";
 
-/** Numbers of a pair in a checkpoint: its RTT codes, the oldest first, and the newest one's time in two parts. */
+/** Values of a pair in a checkpoint: its RTT codes, oldest first, and the time of the newest in two parts. */
 export const HISTORY_LENGTH = NUM_RECALLED + 2;
-/** Times are written as two numbers below it, which float32 holds exactly. */
+/** Times are stored as quotient and remainder by it, which float32 holds exactly. */
 const TIME_PART = 2 ** 20;
 
 /** An RTT of a pair. */
 export interface TimedRtt {
   readonly rttCode: number;
-  /** Unix seconds; null if that is not known. */
+  /** Unix seconds; null if unknown. */
   readonly timeS: number | null;
 }
 
-/** What is recalled of RTTs where nothing else is known. @param rtts Oldest first. @param timeS When one is asked for. */
+/** What is recalled from some RTTs. @param rtts Oldest first. @param timeS The time of the RTT that is predicted. */
 export function recallTimed(rtts: readonly TimedRtt[], timeS: number | null): RttRecall | undefined {
   const newest = rtts.slice(-NUM_RECALLED).reverse();
   return recallRtts(
@@ -28,16 +28,16 @@ export function recallTimed(rtts: readonly TimedRtt[], timeS: number | null): Rt
   );
 }
 
-/** How far apart two times are: of what was measured later is recalled as of what was measured as long before. */
+/** How far apart two times are. A later measurement counts as one that was as long before. */
 function gapS(a: number | null, b: number | null): number | null {
   return a === null || b === null ? null : Math.abs(a - b);
 }
 
 /** The newest RTT codes of every pair. */
 export class PairHistory {
-  /** (pairs, NUM_RECALLED), the newest first, 0 where there is none. */
+  /** (pairs, NUM_RECALLED), newest first, 0 for none. */
   readonly #codes: Uint16Array;
-  /** Of the newest one, Unix seconds; 0 where there is none. */
+  /** (pairs): the time of the newest, Unix seconds, 0 for none. */
   readonly #timesS: Float64Array;
 
   constructor(numPairs: number) {
@@ -45,7 +45,7 @@ export class PairHistory {
     this.#timesS = new Float64Array(numPairs);
   }
 
-  /** Adds the newest RTT of a pair; the oldest of a full history goes. */
+  /** Adds the newest RTT of a pair; a full history drops its oldest. */
   add(pair: number, { rttCode, timeS }: TimedRtt): void {
     const first = pair * NUM_RECALLED;
     this.#codes.copyWithin(first + 1, first, first + NUM_RECALLED - 1);
@@ -56,8 +56,8 @@ export class PairHistory {
   /**
    * What is recalled of a pair.
    *
-   * @param options `timeS`: when an RTT is asked for; `newer`: RTTs that were measured after those of the history, oldest
-   *   first; of those that are not, the times say so.
+   * @param options `timeS`: the time of the RTT that is predicted; `newer`: further RTTs, oldest first. Those that are not
+   *   later than the history are ignored.
    * @returns Undefined if no RTT is known.
    */
   recall(
@@ -84,7 +84,7 @@ export class PairHistory {
     return saved;
   }
 
-  /** Takes what {@link save} wrote. */
+  /** Reads what {@link save} wrote. */
   load(saved: Float32Array): void {
     const numPairs = this.#timesS.length;
     ensure(saved.length === numPairs * HISTORY_LENGTH, `${saved.length} numbers of pairs`);

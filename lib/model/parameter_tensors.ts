@@ -1,5 +1,5 @@
 /**
- * Tensors that are laid out as a model's parameters, to and from the host, where the head has no added rows.
+ * Moves tensors with the layout of a model's parameters between GPU and host. On the GPU the head has padding rows.
  *
  * @module
  */
@@ -35,7 +35,7 @@ export function writeParameters(
 }
 
 /**
- * Reads tensors that are laid out as the parameters, without the head's added rows.
+ * Reads tensors that are laid out as the parameters, without the head's padding rows.
  *
  * @param tensors Any names that start with a parameter's name, such as `wte.weight.exp_avg`.
  */

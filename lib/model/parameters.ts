@@ -1,7 +1,6 @@
 /**
- * The weights a training run starts from: N(0, 0.02), the two projections that write to the residual stream
- * scaled by 1 / sqrt(2 L) so that its variance does not grow with depth (Radford et al., GPT-2, 2019, 2.3); and the
- * vectors of bytes, which may be close where the bytes are.
+ * The initial weights: N(0, 0.02). The two projections that write to the residual stream are scaled by 1 / sqrt(2 L), so
+ * that its variance does not grow with depth (Radford et al., GPT-2, 2019, 2.3). Vectors of close bytes may be close.
  *
  * @module
  */
@@ -24,9 +23,9 @@ const INITIAL_DEVIATION = 0.02;
  * Draws the initial weights. Each parameter has its own random stream, named after it, so a weight depends on
  * (seed, parameter name, place) alone.
  *
- * With `byteVectors: "ordinal"` the rows of bytes in the embedding and the head are those of {@link byteFeatures} and
- * a part of their own, and the embedding has deviation 1: at the rates of optimizers that are meant to move it far, a
- * small one would be gone after a step.
+ * With `byteVectors: "ordinal"` the vectors of bytes, in the embedding and the head, are the sum of {@link byteFeatures}
+ * and a random part. The embedding then has deviation 1: its learning rate is so high that a small initial value would be
+ * lost after one step.
  *
  * @param config The model.
  * @param seed The run's seed.
@@ -57,7 +56,7 @@ export function initialParameters(config: ModelConfig, seed: number): Map<string
   return weights;
 }
 
-/** Rows of prefixes and pairs say nothing before training has met them; those that RTT codes select say their bytes. */
+/** Rows of prefixes and pairs start at zero. Rows that RTT codes select start as the vectors of their bytes. */
 function initializeSelectedRows(values: Float32Array, config: ModelConfig, seed: number): void {
   const { width } = config;
   const numRows = numAddressRows(config);
@@ -74,11 +73,11 @@ function firstByteToken({ vocabulary }: ModelConfig): number {
   return vocabulary === "v1" ? BYTE_BASE_V1 : BYTE_BASE_V2;
 }
 
-/** Share of a byte's vector, by variance, that its neighbours have nearly in common; the rest is its own. */
+/** Share of the variance of a byte's vector that is similar to its neighbours'; the rest is random. */
 const ORDINAL_SHARE = 0.7;
-/** Frequencies of the features, at most. */
+/** The most frequencies of the features. */
 const MAX_FREQUENCIES = 32;
-/** The frequency above which they fade, so that near bytes are alike. */
+/** Features of higher frequencies fade, so that near bytes are alike. */
 const FADING_FREQUENCY = 8;
 
 /**
@@ -128,7 +127,7 @@ function orthonormalRows(count: number, width: number, random: RandomStream): Fl
   return rows;
 }
 
-/** Makes rows of deviation `deviation` the weighted sum of what they are and the features. */
+/** Replaces rows of deviation `deviation` by a weighted sum of themselves and the features. */
 function mixIn(
   values: Float32Array,
   features: Float64Array,

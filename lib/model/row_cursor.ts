@@ -1,5 +1,5 @@
 /**
- * Which learned rows the tokens of a sequence have, from one token to the next.
+ * Finds the learned rows of each token of a sequence, token by token; lib/model/README.md has the rules.
  *
  * @module
  */
@@ -20,29 +20,29 @@ import { SequenceMemory } from "./sequence_memory.ts";
 import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };
-/** The first rows of a token are those of addresses and of their pair. */
+/** The first places of a token are for rows of addresses and of their pair, the rest for selected rows. */
 const NUM_OF_ADDRESSES = 3;
 
-/** Reads the tokens of a sequence, and tells which rows each of them has. */
+/** Reads the tokens of a sequence and gives the rows of each. */
 export class RowCursor {
   readonly #rows: AddressRows;
   #source: AddressState | undefined;
   #destination: AddressState | undefined;
-  /** The address whose bytes come. */
+  /** The address whose bytes come next. */
   #open: AddressState | undefined;
-  /** Both addresses, once they are whole. */
+  /** The pair, once both addresses are whole. */
   #pair: PairState | undefined;
   /** Whether the next token is the first byte of an RTT code. */
   #isFirstRttByte = false;
   #known: KnownRtt | undefined;
   #memory = new SequenceMemory();
 
-  /** @param rows Those of the model. */
+  /** @param rows The learned rows of the model. */
   constructor(rows: AddressRows) {
     this.#rows = rows;
   }
 
-  /** A cursor that goes on from here by itself; what is whole does not change, and is shared. */
+  /** A copy that continues from here. Whole addresses do not change and are shared. */
   clone(): RowCursor {
     const copy = new RowCursor(this.#rows);
     copy.#open = this.#open && { ...this.#open };
@@ -58,12 +58,12 @@ export class RowCursor {
   /**
    * Reads a token.
    *
-   * @param rows Is filled from `at` on with the token's {@link ROWS_PER_TOKEN} rows, {@link NO_ROW} for none.
+   * @param rows Gets the token's {@link ROWS_PER_TOKEN} rows from `at` on, {@link NO_ROW} for none.
    */
   read(token: number, rows: Uint32Array, at: number, use: RowUse = INFERENCE): void {
     rows.fill(NO_ROW, at, at + ROWS_PER_TOKEN);
     const isByte = token >= BYTE_BASE && token < VOCAB_SIZE;
-    // What is recalled does not depend on the sequence where it is given.
+    // A given recall does not depend on the sequence.
     if (use.recall === undefined) this.#memory.read(token);
     if (isByte && this.#isFirstRttByte) {
       this.#readResult(rows, at);
@@ -119,14 +119,14 @@ export class RowCursor {
   #readResult(rows: Uint32Array, at: number): void {
     const [source, destination] = [this.#source, this.#destination];
     rows[at + 2] = this.#pair?.row ?? NO_ROW;
-    // What is known of the pair says more than what is known of its ends, whose rows then learn from other pairs alone.
+    // What is known of the pair says more than its ends do. Their rows then learn from other pairs only.
     if (rows[at + 2] !== NO_ROW || (this.#known && !isRough(this.#known))) return;
     if (source?.isWhole) rows[at] = source.row;
     if (destination?.isWhole) rows[at + 1] = destination.row;
   }
 }
 
-/** Whether it says nothing of one of the ends. */
+/** Whether it is an estimate that knows only one end. */
 function isRough(known: KnownRtt): boolean {
   return "isOfBoth" in known && !known.isOfBoth;
 }

@@ -1,6 +1,5 @@
 /**
- * Changed rows and coordinates of addresses: what a model that was adapted has besides the weights that it started
- * from.
+ * The learned rows and coordinates that differ between an adapted model and its base.
  *
  * @module
  */
@@ -12,9 +11,9 @@ import { HISTORY_LENGTH } from "./pair_history.ts";
 /** The name of the learned rows among weights. */
 export const ROW_VALUES = "wpe.weight";
 
-/** Some rows of a model's table, each with its key and its values. */
+/** Some learned rows of a model with their keys and values, and some nodes of its coordinates. */
 export interface RowDelta {
-  /** Which rows, ascending. */
+  /** Their numbers, ascending. */
   readonly rows: Uint32Array;
   /** (rows, 2): see `AddressRows.save`. */
   readonly keys: Float32Array;
@@ -62,7 +61,7 @@ export function historyShape(
   return { firstPair: prefixVectors?.rows ?? 0, length: pairVectors?.history ? HISTORY_LENGTH : 0 };
 }
 
-/** Rows and coordinates of weights, as a delta. @param rows Which, ascending. @param nodes Which, ascending. */
+/** Some rows and coordinates of weights, as a delta. @param rows Their numbers, ascending. @param nodes Likewise. */
 export function rowDeltaOf(
   config: ModelConfig,
   weights: ReadonlyMap<string, Float32Array>,
@@ -83,7 +82,10 @@ export function rowDeltaOf(
     if (all && row >= firstPair) history.set(all.subarray(first, first + length), length * i);
   });
   return {
-    ...{ rows, keys: pick(ROW_KEYS, 2), values: pick(ROW_VALUES, config.width), history },
+    rows,
+    keys: pick(ROW_KEYS, 2),
+    values: pick(ROW_VALUES, config.width),
+    history,
     coordinates: nodeDeltaOf(config, weights, nodes),
   };
 }

@@ -1,20 +1,20 @@
 /**
- * Which row of a learned table belongs to which key: a hash table with open addressing, in which the keys of the training
- * data claim rows, so that a key that training never met has no row, and no two share one.
+ * Which row of a learned table belongs to which key: a hash table with open addressing. The keys of the training data
+ * claim rows. So other keys have none, and no two keys share one.
  *
  * @module
  */
 import { ensure } from "../errors.ts";
 
-/** The row of a key that has none. */
+/** The row of a key without a row. */
 export const NO_ROW = 0xffffffff;
 
-/** Rows that a key may lie in: with four fifths of the rows in use, one key of a thousand finds none of them free. */
+/** How many rows a key tries: with four fifths of the rows in use, one key in a thousand finds none free. */
 const MAX_PROBES = 64;
 
-/** The rows of one kind of key, whose hashes tell them apart. */
+/** The rows of one kind of key. */
 export class RowTable {
-  /** Of each row its key's second hash; 0 where it is free. */
+  /** For each row its key's second hash; 0: the row is free. */
   readonly #owners: Uint32Array;
 
   /** @param firstRow The table's first row in the tensor. @param numRows How many it has. */
@@ -25,9 +25,10 @@ export class RowTable {
   /**
    * The row of a key.
    *
-   * @param hash1 Where its row is looked for. @param hash2 What tells it from other keys: two of n keys share a row with
-   *   a probability of about MAX_PROBES n / 2^32 each.
-   * @param claims Whether a key without a row gets a free one, if there is any near where it is looked for.
+   * @param hash1 Says where the search begins.
+   * @param hash2 Identifies the key. A key shares its row with one of n others with a probability of MAX_PROBES n / 2^32 or
+   *   less.
+   * @param claims Whether a key without a row gets a free one, if the search finds any.
    * @returns The tensor's row, or {@link NO_ROW}.
    */
   row(hash1: number, hash2: number, claims = false): number {
@@ -52,19 +53,19 @@ export class RowTable {
     return this.#owners.reduce((count, owner) => owner === 0 ? count : count + 1, 0);
   }
 
-  /** Writes the owners, see {@link halvesOf}, from `firstRow` on. */
+  /** Writes the owners as {@link halvesOf}, from `firstRow` on. */
   save(keys: Float32Array): void {
     halvesOf(this.#owners, keys.subarray(2 * this.firstRow));
   }
 
-  /** Takes the owners that {@link save} wrote. */
+  /** Reads the owners that {@link save} wrote. */
   load(keys: Float32Array): void {
     ensure(keys.length >= 2 * (this.firstRow + this.numRows), `${keys.length} numbers of keys`);
     ofHalves(keys.subarray(2 * this.firstRow), this.#owners);
   }
 }
 
-/** Writes numbers below 2^32 as two below 2^16 each, which float32 holds exactly, the more significant first. */
+/** Splits 32-bit numbers into their upper and lower 16 bits, which float32 holds exactly. */
 export function halvesOf(
   numbers: Uint32Array,
   halves: Float32Array = new Float32Array(2 * numbers.length),
@@ -76,7 +77,7 @@ export function halvesOf(
   return halves;
 }
 
-/** Reads as many numbers of {@link halvesOf} as are wanted: by default all. */
+/** The inverse of {@link halvesOf}. @param numbers Gets as many numbers as it is long (default: all). */
 export function ofHalves(
   halves: Float32Array,
   numbers: Uint32Array = new Uint32Array(halves.length / 2),

@@ -7,13 +7,13 @@ import { BYTE_BASE, RTT_START } from "../tokens/vocab_v2.ts";
 import type { OrdinalTerm } from "../gpu/ops/cross_entropy.ts";
 import type { ModelBatch } from "./batch_rows.ts";
 
-/** The term of the loss for bytes of these weights, see `rttDistanceWeights` of `ModelExtent`. */
+/** The extra term of the gradient for these weights, see `rttDistanceWeights` of `ModelExtent`. */
 export function rttDistanceTerm(weights: readonly [number, number]): OrdinalTerm {
   return { firstByte: BYTE_BASE, weights };
 }
 
 /**
- * The loss mask with 2 and 3 where the target is the first and the second byte of an RTT code.
+ * The loss mask with 2 where the target is the first byte of an RTT code, and 3 where it is the second.
  *
  * @param sequenceLength T of the batch's (B, T).
  */

@@ -1,28 +1,28 @@
 /**
- * The learned rows that RTT codes select by their bytes: those of a recall of the pair's newest RTTs, or, where there is
- * none, that of an estimate by coordinates. The model learns once, for all pairs, how an RTT follows from them.
+ * The learned rows that RTT codes select by their bytes. The codes are those of the recall of the pair's newest RTTs, or
+ * else of an estimate by coordinates. So the model learns once, for all pairs, how an RTT follows from what is known.
  *
  * @module
  */
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import { NUM_AGES, NUM_SPREADS, type RttRecall } from "../tokens/rtt_recall.ts";
 
-/** An RTT by coordinates, and by how much its logarithm may be off. */
+/** An RTT estimated by coordinates, and how far its logarithm may be off. */
 export interface RttEstimate {
   readonly rttMs: number;
   readonly error: number;
-  /** Whether both ends have coordinates: else one is taken for a typical address. */
+  /** Whether both ends have coordinates; otherwise one or both count as a typical address. */
   readonly isOfBoth: boolean;
 }
 
 /** What is known of an RTT that is to be predicted. */
 export type KnownRtt = RttRecall | RttEstimate;
 
-// The rows of one code, after one another: by what they say.
+// The rows of one code: where each group of them starts.
 const FIRST_BYTE = 0;
 const SECOND_BYTE = 256;
 const SECOND_BYTE_IN_BIN = 512;
-/** The code's first byte is less or more than the one that is given, by one or by more. */
+/** The code's first byte is above or below the one already read, by one or by more. */
 const OUTSIDE_BIN = 768;
 const ROWS_OF_CODE = 772;
 
@@ -32,19 +32,19 @@ const ESTIMATE = 2 * ROWS_OF_CODE;
 const SPREADS = 3 * ROWS_OF_CODE;
 const AGES = SPREADS + NUM_SPREADS;
 const ERRORS = AGES + NUM_AGES;
-/** Errors are told apart by half octaves, from this one on. */
+/** Errors are divided into half octaves, from this one on. */
 const LEAST_ERROR = 2 ** -10;
 const NUM_ERRORS = 22;
 
-/** How many rows codes select from. */
+/** The number of selected rows. */
 export const NUM_SELECTED_ROWS = ERRORS + NUM_ERRORS;
 
-/** The rows where the first byte of an RTT's code is predicted. */
+/** The rows of the token that predicts the first byte of an RTT code. */
 export function rowsBeforeFirstByte(known: KnownRtt): readonly number[] {
   return rowsOf(known, (code) => [FIRST_BYTE + (code >> 8), SECOND_BYTE + (code & 255)]);
 }
 
-/** Those where the second byte is predicted, after a first one. */
+/** The rows of the token that predicts the second byte. */
 export function rowsBeforeSecondByte(known: KnownRtt, firstByte: number): readonly number[] {
   return rowsOf(known, (code) => {
     const distance = (code >> 8) - firstByte;
@@ -64,13 +64,14 @@ function rowsOf(known: KnownRtt, ofCode: (code: number) => number[]): readonly n
   return [
     ...ofCode(typicalCode).map((row) => TYPICAL + row),
     ...ofCode(newestCode).map((row) => NEWEST + row),
-    ...[SPREADS + spread, AGES + age],
+    SPREADS + spread,
+    AGES + age,
   ];
 }
 
 /**
- * The byte whose value a row stands for, and in which of several tables; its initial vector is that of the byte, and where
- * that byte is likely to come next (`isNext`) the one that the head knows it by.
+ * The byte that a row stands for, and the table that the row is in; undefined for rows without a byte. The row starts as
+ * the byte's vector: the one of the head if that byte is likely to come next (`isNext`).
  */
 export function byteOfSelectedRow(
   row: number,

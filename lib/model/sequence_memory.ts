@@ -1,5 +1,5 @@
 /**
- * What a sequence has told so far: the RTTs of its pairs, and the time of the measurement that is being written.
+ * What a sequence contains so far: the RTTs of its pairs, and the time of the present measurement.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import {
 } from "../tokens/vocab_v2.ts";
 import type { TimedRtt } from "./pair_history.ts";
 
-/** Bytes of the number that a role opens. */
+/** Bytes of the number after a role token. */
 const NUM_BYTES: Record<number, number> = {
   [TIMESTAMP_ABS]: 8,
   [TIMESTAMP_DELTA1]: 1,
@@ -23,18 +23,18 @@ const NUM_BYTES: Record<number, number> = {
 
 /** Reads the numbers of a sequence of vocabulary v2. */
 export class SequenceMemory {
-  /** Of the measurement that is being written, Unix seconds; null as long as it has none. */
+  /** The time of the present measurement, Unix seconds; null as long as it has none. */
   timeS: number | null = null;
   #previousTimeS = 0;
   #rttCode = 0;
   #role = 0;
   #value = 0;
   #numMissing = 0;
-  /** By pair; copied before it is changed where clones have it too. */
+  /** By pair. Shared with clones, and copied before a change. */
   #rtts = new Map<number, readonly TimedRtt[]>();
   #isShared = false;
 
-  /** A memory that goes on from here by itself. */
+  /** A copy that continues from here. */
   clone(): SequenceMemory {
     const copy = new SequenceMemory();
     copy.timeS = this.timeS;
@@ -60,7 +60,7 @@ export class SequenceMemory {
     }
   }
 
-  /** Ends a measurement. @param pair Its key; undefined if an address was missing. */
+  /** Ends a measurement. @param pair The first hash of its pair; undefined if an address is missing. */
   end(pair: number | undefined): void {
     if (pair !== undefined && this.#rttCode > 0) {
       if (this.#isShared) this.#rtts = new Map(this.#rtts);
@@ -72,7 +72,7 @@ export class SequenceMemory {
     this.#rttCode = 0;
   }
 
-  /** The newest RTTs of a pair in the measurements before, in their order. */
+  /** The newest RTTs of a pair in earlier measurements, oldest first. */
   rttsOf(pair: number): readonly TimedRtt[] {
     return this.#rtts.get(pair) ?? [];
   }

@@ -9,6 +9,7 @@ import { ensure, named } from "../errors.ts";
 import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { initialLossScale } from "../gpu/ops/clip.ts";
+import { addLogProbabilities } from "../gpu/ops/cross_entropy.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
@@ -27,13 +28,10 @@ import {
 import { type Share, shareOf, shareOfRows } from "./batch_share.ts";
 import { type ModelConfig, type ModelExtent, vocabSize } from "./config.ts";
 import { addHiddenStates, addOperandCopies, type Pass } from "./forward.ts";
-import { addChosenLogProbabilities, addLosses } from "./head.ts";
+import { addLosses } from "./head.ts";
 import { writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
 import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
-
-/** Rows that are computed and read at a time; 4096 x 267 x 4 bytes = 4.2 MiB. */
-const MAX_HEAD_ROWS = 4096;
 
 /** What a batch is uploaded for. */
 interface BatchUse {
@@ -42,27 +40,15 @@ interface BatchUse {
   ofTokens?: Uint32Array<ArrayBuffer> | undefined;
 }
 
-/** Computes log-probabilities of chosen rows. */
-interface HeadProgram {
-  program: Program;
-  /** (n) u32. */
-  positions: Tensor;
-  /** (n, V). */
-  logProbabilities: Tensor;
-  scratch: Tensor[];
-}
-
 /** A decoder-only Transformer on one device. */
 export class Transformer {
   readonly #gpu: Gpu;
   readonly #pass: Pass;
   readonly #copies: Program;
-  readonly #hidden: Program;
   readonly #evaluation: Program;
   readonly #training: Program | undefined;
-  readonly #heads = new Map<number, HeadProgram>();
   readonly #addressRows: AddressRows | undefined;
-  /** Of the step whose gradients are added up. */
+  /** The slots of the rows that the present step has met. */
   readonly #rowSlots: RowSlots;
 
   private constructor(
@@ -80,8 +66,6 @@ export class Transformer {
     if (lossScale) this.#gpu.write(lossScale, initialLossScale());
     this.#copies = new Program(registry, "operand copies");
     addOperandCopies(this.#copies, tensors);
-    this.#hidden = new Program(registry, "hidden states");
-    addHiddenStates(this.#hidden, this.#pass);
     this.#evaluation = new Program(registry, "evaluation");
     addHiddenStates(this.#evaluation, this.#pass);
     addLosses(this.#evaluation, { ...this.#pass, tensors: { ...tensors, backward: undefined } });
@@ -91,9 +75,7 @@ export class Transformer {
   /**
    * Allocates a model with weights of zero and compiles its kernels.
    *
-   * @param options `batchSize`: sequences of a batch; `training`: whether gradients can be computed, at several
-   *   times the memory; `sequenceLength`: tokens of a sequence (default and most: the configuration's);
-   *   `checkpointActivations`, `dtype`, `rttDistanceWeights`, `rttByteWeight`: as {@link ModelExtent} has them.
+   * @param options As {@link ModelExtent}; `sequenceLength` is the configuration's by default.
    * @throws {UserError} If the adapter cannot hold the model.
    */
   static async create(
@@ -110,7 +92,7 @@ export class Transformer {
   }
 
   /**
-   * Makes training and evaluation as fast as they can be, before their first run.
+   * Lets the autotuner choose the kernels of training and evaluation, before their first run.
    *
    * @internal
    */
@@ -147,8 +129,8 @@ export class Transformer {
   }
 
   /**
-   * Parameter name -> what operations read: the parameter itself, or a copy in f16, which `addOperandCopies` has to
-   * make anew after every change of {@link parameters} on the GPU.
+   * Parameter name -> what operations read: the parameter itself, or a copy in f16. `addOperandCopies` has to renew the
+   * copies after every change of {@link parameters} on the GPU.
    */
   get operands(): Map<string, Tensor> {
     return this.#pass.tensors.operands;
@@ -187,8 +169,8 @@ export class Transformer {
    * the gradient of the sum of its unmasked losses to the gradients, and that sum to {@link lossSum}.
    *
    * @param weight One over the number of unmasked targets of all micro-batches of the step, for a mean loss.
-   * @param ofTokens The learned rows of each token, of {@link rowsOfBatch}, where they do not follow from the model's
-   *   keys with shares of them dropped.
+   * @param ofTokens The learned rows of each token, in the form of {@link rowsOfBatch}. By default they follow from the
+   *   model's keys, with shares of them hidden.
    */
   accumulate(batch: ModelBatch, weight: number, ofTokens?: Uint32Array<ArrayBuffer>): void {
     ensure(this.#training, "a model without training cannot accumulate gradients");
@@ -197,7 +179,7 @@ export class Transformer {
   }
 
   /**
-   * As {@link accumulate}, of one rank's share of a batch. The rows of addresses of all of it get slots, which are then the
+   * As {@link accumulate}, for one rank's share of a batch. The rows of the whole batch get slots, so that slots are the
    * same on every rank.
    *
    * @param batch Of as many times this model's sequences as there are ranks.
@@ -221,12 +203,12 @@ export class Transformer {
     this.#training.runInParts(afterPart);
   }
 
-  /** The rows in use of a gradient's tensor: all, but of addresses those of this step. */
+  /** How many rows of a gradient's tensor are in use: all, or for learned rows the slots that this step has used. */
   usedRows(name: string): number {
     return name === "wpe.weight" ? this.#rowSlots.size : named(this.gradients, name).shape[0];
   }
 
-  /** As {@link accumulate}, each dispatch timed by itself. */
+  /** As {@link accumulate}, but waits for each dispatch and times it. */
   async profile(batch: ModelBatch, weight: number): Promise<ProfileRow[]> {
     ensure(this.#training, "a model without training cannot accumulate gradients");
     this.#write(batch, weight, { isTraining: true });
@@ -248,27 +230,32 @@ export class Transformer {
    */
   async logProbabilities(batch: ModelBatch, positions: Uint32Array): Promise<Float32Array> {
     ensure(positions.every((row) => row < this.#numRows), "a position is outside the batch");
+    if (positions.length === 0) return new Float32Array();
     this.#write(batch, 0);
-    this.#hidden.run();
-    const V = vocabSize(this.config);
-    const out = new Float32Array(positions.length * V);
-    for (let start = 0; start < positions.length; start += MAX_HEAD_ROWS) {
-      const wanted = positions.subarray(start, start + MAX_HEAD_ROWS);
-      const head = this.#head(wanted.length);
-      this.#gpu.write(head.positions, wanted);
-      head.program.run();
-      const [values] = await this.#gpu.read(head.logProbabilities);
-      out.set(values.subarray(0, wanted.length * V), start * V);
-    }
-    return out;
+    this.#evaluation.run();
+    const { config } = this;
+    const numRows = positions.length;
+    const rowIndex = this.#gpu.tensorFrom("chosen rows", [numRows], positions);
+    const out = this.#gpu.tensor("log-probabilities", [numRows, vocabSize(config)]);
+    const program = new Program(this.registry, "log-probabilities");
+    addLogProbabilities(program, {
+      logits: this.#pass.tensors.head.logits,
+      rowIndex,
+      out,
+      numRows,
+      vocabSize: vocabSize(config),
+      stride: paddedVocabSize(config),
+      softcap: config.softcap,
+    });
+    program.run();
+    const [values] = await this.#gpu.read(out);
+    for (const { buffer } of [rowIndex, out]) buffer.destroy();
+    return values;
   }
 
   /** Frees the model's GPU memory. */
   destroy(): void {
     for (const tensor of this.#pass.tensors.all) tensor.buffer.destroy();
-    for (const { positions, logProbabilities, scratch } of this.#heads.values()) {
-      for (const tensor of [positions, logProbabilities, ...scratch]) tensor.buffer.destroy();
-    }
   }
 
   get #numRows(): number {
@@ -283,32 +270,6 @@ export class Transformer {
     addSum(program, { x: head.losses, length: this.#numRows, out: lossSum, accumulate: true });
     addBackward(program, this.#pass);
     return program;
-  }
-
-  /** The program for up to this many rows; one for each power of two is kept. */
-  #head(numRows: number): HeadProgram {
-    const rows = 2 ** Math.ceil(Math.log2(numRows));
-    const known = this.#heads.get(rows);
-    if (known) return known;
-    const { config, tensors } = this.#pass;
-    const V = vocabSize(config);
-    const stride = paddedVocabSize(config);
-    const positions = this.#gpu.tensor("positions", [rows]);
-    const hidden = this.#gpu.tensor("chosen hidden states", [rows, config.width]);
-    const logits = this.#gpu.tensor("chosen logits", [rows, stride]);
-    const rowIndex = this.#gpu.tensorFrom("rows", [rows], Uint32Array.from({ length: rows }, (_, i) => i));
-    const out = this.#gpu.tensor("log-probabilities", [rows, V]);
-    const program = new Program(this.registry, "head");
-    addChosenLogProbabilities(program, {
-      config,
-      hiddenStates: tensors.head.xLastNorm,
-      head: named(tensors.operands, "lm_head.weight"),
-      tensors: { positions, picked: hidden, logits, rowIndex, logProbabilities: out },
-      rows,
-    });
-    const made = { program, positions, logProbabilities: out, scratch: [hidden, logits, rowIndex] };
-    this.#heads.set(rows, made);
-    return made;
   }
 
   #write(batch: ModelBatch, weight: number, use: BatchUse = {}): void {

@@ -14,7 +14,7 @@ import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 /** The rule `adamw`. */
 export class AdamWRule implements UpdateRule {
   readonly state = new Map<string, Tensor>();
-  /** What {@link prepare} uploads. */
+  /** The numbers of a step, which {@link prepare} uploads. */
   protected readonly hyper: Tensor;
 
   /** @param config Its numbers. @param members The parameters it updates. */
@@ -51,7 +51,7 @@ export class AdamWRule implements UpdateRule {
     this.gpu.write(this.hyper, hyper);
   }
 
-  /** Those of a parameter. */
+  /** The moments of a parameter. */
   protected moments(name: string): { expAvg: Tensor; expAvgSq: Tensor } {
     return {
       expAvg: named(this.state, `${name}.exp_avg`),

@@ -1,6 +1,6 @@
 /**
- * AdamW for a table of rows, of which a step updates only those that it touched: every row counts its own updates, so
- * that a rare one moves as far in its first steps as a frequent one did.
+ * AdamW for a table of learned rows. A step updates only the rows that it touched. Each row counts its own updates, so
+ * that a rare row moves as far in its first updates as a frequent one.
  *
  * @module
  */
@@ -18,7 +18,7 @@ export class AdamWRowsRule extends AdamWRule {
   /**
    * @param config Its numbers.
    * @param members The tables, one or none.
-   * @param slotRows Which row each slot of the gradient is, see `addAdamWRows`.
+   * @param slotRows The row of each slot of the gradient, see `addAdamWRows`.
    */
   constructor(
     gpu: Gpu,
@@ -37,13 +37,20 @@ export class AdamWRowsRule extends AdamWRule {
       ensure(this.slotRows, `${name} has no slots`);
       const [slots, width] = gradient.shape;
       addAdamWRows(program, {
-        ...{ slotRows: this.slotRows, gradient, parameter, ...this.moments(name) },
-        ...{ numUpdates: named(this.state, `${name}.num_updates`), hyper: this.hyper, clip, slots, width },
+        slotRows: this.slotRows,
+        gradient,
+        parameter,
+        ...this.moments(name),
+        numUpdates: named(this.state, `${name}.num_updates`),
+        hyper: this.hyper,
+        clip,
+        slots,
+        width,
       });
     }
   }
 
-  /** As of the first step, since rows count their own. */
+  /** Prepares the numbers of a first step, since rows count their own. */
   override prepare(_stepIndex: number, factors: StepFactors): void {
     super.prepare(0, factors);
   }

@@ -11,9 +11,9 @@ import { parseConfig } from "../config/config_file.ts";
 import type { ScheduleShape } from "./schedule.ts";
 
 const share = z.number().min(0).max(1);
-/** Its complement is a float32 that is no rounding error. */
+/** The bound keeps 1 - momentum exact enough in float32. */
 const momentum = z.number().min(0).max(0.999999);
-/** Above it a step moves every weight further than any training that ends well. */
+/** No training ends well with a larger one. */
 const learningRate = z.number().positive().max(1000);
 const weightDecay = z.number().min(0).max(100);
 

@@ -19,7 +19,7 @@ import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
 import type { MuonConfig } from "./config.ts";
 import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 
-/** A stack of matrices of one shape is at most so large: many dispatches' worth of work, half of lavapipe's bindings. */
+/** The most bytes of a stack of matrices: enough work for a dispatch, and half of what lavapipe can bind. */
 const MAX_STACK_BYTES = 64 * 2 ** 20;
 
 /** mu of a step: rises linearly from the initial momentum over the warm-up, then stays. @param stepIndex From 0. */

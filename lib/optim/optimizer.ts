@@ -2,8 +2,8 @@
  * One optimizer step over all parameters of a model: clipping at the global gradient norm, then each group's
  * update rule with the learning rate and weight decay of the schedule.
  *
- * The whole step is one program; whether it is skipped (a gradient that is not finite) is decided on the GPU,
- * so nothing is read back before the update. A skipped step changes no parameter and no state.
+ * The whole step is one program. The GPU decides whether it is skipped (the gradient is not finite), so nothing is read
+ * back before the update. A skipped step changes no parameter and no state.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { MuonRule } from "./muon.ts";
 import type { TrainedParameter, UpdateRule } from "./rule.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
 
-/** The entry of the state with the loss scale, the only one that is of no parameter. */
+/** The entry of the state with the loss scale, the only one without a parameter. */
 export const LOSS_SCALE_STATE = "loss_scale";
 
 /** Updates the parameters of one model. */
@@ -35,11 +35,11 @@ export class Optimizer {
   readonly gradNorm: Tensor;
   /** (1) f32: steps skipped since the optimizer was made. */
   readonly numSkipped: Tensor;
-  /** (1) f32: steps skipped in a row up to the last one, but for those that the loss scale was to blame for. */
+  /** (1) f32: steps skipped in a row up to the last one, without those that only lowered the loss scale. */
   readonly numSkippedInARow: Tensor;
   /** (1) f32: the loss scale of the next step; undefined without one. To be read only. */
   readonly lossScale: Tensor | undefined;
-  /** Everything that is kept between steps, on the GPU: checkpoint name -> tensor. */
+  /** What is kept between steps: checkpoint name -> tensor. */
   readonly state = new Map<string, Tensor>();
   readonly #gpu: Gpu;
   readonly #modelConfig: ModelConfig;
@@ -101,7 +101,7 @@ export class Optimizer {
   }
 
   /**
-   * Makes the step as fast as it can be, before the first.
+   * Lets the autotuner choose the kernels of the step, before the first one.
    *
    * @internal
    */
@@ -114,7 +114,7 @@ export class Optimizer {
     return learningRateFactor(stepIndex, this.totalSteps, this.config);
   }
 
-  /** The learning rate of the matrices in a step, as it is applied; for logs. */
+  /** The learning rate of the matrices in a step, schedule and width included; for logs. */
   learningRate(stepIndex: number): number {
     return this.config.groups.matrices.learningRate * this.#scaledFactor(stepIndex);
   }
@@ -129,13 +129,13 @@ export class Optimizer {
     this.#program.run();
   }
 
-  /** As {@link step}, each dispatch timed by itself. */
+  /** As {@link step}, but waits for each dispatch and times it. */
   async profile(stepIndex: number): Promise<ProfileRow[]> {
     this.#prepare(stepIndex);
     return await this.#program.profile();
   }
 
-  /** Checkpoint name -> shape of every entry of the state, without the head's added rows. */
+  /** Checkpoint name -> shape of every entry of the state, without the head's padding rows. */
   get stateShapes(): Map<string, number[]> {
     const head = parameterShapes(this.#modelConfig).get("lm_head.weight");
     return new Map([...this.state].map(([name, tensor]) => {
@@ -149,8 +149,8 @@ export class Optimizer {
   }
 
   /**
-   * Sets the whole state. A loss scale is left out where gradients are f32, and stays as it is where the state is of
-   * a run whose gradients were.
+   * Sets the whole state. A loss scale is ignored if gradients are f32. It keeps its value if the state has none, as from a
+   * run with f32 gradients.
    *
    * @throws {UserError} If an entry is missing, unknown or of another size.
    */
@@ -200,7 +200,7 @@ function trainedParameters(model: Transformer): TrainedParameter[] {
   });
 }
 
-/** One element of a tensor, for copies only: it is not aligned for a binding. */
+/** One element of a tensor. It can be copied but not bound, since it is not aligned. */
 function elementOf(tensor: Tensor, index: number): Tensor {
   return { ...tensor, shape: [1], offsetBytes: tensor.offsetBytes + index * 4 };
 }

@@ -1,12 +1,6 @@
 /**
- * Adapted checkpoints: `rows.safetensors`, the changed rows and coordinates of addresses on top of a base that is not
- * copied.
- *
- * Tensors: `wpe.rows` (n, 2), the numbers of rows, and `wpe.keys` (n, 2), both as pairs of numbers below 2^16, the more
- * significant first; `wpe.weight` (n, C); `wpe.history` (n, K), see `RowDelta`. Of a model with
- * coordinates also `coordinates.numbers` (m, 2), `coordinates.keys` (m, 2) and `coordinates.values` (m, L), see
- * `NodeDelta`; files without them change none. Metadata: `base`, the folder of the checkpoint; `base_sha256`, that of its
- * model.safetensors; `sha256`, that of the tensors.
+ * Adapted checkpoints: `rows.safetensors`, the learned rows and coordinates that differ from a base checkpoint. The base
+ * is not copied. The format is in lib/train/README.md.
  *
  * @module
  */
@@ -34,7 +28,7 @@ export function isAdapted(path: string): boolean {
   return exists(join(path, DELTA_FILE));
 }
 
-/** What an adaptation of a checkpoint is of: the checkpoint, or its own base where it is adapted already. */
+/** The base of an adaptation: the checkpoint, or its own base if it is adapted already. */
 export function baseOf({ adapted, directory, state }: LoadedCheckpoint): AdaptedFrom {
   if (adapted) return { base: adapted.base, baseSha256: adapted.baseSha256 };
   return { base: Deno.realPathSync(directory), baseSha256: state.files.model.sha256 };
@@ -46,7 +40,8 @@ export function writeDelta(
   { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: RowDelta,
   { from: { base, baseSha256 }, config }: { from: AdaptedFrom; config: ModelConfig },
 ): void {
-  const [tensors, shapes] = [new Map<string, Float32Array>(), new Map<string, number[]>()];
+  const tensors = new Map<string, Float32Array>();
+  const shapes = new Map<string, number[]>();
   const add = (widths: Widths, numbers: Uint32Array, others: readonly Float32Array[]) =>
     widths.forEach(([name, width], i) => {
       tensors.set(name, i === 0 ? halvesOf(numbers) : others[i - 1]);
@@ -63,14 +58,14 @@ export function writeDelta(
  *
  * @param folder Where it is.
  * @param load Reads the base.
- * @throws {UserError} If the base is not there or another one than it was.
+ * @throws {UserError} If the base is missing or has changed.
  * @throws {FormatError} If the file is damaged.
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
   const path = join(folder, DELTA_FILE);
   const { tensors, shapes, metadata: { base, base_sha256: baseSha256, sha256 } } = readSafetensors(path);
   if (base === undefined || baseSha256 === undefined || sha256 !== sha256Of(tensors)) {
-    throw new FormatError("it holds no changed rows of a checkpoint, or was damaged; run adapt again", {
+    throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", {
       path,
     });
   }
@@ -92,7 +87,7 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   };
 }
 
-/** The tensors of some rows or nodes, the first their numbers in the model; each with how many values one of them has. */
+/** Tensors of rows or nodes with their widths. The first tensor holds the numbers of the rows or nodes in the model. */
 type Widths = readonly (readonly [name: string, width: number])[];
 
 function rowWidths(config: ModelConfig): Widths {
@@ -129,7 +124,9 @@ function deltaOf(
 }
 
 function damaged(path: string): FormatError {
-  return new FormatError("its rows are none of its base's model, it was damaged; run adapt again", { path });
+  return new FormatError("its rows do not fit the model of its base, it was damaged; run adapt again", {
+    path,
+  });
 }
 
 function wrongBase(
@@ -143,7 +140,7 @@ function wrongBase(
   );
 }
 
-/** Of the tensors' bytes, by name. */
+/** Hashes names and bytes of tensors, in the order of their names. */
 function sha256Of(tensors: ReadonlyMap<string, Float32Array>): string {
   const hash = createHash("sha256");
   for (const [name, values] of [...tensors].sort(([a], [b]) => (a < b ? -1 : 1))) {

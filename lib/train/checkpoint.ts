@@ -1,45 +1,26 @@
 /**
- * Checkpoints: `checkpoints/step-00000200/` with `model.safetensors`, `optimizer.safetensors` and `state.json`,
- * and `checkpoints/latest`, a text file with the name of the newest one.
+ * The checkpoints of a run: one folder each, such as `checkpoints/step-00000200/`, and `checkpoints/latest`, a text file
+ * with the name of the newest one.
  *
- * A checkpoint is written under a temporary name, flushed and renamed, and `latest` is replaced last; so a kill
- * at any moment leaves the one before usable. What was damaged later is found by its checksums.
- * See lib/train/README.md.
+ * A checkpoint is written under a temporary name, flushed and renamed, and `latest` is replaced last. So a kill at any
+ * moment leaves the one before usable. Later damage is found by checksums.
  *
  * @module
  */
-import { createHash } from "node:crypto";
 import { basename, dirname, join } from "@std/path";
-import { ensure, explainFileError, FormatError, UserError } from "../errors.ts";
+import { explainFileError, FormatError, UserError } from "../errors.ts";
 import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../files/atomic.ts";
-import { ByteFile } from "../files/byte_file.ts";
 import { exists } from "../files/inputs.ts";
-import { checkpointShapes } from "../model/config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
-import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
-import { type CheckpointState, type LoadedCheckpoint, readState, writeState } from "./checkpoint_state.ts";
 import {
-  readSafetensors,
-  type SafetensorsContent,
-  type SafetensorsFile,
-  writeSafetensors,
-} from "../tensor_files/safetensors.ts";
-
-/** What is saved; the checksums are added. */
-export interface CheckpointContent {
-  state: Omit<CheckpointState, "files">;
-  /** Parameters by the names of the configuration's shapes. */
-  weights: Map<string, Float32Array>;
-  /** Optimizer tensors, each of a parameter's shape: the parameter's name, a dot, what it is; and the loss scale. */
-  optimizer: Map<string, Float32Array>;
-}
-
-/** A checkpoint as read to go on training. */
-export interface ResumableCheckpoint extends LoadedCheckpoint {
-  /** Optimizer tensors by name. */
-  optimizer: Map<string, Float32Array>;
-}
+  type CheckpointContent,
+  readCheckpoint,
+  readResumable,
+  type ResumableCheckpoint,
+  writeCheckpoint,
+} from "./checkpoint_files.ts";
+import { type CheckpointState, type LoadedCheckpoint, readState } from "./checkpoint_state.ts";
 
 const STEP_NAME = /^step-(\d{8,})$/;
 const LATEST = "latest";
@@ -50,14 +31,14 @@ export function stepName(step: number): string {
 }
 
 /**
- * Saves a checkpoint and makes it the latest; older ones are deleted but for the last ones and the best.
+ * Saves a checkpoint and makes it the latest. Older ones are deleted, except for the last ones and the best.
  *
  * @param checkpointsDir The folder of all checkpoints of the run.
  * @param content What to save.
  * @param options `keep`: how many of the last ones stay.
  * @returns The checkpoint's folder.
- * @throws {UserError} If it cannot be written or would be refused when it is read, since a weight is not finite; what
- *   was there before is then still whole.
+ * @throws {UserError} If it cannot be written, or a weight is not finite, so that reading would refuse it. Earlier
+ *   checkpoints then stay whole.
  */
 export function saveCheckpoint(
   checkpointsDir: string,
@@ -70,14 +51,14 @@ export function saveCheckpoint(
   const fault = faultOfTensors(content.weights, WEIGHT_LIMIT) ?? faultOfTensors(content.optimizer);
   if (fault) {
     throw new UserError(
-      `Cannot go on training: after step ${content.state.step} ${fault}; what was saved before is kept; lower the ` +
+      `Cannot go on training: after step ${content.state.step} ${fault}; earlier checkpoints are kept; lower the ` +
         "learning rates (--set optim.groups…) and start another run",
     );
   }
   try {
     removeStaleTemporaries(checkpointsDir);
     Deno.mkdirSync(temporary, { recursive: true });
-    writeFiles(temporary, content);
+    writeCheckpoint(temporary, content);
     removeWhole(directory);
     Deno.renameSync(temporary, directory);
     syncDirectory(checkpointsDir);
@@ -90,30 +71,12 @@ export function saveCheckpoint(
   return directory;
 }
 
-function writeFiles(folder: string, { state, weights, optimizer }: CheckpointContent): void {
-  const metadata = { format: "pt", config: JSON.stringify(state.config), step: String(state.step) };
-  const shapes = checkpointShapes(state.config.model);
-  const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
-    writeSafetensors(join(folder, name), content);
-  const optimizerShapes = new Map([...optimizer].map(([name, { length }]): [string, number[]] => {
-    if (name === LOSS_SCALE_STATE) return [name, [length]];
-    const shape = shapes.get(name.slice(0, name.lastIndexOf(".")));
-    ensure(shape, `optimizer tensor ${name} belongs to no parameter`);
-    return [name, length === shape[0] ? [length] : shape];
-  }));
-  const files = {
-    model: write("model.safetensors", { shapes, tensors: weights, metadata }),
-    optimizer: write("optimizer.safetensors", { shapes: optimizerShapes, tensors: optimizer, metadata }),
-  };
-  writeState(folder, { ...state, files });
-}
-
 /**
  * Reads the weights and configuration of a checkpoint.
  *
  * @param path A run directory, its `checkpoints` folder, one checkpoint's folder, or that of an adapted one.
  * @param options `which`: of several, the `latest` (default) or the `best` by validation loss; `onNote` is
- *   called with a line for the user when a damaged checkpoint was passed over.
+ *   called with a line for the user when a damaged checkpoint is skipped.
  * @throws {UserError} If there is no checkpoint.
  * @throws {FormatError} If it is damaged and there is no earlier one.
  */
@@ -160,7 +123,7 @@ export function loadForResume(
   return firstWhole(newestFirst(checkpointsDir), readResumable, options.onNote);
 }
 
-/** Makes a checkpoint the one that its run goes on from; later ones are deleted when the next is saved. */
+/** Makes a checkpoint the one that its run continues from. Later ones are deleted when the next is saved. */
 export function makeLatest(directory: string): void {
   writeFileAtomic(join(dirname(directory), LATEST), `${basename(directory)}\n`);
 }
@@ -170,7 +133,7 @@ export function hasCheckpoints(checkpointsDir: string): boolean {
   return exists(checkpointsDir) && stepsIn(checkpointsDir).length > 0;
 }
 
-/** All that checkpoints are made of in a folder. @param checkpointsDir It may not exist. */
+/** The paths of all checkpoints in a folder, and of `latest`. @param checkpointsDir It may not exist. */
 export function checkpointPaths(checkpointsDir: string): string[] {
   if (!exists(checkpointsDir)) return [];
   const names = [...stepsIn(checkpointsDir).map(stepName), LATEST];
@@ -179,7 +142,7 @@ export function checkpointPaths(checkpointsDir: string): string[] {
 
 /** The states of the checkpoints of a folder, by step; damaged ones are left out. */
 export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
-  const states = stepsIn(checkpointsDir).flatMap((step) => {
+  return stepsIn(checkpointsDir).flatMap((step) => {
     try {
       return [readState(join(checkpointsDir, stepName(step)))];
     } catch (error) {
@@ -187,7 +150,6 @@ export function listCheckpoints(checkpointsDir: string): CheckpointState[] {
       throw error;
     }
   });
-  return states;
 }
 
 /**
@@ -203,7 +165,7 @@ export function checkpointDirectory(path: string): string {
   return folders[0];
 }
 
-/** The file that tells a checkpoint from others. @throws {UserError} As {@link checkpointDirectory}. */
+/** The file whose content identifies a checkpoint. @throws {UserError} As {@link checkpointDirectory}. */
 export function modelFileOf(path: string): string {
   const folder = checkpointDirectory(path);
   return join(folder, isAdapted(folder) ? DELTA_FILE : "model.safetensors");
@@ -266,53 +228,13 @@ function firstWhole<T>(folders: string[], read: (folder: string) => T, onNote?: 
   throw firstError;
 }
 
-/** Whether an error means that this checkpoint is not whole: damaged bytes, or a file that is not there. */
+/** Whether an error means that this checkpoint is not whole: damaged bytes or a missing file. */
 function isDamage(error: unknown): boolean {
   return error instanceof FormatError ||
     (error instanceof UserError && error.cause instanceof Deno.errors.NotFound);
 }
 
-function readCheckpoint(directory: string): LoadedCheckpoint {
-  const state = readState(directory);
-  const path = join(directory, "model.safetensors");
-  const { tensors: weights, shapes } = readVerified(path, state.files.model, WEIGHT_LIMIT);
-  for (const [name, shape] of checkpointShapes(state.config.model)) {
-    const found = shapes.get(name);
-    if (found?.join() !== shape.join()) {
-      throw new FormatError(`parameter ${name} has shape [${found ?? "none"}], [${shape}] was wanted`, {
-        path,
-      });
-    }
-  }
-  return { directory, config: state.config, state, weights };
-}
-
-function readResumable(directory: string): ResumableCheckpoint {
-  const checkpoint = readCheckpoint(directory);
-  const path = join(directory, "optimizer.safetensors");
-  const { tensors: optimizer } = readVerified(path, checkpoint.state.files.optimizer);
-  return { ...checkpoint, optimizer };
-}
-
-function readVerified(path: string, wanted: SafetensorsFile, limit = Infinity): SafetensorsContent {
-  const sha256 = sha256OfFile(path);
-  if (sha256 !== wanted.sha256) {
-    throw new FormatError("its checksum does not match state.json, it was damaged or cut short", { path });
-  }
-  const content = readSafetensors(path);
-  const fault = faultOfTensors(content.tensors, limit);
-  if (fault) throw new FormatError(`${fault}; use an earlier checkpoint or another run`, { path });
-  return content;
-}
-
-function sha256OfFile(path: string): string {
-  using file = ByteFile.open(path);
-  const hash = createHash("sha256");
-  for (const chunk of file.chunks()) hash.update(chunk);
-  return hash.digest("hex");
-}
-
-/** Deletes checkpoints but the last `keep` up to `step` and the best; later ones are of an abandoned line. */
+/** Deletes all checkpoints but the best and the last `keep` up to `step`. Later ones are left from before a resume. */
 function prune(checkpointsDir: string, step: number, keep: number): void {
   const steps = stepsIn(checkpointsDir);
   const kept = new Set(steps.filter((other) => other <= step).slice(-keep));
@@ -323,14 +245,14 @@ function prune(checkpointsDir: string, step: number, keep: number): void {
 }
 
 function bestStep(states: CheckpointState[]): number | undefined {
-  let best: CheckpointState | undefined;
-  for (const state of states) {
-    if (state.evalLoss === null) continue;
-    if (best?.evalLoss === undefined || best.evalLoss === null || state.evalLoss < best.evalLoss) {
-      best = state;
-    }
+  let best: number | undefined;
+  let leastLoss = Infinity;
+  for (const { step, evalLoss } of states) {
+    if (evalLoss === null || (best !== undefined && evalLoss >= leastLoss)) continue;
+    best = step;
+    leastLoss = evalLoss;
   }
-  return best?.step;
+  return best;
 }
 
 /** The steps that have a folder, ascending. */

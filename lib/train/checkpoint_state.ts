@@ -1,6 +1,6 @@
 /**
- * `state.json` of a checkpoint: all that a run needs to go on, beside the tensors, and checksums of the three
- * files, so that damage is found before it is trained on.
+ * `state.json` of a checkpoint: all that a run needs to continue besides the tensors, and checksums of the three files,
+ * so that damage is found before it is trained on.
  *
  * @module
  */
@@ -24,9 +24,9 @@ export interface CheckpointState {
   seed: number;
   /** The run's whole configuration. */
   config: RunConfig;
-  /** Stands for the training and validation data; see data_fingerprint.ts. */
+  /** Fingerprint of the training and validation data; see data_fingerprint.ts. */
   dataFingerprint: string;
-  /** Where the loader goes on, and the rows of a block that the position holds for. */
+  /** Where the loader continues, and how many rows a block has. */
   position: DataPosition & { blockRows: number };
   /** The last steps' training losses in nats per token; null where not finite. */
   losses: { step: number; loss: number | null }[];
@@ -36,15 +36,15 @@ export interface CheckpointState {
   numSkippedSteps: number;
   /** Steps whose update was skipped, in a row up to this one. */
   numSkippedInRow: number;
-  /** What the checkpoint's tensor files are. */
+  /** Sizes and checksums of the tensor files. */
   files: { model: SafetensorsFile; optimizer: SafetensorsFile };
 }
 
-/** What changed rows are of. */
+/** The base of an adapted checkpoint. */
 export interface AdaptedFrom {
-  /** The folder of the checkpoint that everything else is of. */
+  /** The base checkpoint's folder. */
   readonly base: string;
-  /** Of its model.safetensors. */
+  /** SHA-256 of its model.safetensors. */
   readonly baseSha256: string;
 }
 
@@ -54,11 +54,11 @@ export interface LoadedCheckpoint {
   directory: string;
   /** The run's whole configuration. */
   config: RunConfig;
-  /** Step, losses, checksums and what else the run needs to go on. */
+  /** Step, losses, checksums and what else the run needs to continue. */
   state: CheckpointState;
   /** Parameters by name, row-major. */
   weights: Map<string, Float32Array>;
-  /** What it was adapted from, and the rows and coordinates that differ; only of an adapted checkpoint. */
+  /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
 
@@ -87,7 +87,7 @@ export function writeState(folder: string, state: CheckpointState): void {
  * Reads `state.json` of a folder.
  *
  * @throws {UserError} If there is none.
- * @throws {FormatError} If it is damaged, or its configuration is none of this version of the program.
+ * @throws {FormatError} If it is damaged, or this version of the program does not know its configuration.
  */
 export function readState(folder: string): CheckpointState {
   const path = join(folder, "state.json");
@@ -120,7 +120,7 @@ function parseState(
   }
 }
 
-/** Of the JSON with sorted keys, so that neither layout nor order counts. */
+/** Hashes the JSON with sorted keys, so that neither layout nor order counts. */
 function stateSha256(state: unknown): string {
   const sorted = JSON.stringify(
     state,

@@ -1,5 +1,5 @@
 /**
- * The rows of addresses and pairs that a run's training data claim.
+ * The learned rows that the training data claim for their addresses and pairs.
  *
  * @module
  */
@@ -13,10 +13,10 @@ import { parseAddress } from "../addresses/ip.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 
 /**
- * Makes a configuration's steps and rows no more than the data need, by its section `fit`: a pass reads each measurement
- * once, and a context's measurements take {@link TOKENS_PER_MEASUREMENT} tokens each. Pairs have no rows where they are
- * measured seldom. A pair is unknown in a context about as often as there are passes at most: what is shown as unknown
- * again and again is learned by heart, and the model then trusts itself on pairs that it has not seen.
+ * Lowers a configuration's steps and rows to what the data need, by its section `fit`. A pass reads each measurement
+ * once, at {@link TOKENS_PER_MEASUREMENT} tokens each. Pairs have no rows if they are measured seldom. The share of contexts
+ * that hide a pair is lowered so that each pair is hidden about once a pass: a pair that is hidden again and again is
+ * learned by heart through its addresses, and the model becomes overconfident on pairs that it has not seen.
  *
  * @param source The rows to train on.
  */
@@ -37,16 +37,16 @@ export function fitConfig(config: RunConfig, source: ProbeRowSource): RunConfig 
   return { ...config, model, train: { ...train, steps } };
 }
 
-/** Of IPv4 with a gap of time; padding included. */
+/** Of an IPv4 measurement with a time gap, padding included. */
 const TOKENS_PER_MEASUREMENT = 18;
-/** Fewer steps teach a model nothing, however often it sees the data. */
+/** Fewer steps teach a model nothing, however often they pass over the data. */
 const MIN_STEPS = 50;
 /**
- * Where pairs are measured less often than so on average, there is little to remember of each, and rows of pairs only
- * take measurements from what is learned of addresses.
+ * Pairs have no rows if they are measured less often than this on average: there is little to remember of each, and the
+ * rows of addresses would learn from fewer measurements.
  */
 const MIN_MEASUREMENTS_PER_PAIR = 4;
-/** Rows are a multiple of it. */
+/** Numbers of rows are multiples of it. */
 const ROW_STEP = 64;
 
 function fitRows(
@@ -55,7 +55,7 @@ function fitRows(
     source: ProbeRowSource;
     rowsPerKey: number;
     numMeasurements: number;
-    /** Of a pair's measurements, read once, so many may be unknown on average. */
+    /** How many of a pair's measurements may be hidden on average, in one pass. */
     unknownPerPair: number;
   },
 ): ModelConfig {
@@ -68,7 +68,7 @@ function fitRows(
   const { numPrefixes, numPairs } = rows;
   const perPair = numMeasurements / numPairs;
   const pairVectors = perPair < MIN_MEASUREMENTS_PER_PAIR ? null : model.pairVectors;
-  // Of a pair's measurements the first is unknown in any case.
+  // The first measurement of a pair is unknown in any case.
   const dropShare = Math.max(0, unknownPerPair - 1) / (perPair - 1);
   const wanted = [
     prefixVectors ? fitted(prefixVectors.rows, numPrefixes) : 0,
@@ -91,26 +91,26 @@ function fitRows(
   };
 }
 
-/** What every adapter has room for in a buffer (WebGPU, maxStorageBufferBindingSize by default). */
+/** Every adapter can bind a buffer of this size (WebGPU, the default of maxStorageBufferBindingSize). */
 const MAX_TABLE_BYTES = 2 ** 27;
 
-/** How many rows of prefixes and pairs fit a buffer, beside those that codes select. */
+/** How many rows of prefixes and pairs fit into a buffer beside those that RTT codes select. */
 function maxRows(model: ModelConfig): number {
   const rows = Math.floor(MAX_TABLE_BYTES / (4 * model.width)) - numSelectedRows(model);
   return ROW_STEP * Math.floor(rows / ROW_STEP);
 }
 
-/** As many as are wanted of two kinds; of more than there is room for each has at least a half, if it wants that. */
+/** Divides room between two kinds: each gets what it wants, or at least half of the room if both do not fit. */
 function shared(room: number, [first, second]: number[]): [number, number] {
   const half = ROW_STEP * Math.floor(room / 2 / ROW_STEP);
   const ofFirst = Math.min(first, Math.max(half, room - second));
   return [ofFirst, Math.min(second, room - ofFirst)];
 }
 
-/** What fitting coordinates may cost, in multiplications of a sweep over all nodes: half a minute of one core. */
+/** The cost of fitting coordinates, in multiplications of a sweep over all nodes; this takes half a minute of one core. */
 const MAX_SWEEP_WORK = 1.6e8;
 
-/** The rank that fits so many nodes and pairs at that cost: a sweep gathers and solves equations of every node. */
+/** The largest rank up to `rank` at that cost. A sweep gathers and solves the equations of each node. */
 function affordableRank(rank: number, numNodes: number, numPairs: number): number {
   const work = (rank: number) => numNodes * (rank + 1) ** 3 + 2 * numPairs * (rank + 1) ** 2;
   while (rank > 1 && work(rank) > MAX_SWEEP_WORK) rank--;
@@ -118,11 +118,10 @@ function affordableRank(rank: number, numNodes: number, numPairs: number): numbe
 }
 
 /**
- * Gives rows to all addresses and pairs of the data, in their order, until there are none left, remembers the newest
- * RTTs of the pairs, and fits coordinates to them.
+ * Gives rows to all addresses and pairs of the data, in their order, as long as there are free ones. Also remembers the
+ * newest RTTs of the pairs and fits coordinates.
  *
- * @param weights Keys and histories are replaced; where there are any, as of another run, they are added to. Coordinates
- *   are those of these data alone.
+ * @param weights Keys and histories are updated: those of an earlier run stay. Coordinates are those of these data alone.
  */
 export function claimRows(
   config: ModelConfig,

@@ -1,6 +1,6 @@
 /**
- * The run configuration: the sections `model`, `data`, `optim`, `train` and `fit`, from a preset or a file and from
- * `--set` options; and what follows from it, computed here and nowhere else.
+ * The run configuration, from a preset or a file and from `--set` options: the sections `model`, `data`, `optim`, `train`
+ * and `fit`. What follows from it is computed here and nowhere else.
  *
  * @module
  */
@@ -35,9 +35,9 @@ export interface RunConfig {
   data: SamplingConfig;
   /** How parameters are updated. */
   optim: OptimConfig;
-  /** How long, in which batches, and when to look. */
+  /** How long, in which batches, and when to log, evaluate and save. */
   train: TrainConfig;
-  /** By what rule steps and rows of addresses follow from the data, see `fitConfig`; null for no rule. */
+  /** How steps and numbers of rows follow from the data, see `fitConfig`; null: they do not. */
   fit: FitConfig | null;
 }
 
@@ -128,19 +128,23 @@ export function deriveConfig({ model, train }: RunConfig): DerivedConfig {
   };
 }
 
-/** How a run's model is made for training. */
+/** How a run's model runs in training. */
 export function trainingExtent({ model, train }: RunConfig): ModelExtent {
-  const { microBatchSize: batchSize, checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } =
-    train;
-  return {
-    ...{ batchSize, sequenceLength: model.sequenceLength, training: true, checkpointActivations, dtype },
-    ...{ rttByteWeight, sequencesPerStep: train.batchSize },
-    ...(rttDistanceWeights ? { rttDistanceWeights } : {}),
+  const { checkpointActivations, dtype, rttDistanceWeights, rttByteWeight } = train;
+  const extent: ModelExtent = {
+    batchSize: train.microBatchSize,
+    sequencesPerStep: train.batchSize,
+    sequenceLength: model.sequenceLength,
+    training: true,
+    checkpointActivations,
+    dtype,
+    rttByteWeight,
   };
+  return rttDistanceWeights ? { ...extent, rttDistanceWeights } : extent;
 }
 
 /**
- * The configuration with as many steps as see at least this many tokens (positions, padding included).
+ * The configuration with enough steps to see at least this many tokens (positions, padding included).
  *
  * @throws {ConfigError} If these are more steps than a run may have.
  */
@@ -149,7 +153,7 @@ export function withTotalTokens(config: RunConfig, totalTokens: number): RunConf
   return parseRunConfig({ ...config, train: { ...config.train, steps } });
 }
 
-/** Lines for the user that say what will be trained, derived values included. @param numRanks How many share a batch. */
+/** Describes for the user what will be trained. @param numRanks How many ranks share a batch. */
 export function describeConfig(config: RunConfig, numRanks = 1): string[] {
   const { model, train } = config;
   const derived = deriveConfig(config);
@@ -167,7 +171,7 @@ export function describeConfig(config: RunConfig, numRanks = 1): string[] {
   ];
 }
 
-/** Keys of `train` that decide when a run is looked at or what memory it takes, not what its losses are. */
+/** Keys of `train` that do not change the losses: they decide when a run is logged or saved, or what memory it takes. */
 const OBSERVING_KEYS: readonly string[] = [
   "train.checkpointActivations",
   "train.logEverySteps",
@@ -178,7 +182,7 @@ const OBSERVING_KEYS: readonly string[] = [
   "train.maxSkippedSteps",
 ];
 
-/** A key that two configurations have different values of. */
+/** A key whose values differ in two configurations. */
 export interface ConfigDifference {
   /** The dotted path. */
   keyPath: string;
@@ -194,7 +198,8 @@ export interface ConfigDifference {
  * @returns One entry per key; none if runs of both have the same losses.
  */
 export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
-  const [flatA, flatB] = [flattenConfig(a), flattenConfig(b)];
+  const flatA = flattenConfig(a);
+  const flatB = flattenConfig(b);
   const keys = [...new Set([...flatA.keys(), ...flatB.keys()])];
   const different = keys.filter((key) => !OBSERVING_KEYS.includes(key) && flatA.get(key) !== flatB.get(key));
   return different.map((keyPath) => ({

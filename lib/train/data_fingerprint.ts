@@ -1,5 +1,5 @@
 /**
- * A short text that stands for the data of a run, so that a run is not resumed on other data.
+ * The fingerprint of a run's data, so that a run is not resumed on other data.
  *
  * @module
  */
@@ -10,15 +10,15 @@ import { readManifests } from "../files/task_manifests.ts";
 import { ArrayRecordReader } from "../array_record/reader.ts";
 
 /**
- * Chunks of a file that count, a probe row each, where no manifest has its checksum; 20 ms on a core of a shared
+ * How many chunks of a file are hashed, each a probe row, if no manifest has its checksum; 20 ms on a core of a shared
  * server.
  */
 const MAX_CHUNKS = 4096;
 
 /**
- * Fingerprints the probe rows of a folder: names and sizes of its files, and their checksums where the folder's
- * manifests have them, else the checksums of their chunks. Times of change do not count, so a copied folder is the
- * same data; nor does the number of tasks that wrote it.
+ * Fingerprints the probe rows of a folder: names, sizes and checksums of its files. Checksums come from the folder's
+ * manifests, or else from the headers of the files' chunks. Neither modification times nor the number of tasks that wrote
+ * the folder count, so a copy has the same fingerprint.
  *
  * @param folder A folder as `probe-rows` writes it.
  * @returns 16 hexadecimal digits.

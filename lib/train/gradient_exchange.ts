@@ -1,5 +1,5 @@
 /**
- * The sums of all ranks' gradients, in buckets that travel while the backward pass goes on (Li et al., PyTorch
+ * Sums gradients over the ranks, in buckets that are sent while the backward pass still runs (Li et al., PyTorch
  * Distributed, VLDB 2020, section 3.2.3).
  *
  * @module
@@ -13,20 +13,20 @@ import type { Communicator } from "../mpi/communicator.ts";
 import { CompressedSum } from "../mpi/compressed_sum.ts";
 import type { TrainConfig } from "./schema.ts";
 
-/** A bucket is at least so large, but for the last: more messages would cost more than waiting for less. */
+/** The least size of a bucket but the last: smaller ones would cost more in messages than they save in waiting. */
 const BUCKET_BYTES = 4 * 2 ** 20;
 
-/** Gradients that travel together, in the order of the backward pass. */
+/** Gradients that are sent together, in the order of the backward pass. */
 interface Bucket {
   readonly names: string[];
   readonly staging: GPUBuffer;
   readonly sums: Float32Array<ArrayBuffer>;
   readonly compressed: CompressedSum | undefined;
-  /** What is in use of a step. */
+  /** How much of `staging` the present step uses. */
   numBytes: number;
 }
 
-/** Adds up the gradients of a model over the ranks. */
+/** Sums the gradients of a model over the ranks. */
 export class GradientExchange {
   readonly #gpu: Gpu;
   readonly #model: Transformer;
@@ -35,7 +35,7 @@ export class GradientExchange {
   readonly #buckets: Bucket[] = [];
   #sums: Promise<void> | undefined;
 
-  /** @param format How gradients travel. */
+  /** @param format The number format in which gradients are sent. */
   constructor(
     gpu: Gpu,
     model: Transformer,
@@ -48,25 +48,26 @@ export class GradientExchange {
   }
 
   /**
-   * Adds the gradients of this rank's share of a batch; with the last batch of a step they begin to travel.
+   * Adds the gradients of this rank's share of a batch. With the last batch of a step, sending begins.
    *
-   * @param batch Of all ranks. @param weight As `Transformer.accumulate` has it.
+   * @param batch The batch of all ranks.
+   * @param weight As for `Transformer.accumulate`.
    */
   add(batch: ModelBatch, weight: number, { isLastBatch }: { isLastBatch: boolean }): void {
     const afterPart = isLastBatch ? this.#fillBuckets() : () => {};
     this.#model.accumulateShare(batch, weight, { share: this.#ranks, afterPart });
     if (!isLastBatch) return;
     this.#sums = this.#sumAll();
-    // What fails is told by finish(), which is called later.
+    // finish(), which is called later, throws what fails.
     this.#sums.catch(() => {});
   }
 
-  /** Waits until the gradients on this device are those of all ranks. */
+  /** Waits until the gradients on this device are the sums of all ranks. */
   async finish(): Promise<void> {
     await this.#sums;
   }
 
-  /** Fills buckets with what the parts of the backward pass complete. */
+  /** Makes a function that puts the gradients that a part of the backward pass completes into buckets. */
   #fillBuckets(): (names: string, encoder: GPUCommandEncoder) => void {
     const left = new Set(this.#model.gradients.keys());
     let waiting: string[] = [];
@@ -92,7 +93,7 @@ export class GradientExchange {
     return named(this.#model.gradients, name);
   }
 
-  /** Adds copies of gradients into a bucket to commands. */
+  /** Encodes copies of gradients into a bucket. */
   #fill(index: number, names: string[], encoder: GPUCommandEncoder): void {
     const bucket = this.#buckets[index] ??= this.#makeBucket(names);
     ensure(bucket.names.join() === names.join(), "gradients come in another order than before");
@@ -121,13 +122,13 @@ export class GradientExchange {
     return { names, staging, sums: new Float32Array(length), compressed, numBytes: 0 };
   }
 
-  /** Sums the buckets in the same order on all ranks, each as soon as it is computed. */
+  /** Sums the buckets, each as soon as it is computed, in the same order on all ranks. */
   async #sumAll(): Promise<void> {
-    // All at once: each waits at least for one look of the runtime at the device, every 10 ms.
+    // All are mapped at once, since the runtime polls the device only every 10 ms.
     const mapped = this.#buckets.map(({ staging, numBytes }) =>
       staging.mapAsync(GPUMapMode.READ, 0, numBytes)
     );
-    // The first that fails is thrown below; the others then fail without a listener.
+    // The first failure is thrown below. Without this the others would be unhandled rejections.
     void Promise.allSettled(mapped);
     const sums: Promise<void>[] = [];
     for (const [i, bucket] of this.#buckets.entries()) {

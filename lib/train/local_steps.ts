@@ -1,10 +1,10 @@
 /**
- * Steps of ranks that train by themselves and follow their mean now and then, for networks that cannot carry every
- * gradient: DiLoCo (Douillard et al., 2023, arXiv 2311.08105, algorithm 1), with Muon inside MuLoCo (Thérien et al.,
- * 2025, arXiv 2505.23725).
+ * Local steps: each rank trains by itself, and all exchange their weights every few steps. This is for networks that are
+ * too slow for all gradients. Sources: DiLoCo (Douillard et al., 2023, arXiv 2311.08105, algorithm 1); with Muon inside
+ * MuLoCo (Thérien et al., 2025, arXiv 2505.23725).
  *
- * Every rank keeps moments of its own. Learned rows of addresses take the mean of those ranks that met them, without
- * momentum: most rows are met by few.
+ * Each rank has its own optimizer state. A learned row becomes the mean over the ranks that changed it, without momentum,
+ * since most rows are changed by few ranks.
  *
  * @module
  */
@@ -19,24 +19,24 @@ import { agreeOn, checkSameWeights, type RankSums } from "./ranks.ts";
 import type { TrainConfig } from "./schema.ts";
 import type { StepWork } from "./step_work.ts";
 
-/** What a checkpoint calls the momentum of a parameter's mean. */
+/** Ends the checkpoint name of a parameter's outer momentum. */
 const STATE = ".outer_momentum";
 const ROWS = "wpe.weight";
 
-/** The part of a checkpoint's optimizer state that is of the optimizer itself. */
+/** A checkpoint's optimizer state without what {@link LocalSteps} adds. */
 export function innerState(state: ReadonlyMap<string, Float32Array>): Map<string, Float32Array> {
   return new Map([...state].filter(([name]) => !name.endsWith(STATE)));
 }
 
-/** What is kept of a parameter that is exchanged as a whole. */
+/** What is kept for a parameter that is exchanged as a whole. */
 interface Followed {
-  /** Where all ranks were at the last exchange. */
+  /** Its value on all ranks after the last exchange. */
   readonly shared: Float32Array;
-  /** Momentum of the mean. */
+  /** Outer momentum. */
   readonly velocity: Float32Array;
 }
 
-/** Works on steps alone, and exchanges weights. */
+/** Works on steps by itself and exchanges weights. */
 export class LocalSteps implements StepWork {
   readonly share: RankSums["share"];
   readonly #ranks: Communicator;
@@ -44,9 +44,9 @@ export class LocalSteps implements StepWork {
   readonly #optimizer: Optimizer;
   readonly #config: TrainConfig;
   readonly #parameters: Map<string, Followed>;
-  /** Rows of addresses where all ranks had them at the last exchange; none without such rows. */
+  /** The learned rows on all ranks after the last exchange; empty without such rows. */
   readonly #rows: Float32Array;
-  /** What this rank did to the other weights, one parameter after the other, and the sums of all. */
+  /** How this rank changed the other weights, one parameter after the other, and the sums over all ranks. */
   readonly #deltas: Float32Array<ArrayBuffer>;
   readonly #sums: Float32Array<ArrayBuffer>;
   readonly #sum: (own: Float32Array, sums: Float32Array) => Promise<unknown>;
@@ -77,12 +77,12 @@ export class LocalSteps implements StepWork {
     this.#sumRows = sumOf(ranks, this.#rows.length, { format: config.exchangeDtype, keepsErrors: false });
   }
 
-  /** Starts at the weights that the model has, which are the same on all ranks. */
+  /** Starts at the model's weights, which are the same on all ranks. */
   static async open(ranks: Communicator, parts: LocalParts): Promise<LocalSteps> {
     return new LocalSteps(ranks, parts, await parts.model.weights());
   }
 
-  /** The gradient of this rank's share of a batch; its weight is that which makes the ranks' mean that of the batch. */
+  /** Adds the gradient of this rank's share of a batch, weighted so that the mean over the ranks is the batch's gradient. */
   add(batch: Batch, { numTargets }: { numTargets: number }): void {
     this.#model.accumulate(shareOf(batch, batch.batchSize, this.share), this.share.size / numTargets);
   }
@@ -93,7 +93,7 @@ export class LocalSteps implements StepWork {
     if (this.numShared(this.#step) > 0) await this.#exchange();
   }
 
-  /** Stops where all ranks have the same weights only. */
+  /** Stops only after steps at which all ranks have the same weights. */
   async agree(own: Parameters<StepWork["agree"]>[0]): ReturnType<StepWork["agree"]> {
     const wishes = await agreeOn(this, own);
     const isShared = this.#step % this.#config.syncEverySteps === 0;
@@ -114,12 +114,12 @@ export class LocalSteps implements StepWork {
     await checkSameWeights(this.#ranks, weights, step);
   }
 
-  /** Momentum, by the names of a checkpoint. */
+  /** Outer momentum, by its names in checkpoints. */
   get state(): Map<string, Float32Array> {
     return new Map([...this.#parameters].map(([name, { velocity }]) => [name + STATE, velocity]));
   }
 
-  /** Moves all ranks to one place: from where they were, along the mean of their ways. */
+  /** Moves the weights of the last exchange along the mean change of the ranks; all ranks continue from there. */
   async #exchange(): Promise<void> {
     const weights = await this.#model.weights();
     let start = 0;
@@ -140,7 +140,7 @@ export class LocalSteps implements StepWork {
     this.#model.load(weights);
   }
 
-  /** Nesterov momentum, as torch.optim.SGD has it, of the mean as the negative gradient. */
+  /** One step of SGD with Nesterov momentum, as in torch.optim.SGD; the mean change is the negative gradient. */
   #follow({ shared, velocity }: Followed, sums: Float32Array): void {
     const { outerLearningRate, outerMomentum } = this.#config;
     for (let i = 0; i < sums.length; i++) {
@@ -150,7 +150,7 @@ export class LocalSteps implements StepWork {
     }
   }
 
-  /** Moves each row of addresses by the mean of the ranks that changed it; the others do not travel. */
+  /** Moves each learned row by the mean over the ranks that changed it. Rows that none changed are not sent. */
   async #exchangeRows(own: Float32Array): Promise<void> {
     const shared = this.#rows;
     const numRows = named(this.#model.parameters, ROWS).shape[0];
@@ -180,7 +180,7 @@ interface LocalParts {
   model: Transformer;
   optimizer: Optimizer;
   config: TrainConfig;
-  /** The optimizer's state of the checkpoint that the run goes on from. */
+  /** The optimizer's state of the checkpoint that the run continues from. */
   state: ReadonlyMap<string, Float32Array> | undefined;
   /** Steps done. */
   step: number;

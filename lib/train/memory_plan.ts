@@ -1,6 +1,5 @@
 /**
- * The memory of a training run, of the GPU and of the processor: planned, told and checked before anything is
- * allocated.
+ * The memory of a training run, on the GPU and in the host: planned, logged and checked before anything is allocated.
  *
  * @module
  */
@@ -18,23 +17,23 @@ import {
 import { numStateValues, optimizerTensors } from "../optim/memory_plan.ts";
 import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
 
-/** Bytes of GPU memory by what they are for; all is allocated at the start and kept, so the sum is the peak. */
+/** Bytes of GPU memory by purpose. All is allocated at the start and kept, so the sum is the peak. */
 export interface MemoryPlan extends ModelMemory {
   /** State, scratch memory and numbers. */
   optimizerBytes: number;
   totalBytes: number;
 }
 
-/** Bytes of the processor's memory that a run holds at once, beside the program and rows of data. */
+/** Bytes of host memory that a run holds at once, besides the program and rows of data. */
 export interface HostMemoryPlan {
-  /** Of this step, of the next, and of the validation set. */
+  /** Batches of this step, of the next, and of the validation set. */
   batchesBytes: number;
   /** Weights and optimizer state while they are saved. */
   checkpointBytes: number;
   totalBytes: number;
 }
 
-/** Of a position of a batch: token, target, start of the segment (u16), mask (u8). */
+/** A position of a batch has token, target and start of the segment (u16) and mask (u8). */
 const BATCH_BYTES_PER_TOKEN = 7;
 
 /** Plans the GPU memory of a run. */
@@ -46,7 +45,7 @@ export function planMemory(config: RunConfig): MemoryPlan {
   return { ...memory, optimizerBytes, totalBytes };
 }
 
-/** Plans the processor's memory of a run. */
+/** Plans the host memory of a run. */
 export function planHostMemory(config: RunConfig): HostMemoryPlan {
   const { model, optim, train } = config;
   const numTokens = 2 * deriveConfig(config).tokensPerStep + train.evalSequences * model.sequenceLength;
@@ -55,9 +54,9 @@ export function planHostMemory(config: RunConfig): HostMemoryPlan {
   return { batchesBytes, checkpointBytes, totalBytes: batchesBytes + checkpointBytes };
 }
 
-/** A line for the user. */
+/** Describes a plan in one line for the user. */
 export function describeMemoryPlan(plan: MemoryPlan): string {
-  // Not by toLocaleString(), which takes the start of a run 20 ms to load its tables.
+  // toLocaleString() would load its tables, 20 ms at the start of a run.
   const totalBytes = String(plan.totalBytes).replace(/\B(?=(\d{3})+$)/g, ",");
   return `memory: ${totalBytes} bytes (${gib(plan.totalBytes)}) on the GPU: parameters ` +
     `${gib(plan.parametersBytes)}, gradients ${gib(plan.gradientsBytes)}, optimizer ${
@@ -67,11 +66,10 @@ export function describeMemoryPlan(plan: MemoryPlan): string {
 }
 
 /**
- * Checks that the machine has the processor's memory of a run, where it may be asked
- * (--allow-sys=systemMemoryInfo).
+ * Checks that the machine has enough free memory for a run. Without --allow-sys=systemMemoryInfo nothing is checked.
  *
- * @param availableBytes What is free (what the machine says).
- * @throws {ConfigError} If it has not.
+ * @param availableBytes Free memory (default: what the machine reports).
+ * @throws {ConfigError} If it is too little.
  */
 export function checkHostMemory(config: RunConfig, availableBytes = freeMemoryBytes()): void {
   const { batchesBytes, checkpointBytes, totalBytes } = planHostMemory(config);
@@ -85,15 +83,15 @@ export function checkHostMemory(config: RunConfig, availableBytes = freeMemoryBy
   throw new ConfigError("train.batchSize", `${found}, ${free}; lower it, or train.evalSequences`);
 }
 
-/** What a run is to be held by. */
+/** The limits of an adapter. */
 export interface Adapter extends Pick<GpuInfo, "isSoftware"> {
-  /** The largest tensor that it can bind, in bytes. */
+  /** The size of the largest buffer that it can bind, in bytes. */
   bufferLimitBytes: number;
 }
 
 /**
- * Checks that an adapter can bind the largest tensor, and that a software adapter has the memory, which is the
- * processor's: it would be killed for lack of it. A GPU tells its free memory only by refusing an allocation.
+ * Checks that an adapter can bind the largest tensor. A software adapter uses host memory, so that is checked, too: the
+ * process would be killed if it ran out. A GPU shows its free memory only by refusing an allocation.
  *
  * @param availableBytes As for {@link checkHostMemory}.
  * @throws {ConfigError} With the batch that would fit.
@@ -122,7 +120,7 @@ export function checkMemory(
   });
 }
 
-/** Refuses a batch for which something takes more than a limit. */
+/** Refuses a configuration for which something takes more than a limit. */
 function refuse(
   config: RunConfig,
   sizeBytes: (config: RunConfig) => number,
@@ -146,7 +144,7 @@ function makeOptimizer({ model, optim }: RunConfig, make: MakeTensor): void {
   optimizerTensors(gpuParameterShapes(model), optim, make);
 }
 
-/** Free memory of the machine, where it may be asked for. */
+/** Free memory of the machine; undefined without the permission to ask. */
 function freeMemoryBytes(): number | undefined {
   const isAllowed = Deno.permissions.querySync({ name: "sys", kind: "systemMemoryInfo" }).state === "granted";
   return isAllowed ? Deno.systemMemoryInfo().available : undefined;

@@ -19,7 +19,7 @@ import { innerState } from "./local_steps.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import type { RunStart } from "./run_start.ts";
 
-/** What is opened, and how. */
+/** Options of {@link openModel}. */
 interface ModelOptions {
   config: RunConfig;
   seed: number;
@@ -29,7 +29,7 @@ interface ModelOptions {
   onLog?: (line: string) => void;
 }
 
-/** Opens the GPU and says which it is. */
+/** Opens the GPU and logs its name. */
 export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
   const gpu = await Gpu.open();
   const { name, isSoftware } = gpu.info;
@@ -40,7 +40,7 @@ export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
 /**
  * Opens the model and its optimizer.
  *
- * @param start What the run starts from; `train`: rows whose addresses get rows of the model.
+ * @param start What the run starts from; `train`: the training rows, whose addresses get learned rows.
  * @throws {UserError} If the run takes more memory than there is.
  */
 export async function openModel(
@@ -62,10 +62,12 @@ export async function openModel(
   }
   const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
   if (!resumed && numAddressRows(config.model) > 0) {
-    onLog("giving rows to the addresses and pairs of the training data, and coordinates (may take a minute)");
+    onLog(
+      "assigning learned rows and coordinates to the addresses and pairs of the training data (may take a minute)",
+    );
     const startMs = performance.now();
     claimRows(config.model, weights, train);
-    onLog(`gave them in ${formatSeconds((performance.now() - startMs) / 1000)}`);
+    onLog(`assigned in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   }
   model.load(weights);
   if (resumed) optimizer.loadState(innerState(resumed.optimizer));

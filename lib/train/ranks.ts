@@ -1,7 +1,7 @@
 /**
- * What ranks that train together agree on: the run, the start, when to stop.
+ * How ranks that train together agree on the run, its start and when to stop.
  *
- * The first rank opens and writes the run; what it finds wrong, it says for all.
+ * The first rank opens and writes the run. If it finds an error, it reports it for all.
  *
  * @module
  */
@@ -15,16 +15,16 @@ import type { RunIdentity } from "./run_start.ts";
 
 /** Sums over the ranks. */
 export interface RankSums {
-  /** Which of the ranks this is. */
+  /** This rank's place among all. */
   readonly share: Share;
   /** The sums of all ranks' values, float64. */
   sum(values: readonly number[]): Promise<readonly number[]>;
 }
 
-/** A process that trains by itself. */
+/** A single process. */
 export const ALONE: RankSums = { share: { rank: 0, size: 1 }, sum: (values) => Promise.resolve(values) };
 
-/** What all ranks found wrong, and the first one says; the others have its exit code and nothing to add. */
+/** An error of all ranks that one of them reports. The others have its exit code and an empty message. */
 export class AgreedError extends UserError {
   override name = "AgreedError";
 
@@ -33,15 +33,16 @@ export class AgreedError extends UserError {
   }
 }
 
-/** An error that all ranks come upon in the same place, for the first to tell. */
+/** Makes an error that all ranks meet in the same place one that only the first rank reports. */
 export function agreedError({ share: { rank, size } }: RankSums, error: UserError): UserError {
   return size === 1 ? error : new AgreedError(rank === 0 ? error.message : "", error.exitCode);
 }
 
 /**
- * Finds something out on the first rank and tells all.
+ * Computes something on the first rank and sends it to all.
  *
- * @param find Gives JSON. What it throws, the others throw as {@link AgreedError}.
+ * @param find Called on the first rank only; its result must be JSON.
+ * @throws {AgreedError} On all ranks, if `find` throws a UserError.
  */
 export async function fromFirst<T>(ranks: Communicator, find: () => T): Promise<T> {
   let error: UserError | undefined;
@@ -61,7 +62,7 @@ export async function fromFirst<T>(ranks: Communicator, find: () => T): Promise<
 /**
  * Refuses ranks that would train something else than the first.
  *
- * @throws {AgreedError} On every rank, and which ranks differ in what.
+ * @throws {AgreedError} On all ranks; the first rank that differs reports in what.
  */
 export async function checkSameRun(ranks: Communicator, own: RunIdentity): Promise<void> {
   const wanted = await ranks.fromFirst(() => ({ version: VERSION, ...own }));
@@ -91,8 +92,8 @@ function differenceOf(own: Identity, wanted: Identity): string | undefined {
 }
 
 /**
- * The configuration as one rank works with it: micro-batches of as many sequences as divide its share of a batch, up to
- * those of the configuration. The batch, and so what is learned, is that of all ranks together.
+ * The configuration for one of several ranks. Its micro-batches have the largest size, up to the configured one, that
+ * divides its share of a batch. The batch, and so what is learned, is that of all ranks together.
  *
  * @param numRanks 1 leaves the configuration as it is.
  * @throws {ConfigError} If the ranks cannot share a batch.
@@ -111,16 +112,16 @@ export function shareConfig(config: RunConfig, numRanks: number): RunConfig {
   return { ...config, train: { ...config.train, microBatchSize: size } };
 }
 
-/** What a process says before a step, and hears of all. */
+/** What a rank wishes before a step, or all ranks together. */
 export interface StepWishes<E extends UserError> {
-  /** What to stop with; undefined: go on. */
+  /** The error to stop with; undefined: continue. */
   stop: E | undefined;
   isOutOfTime: boolean;
-  /** Whether it is time to read the numbers of the steps. */
+  /** Whether it is time to read the numbers of steps from the device. */
   isDue: boolean;
 }
 
-/** What any rank wishes. */
+/** Joins the wishes of all ranks: what one wishes, all do. */
 export async function agreeOn(
   ranks: RankSums,
   { stop, isOutOfTime, isDue }: StepWishes<InterruptedError>,
@@ -137,7 +138,7 @@ export async function agreeOn(
 }
 
 /**
- * Makes sure that all ranks still have the same weights.
+ * Checks that all ranks still have the same weights.
  *
  * @throws {AgreedError} If not.
  */
@@ -156,6 +157,6 @@ export async function checkSameWeights(
   if (numOthers === 0) return;
   const message =
     `Cannot go on training: after step ${step} the weights of ${numOthers} of ${ranks.size} ranks differ from ` +
-    "those of the first; train on GPUs of one kind with one driver; what was saved before is kept";
+    "those of the first; earlier checkpoints are kept; train on GPUs of one kind with one driver";
   throw new AgreedError(ranks.rank === 0 ? message : "", 1);
 }

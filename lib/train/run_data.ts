@@ -1,5 +1,5 @@
 /**
- * The probe rows of a run as batches: those to train on from where a checkpoint left off, and the fixed ones of the
+ * The probe rows of a run as batches: training batches from where a checkpoint left off, and the fixed batches of the
  * validation loss.
  *
  * @module
@@ -16,7 +16,7 @@ import {
 } from "../loader/batches.ts";
 import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
 import { rttEncodingChoice } from "../model/config.ts";
-import type { ResumableCheckpoint } from "./checkpoint.ts";
+import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import type { RunConfig } from "./config.ts";
 
 /** What to train on. */
@@ -27,11 +27,11 @@ export interface DataOptions {
   seed: number;
   /** A folder of probe rows with `train` and `val`. */
   dataDir: string;
-  /** What the data's manifests say; found out by default. */
+  /** The data's manifests; read by default. */
   checked?: CheckedOutputs;
-  /** What a damaged chunk of probe rows means: an error (the default) or rows to leave out. */
+  /** Whether a damaged chunk of probe rows is an error (the default) or its rows are skipped. */
   onCorrupt?: "error" | "skip";
-  /** Threads that make batches ahead of training, which no result depends on; 0 by default: between steps. */
+  /** Threads that make batches ahead of training. No result depends on it. With 0, the default, they are made between steps. */
   numLoaderWorkers?: number;
   /** Called with lines for the user: what was opened, resumed, evaluated, saved. */
   onLog?: (line: string) => void;
@@ -55,7 +55,7 @@ export async function openRows(options: DataOptions & { checked: CheckedOutputs 
     throw error;
   }
   if (!val?.numRows) {
-    onLog?.(`no validation rows in ${join(dataDir, "val")}: the validation loss is left out`);
+    onLog?.(`no validation rows in ${join(dataDir, "val")}: there will be no validation loss`);
   }
   return {
     train,
@@ -81,7 +81,7 @@ function batchOptions(
 /**
  * Opens the batches to train on.
  *
- * @param options `resumed`: where to go on; undefined: at the first. `numRanks`: a batch is a micro-batch of each.
+ * @param options `resumed`: the checkpoint to continue from. `numRanks`: a batch has a micro-batch for each rank.
  */
 export async function openLoader(
   rows: OpenRows,

@@ -1,9 +1,8 @@
 /**
- * The folder of a run: `checkpoints/`, `metrics.jsonl`, `tensorboard/`, `report.html`, `manifest.json`, perhaps
- * `profile.txt` and `autotune.json`, and while a process trains in it `.work/` with its lock.
+ * The folder of a run; lib/train/README.md lists its files.
  *
- * A run that starts over (`--fresh`) puts the one before aside, into `.work/replaced/`, and deletes it when it has a
- * checkpoint of its own. If it ends before, however it does, the one before is put back.
+ * A run that starts over (`--fresh`) moves the earlier run into `.work/replaced/` and deletes it when it has a checkpoint of
+ * its own. If it ends before that, in whatever way, the earlier run is moved back.
  *
  * @module
  */
@@ -19,8 +18,11 @@ import { EVENT_FILE } from "./event_log.ts";
 
 const STAGE = "train";
 const AUTOTUNE = "autotune.json";
-const [CHECKPOINTS, TENSORBOARD] = ["checkpoints", "tensorboard"];
-const [METRICS, PROFILE, MANIFEST] = ["metrics.jsonl", "profile.txt", "manifest.json"];
+const CHECKPOINTS = "checkpoints";
+const TENSORBOARD = "tensorboard";
+const METRICS = "metrics.jsonl";
+const PROFILE = "profile.txt";
+const MANIFEST = "manifest.json";
 /** The name of the page with a run's curves. */
 export const REPORT = "report.html";
 
@@ -28,17 +30,17 @@ export const REPORT = "report.html";
 export class RunFolder {
   readonly checkpointsDir: string;
   readonly metricsPath: string;
-  /** What TensorBoard is pointed to; it holds {@link eventsPath}. */
+  /** The log directory for TensorBoard; it holds {@link eventsPath}. */
   readonly tensorboardDir: string;
   readonly eventsPath: string;
   readonly reportPath: string;
   readonly profilePath: string;
-  /** Which kernels are fastest here, where there is a choice. */
+  /** The autotuner's choices. */
   readonly autotunePath: string;
   readonly manifestPath: string;
   readonly #lock: OutputLock;
   readonly #replaced: string;
-  /** Where files are on the way to {@link #replaced} or back from it. */
+  /** Where files wait while they are moved to {@link #replaced} or back. */
   readonly #moving: string;
 
   private constructor(readonly path: string, lock: OutputLock) {
@@ -74,25 +76,25 @@ export class RunFolder {
     return folder;
   }
 
-  /** Puts the run that is there aside: it is deleted by {@link dropReplaced}, or else put back. */
+  /** Sets the earlier run aside. {@link dropReplaced} deletes it; without that it is put back. */
   replace(): void {
     moveRun(this.path, this.#moving);
     Deno.renameSync(this.#moving, this.#replaced);
   }
 
-  /** Deletes the run that was put aside, if there is one. */
+  /** Deletes the run that was set aside, if there is one. */
   dropReplaced(): void {
     if (exists(this.#replaced)) Deno.removeSync(this.#replaced, { recursive: true });
   }
 
-  /** Writes the manifest at the start of the work; it is not complete. */
+  /** Writes the manifest of a run that begins; it is not complete. */
   begin(start: Pick<Manifest, "inputs" | "options">): Manifest {
     const manifest = newManifest({ stage: STAGE, ...start });
     writeManifest(this.manifestPath, manifest);
     return manifest;
   }
 
-  /** Writes the manifest of the finished run. */
+  /** Writes the manifest of a finished run. */
   finish(manifest: Manifest, done: Pick<Manifest, "counts" | "outputs">): void {
     writeManifest(this.manifestPath, { ...manifest, ...done, complete: true });
   }
@@ -100,7 +102,7 @@ export class RunFolder {
   /**
    * Finishes the manifest of a run that was killed between its last checkpoint and its end.
    *
-   * @param describe What the run left; called only where it is needed.
+   * @param describe Gives counts and outputs; called only if the manifest is not complete.
    */
   async finishEarlier(describe: () => Promise<Pick<Manifest, "counts" | "outputs">>): Promise<void> {
     const earlier = readManifest(this.manifestPath);
@@ -114,7 +116,7 @@ export class RunFolder {
     this.#lock[Symbol.dispose]();
   }
 
-  /** Deletes the run that was put aside if the new one has a checkpoint, else puts it back. */
+  /** Deletes the run that was set aside if the new one has a checkpoint, else puts it back. */
   #settleReplaced(): void {
     if (exists(this.#replaced)) {
       if (hasCheckpoints(this.checkpointsDir)) return this.dropReplaced();
@@ -127,7 +129,7 @@ export class RunFolder {
   }
 }
 
-/** What runs write that is there, but for autotune.json, which is true of every run on its GPU. */
+/** The files of a run that exist, but for autotune.json, which holds for all runs on the same GPU. */
 function runPaths(folder: string): string[] {
   const files = [METRICS, join(TENSORBOARD, EVENT_FILE), REPORT, PROFILE, MANIFEST].map((name) =>
     join(folder, name)
@@ -135,7 +137,7 @@ function runPaths(folder: string): string[] {
   return [...checkpointPaths(join(folder, CHECKPOINTS)), ...files.filter(exists)];
 }
 
-/** Moves a run to another folder; a kill on the way leaves the rest of it where it was. */
+/** Moves a run to another folder, file by file. After a kill the rest is still in the old place. */
 function moveRun(from: string, to: string): void {
   try {
     Deno.mkdirSync(to, { recursive: true });
@@ -149,7 +151,7 @@ function moveRun(from: string, to: string): void {
   }
 }
 
-/** A folder that this stage did not make is left alone. */
+/** Refuses a folder that this stage did not make. */
 function checkOwn(path: string): void {
   if (!exists(path)) return;
   try {

@@ -1,38 +1,34 @@
 /**
  * What a run starts from: its own latest checkpoint, a given one with all its state, another run's weights, or
- * nothing.
+ * nothing. Of several ranks the first one opens the folder and chooses.
  *
- * A command that is repeated after a kill goes on from the run's own checkpoints: `resumeFrom` and `initFrom` say
+ * A command that is repeated after a kill continues from the run's own checkpoints: `resumeFrom` and `initFrom` say
  * where a run begins, and are not read again once it has begun.
  *
  * @module
  */
 import { dirname } from "@std/path";
-import { ConfigError, UserError } from "../errors.ts";
+import { ConfigError, ensure, UserError } from "../errors.ts";
 import { exists } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
 import { parameterShapes } from "../model/config.ts";
-import {
-  hasCheckpoints,
-  loadCheckpoint,
-  loadForResume,
-  loadResumable,
-  makeLatest,
-  type ResumableCheckpoint,
-} from "./checkpoint.ts";
+import type { Communicator } from "../mpi/communicator.ts";
+import { hasCheckpoints, loadCheckpoint, loadForResume, loadResumable, makeLatest } from "./checkpoint.ts";
+import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import type { LoadedCheckpoint } from "./checkpoint_state.ts";
 import { type ConfigDifference, differences, type RunConfig } from "./config.ts";
-import type { RunFolder } from "./run_folder.ts";
+import { fromFirst } from "./ranks.ts";
+import { RunFolder } from "./run_folder.ts";
 
-/** Where a run may be told to start; at most one of both. */
+/** Where a run starts by request; at most one of both. */
 export interface StartOptions {
-  /** A checkpoint, or a run with one, to go on from with all its state; of this run: to go back to. */
+  /** A checkpoint, or a run with one, to continue from with all its state; one of this run: to go back to. */
   resumeFrom?: string;
-  /** A checkpoint, or a run with one, whose weights a new run starts with; all else is new. */
+  /** A checkpoint, or a run with one, that gives a new run its weights; all else is new. */
   initFrom?: string;
 }
 
-/** What a run is, for the comparison with that of a checkpoint. */
+/** What a run and its checkpoints must agree on. */
 export interface RunIdentity {
   config: RunConfig;
   seed: number;
@@ -42,7 +38,7 @@ export interface RunIdentity {
 
 /** What a run starts from. */
 export interface RunStart {
-  /** The checkpoint to go on from with all its state; undefined for a new run. */
+  /** The checkpoint to continue from with all its state; undefined for a new run. */
   resumed: ResumableCheckpoint | undefined;
   /** Whether `resumed` is one of this run's own checkpoints. */
   isOwn: boolean;
@@ -51,12 +47,53 @@ export interface RunStart {
 }
 
 /**
- * Decides what a run starts from.
+ * Opens the run's folder on the process that writes it: the first of several ranks.
  *
- * @param folder The run's folder, before its manifest is written anew.
- * @param wanted The run as it is asked for now.
+ * @param ranks undefined for one process.
+ * @returns undefined on the other ranks.
+ * @throws {UserError} If the folder cannot be used.
+ */
+export async function openRun(path: string, ranks: Communicator | undefined): Promise<RunFolder | undefined> {
+  if (!ranks) return RunFolder.open(path);
+  let run: RunFolder | undefined;
+  await fromFirst(ranks, () => void (run = RunFolder.open(path)));
+  return run;
+}
+
+/**
+ * Decides what the run starts from. The first rank chooses, the others read what it chose.
+ *
+ * @param run From {@link openRun}.
+ * @param options As for {@link chooseStart}.
+ * @throws {UserError} If the run cannot start so.
+ */
+export async function agreeOnStart(
+  run: RunFolder | undefined,
+  wanted: RunIdentity,
+  options: StartOptions & { fresh?: boolean; onLog: (line: string) => void; ranks: Communicator | undefined },
+): Promise<RunStart> {
+  const { ranks } = options;
+  let start: RunStart | undefined;
+  const choose = () => {
+    ensure(run, "only the rank that opened the run chooses its start");
+    start = chooseStart(run, wanted, options);
+    return { resumed: start.resumed?.directory, isOwn: start.isOwn, initial: start.initial?.directory };
+  };
+  const { resumed, isOwn, initial } = ranks ? await fromFirst(ranks, choose) : choose();
+  return start ?? {
+    resumed: resumed === undefined ? undefined : loadResumable(resumed),
+    isOwn,
+    initial: initial === undefined ? undefined : loadCheckpoint(initial),
+  };
+}
+
+/**
+ * Decides what a run starts from, on one process.
+ *
+ * @param folder The run's folder, before its new manifest is written.
+ * @param wanted The run as it is requested now.
  * @param options `fresh`: as if the run had no checkpoints; `onLog` is called with lines for the user.
- * @throws {ConfigError} If the checkpoint is of a run that cannot be gone on with.
+ * @throws {ConfigError} If the checkpoint's run cannot be continued with what is wanted.
  * @throws {UserError} If there is no checkpoint where one was given, or it does not fit.
  */
 export function chooseStart(
@@ -85,7 +122,7 @@ export function chooseStart(
   return { resumed: undefined, isOwn: false, initial };
 }
 
-/** Refuses a start in a folder that is to be deleted. */
+/** Refuses a start from a folder that is to be deleted. */
 export function checkNotWithin(path: string, runDir: string): void {
   if (!exists(path) || !exists(runDir)) return;
   const folder = Deno.realPathSync(runDir);
@@ -110,7 +147,7 @@ function occupied(folder: RunFolder): UserError {
   );
 }
 
-/** Refuses to go on with a run that was started differently. */
+/** Refuses to continue a run that was started differently. */
 function checkSameRun(checkpoint: ResumableCheckpoint, wanted: RunIdentity): void {
   const [difference] = identityDifferences(checkpoint, wanted);
   if (difference) {
@@ -122,10 +159,10 @@ function checkSameRun(checkpoint: ResumableCheckpoint, wanted: RunIdentity): voi
   }
 }
 
-/** What the state of a checkpoint is about: another model, optimizer or order of the data has other state. */
+/** Keys that a checkpoint's state depends on: the model, the kinds of optimizer, the order of the data. */
 const STATE_KEYS = /^(model\..*|data\..*|data|seed|optim\.groups\.\w+\.kind)$/;
 
-/** Refuses to go on from a checkpoint whose state is not for the wanted run; says what else differs. */
+/** Refuses to continue from a checkpoint whose state does not fit the wanted run; logs what else differs. */
 function checkFollowing(
   checkpoint: ResumableCheckpoint,
   wanted: RunIdentity,
@@ -140,7 +177,7 @@ function checkFollowing(
   const { steps } = wanted.config.train;
   if (step >= steps) {
     throw new UserError(
-      `Cannot resume from ${directory}: it is after step ${step}, the run is to have ${steps} steps; give more --steps`,
+      `Cannot resume from ${directory}: it is after step ${step}, fewer than the run's ${steps} steps were wanted; raise --steps`,
     );
   }
   for (const { keyPath, a, b } of found) onLog(`${keyPath} is ${b} from here on, it was ${a}`);
@@ -165,7 +202,7 @@ function madeWithOther(
   );
 }
 
-/** Refuses weights of other shapes; says what else of the model differs. */
+/** Refuses weights of other shapes; logs what else of the model differs. */
 function checkWeights(
   { directory, config: { model } }: LoadedCheckpoint,
   wanted: RunConfig,
@@ -174,7 +211,8 @@ function checkWeights(
   const found = parameterShapes(model);
   const shapes = parameterShapes(wanted.model);
   for (const name of new Set([...shapes.keys(), ...found.keys()])) {
-    const [a, b] = [found.get(name)?.join(", "), shapes.get(name)?.join(", ")];
+    const a = found.get(name)?.join(", ");
+    const b = shapes.get(name)?.join(", ");
     if (a === b) continue;
     throw new UserError(
       `Cannot start from the weights of ${directory}: ${name} is ${a ? `[${a}]` : "missing"} there, ${

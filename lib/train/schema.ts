@@ -16,31 +16,31 @@ export interface TrainConfig {
   batchSize: number;
   /** Sequences that pass through the model at a time; divides `batchSize`. */
   microBatchSize: number;
-  /** Keep one block's activations and compute the others again on the way back: less memory, a third more work. */
+  /** Keep the activations of one block only and recompute the others in the backward pass: less memory, a third more work. */
   checkpointActivations: boolean;
   /**
-   * How activations, their gradients and the copies of weights that matrices are multiplied with are stored; sums are
-   * f32 with either, so are the weights themselves and the optimizer's state.
+   * How activations, their gradients and the operands of matrix products are stored. Sums, weights and the optimizer's
+   * state are always f32.
    */
   dtype: "f32" | "f16";
   /**
-   * Weights of the distance (Wasserstein-1, in units of 255 bytes) between predicted and true RTT at the first and the
-   * second byte of its code, such as [0.5, 0.1], 0 to 1,000,000 each; null for none. Losses that are shown never
-   * contain it.
+   * Weights of an extra term of the gradient: the Wasserstein-1 distance, in units of 255 bytes, between predicted and
+   * true byte, at the first and the second byte of an RTT code. Such as [0.5, 0.1], 0 to 1,000,000 each; null for none.
+   * Reported losses do not contain it.
    */
   rttDistanceWeights: [number, number] | null;
   /**
-   * Weight of the two bytes of an RTT code in the gradient, 1e-6 to 1e6, where other tokens have 1; shown losses have no
-   * weights.
+   * Weight of the two bytes of an RTT code in the gradient, 1e-6 to 1e6; other tokens have 1. Reported losses are not
+   * weighted.
    */
   rttByteWeight: number;
-  /** How numbers travel between ranks; i8 for differences of weights (`syncEverySteps` above 1) only. */
+  /** Number format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` above 1). */
   exchangeDtype: "f32" | "f16" | "i8";
-  /** Steps between two exchanges of ranks: 1 sums gradients, more lets each rank train by itself in between. */
+  /** Steps between exchanges of ranks: 1 sums gradients; with more, each rank trains by itself in between. */
   syncEverySteps: number;
-  /** How far the weights of all follow the mean of the ranks, where they train by themselves, 0 to 10. */
+  /** Learning rate of the step along the ranks' mean change, with `syncEverySteps` above 1; 0 to 10. */
   outerLearningRate: number;
-  /** Nesterov momentum of that, 0 to 0.999999. */
+  /** Nesterov momentum of that step, 0 to 0.999999. */
   outerMomentum: number;
   /** Steps between two logged lines of metrics.jsonl. */
   logEverySteps: number;
@@ -57,8 +57,8 @@ export interface TrainConfig {
 }
 
 /**
- * Tokens of a step, and again of the validation set, at most: 0.5 GB each. Larger batches than any model is trained with
- * (Brown et al., Language Models are Few-Shot Learners, 2020, table 2.1: 3.2 million).
+ * The most tokens of a step, and of the validation set: 0.5 GB each. Models are trained with smaller batches (Brown et
+ * al., Language Models are Few-Shot Learners, 2020, table 2.1: 3.2 million).
  */
 export const MAX_TOKENS = 2 ** 26;
 
@@ -86,14 +86,14 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   maxSkippedSteps: count.default(10),
 });
 
-/** The section `fit`: one configuration for data of any size, whose own numbers of steps and rows are the most. */
+/** The section `fit`: fits one configuration to data of any size. Its steps and rows are upper bounds. */
 export interface FitConfig {
   /**
-   * Passes over the measurements of the training that are enough, 0.01 to 10,000: fewer steps than `train.steps`, and
-   * smaller shares of contexts to which a pair is unknown than `model.pairVectors.dropShare`.
+   * How many passes over the training measurements are enough, 0.01 to 10,000. It lowers `train.steps` and
+   * `model.pairVectors.dropShare`.
    */
   passes: number;
-  /** Rows for each prefix and for each pair of the data, 1 to 8: fewer than the tables of the section `model` have. */
+  /** Table rows for each prefix and each pair of the data, 1 to 8. It lowers the numbers of rows of the section `model`. */
   rowsPerKey: number;
 }
 

@@ -1,8 +1,8 @@
 /**
- * The record of a run's steps: losses, gradient norms and rates, from the device's numbers to `metrics.jsonl`.
+ * Records a run's steps: losses, gradient norms and rates, from the device's numbers to `metrics.jsonl`.
  *
- * Steps are submitted without waiting and settled some at a time; when they are settled does not change what is
- * recorded of them, but for the rate.
+ * Steps are submitted without waiting. Later their numbers are read, several steps at once: the steps are settled. When
+ * that happens changes only the recorded speed.
  *
  * @module
  */
@@ -18,7 +18,7 @@ import { StepStats } from "./step_stats.ts";
 export interface StepFacts {
   /** Number of the step, from 1. */
   step: number;
-  /** Unmasked targets that its loss is the mean over. */
+  /** Unmasked targets; the loss is the mean over them. */
   numTargets: number;
   /** Positions, and how many of them are padding. */
   numTokens: number;
@@ -30,27 +30,27 @@ export interface StepFacts {
 export interface JournalState {
   losses: { step: number; loss: number | null }[];
   numSkippedSteps: number;
-  /** But for those that the loss scale was to blame for, see `addClipFactor`. */
+  /** Skipped steps in a row, without those that only lowered the loss scale, see `addClipFactor`. */
   numSkippedInRow: number;
 }
 
 /** How many of the last losses a checkpoint keeps. */
 const LOSS_TAIL = 100;
-/** Steps between two reads of the device at most, and the time after which it is read earlier. */
+/** The device is read after so many steps, or earlier after so much time. */
 const MAX_PENDING_STEPS = 32;
 const MAX_PENDING_MS = 1000;
 
-/** Collects what happens in steps and writes it down. */
+/** Collects the numbers of steps and writes them. */
 export class StepJournal {
   readonly #stats: StepStats;
   readonly #scalars: ScalarLog;
   readonly #logEverySteps: number;
   readonly #ranks: RankSums;
   readonly #facts: StepFacts[] = [];
-  /** Settled, not written yet. */
+  /** Records of settled steps that are not written yet. */
   #records: MetricsRecord[] = [];
   readonly #state: JournalState;
-  /** Of this process: positions, padding and seconds of settled steps. */
+  /** Sums over this process's settled steps. */
   #numTokens = 0;
   #numPaddingTokens = 0;
   #seconds = 0;
@@ -58,10 +58,10 @@ export class StepJournal {
 
   /**
    * @param gpu The device.
-   * @param sources `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its gradient; `lossScale`:
-   *   the optimizer's after the step, if it has one; of one element each.
-   * @param options `scalars`: where to write every `logEverySteps` steps; `state`: of the checkpoint resumed
-   *   from; `ranks`: those that had a part in the steps.
+   * @param sources One element each. `lossSum`: sum of a step's unmasked losses; `gradientNorm`: norm of its gradient;
+   *   `lossScale`: the optimizer's loss scale after the step, if it has one.
+   * @param options `scalars`: the log, written every `logEverySteps` steps; `state`: from the checkpoint that the run
+   *   continues from; `ranks`: the ranks that work on the steps.
    */
   constructor(
     gpu: Gpu,
@@ -83,7 +83,7 @@ export class StepJournal {
     this.#state = { losses: [...losses], numSkippedSteps, numSkippedInRow };
   }
 
-  /** The state for a checkpoint, of settled steps. */
+  /** The state of settled steps, for a checkpoint. */
   get state(): JournalState {
     return { ...this.#state, losses: [...this.#state.losses] };
   }
@@ -109,13 +109,13 @@ export class StepJournal {
       (this.#stats.numPending > 0 && performance.now() - this.#clockMs > MAX_PENDING_MS);
   }
 
-  /** Notes a step whose work has just been submitted. */
+  /** Notes that the work of a step was submitted. */
   submitted(facts: StepFacts): void {
     this.#stats.record(facts.step);
     this.#facts.push(facts);
   }
 
-  /** Waits for the steps submitted so far and takes in their numbers. */
+  /** Waits for the steps submitted so far and reads their numbers. */
   async settle(): Promise<void> {
     const numbers = await this.#stats.drain();
     const facts = this.#facts.splice(0);
@@ -123,7 +123,7 @@ export class StepJournal {
     const sums = await this.#ranks.sum(numbers.flatMap(({ values }) => [...values]));
     const numberOf = (i: number) => {
       const [lossSum, ...others] = sums.slice(i * this.#stats.width, (i + 1) * this.#stats.width);
-      // The loss was summed over a rank's share of the batch, the others are those of all.
+      // The loss is a sum over a rank's share of the batch; the other numbers are the same on all ranks.
       return [lossSum, ...others.map((value) => value / this.#ranks.share.size)];
     };
     const seconds = (performance.now() - this.#clockMs) / 1000;
@@ -134,12 +134,12 @@ export class StepJournal {
     this.restartClock();
   }
 
-  /** Leaves out of the rates the time since the last settled step, such as that of an evaluation. */
+  /** Leaves the time since the last settled step out of the rates, such as that of an evaluation. */
   restartClock(): void {
     this.#clockMs = performance.now();
   }
 
-  /** Adds a scalar to the last settled step, which is then logged in any case. */
+  /** Adds a scalar to the last settled step, which is then always logged. */
   annotate(name: string, value: number): void {
     const record = this.#records.at(-1);
     ensure(record, `there is no step to add ${name} to`);
@@ -162,7 +162,7 @@ export class StepJournal {
     this.#state.losses.push({ step: fact.step, loss: Number.isFinite(loss) ? loss : null });
     if (this.#state.losses.length > LOSS_TAIL) this.#state.losses.shift();
     this.#state.numSkippedSteps += isSkipped ? 1 : 0;
-    // A gradient that was too large for f16 is no sign of a bad run while there is a smaller scale to try.
+    // A gradient too large for f16 is no sign of a bad run as long as there is a smaller scale to try.
     const triesAgain = Number.isFinite(loss) && lossScale > LOSS_SCALE.min;
     this.#state.numSkippedInRow = isSkipped ? this.#state.numSkippedInRow + (triesAgain ? 0 : 1) : 0;
     this.#records.push({

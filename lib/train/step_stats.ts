@@ -1,8 +1,8 @@
 /**
  * The scalars of training steps, kept on the GPU until there is a moment to read them.
  *
- * Reading a tensor waits until the GPU has done all that it was given (and at least 11 ms on Deno's WebGPU), so
- * each step copies its few numbers into a ring on the device and the host reads many steps at once.
+ * Reading a tensor waits until the GPU has done all submitted work, and at least 11 ms on Deno's WebGPU. So each step
+ * copies its few numbers into a tensor on the device, and the host reads many steps at once.
  *
  * @module
  */

@@ -1,48 +1,74 @@
 /**
- * How a step is worked on: by this process alone, or by ranks that sum their gradients.
+ * How a step is worked on: by this process alone, by ranks that sum their gradients, or by ranks that exchange weights.
  *
  * @module
  */
 import type { InterruptedError, UserError } from "../errors.ts";
+import type { Gpu } from "../gpu/device.ts";
 import type { Batch } from "../loader/batches.ts";
 import type { Transformer } from "../model/transformer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
-import type { GradientExchange } from "./gradient_exchange.ts";
+import type { ResumableCheckpoint } from "./checkpoint_files.ts";
+import type { RunConfig } from "./config.ts";
+import { GradientExchange } from "./gradient_exchange.ts";
+import { LocalSteps } from "./local_steps.ts";
 import { agreeOn, ALONE, checkSameWeights, type RankSums, type StepWishes } from "./ranks.ts";
 
-/** Works on the steps of a run. All ranks call the same, in the same order. */
+/** Works on the steps of a run. All ranks make the same calls in the same order. */
 export interface StepWork extends RankSums {
   /**
    * Starts the passes of a micro-batch, forward and backward; returns before they are done.
    *
-   * @param batch That of all ranks. @param step Of which it is a part.
+   * @param batch The micro-batch of all ranks together.
+   * @param step The step that it is a part of.
    */
   add(batch: Batch, step: { numTargets: number; isLastBatch: boolean }): void;
   /** Updates the weights with the gradients of all ranks. @param stepIndex From 0. */
   finish(stepIndex: number): Promise<void>;
-  /** What any rank wishes. */
+  /** Joins the wishes of all ranks. */
   agree(own: StepWishes<InterruptedError>): Promise<StepWishes<UserError>>;
   /**
-   * How many steps there are from the last time that all ranks had the same weights to this one; 0 if they have not.
+   * Steps since the ranks had the same weights before, if they have the same now; else 0.
    *
    * @param step Steps done.
    */
   numShared(step: number): number;
-  /** What it keeps between steps, for checkpoints: the name of a parameter, a dot, what it is. */
+  /** What it keeps between steps, by its name in checkpoints (lib/train/README.md). */
   readonly state: ReadonlyMap<string, Float32Array>;
-  /** Makes sure that the ranks have the same weights. @throws {UserError} If not. */
+  /** Checks that the ranks have the same weights. @throws {UserError} If not. */
   checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void>;
 }
 
-/** What a step is worked on with. */
 interface StepParts {
   model: Transformer;
   optimizer: Optimizer;
 }
 
-/** Works alone. */
-export function workAlone({ model, optimizer }: StepParts): StepWork {
+/**
+ * Chooses how steps are worked on.
+ *
+ * @param run `ranks`: undefined for one process; `resumed`: the checkpoint that the run continues from.
+ */
+export async function openWork(
+  gpu: Gpu,
+  { model, optimizer }: StepParts,
+  { config: { train }, ranks, resumed }: {
+    config: RunConfig;
+    ranks: Communicator | undefined;
+    resumed: ResumableCheckpoint | undefined;
+  },
+): Promise<StepWork> {
+  if (!ranks) return workAlone({ model, optimizer });
+  if (train.syncEverySteps > 1) {
+    const step = resumed?.state.step ?? 0;
+    return await LocalSteps.open(ranks, { model, optimizer, config: train, state: resumed?.optimizer, step });
+  }
+  const exchange = new GradientExchange(gpu, model, { ranks, format: train.exchangeDtype });
+  return workTogether(ranks, { optimizer, exchange });
+}
+
+function workAlone({ model, optimizer }: StepParts): StepWork {
   return {
     ...ALONE,
     add: (batch, { numTargets }) => model.accumulate(batch, 1 / numTargets),
@@ -54,10 +80,9 @@ export function workAlone({ model, optimizer }: StepParts): StepWork {
   };
 }
 
-/** Works with other ranks. @param exchange Sums gradients. */
-export function workTogether(
+function workTogether(
   ranks: Communicator,
-  { optimizer, exchange }: StepParts & { exchange: GradientExchange },
+  { optimizer, exchange }: { optimizer: Optimizer; exchange: GradientExchange },
 ): StepWork {
   const sums: RankSums = { share: ranks, sum: (values) => ranks.sumOf(...values) };
   return {

@@ -16,29 +16,27 @@ import type { ProfileRow } from "../gpu/program.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
-import { type ResumableCheckpoint } from "./checkpoint.ts";
+import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import { describeConfig, type RunConfig } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
-import { agreeOnStart, openRun } from "./first_rank.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
 import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
 import { REPORT, RunFolder } from "./run_folder.ts";
 import { type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
-import { checkNotWithin, type RunStart, type StartOptions } from "./run_start.ts";
+import { agreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
 import { openGpu, openModel } from "./open_model.ts";
-import { openWork } from "./open_work.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
-import { type StepWork } from "./step_work.ts";
+import { openWork, type StepWork } from "./step_work.ts";
 import { type LoopStart, type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
 
-/** What to train, on what, where to. */
+/** Options of {@link train}. */
 export interface TrainOptions extends DataOptions, StartOptions {
-  /** The run's folder; a run that is there is resumed. */
+  /** The run's folder; an earlier run in it is resumed. */
   runDir: string;
   /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
   fresh?: boolean;
@@ -46,11 +44,11 @@ export interface TrainOptions extends DataOptions, StartOptions {
   maxTimeS?: number;
   /** Stops the run after the step in flight, with everything saved. */
   signal?: AbortSignal;
-  /** Profile one of the first steps, into the run's folder and the log; no result depends on it. */
+  /** Profile one of the first steps and write it to the run's folder and the log. No result depends on it. */
   profile?: boolean;
-  /** Measure which of the kernels that give the same bits is fastest, where there are several; true by default. */
+  /** Whether the autotuner measures which kernels are fastest (true); no result depends on it. */
   autotune?: boolean;
-  /** The file that remembers the fastest; by default one in the run's folder. */
+  /** The file of the autotuner's choices; by default in the run's folder. */
   autotuneCache?: string | undefined;
   /** The ranks that train together, each with a share of every batch; this process alone by default. */
   ranks?: Communicator | undefined;
@@ -58,9 +56,9 @@ export interface TrainOptions extends DataOptions, StartOptions {
   onProgress?: (progress: TrainProgress) => void;
 }
 
-/** What became of a run. */
+/** The result of {@link train}. */
 export interface TrainResult {
-  /** `done`: the last step was done now; `already done`: by an earlier call; `out of time`: see maxTimeS. */
+  /** `done`: this call did the last step; `already done`: an earlier call did; `out of time`: see `maxTimeS`. */
   status: "done" | "already done" | "out of time";
   /** Steps done, by earlier calls too. */
   step: number;
@@ -76,25 +74,24 @@ export interface TrainResult {
   padding: number | null;
   /** Steps without an update, as loss or gradient was not finite. */
   numSkippedSteps: number;
-  /** Bytes that this call handed to other ranks; null if alone. */
+  /** Bytes that this call sent to other ranks; null for one process. */
   sentBytes: number | null;
   /** The folder of the last checkpoint. */
   checkpoint: string | null;
-  /** The file with the curves of the run. */
+  /** The path of the report. */
   report: string;
   /** Where the time of a step went, slowest first; null if none was profiled. */
   profile: ProfileRow[] | null;
 }
 
 /**
- * Trains, from the run's latest checkpoint if there is one.
+ * Trains, from the run's latest checkpoint if there is one. Of several ranks the first one writes the run, and only its
+ * result is complete.
  *
  * @throws {InterruptedError} The signal's reason, with everything saved.
- * Of several ranks the first writes the run, and only what it returns is whole.
- *
- * @throws {AgreedError} If all ranks found out the same, for the first to say.
- * @throws {ConfigError} If the run in the folder, or that to go on from, has another configuration or seed; or the
- *   run takes more memory than there is.
+ * @throws {AgreedError} An error of all ranks, which one of them reports.
+ * @throws {ConfigError} If the run to continue has another configuration or seed, or the run needs more memory than there
+ *   is.
  * @throws {UserError} If the data or the folder cannot be used, there is no WebGPU adapter, or the loss is not
  *   finite for too long.
  */
@@ -202,7 +199,7 @@ function reportPath({ runDir }: TrainOptions): string {
   return join(runDir, REPORT);
 }
 
-/** The options with a configuration that has been fitted to the data. */
+/** The options with a configuration that is fitted to the data. */
 async function fitted<T extends TrainOptions & { checked: CheckedOutputs }>(options: T): Promise<T> {
   if (!options.config.fit) return options;
   using rows = await openRows(options);
@@ -226,7 +223,7 @@ function alreadyDone({ state, directory }: ResumableCheckpoint, reportPath: stri
   };
 }
 
-/** Writes the profile of a step. @returns It as lines for the user. */
+/** Writes the profile of a step. @returns Lines for the user. */
 function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: GpuInfo): string[] {
   const heading = `step ${step} on ${name} (${PROFILE_NOTES}):`;
   const table = describeProfile(rows);
@@ -234,7 +231,7 @@ function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: Gp
   return [heading, ...table.split("\n"), `the profile is in ${run.profilePath}`];
 }
 
-/** Writes the report, of a run that was stopped too: it takes less than a second. */
+/** Writes the report, also of a run that was stopped: it takes less than a second. */
 async function report(
   run: RunFolder,
   { config, seed, dataDir }: TrainOptions,
@@ -252,7 +249,7 @@ async function report(
 }
 
 function describeStart({ resumed, isOwn, initial }: RunStart, { train }: RunConfig): string[] {
-  if (initial) return [`starting with the weights of ${initial.directory}, all else is new`];
+  if (initial) return [`starting with the weights of ${initial.directory}; all else is new`];
   if (!resumed) return [];
   const from = isOwn ? "" : ` from ${resumed.directory}`;
   return [`resuming after step ${resumed.state.step} of ${train.steps}${from}`];

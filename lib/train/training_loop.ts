@@ -1,16 +1,16 @@
 /**
  * The loop over optimizer steps: micro-batches in, evaluations, checkpoints and metrics out.
  *
- * Work is submitted without waiting for it; the next step's batches are made while the GPU computes. What is
- * observed (logging, evaluations, checkpoints, interruptions) does not change what is computed, so a run that
- * was stopped and resumed anywhere has the losses of one that was not, to the last bit.
+ * Work is submitted without waiting for it, and the next step's batches are made while the GPU computes. Logging,
+ * evaluations, checkpoints and interruptions do not change what is computed. So a run that was stopped and resumed
+ * anywhere has the losses of one that was not, to the last bit.
  *
  * @module
  */
 import { type InterruptedError, UserError } from "../errors.ts";
 import { mergeProfiles } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
-import type { Batch, BatchLoader, DataPosition } from "../loader/batches.ts";
+import type { Batch, BatchLoader } from "../loader/batches.ts";
 import type { Transformer } from "../model/transformer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import { VERSION } from "../version.ts";
@@ -19,11 +19,12 @@ import { collectGarbage } from "../runtime/collect_garbage.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import type { ScalarLog } from "./metrics.ts";
 import { agreedError, type StepWishes } from "./ranks.ts";
+import { StepBatches } from "./step_batches.ts";
 import type { StepJournal } from "./step_journal.ts";
 import type { StepWork } from "./step_work.ts";
 import { validate } from "./validation.ts";
 
-/** How far a run is. */
+/** Progress of a run. */
 export interface TrainProgress {
   /** Steps done. */
   step: number;
@@ -31,13 +32,13 @@ export interface TrainProgress {
   steps: number;
   /** Loss of the last settled step, nats per token; null if it is not finite. */
   loss: number | null;
-  /** Of the matrices in the last settled step, as it was applied. */
+  /** Learning rate of the matrices in the last settled step, schedule included. */
   learningRate: number;
   /** Positions per second of this process's steps; null before the first is settled. */
   tokensPerSecond: number | null;
   /** Share of padding. */
   padding: number | null;
-  /** What is left to do, at the present rate. */
+  /** Estimated time left, at the present rate. */
   secondsLeft: number | null;
 }
 
@@ -48,9 +49,9 @@ export interface LoopParts {
   dataFingerprint: string;
   model: Transformer;
   optimizer: Optimizer;
-  /** Gives micro-batches, those of all ranks as one. */
+  /** Gives micro-batches, each that of all ranks together. */
   loader: BatchLoader;
-  /** Makes the fixed validation batches, none if there are no validation rows; called once, in the first step. */
+  /** Makes the fixed validation batches, none without validation rows; called once, in the first step. */
   openValidation: () => Promise<readonly Batch[]>;
   journal: StepJournal;
   scalars: ScalarLog;
@@ -65,19 +66,19 @@ export interface LoopParts {
   deadlineMs: number;
   onProgress: (progress: TrainProgress) => void;
   onLog: (line: string) => void;
-  /** Takes the profile of one of the first steps, which is computed as any other, but slower; no step has one without. */
+  /** If given, one of the first steps is profiled, with the same result but slower, and this is called with its profile. */
   onProfile?: ((profile: StepProfile) => void) | undefined;
 }
 
-/** Where the time of a step went. */
+/** Where the time of a step goes. */
 export interface StepProfile {
   /** Number of the step, from 1. */
   step: number;
-  /** The slowest first. */
+  /** Slowest first. */
   rows: ProfileRow[];
 }
 
-/** Where the loop starts: the checkpoint's values, or those of a new run. */
+/** Where the loop starts: at a checkpoint or with a new run. */
 export interface LoopStart {
   step: number;
   evalLoss: number | null;
@@ -85,13 +86,13 @@ export interface LoopStart {
   checkpoint: string | null;
 }
 
-/** Steps of a process before the one that is profiled. */
+/** Steps before the one that is profiled. */
 const WARM_UP_STEPS = 3;
 
-/** Runs steps until the run is done or has to stop. */
+/** Runs steps until the run is done or must stop. */
 export class TrainingLoop {
   readonly #parts: LoopParts;
-  /** The step to profile, from 0: a warm one, or the last. */
+  /** The step to profile, from 0: the first warm one, or the last. */
   readonly #profiledStep: number;
   /** Steps submitted. */
   #step: number;
@@ -100,9 +101,7 @@ export class TrainingLoop {
   #isEvaluated = false;
   #checkpoint: string | null;
   #isSaved: boolean;
-  /** Where the batches of the next step start. */
-  #position: DataPosition;
-  #next: Batch[] = [];
+  readonly #batches: StepBatches;
   #validation: readonly Batch[] | undefined;
   #lastYieldMs = performance.now();
 
@@ -114,7 +113,7 @@ export class TrainingLoop {
     this.#evalLoss = start.evalLoss;
     this.#checkpoint = start.checkpoint;
     this.#isSaved = start.checkpoint !== null;
-    this.#position = parts.loader.position;
+    this.#batches = new StepBatches(parts.loader, parts.config.train.batchSize, () => this.#yieldToSignals());
   }
 
   /** Steps done. */
@@ -163,7 +162,7 @@ export class TrainingLoop {
     return true;
   }
 
-  /** Whether something is to be done after this step that is done every so many, where all ranks have the same weights. */
+  /** Whether something that is done every so many steps is due now. Ranks must have the same weights for it. */
   #isDue(everySteps: number): boolean {
     const { work, config: { train } } = this.#parts;
     return this.#step === train.steps || this.#step % everySteps < work.numShared(this.#step);
@@ -176,9 +175,8 @@ export class TrainingLoop {
   }
 
   async #submitStep(): Promise<void> {
-    const { model, optimizer, journal, loader, work, config: { train } } = this.#parts;
-    const batches = this.#next.length > 0 ? this.#next : await this.#takeBatches();
-    const position = loader.position;
+    const { model, optimizer, journal, work, config: { train } } = this.#parts;
+    const batches = await this.#batches.take();
     const numTargets = sum(batches, (batch) => batch.numTargets);
     const isProfiled = this.#parts.onProfile && this.#step === this.#profiledStep;
     const profiles: ProfileRow[][] | undefined = isProfiled ? [] : undefined;
@@ -189,10 +187,9 @@ export class TrainingLoop {
       await this.#yieldToSignals();
     }
     // While the device computes.
-    this.#next = this.#step + 1 < train.steps ? await this.#takeBatches() : [];
+    if (this.#step + 1 < train.steps) await this.#batches.prepare();
     if (profiles) profiles.push(await optimizer.profile(this.#step));
     else await work.finish(this.#step);
-    this.#position = position;
     journal.submitted({
       step: this.#step + 1,
       numTargets,
@@ -205,16 +202,6 @@ export class TrainingLoop {
     this.#isSaved = false;
     if (profiles) this.#parts.onProfile?.({ step: this.#step, rows: mergeProfiles(profiles) });
     this.#validation ??= await this.#parts.openValidation();
-  }
-
-  async #takeBatches(): Promise<Batch[]> {
-    const { loader, config: { train } } = this.#parts;
-    const batches: Batch[] = [];
-    while (sum(batches, (batch) => batch.batchSize) < train.batchSize) {
-      batches.push(await loader.next());
-      await this.#yieldToSignals();
-    }
-    return batches;
   }
 
   async #settle(): Promise<void> {
@@ -233,12 +220,8 @@ export class TrainingLoop {
       secondsLeft: tokensPerSecond === null ? null : stepsLeft * tokensPerStep / tokensPerSecond,
     });
     this.#checkFinite();
-    if (!this.#isObserved()) journal.write();
-  }
-
-  /** Whether the last settled step waits for its validation loss before it is written. */
-  #isObserved(): boolean {
-    return this.#isDue(this.#parts.config.train.evalEverySteps);
+    // Otherwise the step waits for its validation loss.
+    if (!this.#isDue(train.evalEverySteps)) journal.write();
   }
 
   #checkFinite(): void {
@@ -287,7 +270,7 @@ export class TrainingLoop {
         seed: this.#parts.seed,
         config,
         dataFingerprint: this.#parts.dataFingerprint,
-        position: { ...this.#position, blockRows: loader.blockRows },
+        position: { ...this.#batches.position, blockRows: loader.blockRows },
         ...journal.state,
         evalLoss: this.#isEvaluated ? this.#evalLoss : null,
       },
@@ -300,7 +283,7 @@ export class TrainingLoop {
     journal.restartClock();
   }
 
-  /** Signals arrive when the event loop turns, which submitting and making batches do not make it do. */
+  /** Lets the event loop turn, so that signals arrive: submitting and making batches alone do not. */
   async #yieldToSignals(): Promise<void> {
     if (performance.now() - this.#lastYieldMs < YIELD_MS) return;
     await new Promise((resolve) => setTimeout(resolve, 0));

@@ -1,21 +1,21 @@
 /**
- * What RTT is typical of each pair of nodes in the training data, which coordinates are fitted to.
+ * The typical RTT of each pair of nodes in the training data; coordinates are fitted to it.
  *
  * @module
  */
 import { NO_ROW } from "../model/row_table.ts";
 
-/** Pairs whose RTTs coordinates are fitted to at most, some 0.2 kB each; further ones are left out. */
+/** The most pairs, some 0.2 kB each; further ones are left out. */
 const MAX_PAIRS = 2 ** 22;
-/** Of so many of a pair's RTTs at most, evenly spread over all, the median is its typical one. */
+/** The typical RTT is the median of at most so many of a pair's RTTs, spread evenly over all of them. */
 const NUM_KEPT = 15;
 
 /** Some RTTs of a pair. */
 interface KeptRtts {
-  /** The first `count` of them are there, ms. */
+  /** The first `count` are in use, ms. */
   readonly rttsMs: Float32Array;
   count: number;
-  /** Of so many measurements one is kept. */
+  /** One of so many measurements is kept. */
   stride: number;
   numSeen: number;
 }
@@ -59,7 +59,7 @@ export class TypicalRtts {
   }
 }
 
-/** Leaves every second one. */
+/** Keeps every second RTT. */
 function thin(kept: KeptRtts): void {
   for (let i = 0; i < kept.count; i += 2) kept.rttsMs[i / 2] = kept.rttsMs[i];
   kept.count = Math.ceil(kept.count / 2);

@@ -8,7 +8,7 @@ import { ALONE, type RankSums } from "./ranks.ts";
 export interface ValidationResult {
   /** Mean over the unmasked targets, nats per token. */
   loss: number;
-  /** Mean over the RTT codes, bits per code of two bytes; null in v1, or where there is none. */
+  /** Mean over the RTT codes, bits per code of two bytes; null in vocabulary v1 or without codes. */
   rttBits: number | null;
 }
 
@@ -17,7 +17,7 @@ export interface ValidationResult {
  *
  * @param model The model; its batch size is that of the batches.
  * @param batches Fixed batches, at least one unmasked target among them.
- * @param ranks Those that share them.
+ * @param ranks The ranks that share the batches.
  * @returns Means, summed in float64.
  */
 export async function validate(
@@ -26,7 +26,10 @@ export async function validate(
   ranks: RankSums = ALONE,
 ): Promise<ValidationResult> {
   const { rank, size } = ranks.share;
-  let [ownSum, ownTargets, ownRttSum, ownCodes] = [0, 0, 0, 0];
+  let ownSum = 0;
+  let ownTargets = 0;
+  let ownRttSum = 0;
+  let ownCodes = 0;
   for (let i = rank; i < batches.length; i += size) {
     const batch = batches[i];
     const losses = await model.evaluateLosses(batch);

@@ -94,8 +94,8 @@ Deno.test("findingsOf() reads the other constants from what was measured", () =>
   const submit = { submitS: 0.0005, callS: 0.1, settledS: 0.11 };
   assertEquals(adviceOn({ submits: [submit] }, "RUN_S"), "set to 0.01");
   assertEquals(adviceOn({ submits: [{ ...submit, submitS: 1e-5 }] }, "RUN_S"), "stays");
-  assertEquals(adviceOn({ submits: [submit] }, "timeRun()"), "stays");
-  assertStringIncludes(adviceOn({ submits: [{ ...submit, callS: 0.001 }] }, "timeRun()"), "set to await");
+  assertEquals(adviceOn({ submits: [submit] }, "Gpu.timeS()"), "stays");
+  assertStringIncludes(adviceOn({ submits: [{ ...submit, callS: 0.001 }] }, "Gpu.timeS()"), "set to await");
   const inside = ["timestamp-query", "chromium-experimental-timestamp-query-inside-passes"];
   assertEquals(adviceOn({}, "profile()", inside.slice(0, 1)), "stays");
   assertStringIncludes(adviceOn({}, "profile()", inside), "set to timestamps");

@@ -89,7 +89,7 @@ Deno.test("Autotuner takes a damaged file for none, says so in a line, and write
         const tuner = new Autotuner(registry, { path, onLog, ...measureFor("tile 128") });
         await tuner.tune(productsOf(registry));
         tuner.save();
-        assertEquals(lines, [`${path} is damaged, it is measured anew which kernels are fastest`], content);
+        assertEquals(lines, [`${path} is damaged; the kernels are measured again`], content);
         assertEquals(Object.values(JSON.parse(Deno.readTextFileSync(path)).choices), [
           "tile 128",
           "tile 128",

@@ -41,7 +41,7 @@ testOnEachDevice("Program.profile() counts bytes and gives the results of run()"
     const bytes = 2 * 4 * (2 * rows * width + rows);
     assertEquals(program.bytes, bytes);
     if (isProfiled) {
-      const profile = await program.profile();
+      const profile = mergeProfiles([await program.profile()]);
       assertEquals(profile.map(({ calls, bytes }) => ({ calls, bytes })), [{ calls: 2, bytes }]);
       assert(profile[0].seconds > 0);
     } else program.run();

@@ -5,7 +5,6 @@ import { temporaryName } from "../../lib/files/atomic.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import { parameterShapes } from "../../lib/model/config.ts";
 import {
-  type CheckpointContent,
   listCheckpoints,
   loadCheckpoint,
   loadForResume,
@@ -13,6 +12,7 @@ import {
   saveCheckpoint,
   stepName,
 } from "../../lib/train/checkpoint.ts";
+import type { CheckpointContent } from "../../lib/train/checkpoint_files.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { loadConfig } from "../../lib/train/config.ts";
 import { readState, writeState } from "../../lib/train/checkpoint_state.ts";

@@ -105,7 +105,7 @@ Deno.test("train --init-from starts a new run with the weights, and with nothing
   assertEquals(code, 0, stderr);
   assertStringIncludes(
     stderr,
-    `starting with the weights of ${checkpointOf(reference, 30)}, all else is new\n`,
+    `starting with the weights of ${checkpointOf(reference, 30)}; all else is new\n`,
   );
   const [first] = metricsOf(run);
   assertEquals([first.step, first["train/lr"]], [1, metricsOf(reference)[0]["train/lr"]]);
@@ -132,7 +132,7 @@ Deno.test("train refuses starts that do not fit, in one line", async () => {
       fresh,
       {},
       ["--resume-from", step14, "--steps", "14"],
-      /it is after step 14, the run is to have 14 steps/,
+      /it is after step 14, fewer than the run's 14 steps were wanted/,
     ],
     [folder.at("init"), {}, ["--resume-from", step14], /it has checkpoints of its own.*--fresh/],
     [reference, {}, ["--resume-from", step14, "--fresh"], /which --fresh deletes/],

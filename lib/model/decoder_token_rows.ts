@@ -1,0 +1,83 @@
+/**
+ * The learned rows of the tokens that a decoder reads: those of its prompts, and those of what rows append.
+ *
+ * @module
+ */
+import type { Gpu } from "../gpu/device.ts";
+import type { Tensor } from "../gpu/tensor.ts";
+import { type AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
+import type { TimedRtt } from "./pair_history.ts";
+import { RowCursor } from "./row_cursor.ts";
+import { NO_ROW } from "./row_table.ts";
+
+/** For each prompt the newest RTTs of its pair, where they are given. */
+type Recents = readonly (readonly TimedRtt[] | undefined)[];
+
+/** Finds the learned rows of tokens and uploads them. */
+export class DecoderTokenRows {
+  readonly #gpu: Gpu;
+  readonly #addressRows: AddressRows;
+  readonly #tensor: Tensor;
+  #prompts: readonly Uint16Array[] = [];
+  #recents: Recents = [];
+  /** For each row the cursor after its last token. */
+  #cursors: RowCursor[] = [];
+
+  /** @param tensor What is uploaded to, (rows, ROWS_PER_TOKEN) u32. */
+  constructor(gpu: Gpu, addressRows: AddressRows, tensor: Tensor) {
+    this.#gpu = gpu;
+    this.#addressRows = addressRows;
+    this.#tensor = tensor;
+  }
+
+  /** Reads the keys and histories of a checkpoint. */
+  load(weights: ReadonlyMap<string, Float32Array>): void {
+    this.#addressRows.load(weights);
+  }
+
+  /** Uploads the rows of prompts, one prompt after the other. @param numRows Tokens of the program, padding included. */
+  writePrompts(prompts: readonly Uint16Array[], numRows: number, recents: Recents = []): void {
+    this.#prompts = prompts;
+    this.#recents = recents;
+    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
+    let at = 0;
+    prompts.forEach((prompt, index) => {
+      const cursor = new RowCursor(this.#addressRows);
+      for (let i = 0; i < prompt.length; i++, at += ROWS_PER_TOKEN) {
+        cursor.read(prompt[i], rows, at, this.#useAt(index, i));
+      }
+    });
+    this.#gpu.write(this.#tensor, rows);
+  }
+
+  /** Gives every prompt new rows, without its last `numDropped` tokens. */
+  fork(numChildren: readonly number[], numDropped: number): void {
+    const unread = new Uint32Array(ROWS_PER_TOKEN);
+    this.#cursors = this.#prompts.flatMap((prompt, index) => {
+      const cursor = new RowCursor(this.#addressRows);
+      for (let i = 0; i < prompt.length - numDropped; i++) {
+        cursor.read(prompt[i], unread, 0, this.#useAt(index, i));
+      }
+      return Array.from({ length: numChildren[index] }, () => cursor.clone());
+    });
+  }
+
+  /** Continues rows. @param parents For each new row the row that it continues. */
+  branch(parents: Uint32Array): void {
+    this.#cursors = Array.from(parents, (parent) => this.#cursors[parent].clone());
+  }
+
+  /** Uploads the rows of one more token of each row. @param numRows Tokens of the program, padding included. */
+  writeStep(tokens: ArrayLike<number>, numRows: number): void {
+    const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
+    this.#cursors.forEach((cursor, i) => cursor.read(tokens[i], rows, i * ROWS_PER_TOKEN));
+    this.#gpu.write(this.#tensor, rows);
+  }
+
+  /** How a token of a prompt is read: the given RTTs hold for the last one. */
+  #useAt(index: number, at: number): RowUse | undefined {
+    const recent = this.#recents[index];
+    const isEnd = at === this.#prompts[index].length - 1;
+    return recent && isEnd ? { isTraining: false, context: 0, recent } : undefined;
+  }
+}
