@@ -8,15 +8,11 @@ import { countText, fixedText, msText, percentText } from "./quantities.ts";
 
 /** The section as HTML. */
 export async function truthPart(section: TruthSection): Promise<string> {
-  const { byContext, byIpVersion, byTrainingCount } = section;
+  const { byContext, byIpVersion } = section;
   const rows: [string, TruthScores][] = [
     ["all", section],
     ...byContext.map((scores): [string, TruthScores] => [`${scores.context} context measurements`, scores]),
     ...byIpVersion.map((scores): [string, TruthScores] => [`IPv${scores.ipVersion}`, scores]),
-    ...byTrainingCount.map((scores): [string, TruthScores] => [
-      `pair trained on ${scores.low}${scores.high === null ? " or more" : ` to ${scores.high}`} times`,
-      scores,
-    ]),
   ];
   const shown = rows.filter(([, { numReplies }]) => numReplies > 0);
   const levels = section.coverage.map(({ level }) => `${percentText(level, 0)} interval`);
