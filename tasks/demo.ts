@@ -26,7 +26,7 @@ import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
 /** Measurements that are predicted: few, so that most of the time goes to training. */
-const NUM_PREDICTED = 300;
+const NUM_PREDICTED = 150;
 
 /** The synthetic Internet of the demo: small enough to be learned in minutes on two cores. */
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
