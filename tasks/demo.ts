@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { flag } from "../lib/cli/flags.ts";
+import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
 import { formatCount, formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/errors.ts";
@@ -26,25 +26,27 @@ import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
 /** Measurements that are predicted: few, so that most of the time goes to training. */
-const NUM_PREDICTED = 300;
+const NUM_PREDICTED = 150;
 
 /** The synthetic Internet of the demo: small enough to be learned in minutes on two cores. */
 const SYNTH = ["--rows", "40000", "--probes", "40", "--destinations", "24", "--ipv6-share", "0.25"];
 const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
+
+const FLAGS = {
+  output: flag.text("folder of everything it writes", { default: "runs/demo", placeholder: "DIR" }),
+  input: flag.texts("RIPE Atlas results or measurements Parquet (default: a synthetic Internet)", {
+    placeholder: "P",
+  }),
+  minutes: flag.number("how long to train, in minutes", { default: 3, min: 0.05, max: 100_000 }),
+  overwrite: flag.boolean("replace what an earlier demo with other options wrote"),
+};
 
 /** The `demo` stage. */
 export const demoStage = defineStage({
   name: "demo",
   purpose: "runs the whole chain, small, on a synthetic Internet or on --input, and reports what was learned",
   example: "--input results/*.json.gz --output runs/mine",
-  flags: {
-    output: flag.text("folder of everything it writes", { default: "runs/demo", placeholder: "DIR" }),
-    input: flag.texts("RIPE Atlas results or measurements Parquet (default: a synthetic Internet)", {
-      placeholder: "P",
-    }),
-    minutes: flag.number("how long to train, in minutes", { default: 3, min: 0.05, max: 100_000 }),
-    overwrite: flag.boolean("replace what an earlier demo with other options wrote"),
-  },
+  flags: FLAGS,
   async run(options, context) {
     const startMs = performance.now();
     const { output, seed } = options;
@@ -59,17 +61,8 @@ export const demoStage = defineStage({
     const rows = join(output, "rows");
     const shards = join(output, "shards");
     const seeded = ["--seed", String(seed)];
-    await step(context, shardStage, [
-      "--input",
-      ...measurements,
-      "--output",
-      shards,
-      "--split-by",
-      "row",
-      ...SHARDS,
-      ...seeded,
-      ...replacing,
-    ]);
+    const splitting = ["--output", shards, "--split-by", "row", ...SHARDS, ...seeded, ...replacing];
+    await step(context, shardStage, ["--input", ...measurements, ...splitting]);
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
     const config = loadConfig(CONFIG);
     const steps = await chooseSteps(config, 60 * minutes, { folder, state: demo, context });
@@ -103,13 +96,7 @@ export const demoStage = defineStage({
   },
 });
 
-interface DemoOptions {
-  output: string;
-  input: string[];
-  minutes: number;
-  seed: number;
-  overwrite: boolean;
-}
+type DemoOptions = Values<typeof FLAGS & typeof commonFlags>;
 
 /** The files of `--input`, all Parquet or none. */
 function listDemoInputs(input: readonly string[]): string[] {

@@ -128,7 +128,8 @@ export const evalStage: Stage = defineStage({
       });
       await folder.write(report);
     }
-    return { text: describe(report, folder), json: summaryOf(report, folder) };
+    const places = { report: folder.jsonPath, page: folder.htmlPath };
+    return { text: textOf(report, folder), json: { stage: "eval", ...places, ...report } };
   },
 });
 
@@ -178,27 +179,7 @@ function baselinesOf(text: string): string[] {
   );
 }
 
-function summaryOf(report: EvalReport, folder: EvalFolder): Record<string, unknown> {
-  const { run, rtt, bits, ...sections } = report;
-  return {
-    stage: "eval",
-    report: folder.jsonPath,
-    page: folder.htmlPath,
-    bitsPerMeasurement: bits?.withTimes.bitsPerMeasurement ?? null,
-    bitsPerToken: bits?.withTimes.bitsPerToken ?? null,
-    bitsByTokenType: Object.fromEntries(
-      (bits?.withTimes.byTokenType ?? []).map(({ tokenType, meanBits }) => [tokenType, meanBits]),
-    ),
-    rtt: rtt?.model ?? null,
-    likeliest: rtt?.likeliest ?? null,
-    baselines: Object.fromEntries((rtt?.baselines ?? []).map(({ name, ...metrics }) => [name, metrics])),
-    comparisons: rtt?.comparisons ?? [],
-    ...sections,
-    run,
-  };
-}
-
-function describe(report: EvalReport, folder: EvalFolder): string {
+function textOf(report: EvalReport, folder: EvalFolder): string {
   const { run } = report;
   return [
     `evaluated ${run.checkpoint}, step ${run.step}, on ${run.numMeasurements} measurements of ${run.data}`,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { flag } from "../lib/cli/flags.ts";
+import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext } from "../lib/cli/stage.ts";
 import { formatTable } from "../lib/text/table.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
@@ -25,63 +25,51 @@ import { formatPrefix } from "../lib/addresses/ip_prefix.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import { addressOf, contextOf, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
 
-interface Asked {
-  top: number;
-  prefixLength: number | undefined;
-  samples: number | undefined;
-  candidates: number | undefined;
-  seed: number;
-  maxCodes: number;
-  maxExpansions: number;
-}
+const FLAGS = {
+  ...queryFlags,
+  src: flag.requiredText("source address; the destinations are of its IP version", {
+    placeholder: "ADDRESS",
+  }),
+  rtt: flag.requiredText("RTT in ms, to the 0.05 % of an RTT code; or the least and the greatest", {
+    placeholder: "MS[..MS]",
+  }),
+  time: timeFlag,
+  top: flag.integer("how many destinations", { default: 20, min: 1, max: 100_000 }),
+  prefixLength: flag.optionalInteger("ask for prefixes of this many bits (default: whole addresses)", {
+    min: 0,
+    max: 128,
+  }),
+  samples: flag.optionalInteger("draw this many instead of searching; with --seed; 0.7 kB for each", {
+    min: 1,
+    max: 2 ** 20,
+  }),
+  candidates: flag.optionalInteger(
+    "rank this many likely destinations of the source by how probable they make the RTT, instead of searching",
+    { min: 1, max: 1024 },
+  ),
+  maxCodes: flag.integer("RTT codes that a range is stood for by, at most; all of them up to that many", {
+    default: 32,
+    min: 1,
+    max: 1024,
+  }),
+  maxExpansions: flag.integer(
+    "prefixes to look into before giving up the proof; 2 kB for each and RTT code, no more than 2 GB hold",
+    { default: 4096, min: 1, max: 2 ** 22 },
+  ),
+  output: flag.optionalText(
+    "where the destinations go as JSON lines (default: standard output, as a table)",
+    { placeholder: "FILE" },
+  ),
+};
+
+type Asked = Values<typeof FLAGS & typeof commonFlags>;
 
 /** The stage `query destinations`. */
 export const destinationsStage = defineStage({
   name: "query destinations",
   purpose: "the most probable destinations given a source and an RTT, by exact search or by drawing",
   example: "--checkpoint runs/demo/train --src 192.0.2.1 --rtt 20..25 --prefix-length 24",
-  flags: {
-    ...queryFlags,
-    src: flag.requiredText("source address; the destinations are of its IP version", {
-      placeholder: "ADDRESS",
-    }),
-    rtt: flag.requiredText("RTT in ms, to the 0.05 % of an RTT code; or the least and the greatest", {
-      placeholder: "MS[..MS]",
-    }),
-    time: timeFlag,
-    top: flag.integer("how many destinations", { default: 20, min: 1, max: 100_000 }),
-    prefixLength: flag.optionalInteger("ask for prefixes of this many bits (default: whole addresses)", {
-      min: 0,
-      max: 128,
-    }),
-    samples: flag.optionalInteger("draw this many instead of searching; with --seed; 0.7 kB for each", {
-      min: 1,
-      max: 2 ** 20,
-    }),
-    candidates: flag.optionalInteger(
-      "rank this many likely destinations of the source by how probable they make the RTT, instead of searching",
-      { min: 1, max: 1024 },
-    ),
-    maxCodes: flag.integer("RTT codes that a range is stood for by, at most; all of them up to that many", {
-      default: 32,
-      min: 1,
-      max: 1024,
-    }),
-    maxExpansions: flag.integer(
-      "prefixes to look into before giving up the proof; 2 kB for each and RTT code, no more than 2 GB hold",
-      {
-        default: 4096,
-        min: 1,
-        max: 2 ** 22,
-      },
-    ),
-    output: flag.optionalText(
-      "where the destinations go as JSON lines (default: standard output, as a table)",
-      {
-        placeholder: "FILE",
-      },
-    ),
-  },
+  flags: FLAGS,
   async run(options, stage) {
     const source = addressOf("src", options.src);
     const rttMs = rttRangeOf(options.rtt);
@@ -108,7 +96,7 @@ export const destinationsStage = defineStage({
       json: {
         stage: "query destinations",
         ...{ src: options.src, rttMs, timeS, contextMeasurements: numUsed, prefixLength },
-        ...{ destinations: destinations.map(describe), ...numbers },
+        ...{ destinations: destinations.map(jsonOf), ...numbers },
         ...{ output: options.output, step: model.step },
       },
     };
@@ -232,7 +220,7 @@ function proofOf(answer: LikelyDestinations): string[] {
   ];
 }
 
-function describe({ prefix, probability, standardError }: LikelyDestination) {
+function jsonOf({ prefix, probability, standardError }: LikelyDestination) {
   return { prefix: formatPrefix(prefix), probability, standardError };
 }
 
@@ -242,7 +230,7 @@ function writeLines(
   inputs: readonly string[],
 ): void {
   using lines = new JsonLinesOutput(path, { stage: "query destinations", inputs });
-  for (const destination of destinations) lines.write(describe(destination));
+  for (const destination of destinations) lines.write(jsonOf(destination));
   lines.commit();
 }
 

@@ -3,11 +3,12 @@
  *
  * @module
  */
-import { flag } from "../lib/cli/flags.ts";
+import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
 import { readContext, readMeasurementFiles } from "../lib/query/measurement_files.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
+import { DEFAULT_NUM_DRAWS } from "../lib/query/prefix_query.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { QuantileCalibration } from "../lib/query/quantile_calibration.ts";
 import { parseTimeS } from "../lib/query/rtt_question.ts";
@@ -27,10 +28,59 @@ export const queryFlags = {
 /** `--time` of the kinds of query that have one. */
 export const timeFlag = flag.optionalText(
   "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",
-  {
-    placeholder: "TIME",
-  },
+  { placeholder: "TIME" },
 );
+
+/** Options of `query rtt`. */
+export const rttFlags = {
+  ...queryFlags,
+  src: flag.optionalText(
+    "source address, or a prefix in which sources are drawn from the model (required without --queries)",
+    { placeholder: "ADDRESS|PREFIX" },
+  ),
+  dst: flag.optionalText(
+    "destination of the same IP version, as --src; drawn given the source (required without --queries)",
+    { placeholder: "ADDRESS|PREFIX" },
+  ),
+  time: timeFlag,
+  draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes; 1 kB for each", {
+    default: DEFAULT_NUM_DRAWS,
+    min: 2,
+    max: 2 ** 17,
+  }),
+  queries: flag.optionalText(
+    "JSON lines or CSV with src, dst and perhaps time, in JSON lines also context (an array of {src, dst, time, " +
+      "rtt in ms or null}, none after the query's time, in place of --context), answered with a JSON line each, in " +
+      "order; a line that cannot be answered gives its number and reason, and exit code 1 at the end",
+    { placeholder: "FILE" },
+  ),
+  keepGoing: flag.boolean(
+    "lines of --queries that cannot be answered are no failure: exit code 0 at the end",
+  ),
+  output: flag.optionalText("where the answers to --queries go (default: standard output)", {
+    placeholder: "FILE",
+  }),
+  adapt: flag.optionalText(
+    "measurements, Parquet or JSON lines, that the rows of the asked addresses are fitted to before; with --queries " +
+      "those of all addresses that training did not know",
+    { placeholder: "FILE" },
+  ),
+  quantiles: flag.text("quantiles to report, 0 to 1", {
+    default: "0.05,0.25,0.5,0.75,0.95",
+    placeholder: "Q,Q,…",
+  }),
+  calibration: flag.optionalText(
+    "report.json of an eval: correct the distributions by where its validation split fell in them",
+    { placeholder: "FILE" },
+  ),
+  at: flag.optionalText("RTTs in ms: report P(RTT <= each) and how likely it is itself", {
+    placeholder: "MS,MS,…",
+  }),
+  plot: flag.optionalText("write the density as SVG", { placeholder: "FILE" }),
+};
+
+/** What `query rtt` is called with. */
+export type RttOptions = Values<typeof rttFlags & typeof commonFlags>;
 
 /** The bytes of an address given as `--option`. @throws {UsageError} If it is none. */
 export function addressOf(option: string, text: string): Uint8Array {
@@ -74,7 +124,7 @@ export function readBy(
     context?: string | undefined;
     calibration?: string | undefined;
     adapt?: string | undefined;
-    queries?: string;
+    queries?: string | undefined;
   },
 ): string[] {
   const { checkpoint, context, calibration, adapt, queries } = options;

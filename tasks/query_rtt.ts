@@ -3,12 +3,11 @@
  *
  * @module
  */
-import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
 import { writeOutputFile } from "../lib/files/output_file.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
-import { DEFAULT_NUM_DRAWS, type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
+import { type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
 import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt_question.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
@@ -18,9 +17,9 @@ import {
   contextOf,
   loadModel,
   logContext,
-  queryFlags,
   readBy,
-  timeFlag,
+  rttFlags,
+  type RttOptions,
   timeOf,
 } from "./query_options.ts";
 import { answerFile } from "./query_rtt_file.ts";
@@ -33,52 +32,7 @@ export const rttStage = defineStage({
   name: "query rtt",
   purpose: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
   example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
-  flags: {
-    ...queryFlags,
-    src: flag.optionalText(
-      "source address, or a prefix in which sources are drawn from the model (required without --queries)",
-      { placeholder: "ADDRESS|PREFIX" },
-    ),
-    dst: flag.optionalText(
-      "destination of the same IP version, as --src; drawn given the source (required without --queries)",
-      { placeholder: "ADDRESS|PREFIX" },
-    ),
-    time: timeFlag,
-    draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes; 1 kB for each", {
-      default: DEFAULT_NUM_DRAWS,
-      min: 2,
-      max: 2 ** 17,
-    }),
-    queries: flag.optionalText(
-      "JSON lines or CSV with src, dst and perhaps time, in JSON lines also context (an array of {src, dst, time, " +
-        "rtt in ms or null}, none after the query's time, in place of --context), answered with a JSON line each, in " +
-        "order; a line that cannot be answered gives its number and reason, and exit code 1 at the end",
-      { placeholder: "FILE" },
-    ),
-    keepGoing: flag.boolean(
-      "lines of --queries that cannot be answered are no failure: exit code 0 at the end",
-    ),
-    output: flag.optionalText("where the answers to --queries go (default: standard output)", {
-      placeholder: "FILE",
-    }),
-    adapt: flag.optionalText(
-      "measurements, Parquet or JSON lines, that the rows of the asked addresses are fitted to before; with --queries " +
-        "those of all addresses that training did not know",
-      { placeholder: "FILE" },
-    ),
-    quantiles: flag.text("quantiles to report, 0 to 1", {
-      default: "0.05,0.25,0.5,0.75,0.95",
-      placeholder: "Q,Q,…",
-    }),
-    calibration: flag.optionalText(
-      "report.json of an eval: correct the distributions by where its validation split fell in them",
-      { placeholder: "FILE" },
-    ),
-    at: flag.optionalText("RTTs in ms: report P(RTT <= each) and how likely it is itself", {
-      placeholder: "MS,MS,…",
-    }),
-    plot: flag.optionalText("write the density as SVG", { placeholder: "FILE" }),
-  },
+  flags: rttFlags,
   async run(options, stage) {
     const summary = {
       quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
@@ -89,20 +43,6 @@ export const rttStage = defineStage({
       : await answerFile({ ...options, queries: options.queries }, stage, summary);
   },
 });
-
-interface RttOptions {
-  checkpoint: string;
-  context: string | undefined;
-  src: string | undefined;
-  dst: string | undefined;
-  time: string | undefined;
-  draws: number;
-  seed: number;
-  output: string | undefined;
-  plot: string | undefined;
-  calibration: string | undefined;
-  adapt: string | undefined;
-}
 
 async function answerOne(
   options: RttOptions,

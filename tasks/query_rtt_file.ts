@@ -9,28 +9,13 @@ import { type AnsweredQuery, answerQueries } from "../lib/query/answer_queries.t
 import { readQueries } from "../lib/query/query_file.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
-import { adaptModel, contextOf, loadModel, readBy } from "./query_options.ts";
+import { adaptModel, contextOf, loadModel, readBy, type RttOptions } from "./query_options.ts";
 
 /** Lines that cannot be answered and are shown one by one. */
 const MAX_SHOWN_LINES = 20;
 
 /** What `query rtt` is called with where it answers a file. */
-export interface FileOptions {
-  checkpoint: string;
-  context: string | undefined;
-  src: string | undefined;
-  dst: string | undefined;
-  time: string | undefined;
-  plot: string | undefined;
-  calibration: string | undefined;
-  adapt: string | undefined;
-  draws: number;
-  seed: number;
-  queries: string;
-  output: string | undefined;
-  keepGoing: boolean;
-  json: boolean;
-}
+type FileOptions = RttOptions & { queries: string };
 
 /**
  * Answers a file of queries.

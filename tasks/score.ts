@@ -94,7 +94,7 @@ export const scoreStage: Stage = defineStage({
       }, { signal: stage.signal, onProgress: phases.update });
       return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
     });
-    return describe(output, run);
+    return resultOf(output, run);
   },
 });
 
@@ -115,7 +115,7 @@ async function checkColumns(
   }
 }
 
-function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
+function resultOf(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
   const { rows, meanBits, ...counts } = manifest.counts as { rows: number; meanBits: number };
   const { rejected } = manifest;
   const json = {

@@ -30,9 +30,8 @@ export interface GuessScores {
   /** Share of the cases whose first guess is the destination, and of those where one of the first five is. */
   top1Exact: number;
   top5Exact: number;
-  /** The same of prefixes: by their length in bits, the share that a guess has in common with the destination. */
+  /** By the length of a prefix in bits, the share of the cases whose first guess has it in common with the destination. */
   top1Prefix: Record<string, number>;
-  top5Prefix: Record<string, number>;
 }
 
 /** How often guesses were exactly right, as 95 % intervals (see bootstrap.ts); null of too few. */
@@ -244,16 +243,12 @@ export function scoreGuesses(
   const common = (count: number) =>
     addresses.map((address, i) => commonBits(guesses[i].slice(0, count), address));
   const first = common(1);
-  const any = common(NUM_GUESSES);
   const share = (bits: readonly number[], length: number) =>
     meanOf(bits.map((n) => n >= length ? 1 : 0)) ?? 0;
-  const byLength = (bits: readonly number[]) =>
-    Object.fromEntries(lengths.map((length) => [length, share(bits, length)]));
   return {
     top1Exact: share(first, 8 * numBytes),
-    top5Exact: share(any, 8 * numBytes),
-    top1Prefix: byLength(first),
-    top5Prefix: byLength(any),
+    top5Exact: share(common(NUM_GUESSES), 8 * numBytes),
+    top1Prefix: Object.fromEntries(lengths.map((length) => [length, share(first, length)])),
   };
 }
 

@@ -24,6 +24,7 @@ import { clustersOf } from "./bootstrap.ts";
 import { evaluateDestinations } from "./destination_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
 import { findTruthFile } from "./find_truth.ts";
+import { countMeasurements } from "./measurement_table.ts";
 import type { EvalReport, EvalRun } from "./report.ts";
 import { evaluateRtt } from "./rtt_section.ts";
 import { evaluateTruth, type TruthSection, type TruthSectionOptions } from "./truth_section.ts";
@@ -83,18 +84,9 @@ export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {})
     onProgress: phaseOf(hooks, "reading probe rows"),
     signal: hooks.signal,
   });
-  const run = await describeRun({
-    options,
-    rows,
-    model,
-    cases,
-    modelFingerprint: checkpoint.state.dataFingerprint,
-    modelSha256: checkpoint.state.files.model.sha256,
-  });
-  const sections = await computeSections(
-    { options, rows, model, cases, checkpoint },
-    hooks,
-  );
+  const evaluated = { options, rows, model, cases, checkpoint };
+  const run = await describeRun(evaluated);
+  const sections = await computeSections(evaluated, hooks);
   return { ...sections, run: { ...run, seconds: (performance.now() - startMs) / 1000 } };
 }
 
@@ -154,7 +146,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
 
 /** The comparison with the truth, where the rows are those of a synthetic Internet. */
 async function truthOf(
-  { options, rows, model, cases }: Evaluated,
+  { options, model, cases }: Evaluated,
   more: Pick<TruthSectionOptions, "onProgress" | "calibration">,
 ): Promise<TruthSection | undefined> {
   const path = findTruthFile(options.dataDir);
@@ -162,7 +154,7 @@ async function truthOf(
   const { contexts } = options;
   const chosen = evenlySpread(cases, MAX_TRUTH_CASES);
   const truth = SyntheticTruth.load(path);
-  return await evaluateTruth(model, chosen, { truth, training: rows.training, contexts, ...more });
+  return await evaluateTruth(model, chosen, { truth, contexts, ...more });
 }
 
 /** How well unseen addresses are predicted after measurements of their own, where that was asked for. */
@@ -186,17 +178,8 @@ function phaseOf({ onProgress }: StageHooks, phase: string): (done: number, tota
   return (done, total) => onProgress?.(phase, done, total);
 }
 
-interface Described {
-  options: EvaluateOptions;
-  rows: OpenEvalRows;
-  model: PingModel;
-  cases: readonly EvalCase[];
-  modelFingerprint: string;
-  modelSha256: string;
-}
-
 async function describeRun(
-  { options, rows, model, cases, modelFingerprint, modelSha256 }: Described,
+  { options, rows, model, cases, checkpoint }: Evaluated,
 ): Promise<Omit<EvalRun, "seconds">> {
   const { dataDir, trainDir = dataDir } = options;
   const ofData = await dataFingerprint(dataDir);
@@ -204,7 +187,7 @@ async function describeRun(
     version: VERSION,
     checkpoint: options.checkpoint,
     step: model.step,
-    modelSha256,
+    modelSha256: checkpoint.state.files.model.sha256,
     numParameters: numParameters(model.config),
     sequenceLength: model.config.sequenceLength,
     data: dataDir,
@@ -213,19 +196,13 @@ async function describeRun(
     splitBy: rows.splitBy ?? null,
     train: trainDir,
     trainFingerprint: trainDir === dataDir ? ofData : await dataFingerprint(trainDir),
-    modelFingerprint,
+    modelFingerprint: checkpoint.state.dataFingerprint,
     history: rows.history,
     seed: options.seed,
-    numHeldOut: sumOf(rows.heldOut.numRows, (row) => rows.heldOut.numMeasurements(row)),
+    numHeldOut: countMeasurements(rows.heldOut),
     numMeasurements: cases.length,
     contexts: [...options.contexts],
     isEveryContext: options.isEveryContext,
     adapter: model.gpu.info.name,
   };
-}
-
-function sumOf(count: number, valueOf: (index: number) => number): number {
-  let sum = 0;
-  for (let i = 0; i < count; i++) sum += valueOf(i);
-  return sum;
 }

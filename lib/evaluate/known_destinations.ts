@@ -11,7 +11,7 @@ import { addressBytes, formatAddress } from "../addresses/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { RttHistogram } from "./baselines/rtt_histogram.ts";
-import { sourceKeyOf } from "./row_measurements.ts";
+import { canonicalText, sourceKeyOf } from "./row_measurements.ts";
 
 /** More than any method is asked for. */
 const MAX_GUESSES = 100;
@@ -131,10 +131,6 @@ function isOfVersion(name: string, numBytes: number): boolean {
   return name.includes(":") === (numBytes === 16);
 }
 
-function canonical(address: string): string {
-  return formatAddress(addressBytes(address));
-}
-
 /** Learns the destinations of training rows. */
 export async function learnDestinations(
   rows: ProbeRowSource,
@@ -145,7 +141,7 @@ export async function learnDestinations(
   for (let r = 0; r < rows.numRows; r++) {
     const row = rows.row(r);
     const { dstAddrs, dstIndex, rttMs } = row;
-    const names = dstAddrs.map(canonical);
+    const names = dstAddrs.map(canonicalText);
     const sourceKey = sourceKeyOf(row);
     for (let i = 0; i < rttMs.length; i++) {
       known.add(sourceKey, names[dstIndex[i]], rttMs[i] === FAILED_RTT_MS ? null : rttMs[i]);

@@ -148,7 +148,8 @@ class Names {
   }
 }
 
-function countMeasurements(rows: ProbeRowSource): number {
+/** The measurements of all rows. */
+export function countMeasurements(rows: ProbeRowSource): number {
   let total = 0;
   for (let row = 0; row < rows.numRows; row++) total += rows.numMeasurements(row);
   return total;

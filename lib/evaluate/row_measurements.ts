@@ -1,7 +1,7 @@
 /** A probe row whose measurements are wanted one by one, as tokens see them. @module */
 import { tokenMeasurement } from "../query/context.ts";
 import { type ProbeRow, probeRowSrcId } from "../probe_rows/probe_row.ts";
-import { addressBytes } from "../addresses/ip.ts";
+import { addressBytes, formatAddress } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 /**
@@ -11,6 +11,11 @@ import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 export function sourceKeyOf({ srcId, srcAddrs }: Pick<ProbeRow, "srcId" | "srcAddrs">): string {
   const [address] = srcAddrs;
   return address !== undefined && probeRowSrcId(address) === srcId ? address : String(srcId);
+}
+
+/** An address in the one spelling that `formatAddress` has for it. */
+export function canonicalText(address: string): string {
+  return formatAddress(addressBytes(address));
 }
 
 /** The measurements of a probe row; each is made once, however many ask for it, and addresses are parsed once. */

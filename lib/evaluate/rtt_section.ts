@@ -32,8 +32,6 @@ import { meanOf } from "./sample_statistics.ts";
 import { type RttComparison, rttComparisons, type ScoredMethod } from "./rtt_comparison.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
 
-export type { FailureSection } from "./failure_section.ts";
-
 /** Forecasts of the model. */
 export interface RttMetrics extends ErrorMetrics {
   coverage: Coverage[];

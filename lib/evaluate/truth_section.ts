@@ -9,7 +9,6 @@
  * @module
  */
 import { UserError } from "../errors.ts";
-import type { ProbeRowSource } from "../loader/row_source.ts";
 import type { RttLaw } from "../synth/law.ts";
 import { codeProbability } from "../synth/rtt_codes.ts";
 import type { SyntheticTruth } from "../synth/truth.ts";
@@ -22,9 +21,6 @@ import { outcomeExcessBits, type ReplyScore, scoreReply, TRUTH_QUANTILES } from 
 
 /** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
 const MAX_SPREAD_MASS = 1e-3;
-/** Upper ends of the classes of training measurements of a pair. */
-const TRAINING_COUNT_CLASSES: readonly number[] = [0, 9, 29, 99, Infinity];
-
 /** What the truth says of some predictions. */
 export interface TruthScores {
   /** Predictions, and how many of them were of measurements with a reply. */
@@ -54,8 +50,6 @@ export type CalibratedScores = Pick<TruthScores, "excessBits" | "coverage">;
 export interface TruthSection extends TruthScores {
   byContext: (TruthScores & { context: number })[];
   byIpVersion: (TruthScores & { ipVersion: 4 | 6 })[];
-  /** By how many measurements of the pair of addresses the model was trained on; `high` is null for no end. */
-  byTrainingCount: (TruthScores & { low: number; high: number | null })[];
   /** Of all, with distributions corrected by the validation split; absent without one. */
   calibrated?: CalibratedScores;
 }
@@ -63,8 +57,6 @@ export interface TruthSection extends TruthScores {
 /** How predictions are compared with the truth. */
 export interface TruthSectionOptions {
   truth: SyntheticTruth;
-  /** The rows that the model was trained on. */
-  training: ProbeRowSource;
   /** A correction of the predictions, to be compared too. */
   calibration?: QuantileCalibration | undefined;
   /** Numbers of context measurements; each case gets one of them, in rotation. */
@@ -78,7 +70,6 @@ export interface TruthSectionOptions {
 interface TruthSample {
   context: number;
   ipVersion: 4 | 6;
-  trainingCount: number;
   outcomeExcessBits: number;
   /** Absent if there was no reply. */
   reply?: ReplyScore;
@@ -99,7 +90,6 @@ export async function evaluateTruth(
 ): Promise<TruthSection> {
   const { contexts, isEveryContext, calibration, onProgress } = options;
   const laws = cases.map((drawn) => lawOf(options.truth, drawn));
-  const trainingCounts = countTraining(options.training, cases);
   const asked = withContexts(cases.length, { contexts, everyContext: isEveryContext });
   const samples: TruthSample[] = [];
   await model.likelyRttDistributions(
@@ -111,7 +101,6 @@ export async function evaluateTruth(
       samples.push({
         context,
         ipVersion: source.length === 4 ? 4 : 6,
-        trainingCount: trainingCounts[index],
         outcomeExcessBits: outcomeExcessBits(law, predicted.pFailed, rttCode === null),
         ...(rttCode === null ? {} : { reply: scoreReply(law, predicted, rttCode) }),
         ...(rttCode === null || !calibration
@@ -146,20 +135,6 @@ function lawOf(truth: SyntheticTruth, { srcAddr, dstAddr, rttMs, measurement }: 
   );
 }
 
-/** How many training measurements there are of each case's pair of addresses, answered or not. */
-function countTraining(training: ProbeRowSource, cases: readonly EvalCase[]): number[] {
-  const counts = new Map(cases.map(({ srcAddr, dstAddr }) => [`${srcAddr} ${dstAddr}`, 0]));
-  for (let index = 0; index < training.numRows; index++) {
-    const { srcAddrs, srcIndex, dstAddrs, dstIndex } = training.row(index);
-    for (let i = 0; i < srcIndex.length; i++) {
-      const pair = `${srcAddrs[srcIndex[i]]} ${dstAddrs[dstIndex[i]]}`;
-      const count = counts.get(pair);
-      if (count !== undefined) counts.set(pair, count + 1);
-    }
-  }
-  return cases.map(({ srcAddr, dstAddr }) => counts.get(`${srcAddr} ${dstAddr}`) ?? 0);
-}
-
 function breakDown(
   samples: readonly TruthSample[],
   contexts: readonly number[],
@@ -173,11 +148,6 @@ function breakDown(
       ipVersion,
       ...summarise(samples.filter((sample) => sample.ipVersion === ipVersion)),
     })),
-    byTrainingCount: TRAINING_COUNT_CLASSES.map((high, i) => {
-      const low = i === 0 ? 0 : TRAINING_COUNT_CLASSES[i - 1] + 1;
-      const isInside = ({ trainingCount }: TruthSample) => trainingCount >= low && trainingCount <= high;
-      return { low, high: high === Infinity ? null : high, ...summarise(samples.filter(isInside)) };
-    }),
   };
 }
 

@@ -13,8 +13,8 @@ import { Breather } from "../threads/stage_hooks.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { ProbeRow } from "../probe_rows/probe_row.ts";
-import { addressBytes, formatAddress } from "../addresses/ip.ts";
 import { casesOf, type EvalCase } from "./cases.ts";
+import { canonicalText } from "./row_measurements.ts";
 
 /** Told each probe row that is read, and the wish to stop. */
 export interface RowHooks {
@@ -63,11 +63,11 @@ export async function unseenAddresses(
   const unseen = new Set<string>();
   for (const source of rows) {
     await eachRow(source, hooks, ({ srcAddrs, dstAddrs }) => {
-      for (const address of [...srcAddrs, ...dstAddrs]) unseen.add(canonical(address));
+      for (const address of [...srcAddrs, ...dstAddrs]) unseen.add(canonicalText(address));
     });
   }
   await eachRow(training, hooks, ({ srcAddrs, dstAddrs }) => {
-    for (const address of [...srcAddrs, ...dstAddrs]) unseen.delete(canonical(address));
+    for (const address of [...srcAddrs, ...dstAddrs]) unseen.delete(canonicalText(address));
   });
   return unseen;
 }
@@ -139,7 +139,7 @@ function drawRanks(
 function unseenEnds(row: ProbeRow, unseen: ReadonlySet<string>): (string | undefined)[] {
   const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs } = row;
   const [sources, destinations] = [srcAddrs, dstAddrs].map((addresses) =>
-    addresses.map(canonical).map((address) => unseen.has(address) ? address : undefined)
+    addresses.map(canonicalText).map((address) => unseen.has(address) ? address : undefined)
   );
   return Array.from(rttMs, (ms, i) => {
     const [source, destination] = [sources[srcIndex[i]], destinations[dstIndex[i]]];
@@ -159,8 +159,4 @@ async function eachRow(
     onRow?.();
     await breather.breathe();
   }
-}
-
-function canonical(address: string): string {
-  return formatAddress(addressBytes(address));
 }

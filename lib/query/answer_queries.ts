@@ -16,7 +16,6 @@ import {
 } from "./prefix_query.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { RttQuery } from "./query_tokens.ts";
-import { mixtureOfOne } from "./rtt_mixture.ts";
 
 /** Two of the decoder's largest groups; their distributions take 62 MB. */
 const QUERIES_PER_PART = 124;
@@ -103,7 +102,7 @@ async function* answerPart(
     }
     const { first, ...prepared } = line;
     const answer = isExact(line.query)
-      ? exactAnswer(mixtureOfOne(nextOf(distributions)))
+      ? exactAnswer(nextOf(distributions))
       : await rttBetweenPrefixes(model, { ...line.query, context: first.context }, drawing);
     yield { ...prepared, numContextUsed: first.context.length, answer };
   }

@@ -52,14 +52,14 @@ export async function sampleDestinations(
   const prefixLength = prefixLengthOf(query, options.prefixLength);
   const counts = new Map<string, { prefix: IpPrefix; count: number }>();
   await readPrompt(model, query, async (prompt) => {
-    const codes = new CodeDraws(codesOf(query), await codeProbabilities(query, prompt));
+    const drawCode = codeDrawer(codesOf(query), await codeProbabilities(query, prompt));
     const { maxRows } = model.continuationExtent;
     for (let first = 0; first < count; first += maxRows) {
       const trees = Array.from(
         { length: Math.min(maxRows, count - first) },
         (_, i) => new Draw(new RandomStream(seed, "query/destinations", first + i), prefixLength),
       );
-      const walks = trees.map((tree) => ({ tree, tails: tailsOf(query, [codes.draw(tree.random)]) }));
+      const walks = trees.map((tree) => ({ tree, tails: tailsOf(query, [drawCode(tree.random)]) }));
       await walkOn({ ...prompt, ends: prompt.end, walks: [walks] }, 1);
       for (const tree of trees) addTo(counts, tree.prefix(query.source.length));
       onProgress?.(first + trees.length);
@@ -75,24 +75,18 @@ export async function sampleDestinations(
   return { ...listed(described), numDistinct: counts.size };
 }
 
-/** Draws one of the codes of a query by their probabilities. */
-class CodeDraws {
-  readonly #codes: readonly number[];
-  readonly #cumulative: Float64Array;
-
-  constructor(codes: readonly number[], probabilities: Float64Array) {
-    this.#codes = codes;
-    let sum = 0;
-    this.#cumulative = probabilities.map((p) => sum += p);
-  }
-
-  /** Null where no reply came. */
-  draw(random: RandomStream): number | null {
-    const total = this.#cumulative.at(-1);
-    if (total === undefined) return null;
+/** What draws one of some codes by their probabilities; null where there are none, as no reply came. */
+function codeDrawer(
+  codes: readonly number[],
+  probabilities: Float64Array,
+): (random: RandomStream) => number | null {
+  let total = 0;
+  const cumulative = probabilities.map((p) => total += p);
+  return (random) => {
+    if (codes.length === 0) return null;
     const drawn = random.float64() * total;
-    return this.#codes[this.#cumulative.findIndex((sum) => sum > drawn)] ?? null;
-  }
+    return codes[cumulative.findIndex((sum) => sum > drawn)] ?? null;
+  };
 }
 
 /** One draw on its way down. */

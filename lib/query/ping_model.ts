@@ -28,7 +28,6 @@ import { ModelDecoders } from "./model_decoders.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 import type { QuantileCalibration } from "./quantile_calibration.ts";
 import { type AskedRtts, likelyRttDistributions, rttDistributions } from "./rtt_distributions.ts";
-import { rowOf } from "./token_rows.ts";
 import {
   parseAddressQuestion,
   parseMeasurement,
@@ -219,27 +218,6 @@ export class PingModel {
   /** The newest measurements of the query's context that fit the model's sequence beside the asked one. */
   contextThatFits(query: RttQuery): readonly TokenMeasurement[] {
     return contextThatFits(query, this.config.sequenceLength);
-  }
-
-  /**
-   * log P(next token | sequence), in nats, for each sequence.
-   *
-   * @param sequences Token sequences of at most the model's length.
-   * @param onProgress Told how many sequences are done.
-   * @returns One array of vocabulary size per sequence.
-   */
-  async nextLogProbabilities(
-    sequences: readonly Uint16Array[],
-    onProgress: (done: number) => void = () => {},
-  ): Promise<Float32Array[]> {
-    const V = vocabSize(this.config);
-    const results: Float32Array[] = [];
-    await this.#decoders.withPrompts(sequences, 1, async (decoder, prompts) => {
-      const rows = await decoder.prefill(prompts);
-      prompts.forEach((_, i) => results.push(rowOf(rows, i, V)));
-      onProgress(results.length);
-    });
-    return results;
   }
 
   /**

@@ -6,6 +6,7 @@
 import { isAddress } from "../addresses/ip_prefix.ts";
 import { type AddressDraws, drawAddresses } from "./address_draws.ts";
 import type { PingModel } from "./ping_model.ts";
+import type { RttDistribution } from "./rtt_distribution.ts";
 import type { PrefixQuery } from "./query_tokens.ts";
 import { parsePrefixQuestion, type RttQuestion } from "./rtt_question.ts";
 import { mixtureOfOne, MixtureSums, type RttMixture } from "./rtt_mixture.ts";
@@ -54,7 +55,7 @@ export async function rttBetweenPrefixes(
   if (isAddress(query.source) && isAddress(query.destination)) {
     const { source, destination } = query;
     const pair = { ...query, source: source.bytes, destination: destination.bytes };
-    return exactAnswer(mixtureOfOne(await model.rttDistribution(pair)));
+    return exactAnswer(await model.rttDistribution(pair));
   }
   const { pairs, ...masses } = await drawAddresses(model, query, { numDraws, seed });
   const sums = new MixtureSums();
@@ -69,9 +70,9 @@ export async function rttBetweenPrefixes(
 }
 
 /** The answer between two addresses. */
-export function exactAnswer(mixture: RttMixture): PrefixAnswer {
+export function exactAnswer(distribution: RttDistribution): PrefixAnswer {
   return {
-    mixture,
+    mixture: mixtureOfOne(distribution),
     sourceProbability: null,
     destinationProbability: null,
     destinationProbabilityError: 0,

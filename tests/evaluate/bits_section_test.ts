@@ -8,7 +8,7 @@ import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { MEASUREMENT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
 import { syntheticRow, syntheticRows } from "../loader/synthetic_rows.ts";
-import { TINY_CONFIG, withTinyModel } from "../query/tiny_model.ts";
+import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../query/tiny_model.ts";
 
 const ROWS = new MemoryRowSource(syntheticRows(5, 12, 60, { failed: 0.2 }));
 const FIELDS = ["source", "destination", "result", "time"] as const;
@@ -112,7 +112,8 @@ Deno.test("evaluateBits() gives each token the bits of a next-token question, in
     const tokens = new Uint16Array(numTokens);
     const writer = new TokenWriter(tokens);
     for (const measurement of measurements) writer.write(measurement, measurement.order);
-    const next = await model.nextLogProbabilities(
+    const next = await nextLogProbabilities(
+      model,
       Array.from({ length: numTokens - 1 }, (_, i) => tokens.slice(0, i + 1)),
     );
     const bits = next.map((logP, i) => -logP[tokens[i + 1]] / Math.LN2);

@@ -70,10 +70,9 @@ Deno.test("eval gives one JSON object and writes two reports and a complete mani
   const manifest = JSON.parse(Deno.readTextFileSync(join(output, "manifest.json")));
   assert(manifest.complete);
   assertEquals(manifest.counts.measurements, 60);
-  assertEquals(result.bitsPerMeasurement, report.bits.withTimes.bitsPerMeasurement);
-  assertEquals(Object.keys(result.bitsByTokenType).length, report.bits.withTimes.byTokenType.length);
-  assertEquals(result.rtt.overall.medianAbsoluteMs, report.rtt.model.overall.medianAbsoluteMs);
-  assertEquals(Object.keys(result.baselines).length, 11);
+  const { stage: _, report: __, page: ___, ...sections } = result;
+  assertEquals(sections, report);
+  assertEquals(report.rtt.baselines.length, 11);
   assertEquals(report.rtt.baselines[10].settings.startsWith("rank "), true);
   assertEquals(report.truth.numMeasurements, 60);
   assertEquals(report.calibration.numDrawn, 60);

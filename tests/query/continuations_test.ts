@@ -5,7 +5,7 @@ import { decoderSizeBytes } from "../../lib/model/decoder_buffers.ts";
 import { type ContinuedPrompt, groupsOfContinuations } from "../../lib/query/continuations.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
-import { TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
+import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
 const random = new RandomStream(0, "continuations");
 
@@ -26,7 +26,8 @@ Deno.test("continuationLogProbabilities() equals one next-token question per tok
       continuations.map((continuation) => ({ prompt, continuation }))
     );
     assertEquals(actual.map(({ length }) => length), all.map(({ continuation }) => continuation.length));
-    const next = await model.nextLogProbabilities(
+    const next = await nextLogProbabilities(
+      model,
       all.flatMap(({ prompt, continuation }) =>
         Array.from(continuation, (_, j) => Uint16Array.from([...prompt, ...continuation.subarray(0, j)]))
       ),

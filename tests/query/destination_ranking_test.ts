@@ -6,7 +6,7 @@ import { PingModel } from "../../lib/query/ping_model.ts";
 import { encodeMeasurement } from "../../lib/query/query_tokens.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
-import { withTinyModel } from "./tiny_model.ts";
+import { nextLogProbabilities, withTinyModel } from "./tiny_model.ts";
 
 const SOURCE = Uint8Array.of(192, 0, 2, 1);
 const CONTEXT: TokenMeasurement[] = [0, 1, 2].map((i) => ({
@@ -65,7 +65,7 @@ async function priorOf(model: PingModel, query: DestinationQuery, destination: U
   });
   const end = whole.length - 1;
   const prompts = [4, 3, 2, 1].map((numLeft) => whole.slice(0, end - numLeft));
-  const rows = await model.nextLogProbabilities(prompts);
+  const rows = await nextLogProbabilities(model, prompts);
   return rows.reduce((p, logP, i) => {
     const bytes = Array.from(logP.subarray(BYTE_BASE), Math.exp);
     return p * bytes[destination[i]] / bytes.reduce((a, b) => a + b, 0);

@@ -15,7 +15,7 @@ import { formatPrefix, type IpPrefix } from "../../lib/addresses/ip_prefix.ts";
 import { parseAddress } from "../../lib/addresses/ip.ts";
 import { decodeRttCode, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
-import { TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
+import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
 function bytesOf(text: string): Uint8Array {
   const bytes = parseAddress(text);
@@ -51,7 +51,7 @@ function prefixOf(model: PingModel, query: DestinationQuery, rttCode: number | n
 
 /** P(byte) after sequences, each read as a prompt of its own. */
 async function bytesAfter(model: PingModel, sequences: readonly Uint16Array[]): Promise<Float64Array[]> {
-  return (await model.nextLogProbabilities(sequences)).map((logP) => {
+  return (await nextLogProbabilities(model, sequences)).map((logP) => {
     const values = Float64Array.from(logP.subarray(BYTE_BASE), (nats) => Math.exp(nats));
     const total = values.reduce((sum, value) => sum + value, 0);
     return values.map((value) => value / total);

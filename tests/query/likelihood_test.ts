@@ -6,7 +6,7 @@ import { parseAddress } from "../../lib/addresses/ip.ts";
 import { LOG_RTT, WholeMeasurementWriter } from "../../lib/tokens/vocab_v1.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { type Field, type TokenMeasurement, TokenWriter } from "../../lib/tokens/vocab_v2.ts";
-import { TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
+import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
 function measurement(src: string, dst: string, rttMs: number | null, timeS: number | null): TokenMeasurement {
   const [source, destination] = [parseAddress(src), parseAddress(dst)];
@@ -39,7 +39,7 @@ async function bruteForce(
   const first = writer.at + 1;
   writer.write(asked, order);
   const ends = Array.from({ length: writer.at - first }, (_, i) => first + i);
-  const next = await model.nextLogProbabilities(ends.map((end) => out.slice(0, end)));
+  const next = await nextLogProbabilities(model, ends.map((end) => out.slice(0, end)));
   return ends.map((end, i) => -next[i][out[end]] / Math.LN2);
 }
 
@@ -90,7 +90,7 @@ Deno.test("measurementBits() of vocabulary v1 equals the next-token probabilitie
           const writer = new WholeMeasurementWriter(out, LOG_RTT);
           writer.writeFields({ ...measurement, rttMs }, all[k]);
           const ends = Array.from({ length: writer.at - 1 }, (_, i) => 1 + i);
-          const next = await model.nextLogProbabilities(ends.map((end) => out.slice(0, end)));
+          const next = await nextLogProbabilities(model, ends.map((end) => out.slice(0, end)));
           const { blocks } = bits[i].orders[k];
           assertEquals(blocks.map(({ field }) => field), all[k]);
           const actual = blocks.flatMap(({ tokenBits }) => tokenBits);

@@ -14,7 +14,7 @@ import {
   RTT_START,
   type TokenMeasurement,
 } from "../../lib/tokens/vocab_v2.ts";
-import { TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
+import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "./tiny_model.ts";
 
 function bytesOf(text: string): Uint8Array {
   const bytes = parseAddress(text);
@@ -138,10 +138,10 @@ Deno.test("questions asked at the same time get the answers they get one after t
     const sequences = QUERIES.map((query) => model.encodeQuery(query));
     const medians = async (queries: typeof QUERIES) =>
       (await model.rttDistributions(queries)).map((distribution) => distribution.quantileMs(0.5));
-    const expected = { medians: await medians(QUERIES), next: await model.nextLogProbabilities(sequences) };
+    const expected = { medians: await medians(QUERIES), next: await nextLogProbabilities(model, sequences) };
     const [same, next, reversed] = await Promise.all([
       medians(QUERIES),
-      model.nextLogProbabilities(sequences),
+      nextLogProbabilities(model, sequences),
       medians(QUERIES.toReversed()),
     ]);
     assertEquals({ medians: same, next }, expected);
@@ -153,7 +153,7 @@ Deno.test("nextLogProbabilities() equals the full forward pass for sequences of 
     const whole = model.encodeQuery(QUERIES[1]);
     const sequences = [1, whole.length, 12, 40].map((length) => whole.subarray(0, length));
     const expected = await fullForward(model, sequences);
-    const actual = await model.nextLogProbabilities(sequences);
+    const actual = await nextLogProbabilities(model, sequences);
     actual.forEach((row, i) =>
       row.forEach((logP, token) => assertAlmostEquals(logP, expected[i][token], 1e-5))
     );

@@ -8,7 +8,7 @@ import { formatAddress, parseAddress } from "../../lib/addresses/ip.ts";
 import { byteRange, parsePrefix, prefixContains } from "../../lib/addresses/ip_prefix.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { BYTE_BASE, DST_IPV4, MEASUREMENT_START, SRC_IPV4 } from "../../lib/tokens/vocab_v2.ts";
-import { withTinyModel } from "./tiny_model.ts";
+import { nextLogProbabilities, withTinyModel } from "./tiny_model.ts";
 
 function bytesOf(text: string): Uint8Array {
   const bytes = parseAddress(text);
@@ -30,7 +30,7 @@ async function massOf(
   let rows = [{ tokens, bytes: [] as number[], p: 1 }];
   let mass = 0;
   for (let i = 0; i < parsed.bytes.length; i++) {
-    const next = await model.nextLogProbabilities(rows.map(({ tokens }) => Uint16Array.from(tokens)));
+    const next = await nextLogProbabilities(model, rows.map(({ tokens }) => Uint16Array.from(tokens)));
     const { first, last } = byteRange(parsed, i);
     rows = rows.flatMap(({ tokens, bytes, p }, row) =>
       Array.from({ length: last - first + 1 }, (_, k) => ({

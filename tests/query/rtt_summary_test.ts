@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import { exactAnswer } from "../../lib/query/prefix_query.ts";
 import { RttDistribution } from "../../lib/query/rtt_distribution.ts";
-import { mixtureOfOne, MixtureSums } from "../../lib/query/rtt_mixture.ts";
+import { MixtureSums } from "../../lib/query/rtt_mixture.ts";
 import { noteOnMean, summaryOf } from "../../lib/query/rtt_summary.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 
@@ -15,7 +15,7 @@ function distributionOf(masses: Record<number, number>): RttDistribution {
 
 Deno.test("summaryOf() gives quantiles, both means and how likely given RTTs are", () => {
   const distribution = distributionOf({ 10: 0.25, 20: 0.7495, 1e9: 0.0005 });
-  const summary = summaryOf(exactAnswer(mixtureOfOne(distribution)), {
+  const summary = summaryOf(exactAnswer(distribution), {
     quantiles: [0.1, 0.5],
     atMs: [10, 15, 1e12],
   });

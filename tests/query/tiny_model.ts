@@ -1,9 +1,10 @@
 /** A model for the tests of queries: two small blocks with weights that make its predictions far from uniform. */
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { type ModelConfig, parseModelConfig } from "../../lib/model/config.ts";
+import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
+import { rowOf } from "../../lib/query/token_rows.ts";
 
 export const TINY_CONFIG = parseModelConfig({
   numLayers: 2,
@@ -25,4 +26,18 @@ export async function withTinyModel(
   const weights = initialParameters(config, 7);
   for (const values of weights.values()) values.forEach((value, i) => values[i] = value * scale);
   await test(PingModel.of(config, new KernelRegistry(gpu), { weights }));
+}
+
+/** log P(next token | sequence), nats, (V) for each sequence, each read as a prompt of its own. */
+export async function nextLogProbabilities(
+  model: PingModel,
+  sequences: readonly Uint16Array[],
+): Promise<Float32Array[]> {
+  const V = vocabSize(model.config);
+  const results: Float32Array[] = [];
+  await model.onDecoder(sequences, async (decoder, prompts) => {
+    const rows = await decoder.prefill(prompts);
+    prompts.forEach((_, i) => results.push(rowOf(rows, i, V)));
+  });
+  return results;
 }

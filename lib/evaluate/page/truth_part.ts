@@ -7,14 +7,10 @@ import { countText, fixedText, levelHeadings, msText, percentText } from "./quan
 
 /** The section. */
 export function truthPart(section: TruthSection): Block[] {
-  const { byContext, byIpVersion, byTrainingCount, coverage, calibrated } = section;
+  const { byContext, byIpVersion, coverage, calibrated } = section;
   const groups: [name: string, scores: TruthScores][] = [["all", section]];
   for (const scores of byContext) groups.push([`${scores.context} context measurements`, scores]);
   for (const scores of byIpVersion) groups.push([`IPv${scores.ipVersion}`, scores]);
-  for (const scores of byTrainingCount) {
-    const counts = scores.high === null ? `${scores.low} or more` : `${scores.low} to ${scores.high}`;
-    groups.push([`pair trained on ${counts} times`, scores]);
-  }
   const headings = ["", "entropy, bits", "excess, bits", "excess of whether a reply comes"];
   return [
     element("h2", "How far it is from the truth"),
