@@ -40,7 +40,7 @@ export interface CutObject {
   value: Record<string, unknown> | undefined;
 }
 
-/** Told of the begin and the end of an object that is stepped into. */
+/** Called at the begin and the end of an object that is stepped into. */
 export type ContainerListener = (event: "begin" | "end", offsetBytes: number) => void;
 
 /** Cuts objects out of a stream of JSON bytes. */
