@@ -28,6 +28,10 @@ for (const byte of new TextEncoder().encode(" \t\r\n,:+-.0123456789Etruefalsn\u{
   MAY_STAND_BETWEEN[byte] = 1;
 }
 
+/** The bytes that begin or end strings, lists and objects. */
+const IS_DELIMITER = new Uint8Array(256);
+for (const byte of [QUOTE, OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET]) IS_DELIMITER[byte] = 1;
+
 /** One object of the stream. */
 export interface CutObject {
   /** Where it begins, in bytes of the (decompressed) text. */
@@ -36,7 +40,7 @@ export interface CutObject {
   value: Record<string, unknown> | undefined;
 }
 
-/** Told of the begin and the end of an object that is stepped into. */
+/** Called at the begin and the end of an object that is stepped into. */
 export type ContainerListener = (event: "begin" | "end", offsetBytes: number) => void;
 
 /** Cuts objects out of a stream of JSON bytes. */
@@ -210,18 +214,24 @@ function scanObject(
 ): { end: number; state: "whole" | "damaged" | "unfinished" } {
   const limit = Math.min(bytes.length, start + MAX_OBJECT_BYTES);
   let depth = 0;
-  let inString = false;
   for (let at = start; at < limit; at++) {
     const byte = bytes[at];
-    if (inString) {
-      if (byte === QUOTE) inString = false;
-      else if (byte === BACKSLASH) at++;
-      if (byte === NEWLINE || bytes[at] === NEWLINE) return { end: at, state: "damaged" };
-    } else if (byte === QUOTE) inString = true;
-    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
-    else if ((byte === CLOSE_BRACE || byte === CLOSE_BRACKET) && --depth === 0) {
-      return { end: at + 1, state: "whole" };
-    }
+    if (IS_DELIMITER[byte] === 0) continue;
+    if (byte === QUOTE) {
+      at = scanText(bytes, at + 1, limit);
+      if (at < limit && bytes[at] === NEWLINE) return { end: at, state: "damaged" };
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) depth++;
+    else if (--depth === 0) return { end: at + 1, state: "whole" };
   }
   return { end: limit, state: "unfinished" };
+}
+
+/** Where a string's closing quote is, or a newline, or an index of `limit` or more. */
+function scanText(bytes: Uint8Array, from: number, limit: number): number {
+  for (let at = from; at < limit; at++) {
+    const byte = bytes[at];
+    if (byte === QUOTE || byte === NEWLINE) return at;
+    if (byte === BACKSLASH && bytes[at + 1] !== NEWLINE) at++;
+  }
+  return limit;
 }

@@ -30,7 +30,7 @@ export interface InputStream {
  * Opens a file, or standard input for `-`, and looks at its first bytes.
  *
  * @param path The file.
- * @param options `onBytes`: told how many (compressed) bytes were read each time.
+ * @param options `onBytes`: called after each read with the number of (compressed) bytes.
  * @throws {UserError} If the file cannot be opened. Reading on throws a {@link FormatError} that names the file and
  *   the byte where compressed data is damaged or ends too early.
  */

@@ -51,7 +51,7 @@ export interface ImportOptions {
   rejectsPath: string;
   /** Ends the import when it is aborted. */
   signal?: AbortSignal;
-  /** Told now and then how many (compressed) bytes were read and how many rows there are. */
+  /** Called now and then: how many (compressed) bytes were read, how many rows there are. */
   onProgress?: (done: { bytes: number; rows: number }) => void;
 }
 

@@ -14,7 +14,7 @@ const TIME = 2; // 0 marks an empty slot
 const FIRST_CAPACITY = 64;
 const MAX_LOAD = 0.8;
 
-/** What tells a result from others. */
+/** The key of a result: no other result has the same three numbers. */
 export interface ResultKey {
   /** A non-negative safe integer, as is {@link prbId}. */
   msmId: number;
