@@ -12,7 +12,7 @@ import { UserError } from "../errors.ts";
 import { type ArrayTask, ONLY_TASK, taskSuffix } from "../files/array_task.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
-import type { Manifest, ManifestOutput } from "../files/manifest.ts";
+import type { ManifestOutput } from "../files/manifest.ts";
 import { StagedOutput } from "../files/staged_output.ts";
 import type { SpillIndex } from "./spill.ts";
 
