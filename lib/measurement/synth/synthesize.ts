@@ -34,7 +34,7 @@ export interface SynthOptions {
   workers?: number;
   /** Ends the work when it is aborted. */
   signal?: AbortSignal;
-  /** Told now and then how many rows are written. */
+  /** Called now and then with the number of rows written. */
   onProgress?: (rows: number) => void;
 }
 
