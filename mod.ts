@@ -129,8 +129,8 @@ export {
 } from "./lib/loader/row_source.ts";
 export type { SamplingConfig } from "./lib/loader/sampling_config.ts";
 export { type CheckedOutputs, checkOutputs, type OutputCheck } from "./lib/files/checked_outputs.ts";
-export type { InputFingerprint, IsRead, OnLink } from "./lib/files/inputs.ts";
 export type { OutputSearch } from "./lib/files/listed_outputs.ts";
+export type { InputFingerprint, IsRead, OnLink } from "./lib/files/inputs.ts";
 
 export { Gpu, type GpuInfo } from "./lib/gpu/device.ts";
 export type { Binding, KernelInterface, ParamField } from "./lib/gpu/kernel_source.ts";

@@ -86,7 +86,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
    */
   static async open(path: string, options: ArrayRecordReaderOptions = {}): Promise<ArrayRecordReader> {
     const hash = await loadRiegeliHash();
-    const file = FileWindow.open(path);
+    const file = new FileWindow(path);
     try {
       return new ArrayRecordReader(file, hash, options.onCorrupt ?? "error");
     } catch (error) {

@@ -18,15 +18,11 @@ export class FileWindow implements Disposable {
   #begin = 0;
   #bytes: Uint8Array = new Uint8Array(0);
 
-  private constructor(file: ByteFile) {
-    this.path = file.path;
-    this.#file = file;
-    this.sizeBytes = file.sizeBytes;
-  }
-
   /** Opens a file. @throws {UserError} If that is not possible. */
-  static open(path: string): FileWindow {
-    return new FileWindow(ByteFile.open(path));
+  constructor(path: string) {
+    this.path = path;
+    this.#file = ByteFile.open(path);
+    this.sizeBytes = this.#file.sizeBytes;
   }
 
   /**

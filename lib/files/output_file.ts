@@ -11,7 +11,7 @@ import { explainFileError, UserError } from "../errors.ts";
 import { AtomicFile } from "./atomic.ts";
 import { writeWhole } from "./byte_file.ts";
 import { refuseOverlap } from "./output_guard.ts";
-import { LOCK, OutputLock } from "./output_lock.ts";
+import { OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./output_place.ts";
 
 /** What is to be known of the command that writes a file. */
@@ -44,7 +44,7 @@ export class OutputFile implements Disposable {
     }
     const { path: target, work } = placeOfFile(path);
     const lock = this.#opened.use(OutputLock.acquire(work, { output: path, stage }));
-    removeLeftovers(lock.folder);
+    lock.clearFolder(); // of what a killed process left
     const file = this.#opened.use(AtomicFile.create(join(work, basename(target))));
     this.#write = (bytes) => file.writeSync(bytes);
     this.#commit = () => file.commit(target);
@@ -103,12 +103,5 @@ function openSpecial(path: string): Deno.FsFile | undefined {
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return undefined;
     throw explainFileError(error, `write to ${path}`);
-  }
-}
-
-/** What a killed process left; the lock is held. */
-function removeLeftovers(work: string): void {
-  for (const { name } of Deno.readDirSync(work)) {
-    if (name !== LOCK) Deno.removeSync(join(work, name), { recursive: true });
   }
 }

@@ -59,6 +59,13 @@ export class OutputLock implements Disposable {
     throw new UserError(`Cannot lock ${output}: ${folder} is removed again and again; run again`);
   }
 
+  /** Deletes everything in the folder but the lock. */
+  clearFolder(): void {
+    for (const { name } of Deno.readDirSync(this.folder)) {
+      if (name !== LOCK) Deno.removeSync(join(this.folder, name), { recursive: true });
+    }
+  }
+
   /** Gives the lock back, and removes the folder if nothing else is in it. */
   [Symbol.dispose](): void {
     try {

@@ -213,10 +213,7 @@ export class StagedOutput implements Disposable {
 
   /** Deletes the work so far. */
   discard(): void {
-    const { work } = this.#place;
-    for (const { name } of Deno.readDirSync(work)) {
-      if (name !== LOCK) Deno.removeSync(join(work, name), { recursive: true });
-    }
+    this.#lock.clearFolder();
   }
 
   /** Gives the output free for others; unfinished work stays for a run to go on with, if there is any. */

@@ -31,7 +31,9 @@ export interface ReadOptions {
   columns?: readonly OptionalColumn[];
   /** Which of them every file must have. */
   required?: readonly OptionalColumn[];
-  /** What the user is to do where a file lacks one of these. */
+  /** Rows without a value in one of these are rejected, where a file has the column; none by default. */
+  neverNull?: readonly OptionalColumn[];
+  /** What the user is to do where a file lacks one that is required. */
   ifMissing?: string;
   /** Largest number of rows of a batch (default 65,536). */
   batchRows?: number;
@@ -74,6 +76,7 @@ export async function* readMeasurements(
   }
   const pool = new TextPool();
   const versions = new AddressVersions(pool);
+  const { rejects, neverNull = [] } = options;
   const [first, end] = options.rowRange ?? [0, numRows];
   for (const [i, path] of paths.entries()) {
     if (firstRows[i] >= end || (firstRows[i + 1] ?? numRows) <= first) continue;
@@ -88,7 +91,8 @@ export async function* readMeasurements(
         const numRowsRead = Math.min(batchRows, group.numRows - from);
         pool.trim(MAX_CACHED_ADDRESSES);
         const where = { path, firstRow: group.firstRow + from, numRowsRead };
-        yield { ...selectRows(readNext(numRowsRead), where, versions, options.rejects), ...where };
+        const selection = { versions, rejects, neverNull };
+        yield { ...selectRows(readNext(numRowsRead), where, selection), ...where };
       }
     }
   }

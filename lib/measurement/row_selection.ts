@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { shortened } from "../errors.ts";
+import { ensure, shortened } from "../errors.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { FAILED_RTT_MS, isRtt, type MeasurementBatch } from "./batch.ts";
 import type { TextPiece } from "../parquet/column.ts";
@@ -40,12 +40,20 @@ export interface RowPieces {
   optional: { key: OptionalColumn; values: Float64Array }[];
 }
 
+/** What {@link selectRows} needs beside the rows. */
+export interface Selection {
+  versions: AddressVersions;
+  /** Where the other rows are counted. */
+  rejects: RejectLog;
+  /** Optional columns that have a value in every row that can be used. */
+  neverNull: readonly OptionalColumn[];
+}
+
 /** Keeps the rows that can be used. */
 export function selectRows(
   pieces: RowPieces,
   { path, firstRow, numRowsRead }: { path: string; firstRow: number; numRowsRead: number },
-  versions: AddressVersions,
-  rejects: RejectLog,
+  { versions, rejects, neverNull }: Selection,
 ): CodedBatch {
   const eventTimeUs = pieces.eventTimeUs.values;
   const rttMs = pieces.rttMs.values;
@@ -56,7 +64,7 @@ export function selectRows(
   const dstCode = pieces.dstAddr.codes;
   versions.byCode(srcCode);
   const versionByCode = versions.byCode(dstCode);
-  const inexact = findInexact(pieces);
+  const faulty = findFaulty(pieces, neverNull);
   const versionOf = new Uint8Array(numRowsRead);
   let numKept = 0;
   for (let row = 0; row < numRowsRead; row++) {
@@ -67,13 +75,13 @@ export function selectRows(
       (isRtt(rtt) || rtt === FAILED_RTT_MS) && version > 0 &&
       version === versionByCode[dstCode[row]] &&
       (!ipVersion || ipVersion[row] === version || Number.isNaN(ipVersion[row])) &&
-      inexact?.[row] !== 1;
+      faulty?.[row] !== 1;
     if (isGood) {
       versionOf[row] = version;
       numKept++;
       continue;
     }
-    const { reason, detail } = explainReject(pieces, row);
+    const { reason, detail } = explainReject(pieces, row, neverNull);
     rejects.add(reason, path, firstRow + row, detail);
   }
   const batch: CodedBatch = {
@@ -91,22 +99,26 @@ export function selectRows(
   return numKept === numRowsRead ? batch : compact(batch, numKept);
 }
 
-/** 1 for rows with an integer that is none, or too large to be told from its neighbours; undefined if there is none. */
-function findInexact({ optional }: RowPieces): Uint8Array | undefined {
-  let inexact: Uint8Array | undefined;
-  for (const { values } of optional) {
+/** 1 for rows with a fault in an optional column; undefined if there is none. */
+function findFaulty(
+  { optional }: RowPieces,
+  neverNull: readonly OptionalColumn[],
+): Uint8Array | undefined {
+  let faulty: Uint8Array | undefined;
+  for (const { key, values } of optional) {
+    const mayBeNull = !neverNull.includes(key);
     for (let row = 0; row < values.length; row++) {
-      if (!isInexact(values[row])) continue;
-      inexact ??= new Uint8Array(values.length);
-      inexact[row] = 1;
+      if (!isFault(values[row], mayBeNull)) continue;
+      faulty ??= new Uint8Array(values.length);
+      faulty[row] = 1;
     }
   }
-  return inexact;
+  return faulty;
 }
 
-/** Whether a number is no exact integer; NaN stands for null. */
-function isInexact(value: number): boolean {
-  return value === value && !Number.isSafeInteger(value);
+/** Whether a number is no integer, or too large to be told from its neighbours; NaN stands for null. */
+function isFault(value: number, mayBeNull: boolean): boolean {
+  return value === value ? !Number.isSafeInteger(value) : !mayBeNull;
 }
 
 /** Moves the rows with an IP version to the front, in place, and leaves out the others. */
@@ -137,6 +149,7 @@ function compact(batch: CodedBatch, numKept: number): CodedBatch {
 function explainReject(
   pieces: RowPieces,
   row: number,
+  neverNull: readonly OptionalColumn[],
 ): { reason: RejectReason; detail: string } {
   const needed = [
     ["event_time", pieces.eventTimeUs],
@@ -162,9 +175,13 @@ function explainReject(
   }
   const rttMs = pieces.rttMs.values[row];
   if (!isRtt(rttMs) && rttMs !== FAILED_RTT_MS) return { reason: "invalidRtt", detail: `rtt ${rttMs}` };
-  const found = pieces.optional.find(({ values }) => isInexact(values[row]));
-  const name = OPTIONAL_COLUMNS.find(({ key }) => key === found?.key)?.name;
-  return { reason: "invalidInteger", detail: `${name} ${found?.values[row]}` };
+  const fault = pieces.optional.find(({ key, values }) => isFault(values[row], !neverNull.includes(key)));
+  ensure(fault, "a row was rejected without a reason");
+  const name = OPTIONAL_COLUMNS.find(({ key }) => key === fault.key)?.name;
+  const value = fault.values[row];
+  return Number.isNaN(value)
+    ? { reason: "nullValue", detail: `${name}` }
+    : { reason: "invalidInteger", detail: `${name} ${value}` };
 }
 
 /** The IP version of addresses, remembered: a file has few addresses and many rows. 0 is no address. */

@@ -75,7 +75,7 @@ export class ParquetFile {
    * @throws {UserError} If it cannot be read.
    */
   static async open(path: string): Promise<ParquetFile> {
-    const file = FileWindow.open(path);
+    const file = new FileWindow(path);
     try {
       checkMagic(file);
       const metadata = await parquetMetadataAsync(readFooter(file), {

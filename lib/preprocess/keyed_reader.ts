@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type CodedBatch, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
-import { OPTIONAL_COLUMNS, type OptionalColumn } from "../measurement/parquet_writer.ts";
+import { readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
+import type { OptionalColumn } from "../measurement/parquet_writer.ts";
 import type { RejectLog } from "../measurement/rejects.ts";
 import { PerText } from "../parquet/text_pool.ts";
 import type { GroupKey } from "./probe_columns.ts";
@@ -53,11 +53,11 @@ export async function* readKeyed(
     rejects,
     columns,
     required,
+    neverNull,
     ifMissing: "use --group-by src_addr, or add the column",
     ...range,
   };
-  for await (const whole of readMeasurements(paths, read)) {
-    const batch = rejectNulls(whole, neverNull, rejects);
+  for await (const batch of readMeasurements(paths, read)) {
     if (keys.trim(MAX_KNOWN_KEYS)) idByCode.clear();
     const { pool, srcCode, dstCode } = batch;
     const srcId = pick(idByCode.of(pool, srcCode), srcCode);
@@ -72,47 +72,4 @@ function pick(valueByCode: Int32Array, codes: Int32Array): Uint32Array {
   const values = new Uint32Array(codes.length);
   for (let row = 0; row < codes.length; row++) values[row] = valueByCode[codes[row]];
   return values;
-}
-
-/** The batch without the rows that have null in one of the columns, as far as it has them. */
-function rejectNulls(
-  batch: SourcedBatch,
-  columns: readonly OptionalColumn[],
-  rejects: RejectLog,
-): SourcedBatch {
-  // Nearly always so, and found without a look at each row.
-  if (!columns.some((key) => batch[key]?.includes(NaN))) return batch;
-  const isNull = (row: number, key: OptionalColumn) => Number.isNaN(batch[key]?.[row]);
-  const good: number[] = [];
-  for (let row = 0; row < batch.numRows; row++) {
-    const missing = columns.find((key) => isNull(row, key));
-    if (missing === undefined) {
-      good.push(row);
-      continue;
-    }
-    const name = OPTIONAL_COLUMNS.find(({ key }) => key === missing)?.name;
-    const isExact = batch.numRowsRead === batch.numRows;
-    const place = isExact ? "" : `, in the ${batch.numRowsRead} rows from ${batch.firstRow} on`;
-    rejects.add("nullValue", batch.path, batch.firstRow + (isExact ? row : 0), `${name}${place}`);
-  }
-  return { ...batch, ...pickRows(batch, good) };
-}
-
-function pickRows(batch: CodedBatch, rows: readonly number[]): CodedBatch {
-  const picked: CodedBatch = {
-    pool: batch.pool,
-    srcCode: Int32Array.from(rows, (row) => batch.srcCode[row]),
-    dstCode: Int32Array.from(rows, (row) => batch.dstCode[row]),
-    numRows: rows.length,
-    eventTimeUs: Float64Array.from(rows, (row) => batch.eventTimeUs[row]),
-    srcAddr: rows.map((row) => batch.srcAddr[row]),
-    dstAddr: rows.map((row) => batch.dstAddr[row]),
-    ipVersion: Uint8Array.from(rows, (row) => batch.ipVersion[row]),
-    rttMs: Float64Array.from(rows, (row) => batch.rttMs[row]),
-  };
-  for (const { key } of OPTIONAL_COLUMNS) {
-    const values = batch[key];
-    if (values) picked[key] = Float64Array.from(rows, (row) => values[row]);
-  }
-  return picked;
 }

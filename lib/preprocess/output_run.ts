@@ -12,7 +12,7 @@ import { UserError } from "../errors.ts";
 import { type ArrayTask, ONLY_TASK, taskSuffix } from "../files/array_task.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
-import type { Manifest, ManifestOutput } from "../files/manifest.ts";
+import type { ManifestOutput } from "../files/manifest.ts";
 import { StagedOutput } from "../files/staged_output.ts";
 import type { SpillIndex } from "./spill.ts";
 
@@ -47,13 +47,14 @@ export interface OutputRunStart {
 /** The state of one run's output folder. */
 export class OutputRun implements Disposable {
   #nextWriteMs = 0;
-  readonly #output: StagedOutput;
+  /** The folder and its manifest. */
+  readonly output: StagedOutput;
   readonly #task: ArrayTask;
-  /** Where the task lists rejected rows, within {@link folder}. */
+  /** Where the task lists rejected rows, within the folder. */
   readonly rejectsName: string;
 
   private constructor(output: StagedOutput, task: ArrayTask) {
-    this.#output = output;
+    this.output = output;
     this.#task = task;
     this.rejectsName = `rejects${taskSuffix(task)}.jsonl`;
   }
@@ -72,21 +73,6 @@ export class OutputRun implements Disposable {
     return new OutputRun(StagedOutput.openFolder(folder, output, task), task);
   }
 
-  /** The folder to write to; what is recorded is moved to the output folder in the end. */
-  get folder(): string {
-    return this.#output.folder;
-  }
-
-  /** What was read, how, and what was written so far. */
-  get manifest(): Manifest {
-    return this.#output.manifest;
-  }
-
-  /** Whether all is done. */
-  get isComplete(): boolean {
-    return this.#output.isComplete;
-  }
-
   /** The path of a thread's spill file. */
   spillPath(thread: number): string {
     return join(this.#spill, `rows-${thread}.bin`);
@@ -95,11 +81,6 @@ export class OutputRun implements Disposable {
   /** The path for a thread's sorted runs of a partition larger than memory. */
   runsPath(thread: number): string {
     return join(this.#spill, `runs-${thread}.bin`);
-  }
-
-  /** What is recorded of an output, if it is finished. */
-  finished(name: string): ManifestOutput | undefined {
-    return this.#output.finished(name);
   }
 
   /** The spill files of an earlier run of the same work, if they are whole. */
@@ -129,9 +110,9 @@ export class OutputRun implements Disposable {
     state: SpillState,
     found: { counts: Record<string, unknown>; rejected: Record<string, number> },
   ): void {
-    this.manifest.counts = found.counts;
-    this.manifest.rejected = found.rejected;
-    this.#output.save();
+    this.output.manifest.counts = found.counts;
+    this.output.manifest.rejected = found.rejected;
+    this.output.save();
     writeJsonAtomic(join(this.#spill, "index.json"), state);
   }
 
@@ -139,18 +120,18 @@ export class OutputRun implements Disposable {
   discardIfUseless(): void {
     if (this.earlierSpill()) return;
     this.#removeSpill();
-    if (this.manifest.outputs.length === 0) this.#output.discard();
+    if (this.output.manifest.outputs.length === 0) this.output.discard();
   }
 
   /** Adds a finished output to the manifest. */
   async record(name: string, counts?: Record<string, number>): Promise<void> {
-    await this.#output.record(name, counts);
+    await this.output.record(name, counts);
     this.#saveNowAndThen();
   }
 
   /** As {@link record}, of an output that is described already. */
   add(output: ManifestOutput): void {
-    this.#output.add(output);
+    this.output.add(output);
     this.#saveNowAndThen();
   }
 
@@ -160,7 +141,7 @@ export class OutputRun implements Disposable {
    * @throws {UserError} If one did.
    */
   checkInputs(): void {
-    for (const { path, sizeBytes, mtimeMs } of this.manifest.inputs) {
+    for (const { path, sizeBytes, mtimeMs } of this.output.manifest.inputs) {
       const now = fingerprint(path);
       if (now.sizeBytes === sizeBytes && now.mtimeMs === mtimeMs) continue;
       throw new UserError(
@@ -181,17 +162,17 @@ export class OutputRun implements Disposable {
    */
   finish(splits: Record<string, Record<string, number>>): void {
     this.checkInputs();
-    this.manifest.counts = { ...this.manifest.counts, splits };
-    this.#output.publish();
+    this.output.manifest.counts = { ...this.output.manifest.counts, splits };
+    this.output.publish();
   }
 
   /** Gives the folder free; unfinished work stays. */
   [Symbol.dispose](): void {
-    this.#output[Symbol.dispose]();
+    this.output[Symbol.dispose]();
   }
 
   get #spill(): string {
-    return this.#output.workPath("spill");
+    return this.output.workPath("spill");
   }
 
   #removeSpill(): void {
@@ -204,7 +185,7 @@ export class OutputRun implements Disposable {
   #saveNowAndThen(): void {
     const startMs = performance.now();
     if (startMs < this.#nextWriteMs) return;
-    this.#output.save();
+    this.output.save();
     const endMs = performance.now();
     this.#nextWriteMs = endMs + (endMs - startMs) / MANIFEST_TIME_SHARE;
   }

@@ -87,7 +87,7 @@ export async function partitionShare(
   const rejects = new RejectLog();
   const splitOf = makeSplitter(task, share.timeRangeUs);
   const layout = new ShardLayout(task.numShards, share.subdivisions, task.ownShards);
-  using spill = SpillWriter.create(share.spillPath, task.schema, {
+  using spill = new SpillWriter(share.spillPath, task.schema, {
     numPartitions: layout.numPartitions,
     bufferBytes: share.bufferBytes,
   });

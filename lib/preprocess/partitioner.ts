@@ -53,7 +53,7 @@ export async function partitionRows(
   const rejects = new RejectLog();
   for (const result of results) rejects.merge(result.rejects);
   const numRowsRead = results.reduce((sum, result) => sum + result.numRowsRead, 0);
-  if (rejects.write(join(run.folder, run.rejectsName))) await run.record(run.rejectsName);
+  if (rejects.write(join(run.output.folder, run.rejectsName))) await run.record(run.rejectsName);
   rejects.check(numRowsRead, task.maxRejectRatio);
   run.checkInputs();
   const columns = task.columns.filter((column) => survey.columns.includes(column)).sort();

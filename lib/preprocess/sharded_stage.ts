@@ -48,7 +48,7 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
     overwrite,
     task: arrayTask,
   });
-  const wasComplete = run.isComplete;
+  const wasComplete = run.output.isComplete;
   if (!wasComplete) {
     const watched: StageHooks = {
       ...hooks,
@@ -66,10 +66,10 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
     run.finish(sumBySplit(run, definition));
   }
   const seconds = (performance.now() - startMs) / 1000;
-  const inputRows = Number(run.manifest.counts.inputRows ?? 0);
+  const inputRows = Number(run.output.manifest.counts.inputRows ?? 0);
   return {
     splits: sumBySplit(run, definition),
-    rejected: run.manifest.rejected,
+    rejected: run.output.manifest.rejected,
     inputRows,
     seconds,
     rowsPerSecond: wasComplete ? 0 : inputRows / seconds,
@@ -80,7 +80,7 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
 
 async function writeShards(definition: ShardedStage, run: OutputRun, hooks: StageHooks): Promise<void> {
   const { task, shardName, workers } = definition;
-  const isFinished = (shard: Shard) => run.finished(shardName(shard)) !== undefined;
+  const isFinished = (shard: Shard) => run.output.finished(shardName(shard)) !== undefined;
   if (shardsWithin(task.numShards, task.ownShards).every(isFinished)) return;
   const survey = await surveyInputs(task.inputs);
   const [first, end] = shareOf(task.rowShare, survey.numRows);
@@ -89,7 +89,7 @@ async function writeShards(definition: ShardedStage, run: OutputRun, hooks: Stag
   const state = run.earlierSpill() ?? await partitionRows(task, run, { survey, threads, hooks });
   const layout = new ShardLayout(task.numShards, state.subdivisions, task.ownShards);
   const queue: ShardQueue = {
-    folder: run.folder,
+    folder: run.output.folder,
     spill: state.indexes.map((index, i) => ({ path: run.spillPath(i), index })),
     columns: state.columns,
     shards: layout.shards().filter((shard) => !isFinished(shard)),
@@ -114,7 +114,7 @@ function sumBySplit(
   const sums = Object.fromEntries(
     SPLIT_NAMES.map((split) => [split, Object.fromEntries(names.map((name) => [name, 0]))]),
   ) as Record<SplitName, Record<string, number>>;
-  for (const { path, sizeBytes, counts } of run.manifest.outputs) {
+  for (const { path, sizeBytes, counts } of run.output.manifest.outputs) {
     const split = SPLIT_NAMES.find((name) => path.startsWith(`${name}/`));
     if (!split) continue;
     const sum = sums[split];

@@ -32,29 +32,31 @@ export function rowsWithin(memoryBytes: number, rowSizeBytes: number): number {
   return Math.max(1024, Math.floor(memoryBytes / (rowSizeBytes + SORT_BYTES_PER_ROW)));
 }
 
+/** How {@link PartitionSorter} sorts. */
+export interface SortOptions {
+  /** Of the hash. */
+  seed: number;
+  /** For the rows and the sort. */
+  memoryBytes: number;
+  /** The file for sorted runs of a partition that does not fit; it is removed after use. */
+  runsPath: string;
+}
+
 /** Sorts partition after partition of a spill file; keeps its arrays. */
 export class PartitionSorter {
   readonly #spill: SpillReader;
-  readonly #seed: number;
+  readonly #options: SortOptions;
   readonly #maxRows: number;
-  readonly #memoryBytes: number;
-  readonly #runsPath: string;
   readonly #keys = new KeyTable();
   readonly #timeSorter = new TimeSorter();
   #columns: ColumnData[] = [];
   #capacity = 0;
 
-  /**
-   * @param spill Where the rows are.
-   * @param options `seed`: of the hash; `memoryBytes`: for the rows and the sort; `runsPath`: the file for sorted
-   *   runs of a partition that does not fit, which is removed after use.
-   */
-  constructor(spill: SpillReader, options: { seed: number; memoryBytes: number; runsPath: string }) {
+  /** @param spill Where the rows are. */
+  constructor(spill: SpillReader, options: SortOptions) {
     this.#spill = spill;
-    this.#seed = options.seed;
-    this.#memoryBytes = options.memoryBytes;
+    this.#options = options;
     this.#maxRows = rowsWithin(options.memoryBytes, rowBytes(spill.schema));
-    this.#runsPath = options.runsPath;
   }
 
   /**
@@ -97,7 +99,7 @@ export class PartitionSorter {
     const { starts, order } = bucketRows(columns.group, numRows, keys.size);
     const groups: { id: number; group: Group }[] = [];
     for (let id = 0; id < keys.size; id++) {
-      if (starts[id] < starts[id + 1]) groups.push({ id, group: makeGroup(keys, id, this.#seed) });
+      if (starts[id] < starts[id + 1]) groups.push({ id, group: makeGroup(keys, id, this.#options.seed) });
     }
     groups.sort((a, b) => compareGroups(a.group, b.group));
     for (const { id, group } of groups) {
@@ -111,15 +113,15 @@ export class PartitionSorter {
     try {
       await this.#mergeRuns(await this.#writeRuns(partition, onStep), sink, onStep);
     } finally {
-      Deno.removeSync(this.#runsPath);
+      Deno.removeSync(this.#options.runsPath);
     }
   }
 
   async #writeRuns(partition: number, onStep: () => Promise<void>): Promise<SpillReader> {
     const planned = divideBlocks(this.#spill.blocks(partition), this.#maxRows);
-    using runs = SpillWriter.create(this.#runsPath, this.#spill.schema, {
+    using runs = new SpillWriter(this.#options.runsPath, this.#spill.schema, {
       numPartitions: planned.length,
-      bufferBytes: this.#memoryBytes / 4,
+      bufferBytes: this.#options.memoryBytes / 4,
     });
     for (const [run, blocks] of planned.entries()) {
       const columns = this.#read(blocks);
@@ -130,14 +132,14 @@ export class PartitionSorter {
       runs.flush(run);
       await onStep();
     }
-    return new SpillReader([{ path: this.#runsPath, index: runs.finish() }], this.#spill.schema);
+    return new SpillReader([{ path: this.#options.runsPath, index: runs.finish() }], this.#spill.schema);
   }
 
   async #mergeRuns(runs: SpillReader, sink: RowSink, onStep: () => Promise<void>): Promise<void> {
     using _closed = runs;
     const heap = new Heap<RunCursor>((a, b) => a.isBefore(b));
     for (let run = 0; run < runs.numRows.length; run++) {
-      const cursor = new RunCursor(run, runs, this.#seed);
+      const cursor = new RunCursor(run, runs, this.#options.seed);
       if (cursor.next()) heap.add(cursor);
     }
     let current: Group | undefined;

@@ -62,11 +62,18 @@ export class SpillWriter {
   #keys: SpillKeys | undefined;
   #isOpen = true;
 
-  private constructor(
+  /**
+   * Makes the file, over an older one of the same name.
+   *
+   * @param path The spill file.
+   * @param schema The columns.
+   * @param options `numPartitions`; `bufferBytes`: memory for rows not yet written.
+   * @throws {UserError} If the file cannot be made.
+   */
+  constructor(
     readonly path: string,
     readonly schema: readonly SpillColumn[],
-    numPartitions: number,
-    bufferBytes: number,
+    { numPartitions, bufferBytes }: { numPartitions: number; bufferBytes: number },
   ) {
     this.#buffers = new Array(numPartitions);
     this.#fill = new Uint32Array(numPartitions);
@@ -79,22 +86,6 @@ export class SpillWriter {
     const rows = Math.floor(bufferBytes / (numPartitions * columnBytes(schema)));
     this.#bufferRows = Math.max(MIN_BUFFER_ROWS, Math.min(MAX_BUFFER_ROWS, rows));
     this.#file = ByteFile.write(path, "new");
-  }
-
-  /**
-   * Makes the file, over an older one of the same name.
-   *
-   * @param path The spill file.
-   * @param schema The columns.
-   * @param options `numPartitions`; `bufferBytes`: memory for rows not yet written.
-   * @throws {UserError} If the file cannot be made.
-   */
-  static create(
-    path: string,
-    schema: readonly SpillColumn[],
-    options: { numPartitions: number; bufferBytes: number },
-  ): SpillWriter {
-    return new SpillWriter(path, schema, options.numPartitions, options.bufferBytes);
   }
 
   /**

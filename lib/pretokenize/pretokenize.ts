@@ -109,7 +109,7 @@ export async function pretokenize(
     options: identityOf(options),
     overwrite: options.overwrite,
   });
-  const wasComplete = run.isComplete;
+  const wasComplete = run.output.isComplete;
   if (!wasComplete) {
     try {
       const work = new Work(run, inputs, hooks);
@@ -121,7 +121,7 @@ export async function pretokenize(
     }
     run.finish(sumBySplit(run));
   }
-  const { inputRows, ...further } = run.manifest.counts;
+  const { inputRows, ...further } = run.output.manifest.counts;
   delete further.splits;
   const splits = sumBySplit(run);
   const sum = (name: string) => Object.values(splits).reduce((total, counts) => total + counts[name], 0);
@@ -129,10 +129,10 @@ export async function pretokenize(
     sequences: sum("sequences"),
     tokens: sum("tokens"),
     inputRows: Number(inputRows),
-    rejected: run.manifest.rejected,
+    rejected: run.output.manifest.rejected,
     splits,
     further: further as Record<string, number>,
-    outputs: run.manifest.outputs.map(({ path }) => path),
+    outputs: run.output.manifest.outputs.map(({ path }) => path),
     seconds: (performance.now() - startMs) / 1000,
     peakMemoryBytes: memory.peakBytes,
     wasComplete,
@@ -174,12 +174,12 @@ class Work {
       await writeMeasurementSequences(files, shards, reading);
       await shards.close();
     }
-    this.run.manifest.counts = {
+    this.run.output.manifest.counts = {
       inputRows: totalRows,
       ...(clipUs === undefined ? {} : { rttClipUs: clipUs }),
     };
-    this.run.manifest.rejected = rejects.counts;
-    if (rejects.write(join(this.run.folder, "rejects.jsonl"))) await this.run.record("rejects.jsonl");
+    this.run.output.manifest.rejected = rejects.counts;
+    if (rejects.write(join(this.run.output.folder, "rejects.jsonl"))) await this.run.record("rejects.jsonl");
     rejects.check(totalRows, options.maxRejectRatio);
   }
 
@@ -201,7 +201,7 @@ class Work {
       inputRows += source.numRows;
       numCorruptChunks += source.numCorruptChunks;
     }
-    this.run.manifest.counts = { inputRows, ...(onCorrupt === "skip" ? { numCorruptChunks } : {}) };
+    this.run.output.manifest.counts = { inputRows, ...(onCorrupt === "skip" ? { numCorruptChunks } : {}) };
   }
 
   async #rttEncoding({ rttEncoding: name, rttClip }: V1Options, totalRows: number): Promise<RttEncoding> {
@@ -252,7 +252,7 @@ class Work {
 
 function sumBySplit(run: OutputRun): Record<string, Record<string, number>> {
   const sums: Record<string, Record<string, number>> = {};
-  for (const { path, sizeBytes, counts } of run.manifest.outputs) {
+  for (const { path, sizeBytes, counts } of run.output.manifest.outputs) {
     if (!counts) continue;
     const split = SPLIT_NAMES.find((name) => path.startsWith(`${name}/`)) ?? "all";
     const sum = sums[split] ??= { sequences: 0, tokens: 0, files: 0, bytes: 0 };

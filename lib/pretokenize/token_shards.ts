@@ -50,7 +50,7 @@ export class TokenShards implements Disposable {
    * @throws {UserError} If the disk is full.
    */
   append(tokens: Uint16Array): Promise<void> | undefined {
-    this.#writer ??= TokenParquetWriter.create(join(this.#run.folder, this.#name), this.#options);
+    this.#writer ??= TokenParquetWriter.create(join(this.#run.output.folder, this.#name), this.#options);
     this.#writer.append(tokens);
     return this.#count();
   }
@@ -72,7 +72,7 @@ export class TokenShards implements Disposable {
   }
 
   #isFileFinished(): boolean {
-    return this.#run.finished(this.#name) !== undefined;
+    return this.#run.output.finished(this.#name) !== undefined;
   }
 
   /** A promise at the end of a file only: there are millions of sequences. */

@@ -95,7 +95,7 @@ export async function orderRows(
   const unsortedPath = `${folder}/unsorted.bin`;
   const numAll = spilled.index.numRows[0];
   using unsorted = new SpillReader([{ path: unsortedPath, index: spilled.index }], SCHEMA);
-  using sorted = SpillWriter.create(`${folder}/ordered.bin`, SCHEMA, {
+  using sorted = new SpillWriter(`${folder}/ordered.bin`, SCHEMA, {
     numPartitions: 1,
     bufferBytes: memoryLimitBytes * BUFFER_MEMORY_SHARE,
   });
@@ -117,7 +117,7 @@ async function spillRows(
   { folder, memoryLimitBytes, rejects, numRows: numAll, hooks }: OrderOptions,
 ): Promise<{ index: SpillIndex; numRows: number; numRowsRead: number }> {
   const breather = new Breather(hooks);
-  using spill = SpillWriter.create(`${folder}/unsorted.bin`, SCHEMA, {
+  using spill = new SpillWriter(`${folder}/unsorted.bin`, SCHEMA, {
     numPartitions: 1,
     bufferBytes: memoryLimitBytes * BUFFER_MEMORY_SHARE,
   });

@@ -26,7 +26,7 @@ type Reply =
 export interface JobContext<Event> {
   /** Aborted when the pool wants its workers to stop. */
   signal: AbortSignal;
-  /** Says something on the way. */
+  /** Sends the pool an event while the job is under way. */
   report(event: Event): void;
 }
 

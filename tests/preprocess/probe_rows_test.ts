@@ -252,13 +252,14 @@ Deno.test("buildProbeRows() rejects rows without a probe id when grouped by it",
   using folder = new TemporaryFolder();
   const batch = sampleBatch({ numRows: 100 });
   for (const row of [3, 50]) if (batch.prbId) batch.prbId[row] = NaN;
+  batch.srcAddr[7] = "nowhere";
   writeParquet(folder.at("in.parquet"), batch);
   const options = { ...PROBE_ROWS_OPTIONS, inputs: [folder.at("in.parquet")], output: folder.at("out") };
   const result = await buildProbeRows({ ...options, groupBy: "prb_id" });
-  assertEquals(result.rejected, { nullValue: 2 });
+  assertEquals(result.rejected, { nullValue: 2, unparseableAddress: 1 });
   const lines = Deno.readTextFileSync(folder.at("out/rejects.jsonl")).trimEnd().split("\n");
-  assertEquals(lines.map((line) => JSON.parse(line).row), [3, 50]);
-  assertEquals(JSON.parse(lines[0]).detail, "prb_id");
+  assertEquals(lines.map((line) => JSON.parse(line).row), [3, 50, 7]);
+  assertEquals(lines.map((line) => JSON.parse(line).detail), ["prb_id", "prb_id", "nowhere"]);
 });
 
 Deno.test("buildProbeRows() names the column that is missing and leaves an empty folder", async () => {

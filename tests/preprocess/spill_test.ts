@@ -48,7 +48,7 @@ Deno.test("SpillReader gives back each partition's rows in the order in which Sp
   const batches = fc.array(fc.array(fc.nat(5), { maxLength: 300, size: "max" }), { maxLength: 6 });
   fc.assert(
     fc.property(batches, fc.integer({ min: 0, max: 100_000 }), (partitions, bufferBytes) => {
-      const writer = SpillWriter.create(path, SCHEMA, { numPartitions: 5, bufferBytes });
+      const writer = new SpillWriter(path, SCHEMA, { numPartitions: 5, bufferBytes });
       const wanted: number[][] = [[], [], [], [], []];
       let first = 0;
       for (const partitionOf of partitions) {
@@ -74,7 +74,7 @@ Deno.test("SpillReader reads files that were written side by side as one, file a
   const folder = Deno.makeTempDirSync();
   const parts = [0, 1].map((file) => {
     const path = join(folder, `rows-${file}.bin`);
-    const writer = SpillWriter.create(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
+    const writer = new SpillWriter(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
     writer.append(numbered(1000 * file, 200), Uint32Array.from({ length: 200 }, (_, row) => row % 2));
     return { path, index: writer.finish() };
   });
@@ -89,11 +89,11 @@ Deno.test("SpillWriter.abort() leaves no file and SpillReader refuses another si
   const folder = Deno.makeTempDirSync();
   const path = join(folder, "rows.bin");
   {
-    using writer = SpillWriter.create(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
+    using writer = new SpillWriter(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
     writer.append(numbered(0, 100), new Uint32Array(100));
   }
   assertEquals([...Deno.readDirSync(folder)], []);
-  const writer = SpillWriter.create(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
+  const writer = new SpillWriter(path, SCHEMA, { numPartitions: 2, bufferBytes: 0 });
   writer.append(numbered(0, 100), new Uint32Array(100));
   const index = writer.finish();
   Deno.truncateSync(path, index.sizeBytes - 1);
@@ -115,7 +115,7 @@ Deno.test("SpillReader gives back keys, whatever ids they had, after the ids cha
   const batches = fc.array(fc.array(row, { maxLength: 200, size: "max" }), { maxLength: 5 });
   fc.assert(
     fc.property(batches, fc.integer({ min: 0, max: 20_000 }), (read, bufferBytes) => {
-      const writer = SpillWriter.create(path, KEY_SCHEMA, { numPartitions: 2, bufferBytes });
+      const writer = new SpillWriter(path, KEY_SCHEMA, { numPartitions: 2, bufferBytes });
       const wanted: [number[], number[]] = [[], []];
       for (const [i, rows] of read.entries()) {
         const keys = new KeyTable();
