@@ -17,7 +17,7 @@ import { fingerprint, listInputs } from "../lib/files/inputs.ts";
 import { ParquetFile } from "../lib/parquet/file.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/measurement/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../lib/measurement/rejects.ts";
-import { GROUP_KEYS, type GroupKey } from "../lib/preprocess/probe_columns.ts";
+import { GROUP_KEYS, type GroupKey } from "../lib/external_sort/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/score/ordered_rows.ts";
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/score/score_file.ts";

@@ -5,7 +5,7 @@
  */
 import { dataFlags, type Flag, flag } from "../lib/cli/flags.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/text/quantities.ts";
-import { GROUP_KEYS } from "../lib/preprocess/probe_columns.ts";
+import { GROUP_KEYS } from "../lib/external_sort/probe_columns.ts";
 import { SPLIT_MODES, type SplitMode } from "../lib/preprocess/splits.ts";
 
 const MODE_PURPOSES: Record<SplitMode, string> = {

@@ -4,9 +4,9 @@
  * @module
  */
 import { formatTable } from "../text/table.ts";
-import { lineChart, rankOf } from "../plot/charts.ts";
-import { type Block, pageOf, tableOf } from "../plot/page.ts";
-import { FULL_WIDTH } from "../plot/theme.ts";
+import { lineChart, rankOf } from "../report/charts.ts";
+import { type Block, pageOf, tableOf } from "../report/page.ts";
+import { FULL_WIDTH } from "../report/theme.ts";
 import type { MetricsRecord } from "../train/metrics.ts";
 import { medianOf } from "./throughput.ts";
 

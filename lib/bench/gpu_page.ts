@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { lineChart, rankOf } from "../plot/charts.ts";
-import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../plot/page.ts";
-import { FULL_WIDTH } from "../plot/theme.ts";
+import { lineChart, rankOf } from "../report/charts.ts";
+import { type Block, element, listOf, pageOf, type TableCell, tableOf } from "../report/page.ts";
+import { FULL_WIDTH } from "../report/theme.ts";
 import { describeFinding, type Finding, peakOf } from "./gpu_findings.ts";
 import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
 

@@ -8,7 +8,7 @@
  * @module
  */
 import process from "node:process";
-import { PeakMemory } from "../preprocess/peak_memory.ts";
+import { PeakMemory } from "../runtime/peak_memory.ts";
 
 /** What work took. */
 export interface Usage {

@@ -7,7 +7,7 @@
 import { shortened, UsageError } from "../errors.ts";
 import { readMeasurements, surveyInputs } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
-import type { GroupKey } from "../preprocess/probe_columns.ts";
+import type { GroupKey } from "../external_sort/probe_columns.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import { SPLIT_MODES, type SplitMode } from "../preprocess/splits.ts";
 

@@ -5,8 +5,8 @@
  */
 import { UserError } from "../errors.ts";
 import { type OutputFileOptions, writeOutputFile } from "../files/output_file.ts";
-import { histogramChart } from "../plot/charts.ts";
-import { renderPicture } from "../plot/svg.ts";
+import { histogramChart } from "../report/charts.ts";
+import { renderPicture } from "../report/svg.ts";
 
 /** How many values lie in [low, high). */
 export interface Bin {

@@ -5,7 +5,7 @@
  */
 import { basename, dirname } from "@std/path";
 import { FAILED_RTT_MS } from "../measurement/batch.ts";
-import { KeyTable } from "../preprocess/key_table.ts";
+import { KeyTable } from "../external_sort/key_table.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 import { mix } from "../random/mix.ts";
 import { DistinctCount } from "./distinct_count.ts";

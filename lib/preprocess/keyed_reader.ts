@@ -7,8 +7,8 @@ import { readMeasurements, type SourcedBatch } from "../measurement/parquet_read
 import type { OptionalColumn } from "../measurement/parquet_writer.ts";
 import type { RejectLog } from "../measurement/rejects.ts";
 import { PerText } from "../parquet/text_pool.ts";
-import type { GroupKey } from "./probe_columns.ts";
-import { SourceKeys } from "./source_key.ts";
+import type { GroupKey } from "../external_sort/probe_columns.ts";
+import { SourceKeys } from "../external_sort/source_key.ts";
 import type { KeyedBatch, SplitMode } from "./splits.ts";
 
 /** Keys remembered between batches, about 100 bytes each. */

@@ -14,7 +14,7 @@ import { writeJsonAtomic } from "../files/atomic.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import type { ManifestOutput } from "../files/manifest.ts";
 import { StagedOutput } from "../files/staged_output.ts";
-import type { SpillIndex } from "./spill.ts";
+import type { SpillIndex } from "../external_sort/spill.ts";
 
 /** Rewriting the manifest after each shard may take at most this share of the time, whatever its size. */
 const MANIFEST_TIME_SHARE = 0.05;

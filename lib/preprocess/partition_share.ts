@@ -8,10 +8,10 @@ import type { ArrayTask } from "../files/array_task.ts";
 import type { OptionalColumn } from "../measurement/parquet_writer.ts";
 import { RejectLog, type RejectSnapshot } from "../measurement/rejects.ts";
 import { type KeyedReadOptions, readKeyed } from "./keyed_reader.ts";
-import type { GroupKey } from "./probe_columns.ts";
+import type { GroupKey } from "../external_sort/probe_columns.ts";
 import { ShardLayout, type ShardRange } from "./shard_layout.ts";
-import { type SpillIndex, SpillWriter } from "./spill.ts";
-import { type ColumnData, makeColumn, type SpillColumn } from "./spill_block.ts";
+import { type SpillIndex, SpillWriter } from "../external_sort/spill.ts";
+import { type ColumnData, makeColumn, type SpillColumn } from "../external_sort/spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES, SplitAssigner, type SplitName, type SplitPlan } from "./splits.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 

@@ -16,13 +16,13 @@ import { type ArrayTask, ONLY_TASK } from "../files/array_task.ts";
 import { ArrayRecordWriter } from "../array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../probe_rows/probe_row.ts";
 import type { SplitSource } from "./partition_share.ts";
-import { type GroupKey, probeSchema } from "./probe_columns.ts";
+import { type GroupKey, probeSchema } from "../external_sort/probe_columns.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "./row_cutter.ts";
 import { recordShardName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
 import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
-import { PartitionSorter, type RowSink, rowsWithin } from "./sorted_rows.ts";
-import { type ColumnData, rowBytes } from "./spill_block.ts";
+import { PartitionSorter, type RowSink, rowsWithin } from "../external_sort/sorted_rows.ts";
+import { type ColumnData, rowBytes } from "../external_sort/spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES } from "./splits.ts";
 import type { StageHooks } from "../threads/stage_hooks.ts";
 

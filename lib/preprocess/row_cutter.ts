@@ -9,10 +9,10 @@
  */
 import { ensure } from "../errors.ts";
 import { type ProbeRow, probeRowSrcId } from "../probe_rows/probe_row.ts";
-import { IdNumbers, KeyTable, KeyTranslation } from "./key_table.ts";
-import type { Group, ProbeColumns } from "./probe_columns.ts";
-import type { RowSink } from "./sorted_rows.ts";
-import { KeyKind, wordsToAddress } from "./source_key.ts";
+import { IdNumbers, KeyTable, KeyTranslation } from "../external_sort/key_table.ts";
+import type { Group, ProbeColumns } from "../external_sort/probe_columns.ts";
+import type { RowSink } from "../external_sort/sorted_rows.ts";
+import { KeyKind, wordsToAddress } from "../external_sort/source_key.ts";
 
 /** event_time 8, two dictionary indexes 4 + 4, ip_version 1, rtt 4. */
 const BYTES_PER_MEASUREMENT = 21;

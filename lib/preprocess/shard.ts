@@ -13,13 +13,13 @@
 import { type ArrayTask, ONLY_TASK } from "../files/array_task.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
-import { KeyTable, KeyTranslation } from "./key_table.ts";
-import type { GroupKey } from "./probe_columns.ts";
+import { KeyTable, KeyTranslation } from "../external_sort/key_table.ts";
+import type { GroupKey } from "../external_sort/probe_columns.ts";
 import { parquetShardName } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
 import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
-import { integerToWords, KeyKind, wordsToAddress } from "./source_key.ts";
-import { type ColumnData, makeColumn, type SpillColumn } from "./spill_block.ts";
+import { integerToWords, KeyKind, wordsToAddress } from "../external_sort/source_key.ts";
+import { type ColumnData, makeColumn, type SpillColumn } from "../external_sort/spill_block.ts";
 import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
 import type { StageHooks } from "../threads/stage_hooks.ts";
 

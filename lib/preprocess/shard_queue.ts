@@ -6,7 +6,7 @@
  */
 import { join } from "@std/path";
 import { describeOutput, type ManifestOutput } from "../files/manifest.ts";
-import { type SpillPart, SpillReader } from "./spill.ts";
+import { type SpillPart, SpillReader } from "../external_sort/spill.ts";
 import type { Shard } from "./shard_layout.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";

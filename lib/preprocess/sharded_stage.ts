@@ -8,7 +8,7 @@ import { shareOf } from "../files/array_task.ts";
 import { surveyInputs } from "../measurement/parquet_reader.ts";
 import { OutputRun } from "./output_run.ts";
 import { partitionRows } from "./partitioner.ts";
-import { PeakMemory } from "./peak_memory.ts";
+import { PeakMemory } from "../runtime/peak_memory.ts";
 import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
 import type { ShardQueue } from "./shard_queue.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";

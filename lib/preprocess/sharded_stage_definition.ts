@@ -6,7 +6,7 @@
 import type { ArrayTask } from "../files/array_task.ts";
 import type { PartitionTask } from "./partition_share.ts";
 import type { Shard } from "./shard_layout.ts";
-import type { SpillReader } from "./spill.ts";
+import type { SpillReader } from "../external_sort/spill.ts";
 import type { Breather } from "../threads/stage_hooks.ts";
 
 /** Where a shard's rows are and where the shard goes. */

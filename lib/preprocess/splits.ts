@@ -14,7 +14,7 @@
 import { shortened, UsageError, UserError } from "../errors.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { fillPhiloxBlock } from "../random/philox.ts";
-import { integerToWords, KeyKind, type SourceKeys } from "./source_key.ts";
+import { integerToWords, KeyKind, type SourceKeys } from "../external_sort/source_key.ts";
 
 /** The splits, in the order in which all arrays and files have them. */
 export const SPLIT_NAMES = ["train", "val", "test"] as const;

@@ -12,7 +12,7 @@ import { openRowFiles } from "../loader/row_source.ts";
 import { countRows } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { OutputRun } from "../preprocess/output_run.ts";
-import { PeakMemory } from "../preprocess/peak_memory.ts";
+import { PeakMemory } from "../runtime/peak_memory.ts";
 import { listSplitInputs, type SplitInputs } from "../preprocess/split_folders.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";

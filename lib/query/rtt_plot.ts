@@ -4,8 +4,8 @@
  * @module
  */
 import { formatMs } from "../text/histogram.ts";
-import { histogramChart } from "../plot/charts.ts";
-import { renderPicture } from "../plot/svg.ts";
+import { histogramChart } from "../report/charts.ts";
+import { renderPicture } from "../report/svg.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
 
 const NUM_BARS = 160;

@@ -6,13 +6,13 @@
  */
 import type { OptionalColumn } from "../measurement/parquet_writer.ts";
 import type { RejectLog } from "../measurement/rejects.ts";
-import { KeyTable } from "../preprocess/key_table.ts";
+import { KeyTable } from "../external_sort/key_table.ts";
 import { readKeyed, type SourcedKeyedBatch } from "../preprocess/keyed_reader.ts";
-import { type GroupKey, nameColumns, type ProbeColumns } from "../preprocess/probe_columns.ts";
-import { PartitionSorter, type RowSink } from "../preprocess/sorted_rows.ts";
-import { wordsToAddress } from "../preprocess/source_key.ts";
-import { type SpillIndex, SpillReader, SpillWriter } from "../preprocess/spill.ts";
-import { type ColumnData, makeColumn, type SpillColumn } from "../preprocess/spill_block.ts";
+import { type GroupKey, nameColumns, type ProbeColumns } from "../external_sort/probe_columns.ts";
+import { PartitionSorter, type RowSink } from "../external_sort/sorted_rows.ts";
+import { wordsToAddress } from "../external_sort/source_key.ts";
+import { type SpillIndex, SpillReader, SpillWriter } from "../external_sort/spill.ts";
+import { type ColumnData, makeColumn, type SpillColumn } from "../external_sort/spill_block.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import { tokenMeasurement } from "../query/context.ts";
 import { addressBytes } from "../addresses/ip.ts";

@@ -16,8 +16,8 @@ import { exists, fingerprint, type InputFingerprint, readText } from "../files/i
 import { surveyInputs } from "../measurement/parquet_reader.ts";
 import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import { RejectLog, rejectsPathBeside } from "../measurement/rejects.ts";
-import type { GroupKey } from "../preprocess/probe_columns.ts";
-import type { SpillIndex } from "../preprocess/spill.ts";
+import type { GroupKey } from "../external_sort/probe_columns.ts";
+import type { SpillIndex } from "../external_sort/spill.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { type OrderedRowsInput, orderRows, readOrdered, readRows } from "./ordered_rows.ts";

@@ -3,9 +3,9 @@
  *
  * @module
  */
-import { type ChartCurve, type LineChart, lineChart } from "../plot/charts.ts";
-import type { Block } from "../plot/page.ts";
-import { FULL_WIDTH } from "../plot/theme.ts";
+import { type ChartCurve, type LineChart, lineChart } from "../report/charts.ts";
+import type { Block } from "../report/page.ts";
+import { FULL_WIDTH } from "../report/theme.ts";
 import type { MetricsRecord } from "./metrics.ts";
 
 /** A point of a curve; null where no value was finite. */

@@ -5,7 +5,7 @@ import type { AllSplitsReport } from "../../lib/evaluate/all_splits.ts";
 import { exists } from "../../lib/files/inputs.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { hasBrowser, layoutFaults, TestBrowser } from "../plot/browser.ts";
+import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
 
 const SETTINGS = {
   ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },

@@ -1,6 +1,6 @@
 import { assertAlmostEquals, assertEquals, assertStringIncludes } from "@std/assert";
 import { pitChart, reliabilityChart } from "../../lib/evaluate/page/calibration_charts.ts";
-import { renderSvg } from "../../lib/plot/svg.ts";
+import { renderSvg } from "../../lib/report/svg.ts";
 
 const TITLES = { xTitle: "promised", yTitle: "came" };
 

@@ -4,7 +4,7 @@ import { exists } from "../../lib/files/inputs.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { hasBrowser, layoutFaults, TestBrowser } from "../plot/browser.ts";
+import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
 
 const SETTINGS = {
   ...{ "model.numLayers": 2, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },

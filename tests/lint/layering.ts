@@ -41,7 +41,12 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "atlas": [ERRORS, "addresses", "measurement"],
   "import": [...FILES, "addresses", "atlas", "compression", "measurement", "parquet"],
   "context": ["tokens"],
-  "preprocess": [...FILES, ...ARRAY_RECORD, "addresses", "measurement", "parquet", "random", "threads"],
+  "external_sort": [ERRORS, "addresses", "collections", "files", "random"],
+  "preprocess": [
+    ...FILES,
+    ...ARRAY_RECORD,
+    ...["addresses", "external_sort", "measurement", "parquet", "random", "runtime", "threads"],
+  ],
   "loader": [...FILES, ...ARRAY_RECORD, "addresses", "random", "threads", "tokens"],
 
   // What learns.
@@ -50,7 +55,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "model": [ERRORS, "addresses", "config", "coordinates", "gpu", "random", "tokens"],
   "optim": [ERRORS, "config", "gpu", "model", "random"],
   "mpi": [ERRORS],
-  "plot": [],
+  "report": [],
 
   // What starts tasks, in this process or on a cluster.
   "cli": [...FILES, "text", "threads"],
@@ -60,7 +65,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
 MAY_IMPORT["train"] = [
   ...FILES,
   ...ARRAY_RECORD,
-  ...["addresses", "config", "gpu", "loader", "model", "mpi", "optim", "plot", "random", "runtime"],
+  ...["addresses", "config", "gpu", "loader", "model", "mpi", "optim", "random", "report", "runtime"],
   ...["tensor_files", "text", "tokens"],
 ];
 MAY_IMPORT["adapt"] = [ERRORS, "addresses", "gpu", "model", "optim", "tokens", "train"];

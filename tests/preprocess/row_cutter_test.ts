@@ -4,11 +4,11 @@ import {
   nameColumns,
   type ProbeColumns,
   probeSchema,
-} from "../../lib/preprocess/probe_columns.ts";
-import { KeyTable } from "../../lib/preprocess/key_table.ts";
+} from "../../lib/external_sort/probe_columns.ts";
+import { KeyTable } from "../../lib/external_sort/key_table.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "../../lib/preprocess/row_cutter.ts";
-import { addressToWords, KeyKind } from "../../lib/preprocess/source_key.ts";
-import { makeColumn } from "../../lib/preprocess/spill_block.ts";
+import { addressToWords, KeyKind } from "../../lib/external_sort/source_key.ts";
+import { makeColumn } from "../../lib/external_sort/spill_block.ts";
 import {
   decodeProbeRow,
   encodeProbeRow,

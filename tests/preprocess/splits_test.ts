@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertThrows
 import fc from "fast-check";
 import { UsageError, UserError } from "../../lib/errors.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
-import { SourceKeys } from "../../lib/preprocess/source_key.ts";
+import { SourceKeys } from "../../lib/external_sort/source_key.ts";
 import {
   type KeyedBatch,
   parseRatios,

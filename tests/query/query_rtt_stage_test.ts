@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { runStageProcess } from "../cli/process.ts";
-import { faultOfXml } from "../plot/xml.ts";
+import { faultOfXml } from "../report/xml.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";
 
 Deno.test("query rtt between prefixes gives a mixture with its errors, a picture, and says what it took", () =>

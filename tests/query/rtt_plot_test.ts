@@ -3,7 +3,7 @@ import { formatMs } from "../../lib/text/histogram.ts";
 import { RttDistribution } from "../../lib/query/rtt_distribution.ts";
 import { plotRttDistribution } from "../../lib/query/rtt_plot.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode } from "../../lib/tokens/rtt_code.ts";
-import { faultOfXml } from "../plot/xml.ts";
+import { faultOfXml } from "../report/xml.ts";
 
 /** Log-normal around `medianMs`. */
 function around(medianMs: number, spread: number): RttDistribution {

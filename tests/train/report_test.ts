@@ -4,7 +4,7 @@ import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { writeRunReport } from "../../lib/train/report.ts";
 import { curveOf } from "../../lib/train/report_plots.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
-import { hasBrowser, layoutFaults, TestBrowser } from "../plot/browser.ts";
+import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
 /** Steps whose training loss is 1 / step, not finite in every tenth, and an evaluation every `evalEvery`. */

@@ -1,6 +1,6 @@
 /** How well addresses never seen are predicted after a few measurements of their own. @module */
-import { lineChart, rankOf } from "../../plot/charts.ts";
-import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
+import { lineChart, rankOf } from "../../report/charts.ts";
+import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
 import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../all_splits.ts";
 import type { AdaptSection } from "../adapt_section.ts";
 import type { ErrorMetrics } from "../forecast_errors.ts";

@@ -4,7 +4,15 @@
  *
  * @module
  */
-import { type Block, element, escapeHtml, listOf, pageOf, type TableCell, tableOf } from "../../plot/page.ts";
+import {
+  type Block,
+  element,
+  escapeHtml,
+  listOf,
+  pageOf,
+  type TableCell,
+  tableOf,
+} from "../../report/page.ts";
 import type { SplitMode } from "../../preprocess/splits.ts";
 import { type AllSplitsReport, SPLIT_METRICS, type SplitResult } from "../all_splits.ts";
 import type { EvalReport } from "../report.ts";

@@ -1,6 +1,6 @@
 /** How many bits measurements take: by token type, and by position in their context. @module */
-import { lineChart, rankOf, rowChart } from "../../plot/charts.ts";
-import { type Block, element, tableOf } from "../../plot/page.ts";
+import { lineChart, rankOf, rowChart } from "../../report/charts.ts";
+import { type Block, element, tableOf } from "../../report/page.ts";
 import { FIELD_ORDERS } from "../../tokens/vocab_v2.ts";
 import type { ContextBits, PositionBits, TokenTypeBits } from "../bit_totals.ts";
 import type { BitsSection } from "../bits_section.ts";

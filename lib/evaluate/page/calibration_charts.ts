@@ -1,6 +1,6 @@
 /** Whether probabilities are right, as charts: points on a diagonal, and columns of the same height. @module */
-import { type ChartAxis, histogramChart, lineChart } from "../../plot/charts.ts";
-import type { Chart } from "../../plot/svg.ts";
+import { type ChartAxis, histogramChart, lineChart } from "../../report/charts.ts";
+import type { Chart } from "../../report/svg.ts";
 
 /** 95 % of a normal distribution lie within so many standard deviations. */
 const Z95 = 1.96;

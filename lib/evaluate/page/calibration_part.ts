@@ -1,5 +1,5 @@
 /** Whether predictions are as sure as they may be: coverage of intervals and the PIT histogram. @module */
-import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
+import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
 import type { Coverage } from "../calibration.ts";
 import type { CalibrationSection } from "../calibration_section.ts";
 import type { RttSection } from "../rtt_section.ts";

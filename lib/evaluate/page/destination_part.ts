@@ -1,6 +1,6 @@
 /** How well destinations are guessed from source, RTT and time. @module */
-import { lineChart, rankOf } from "../../plot/charts.ts";
-import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
+import { lineChart, rankOf } from "../../report/charts.ts";
+import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
 import type {
   DestinationScores,
   DestinationSection,

@@ -4,7 +4,7 @@
  * @module
  */
 import { formatCount, formatSeconds } from "../../text/quantities.ts";
-import { type Block, element, listOf, pageOf, tableOf } from "../../plot/page.ts";
+import { type Block, element, listOf, pageOf, tableOf } from "../../report/page.ts";
 import type { EvalReport, EvalRun } from "../report.ts";
 import { adaptPart } from "./adapt_part.ts";
 import { bitsPart } from "./bits_part.ts";

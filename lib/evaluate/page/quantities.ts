@@ -1,6 +1,6 @@
 /** How quantities are written on an evaluation's page. @module */
 import { formatMs } from "../../text/histogram.ts";
-import type { TableCell } from "../../plot/page.ts";
+import type { TableCell } from "../../report/page.ts";
 import type { CoverageOfModel, MetricOfModel } from "../all_splits.ts";
 import type { Interval } from "../bootstrap.ts";
 import type { Coverage } from "../calibration.ts";

@@ -3,8 +3,8 @@
  *
  * @module
  */
-import { type ChartCurve, lineChart, rankOf } from "../../plot/charts.ts";
-import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
+import { type ChartCurve, lineChart, rankOf } from "../../report/charts.ts";
+import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
 import { type ErrorMeasure, type ErrorMetrics, errorOf, type MethodMetrics } from "../forecast_errors.ts";
 import type { ComparedMetric, RttComparison } from "../rtt_comparison.ts";
 import type { RttSection } from "../rtt_section.ts";

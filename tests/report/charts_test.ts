@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { histogramChart, type LineChart, lineChart, rowChart } from "../../lib/plot/charts.ts";
-import { renderPicture, renderSvg } from "../../lib/plot/svg.ts";
+import { histogramChart, type LineChart, lineChart, rowChart } from "../../lib/report/charts.ts";
+import { renderPicture, renderSvg } from "../../lib/report/svg.ts";
 
 /** The texts of a picture. */
 function textsOf(svg: string): string[] {

@@ -2,9 +2,9 @@ import { assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import fc from "fast-check";
 import { UserError } from "../../lib/errors.ts";
-import { KeyTable } from "../../lib/preprocess/key_table.ts";
-import { bucketRows, SpillReader, SpillWriter } from "../../lib/preprocess/spill.ts";
-import { columnBytes, makeColumn, rowBytes, type SpillColumn } from "../../lib/preprocess/spill_block.ts";
+import { KeyTable } from "../../lib/external_sort/key_table.ts";
+import { bucketRows, SpillReader, SpillWriter } from "../../lib/external_sort/spill.ts";
+import { columnBytes, makeColumn, rowBytes, type SpillColumn } from "../../lib/external_sort/spill_block.ts";
 
 const SCHEMA: readonly SpillColumn[] = [
   { name: "a", type: "f64" },

@@ -1,8 +1,8 @@
 import { assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { KeyTable, KeyTranslation } from "../../lib/preprocess/key_table.ts";
-import { addressToWords, hashKey, KeyKind, wordsToAddress } from "../../lib/preprocess/source_key.ts";
-import { TimeSorter } from "../../lib/preprocess/time_sort.ts";
+import { KeyTable, KeyTranslation } from "../../lib/external_sort/key_table.ts";
+import { addressToWords, hashKey, KeyKind, wordsToAddress } from "../../lib/external_sort/source_key.ts";
+import { TimeSorter } from "../../lib/external_sort/time_sort.ts";
 import { philox4x32 } from "../../lib/random/philox.ts";
 import { parseAddress } from "../../lib/addresses/ip.ts";
 

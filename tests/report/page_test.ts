@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "@std/assert";
-import { type Figure, listOf, pageOf, tableOf } from "../../lib/plot/page.ts";
-import { RANKED } from "../../lib/plot/theme.ts";
+import { type Figure, listOf, pageOf, tableOf } from "../../lib/report/page.ts";
+import { RANKED } from "../../lib/report/theme.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "./browser.ts";
 
