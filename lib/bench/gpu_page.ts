@@ -10,7 +10,7 @@ import { FULL_WIDTH } from "../plot/theme.ts";
 import { describeFinding, type Finding, peakOf } from "./gpu_findings.ts";
 import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
 
-/** What a page shows. */
+/** The content of a page. */
 export interface Survey {
   adapter: AdapterRow;
   findings: Finding[];
@@ -72,7 +72,7 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Su
   ]);
 }
 
-/** A finding; what asks for a change stands out. */
+/** A finding; those that ask for a change are highlighted. */
 function itemOf(finding: Finding): string {
   const line = escapeHtml(describeFinding(finding));
   return `<li>${finding.advice === "stays" ? line : `<span class="loses">${line}</span>`}</li>`;
@@ -81,7 +81,7 @@ function itemOf(finding: Finding): string {
 const textOf = (value: unknown) =>
   typeof value === "number" ? String(Number(value.toPrecision(3))) : String(value);
 
-/** A table of rows that have the same fields, whose names say their units. */
+/** A table of rows with the same fields; field names end in their units. */
 function tableOfRows(rows: readonly object[]): string {
   if (rows.length === 0) return "<p>None.</p>";
   return tableOf(Object.keys(rows[0]), rows.map((row) => Object.values(row).map(textOf)));
@@ -108,7 +108,10 @@ async function curvesOf(
     curves: curves.map((curve, rank) => ({ ...curve, rank: rank as 0 | 1 | 2 })),
     x: { title: x, scale: "log", format: "~s" },
     y: { title: y, scale: "log", format: "~s" },
-    ...{ width: FULL_WIDTH - 200, height: 280, labels: "end", hasPoints: true },
+    width: FULL_WIDTH - 200,
+    height: 280,
+    labels: "end",
+    hasPoints: true,
   }));
   return figureOf(svg, { name, caption: "" });
 }
