@@ -3,7 +3,7 @@
 //   v += (1 - beta2) (g^2 - v); p = p (1 - lr decay) - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon);
 //   num_updates[r] = t. Nothing changes if clip == 0.
 // Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2, where a row's t counts
-//   its own updates, so that the correction of its moments is that of a row which is updated in every step.
+//   its own updates, so that its moments are corrected as if it were updated in every step.
 // Bindings: slot_rows (1 + S) read; gradient (S, width) read; hyper (8) read: as in adamw.wgsl, but for the corrections;
 //   clip read: factor at 0, see clip_factor.wgsl; parameter, exp_avg (m), exp_avg_sq (v) (R, width) and num_updates (R)
 //   read and write.

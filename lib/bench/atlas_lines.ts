@@ -1,6 +1,5 @@
 /**
- * Measurements written back as the RIPE Atlas results that they could come from, a JSON object a line, so that the
- * import of files of any size can be timed.
+ * Writes measurements as RIPE Atlas results, one JSON object a line, so that the import of files of any size can be timed.
  *
  * Fields and their order are those of a ping result of firmware 5 (https://atlas.ripe.net/docs/apis/result-format/),
  * three packets each; values differ from result to result as real ones do.
@@ -14,7 +13,7 @@ import { RejectLog } from "../measurement/rejects.ts";
 
 const PACKETS = 3;
 const NO_REPLY = { x: "*" };
-/** Real replies have as many decimals at most. */
+/** The most decimals of real replies. */
 const RTT_DECIMALS = 6;
 const MEAN_DECIMALS = 10;
 /** RTTs of a result differ by up to a tenth. */
@@ -34,7 +33,8 @@ export async function writeAtlasLines(
   maxRows: number,
 ): Promise<{ numRows: number; numBytes: number }> {
   using file = ByteFile.write(output, "new");
-  let [numRows, numBytes] = [0, 0];
+  let numRows = 0;
+  let numBytes = 0;
   for await (const batch of readMeasurements([input], { rejects: new RejectLog() })) {
     const wanted = Math.min(batch.numRows, maxRows - numRows);
     let lines = "";
@@ -48,7 +48,7 @@ export async function writeAtlasLines(
   return { numRows, numBytes };
 }
 
-/** The result that a row could come from: RTTs around its RTT, and a probe behind NAT where that is IPv4. */
+/** A result that gives this row: RTTs around its RTT, and for IPv4 a probe behind NAT. */
 function atlasResult(batch: MeasurementBatch, row: number): Record<string, unknown> {
   const timestamp = Math.floor(batch.eventTimeUs[row] / 1e6);
   const [srcAddr, dstAddr, ipVersion] = [batch.srcAddr[row], batch.dstAddr[row], batch.ipVersion[row]];

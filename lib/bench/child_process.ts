@@ -1,7 +1,7 @@
 /**
- * Work measured in a process of its own: the child prints one JSON object, its last line, with what it did and took.
+ * Measures work in a child process, which prints a JSON object with its results as its last line.
  *
- * A process of its own has its own largest memory, begins with cold caches as a user's run does, and can be ended.
+ * A child process has its own peak memory, starts with cold caches as a user's run does, and can be stopped.
  *
  * @module
  */
@@ -12,9 +12,9 @@ export interface ChildCommand {
   /** The program. */
   program: string;
   args: readonly string[];
-  /** What it does, for the error message. */
+  /** What it does, for errors. */
   label: string;
-  /** Ends the child when it is aborted. */
+  /** Stops the child when aborted. */
   signal?: AbortSignal;
 }
 

@@ -1,5 +1,5 @@
 /**
- * How good models are after so many seconds of training: the validation curves of several runs on one scale of time.
+ * The validation curves of several runs over training time.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { FULL_WIDTH } from "../report/theme.ts";
 import type { MetricsRecord } from "../train/metrics.ts";
 import { medianOf } from "./throughput.ts";
 
-/** What is measured of a model, by its scalar in the metrics of a run. */
+/** The measures, by their scalars in the metrics of a run. */
 export const MEASURES = {
   "eval/loss": "validation loss, nats per token",
   "eval/rtt_bits": "bits per RTT code",
@@ -21,7 +21,7 @@ export type Measure = keyof typeof MEASURES;
 
 /** An evaluation. */
 export interface CurvePoint {
-  /** Of training before it, without evaluations and checkpoints. */
+  /** Seconds of training before it, without evaluations and checkpoints. */
   readonly seconds: number;
   readonly step: number;
   readonly values: Partial<Record<Measure, number>>;
@@ -34,14 +34,14 @@ export interface CurveRun {
   readonly points: readonly CurvePoint[];
 }
 
-/** A number over the seeds; NaN where a run has none. */
+/** A number over the seeds; NaN if a run has none. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
   readonly most: number;
 }
 
-/** What became of a variant. */
+/** The results of a variant. */
 export interface VariantCurve {
   readonly variant: string;
   /** At each of the times, by measure. */
@@ -61,7 +61,7 @@ export function pointsOf(records: readonly MetricsRecord[], tokensPerStep: numbe
   let lastStep = 0;
   return records.flatMap((record) => {
     const { step, "train/tokens_per_second": rate } = record;
-    // A logged step stands for those before it that were not.
+    // A logged step also counts for the steps before it that were not logged.
     seconds += (step - lastStep) * tokensPerStep / (rate ?? NaN);
     lastStep = step;
     const found = (Object.keys(MEASURES) as Measure[]).filter((name) => typeof record[name] === "number");
@@ -100,7 +100,7 @@ export function curvesOf(
   });
 }
 
-/** The value at a time, between two evaluations by a straight line; NaN before the first and after the last. */
+/** The value at a time, interpolated linearly between evaluations; NaN before the first and after the last. */
 function valueAt(points: readonly CurvePoint[], name: Measure, seconds: number): number {
   const next = points.findIndex((point) => point.seconds >= seconds);
   if (next < 0) return NaN;
@@ -111,7 +111,7 @@ function valueAt(points: readonly CurvePoint[], name: Measure, seconds: number):
   return (1 - share) * (a?.values[name] ?? NaN) + share * value;
 }
 
-/** When the loss was first so low, between two evaluations by a straight line; NaN where it never was. */
+/** The time at which the loss was first so low, interpolated linearly between evaluations; NaN if it never was. */
 function secondsUntil(points: readonly CurvePoint[], loss: number): number {
   const lossOf = (point: CurvePoint) => point.values["eval/loss"] ?? NaN;
   const first = points.findIndex((point) => lossOf(point) <= loss);
@@ -124,7 +124,7 @@ function spreadOf(values: readonly number[]): Spread {
   return { median: medianOf(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
-/** The curves as tables, one a measure. */
+/** The curves as tables, one for each measure. */
 export function describeCurves(curves: readonly VariantCurve[], times: readonly number[]): string {
   const tables = tablesOf(curves, times).map(({ title, head, rows }) =>
     `${title}, after seconds of training\n${formatTable([head, ...rows], { left: [0] })}`

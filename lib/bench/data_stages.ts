@@ -12,12 +12,12 @@ import { formatCount } from "../text/quantities.ts";
 import { type FailedMeasure, type Throughput, throughputOf } from "./throughput.ts";
 import type { Usage } from "./usage.ts";
 
-/** Runs a stage in a process of its own: its arguments in, what it took and its `--json` object out. */
+/** Runs a stage in a child process. It takes the arguments and gives the usage and the `--json` object. */
 export type StageRunner = (
   args: readonly string[],
 ) => Promise<{ usage: Usage; result: Record<string, unknown> }>;
 
-/** What is measured with what. */
+/** Options of the measurements. */
 export interface DataBenchOptions {
   /** Where files are written, an empty folder. */
   folder: string;
@@ -30,22 +30,22 @@ export interface DataBenchOptions {
   /** How often each stage is run. */
   repeats: number;
   runStage: StageRunner;
-  /** Told the name of what is measured next. */
+  /** Called with the name of the next measurement. */
   onStage: (name: string) => void;
-  /** Told lines for the user. */
+  /** Called with lines for the user. */
   log: (line: string) => void;
   signal: AbortSignal;
 }
 
 /** Measures stages one after another. */
 export class DataBench {
-  /** What was measured so far. */
+  /** The results so far. */
   readonly rows: Throughput[] = [];
   /** What could not be measured. */
   readonly failed: FailedMeasure[] = [];
   /** Measurements that all stages read. */
   readonly parquet: string;
-  /** Probe rows made of them, once {@link probeRows} ran. */
+  /** Probe rows made from them, after {@link probeRows}. */
   readonly probeRowsFolder: string;
   readonly #options: DataBenchOptions;
 
@@ -114,7 +114,7 @@ export class DataBench {
     for (const kind of kinds) await this.#duckDbJob(kind);
   }
 
-  /** How probe-rows compares with DuckDB, a line for each of its jobs. */
+  /** Compares probe-rows with DuckDB, one line for each of DuckDB's jobs. */
   comparisons(): string[] {
     const ours = this.rows.find(({ name }) => name === "probe-rows");
     if (!ours) return [];

@@ -8,7 +8,7 @@ import { runChild } from "./child_process.ts";
 import type { DuckDbJob } from "./duckdb_child.ts";
 import type { Usage } from "./usage.ts";
 
-/** What came of it: what DuckDB took, or why there is none. */
+/** DuckDB's usage, or why there is none. */
 export type DuckDbResult = { usage: Usage } | { unavailable: string };
 
 /**
@@ -28,8 +28,7 @@ export async function runDuckDb(
   const path = (name: string) => fromFileUrl(new URL(name, import.meta.url));
   return await runChild({
     program: Deno.execPath(),
-    // Native code is beyond any permission, so less than all of them would bind nothing; and the kernel's count of the
-    // largest memory can be read with all of them only.
+    // Permissions do not bind native code, and the kernel's peak memory can be read only with all of them.
     args: [
       "run",
       "--no-prompt",

@@ -18,17 +18,17 @@ import { Transformer } from "../model/transformer.ts";
 import { claimedAddresses, denseBatch } from "../train/calibration.ts";
 import { medianOf } from "./throughput.ts";
 
-/** What an adapter computes beside what it should: the largest difference. */
+/** The largest difference between what an adapter computes and what it should. */
 export interface CheckRow {
   name: string;
   error: number;
   allowedError: number;
 }
 
-/** As shares of the largest element: a hundred roundings of a sum, and one of a result in f16. */
+/** Tolerances relative to the largest element: a hundred roundings of a sum, and one rounding to f16. */
 const PRODUCT_ERROR: Record<DType, number> = { f32: 1e-5, f16: 1e-3 };
 
-/** Matrix products of every kind, variant and storage beside sums in float64. */
+/** Compares matrix products of each kind, variant and storage with sums in float64. */
 export async function checkProducts(registry: KernelRegistry): Promise<CheckRow[]> {
   const rows: CheckRow[] = [];
   for (const variant of gemmVariants(registry.gpu.info)) {
@@ -67,7 +67,7 @@ async function productError(
   return largestDifference(found, wanted) / largestDifference(wanted, new Float64Array(m * n));
 }
 
-/** Infinity where something is no number. */
+/** The largest difference; Infinity if a result is no number. */
 function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
   const differences = Float64Array.from(a, (x, i) => Math.abs(x - b[i]));
   const largest = differences.reduce((most, x) => Math.max(most, x), 0);
@@ -77,7 +77,7 @@ function largestDifference(a: ArrayLike<number>, b: ArrayLike<number>): number {
 /** By how much the loss falls along the gradient in the check of the gradient, nats. */
 const LOSS_CHANGE = 0.02;
 
-/** A small model: its gradient beside differences of its loss, its decoder beside its forward pass. */
+/** Checks a small model: its gradient against differences of its loss, its decoder against its forward pass. */
 export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> {
   const sizes = { numLayers: 2, width: 64, numHeads: 2, headDim: 32, mlpWidth: 128, sequenceLength: 64 };
   const config = parseModelConfig({ ...sizes, vocabulary: "v2" });
@@ -119,16 +119,16 @@ export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> 
   ];
 }
 
-/** What handing work to the adapter costs, and whether the call that asks for its end waits for it. */
+/** What a submit costs, and whether onSubmittedWorkDone() waits for the work in the call itself. */
 export interface SubmitRow {
-  /** A submit of one small product, until the call returns; the median. */
+  /** Seconds of one small product, until the call returns; the median. */
   submitS: number;
-  /** One of much work, until the call returns, and until its promise settles. */
+  /** Seconds of much work, until the call returns, and until its promise settles. */
   callS: number;
   settledS: number;
 }
 
-/** Much work takes so long at least. */
+/** The least time of much work. */
 const LONG_S = 0.1;
 
 /** Times submits. */
@@ -145,7 +145,8 @@ export async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> 
   const times: number[] = [];
   while (times.length < 21) times.push(await gpu.timeS(() => small.run()));
   await registry.ready();
-  let [callS, settledS] = [0, 0];
+  let callS = 0;
+  let settledS = 0;
   for (let repetitions = 1; settledS < LONG_S; repetitions *= 2) {
     const program = programOf(512, repetitions);
     const startMs = performance.now();

@@ -1,6 +1,5 @@
 /**
- * `bench gpu`: what the measurements say about each constant that was chosen without a GPU: what to set it to, or that
- * it stays.
+ * `bench gpu`: advice for each constant that was chosen without a GPU: a new value, or that it stays.
  *
  * @module
  */
@@ -9,7 +8,7 @@ import { ENOUGH_TILES, SPLIT_RULE, type SplitRule, splitsOf } from "../gpu/ops/g
 import type { DecodingRow } from "./gpu_models.ts";
 import type { AdapterRow, ProductRow, SurveyRows } from "./gpu_survey.ts";
 
-/** What became of a constant. */
+/** The advice for a constant. */
 export interface Finding {
   constant: string;
   file: string;
@@ -27,18 +26,18 @@ export interface QueryConstants {
   MAX_CONTINUATIONS: number;
 }
 
-/** By what factor something has to be better for a constant to be changed. */
+/** A constant is changed only if the new value is better by this factor. */
 const WORTH_A_CHANGE = 1.03;
-/** A timed run of the autotuner takes the time of so many submits. */
+/** A timed run of the autotuner should take as long as so many submits. */
 const SUBMITS_PER_RUN = 20;
-/** What is tried for each part of the rule of splits. */
+/** Values to try for each part of the rule of splits. */
 const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
   enoughWorkgroups: [64, 128, 256, 512, 1024, 2048, 4096],
   minSplitK: [64, 128, 256, 512, 1024, 2048],
   maxSplits: [1, 2, 4, 8, 16, 32],
 };
 
-/** What is said of each constant. */
+/** The advice for all constants. */
 export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryConstants): Finding[] {
   return [
     timerFinding(rows),
@@ -141,7 +140,7 @@ function tileFinding({ products }: SurveyRows): Finding {
   );
 }
 
-/** The rule of splits by which the gradients of the presets are fastest, of those the one that changes least. */
+/** The rule of splits with the fastest gradients of the presets; of equal ones the one that changes least. */
 function splitFindings({ products }: SurveyRows): Finding[] {
   const shapes = [
     ...Map.groupBy(
@@ -173,7 +172,7 @@ function splitFindings({ products }: SurveyRows): Finding[] {
   );
 }
 
-/** The rate at a number of splits, between those that were measured by a straight line over the logarithm. */
+/** The rate at a number of splits, interpolated linearly over its logarithm between measured numbers. */
 function rateAt(rows: readonly ProductRow[], splits: number): number {
   const above = rows.findIndex((row) => row.splits >= splits);
   const [a, b] = [rows[Math.max(0, above - 1)], rows.at(above) ?? rows[0]];
@@ -213,7 +212,7 @@ function lanesFinding({ kernels }: SurveyRows, { subgroupSize }: AdapterRow): Fi
   );
 }
 
-/** The fewest rows that are about as fast as any; a limit above all that were measured counts as the largest. */
+/** The fewest rows that are about as fast as any. A limit above all measured numbers counts as the largest of them. */
 function decodingFinding(
   { decoding }: SurveyRows,
   kind: DecodingRow["kind"],

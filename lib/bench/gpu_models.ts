@@ -18,12 +18,12 @@ import { deriveConfig, type RunConfig, trainingExtent } from "../train/config.ts
 import { planMemory } from "../train/memory_plan.ts";
 import { medianOf } from "./throughput.ts";
 
-/** How training went. */
+/** The speed of training. */
 export interface TrainingRow {
   dtype: DType;
   /** Timed steps, of one micro-batch each. */
   steps: number;
-  /** Until the device was open, kernels were compiled and memory allocated, the fastest chosen, a step made. */
+  /** Seconds to open the device, to compile and allocate, to choose the fastest kernels, and of the first step. */
   openS: number;
   compileS: number;
   tuneS: number;
@@ -31,9 +31,9 @@ export interface TrainingRow {
   /** Medians: forward and backward of a micro-batch, and an update. */
   microBatchS: number;
   updateS: number;
-  /** Of the configuration as it is, with an update after all its micro-batches. */
+  /** Tokens/s of a whole step: all micro-batches and one update. */
   tokensPerS: number;
-  /** Useful operations of such a step by its time. */
+  /** Useful operations of such a step per second. */
   gigaflopsPerS: number;
   plannedMemoryBytes: number;
 }
@@ -41,8 +41,9 @@ export interface TrainingRow {
 /**
  * Trains a configuration.
  *
- * @param weights Of its model; rows of addresses are claimed in them.
- * @param options `steps`: to time after the first, which counts if there is no time for more; `isOver`: whether to end before that; `onStep`: told of each.
+ * @param weights Weights of its model; learned rows are claimed in them.
+ * @param options `steps`: how many steps to time after the first one, which counts only if there are no others; `isOver`:
+ *   whether to stop early; `onStep`: called after each step.
  * @throws {UserError} If the model does not fit the adapter.
  */
 export async function timeTraining(
@@ -89,16 +90,23 @@ export async function timeTraining(
   const flops = microBatchesPerStep * flopsOf(await model.profile(batch, weight)) +
     flopsOf(await optimizer.profile(0));
   return {
-    ...{ dtype: config.train.dtype, steps: steps.length, openS, compileS, tuneS },
-    ...{ firstStepS: first.microBatchS + first.updateS, microBatchS, updateS },
-    ...{ tokensPerS: tokensPerStep / stepS, gigaflopsPerS: flops / stepS / 1e9 },
+    dtype: config.train.dtype,
+    steps: steps.length,
+    openS,
+    compileS,
+    tuneS,
+    firstStepS: first.microBatchS + first.updateS,
+    microBatchS,
+    updateS,
+    tokensPerS: tokensPerStep / stepS,
+    gigaflopsPerS: flops / stepS / 1e9,
     plannedMemoryBytes: planMemory(config).totalBytes,
   };
 }
 
 const flopsOf = (rows: readonly ProfileRow[]) => rows.reduce((sum, { flops }) => sum + flops, 0);
 
-/** Tells the seconds since it was last asked. */
+/** Makes a function that gives the seconds since its last call. */
 function stopwatch(): () => number {
   let lastMs = performance.now();
   return () => {
@@ -121,13 +129,13 @@ export interface DecodedQuery {
 /** How fast rows were decoded together. */
 export interface DecodingRow extends DecodedQuery {
   rows: number;
-  /** Of the prompts and all steps with the results read back, the median. */
+  /** Median seconds of the prompts and all steps, results read back. */
   seconds: number;
   /** Tokens of steps. */
   tokensPerS: number;
 }
 
-/** The median is of at least so many repetitions, and of more until this time is over. */
+/** The least repetitions, and the time for more. */
 const [MIN_REPETITIONS, TIMED_S] = [3, 0.5];
 
 /**

@@ -9,7 +9,7 @@ import { FULL_WIDTH } from "../report/theme.ts";
 import { describeFinding, type Finding, peakOf } from "./gpu_findings.ts";
 import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
 
-/** What a page shows. */
+/** The content of a page. */
 export interface Survey {
   adapter: AdapterRow;
   findings: Finding[];
@@ -71,7 +71,7 @@ export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Su
   ]);
 }
 
-/** A finding; what asks for a change stands out. */
+/** A finding; those that ask for a change are highlighted. */
 function itemOf(finding: Finding): Parameters<typeof listOf>[0][number] {
   const line = describeFinding(finding);
   return finding.advice === "stays" ? { text: line } : { text: "", mark: line, kind: "loses" };
@@ -80,7 +80,7 @@ function itemOf(finding: Finding): Parameters<typeof listOf>[0][number] {
 const textOf = (value: unknown) =>
   typeof value === "number" ? String(Number(value.toPrecision(3))) : String(value);
 
-/** A table of rows that have the same fields, whose names say their units. */
+/** A table of rows with the same fields; field names end in their units. */
 function tableOfRows(rows: readonly object[]): string {
   if (rows.length === 0) return "<p>None.</p>";
   return tableOf(Object.keys(rows[0]), rows.map((row) => Object.values(row).map(textOf)));

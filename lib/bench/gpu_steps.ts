@@ -14,17 +14,17 @@ import { checkModel, checkProducts, timeSubmits } from "./gpu_checks.ts";
 import { type DecodedQuery, timeDecoding, timeTraining } from "./gpu_models.ts";
 import type { AdapterRow, ProductRow, SurveyDevice, SurveyRows, SurveyStep } from "./gpu_survey.ts";
 
-/** How large a survey is. */
+/** The size of a survey. */
 export interface SurveyScale {
   /** Seconds for which each kernel is timed. */
   caseS: number;
-  /** Products whose results have so many tiles of 64 x 64, with so many steps of k. */
+  /** Products to time: tiles of 64 x 64 of the result, and steps of k. */
   fillTiles: readonly number[];
   fillK: number;
-  /** For whose layers products and attention are timed, with at most so many rows. */
+  /** Configurations whose layers are timed, and the most rows. */
   presets: readonly string[];
   maxRows: number;
-  /** Into how many splits gradients are divided. */
+  /** Numbers of splits of gradients. */
   splits: readonly number[];
   trainSteps: number;
   /** Rows that are decoded together, by one step or by many. */
@@ -58,23 +58,23 @@ export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
   },
 };
 
-/** What is surveyed. */
+/** The input of a survey's steps. */
 export interface SurveyPlan {
   scale: SurveyScale;
   adapter: AdapterRow;
   device: SurveyDevice;
-  /** What is trained, and whose model decodes. */
+  /** The configuration that is trained, and whose model decodes. */
   config: RunConfig;
   /** What is decoded by one step and by many. */
   queries: readonly [DecodedQuery, DecodedQuery];
   /** Each training ends after so many seconds, or when the time of all is over. */
   trainS: number;
   isOver: () => boolean;
-  /** Told of what a long step is doing. */
+  /** Called with what a long step is doing. */
   onNote: (note: string) => void;
 }
 
-/** The steps, which add to `rows`, in the order of how much depends on them. */
+/** The steps, which add to `rows`, the most important first. */
 export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
   const { scale, device } = plan;
   const configs = scale.presets.map((name) => loadConfig(name));

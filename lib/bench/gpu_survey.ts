@@ -1,6 +1,6 @@
 /**
- * `bench gpu`: a survey of an adapter, step by step. A step that fails on this adapter is told of, and the others go
- * on; when the time is over, what is left is told of too.
+ * `bench gpu`: a survey of an adapter, step by step. A step that fails is reported and the others continue. When the time is
+ * over, the steps that are left are reported, too.
  *
  * @module
  */
@@ -12,7 +12,7 @@ import type { DType } from "../gpu/tensor.ts";
 import type { CheckRow, SubmitRow } from "./gpu_checks.ts";
 import type { DecodingRow, TrainingRow } from "./gpu_models.ts";
 
-/** A matrix product as it was timed. */
+/** A timed matrix product. */
 export interface ProductRow {
   /** What for: how many tiles fill the adapter, how many splits are best, the layers of the presets. */
   part: "fill" | "splits" | "layers";
@@ -46,11 +46,11 @@ export interface SurveyStep {
   run(): Promise<void>;
 }
 
-/** What became of a step. */
+/** The result of a step. */
 export interface StepEnd {
   name: string;
   seconds: number;
-  /** Why nothing was measured; absent where something was. */
+  /** Why nothing was measured; absent on success. */
   reason?: string;
 }
 
@@ -66,7 +66,7 @@ export class SurveyDevice implements Disposable {
     return this.#registry ??= new KernelRegistry(await Gpu.open({ subgroups }));
   }
 
-  /** Frees the device with all its memory; whoever asks next opens another. */
+  /** Frees the device with all its memory; the next request opens another one. */
   [Symbol.dispose](): void {
     this.#registry?.gpu.close();
     this.#registry = undefined;
@@ -98,7 +98,7 @@ export async function runSurvey(steps: readonly SurveyStep[], options: {
     const startMs = performance.now();
     const failure = await run().then(() => undefined, (error: unknown) => error);
     const seconds = (performance.now() - startMs) / 1000;
-    // Whatever an unknown adapter or its driver does is a result too.
+    // A failure of an unknown adapter or driver is a result, too.
     ends.push({ name, seconds, ...(failure === undefined ? {} : { reason: String(failure) }) });
     if (failure !== undefined) device[Symbol.dispose]();
   }

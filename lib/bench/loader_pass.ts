@@ -17,7 +17,7 @@ export interface LoaderPassOptions {
   batchSize: number;
   /** Threads that make batches, 0 for none. */
   numWorkers: number;
-  /** How long the passes after the first take at least; the first ends with its epoch. */
+  /** The least seconds of the passes after the first; the first ends with its epoch. */
   seconds: number;
 }
 

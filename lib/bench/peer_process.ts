@@ -1,5 +1,5 @@
 /**
- * A process that runs another program, jax-js or PyTorch, and answers requests, so that it and this one can take turns.
+ * A process that runs another program, jax-js or PyTorch, and answers requests, so that both programs can take turns.
  *
  * @module
  */
@@ -13,7 +13,7 @@ export interface Peer {
   ask(request: PeerRequest): Promise<PeerReply>;
 }
 
-/** Those that this program can be compared with: jax-js on the same adapter, PyTorch on the processor. */
+/** The peers: jax-js on the same adapter, PyTorch on the processor. */
 export const PEERS = ["jax-js", "PyTorch", "torch.compile"] as const;
 
 /** One of {@link PEERS}. */
@@ -21,13 +21,13 @@ export type PeerName = typeof PEERS[number];
 
 /** How a peer is started. */
 export interface PeerOptions {
-  /** Ends it. */
+  /** Stops it. */
   signal?: AbortSignal;
-  /** Of jax-js: whether to do without npm, with what was fetched before. */
+  /** For jax-js: whether to use only packages that were fetched before. */
   cachedOnly?: boolean;
-  /** Of jax-js: Deno's cache, where that is (DENO_DIR, else Deno's default). */
+  /** For jax-js: Deno's cache (DENO_DIR, or Deno's default). */
   cacheDir?: string;
-  /** Of PyTorch: where `python3` is looked for (PATH). */
+  /** For PyTorch: where `python3` is searched (PATH). */
   searchPath?: string;
 }
 
@@ -100,7 +100,7 @@ export class PeerProcess implements Peer, Disposable {
    * @throws {UserError} If the process ended; the message says why.
    */
   async ask(request: PeerRequest): Promise<PeerReply> {
-    // Of a process that ended the missing reply tells.
+    // If the process has ended, the missing reply is reported.
     await this.#requests.write(new TextEncoder().encode(JSON.stringify(request) + "\n")).catch(() => {});
     let end: number;
     while ((end = this.#received.indexOf("\n")) < 0) {

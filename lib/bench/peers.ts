@@ -27,7 +27,7 @@ import type { JaxRule, JaxStepNumbers } from "./peers_jax_optimizer.ts";
 
 /** Steps whose losses are compared; they also warm both up. */
 const NUM_CHECKED_STEPS = 3;
-/** How far the losses may be apart, relative. */
+/** The largest relative difference of the losses. */
 const MAX_LOSS_DIFFERENCE = 1e-3;
 
 /** Products that are timed: layers of width 512 of the demo preset's batch. */
@@ -35,7 +35,7 @@ export const PRODUCTS: readonly Product[] = (["NN", "NT", "TN"] as const).map((k
   kind === "TN" ? { kind, m: 512, n: 512, k: 2048 } : { kind, m: 2048, n: 512, k: 512 }
 );
 
-/** How fast both are at one thing. */
+/** The speeds of both at one task. */
 export interface PeerRow {
   readonly name: string;
   readonly peer: PeerName;
@@ -48,7 +48,7 @@ export interface PeerRow {
   readonly peerPerCore: number;
 }
 
-/** What {@link compareTraining} found. */
+/** The result of {@link compareTraining}. */
 export interface TrainingComparison {
   readonly row: PeerRow;
   /** Timed steps of each. */
@@ -136,7 +136,7 @@ export async function compareTraining(
   return { row, numSteps: oursTimes.length, lossDifference };
 }
 
-/** This program's side. */
+/** This program's part of the comparison. */
 class OurTraining {
   readonly #batch;
 
@@ -253,7 +253,7 @@ function differentLosses(
   );
 }
 
-/** A configuration without what the models of the peers do not have: rows of addresses, shifted keys, weights, f16. */
+/** A configuration without what the peers' models lack: learned rows, shifted keys, weights of the loss, f16. */
 export function comparableConfig(config: RunConfig): RunConfig {
   const { model, train } = config;
   return {

@@ -13,7 +13,7 @@ export type RowMix = "short rows" | "mixed rows";
 
 /** Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288. */
 const MEAN_SHORT = 60;
-/** Measurements of a huge row; less where there are few in all. */
+/** Measurements of a huge row; fewer if there are few in all. */
 const MAX_HUGE = 200_000;
 const NUM_HUGE = 4;
 const NUM_ADDRESSES = 8;

@@ -1,5 +1,5 @@
 /**
- * How fast a stage worked, and what it took: the row of a table.
+ * The speed and the resources of a stage, as a row of a table.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { formatBytes, formatCount } from "../text/quantities.ts";
 import { formatTable } from "../text/table.ts";
 import type { Usage } from "./usage.ts";
 
-/** A measure of a stage. */
+/** A measurement of a stage. */
 export interface Throughput {
   readonly name: string;
   /** Measurements of the data set, where a stage is measured with several; a stage may pass over some of them only. */
@@ -27,19 +27,19 @@ export interface Throughput {
   readonly cpuSeconds: number;
   /** The largest of the repetitions. */
   readonly peakMemoryBytes: number;
-  /** Size of all output files of a repetition; absent where nothing is written. */
+  /** Size of all output files of a repetition; absent if nothing is written. */
   readonly bytesWritten?: number;
   /** Share of the tokens that are padding; of loaders only. */
   readonly padding?: number;
 }
 
-/** A measure that could not be taken. */
+/** A measurement that failed. */
 export interface FailedMeasure extends Pick<Throughput, "name" | "dataRows"> {
   /** Why, in a line. */
   readonly reason: string;
 }
 
-/** What tells a measure from others of the same run. */
+/** The name of a measurement, unique in a run. */
 export function measureKey({ name, dataRows }: Pick<Throughput, "name" | "dataRows">): string {
   return dataRows === undefined ? name : `${name} of ${dataRows} rows`;
 }

@@ -1,5 +1,5 @@
 /**
- * What a piece of work took of this process: time, processor time and memory.
+ * The time, processor time and memory that some work takes in this process.
  *
  * Processor time counts the threads of workers and native libraries too, and does not depend on other programs, so it
  * compares where the machine is shared. The largest resident memory is that of the whole process: measure one piece
@@ -10,7 +10,7 @@
 import process from "node:process";
 import { PeakMemory } from "../runtime/peak_memory.ts";
 
-/** What work took. */
+/** The usage of some work. */
 export interface Usage {
   seconds: number;
   /** Processor time of all threads, user and system. */

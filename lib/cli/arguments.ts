@@ -1,5 +1,5 @@
 /**
- * A command line cut into options with their values, before anything is known of what the values mean.
+ * Splits a command line into options and their values, without interpreting the values.
  *
  * @module
  */
@@ -7,19 +7,19 @@
 /** How an option is given: `--quiet`, once with a value, or with one or more values. */
 export type Arity = "boolean" | "one" | "many";
 
-/** An option with what follows it, or an argument that belongs to none. */
+/** An option with its values, or an argument without option. */
 export interface Argument {
-  /** Without `--`; undefined for an argument that belongs to no option. */
+  /** The option's name without `--`; undefined for an argument without option. */
   option: string | undefined;
-  /** None where a value is missing; one for a boolean option that was given a value all the same. */
+  /** Empty if a value is missing; one entry if a boolean option has a value by mistake. */
   values: string[];
 }
 
 /**
- * Cuts a command line.
+ * Splits a command line.
  *
  * @param args The arguments.
- * @param arityOf Says how an option is given; what it throws ends the cutting.
+ * @param arityOf How an option is given; may throw.
  */
 export function* splitArguments(
   args: readonly string[],

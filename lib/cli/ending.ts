@@ -5,12 +5,12 @@
  */
 import { InterruptedError } from "../errors.ts";
 
-/** What came of a stage. */
+/** The end of a stage. */
 export interface Outcome {
   exitCode: number;
-  /** For standard output if it is a result, else what was wrong. */
+  /** The result, for standard output, or the error. */
   text: string;
-  /** Whether the text is a result; by default it is with exit code 0. */
+  /** Whether the text is a result (default: with exit code 0). */
   isResult?: boolean;
 }
 
@@ -20,8 +20,8 @@ const SIGNALS: Deno.Signal[] = Deno.build.os === "windows" ? ["SIGINT"] : ["SIGI
  * Prints the outcome and exits: 0 done, 1 failed, 2 wrong usage, 3 something is still to be done
  * (`status`), 130 after SIGINT, 75 after SIGTERM or SIGUSR2.
  *
- * @param outcome Its text is not printed if it is empty: the stage wrote its result to standard output itself, or another
- *   of the ranks tells what was wrong.
+ * @param outcome An empty text is not printed: the stage wrote its result to standard output itself, or another rank
+ *   reports the error.
  */
 export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcome): never {
   if (text !== "" && !isResult) console.error(`error: ${text.replaceAll("\n", " ")}`);
@@ -30,19 +30,19 @@ export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcom
 }
 
 /**
- * Takes signals from its construction to the end of the process; the second ends it at once. Of SIGTERM and SIGUSR2 alone
- * there is no second: schedulers send them to all processes of a job, of which a shell or `deno task` passes them on.
+ * Takes signals until the process ends. The second signal ends it at once if one of the two is SIGINT. Others may come
+ * twice without a meaning: a scheduler sends them to all processes of a job, and a shell or `deno task` passes them on.
  */
 export class SignalListener {
   #stop: ((error: InterruptedError) => void) | undefined;
   #first: Deno.Signal | undefined;
 
-  /** Starts listening. Until {@link begin} nothing has begun, and the first signal ends the process too. */
+  /** Starts listening. Until {@link begin} the first signal ends the process. */
   constructor() {
     for (const name of SIGNALS) Deno.addSignalListener(name, () => this.#receive(name));
   }
 
-  /** Says that work begins, and what the first signal does to it. */
+  /** Begins work. @param stop Called at the first signal. */
   begin(stop: (error: InterruptedError) => void): void {
     this.#stop = stop;
   }

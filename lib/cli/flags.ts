@@ -11,15 +11,15 @@ import { didYouMean } from "../text/nearest.ts";
 
 /** One declared option. `T` is the type of its value after parsing. */
 export interface Flag<T> {
-  /** How it is given; those with many values also several times. */
+  /** How it is given; options with many values may be repeated. */
   readonly arity: Arity;
-  /** What stands for the value in `--help`, such as `N` or `DIR`. */
+  /** The name of the value in `--help`, such as `N` or `DIR`. */
   readonly placeholder: string;
-  /** What it does, with its unit; lines after the first stand below it. */
+  /** What it does, with its unit; it may have several lines. */
   readonly description: string;
   /** Checks and converts the raw text (or list of texts, or boolean). */
   readonly schema: z.ZodType<T>;
-  /** The value when the option is not given; undefined where there is none. */
+  /** The value if the option is not given; undefined for none. */
   readonly defaultValue: T | undefined;
   /** Whether it must be given. */
   readonly required: boolean;
@@ -156,7 +156,7 @@ export const dataFlags = {
   memoryLimitGb: flag.number("bound on the resident memory, in GB", { default: 2, min: 0.25 }),
 };
 
-/** Options of the stages that a configuration applies to. */
+/** Options of the stages that have a configuration. */
 export const configFlags = {
   config: flag.text("a preset of configs/ or a JSON file", { default: "demo", placeholder: "NAME|FILE" }),
   set: flag.texts("change one key of the configuration; repeatable", { placeholder: "KEY=VALUE" }),

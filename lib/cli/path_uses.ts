@@ -1,7 +1,7 @@
 /**
- * What a stage reads and writes on behalf of the paths that its options name.
+ * Which files a stage reads and writes because of the paths in its options.
  *
- * This runs at every start of the program, before a stage is loaded, so it does without the modules that stages use.
+ * This runs at every start of the program, before a stage is loaded. So it imports none of the modules of stages.
  *
  * @module
  */
@@ -9,26 +9,26 @@ import { TRACE } from "../files/array_task.ts";
 import { absolutePath, folderOf, nameOf, realPath } from "../files/real_path.ts";
 import type { Arity } from "./arguments.ts";
 
-/** Absolute paths that may be read and written, with all that lies below them. */
+/** Absolute paths that may be read and written, with everything below them. */
 export interface Access {
   read: string[];
   write: string[];
 }
 
-/** What the values of an option stand for. */
+/** How a stage uses the paths of an option. */
 export interface PathUse {
   readonly arity: Exclude<Arity, "boolean">;
-  /** An output may not be, hold or lie in an input of the same command. */
+  /** An output must not be, contain or lie in an input of the same command. */
   readonly role: "input" | "output" | "other";
-  /** What a stage needs for the sake of these paths, which are absolute. */
+  /** The access that a stage needs for these absolute paths. */
   accessTo(paths: string[]): Access;
 }
 
-/** Of more files than this their folders are allowed: each access is compared with all that is. */
+/** For more files than this, their folders are allowed instead: each access is compared with all allowed paths. */
 const MAX_NAMED = 64;
-/** A folder of runs, a run, its checkpoints, one of them. */
+/** Levels of a folder of runs: the folder, a run, its checkpoints, one checkpoint. */
 const WATCHED_LEVELS = 4;
-/** What a glob has in it, or begins with; a little more than the stages take for one. */
+/** Matches globs, and some texts that stages do not take for globs. */
 const PATTERN = /^!|[*?[{(]/;
 
 /** Files, folders, globs, or `-`. */
@@ -50,13 +50,13 @@ export const input: PathUse = {
   accessTo: (paths) => reading([...withManifests(paths), ...paths.flatMap((path) => linkTargets(path))]),
 };
 
-/** A configuration: a file, or the name of one of ours, which may also be that of some folder. */
+/** A configuration: a file, or the name of a preset, which a folder may also have. */
 export const config: PathUse = { ...input, role: "other" };
 
-/** A run or one of its checkpoints: the whole run; of an adapted checkpoint also that of its base. */
+/** A run or one of its checkpoints: the whole run is read. For an adapted checkpoint also the run of its base. */
 export const run: PathUse = {
   arity: "one",
-  // Much is written beside checkpoints.
+  // Outputs may lie beside checkpoints.
   role: "other",
   accessTo: (paths) => {
     const runs = withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => {
@@ -67,7 +67,7 @@ export const run: PathUse = {
   },
 };
 
-/** Probe rows, and what tells of the measurements that they were made of. */
+/** Probe rows, and the true distributions of the measurements that they were made from. */
 export const rowsWithTruth: PathUse = {
   arity: "one",
   role: "input",
@@ -77,7 +77,7 @@ export const rowsWithTruth: PathUse = {
   },
 };
 
-/** Runs and outputs, or folders of these, whose manifests are read. */
+/** Runs and outputs, or folders of them; their manifests are read. */
 export const watched: PathUse = {
   arity: "many",
   role: "other",
@@ -98,9 +98,9 @@ export const outputFolder: PathUse = {
 };
 
 /**
- * A file to write, which is made in `.NAME.work/` beside it.
+ * A file to write. It is made in `.NAME.work/` beside it.
  *
- * @param besides How further files beside it end where it has its extension, such as `.truth.json`.
+ * @param besides Endings of further files beside it, in place of its extension, such as `.truth.json`.
  */
 export function outputFile(...besides: string[]): PathUse {
   const written = (path: string) => [
@@ -120,9 +120,9 @@ export function outputFile(...besides: string[]): PathUse {
 }
 
 /**
- * What a stage needs for the sake of one option.
+ * The access that a stage needs for one option.
  *
- * @param use What its values stand for.
+ * @param use How it uses the values.
  * @param values Its values.
  */
 export function accessOf(use: PathUse, values: readonly string[]): Access {
@@ -133,9 +133,9 @@ export function accessOf(use: PathUse, values: readonly string[]): Access {
 }
 
 /**
- * The folder or file that an input names; of a glob the folder that it is searched in, if with all folders below.
+ * The folder or file that an input names. For a glob that searches all levels of a folder, that folder.
  *
- * @returns Undefined for standard input, and for other globs: their files are known when they are listed.
+ * @returns Undefined for standard input and for other globs, whose files are known when they are listed.
  */
 export function namedInput(value: string): string | undefined {
   const path = absolutePath(value);
@@ -147,7 +147,7 @@ function reading(read: string[]): Access {
   return { read, write: [] };
 }
 
-/** Inputs with their manifests; of what lies in the output folder of a stage, that folder. */
+/** Inputs with their manifests. If an input lies in the output folder of a stage, also that folder. */
 function withManifests(paths: string[]): string[] {
   const parents = new Set(paths.map(folderOf).flatMap((folder) => [folder, folderOf(folder)]));
   const written = [...parents].filter((folder) => tracesIn(folder).length > 0);
@@ -155,9 +155,9 @@ function withManifests(paths: string[]): string[] {
 }
 
 /**
- * Where the links in a folder lead to, and those in the folders there: permissions are of places, not of names.
+ * The targets of links in a folder, and of links in these targets: permissions are for real paths.
  *
- * @param levels How many levels of folders are looked through.
+ * @param levels How many levels of folders are searched.
  */
 function linkTargets(folder: string, levels = Infinity, seen: Set<string> = new Set()): string[] {
   if (levels < 1) return [];
@@ -173,7 +173,7 @@ function linkTargets(folder: string, levels = Infinity, seen: Set<string> = new 
   );
 }
 
-/** Nothing of what is no folder, or cannot be read: the stage will say so. */
+/** The entries of a folder; none if it cannot be read, which the stage will report. */
 function entriesOf(folder: string): Deno.DirEntry[] {
   try {
     return [...Deno.readDirSync(folder)];
@@ -182,7 +182,7 @@ function entriesOf(folder: string): Deno.DirEntry[] {
   }
 }
 
-/** The truth of a synthetic Internet beside the measurements that rows were made of, perhaps by way of shards. */
+/** The `*.truth.json` files beside the measurements that rows were made from, directly or through shards. */
 function originsOf(folder: string): string[] {
   const origins = inputsOf(folder);
   const parents = new Set(origins.map((path) => folderOf(folderOf(path))));
@@ -191,44 +191,45 @@ function originsOf(folder: string): string[] {
   return [...shards, ...truths.filter(exists)];
 }
 
-/** The paths of what the stage that wrote a folder read. */
+/** The inputs of the stage that wrote a folder. */
 function inputsOf(folder: string): string[] {
   return inManifests(folder, ({ inputs }) => inputs.map(({ path }) => absolutePath(path)));
 }
 
-/** The checkpoint that the one in a folder was adapted from. */
+/** The base of the adapted checkpoint in a folder. */
 function basesOf(folder: string): string[] {
   return inManifests(folder, ({ stage, options: { base } }) => {
     return stage === "adapt" && typeof base === "string" ? [absolutePath(base)] : [];
   });
 }
 
-/** An output file, its manifests and work folder, and what the same stage wrote beside it. */
+/** An output file, its manifests and work folder, and the other outputs of the same stage. */
 function writtenWith(file: string): string[] {
   const folder = folderOf(file);
-  const [beside, work] = [`${file}.manifest.json`, `${folder}/.${nameOf(file)}.work`];
+  const beside = `${file}.manifest.json`;
+  const work = `${folder}/.${nameOf(file)}.work`;
   const listed = [beside, `${work}/manifest.json`].flatMap((path) =>
     inManifest(path, ({ outputs }) => outputs.map(({ path }) => absolutePath(path, folder)))
   );
   return [file, beside, work, ...listed];
 }
 
-/** What the manifests of a folder say. */
+/** Reads something from all manifests of a folder. */
 function inManifests(folder: string, read: (manifest: WrittenManifest) => string[]): string[] {
   return tracesIn(folder).flatMap((name) => inManifest(`${folder}/${name}`, read));
 }
 
-/** What a manifest says, if there is one. */
+/** Reads something from a manifest, if there is one. */
 function inManifest(path: string, read: (manifest: WrittenManifest) => string[]): string[] {
   try {
     return read(JSON.parse(Deno.readTextFileSync(path)) as WrittenManifest);
   } catch {
-    // The stage will say what is wrong with it.
+    // The stage will report what is wrong with it.
     return [];
   }
 }
 
-/** What is used of manifests. */
+/** The keys of manifests that are used here. */
 interface WrittenManifest {
   stage: string;
   inputs: { path: string }[];
@@ -240,15 +241,16 @@ function tracesIn(folder: string): string[] {
   return entriesOf(folder).map(({ name }) => name).filter((name) => TRACE.test(name));
 }
 
-/** Of a glob how many levels of folders it is searched in, of a file or folder all there are. */
+/** How many levels of folders a glob searches; all for a file or folder. */
 function levelsOf(path: string, root: string): number {
   return root === path || path.includes("**") ? Infinity : path.slice(root.length + 1).split("/").length;
 }
 
-/** Of a glob the folder that it is searched in. */
+/** The folder that a glob searches; otherwise the path itself. */
 function rootOf(path: string): string {
+  if (exists(path)) return path;
   let root = path;
-  if (!exists(path)) { while (PATTERN.test(root)) root = folderOf(root); }
+  while (PATTERN.test(root)) root = folderOf(root);
   return root;
 }
 

@@ -6,7 +6,7 @@
 import type { Progress } from "./progress.ts";
 import type { StageContext } from "./stage.ts";
 
-/** Receives what is done of a phase, of how much. */
+/** Receives how much of a phase is done, and how much there is. */
 export type OnPhaseProgress = (phase: string, done: number, total: number) => void;
 
 /** Shows the phases of a piece of work; ends the last display when disposed. */
@@ -16,7 +16,7 @@ export class PhaseProgress implements Disposable {
   #phase: string | undefined;
   #shown: Progress | undefined;
 
-  /** @param context The stage's. @param unit Of what there is progress, such as `rows`. */
+  /** @param context The stage's. @param unit What is counted, such as `rows`. */
   constructor(context: StageContext, unit: string) {
     this.#context = context;
     this.#unit = unit;

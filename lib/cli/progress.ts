@@ -9,7 +9,7 @@ const REDRAW_MS = 100;
 const LINE_MS = 10_000;
 const BAR_CELLS = 24;
 
-/** Shows how far a piece of work is. */
+/** Shows the progress of some work. */
 export class Progress {
   readonly #label: string;
   readonly #total: number | undefined;
@@ -23,7 +23,7 @@ export class Progress {
   /**
    * @param label What is done, such as `reading`.
    * @param options `total`: how much there is, if known; `unit`: of what, such as `rows`; `quiet`: show nothing;
-   *   `start`: how much was done before, which the rate leaves out.
+   *   `start`: how much was done before, which the rate does not count.
    */
   constructor(label: string, options: { total?: number; unit: string; quiet?: boolean; start?: number }) {
     this.#label = label;
@@ -35,7 +35,7 @@ export class Progress {
   }
 
   /**
-   * Says how much is done; cheap enough to call often.
+   * Updates the display; cheap enough to call often.
    *
    * @param done How much is done, in the unit given at the start.
    * @param note More to show, such as `loss 3.21`.
@@ -50,7 +50,7 @@ export class Progress {
     else console.error(line);
   }
 
-  /** Prints a line of its own, above the bar. */
+  /** Prints a line above the bar. */
   print(line: string): void {
     if (this.#mode === "quiet") return;
     if (this.#mode === "bar") this.#redraw("");

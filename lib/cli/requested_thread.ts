@@ -1,12 +1,12 @@
 /**
- * A thread that a stage has the program's first thread start; see lib/threads.
+ * A thread that the program's first thread starts for a stage; see lib/threads.
  *
  * @module
  */
 import type { Thread } from "../threads/thread.ts";
 import type { StageReport } from "./stage_thread.ts";
 
-/** It, from the stage's side. */
+/** The stage's handle of such a thread. */
 export class RequestedThread implements Thread {
   onmessage: Thread["onmessage"] = null;
   onerror: Thread["onerror"] = null;
@@ -37,7 +37,7 @@ export class RequestedThread implements Thread {
     this.#port.close();
   }
 
-  /** Says that it has died. */
+  /** Reports that the thread has died. */
   fail(message: string): void {
     this.onerror?.({ message, preventDefault: () => {} });
   }

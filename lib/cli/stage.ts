@@ -14,7 +14,7 @@ import { Progress } from "./progress.ts";
 import { RequestedThread } from "./requested_thread.ts";
 import type { StageCommand, StageReport } from "./stage_thread.ts";
 
-/** What a stage may use of its surroundings. */
+/** What a stage gets from the program. */
 export interface StageContext {
   /** Aborted at SIGINT, SIGTERM or SIGUSR2; its reason is the `InterruptedError` to end with. */
   readonly signal: AbortSignal;
@@ -24,7 +24,7 @@ export interface StageContext {
   log(line: string): void;
 }
 
-/** What a stage hands back: text for a person and an object for `--json`. */
+/** The result of a stage: a text, and an object for `--json`. */
 export interface StageResult {
   /** Empty if the stage wrote its result to standard output itself. */
   text: string;
@@ -46,7 +46,7 @@ export interface Stage {
    * Parses the arguments and runs.
    *
    * @param args The arguments after the stage's name.
-   * @param within The context of a stage that runs this one as a part of itself; what is absent is the stage's own.
+   * @param within The context of a stage that runs this one as a part; what is absent is this stage's own.
    */
   run(args: readonly string[], within?: Partial<StageContext>): Promise<StageResult | { help: string }>;
 }
@@ -59,7 +59,7 @@ export interface StageDefinition<F extends Flags> {
   /** The arguments after the stage's name in one typical call. */
   example: string;
   flags: F;
-  /** What arguments without `--` stand for; none are allowed if absent. */
+  /** The arguments without `--`; if absent, none are allowed. */
   positionals?: { placeholder: string; min: number };
   run(
     options: Values<F> & Values<typeof commonFlags>,
@@ -70,7 +70,7 @@ export interface StageDefinition<F extends Flags> {
 
 /** Makes a stage of its definition. */
 export function defineStage<F extends Flags>(definition: StageDefinition<F>): Stage {
-  // A stage's own option stands instead of the common one of its name.
+  // A stage's own option replaces a common one of the same name.
   const flags = { ...definition.flags, ...commonFlags, ...definition.flags };
   const help = () => describeStage(definition, flags);
   const parse = (args: readonly string[]) => {

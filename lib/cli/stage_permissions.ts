@@ -7,36 +7,36 @@ import { refuseOverlap } from "../files/output_guard.ts";
 import { splitArguments } from "./arguments.ts";
 import { accessOf, namedInput, type PathUse } from "./path_uses.ts";
 
-/** What a stage needs beside its own code. */
+/** What a stage needs besides its own code. */
 export interface StageNeeds {
-  /** What the paths after an option are for, by its name without `--`; "" stands for arguments without option. */
+  /** How the paths of an option are used, by its name without `--`; "" for arguments without option. */
   paths?: Record<string, PathUse>;
   /** Paths of options that are not given. */
   defaults?: Record<string, () => string>;
-  /** What it reads whatever its options. */
+  /** What it always reads. */
   reads?: () => (string | URL)[];
-  /** What it asks of the operating system. */
+  /** What it asks the operating system for. */
   sys?: "systemMemoryInfo"[];
-  /** Whether it starts processes of this program's runtime. */
+  /** Whether it starts processes of Deno. */
   startsProcesses?: boolean;
-  /** Variables of the environment that say whether a launcher started it, whose library it then speaks to. */
+  /** Variables of the environment that show whether an MPI launcher started it. */
   launchVariables?: readonly string[];
   /** Names of other programs that it starts. */
   programs?: string[];
-  /** Whether it may do what this process may do. */
+  /** Whether it has all permissions of this process. */
   everything?: boolean;
 }
 
-/** What the threads of a stage are loaded from: with its permissions, unlike the stage itself. */
+/** The folders of code that threads of a stage load with the stage's permissions. */
 const CODE = ["../", "../../deno.json"].map((path) => new URL(path, import.meta.url));
 /** Options of every stage that take no value. */
 const SWITCHES = ["json", "quiet", "help", "version"];
 
 /**
- * The permissions of a stage with its arguments. What this process may not do itself is left out.
+ * The permissions of a stage with its arguments, as far as this process has them.
  *
  * @param needs What the stage needs.
- * @param args The arguments after the stage's name; what is wrong with them, the stage will say.
+ * @param args The arguments after the stage's name. The stage will report errors in them.
  */
 export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.PermissionOptions {
   if (needs.everything) return "inherit";
@@ -62,8 +62,8 @@ export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.
 }
 
 /**
- * Refuses outputs of a stage that are, hold or lie in its inputs. The stage sees to its files itself, but may not look
- * at the folders around what its options name.
+ * Refuses outputs of a stage that are, contain or lie in its inputs. The stage checks its own files, but may not read the
+ * folders around them.
  *
  * @throws {UsageError} If they overlap.
  */
@@ -77,7 +77,7 @@ export function refuseOverlaps(needs: StageNeeds, args: readonly string[]): void
   for (const output of valuesOf("output")) refuseOverlap(output, inputs);
 }
 
-/** The options that name paths, with these. */
+/** The options with paths, and their values. */
 function namedPaths(
   { paths = {}, defaults = {} }: StageNeeds,
   args: readonly string[],

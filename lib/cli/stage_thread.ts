@@ -1,21 +1,21 @@
 /**
- * Runs a stage in a thread that may do no more than the stage needs; this thread only waits, and takes signals.
+ * Runs a stage in a thread that has only the permissions that the stage needs. This thread waits and takes signals.
  *
- * A thread, because only with one can permissions be narrowed to paths: what a process may do can be given up as a
- * whole or not at all. The stage's own threads inherit what it may do.
+ * Only a new thread can have permissions narrowed to paths: a process can only give up a permission as a whole. The
+ * stage's own threads inherit its permissions.
  *
  * @module
  */
 import type { Introduction } from "../threads/thread.ts";
 import { endProcess, type Outcome, type SignalListener } from "./ending.ts";
 
-/** To the thread of a stage. */
+/** A message to the thread of a stage. */
 export type StageCommand =
   | { kind: "run"; args: readonly string[] }
   | { kind: "stop"; signal: Deno.Signal }
   | { kind: "thread died"; id: number; message: string };
 
-/** From the thread of a stage; it has threads of its own started, see lib/threads. */
+/** A message from the thread of a stage, which also asks for threads of its own, see lib/threads. */
 export type StageReport =
   | { kind: "ready" }
   | { kind: "start thread"; id: number; module: string; port: MessagePort }
@@ -37,7 +37,7 @@ export function runStageThread(
 ): void {
   const thread = new Worker(module, { type: "module", deno: { permissions } });
   const post = (command: StageCommand) => thread.postMessage(command);
-  // Its stack trace stands on standard error already.
+  // Its stack trace is on standard error already.
   thread.onerror = () => Deno.exit(1);
   const further = new Map<number, Worker>();
   const startFurther = (id: number, module: string, port: MessagePort) => {

@@ -1,6 +1,6 @@
 /**
- * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation; a chain for each way of
- * splitting, with folders of its own.
+ * The jobs of the chain: measurements to shards, to probe rows, to a model, to its evaluation. Each way of splitting has a
+ * chain with folders of its own.
  *
  * @module
  */
@@ -11,9 +11,9 @@ import { type Job, jobScript } from "./job_script.ts";
 /** A job of a chain. */
 export interface ChainJob {
   stage: ChainStage;
-  /** The way of splitting that the chain is of. */
+  /** The chain's way of splitting. */
   splitBy: string;
-  /** The arguments of the stage; those of a job array lack the task. */
+  /** The arguments of the stage, without the task of a job array. */
   args: string[];
   /** Where its script goes. */
   path: string;
@@ -21,11 +21,11 @@ export interface ChainJob {
   script: string;
 }
 
-/** What chains are made of. */
+/** Options of {@link chainJobs}. */
 export interface ChainOptions {
   /** Measurements, as `shard` takes them. */
   inputs: readonly string[];
-  /** The folder of everything, absolute. With several ways of splitting each has a folder within it. */
+  /** The folder of all outputs, absolute. With several ways of splitting each has a folder in it. */
   output: string;
   /** Ways of splitting, see lib/preprocess/splits.ts. */
   splitBy: readonly string[];
@@ -33,7 +33,7 @@ export interface ChainOptions {
   seed: number;
   /** How the program is started, before the name of a stage. */
   program: readonly string[];
-  /** The folder that relative paths are of. */
+  /** The folder that relative paths refer to. */
   folder: string;
 }
 
@@ -44,13 +44,13 @@ const PURPOSES: Record<ChainStage, string> = {
   "eval": "evaluates the model",
 };
 
-/** What a stage leaves free of its job's memory, for what is no part of its bound. */
+/** The share of a job's memory that the stage's --memory-limit-gb gets; the rest is for what that does not count. */
 const MEMORY_SHARE = 0.75;
 
-/** Options by which the jobs of a chain hang together. */
+/** Options that connect the jobs of a chain. */
 const LINKS = ["--input", "--output", "--split-by", "--task", "--data", "--run", "--checkpoint"];
 
-/** The jobs of all chains, each after those that it waits for. */
+/** Makes the jobs of all chains, each after those that it waits for. */
 export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJob[] {
   return options.splitBy.flatMap((splitBy) => {
     const isOnly = options.splitBy.length === 1;
@@ -68,7 +68,8 @@ export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJ
         path: `${root}/jobs/${nameOfFile(i)}`,
         purpose: `${PURPOSES[stage]}, job ${i + 1} of ${CHAIN_STAGES.length}`,
         after: i === 0 ? undefined : nameOfFile(i - 1),
-        ...{ demands, folder: options.folder },
+        demands,
+        folder: options.folder,
         command: [[...options.program, stage], ...args],
       };
       return { stage, splitBy, args: args.flat(), path: job.path, script: jobScript(job, cluster) };
@@ -77,9 +78,9 @@ export function chainJobs(options: ChainOptions, cluster: ClusterConfig): ChainJ
 }
 
 /**
- * The options of a stage, but for those that its arguments give themselves.
+ * The options of a stage, without those that its `args` already give.
  *
- * @throws {ConfigError} If these give what the chain hangs on.
+ * @throws {ConfigError} If `args` give an option that connects the jobs.
  */
 function optionsOf(
   stage: ChainStage,
@@ -105,7 +106,7 @@ function optionsOf(
   const given = args.map((arg) => arg.split("=")[0]);
   const taken = given.find((arg) => LINKS.includes(arg));
   if (taken !== undefined) {
-    throw new ConfigError(`${stage}.args`, `found ${taken}, which the chain sets itself; leave it out`);
+    throw new ConfigError(`${stage}.args`, `found ${taken}, which slurm sets itself; leave it out`);
   }
   return [...options[stage], shared].filter(([option]) => !given.includes(option));
 }

@@ -1,5 +1,5 @@
 /**
- * What a cluster gives to the jobs of the chain: a small JSON file, or single keys of it.
+ * A cluster's configuration: what the jobs of the chain ask for, from a small JSON file or from single keys.
  *
  * @module
  */
@@ -11,7 +11,7 @@ export const CHAIN_STAGES = ["shard", "probe-rows", "train", "eval"] as const;
 /** One of them. */
 export type ChainStage = typeof CHAIN_STAGES[number];
 
-/** Also a number, as `--set` reads `time=90`. */
+/** A text; a number is taken as text, since `--set` reads `time=90` as one. */
 const text = (pattern: RegExp, wanted: string) =>
   z.preprocess(
     (value) => typeof value === "number" ? String(value) : value,
@@ -41,7 +41,7 @@ const stage = z.strictObject({ ...demands, args }).prefault({});
 const mpi = word.default("pmix");
 const trainStage = z.strictObject({ ...demands, args, ranks: count(1).max(100_000).default(1), mpi })
   .prefault({});
-/** As many tasks as a job array of SLURM has at most by default. */
+/** SLURM's default limit is 1,000 tasks of a job array. */
 const arrayStage = z.strictObject({ ...demands, args, tasks: count(1).max(1000).default(4) }).prefault({});
 
 const schema = z.strictObject({
@@ -57,7 +57,7 @@ const schema = z.strictObject({
   "eval": stage,
 });
 
-/** A cluster: what all jobs ask for, and what each stage asks for instead. */
+/** What all jobs ask for, and what each stage asks for instead. */
 export type ClusterConfig = z.output<typeof schema>;
 
 /** What a job asks for, and the options of its stage. */
@@ -68,7 +68,7 @@ export interface JobDemands {
   time?: string | undefined;
   memoryGb: number;
   cpus: number;
-  /** A number, or a type and a number; 0 for none. Of several ranks for each, as are memory and processors. */
+  /** A number, or a type and a number; 0 for none. As memory and processors, it is for each rank. */
   gpus: number | string;
   /** Further options of `sbatch`. */
   options: string[];
@@ -77,7 +77,7 @@ export interface JobDemands {
   tasks: number;
   /** Processes that `srun` starts together; 1 for a job that starts its own. */
   ranks: number;
-  /** By what `srun` introduces them to each other. */
+  /** The MPI interface by which `srun` connects them. */
   mpi: string;
 }
 
@@ -92,7 +92,7 @@ const DEFAULTS: Record<ChainStage, Pick<JobDemands, "memoryGb" | "cpus" | "gpus"
  * Reads a cluster's configuration.
  *
  * @param file A JSON file, if there is one.
- * @param given Keys that options set; undefined ones, and empty lists, are left as they are.
+ * @param given Keys that options set; undefined values and empty lists change nothing.
  * @param sets `KEY=VALUE` texts, applied last.
  * @throws {ConfigError} If a key is unknown or of a wrong value.
  * @throws {UserError} If the file cannot be read.
@@ -120,7 +120,7 @@ export function demandsOf(cluster: ClusterConfig, name: ChainStage): JobDemands 
     time: own.time ?? cluster.time,
     memoryGb: own.memoryGb ?? cluster.memoryGb ?? byDefault.memoryGb,
     cpus: own.cpus ?? cluster.cpus ?? byDefault.cpus,
-    // Stages that use no GPU by default are given one only by name.
+    // A stage that uses no GPU by default gets one only by its own key.
     gpus: own.gpus ?? (byDefault.gpus === 0 ? 0 : cluster.gpus ?? byDefault.gpus),
     options: [...cluster.options ?? [], ...own.options ?? []],
     args: own.args,

@@ -1,5 +1,5 @@
 /**
- * The script of a job: what `sbatch` takes (https://slurm.schedmd.com/sbatch.html), and bash runs without SLURM.
+ * The script of a job, for `sbatch` (https://slurm.schedmd.com/sbatch.html) or for bash without SLURM.
  *
  * @module
  */
@@ -8,15 +8,15 @@ import { nameOf } from "../files/real_path.ts";
 import type { ClusterConfig, JobDemands } from "./config.ts";
 import JOB from "./job.sh" with { type: "text" };
 
-/** What a script is made of. */
+/** What a script is made from. */
 export interface Job {
   /** What `squeue` shows. */
   name: string;
   /** The script's path, absolute; its log lies beside it. */
   path: string;
-  /** What it does, for its head. */
+  /** What it does, for its first lines. */
   purpose: string;
-  /** The name of the script that has to be done before, if there is one. */
+  /** The name of the script that must be done before, if there is one. */
   after: string | undefined;
   demands: JobDemands;
   /** The program and its arguments: first the program and the stage, then for each option its words. */
@@ -25,7 +25,7 @@ export interface Job {
   folder: string;
 }
 
-/** A word as the shell takes it. */
+/** A word, quoted for the shell if needed. */
 export function quoted(word: string): string {
   return /^[\w./:=,+@%-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }
@@ -82,18 +82,18 @@ function directives({ name, path, demands }: Job): string[] {
     ...(time === undefined ? [] : [`--time=${time}`]),
     `--ntasks=${ranks}`,
     `--cpus-per-task=${cpus}`,
-    // Of a node; of several ranks none knows how many are on its node.
+    // --mem is for a node, and the number of ranks on a node is unknown.
     ranks === 1 ? `--mem=${memoryGb}G` : `--mem-per-cpu=${Math.ceil(memoryGb * 1024 / cpus)}M`,
     ...(gpus === 0 ? [] : [ranks === 1 ? `--gres=gpu:${gpus}` : `--gpus-per-task=${gpus}`]),
     ...options,
   ];
 }
 
-/** The command, an option a line. */
+/** The command, one option a line. */
 function commandLines({ command, demands }: Job, container: string | undefined): string {
   const lines = command.map((words) => words.map(quoted).join(" "));
   const task = demands.tasks === 1 ? [] : [`--task "$task/${demands.tasks}"`];
-  // Without --kill-on-bad-exit the others of a rank that is gone would wait for it.
+  // Without --kill-on-bad-exit the other ranks would wait for one that is gone.
   const srun = demands.ranks === 1 ? [] : [`srun --mpi=${demands.mpi} --kill-on-bad-exit=1`];
   const [first, ...rest] = [...srun, ...(container === undefined ? [] : [container]), ...lines, ...task];
   return [`  exec ${first}`, ...rest.map((each) => `    ${each}`)].join(" \\\n");

@@ -1,5 +1,5 @@
 /**
- * The scripts of jobs in their places.
+ * Writes the scripts of jobs.
  *
  * @module
  */
@@ -8,15 +8,15 @@ import { writeFileAtomic } from "../files/atomic.ts";
 import { exists, readText } from "../files/inputs.ts";
 import type { ChainJob } from "./chain.ts";
 
-/** What stands in a script that was written here. */
+/** Marks the scripts that slurm wrote. */
 const SIGN = "# Written by ping-llm slurm";
 
 /**
- * Writes scripts; those that are there already, as they are to be, stay.
+ * Writes scripts. Existing files with the same text are left alone.
  *
  * @param jobs The jobs.
- * @param overwrite Whether scripts that were written here, with other options or changed by hand, are replaced.
- * @throws {UserError} If a file is there and may not be replaced; then none is written.
+ * @param overwrite Whether to replace scripts of slurm with other options or with changes by hand.
+ * @throws {UserError} If an existing file may not be replaced; then none is written.
  */
 export function writeScripts(jobs: readonly ChainJob[], overwrite: boolean): void {
   const changed = jobs.filter(({ path, script }) => {

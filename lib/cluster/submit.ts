@@ -14,11 +14,11 @@ export interface SubmittedJob extends ChainJob {
 }
 
 /**
- * Submits jobs, each of a chain after the one before.
+ * Submits jobs. Each job of a chain waits for the one before.
  *
- * @param jobs With the scripts in their places.
- * @param onSubmit Told of each.
- * @param signal Ends it between two jobs.
+ * @param jobs The jobs; their scripts are written already.
+ * @param onSubmit Called with each submitted job.
+ * @param signal Stops between two jobs.
  * @throws {UserError} If `sbatch` is not there or refuses a script.
  */
 export async function submitJobs(
@@ -43,7 +43,7 @@ export async function submitJobs(
   return submitted;
 }
 
-/** The commands that submit jobs by hand. */
+/** The commands to submit jobs by hand. */
 export function submitCommands(jobs: readonly ChainJob[]): string[] {
   return jobs.map(({ path, splitBy }, i) => {
     const dependency = jobs[i - 1]?.splitBy === splitBy ? `--dependency="afterok:$job" ` : "";

@@ -1,5 +1,5 @@
 /**
- * The one file as `deno compile` makes it: Deno's runtime stub, which it fetches, with the code and packages behind.
+ * Makes the one file by `deno compile`: a runtime stub, which Deno fetches, followed by the code and packages.
  *
  * @module
  */
@@ -7,17 +7,17 @@ import { UserError } from "../errors.ts";
 import { flagsOfStages, type Program, threadModules } from "./program.ts";
 import { runDeno } from "./runtime.ts";
 
-/** What Deno says where its runtime stub cannot be had. */
+/** In Deno's message if its runtime stub cannot be fetched. */
 const NO_STUB = /denort|base binary/;
 
 /**
- * Runs `deno compile`. One process runs all stages, so it may do what any of them may; each is narrowed in its thread,
- * as from a checkout.
+ * Runs `deno compile`. One process runs all stages, so it has the permissions of all of them. Each stage is narrowed in its
+ * thread, as in a checkout.
  *
  * @param path The file to write.
  * @param program What it runs.
- * @param signal Ends it.
- * @returns Whether it was made; not where Deno's runtime stub cannot be had.
+ * @param signal Stops it.
+ * @returns Whether the file was made: false if Deno's runtime stub cannot be fetched.
  * @throws {UserError} If it fails for any other reason.
  */
 export async function writeCompiled(path: string, program: Program, signal: AbortSignal): Promise<boolean> {
@@ -29,7 +29,7 @@ export async function writeCompiled(path: string, program: Program, signal: Abor
   throw new UserError(`Cannot compile: deno compile failed: ${why}; try --form launcher`);
 }
 
-/** The arguments of Deno that compile a program into a file. */
+/** Deno's arguments to compile a program into a file. */
 export function compileArguments(path: string, program: Program): string[] {
   const flags = new Set([...flagsOfStages(program).values()].flat());
   const loaded = [...program.stages, ...threadModules(program)].flatMap((module) => ["--include", module]);

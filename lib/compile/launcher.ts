@@ -1,8 +1,8 @@
 /**
- * The one file as a launcher: a shell script that unpacks what stands behind it, once, and runs that.
+ * Makes the one file as a launcher: a shell script followed by an archive, which it unpacks once and runs.
  *
- * The archive is gzip's, which a machine with nothing but the base of a Linux distribution can read. zstd's would have
- * 39 MB instead of 47 and be unpacked 1.1 s sooner, xz's 38 MB and 3 s later (Deno 2.9.6, two busy cores).
+ * The archive is compressed by gzip, which the base of every Linux distribution can read. With zstd it would have 39 MB
+ * instead of 47 and unpack 1.1 s sooner, with xz 38 MB and 3 s later (Deno 2.9.6, two busy cores).
  *
  * @module
  */
@@ -11,14 +11,14 @@ import { AtomicFile } from "../files/atomic.ts";
 import LAUNCHER from "./launcher.sh" with { type: "text" };
 import { type TarEntry, tarOf } from "./tar.ts";
 
-/** What a launcher runs, and on what. */
+/** The parts of a launcher. */
 export interface LauncherParts {
-  /** What is unpacked, with `deno` and `program/tasks/main.ts`. */
+  /** The files of the archive, with `deno` and `program/tasks/main.ts`. */
   entries: readonly TarEntry[];
-  /** Flags of Deno's for each stage. */
+  /** Deno's flags for each stage. */
   flags: ReadonlyMap<string, readonly string[]>;
   version: string;
-  /** What `uname -sm` says on machines that it runs on. */
+  /** The output of `uname -sm` on machines that can run it. */
   system: string;
 }
 
@@ -37,9 +37,9 @@ const NUMBER_WIDTH = 12;
  * Writes a launcher.
  *
  * @param path The file.
- * @param parts What it is made of.
- * @param onProgress Told how many of the bytes that are packed are done.
- * @param signal Ends it.
+ * @param parts Its parts.
+ * @param onProgress Called with the number of bytes packed so far.
+ * @param signal Stops it.
  * @throws {UserError} If a file cannot be read or written.
  */
 export async function writeLauncher(
@@ -77,7 +77,7 @@ export async function writeLauncher(
 /**
  * The script in front of the archive.
  *
- * @param parts What the file is made of.
+ * @param parts The parts of the file.
  * @param archive Its hash, its size, and the size of what it unpacks to.
  */
 export function launcherScript(
@@ -92,7 +92,7 @@ export function launcherScript(
     SYSTEM: system,
     HASH: hash,
     UNPACKED_MB: String(Math.ceil(unpackedBytes / 1e6)),
-    // Beside what is in the archive there is a mark that all of it is there.
+    // One more file marks that all of the archive is unpacked.
     NUM_FILES: String(entries.length + 1),
     FLAGS: cases.join("\n"),
   };

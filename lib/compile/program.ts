@@ -11,22 +11,22 @@ import { UserError } from "../errors.ts";
 import { runDeno } from "./runtime.ts";
 import type { TarEntry } from "./tar.ts";
 
-/** A checkout, and the modules that it is started by. */
+/** A checkout and its entry modules. */
 export interface Program {
   /** The folder of the checkout. */
   root: string;
   /** The module of the command line, from the root. */
   main: string;
-  /** The modules of the stages, from the root, which are loaded when they are asked for. */
+  /** The modules of the stages, from the root; each is loaded when its stage runs. */
   stages: readonly string[];
 }
 
-/** What lies in a checkout, and the program is loaded from. */
+/** The files and folders of a checkout that the program is loaded from. */
 const CODE = ["configs", "kernels", "lib", "tasks"];
 const LICENSE = "LICENSE";
-/** Modules that threads begin with. */
+/** The names of modules that threads start with. */
 const THREAD_MODULE = /_worker\.ts$/;
-/** What packages are loaded from; the rest is types, sources and words. */
+/** The files that packages are loaded from; other files are types, sources and documentation. */
 const LOADED = /\.(?:js|mjs|cjs|json|wasm)$/;
 const PACKAGES = "node_modules";
 
@@ -40,12 +40,12 @@ export function codeFiles({ root }: Program): string[] {
   return [...CODE.flatMap((folder) => filesIn(root, folder)), "deno.json", LICENSE].sort();
 }
 
-/** The modules that threads begin with, from the root. */
+/** The modules that threads start with, from the root. */
 export function threadModules(program: Program): string[] {
   return codeFiles(program).filter((name) => THREAD_MODULE.test(name));
 }
 
-/** A hash of all that the one file is made of: code, locked packages, runtime. */
+/** A hash of the code, the locked packages and the runtime. */
 export function hashOfProgram(program: Program): string {
   const hash = createHash("sha256").update(`${Deno.version.deno} ${Deno.build.target}`);
   for (const name of [...codeFiles(program), "deno.lock"]) {
@@ -56,7 +56,7 @@ export function hashOfProgram(program: Program): string {
 }
 
 /**
- * What Deno is given to start each stage, as the tasks of deno.json say.
+ * Deno's flags to start each stage, from the tasks of deno.json.
  *
  * @returns For each stage its flags, such as `--allow-read`.
  */
@@ -75,7 +75,7 @@ export function flagsOfStages({ root, main }: Program): Map<string, string[]> {
 }
 
 /**
- * Collects the code and the packages as they are unpacked and run, in a folder `program/`.
+ * Collects the code and the packages in the layout of the unpacked folder `program/`.
  *
  * @param program The program.
  * @param workFolder A folder to install packages in.
@@ -91,10 +91,10 @@ export async function collectProgram(
   const names = await namesOfPackages(program, signal);
   Deno.mkdirSync(workFolder, { recursive: true });
   for (const name of ["deno.json", "deno.lock"]) Deno.copyFileSync(join(root, name), join(workFolder, name));
-  // Without packages in packages' folders there are no links, and fewer files.
+  // A hoisted layout needs no links and has fewer files.
   const layout = ["--node-modules-dir=manual", "--node-modules-linker=hoisted"];
   await requireDeno(["install", "--quiet", "--frozen", ...layout], { cwd: workFolder, signal });
-  // A workspace of its own, so that no deno.json above the cache folder counts.
+  // Its own workspace, so that no deno.json above the cache folder counts.
   const own = { lock: false, nodeModulesDir: "manual", workspace: [] };
   const config = { ...JSON.parse(readText(join(root, "deno.json"))), ...own };
   Deno.writeTextFileSync(join(workFolder, "deno.json"), JSON.stringify(config, null, 2));
@@ -109,7 +109,7 @@ export async function collectProgram(
   return [...code.map(entryOf(root)), ...["deno.json", ...packages].map(entryOf(workFolder))];
 }
 
-/** The names of the packages that the program imports, and of those that these do. */
+/** The names of the packages that the program imports, directly or through other packages. */
 async function namesOfPackages(
   { root, main, stages }: Program,
   signal: AbortSignal,
@@ -121,12 +121,12 @@ async function namesOfPackages(
   const { stdout } = await requireDeno(["info", "--json", module], { cwd: root, signal });
   const { modules, npmPackages } = graphSchema.parse(JSON.parse(stdout));
   const reached = new Set(modules.flatMap(({ npmPackage }) => npmPackage ?? []));
-  // A set's iteration goes on to what is added meanwhile.
+  // The iteration of a set includes what is added meanwhile.
   for (const id of reached) npmPackages[id].dependencies.forEach((next) => reached.add(next));
   return new Set([...reached].map((id) => npmPackages[id].name));
 }
 
-/** The package that a file in `node_modules` is of. */
+/** The package of a file in `node_modules`. */
 function packageOf(name: string): string {
   const [first, second] = name.slice(name.lastIndexOf(`${PACKAGES}/`) + PACKAGES.length + 1).split("/");
   return first.startsWith("@") ? `${first}/${second}` : first;

@@ -1,5 +1,5 @@
 /**
- * Runs Deno itself for what only it can tell or make.
+ * Runs commands of Deno itself.
  *
  * @module
  */
@@ -12,7 +12,7 @@ export interface RuntimeOutput {
 }
 
 /**
- * Runs a command of Deno's.
+ * Runs a command of Deno.
  *
  * @param args Its arguments.
  * @param cwd The folder to run it in.

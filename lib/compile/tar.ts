@@ -9,7 +9,7 @@ import { explainFileError, UserError } from "../errors.ts";
 export interface TarEntry {
   /** Its name in the archive, with `/`. */
   name: string;
-  /** Where it is now. */
+  /** The file to read. */
   path: string;
   isExecutable?: boolean;
 }
@@ -72,7 +72,7 @@ export function tarHeader(
   return header;
 }
 
-/** Divides a name into what stands in front of a `/`, up to 155 bytes, and the rest, up to 100. */
+/** Divides a name at a `/` into a prefix of up to 155 bytes and the rest, up to 100. */
 function splitName(name: string): [prefix: string, base: string] {
   const lengthOf = (text: string) => new TextEncoder().encode(text).length;
   if (lengthOf(name) <= 100) return ["", name];

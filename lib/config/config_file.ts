@@ -1,8 +1,8 @@
 /**
- * Checks a configuration value against its zod schema and says what is wrong in one line.
+ * Checks a configuration against its zod schema, with a one-line error.
  *
- * Every section of the run configuration has its schema beside its owner (lib/model/config.ts, …); this is the
- * one way from parsed JSON to a typed section, so unknown keys and wrong values are always reported alike.
+ * Each section of the run configuration has its schema in the room that uses it (lib/model/config.ts, …). All are checked
+ * here, so that unknown keys and wrong values are reported in the same way.
  *
  * @module
  */
@@ -36,7 +36,7 @@ export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = "
 }
 
 /**
- * Reads a configuration, not checked yet.
+ * Reads a configuration without checking its keys.
  *
  * @param path A JSON file.
  * @param wanted What it is, for errors, such as `a run configuration`.
@@ -55,9 +55,9 @@ export function readConfigFile(path: string, wanted: string): Record<string, unk
 }
 
 /**
- * Changes one key of a configuration that is not checked yet.
+ * Changes one key of an unchecked configuration.
  *
- * @param raw It.
+ * @param raw The configuration.
  * @param text `KEY=VALUE`; the value is JSON or else a text.
  * @throws {UsageError} If the text has no `=`.
  * @throws {ConfigError} If a part of the key has a value instead of keys.
@@ -80,7 +80,7 @@ export function applySet(raw: Record<string, unknown>, text: string): void {
   Object.defineProperty(at, last, { value: parseValue(text.slice(equals + 1).trim()), ...PLAIN });
 }
 
-/** As an assignment makes a property, also for a key such as `__proto__`. */
+/** Makes a plain property, also for a key such as `__proto__`. */
 const PLAIN = { writable: true, enumerable: true, configurable: true };
 
 function parseValue(text: string): unknown {
@@ -95,7 +95,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What zod wanted, as `an integer of at least 1 was wanted`; messages of our own checks pass as they are. */
+/** What zod wanted, such as `an integer of at least 1 was wanted`. Messages of our own checks are kept. */
 function wanted(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case "custom":
@@ -130,7 +130,7 @@ function valueAt(value: unknown, path: readonly PropertyKey[]): unknown {
   return at;
 }
 
-/** The keys that the schema knows at a path; of a union, those of the members that fit the discriminator. */
+/** The keys that the schema knows at a path. In a union, the discriminator chooses the members. */
 function knownKeys(schema: z.ZodType, path: readonly string[], value: unknown): string[] {
   const unwrapped = unwrap(schema);
   if (unwrapped instanceof z.ZodUnion) {

@@ -30,7 +30,7 @@ const ROWS = 2048;
 /** Inputs and outputs of the linear layers: squares, then the demo preset's MLP, its way back, and its head. */
 const LAYERS = [[256, 256], [512, 512], [1024, 1024], [128, 128], [128, 512], [512, 128], [128, 268]];
 
-/** Every kernel as it is chosen for an adapter, in the order of the table. */
+/** The cases of all kernels, each as it is chosen for the adapter, in the order of the table. */
 export function kernelCases(): BenchCase[] {
   return [
     ...layerProducts().map((product) => gemmCase(...product)),
@@ -47,7 +47,7 @@ export function kernelCases(): BenchCase[] {
   ];
 }
 
-/** The linear layers' products in the variants that the autotuner may choose instead of those of {@link kernelCases}. */
+/** The linear layers' products in the other variants that the autotuner may choose. */
 export function otherVariantCases(info: GpuInfo): BenchCase[] {
   return layerProducts().flatMap(([kind, m, n, k]) =>
     gemmCandidates(info, { m, n }).slice(1).map((variant) => {
@@ -83,8 +83,8 @@ function activationCases(rows: number, mlpWidth: number, width: number): BenchCa
 /**
  * A product.
  *
- * @param special What is special, and its name: how it is done, how its matrices are stored, or the epilogue, given a
- *   matrix of the product's shape.
+ * @param special What differs from a plain f32 product, and the name of that: the variant (`how`), the dtype, or the
+ *   epilogue, which gets a matrix of the product's shape.
  */
 export function gemmCase(
   kind: GemmKind,
@@ -112,7 +112,10 @@ export function gemmCase(
   };
 }
 
-/** Attention and its gradient; one segment a sequence, so the causal half of T x T: two products of 2 D a pair forward, five backward. */
+/**
+ * Attention and its gradient, with one segment a sequence. The work counts the causal half of T x T: for each pair two
+ * products of 2 D operations forward, five backward.
+ */
 export function attentionCases(shape: AttentionShape): BenchCase[] {
   const { batchSize, sequenceLength, numHeads, headDim } = shape;
   const tokens = [batchSize, sequenceLength];
@@ -151,7 +154,7 @@ export function attentionCases(shape: AttentionShape): BenchCase[] {
   ];
 }
 
-/** A case of `length` elements in so many float32 tensors of that length. */
+/** A case of `length` elements. @param prepare Makes tensors of that length by `tensor`. */
 function elementCase(
   name: string,
   length: number,

@@ -1,24 +1,24 @@
 /**
- * 16-bit storage: a kernel's text, changed so that some of its arrays hold f16, two to a 32-bit word.
+ * 16-bit storage: changes a kernel's text so that some of its arrays hold f16, two to a 32-bit word.
  *
- * Kernels are written once, for f32. They touch their large arrays only as `x[i]`, `x[i] = value` and
- * `x[i] += value` with elements of 4 numbers, which here become calls of two functions around the built-ins
- * `unpack2x16float` and `pack2x16float` (WGSL, sections 17.9.6 and 17.10.6). These need no feature of the
- * adapter, and all arithmetic stays f32.
+ * Kernels are written once, for f32. They use their large arrays, whose elements are vec4, only as `x[i]`,
+ * `x[i] = value` and `x[i] += value`. Here these become calls of two functions around the built-ins `unpack2x16float`
+ * and `pack2x16float` (WGSL, sections 17.9.6 and 17.10.6), which need no feature of the adapter. All arithmetic stays
+ * f32.
  *
- * Measured on 2 cores of lavapipe (Mesa 25.0), by processor time against f32 in turns in one process (2026-11-21):
- * matrix products of 1024 x 2560 x 640 take 0.73 (NT), 0.64 (NN) and 0.75 (TN), since a load has half the words to
- * check the bounds of; a training step of the demo preset 0.87, forward and backward at the width of small-95m 0.72.
+ * Measured on 2 cores of lavapipe (Mesa 25.0), processor time relative to f32, in turns in one process (2026-11-21):
+ * matrix products of 1024 x 2560 x 640 0.73 (NT), 0.64 (NN) and 0.75 (TN), since a load checks the bounds of half as many
+ * words; a training step of the demo preset 0.87; forward and backward at the width of small-95m 0.72.
  *
- * What f16 cannot hold becomes NaN, since WGSL leaves the conversion of such a number open; so an overflow is
- * found wherever a result is looked at for being finite.
+ * A number beyond f16's range becomes NaN, since WGSL leaves its conversion open. So every check for finite results
+ * finds an overflow.
  *
  * @module
  */
 import { KernelError } from "../errors.ts";
 import { errorAt, withoutComments } from "./kernel_source.ts";
 
-/** Appended to a changed kernel, so that the lines above keep their numbers. */
+/** Appended to a changed kernel, so that its own lines keep their numbers. */
 const FUNCTIONS = `
 fn unpack_half(x: vec2u) -> vec4f {
   return vec4f(unpack2x16float(x.x), unpack2x16float(x.y));
@@ -38,8 +38,8 @@ fn pack_half(x: vec4f) -> vec2u {
  *
  * @param kernel The kernel's name, for errors.
  * @param source Its WGSL.
- * @param names The bindings' WGSL variables; the text is returned as it is if there are none.
- * @throws {KernelError} If a binding is no array of vec4f or is used in another way than said above.
+ * @param names The bindings' WGSL variables; without any the text is returned unchanged.
+ * @throws {KernelError} If a binding is no array of vec4f or is used in another way than above.
  */
 export function withHalfStorage(kernel: string, source: string, names: readonly string[]): string {
   if (names.length === 0) return source;
@@ -58,7 +58,7 @@ function changeDeclaration(kernel: string, code: string, name: string): string {
   return code.replace(declaration, "$1array<vec2u>");
 }
 
-/** Changes every `name[…]` of a text behind another, and the statement around it where it is assigned to. */
+/** Changes each `name[…]` of a text, and the statement around it if it is assigned to. @param before The text before `code`, for errors. */
 function changeAccesses(kernel: string, code: string, name: string, before = ""): string {
   let changed = "";
   let end = 0;
@@ -67,7 +67,7 @@ function changeAccesses(kernel: string, code: string, name: string, before = "")
     const open = match.index + name.length;
     if (code[open] !== "[") {
       const read = before + code.slice(0, open);
-      const fault = `${name} is used otherwise than as ${name}[i], it cannot be f16`;
+      const fault = `${name} is used in another way than ${name}[i], it cannot be f16`;
       throw errorAt(kernel, read, read.split("\n").length, fault);
     }
     const close = endOf(code, open + 1, "]");
@@ -89,7 +89,7 @@ function changeAccesses(kernel: string, code: string, name: string, before = "")
   return changed + code.slice(end);
 }
 
-/** Where a closing character is, from `start` on, outside of inner brackets. */
+/** The index of a closing character, from `start` on, outside of inner brackets. */
 function endOf(code: string, start: number, closing: string): number {
   let depth = 0;
   for (let at = start; at < code.length; at++) {

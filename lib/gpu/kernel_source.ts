@@ -1,8 +1,7 @@
 /**
- * Reads what the host must know of a kernel from its WGSL text: bindings, parameters, overrides.
+ * Reads a kernel's interface from its WGSL text: bindings, parameters, overrides.
  *
- * The kernels are written in a plain form that a few regular expressions understand: one declaration a line,
- * all bindings in group 0, at most one uniform `params` of 4-byte scalars.
+ * Kernels are written in a plain form that a few regular expressions understand; lib/gpu/README.md has its rules.
  *
  * @module
  */
@@ -14,7 +13,7 @@ export interface Binding {
   readonly name: string;
   /** N of `@binding(N)`. */
   readonly index: number;
-  /** `uniform` is the one `params`, the others are storage buffers. */
+  /** `uniform` is `params`; the others are storage buffers. */
   readonly access: "read" | "read_write" | "uniform";
 }
 
@@ -26,7 +25,7 @@ export interface ParamField {
   readonly type: "u32" | "i32" | "f32";
 }
 
-/** What the host knows of a kernel. */
+/** A kernel's interface. */
 export interface KernelInterface {
   /** All bindings of group 0, as declared. */
   readonly bindings: readonly Binding[];
@@ -40,7 +39,7 @@ export interface KernelInterface {
   readonly usesSubgroups: boolean;
 }
 
-/** Opens the line before a file's text, where a kernel is assembled from several files. */
+/** Begins the line before a file's text, in kernels that are assembled from several files. */
 const FILE_MARK = "//! ";
 
 /** The text of a file of kernels/, marked with its name, so that {@link errorAt} knows its lines. */
@@ -48,17 +47,17 @@ export function markedSource(file: string, text: string): string {
   return `${FILE_MARK}${file}\n${text}`;
 }
 
-/** A text of the same lines without comments, but for the marks of {@link markedSource}. */
+/** The text without comments, but with all lines and the marks of {@link markedSource}. */
 export function withoutComments(source: string): string {
   return source.replace(/\/\/(?!!).*$/gm, "");
 }
 
 /**
- * An error that names a line by its file.
+ * An error with the file and line of a place in a compiled text.
  *
- * @param kernel The kernel's name, and that of the file of what stands before the first {@link markedSource}.
- * @param source The text that was compiled.
- * @param line In that text, 1-based.
+ * @param kernel The kernel's name; also the file's name before the first {@link markedSource}.
+ * @param source The compiled text.
+ * @param line The line in that text, from 1.
  * @param message What is wrong.
  */
 export function errorAt(kernel: string, source: string, line: number, message: string): KernelError {

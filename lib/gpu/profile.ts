@@ -1,5 +1,5 @@
 /**
- * Where the time of a step goes: the profiles of its programs, put together and shown.
+ * Where the time of a step goes: merges and shows the profiles of its programs.
  *
  * @module
  */
@@ -8,9 +8,9 @@ import type { ProfileRow } from "./program.ts";
 
 /** What the numbers of {@link describeProfile} mean, for the user. */
 export const PROFILE_NOTES =
-  "each dispatch ran by itself, from submit to idle; GB/s counts each tensor it is bound to once";
+  "each dispatch ran by itself, from submit to idle; GB/s counts each bound tensor once";
 
-/** The rows of several profiles by label, the slowest label first. */
+/** Adds up the rows of one label in several profiles; the slowest label comes first. */
 export function mergeProfiles(profiles: readonly (readonly ProfileRow[])[]): ProfileRow[] {
   const byLabel = Map.groupBy(profiles.flat(), ({ label }) => label);
   const sum = (rows: ProfileRow[], field: "calls" | "seconds" | "flops" | "bytes") =>
@@ -25,7 +25,7 @@ export function mergeProfiles(profiles: readonly (readonly ProfileRow[])[]): Pro
   return merged.sort((a, b) => b.seconds - a.seconds);
 }
 
-/** A profile as a table: label, calls, time, share of all, speeds. @param rows In the order of the table. */
+/** Formats a profile as a table of label, calls, time, share and speeds. @param rows In the order of the table. */
 export function describeProfile(rows: readonly ProfileRow[]): string {
   const totalS = rows.reduce((sum, { seconds }) => sum + seconds, 0);
   const lines = rows.map(({ label, calls, seconds, flops, bytes }) => [

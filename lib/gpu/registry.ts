@@ -1,6 +1,5 @@
 /**
- * The kernel registry: name -> WGSL, compiled lazily per set of overrides and of f16
- * bindings; the only importer of kernels/.
+ * The kernel registry: name -> WGSL. A kernel is compiled at its first use, for each set of overrides and f16 bindings.
  *
  * @module
  */
@@ -18,7 +17,7 @@ const FALLBACK_LANES = 64;
 export interface Kernel {
   /** Its registered name. */
   readonly name: string;
-  /** What it must be bound to. */
+  /** Its bindings, parameters and overrides. */
   readonly interface: KernelInterface;
   /** Its entry point `main` with the override values. */
   readonly pipeline: GPUComputePipeline;
@@ -37,7 +36,7 @@ export class KernelRegistry {
    * Makes a registry; nothing is compiled yet.
    *
    * @param gpu The device of all its kernels.
-   * @param options `sources`: WGSL in place of the registered one, by kernel name, to try out a kernel.
+   * @param options `sources`: WGSL that replaces registered texts, by kernel name, to try out a kernel.
    */
   constructor(readonly gpu: Gpu, options: { sources?: Partial<Record<KernelName, string>> } = {}) {
     this.#sources = new Map(Object.entries({ ...KERNEL_SOURCES, ...options.sources }));
@@ -48,7 +47,7 @@ export class KernelRegistry {
     return this.gpu.info.subgroupSize ?? FALLBACK_LANES;
   }
 
-  /** A vec4 that stands in for an output which a kernel has a binding for but does not write in some use. */
+  /** A vec4 for bindings of outputs that a kernel does not write in some use. */
   get unusedOutput(): Tensor {
     return this.#unusedOutput ??= this.gpu.tensor("unused output", [4]);
   }
@@ -84,7 +83,7 @@ export class KernelRegistry {
     return source;
   }
 
-  /** Waits for the compiler's verdict on every kernel so far. @throws {KernelError} With name and line. */
+  /** Waits until all kernels so far are compiled. @throws {KernelError} With name and line, if one is wrong. */
   async ready(): Promise<void> {
     await Promise.all(this.#pending.splice(0));
     this.gpu.check();

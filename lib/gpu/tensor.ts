@@ -1,6 +1,6 @@
 /** A named, shaped range of a GPU buffer. @module */
 
-/** How elements are stored: 4 bytes each (f32, or u32 and i32 as the kernel has it), or f16. */
+/** How elements are stored: in 4 bytes (f32, or u32 or i32 as the kernel reads them), or as f16. */
 export type DType = "f32" | "f16";
 
 /** Elements in a GPU buffer, row-major. */
@@ -11,9 +11,9 @@ export interface Tensor {
   readonly shape: readonly number[];
   /** f32 if absent. Kernels compute in f32 with either; see half_storage.ts. */
   readonly dtype?: DType | undefined;
-  /** Where its elements are; several tensors may share one. */
+  /** The buffer of its elements; several tensors may share it. */
   readonly buffer: GPUBuffer;
-  /** Where it starts in the buffer; a multiple of 256. */
+  /** Its start in the buffer; a multiple of 256. */
   readonly offsetBytes: number;
 }
 
@@ -27,7 +27,7 @@ export function tensorSizeBytes(tensor: Pick<Tensor, "shape" | "dtype">): number
   return tensorLength(tensor) * (tensor.dtype === "f16" ? 2 : 4);
 }
 
-/** The bytes that a tensor of this shape takes in a buffer of its own. */
+/** The bytes of a buffer for a tensor of this shape. */
 export function allocationSizeBytes(shape: readonly number[], dtype: DType = "f32"): number {
   return Math.max(16, Math.ceil(tensorSizeBytes({ shape, dtype }) / 16) * 16);
 }

@@ -19,7 +19,7 @@ export const WEIGHT_LIMIT = 2 ** 48;
  * @param limit What magnitudes must be below (Infinity: all finite numbers are).
  * @returns Its index; -1 if there is none.
  */
-export function indexOfNotBelow(values: Float32Array, limit = Infinity): number {
+function indexOfNotBelow(values: Float32Array, limit = Infinity): number {
   // Written so that NaN, which compares as false, is found too.
   for (let i = 0; i < values.length; i++) if (!(Math.abs(values[i]) < limit)) return i;
   return -1;

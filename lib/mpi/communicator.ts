@@ -1,7 +1,7 @@
 /**
- * The ranks of a run, and what they tell each other: one call at a time, in the same order on all of them.
+ * The communication of a run's ranks: one call at a time, in the same order on all ranks.
  *
- * Calls wait in a thread of the runtime's, so signals and the GPU are served meanwhile.
+ * Calls wait in a thread of the runtime, so that signals and the GPU are served meanwhile.
  *
  * @module
  */
@@ -10,9 +10,9 @@ import type { Launch } from "./launch.ts";
 import { loadMpi, type MpiLibrary } from "./library.ts";
 
 const WITH_SRUN =
-  "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH), of which srun --mpi=list names those that there are";
+  "start with srun --mpi=pmix (Open MPI) or --mpi=pmi2 (MPICH); srun --mpi=list shows what is available";
 
-/** All ranks that were started together. */
+/** All ranks of a run. */
 export class Communicator {
   readonly #mpi: MpiLibrary;
   #last: Promise<unknown> = Promise.resolve();
@@ -26,16 +26,16 @@ export class Communicator {
    * Joins the ranks.
    *
    * @param launch How this process was started.
-   * @param path The library; found by the launch if undefined.
+   * @param path The library (default: found by `launch`).
    * @throws {UserError} If there is no library, or it finds another number of ranks than were started.
    */
   static open(launch: Launch, path?: string): Communicator {
     const { variable, numRanks } = launch;
     const isOfSlurm = variable.startsWith("SLURM_");
     if (isOfSlurm && launch.mpi === undefined && path === undefined) {
-      // Open MPI would end the process with a page of text.
+      // Otherwise Open MPI would end the process with a page of text.
       throw new UserError(
-        `Cannot train together: ${variable} is ${numRanks}, but srun introduces the ranks by no MPI; ${WITH_SRUN}`,
+        `Cannot train together: ${variable} is ${numRanks}, but srun does not connect the ranks by MPI; ${WITH_SRUN}`,
       );
     }
     const mpi = loadMpi(path, launch);
@@ -54,17 +54,17 @@ export class Communicator {
     return new Communicator(mpi, mpi.rank(), size);
   }
 
-  /** What the library says of itself. */
+  /** Name and version of the library. */
   get library(): string {
     return this.#mpi.version;
   }
 
-  /** Bytes that this rank handed to others at least: of a sum 2 (n - 1) / n times its size. */
+  /** The fewest bytes that this rank can have sent to others: a sum over n ranks sends 2 (n - 1) / n times its size. */
   get numSentBytes(): number {
     return this.#numSentBytes;
   }
 
-  /** Sums of all ranks' numbers. @param from This rank's. @param to Gets the sums; of the same type, but other memory. */
+  /** Sums numbers over all ranks. @param from This rank's numbers. @param to Gets the sums; same type, other memory. */
   async sum<T extends Float32Array | Float64Array>(from: T, to: T): Promise<T> {
     const { float32, float64 } = this.#mpi.handles;
     this.#count(2 * from.byteLength / this.size);
@@ -73,17 +73,18 @@ export class Communicator {
     return to;
   }
 
-  /** Sums of all ranks' numbers, float64. */
+  /** Sums numbers over all ranks, in float64. */
   async sumOf(...values: number[]): Promise<number[]> {
     return [...await this.sum(Float64Array.from(values), new Float64Array(values.length))];
   }
 
   /**
-   * Does two exchanges as one call, with what comes between.
+   * Sends a part to each rank, and the answer to what was received to all ranks, as one call.
    *
-   * @param parts (size, n) bytes, a part for each rank. @param received (size, n), gets one of each.
-   * @param between Makes this rank's answer, (n) bytes, of what was received.
-   * @param answers (size, n) bytes, gets the answers of all.
+   * @param parts (size, n) bytes: a part for each rank.
+   * @param received (size, n) bytes: gets a part from each rank.
+   * @param between Computes this rank's answer, (n) bytes, from what was received.
+   * @param answers (size, n) bytes: gets the answers of all ranks.
    */
   async exchange(
     parts: Uint8Array,
@@ -98,7 +99,7 @@ export class Communicator {
     });
   }
 
-  /** Gives a value of JSON from the first rank to all. @param make Called on the first only. */
+  /** Sends a JSON value from the first rank to all. @param make Called on the first rank only. */
   async fromFirst<T>(make: () => T): Promise<T> {
     const own = this.rank === 0 ? new TextEncoder().encode(JSON.stringify(make())) : new Uint8Array();
     const length = Float64Array.of(own.length);
@@ -108,12 +109,12 @@ export class Communicator {
     return JSON.parse(new TextDecoder().decode(text));
   }
 
-  /** Ends the processes of all ranks: what one of them found alone, the others cannot know. */
+  /** Ends the processes of all ranks, for errors that only one rank meets. */
   abort(exitCode: number): void {
     this.#mpi.abort(exitCode);
   }
 
-  /** Leaves the ranks when all are here; a launcher ends the others when one is gone. */
+  /** Leaves MPI when all ranks do: a launcher ends the others when one is gone. */
   async close(): Promise<void> {
     await this.#inTurn(() => this.#mpi.barrier());
     this.#mpi.finalize();

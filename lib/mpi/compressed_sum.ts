@@ -1,18 +1,18 @@
 /**
- * Sums over ranks in fewer bytes: every rank sums a part of the numbers, as float32, and numbers travel as f16 or as
- * integers of 8 bits, each block of them with a scale of its own.
+ * Sums over ranks in fewer bytes: numbers are sent as f16 or as 8-bit integers, each block of them with a scale. Each rank
+ * sums one part of the numbers, in float32.
  *
- * What rounding took away may be kept and added the next time (error feedback: Seide et al., 1-bit stochastic gradient
- * descent, Interspeech 2014; both ways, as in Tang et al., 1-bit Adam, ICML 2021).
+ * Rounding errors may be kept and added the next time (error feedback: Seide et al., 1-bit stochastic gradient descent,
+ * Interspeech 2014; for values and for sums, as in Tang et al., 1-bit Adam, ICML 2021).
  *
  * @module
  */
 import type { Communicator } from "./communicator.ts";
 
-/** How numbers travel. */
+/** The number format in which values are sent. */
 export type SumFormat = "f16" | "i8";
 
-/** Numbers that share a scale: 0.4 % of the bytes of f32 are scales then. */
+/** Numbers that share a scale. */
 const BLOCK = 1024;
 /** The largest code. */
 const LARGEST = { f16: 2 ** 15, i8: 127 } as const;
@@ -21,7 +21,7 @@ const LARGEST = { f16: 2 ** 15, i8: 127 } as const;
 interface Layout {
   /** Numbers of a rank's part. */
   partLength: number;
-  /** A part's bytes as it travels. */
+  /** Bytes of a part as it is sent. */
   partBytes: number;
 }
 
@@ -32,12 +32,13 @@ export class CompressedSum {
   readonly #sent: Uint8Array<ArrayBuffer>;
   readonly #received: Uint8Array<ArrayBuffer>;
   readonly #sum: Float32Array<ArrayBuffer>;
-  /** What rounding took from this rank's numbers, and from the sums of its part. */
+  /** Rounding errors of this rank's numbers, and of the sums of its part. */
   readonly errors: { own: Float32Array<ArrayBuffer>; ofSums: Float32Array<ArrayBuffer> } | undefined;
 
   /**
-   * @param maxLength Numbers of an array at most.
-   * @param options `keepsErrors`: where all arrays have that length and are of the same numbers time and again.
+   * @param maxLength The most numbers of an array.
+   * @param options `keepsErrors`: whether rounding errors are kept; all arrays must then have `maxLength` numbers of the
+   *   same parameters.
    */
   constructor(
     ranks: Communicator,
@@ -56,9 +57,10 @@ export class CompressedSum {
   }
 
   /**
-   * Sums all ranks' numbers: the same bits on every rank, and NaN where one is not finite, with all of its block.
+   * Sums numbers over all ranks, with the same bits on each. A number that is not finite makes its whole block NaN.
    *
-   * @param values This rank's. @param sums Gets the sums.
+   * @param values This rank's numbers.
+   * @param sums Gets the sums.
    */
   async sum(values: Float32Array, sums: Float32Array): Promise<void> {
     const { size } = this.#ranks;
@@ -109,7 +111,7 @@ export class CompressedSum {
     };
   }
 
-  /** Writes numbers, and zeros up to the part's length. @param errors Added; get what rounding takes away. */
+  /** Encodes numbers, with zeros up to the part's length. @param errors Added to the numbers; get the rounding errors. */
   #encode(values: Float32Array, { scales, codes }: Codes, errors: Float32Array | undefined): void {
     const isInteger = this.#format === "i8";
     const largest = LARGEST[this.#format];
@@ -119,7 +121,7 @@ export class CompressedSum {
       let max = 0;
       for (let i = start; i < end; i++) {
         const value = Math.abs(errors ? values[i] + errors[i] : values[i]);
-        // Written so that NaN stays.
+        // Keeps NaN, which compares as false.
         if (!(value <= max)) max = value;
       }
       const scale = scaleOf(max, largest, isInteger);
@@ -127,7 +129,7 @@ export class CompressedSum {
       const factor = scale > 0 ? 1 / scale : 0;
       for (let i = start; i < end; i++) {
         const value = errors ? values[i] + errors[i] : values[i];
-        // Integers are cut off towards zero.
+        // Int8Array truncates towards zero.
         const code = value * factor;
         codes[i] = isInteger ? code + (code < 0 ? -0.5 : 0.5) : code;
         if (errors) errors[i] = Number.isFinite(scale) ? value - codes[i] * scale : 0;
@@ -137,14 +139,14 @@ export class CompressedSum {
   }
 }
 
-/** A part as it travels. */
+/** A part as it is sent. */
 interface Codes {
-  /** One for each block; NaN: it has a number that is not finite. */
+  /** One for each block; NaN if one of its numbers is not finite. */
   scales: Float32Array;
   codes: Float16Array | Int8Array;
 }
 
-/** What codes are multiplied by: for f16 a power of 2, which rounds nothing. */
+/** The scale of a block's codes; for f16 a power of 2, which rounds nothing. */
 function scaleOf(max: number, largest: number, isInteger: boolean): number {
   if (!Number.isFinite(max)) return NaN;
   if (max === 0) return 0;

@@ -1,5 +1,5 @@
 /**
- * What the environment says of the ranks that a launcher started: `mpirun`, `mpiexec`, `srun`.
+ * Reads from the environment how many ranks a launcher (`mpirun`, `mpiexec`, `srun`) started.
  *
  * @module
  */
@@ -7,24 +7,25 @@ import { UserError } from "../errors.ts";
 
 /** How this process was started. */
 export interface Launch {
-  /** Processes that were started together, 2 or more. */
+  /** How many processes were started together, 2 or more. */
   numRanks: number;
-  /** This one among them, from 0. */
+  /** The number of this one, from 0. */
   rank: number;
-  /** What names their number. */
+  /** The variable with their number. */
   variable: string;
-  /** Whose library the launcher speaks to; undefined where it cannot be told. */
+  /** The MPI that the launcher belongs to; undefined if unknown. */
   mpi: "Open MPI" | "MPICH" | undefined;
 }
 
-/** Variables with the number of ranks and that of this one, the surest first. */
+/** Variables with the number of ranks and of this rank, the most reliable first. */
 const LAUNCHERS = [
   { size: "OMPI_COMM_WORLD_SIZE", rank: "OMPI_COMM_WORLD_RANK", mpi: "Open MPI" },
   { size: "PMI_SIZE", rank: "PMI_RANK", mpi: "MPICH" },
   { size: "SLURM_STEP_NUM_TASKS", rank: "SLURM_PROCID", mpi: undefined },
 ] as const;
 /** `srun --mpi=pmix` sets the first, `--mpi=pmi2` the second. */
-const [PMIX, PMI2] = ["PMIX_RANK", "PMI_FD"];
+const PMIX = "PMIX_RANK";
+const PMI2 = "PMI_FD";
 
 /** The variables that {@link launchOf} reads. */
 export const LAUNCH_VARIABLES: readonly string[] = [
@@ -36,8 +37,8 @@ export const LAUNCH_VARIABLES: readonly string[] = [
 /**
  * How this process was started.
  *
- * @param env Gives a variable of the environment.
- * @returns undefined if alone.
+ * @param env Reads a variable of the environment.
+ * @returns undefined for a single process.
  * @throws {UserError} If a variable is no number.
  */
 export function launchOf(env: (name: string) => string | undefined): Launch | undefined {

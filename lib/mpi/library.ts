@@ -1,9 +1,9 @@
 /**
- * The MPI library of the machine: found, loaded, and its functions.
+ * Finds and loads the machine's MPI library, and declares its functions.
  *
- * There are two binary interfaces. Open MPI's handles are addresses of its variables; MPICH's, which Intel MPI, MVAPICH
- * and Cray MPICH share, are numbers of 32 bits (MPICH ABI Compatibility Initiative, 2013). Functions are those of
- * the MPI standard 3.1; errors end the process with a message of the library's, as is MPI's default.
+ * There are two binary interfaces. Open MPI's handles are addresses of its variables. MPICH's handles, which Intel MPI,
+ * MVAPICH and Cray MPICH share, are 32-bit numbers (MPICH ABI Compatibility Initiative, 2013). The functions are those of
+ * the MPI standard 3.1. By MPI's default, errors end the process with a message of the library.
  *
  * @module
  */
@@ -18,13 +18,13 @@ const NAMES: Record<MpiAbi, string[]> = {
   "MPICH": ["libmpich.so.12", "libmpi.so.12", "libmpi.12.dylib"],
 };
 
-/** Whether calls in several threads are allowed: `MPI_THREAD_MULTIPLE`, the same in both. */
+/** `MPI_THREAD_MULTIPLE`: several threads may call. It is the same number in both interfaces. */
 const THREAD_MULTIPLE = 3;
 const MAX_VERSION_BYTES = 8192;
 
 type Handle = Deno.PointerValue | number;
 
-/** The library's handles: kinds of data, sums, all ranks. */
+/** The library's handles: all ranks, data types, the sum. */
 export interface Handles {
   world: Handle;
   bytes: Handle;
@@ -33,9 +33,9 @@ export interface Handles {
   sum: Handle;
 }
 
-/** The library's functions, as the communicator calls them. Buffers must stay as they are until a promise settles. */
+/** The library's functions for the communicator. Buffers must not change until a promise settles. */
 export interface MpiLibrary {
-  /** What it says of itself, one line. */
+  /** Name and version, one line. */
   version: string;
   handles: Handles;
   init(): void;
@@ -54,7 +54,7 @@ export interface MpiLibrary {
 /**
  * Loads the library.
  *
- * @param path Its file; undefined: the one that the launcher speaks to, by its usual names.
+ * @param path Its file (default: the usual names of the launcher's MPI).
  * @throws {UserError} If there is none, or it is no MPI library.
  */
 export function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">): MpiLibrary {
@@ -92,7 +92,7 @@ function versionOf(name: string): string {
     .trim();
 }
 
-/** Declares the functions, whose handles are of a type of the interface's. */
+/** Declares the functions. @param handle The type of the interface's handles. */
 function functions<T extends "pointer" | "i32">(handle: T) {
   const result = "i32";
   const blocking = <P extends readonly Deno.NativeType[]>(

@@ -41,6 +41,14 @@ export interface RunConfig {
   fit: FitConfig | null;
 }
 
+/** What a run, its ranks and its checkpoints must agree on. */
+export interface RunIdentity {
+  config: RunConfig;
+  seed: number;
+  /** See data_fingerprint.ts. */
+  data: string;
+}
+
 const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({
   model: modelConfigSchema,
   data: samplingSchema.default(DEFAULT_SAMPLING),

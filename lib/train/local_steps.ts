@@ -15,9 +15,8 @@ import type { Transformer } from "../model/transformer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { CompressedSum } from "../mpi/compressed_sum.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
-import { agreeOn, checkSameWeights, type RankSums } from "./ranks.ts";
+import { agreeOn, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";
 import type { TrainConfig } from "./schema.ts";
-import type { StepWork } from "./step_work.ts";
 
 /** Ends the checkpoint name of a parameter's outer momentum. */
 const STATE = ".outer_momentum";

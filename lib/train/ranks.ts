@@ -7,11 +7,11 @@
  */
 import { createHash } from "node:crypto";
 import { ConfigError, InterruptedError, UserError } from "../errors.ts";
+import type { Batch } from "../loader/batches.ts";
 import type { Share } from "../model/batch_share.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { VERSION } from "../version.ts";
-import { flattenConfig, type RunConfig } from "./config.ts";
-import type { RunIdentity } from "./run_start.ts";
+import { flattenConfig, type RunConfig, type RunIdentity } from "./config.ts";
 
 /** Sums over the ranks. */
 export interface RankSums {
@@ -119,6 +119,31 @@ export interface StepWishes<E extends UserError> {
   isOutOfTime: boolean;
   /** Whether it is time to read the numbers of steps from the device. */
   isDue: boolean;
+}
+
+/** Works on the steps of a run. All ranks make the same calls in the same order. */
+export interface StepWork extends RankSums {
+  /**
+   * Starts the passes of a micro-batch, forward and backward; returns before they are done.
+   *
+   * @param batch The micro-batch of all ranks together.
+   * @param step The step that it is a part of.
+   */
+  add(batch: Batch, step: { numTargets: number; isLastBatch: boolean }): void;
+  /** Updates the weights with the gradients of all ranks. @param stepIndex From 0. */
+  finish(stepIndex: number): Promise<void>;
+  /** Joins the wishes of all ranks. */
+  agree(own: StepWishes<InterruptedError>): Promise<StepWishes<UserError>>;
+  /**
+   * Steps since the ranks had the same weights before, if they have the same now; else 0.
+   *
+   * @param step Steps done.
+   */
+  numShared(step: number): number;
+  /** What it keeps between steps, by its name in checkpoints (lib/train/README.md). */
+  readonly state: ReadonlyMap<string, Float32Array>;
+  /** Checks that the ranks have the same weights. @throws {UserError} If not. */
+  checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void>;
 }
 
 /** Joins the wishes of all ranks: what one wishes, all do. */

@@ -16,7 +16,7 @@ import type { Communicator } from "../mpi/communicator.ts";
 import { hasCheckpoints, loadCheckpoint, loadForResume, loadResumable, makeLatest } from "./checkpoint.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import type { LoadedCheckpoint } from "./checkpoint_state.ts";
-import { type ConfigDifference, differences, type RunConfig } from "./config.ts";
+import { type ConfigDifference, differences, type RunConfig, type RunIdentity } from "./config.ts";
 import { fromFirst } from "./ranks.ts";
 import { RunFolder } from "./run_folder.ts";
 
@@ -26,14 +26,6 @@ export interface StartOptions {
   resumeFrom?: string;
   /** A checkpoint, or a run with one, that gives a new run its weights; all else is new. */
   initFrom?: string;
-}
-
-/** What a run and its checkpoints must agree on. */
-export interface RunIdentity {
-  config: RunConfig;
-  seed: number;
-  /** See data_fingerprint.ts. */
-  data: string;
 }
 
 /** What a run starts from. */
@@ -96,7 +88,7 @@ export async function agreeOnStart(
  * @throws {ConfigError} If the checkpoint's run cannot be continued with what is wanted.
  * @throws {UserError} If there is no checkpoint where one was given, or it does not fit.
  */
-export function chooseStart(
+function chooseStart(
   folder: RunFolder,
   wanted: RunIdentity,
   options: StartOptions & { fresh?: boolean; onLog: (line: string) => void },

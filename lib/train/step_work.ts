@@ -3,9 +3,7 @@
  *
  * @module
  */
-import type { InterruptedError, UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
-import type { Batch } from "../loader/batches.ts";
 import type { Transformer } from "../model/transformer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
@@ -13,32 +11,7 @@ import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import type { RunConfig } from "./config.ts";
 import { GradientExchange } from "./gradient_exchange.ts";
 import { LocalSteps } from "./local_steps.ts";
-import { agreeOn, ALONE, checkSameWeights, type RankSums, type StepWishes } from "./ranks.ts";
-
-/** Works on the steps of a run. All ranks make the same calls in the same order. */
-export interface StepWork extends RankSums {
-  /**
-   * Starts the passes of a micro-batch, forward and backward; returns before they are done.
-   *
-   * @param batch The micro-batch of all ranks together.
-   * @param step The step that it is a part of.
-   */
-  add(batch: Batch, step: { numTargets: number; isLastBatch: boolean }): void;
-  /** Updates the weights with the gradients of all ranks. @param stepIndex From 0. */
-  finish(stepIndex: number): Promise<void>;
-  /** Joins the wishes of all ranks. */
-  agree(own: StepWishes<InterruptedError>): Promise<StepWishes<UserError>>;
-  /**
-   * Steps since the ranks had the same weights before, if they have the same now; else 0.
-   *
-   * @param step Steps done.
-   */
-  numShared(step: number): number;
-  /** What it keeps between steps, by its name in checkpoints (lib/train/README.md). */
-  readonly state: ReadonlyMap<string, Float32Array>;
-  /** Checks that the ranks have the same weights. @throws {UserError} If not. */
-  checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void>;
-}
+import { agreeOn, ALONE, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";
 
 interface StepParts {
   model: Transformer;

@@ -21,7 +21,7 @@ import { describeConfig, type RunConfig } from "./config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
-import { checkSameRun, shareConfig } from "./ranks.ts";
+import { checkSameRun, shareConfig, type StepWork } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
 import { REPORT, RunFolder } from "./run_folder.ts";
 import { type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
@@ -29,7 +29,7 @@ import { agreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions
 import { openGpu, openModel } from "./open_model.ts";
 import { openScalarLogs } from "./scalar_logs.ts";
 import { type JournalState, StepJournal } from "./step_journal.ts";
-import { openWork, type StepWork } from "./step_work.ts";
+import { openWork } from "./step_work.ts";
 import { type LoopStart, type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";

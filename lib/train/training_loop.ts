@@ -18,10 +18,9 @@ import { saveCheckpoint, stepName } from "./checkpoint.ts";
 import { collectGarbage } from "../runtime/collect_garbage.ts";
 import { deriveConfig, type RunConfig } from "./config.ts";
 import type { ScalarLog } from "./metrics.ts";
-import { agreedError, type StepWishes } from "./ranks.ts";
+import { agreedError, type StepWishes, type StepWork } from "./ranks.ts";
 import { StepBatches } from "./step_batches.ts";
 import type { StepJournal } from "./step_journal.ts";
-import type { StepWork } from "./step_work.ts";
 import { validate } from "./validation.ts";
 
 /** Progress of a run. */

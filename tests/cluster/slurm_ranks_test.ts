@@ -77,6 +77,6 @@ Deno.test("two ranks on two nodes of SLURM are signalled and requeued, and end a
   const log = Deno.readTextFileSync(join(folder.at("alone"), `jobs/03-train-${refused}.log`));
   assertMatch(
     log,
-    /^error: Cannot train together: SLURM_STEP_NUM_TASKS is 2, but srun introduces the ranks by no MPI; start with srun --mpi=pmix/m,
+    /^error: Cannot train together: SLURM_STEP_NUM_TASKS is 2, but srun does not connect the ranks by MPI; start with srun --mpi=pmix/m,
   );
 });

@@ -123,7 +123,7 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
     [2, /config key shard.tasks: found 5000, at most 1000/, "--shard-tasks", "5000"],
     [
       2,
-      /config key train.args: found --run, which the chain sets itself/,
+      /config key train.args: found --run, which slurm sets itself/,
       "--set",
       'train.args=["--run","x"]',
     ],

@@ -54,8 +54,8 @@ Deno.test("withHalfStorage() refuses other arrays, names and uses, with the line
     "x is no array of vec4f, it cannot be bound to an f16 tensor",
   );
   refuse(DECLARATIONS, "z", "z is no array of vec4f");
-  refuse(`${DECLARATIONS}fn f() {\n  let x = 1f;\n}`, "x", "x is used otherwise than as x[i]", 4);
-  refuse(`${DECLARATIONS}fn f() { return arrayLength(&y); }`, "y", "y is used otherwise than as y[i]", 3);
+  refuse(`${DECLARATIONS}fn f() {\n  let x = 1f;\n}`, "x", "x is used in another way than x[i]", 4);
+  refuse(`${DECLARATIONS}fn f() { return arrayLength(&y); }`, "y", "y is used in another way than y[i]", 3);
 });
 
 testOnEachDevice("every array of vec4f of every kernel can be f16", async ({ registry, gpu }) => {

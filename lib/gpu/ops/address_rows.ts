@@ -1,5 +1,6 @@
 /**
- * Rows of a large table, of which a step uses few: added to tokens' vectors, and updated alone.
+ * Learned rows: a large table of which a step uses few rows. They are added to the vectors of tokens, and only they are
+ * updated.
  *
  * @module
  */
@@ -9,10 +10,10 @@ import { NUM_ADAMW_HYPER } from "./adamw.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
 /**
- * Adds x[r, :] += the sum of `rowsPerToken` rows of a table to a program. The gradient of the table's rows, gathered in
- * slots, is that of `addEmbeddingBackward`.
+ * Adds x[r, :] += the sum of `rowsPerToken` rows of a table to a program. `addEmbeddingBackward` computes the gradient of
+ * the rows, gathered in slots.
  *
- * @param args `indexes`: (rows, rowsPerToken) u32, none where it is `tableRows` or more; `table`: (tableRows, width)
+ * @param args `indexes`: (rows, rowsPerToken) u32; an index of `tableRows` or more stands for no row; `table`: (tableRows, width)
  *   f32; `x`: (rows, width) f32; `width` is a multiple of 4.
  * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
@@ -44,9 +45,9 @@ export function addRows(
 }
 
 /**
- * Adds one step of AdamW for the rows of a table that have a slot to a program. Each row counts its own updates.
+ * Adds one step of AdamW to a program, for the rows of a table that have a slot. Each row counts its own updates.
  *
- * @param args `slotRows`: (1 + slots) u32, how many slots are used and the row of each, no row twice; `gradient`:
+ * @param args `slotRows`: (1 + slots) u32, how many slots are in use, then the row of each, no row twice; `gradient`:
  *   (slots, width) f32; `parameter`, `expAvg`, `expAvgSq` (updated): (R, width) f32; `numUpdates` (updated): (R) f32;
  *   `hyper`, `clip`: as in `addAdamW`; `width` is a multiple of 4.
  * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
@@ -77,8 +78,14 @@ export function addAdamWRows(
   program.add({
     kernel,
     bindings: {
-      ...{ slot_rows: slotRows, gradient, hyper, clip, parameter },
-      ...{ exp_avg: expAvg, exp_avg_sq: expAvgSq, num_updates: numUpdates },
+      slot_rows: slotRows,
+      gradient,
+      hyper,
+      clip,
+      parameter,
+      exp_avg: expAvg,
+      exp_avg_sq: expAvgSq,
+      num_updates: numUpdates,
     },
     params: { width, slots },
     grid: gridOf(slots),
@@ -86,10 +93,10 @@ export function addAdamWRows(
 }
 
 /**
- * Adds to a program what keeps rows of a table within a distance of where they were.
+ * Adds a limit to a program: rows of a table stay within a distance of their anchors.
  *
- * @param args `table` (updated) and `anchors`, where they were: (rows or more, width) f32; `limits`: (rows) f32, the
- *   largest distance of each, Euclidean; `width` is a multiple of 4.
+ * @param args `table` (updated) and `anchors`: (rows or more, width) f32; `limits`: (rows) f32, the largest Euclidean
+ *   distance of each row; `width` is a multiple of 4.
  * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addLimitRows(

@@ -1,16 +1,16 @@
 /**
  * Causal attention within segments, and its gradient, without storing anything of size T x T.
  *
- * Query t of a sequence attends the keys from segmentStart[t] to t; whole tiles of keys outside are skipped.
- * Two sets of kernels: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
+ * Query t of a sequence attends to the keys from segmentStart[t] to t. Tiles of keys outside of that are skipped. There
+ * are two sets of kernels: for subgroups of 8 lanes (Mesa's lavapipe), and for all other adapters.
  *
  * Measured on 2 cores of lavapipe (Mesa 25.0.7, LLVM 15, 2026-11), B = 8, T = 256, H = 4, D = 32, useful FLOPs of
  * visible pairs (4 D forward, 10 D backward), in segments of 60 to 256 tokens: forward 32, backward 27 GFLOP/s
  * (best of 12 runs); one segment a sequence: 45 and 38; without subgroups 4 (both per 2 s of processor time). The
  * first use compiles for 0.5 + 1.6 s.
- * Losers: tiles of 8 rows, as fast, but 2.0 + 10.5 s to compile; own rows loaded without a loop, 1.7 s forward
- * (LLVM's coroutine pass takes time by the square of the number of loads); a fallback unrolled over 8 rows, as
- * fast, 35 s.
+ * Rejected: tiles of 8 rows (as fast, but compile for 2.0 + 10.5 s); own rows loaded without a loop (1.7 s forward, since
+ * the time of LLVM's coroutine pass grows with the square of the number of loads); a fallback unrolled over 8 rows (as
+ * fast, 35 s).
  *
  * Source: Dao et al., FlashAttention: Fast and Memory-Efficient Exact Attention with IO-Awareness, NeurIPS
  * 2022.
@@ -32,7 +32,7 @@ export interface AttentionShape {
 }
 
 const HEAD_DIMS = [32, 64, 128];
-/** Dims (of one or more rows) that one workgroup of each kind owns: 8 lanes of 128, 64 threads of 32. */
+/** Dims, of one or more rows, that a workgroup of each kind owns: 8 lanes of 128, or 64 threads of 32. */
 export const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
 
 /**
@@ -110,7 +110,7 @@ export function addAttentionBackward(
   });
 }
 
-/** Which of the two sets of kernels runs. */
+/** One of the two sets of kernels. */
 export type AttentionVariant = keyof typeof DIMS_PER_GROUP;
 
 /** The set of kernels for an adapter. */
@@ -118,7 +118,7 @@ export function attentionVariant(info: Pick<GpuInfo, "subgroupSize">): Attention
   return info.subgroupSize === 8 ? "subgroup8" : "tiled";
 }
 
-/** Checks that the kernels are written for the head. @throws {KernelError} If not. */
+/** Checks that the kernels support the width of heads. @throws {KernelError} If not. */
 export function requireHeadDim(kernel: string, headDim: number): void {
   if (!HEAD_DIMS.includes(headDim)) {
     throw new KernelError(kernel, `headDim is ${headDim}, one of ${HEAD_DIMS.join(", ")} was wanted`);
@@ -132,10 +132,9 @@ function launch(
   const sizes = { sequence_length: sequenceLength, num_heads: numHeads };
   return {
     overrides: { HEAD_DIM: headDim },
-    params: {
-      ...sizes,
-      ...(variant === "subgroup8" ? { slot_parts: 32 } : { slice_parts: 8, tile_rows: 512 / headDim }),
-    },
+    params: variant === "subgroup8"
+      ? { ...sizes, slot_parts: 32 }
+      : { ...sizes, slice_parts: 8, tile_rows: 512 / headDim },
     grid: [Math.ceil(sequenceLength * headDim / DIMS_PER_GROUP[variant]), numHeads, batchSize],
   };
 }

@@ -1,7 +1,7 @@
 /**
- * Attention of rows that continue prompts: each row attends to the keys of its prompt, which are stored once for
- * all rows that continue it, and to those of its own suffix, the newest included. Rows that branched off one row
- * share what that had.
+ * Attention of rows that continue prompts. Each row attends to the keys of its prompt, which are stored once for all rows
+ * of the prompt, and to the keys of its own suffix, the newest included. Rows that branched off one row share its suffix up
+ * to there.
  *
  * Two kernels, as for {@link addAttention}: for subgroups of 8 lanes (Mesa's lavapipe), and for every other adapter.
  *
@@ -22,7 +22,7 @@ import { requireLength } from "./require.ts";
 export interface DecodeShape {
   /** N, the rows of this program. */
   readonly numRows: number;
-  /** S, how many keys each row's own suffix has, 0 or more. */
+  /** S, the keys of each row's suffix, 0 or more. */
   readonly numSteps: number;
   readonly numHeads: number;
   readonly headDim: number;
@@ -66,7 +66,7 @@ export function decodeTiles(prompts: readonly DecodeTile[], tileRows: number): D
  * @param args `q`, `out`: (N, H, D) f32; `promptK`, `promptV`: (P, H, D) f32, every prompt's keys one after the
  *   other; `suffixK`, `suffixV`: (M, H, D) f32, keys that rows appended; `suffixRows`: (S, N) u32, which of
  *   those is each row's at each step, below M; `tiles`: (numTiles, 4) u32, the fields of {@link DecodeTile} in order,
- *   with P and N as bounds, at least one key each; tiles without rows (zeros) are skipped. `out` shares no buffer
+ *   at most P and N, with at least one key each; tiles without rows (zeros) are skipped. `out` shares no buffer
  *   with the others; rows in no tile are left as they are.
  * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */

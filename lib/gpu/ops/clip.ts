@@ -1,10 +1,10 @@
 /**
- * Clipping by the global gradient norm, and the scale of the loss, decided on the GPU: nothing is read back before
+ * Clipping by the global gradient norm, and the scale of the loss. The GPU computes both, so nothing is read back before
  * the update.
  *
- * Where gradients are stored as f16, the loss is multiplied by a scale, so that small gradients are not lost; the
- * clip factor divides by it. A gradient that is not finite halves the scale (that step is skipped), many that are
- * finite double it.
+ * Where gradients are stored as f16, the loss is multiplied by a scale so that small gradients are not lost; the clip
+ * factor divides by it. A gradient that is not finite halves the scale, and its step is skipped. Many finite ones in a
+ * row double it.
  *
  * Source: Pascanu et al., On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1;
  * Micikevicius et al., Mixed Precision Training, ICLR 2018, section 3.2.
@@ -18,20 +18,20 @@ import { requireLength } from "./require.ts";
 
 /** Where the values lie in the (4) f32 tensor that {@link addClipFactor} writes; it starts as zeros. */
 export const CLIP = {
-  /** min(1, maxNorm / norm), over the loss scale, or 0 where the step is skipped because the norm is not finite. */
+  /** min(1, maxNorm / norm) / loss scale; 0 if the norm is not finite, so that the step is skipped. */
   factor: 0,
-  /** Of the gradient without the loss scale. */
+  /** The norm of the gradient without the loss scale. */
   norm: 1,
   /** Steps skipped since the tensor was made. */
   numSkipped: 2,
-  /** Steps skipped in a row up to this one, but for those that the loss scale was to blame for. */
+  /** Steps skipped in a row up to this one, without those that only lowered the loss scale. */
   numSkippedInARow: 3,
 } as const;
 
-/** How the loss scale moves; powers of 2, so that it rounds nothing that f16 holds. */
+/** How the loss scale changes. Scales are powers of 2, which round nothing. */
 export interface LossScaleRange {
   readonly initial: number;
-  /** It is halved no further; gradients that are not finite then have another reason. */
+  /** The least scale; a gradient that is not finite at it has another cause. */
   readonly min: number;
   readonly max: number;
   /** Steps in a row with a finite gradient after which it is doubled. */
@@ -41,7 +41,7 @@ export interface LossScaleRange {
 /** The default {@link LossScaleRange}. */
 export const LOSS_SCALE: LossScaleRange = { initial: 2 ** 15, min: 1, max: 2 ** 24, growthSteps: 500 };
 
-/** The values of a new loss scale, (2) f32: the scale, and how many steps in a row were not skipped since it was set. */
+/** The values of a new loss scale, (2) f32: the scale, and the finite steps in a row since it changed. */
 export function initialLossScale({ initial }: LossScaleRange = LOSS_SCALE): Float32Array<ArrayBuffer> {
   return Float32Array.of(initial, 0);
 }

@@ -1,5 +1,5 @@
 /**
- * What is made of the logits: the cross-entropy with its gradient, and log-probabilities of chosen rows.
+ * The cross-entropy of logits with its gradient, and log-probabilities of chosen rows.
  *
  * Logits may be capped softly first, z = s tanh(logit / s). Probabilities are never stored: the gradient is
  * written in the same dispatch as the loss.
@@ -23,7 +23,7 @@ export interface LogitsShape {
   readonly softcap: number | null;
 }
 
-/** An extra term in the gradient for targets that are ordered, as the bytes of a number are. */
+/** An extra term of the gradient for ordered targets, such as the bytes of a number. */
 export interface OrdinalTerm {
   /** The column of byte 0; the 255 others follow. */
   readonly firstByte: number;
@@ -34,11 +34,12 @@ export interface OrdinalTerm {
 /**
  * Adds losses[r] = -log softmax(z[r, :])[targets[r]] to a program, and the gradient of the logits.
  *
- * @param args `logits`: (rows, stride) f32; `targets`: (rows) u32 below V; `lossMask`: (rows) u32, 0 for rows
- *   whose loss and gradient are 0, 2 and 3 for those with the `ordinal` term; `losses`: (rows) f32, nats; `dLogits`: (rows, stride) f32, written if given:
- *   `weight[0]` times the gradient of the row's loss, 0 in the padding; it shares no buffer with `logits`;
- *   `weight`: (1) f32; `lossScale`: (1) f32, another factor of the gradient; `markedWeight`: a factor of it where `lossMask` is 2 or 3 (1); `ordinal`: adds to the gradient, not to the loss, that of the Wasserstein-1 distance
- *   between the distribution over bytes and the target byte, in units of 255 bytes.
+ * @param args `logits`: (rows, stride) f32; `targets`: (rows) u32 below V; `lossMask`: (rows) u32, 0 for rows whose loss
+ *   and gradient are 0, 2 and 3 for rows with `markedWeight` and `ordinal`; `losses`: (rows) f32, nats; `dLogits`: (rows,
+ *   stride) f32, the gradient of the row's loss, 0 in the padding, in another buffer than `logits`; none is written if it
+ *   is absent; `weight`: (1) f32, a factor of the gradient; `lossScale`: (1) f32, another factor; `markedWeight`: a third
+ *   one, where `lossMask` is 2 or 3 (1); `ordinal`: adds the gradient of the Wasserstein-1 distance, in units of 255
+ *   bytes, between the distribution over bytes and the target byte; the loss does not contain it.
  * @throws {KernelError} If a tensor is too small or the shape is not as said.
  */
 export function addCrossEntropy(

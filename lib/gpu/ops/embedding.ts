@@ -35,15 +35,14 @@ export function numTokenRows(rows: number, vocabSize: number): number {
 }
 
 /**
- * The rows in the order of their tokens, by counting, as {@link addEmbeddingBackward} reads them.
+ * The rows sorted by their tokens, as {@link addEmbeddingBackward} reads them.
  *
  * @param tokens (rows), each below `vocabSize`.
- * @returns (vocabSize + 1 + rows): element v is the place where the rows of token v start, element v + 1 where they
- *   end; from place vocabSize + 1 on, the rows, ascending for each token.
+ * @returns (vocabSize + 1 + rows): the rows of token v are the elements from element v to before element v + 1, ascending.
  */
 export function tokenRows(tokens: ArrayLike<number>, vocabSize: number): Uint32Array<ArrayBuffer> {
   const places = new Uint32Array(numTokenRows(tokens.length, vocabSize));
-  // Element v + 1 counts the rows of token v, then is where the next of them goes, and last where they end.
+  // Counting sort: element v + 1 first counts the rows of token v, then is where the next one goes, at last their end.
   for (let row = 0; row < tokens.length; row++) places[tokens[row] + 1]++;
   let start = places[0] = vocabSize + 1;
   for (let token = 0; token < vocabSize; token++) {
@@ -56,11 +55,11 @@ export function tokenRows(tokens: ArrayLike<number>, vocabSize: number): Uint32A
 }
 
 /**
- * Adds dTable[v, :] += sum of dx[r, :] over the rows with tokens[r] = v to a program; rows ascending, so that
- * the result is the same at every run.
+ * Adds dTable[v, :] += sum of dx[r, :] over the rows with tokens[r] = v to a program. Rows are added in ascending order,
+ * so that the result is the same at every run.
  *
- * @param args `tokenRows`: (vocabSize + 1 + rows) u32 of {@link tokenRows}, or of other lists of rows, `numUses` long
- *   together; `dTable`: (vocabSize, width) f32; the others as in {@link addEmbedding}.
+ * @param args `tokenRows`: (vocabSize + 1 + rows) u32 from {@link tokenRows}, or other lists of rows with `numUses`
+ *   entries together; `dTable`: (vocabSize, width) f32; the others as in {@link addEmbedding}.
  * @throws {KernelError} If a tensor is too small or `width` is not a multiple of 4.
  */
 export function addEmbeddingBackward(

@@ -1,8 +1,8 @@
 /**
- * Matrix products, the bulk of a model's work.
+ * Matrix products, most of a model's work.
  *
- * Two kernels: one that spreads one operand by subgroup broadcast, for adapters whose subgroups have 8 lanes
- * (lavapipe), and one that tiles through workgroup memory, for every other adapter.
+ * There are two kernels. One broadcasts an operand within subgroups, for adapters with subgroups of 8 lanes (lavapipe).
+ * The other has tiles in workgroup memory, for all other adapters.
  *
  * @module
  */
@@ -21,9 +21,9 @@ export type GemmKind = "NN" | "NT" | "TN";
 export type ActivationKind = "relu2" | "gelu" | "silu";
 
 /**
- * What happens to the product: C = AB; C += AB; C = AB + `add`; C = f(AB), AB itself going to `before` if that is
- * given; C = AB f'(`slopeAt`), the gradient before f of the one behind it; C = a I + b `gram` + c AB, Muon's
- * polynomial of a Gram matrix where AB is its square.
+ * What becomes of the product, in this order: C = AB; C += AB; C = AB + `add`; C = a I + b `gram` + c AB, Muon's
+ * polynomial of a Gram matrix, with AB its square; C = f(AB), with AB itself stored in `before` if that is given;
+ * C = AB f'(`slopeAt`), the backward pass of f.
  */
 export type GemmEpilogue =
   | "store"
@@ -46,15 +46,15 @@ const SUBGROUP8: GemmVariant = { kernel: "gemm_subgroup8", overrides: {}, tile: 
 const TILED_64: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 64 }, tile: 64 };
 const TILED_128: GemmVariant = { kernel: "gemm_tiled", overrides: { TILE: 128 }, tile: 128 };
 
-/** Tiles of 128 x 128 that are enough to fill a GPU; ASSUMPTION, which `bench gpu` tests (an H200 has 132 processors). */
+/** How many tiles of 128 x 128 fill a GPU. ASSUMPTION, which `bench gpu` tests (an H200 has 132 processors). */
 export const ENOUGH_TILES = 256;
 
-/** Steps of k that gemm_tiled takes at a time. */
+/** Steps of k that gemm_tiled computes at a time. */
 const TILE_K = 16;
-/** The kernels' number of the epilogue C = AB. */
+/** The number of the epilogue C = AB in the kernels. */
 const STORE = 0;
 
-/** Every variant that runs on an adapter, for tests and measurements. */
+/** All variants that run on an adapter, for tests and measurements. */
 export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[] {
   return [...(info.subgroupSize === 8 ? [SUBGROUP8] : []), TILED_64, TILED_128];
 }
@@ -63,8 +63,9 @@ export function gemmVariants(info: Pick<GpuInfo, "subgroupSize">): GemmVariant[]
  * Chooses the variant for an adapter and a shape.
  *
  * Measured at 2048 x 512 x 512 on 2 cores of an EPYC of family 26, lavapipe of Mesa 25.0, subgroups of 8, NN / NT /
- * TN in GFLOP/s by processor time (2026-11-21): gemm_subgroup8 76 / 78 / 76, gemm_tiled 15 / 15 / 15. Lost: two or four steps of
- * k4 per iteration of gemm_subgroup8 (33-39, 22-38: the accumulators spill), sums addressed by a running index (51).
+ * TN in GFLOP/s by processor time (2026-11-21): gemm_subgroup8 76 / 78 / 76, gemm_tiled 15 / 15 / 15. Rejected: two or
+ * four steps of k4 per iteration of gemm_subgroup8 (33-39, 22-38: the accumulators spill), sums addressed by a running
+ * index (51).
  *
  * @param info The adapter.
  * @param shape The rows and columns of C.
@@ -78,8 +79,8 @@ export function gemmVariant(
 }
 
 /**
- * The variants that give the same bits as {@link gemmVariant}'s choice, that one first: they take the same sums in the
- * same order. An autotuner may choose any of them.
+ * The variants that give the same bits as {@link gemmVariant}'s choice, that one first: their sums have the same order. The
+ * autotuner may choose any of them.
  *
  * @param info The adapter.
  * @param shape The rows and columns of C.
@@ -93,13 +94,13 @@ export function gemmCandidates(
   return [first, ...others];
 }
 
-/** What {@link splitsOf} goes by. */
+/** The rule of {@link splitsOf}. */
 export interface SplitRule {
-  /** Workgroups that are enough to fill a GPU. */
+  /** How many workgroups fill a GPU. */
   readonly enoughWorkgroups: number;
-  /** Steps of k that a split has at least. */
+  /** The fewest steps of k of a split. */
   readonly minSplitK: number;
-  /** Splits at most: each is another C to write and to read. */
+  /** The most splits: each one writes and reads another C. */
   readonly maxSplits: number;
 }
 
@@ -107,9 +108,9 @@ export interface SplitRule {
 export const SPLIT_RULE: SplitRule = { enoughWorkgroups: 256, minSplitK: 512, maxSplits: 16 };
 
 /**
- * Into how many parts the steps of k are divided, each summed by workgroups of its own: for the gradients of small
- * weights, which have few tiles and a long k. It depends on the shape alone, never on a measurement, since another
- * number of splits gives other roundings.
+ * How many splits the steps of k are divided into, each summed by its own workgroups. Gradients of small weights need it:
+ * they have few tiles and a long k. It depends on the shape only, never on a measurement, since another number of splits
+ * rounds differently.
  *
  * @param info The adapter.
  * @param shape The product's extents.
@@ -127,7 +128,7 @@ export function splitsOf(
   { m, n, k }: { m: number; n: number; k: number },
   { enoughWorkgroups, minSplitK, maxSplits }: SplitRule = SPLIT_RULE,
 ): number {
-  // Counted in the smaller tiles, whatever tile is used: products with larger ones have enough of either.
+  // In the smaller tiles, whatever tile is used: products with larger tiles have enough of both.
   const numTiles = Math.ceil(m / TILED_64.tile) * Math.ceil(n / TILED_64.tile);
   return Math.max(1, Math.min(Math.floor(enoughWorkgroups / numTiles), Math.floor(k / minSplitK), maxSplits));
 }
@@ -135,13 +136,13 @@ export function splitsOf(
 /**
  * Adds C = op(A) op(B) to a program.
  *
- * @param args `batch`: how many products of one shape (1), their matrices stacked in A, B, C and the addend.
- *   `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all f32 row-major.
- *   C (m, n) shares no buffer with A, B and the addend. `n` is a multiple of 4, so is `k` for NN and NT, and
- *   `m` for TN. `label` names the dispatch in profiles; `variant` is {@link gemmVariant}'s choice unless given, which
- *   an autotuner may change for another of {@link gemmCandidates}; `splits` is {@link gemmSplits}'s, or 1 with a given
- *   variant. More than 1 is for gemm_tiled, one product and "store" or "accumulate"; a split that would have no step
- *   of k is refused. `symmetric`: C is known to be symmetric (no), which saves near half of the work.
+ * @param args `kind` NN: A (m, k), B (k, n); NT: A (m, k), B (n, k); TN: A (k, m), B (k, n); all row-major. C (m, n)
+ *   shares no buffer with A, B and the tensors of the epilogue. `n` is a multiple of 4, so is `k` for NN and NT, and `m`
+ *   for TN. `batch`: how many products of one shape (1), their matrices stacked. `label`: the name in profiles.
+ *   `variant`: by default one of {@link gemmCandidates}, which the autotuner may choose. `splits`: by default
+ *   {@link gemmSplits}, or 1 with a given variant; more than 1 is possible for gemm_tiled, one product and "store" or
+ *   "accumulate", if each split has a step of k. `symmetric`: C is known to be symmetric (no), which saves almost half of
+ *   the work.
  * @throws {KernelError} If a size is not such a multiple, a tensor is too small or the splits are not possible.
  */
 export function addGemm(
@@ -164,7 +165,7 @@ export function addGemm(
 ): void {
   const { kind, m, n, k, batch = 1, a, b, c, epilogue = "store", symmetric = false } = args;
   const { info } = program.registry.gpu;
-  // On which side of the diagonal a sum is taken depends on the tile, and so do its last bits.
+  // The tile decides on which side of the diagonal a sum is computed, and so its last bits.
   const tunable = symmetric ? [gemmVariant(info, args)] : gemmCandidates(info, args);
   const candidates = args.variant ? [args.variant] : tunable;
   const { kernel } = candidates[0];
@@ -197,8 +198,8 @@ export function addGemm(
     kernel,
     label,
     overrides,
-    // The kernel has a binding for everything in any case; something that it does not touch stands in, as if it were of
-    // the dtype of c, so that few variants are compiled.
+    // Bindings that are not used get another tensor. It is declared to have the dtype of c, so that few variants are
+    // compiled.
     bindings: {
       a,
       b,
@@ -231,7 +232,7 @@ export function addGemm(
   });
 }
 
-/** How each variant is launched. @param shape `depth`: products, or their splits, side by side. */
+/** How each variant is launched. @param shape `depth`: the number of products times their splits. */
 function launchesOf(
   variants: readonly GemmVariant[],
   shape: { kind: GemmKind; m: number; n: number; depth: number; activation: number },
@@ -249,7 +250,7 @@ function launchesOf(
   }));
 }
 
-/** An epilogue as the kernels have it: its number, what it reads (d) and writes (e) besides C, which activation. */
+/** An epilogue for the kernels: its number, what it reads (d) and writes (e) besides C, and the activation. */
 function epilogueParts(
   epilogue: GemmEpilogue,
 ): { code: number; read?: Tensor; written?: Tensor; activation: number } {

@@ -1,12 +1,12 @@
 /**
- * Muon's update of matrices of one shape: momentum, orthogonalisation by Newton-Schulz steps, update. The matrices
- * are stacked for the Newton-Schulz steps, so that each of their products is one dispatch for all.
+ * Muon's update of matrices of one shape: momentum, orthogonalisation by Newton-Schulz steps, update. The matrices are
+ * stacked for the Newton-Schulz steps, so that one dispatch computes a product of all of them.
  *
  * Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, in the form of
- * torch.optim.Muon. A matrix with more rows than columns is treated as its transpose, by exchanging the sides
- * of the products instead of moving data. Only the Gram matrix goes through the steps, and the product of their
- * polynomials is applied once at the end: all factors are symmetric and commute, so about half of each product is
- * computed. At 128 x 512 that is 0.38 of the operations of the plain steps, at 128 x 128 0.82.
+ * torch.optim.Muon. A matrix with more rows than columns counts as its transpose: the sides of the products are exchanged
+ * and no data move. Only the Gram matrix goes through the steps. The product of their polynomials is applied once at the
+ * end. All factors are symmetric and commute, so about half of each product is computed. At 128 x 512 that is 0.38 of the
+ * operations of the plain steps, at 128 x 128 0.82.
  *
  * @module
  */
@@ -17,7 +17,7 @@ import { addGemm } from "./gemm.ts";
 import { addSumOfSquaresOfRows, numRowPartialSums } from "./reduce.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-/** Newton-Schulz steps of one update (as the source). */
+/** Newton-Schulz steps of one update, as in the source. */
 export const NEWTON_SCHULZ_STEPS = 5;
 
 /** The number of f32 in the tensor of hyperparameters. */
@@ -53,9 +53,9 @@ export interface StackShape {
 
 /** Memory that a stack of matrices needs during an update; stacks of one shape share it. */
 export interface MuonScratch {
-  /** (count, rows, columns): x, and where the next x goes. */
+  /** (count, rows, columns): x and the next x. */
   readonly x: readonly [Tensor, Tensor];
-  /** (count, size, size), size the smaller extent: the Gram matrix, and four for polynomials of it. */
+  /** (count, size, size), with size the smaller extent: the Gram matrix, and four polynomials of it. */
   readonly gram: Tensor;
   readonly polynomials: readonly [Tensor, Tensor, Tensor, Tensor];
   readonly partials: Tensor;
@@ -118,7 +118,7 @@ export function addMuon(
   requireLength("muon_momentum", NUM_MUON_HYPER, { hyper });
   const grid = elementwiseGrid(length);
   const [x, next] = scratch.x;
-  // A dispatch for one matrix is bound to the stack, of which it reads or writes that one.
+  // A dispatch for one matrix binds the whole stack and reads or writes one matrix of it.
   const oneOf = (stack: Tensor): Tensor => ({ ...stack, shape: [rows, columns] });
   matrices.forEach(({ parameter, gradient, momentum }, i) => {
     requireLength("muon_momentum", length, { parameter, gradient, momentum });
@@ -149,9 +149,10 @@ export function addMuon(
 }
 
 /**
- * X <- P X with P = a I + b G + c G^2 and G = X X^T, several times; returns where the last X is.
+ * Adds X <- P X with P = a I + b G + c G^2 and G = X X^T, several times. As G <- P G P, the last X is the product of all P
+ * times the first X.
  *
- * As G <- P G P, the last X is the product Q of all P times the first.
+ * @returns The tensor of the last X.
  */
 function addNewtonSchulz(
   program: Program,
@@ -177,7 +178,7 @@ function addNewtonSchulz(
     addGemm(program, { ...square, a: p, b: gram, c: half });
     addGemm(program, { ...square, a: half, b: p, c: gram });
   }
-  // It is symmetric, so the transpose's product is X times it.
+  // The product of all P is symmetric, so for the transpose it stands on the right.
   const [a, b] = isTall ? [first, product] : [product, first];
   addGemm(program, { ...shared, kind: "NN", m: rows, n: columns, k: size, a, b, c: last });
   return last;

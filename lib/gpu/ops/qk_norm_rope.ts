@@ -34,8 +34,8 @@ const tables = new WeakMap<KernelRegistry, Map<string, Tensor>>();
  * Adds y = rope(norm(x)) to a program.
  *
  * @param args `x`, `y`: (rows, H, D) f32, different buffers; `scale`: (rows, H) f32, written for
- *   {@link addQkNormRopeBackward} if `norm`; `rotation`: (T, D) f32 in the place of {@link rotationTable}, read at
- *   row % T.
+ *   {@link addQkNormRopeBackward} if `norm`; `rotation`: (T, D) f32 that replaces {@link rotationTable}, read
+ *   at row % T.
  * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 8.
  */
 export function addQkNormRope(
@@ -91,7 +91,7 @@ function launch({ rows, numHeads, headDim, sequenceLength, norm }: HeadsShape) {
   };
 }
 
-/** The rotations of all positions, (T, D / 8, 2, 4) f32: of 4 pairs of dims the cosines, then the sines. */
+/** The rotations of all positions, (T, D / 8, 2, 4) f32: for each 4 pairs of dims the cosines, then the sines. */
 export function rotationTable(
   program: Program,
   { headDim, sequenceLength }: Pick<HeadsShape, "headDim" | "sequenceLength">,

@@ -1,5 +1,5 @@
 /**
- * Sums of tensors to one number, in two passes and a fixed order, so the same bits at every run.
+ * Sums of tensors, in two passes and a fixed order, so that the bits are the same at every run.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { gridOf, type Program } from "../program.ts";
 import { type Tensor, tensorLength } from "../tensor.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-/** Elements a workgroup should have at least: fewer are not worth one. */
+/** The fewest elements that are worth a workgroup. */
 const MIN_ELEMENTS_PER_PART = 4096;
 /** Bounds the second pass, which is one workgroup. */
 const MAX_PARTS = 256;
@@ -43,7 +43,7 @@ export function addSumOfSquares(
   addTotal(program, { x: partials, length: total, out, accumulate: false });
 }
 
-/** Partial sums per row of {@link addSumOfSquaresOfRows}; a multiple of 4, since a row of them is summed again. */
+/** Partial sums per row of {@link addSumOfSquaresOfRows}; a multiple of 4, since they are summed as vec4. */
 export function numRowPartialSums(length: number): number {
   return Math.ceil(numPartialSums(length) / 4) * 4;
 }

@@ -1,5 +1,5 @@
 /**
- * The checks that every operation makes of its arguments before it adds a dispatch.
+ * The checks of arguments that every operation makes before it adds a dispatch.
  *
  * @module
  */
@@ -20,7 +20,7 @@ export function requireMultiple(kernel: string, sizes: Record<string, number>, f
 }
 
 /**
- * Checks that every given tensor has at least so many elements; larger ones serve as scratch memory.
+ * Checks that every given tensor has at least so many elements; scratch memory may be larger.
  *
  * @throws {KernelError} Naming the tensor that is too small.
  */

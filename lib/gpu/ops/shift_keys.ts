@@ -1,7 +1,7 @@
 /**
- * Keys of which a part is that of the token before, and their gradient: with them one attention head can look for
- * what followed a token like this one, which otherwise takes two blocks (Olsson et al., In-context Learning and
- * Induction Heads, 2022). Which part: the 2nd and the 4th quarter of each head, the slower half of its rotations.
+ * Shifted keys and their gradient: a part of each key is taken from the token before. With them one attention head can
+ * look for what followed a token like the present one, which otherwise takes two blocks (Olsson et al., In-context Learning
+ * and Induction Heads, 2022). The part is the 2nd and the 4th quarter of each head, the slower half of its rotations.
  *
  * @module
  */
@@ -22,7 +22,7 @@ export interface KeysShape {
  * Adds y = x with the shifted quarters of `earlier` to a program.
  *
  * @param args `x`, `y`: (rows, H, D), in different buffers; `earlier`: (any, H, D), may be `x`; `previous`: (rows)
- *   u32, of which row of `earlier` each row takes them.
+ *   u32, the row of `earlier` that each row takes them from.
  * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 16.
  */
 export function addShiftKeys(
@@ -36,7 +36,7 @@ export function addShiftKeys(
 }
 
 /**
- * Adds dx = d(loss)/dx of y = shift(x), whose `earlier` is x too, to a program.
+ * Adds dx = d(loss)/dx of y = shift(x), with `earlier` = x, to a program.
  *
  * @param args `dy`, `dx`: (rows, H, D), in different buffers; `previous`: (rows) u32, r or r - 1 for each row r.
  * @throws {KernelError} If a tensor is too small or `headDim` is not a multiple of 16.
@@ -52,7 +52,7 @@ export function addShiftKeysBackward(
 }
 
 /**
- * The row before each row, within its segment; a segment's first row has itself.
+ * The row before each row within its segment; the first row of a segment stands for itself.
  *
  * @param segmentStart (B, T): the first position of the segment of each position.
  * @param sequenceLength T.
