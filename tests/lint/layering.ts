@@ -76,6 +76,16 @@ for (const folder of ["pretokenize", "query", "inspect", "bench"]) MAY_IMPORT[fo
 MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
 
+/** What the README.md of a room says of its imports, such as "May import: `files`, `text`." */
+export function importsLine(room: string): string {
+  const allowed = [...new Set(MAY_IMPORT[room])].filter((name) => !name.endsWith(".ts"));
+  const isAnswer = BELOW.every((name) => name.endsWith(".ts") || allowed.includes(name));
+  const named = (isAnswer ? allowed.filter((name) => !BELOW.includes(name)) : allowed).sort();
+  const names = named.map((name) => `\`${name}\``);
+  if (isAnswer) names.unshift("all rooms below the answers");
+  return names.length === 0 ? "May import no other room." : `May import: ${names.join(", ")}.`;
+}
+
 const WGSL_IMPORTER = "lib/gpu/kernels.ts";
 
 /**

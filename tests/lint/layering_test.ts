@@ -1,6 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { resolve, toFileUrl } from "@std/path";
-import { faultOfImport, MAY_IMPORT } from "./layering.ts";
+import { exists } from "../../lib/files/inputs.ts";
+import { faultOfImport, importsLine, MAY_IMPORT } from "./layering.ts";
 
 Deno.test("faultOfImport() accepts imports down the layers", () => {
   assertEquals(faultOfImport("lib/model/forward.ts", "../gpu/program.ts"), undefined);
@@ -28,6 +29,37 @@ Deno.test("the layers are the folders and files of lib/", () => {
   assertEquals(Object.keys(MAY_IMPORT).sort(), names);
   const unknown = Object.values(MAY_IMPORT).flat().filter((name) => !names.includes(name));
   assertEquals(unknown, []);
+});
+
+Deno.test("every room has a README.md that says what it may import and names files that are there", () => {
+  const faults: string[] = [];
+  for (const room of Object.keys(MAY_IMPORT).filter((name) => !name.endsWith(".ts"))) {
+    const path = `lib/${room}/README.md`;
+    const text = exists(path) ? Deno.readTextFileSync(path) : "";
+    if (!text.startsWith(`# lib/${room}\n`)) faults.push(`${path} does not begin with "# lib/${room}"`);
+    const line = importsLine(room);
+    if (!text.replace(/\s+/g, " ").includes(line)) faults.push(`${path} does not say: ${line}`);
+    const sources = sourcesIn(`lib/${room}`);
+    for (const [, name] of text.matchAll(/`((?:lib|tasks|tests|kernels|configs)\/[\w./-]+|[a-z]\w*\.ts)`/g)) {
+      const isThere = name.includes("/")
+        ? exists(name)
+        : sources.some((source) => source.endsWith(`/${name}`));
+      if (!isThere) faults.push(`${path} names ${name}, which is not there`);
+    }
+  }
+  assertEquals(faults, []);
+});
+
+Deno.test("no file points to a page that is not in the repository", async () => {
+  const { stdout } = await new Deno.Command("git", { args: ["ls-files"] }).output();
+  const paths = new TextDecoder().decode(stdout).split("\n").filter((path) =>
+    /\.(?:ts|wgsl|md|sh|json)$/.test(path) && exists(path) && path !== "tests/lint/layering_test.ts"
+  );
+  assert(paths.length > 500, `only ${paths.length} files`);
+  const pointing = paths.filter((path) =>
+    /\bdesign\/?[ \d]*(?:page|\d\d-)/i.test(Deno.readTextFileSync(path))
+  );
+  assertEquals(pointing, []);
 });
 
 type Dependency = { specifier: string } | undefined;
