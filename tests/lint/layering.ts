@@ -25,7 +25,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "files": [ERRORS, "version.ts"],
   "config": [ERRORS, "files", "text"],
 
-  // Formats, which know nothing of pings.
+  // Formats, which know nothing of measurements.
   "compression": [ERRORS, "files", "runtime"],
   "parquet": FILES,
   "arrow": [ERRORS],
@@ -48,6 +48,20 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
     ...["addresses", "external_sort", "measurement", "parquet", "random", "runtime", "threads"],
   ],
   "loader": [...FILES, ...ARRAY_RECORD, "addresses", "random", "threads", "tokens"],
+  "pretokenize": [
+    ...FILES,
+    ...[
+      "addresses",
+      "loader",
+      "measurement",
+      "parquet",
+      "preprocess",
+      "random",
+      "runtime",
+      "threads",
+      "tokens",
+    ],
+  ],
 
   // What learns.
   "coordinates": [ERRORS, "random"],
@@ -72,7 +86,7 @@ MAY_IMPORT["adapt"] = [ERRORS, "addresses", "gpu", "model", "optim", "tokens", "
 
 // What is asked of a model, and how good it is: all below but what starts tasks.
 const BELOW = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile", "cluster"].includes(name));
-for (const folder of ["pretokenize", "query", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW;
+for (const folder of ["query", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW;
 MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
 
