@@ -11,15 +11,15 @@ import {
   codesOf,
   destinationContextThatFits,
   type DestinationQuery,
-} from "../lib/query/destination_prompt.ts";
-import { rankDestinations } from "../lib/query/destination_ranking.ts";
-import { sampleDestinations } from "../lib/query/destination_samples.ts";
+} from "../lib/query/destinations/destination_prompt.ts";
+import { rankDestinations } from "../lib/query/destinations/destination_ranking.ts";
+import { sampleDestinations } from "../lib/query/destinations/destination_samples.ts";
 import {
   type LikelyDestination,
   type LikelyDestinations,
   listed,
   prefixLengthOf,
-} from "../lib/query/destinations.ts";
+} from "../lib/query/destinations/destinations.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import { formatPrefix } from "../lib/addresses/ip_prefix.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";

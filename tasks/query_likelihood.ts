@@ -11,7 +11,7 @@ import { FAILED_RTT_MS } from "../lib/measurement/batch.ts";
 import { readMeasurements } from "../lib/measurement/parquet_reader.ts";
 import { RejectLog } from "../lib/measurement/rejects.ts";
 import { knownAt, tokenMeasurementAt } from "../lib/query/context.ts";
-import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood.ts";
+import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood/likelihood.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
 import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { checkInputs } from "./input_check.ts";

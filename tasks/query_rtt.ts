@@ -7,10 +7,10 @@ import { defineStage, type StageContext, type StageResult } from "../lib/cli/sta
 import { shortened, UsageError } from "../lib/errors.ts";
 import { writeOutputFile } from "../lib/files/output_file.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
-import { type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
-import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
-import { noteHostBits } from "../lib/query/rtt_question.ts";
-import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
+import { type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
+import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
+import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
+import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
 import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/addresses/ip_prefix.ts";
 import {
   adaptModel,

@@ -5,9 +5,9 @@
  */
 import type { StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UsageError, UserError } from "../lib/errors.ts";
-import { type AnsweredQuery, answerQueries } from "../lib/query/answer_queries.ts";
-import { readQueries } from "../lib/query/query_file.ts";
-import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
+import { type AnsweredQuery, answerQueries } from "../lib/query/rtt/answer_queries.ts";
+import { readQueries } from "../lib/query/rtt/query_file.ts";
+import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import { adaptModel, contextOf, loadModel, readBy, type RttOptions } from "./query_options.ts";
 

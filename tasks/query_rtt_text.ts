@@ -4,8 +4,8 @@
  * @module
  */
 import { drawHistogram, formatMs } from "../lib/text/histogram.ts";
-import type { PrefixAnswer } from "../lib/query/prefix_query.ts";
-import { type RttLikelihood, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
+import type { PrefixAnswer } from "../lib/query/rtt/prefix_query.ts";
+import { type RttLikelihood, summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
 
 const TEXT_BARS = 16;
 const LABEL_WIDTH = 12;

@@ -7,7 +7,7 @@ import { flag } from "../lib/cli/flags.ts";
 import { defineStage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { sampleContextThatFits, sampleMeasurements } from "../lib/query/sample.ts";
+import { sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
 import { formatAddress } from "../lib/addresses/ip.ts";
 import { decodeRttCode } from "../lib/tokens/rtt_code.ts";
 import type { DecodedMeasurement } from "../lib/tokens/vocab_v2.ts";

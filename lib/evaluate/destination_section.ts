@@ -11,12 +11,12 @@
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import type { SplitMode } from "../preprocess/splits.ts";
-import type { DestinationQuery } from "../query/destination_prompt.ts";
+import type { DestinationQuery } from "../query/destinations/destination_prompt.ts";
 import {
   rankDestinations,
   type RankedDestinations,
   type RankingModel,
-} from "../query/destination_ranking.ts";
+} from "../query/destinations/destination_ranking.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { ClusterBootstrap, clustersOf, differenceInterval, type Interval, intervalOf } from "./bootstrap.ts";
 import { type EvalCase, evenlySpread, withContexts } from "./cases.ts";

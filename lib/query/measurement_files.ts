@@ -11,7 +11,7 @@ import { RejectLog } from "../measurement/rejects.ts";
 import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { tokenMeasurement, tokenMeasurementAt } from "./context.ts";
-import { parseMeasurement } from "./rtt_question.ts";
+import { parseMeasurement } from "./rtt/rtt_question.ts";
 import { jsonObjectOf, readLines, type TextLine } from "./text_lines.ts";
 
 const PARQUET = ".parquet";

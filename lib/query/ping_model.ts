@@ -20,20 +20,24 @@ import {
   type ContinuedPrompt,
   groupsOfContinuations,
 } from "./continuations.ts";
-import type { Continuation } from "./byte_walks.ts";
-import type { DestinationQuery } from "./destination_prompt.ts";
-import { type DestinationOptions, type LikelyDestinations, likelyDestinations } from "./destinations.ts";
+import type { Continuation } from "./destinations/byte_walks.ts";
+import type { DestinationQuery } from "./destinations/destination_prompt.ts";
+import {
+  type DestinationOptions,
+  type LikelyDestinations,
+  likelyDestinations,
+} from "./destinations/destinations.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "./query_tokens.ts";
 import { ModelDecoders } from "./model_decoders.ts";
-import type { RttDistribution } from "./rtt_distribution.ts";
-import type { QuantileCalibration } from "./quantile_calibration.ts";
-import { type AskedRtts, likelyRttDistributions, rttDistributions } from "./rtt_distributions.ts";
+import type { RttDistribution } from "./rtt/rtt_distribution.ts";
+import type { QuantileCalibration } from "./rtt/quantile_calibration.ts";
+import { type AskedRtts, likelyRttDistributions, rttDistributions } from "./rtt/rtt_distributions.ts";
 import {
   parseAddressQuestion,
   parseMeasurement,
   type QuestionMeasurement,
   type RttQuestion,
-} from "./rtt_question.ts";
+} from "./rtt/rtt_question.ts";
 
 /** What queries may take of the GPU's memory besides the weights, unless said otherwise. */
 const DEFAULT_MEMORY_LIMIT_BYTES = 2 ** 30;

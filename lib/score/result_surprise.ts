@@ -20,7 +20,7 @@ import {
   firstByteProbabilities,
   secondByteProbabilities,
   secondBytesOf,
-} from "../query/rtt_bytes.ts";
+} from "../query/rtt/rtt_bytes.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../tokens/vocab_v2.ts";
 
 /** What a p-value may differ from the exact one by, as a share of it. */

@@ -8,7 +8,7 @@ import type { Decoder } from "../model/decoder.ts";
 import { vocabSize } from "../model/config.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { encodeQuery } from "../query/query_tokens.ts";
-import { FIRST_BYTES } from "../query/rtt_bytes.ts";
+import { FIRST_BYTES } from "../query/rtt/rtt_bytes.ts";
 import { rowOf } from "../query/token_rows.ts";
 import { RandomStream } from "../random/philox.ts";
 import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";

@@ -2,9 +2,9 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows }
 import { UserError } from "../../lib/errors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
-import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/rtt/quantile_calibration.ts";
 import type { RttQuery } from "../../lib/query/query_tokens.ts";
-import type { RttDistribution } from "../../lib/query/rtt_distribution.ts";
+import type { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { parseAddress } from "../../lib/addresses/ip.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import {

@@ -1,0 +1,74 @@
+/**
+ * A range of RTTs as a weighted mixture of few RTT codes.
+ *
+ * P(x | RTT in the range) is the sum over the codes of the range of P(code | range) P(x | code). With no more codes
+ * than wanted it is taken as it is. With more, the range is cut into H strata of equal probability and each stands
+ * for itself by the code in its middle: the midpoint rule in the variable F(code), deterministic. Its error is
+ * bounded by how much P(x | code) varies within strata; what is given for it compares neighbouring strata, as the
+ * variance of a sample of one element per stratum is estimated from pairs of collapsed strata (Cochran, Sampling
+ * Techniques, 3rd ed., 1977, section 5A.12), which is too large rather than too small.
+ *
+ * @module
+ */
+import { ensure } from "../../errors.ts";
+
+/** RTT codes with the weights of what they stand for. */
+export interface CodeMixture {
+  /** Canonical codes, ascending; null alone where no reply came. */
+  readonly codes: readonly (number | null)[];
+  /** One for each code; they sum to 1. */
+  readonly weights: Float64Array;
+  /** For each stratum, the index of its code; undefined where all codes of the range are there. */
+  readonly strata: readonly number[] | undefined;
+}
+
+/** The mixture of one result. @param code Null if no reply came. */
+export function certainMixture(code: number | null): CodeMixture {
+  return { codes: [code], weights: Float64Array.of(1), strata: undefined };
+}
+
+/**
+ * The mixture of a range.
+ *
+ * @param codes All codes of the range, ascending.
+ * @param options `probabilities`: of each, up to a factor; `maxCodes`: how many the mixture may have.
+ */
+export function rangeMixture(
+  codes: readonly number[],
+  { probabilities, maxCodes }: { probabilities: Float64Array; maxCodes: number },
+): CodeMixture {
+  const total = probabilities.reduce((sum, p) => sum + p, 0);
+  ensure(total > 0 && codes.length === probabilities.length, "a range of RTTs has codes with mass");
+  if (codes.length <= maxCodes) {
+    return { codes, weights: probabilities.map((p) => p / total), strata: undefined };
+  }
+  const chosen: number[] = [];
+  const counts: number[] = [];
+  const strata: number[] = [];
+  let below = 0;
+  for (let i = 0, stratum = 0; stratum < maxCodes; stratum++) {
+    const middle = (stratum + 0.5) * total / maxCodes;
+    while (i < codes.length - 1 && below + probabilities[i] < middle) below += probabilities[i++];
+    if (chosen.at(-1) !== codes[i]) {
+      chosen.push(codes[i]);
+      counts.push(0);
+    }
+    counts[counts.length - 1]++;
+    strata.push(chosen.length - 1);
+  }
+  return { codes: chosen, weights: Float64Array.from(counts, (count) => count / maxCodes), strata };
+}
+
+/**
+ * The standard error of a probability that a mixture gives: see the module.
+ *
+ * @param joint Of each code, its weight times the probability given it.
+ * @returns 0 where the mixture is exact.
+ */
+export function mixtureError({ weights, strata }: CodeMixture, joint: Float64Array): number {
+  if (!strata) return 0;
+  const given = (stratum: number) => joint[strata[stratum]] / weights[strata[stratum]];
+  let variance = 0;
+  for (let i = 0; i + 1 < strata.length; i += 2) variance += (given(i) - given(i + 1)) ** 2;
+  return Math.sqrt(variance) / strata.length;
+}
