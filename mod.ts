@@ -164,12 +164,10 @@ export { type Launch, launchOf } from "./lib/mpi/launch.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
 export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
-export type { Continuation } from "./lib/query/destinations/byte_walks.ts";
 export type { DestinationQuery } from "./lib/query/destinations/destination_prompt.ts";
 export {
   rankDestinations,
   type RankedDestinations,
-  type RankingModel,
   type RankOptions,
 } from "./lib/query/destinations/destination_ranking.ts";
 export {
@@ -177,11 +175,11 @@ export {
   type SampledDestinations,
   sampleDestinations,
 } from "./lib/query/destinations/destination_samples.ts";
-export type {
-  ContinuingModel,
-  DestinationOptions,
-  LikelyDestination,
-  LikelyDestinations,
+export {
+  type DestinationOptions,
+  type LikelyDestination,
+  type LikelyDestinations,
+  likelyDestinations,
 } from "./lib/query/destinations/destinations.ts";
 export {
   type BlockBits,

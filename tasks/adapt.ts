@@ -5,7 +5,8 @@
  */
 import { join, relative } from "@std/path";
 import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/adapt/adapt.ts";
-import { AdaptedModel } from "../lib/adapt/adapted_model.ts";
+import { AdaptedCheckpoint } from "../lib/adapt/adapted_model.ts";
+import { usesAddress } from "../lib/adapt/free_rows.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
 import {
@@ -106,7 +107,7 @@ export const adaptStage: Stage = defineStage({
     refuseOverlap(output, [checkpointDirectory(path), ...input]);
     await checkInputs(input, { verify: options.verify }, stage);
     const hasBegun = follow && !options.overwrite && isAdapted(output);
-    const model = new AdaptedModel(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
+    const model = new AdaptedCheckpoint(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
     const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
     const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
     const start = {
@@ -146,15 +147,14 @@ interface MakeOptions {
 
 /** Fits and publishes. */
 async function make(
-  model: AdaptedModel,
+  model: AdaptedCheckpoint,
   { checkpoint, input, maxMeasurements, merge, fit }: MakeOptions,
   { staged, stage }: { staged: StagedOutput; stage: StageContext },
 ): Promise<void> {
   const asked = fit.addresses && new Set(fit.addresses);
   const { measurements, numRead } = await readMeasurementFiles(input, {
     most: maxMeasurements,
-    isWanted: ({ source, destination }) =>
-      !asked || asked.has(formatAddress(source)) || asked.has(formatAddress(destination)),
+    isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
   if (numRead > measurements.length) {
     stage.log(`using the newest ${measurements.length} of ${numRead} measurements: --max-measurements`);
@@ -177,7 +177,7 @@ async function make(
 }
 
 /** Writes a checkpoint with all weights; its optimizer state is that of the base. */
-async function saveMerged(model: AdaptedModel, checkpoint: string, staged: StagedOutput): Promise<void> {
+async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: StagedOutput): Promise<void> {
   const { state, optimizer } = loadResumable(model.base.base);
   const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
   const content = { state: { ...state, ...kept }, weights: model.weights, optimizer };

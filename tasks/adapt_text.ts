@@ -1,6 +1,6 @@
 /** What `adapt` says of its work. @module */
 import type { Adaptation } from "../lib/adapt/adapt.ts";
-import type { AdaptedModel } from "../lib/adapt/adapted_model.ts";
+import type { AdaptedCheckpoint } from "../lib/adapt/adapted_model.ts";
 
 /** Addresses that a line names. */
 const MAX_NAMED = 3;
@@ -8,7 +8,7 @@ const MAX_NAMED = 3;
 /** What the manifest and `--json` say of a fit. */
 export function countsOf(
   { addresses, withoutRow, numMeasurements, numFailed, lossBefore, lossAfter }: Adaptation,
-  { rows }: AdaptedModel,
+  { rows }: AdaptedCheckpoint,
 ): Record<string, unknown> {
   return {
     ...{

@@ -12,7 +12,7 @@
 import { vocabSize } from "../model/config.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
-import { branchRows, NO_TOKEN } from "./row_branches.ts";
+import { branchRows, NO_TOKEN } from "./decoder_rows.ts";
 
 /** A prompt and what may follow it. */
 export interface ContinuedPrompt {

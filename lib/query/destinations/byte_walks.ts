@@ -9,12 +9,10 @@
  *
  * @module
  */
-import { rowOf } from "../token_rows.ts";
-import type { ModelConfig } from "../../model/config.ts";
-import { vocabSize } from "../../model/config.ts";
 import { BYTE_BASE } from "../../tokens/vocab_v2.ts";
-import { byteMass } from "../byte_mass.ts";
-import { branchRows, NO_TOKEN } from "../row_branches.ts";
+import { branchRows, NO_TOKEN, rowOf } from "../decoder_rows.ts";
+import { byteMass } from "../draws.ts";
+import type { ReadPrompts } from "./destination_prompt.ts";
 
 const NUM_BYTES = 256;
 const ANY_BYTE = { first: 0, last: NUM_BYTES - 1 };
@@ -44,20 +42,8 @@ export interface Walk {
   readonly tails: readonly (readonly number[])[];
 }
 
-/** What lets rows continue the prompts that were read: see `Decoder`. */
-export interface Continuation {
-  /** Gives every prompt so many new rows, with nothing appended yet. */
-  fork(numChildren: readonly number[]): void;
-  /** Appends a token to every row, or to those that continue `parents`; returns log P(next token), nats, (rows, V). */
-  step(tokens: ArrayLike<number>, parents?: Uint32Array): Promise<Float32Array>;
-}
-
 /** Prompts that were read, and what walks behind each of them. */
-export interface WalkedPrompts {
-  readonly decoder: Continuation;
-  readonly config: ModelConfig;
-  /** log P after each prompt, (prompts, V) nats. */
-  readonly ends: Float32Array;
+export interface WalkedPrompts extends ReadPrompts {
   /** The walks behind each prompt. */
   readonly walks: readonly (readonly Walk[])[];
 }
@@ -69,8 +55,7 @@ export interface WalkedPrompts {
  * @returns How many nodes were taken: 0 when all walks are done.
  */
 export async function walkOn(prompts: WalkedPrompts, nodesPerWalk: number): Promise<number> {
-  const { decoder, config, ends, walks } = prompts;
-  const V = vocabSize(config);
+  const { decoder, ends, walks } = prompts;
   const walkers = walks.flatMap((ofPrompt, prompt) =>
     ofPrompt.flatMap(({ tree, tails }) =>
       tree.take(nodesPerWalk).map((node) => ({ tree, tails, prompt, at: node }))
@@ -86,7 +71,7 @@ export async function walkOn(prompts: WalkedPrompts, nodesPerWalk: number): Prom
     let first = 0;
     for (const walker of walkers) {
       const ofWalker = rows.subarray(first, first += walker.tails.length);
-      if (depth >= 0) walker.look(depth, Array.from(ofWalker, (row) => rowOf(logP, row, V)));
+      if (depth >= 0) walker.look(depth, Array.from(ofWalker, (row) => rowOf(logP, row)));
     }
     const next = branchRows(rows, walkers.flatMap((walker) => walker.tokens(numRead)));
     if (next.tokens.length === 0) return walkers.length;

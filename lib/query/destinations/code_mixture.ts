@@ -22,19 +22,14 @@ export interface CodeMixture {
   readonly strata: readonly number[] | undefined;
 }
 
-/** The mixture of one result. @param code Null if no reply came. */
-export function certainMixture(code: number | null): CodeMixture {
-  return { codes: [code], weights: Float64Array.of(1), strata: undefined };
-}
-
 /**
  * The mixture of a range.
  *
- * @param codes All codes of the range, ascending.
+ * @param codes All codes of the range, ascending; null alone where no reply came.
  * @param options `probabilities`: of each, up to a factor; `maxCodes`: how many the mixture may have.
  */
 export function rangeMixture(
-  codes: readonly number[],
+  codes: readonly (number | null)[],
   { probabilities, maxCodes }: { probabilities: Float64Array; maxCodes: number },
 ): CodeMixture {
   const total = probabilities.reduce((sum, p) => sum + p, 0);
@@ -42,7 +37,7 @@ export function rangeMixture(
   if (codes.length <= maxCodes) {
     return { codes, weights: probabilities.map((p) => p / total), strata: undefined };
   }
-  const chosen: number[] = [];
+  const chosen: (number | null)[] = [];
   const counts: number[] = [];
   const strata: number[] = [];
   let below = 0;

@@ -8,13 +8,13 @@
  * @module
  */
 import { ensure, UserError } from "../../errors.ts";
-import { type ModelConfig, vocabSize } from "../../model/config.ts";
+import type { Decoder } from "../../model/decoder.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../tokens/rtt_code.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, type Field, type TokenMeasurement } from "../../tokens/vocab_v2.ts";
-import type { Continuation } from "./byte_walks.ts";
-import { contextThatFits, encodeMeasurement } from "../query_tokens.ts";
+import type { PingModel } from "../ping_model.ts";
+import { encodeMeasurement } from "../query_tokens.ts";
 import { restricted, secondBytesOf } from "../rtt/rtt_bytes.ts";
-import { rowOf } from "../token_rows.ts";
+import { rowOf } from "../decoder_rows.ts";
 
 /** What destinations are asked for; they are of the source's IP version. */
 export interface DestinationQuery {
@@ -31,35 +31,28 @@ export interface DestinationQuery {
 /** The order in which questions for destinations are written. */
 export const DESTINATION_ORDER: readonly Field[] = ["source", "time", "result", "destination"];
 
-/** The codes of the RTTs of a query, ascending; none where no reply came. @throws {UserError} If it has no RTT. */
-export function codesOf({ rttMs }: Pick<DestinationQuery, "rttMs">): readonly number[] {
-  if (!rttMs) return [];
+/** The RTT codes of a query, ascending; null alone where no reply came. @throws {UserError} If it has no RTT. */
+export function codesOf({ rttMs }: Pick<DestinationQuery, "rttMs">): readonly (number | null)[] {
+  if (!rttMs) return [null];
   const [lowMs, highMs] = rttMs;
   if (!(lowMs >= 0 && lowMs <= highMs && highMs < Infinity)) {
     throw new UserError(
       `Cannot ask for destinations at an RTT of ${lowMs}..${highMs} ms: 0 or more, the lesser first, was wanted`,
     );
   }
-  const [low, high] = [encodeRttCode(lowMs), encodeRttCode(highMs)];
+  const low = encodeRttCode(lowMs);
+  const high = encodeRttCode(highMs);
   return [...CANONICAL_RTT_CODES.filter((code) => code >= low && code <= high)];
-}
-
-/** The context of a query that fits the model's sequence. @throws {UserError} If the query alone does not. */
-export function destinationContextThatFits(
-  query: DestinationQuery,
-  sequenceLength: number,
-): readonly TokenMeasurement[] {
-  return contextThatFits({ ...query, destination: query.source }, sequenceLength);
 }
 
 /**
  * The tokens up to where the codes of a query part: the destination's bytes if it has one code or no reply, else
  * RttStart.
  */
-export function encodeDestinationPrompt(query: DestinationQuery, sequenceLength: number): Uint16Array {
+function encodeDestinationPrompt(query: DestinationQuery, sequenceLength: number): Uint16Array {
   const { source, timeS, context } = query;
   const codes = codesOf(query);
-  const measurement = { source, destination: source, rttCode: codes[0] ?? null, timeS };
+  const measurement = { source, destination: source, rttCode: codes[0], timeS };
   const whole = encodeMeasurement(measurement, { context, order: DESTINATION_ORDER, sequenceLength });
   const numAfterResult = 1 + source.length;
   return whole.subarray(0, codes.length > 1 ? -numAfterResult - 2 : -source.length);
@@ -78,12 +71,21 @@ export function tailsOf(
   });
 }
 
-/** What follows the prompt of a query. */
-export interface ReadPrompt {
-  readonly decoder: Continuation;
-  readonly config: ModelConfig;
-  /** log P after the prompt, (V) nats. */
-  readonly end: Float32Array;
+/** Prompts that were read. */
+export interface ReadPrompts {
+  readonly decoder: Decoder;
+  /** log P after each prompt, (prompts, V) nats. */
+  readonly ends: Float32Array;
+}
+
+/** Reads the prompt of a query; nothing else is computed until `work` is done. */
+export async function readPrompt<T>(
+  { config, decoders }: PingModel,
+  query: DestinationQuery,
+  work: (prompt: ReadPrompts) => Promise<T>,
+): Promise<T> {
+  const tokens = encodeDestinationPrompt(query, config.sequenceLength);
+  return await decoders.continuePrompts([tokens], async (decoder, ends) => await work({ decoder, ends }));
 }
 
 /**
@@ -91,19 +93,20 @@ export interface ReadPrompt {
  *
  * @returns One for each of {@link codesOf}; 1 for the only one.
  */
-export async function codeProbabilities(query: DestinationQuery, prompt: ReadPrompt): Promise<Float64Array> {
-  const codes = codesOf(query);
-  if (codes.length <= 1) return Float64Array.from(codes, () => 1);
-  const { decoder, config, end } = prompt;
-  const V = vocabSize(config);
+export async function codeProbabilities(
+  query: DestinationQuery,
+  { decoder, ends }: ReadPrompts,
+): Promise<Float64Array> {
+  const codes = codesOf(query).map(Number);
+  if (codes.length === 1) return Float64Array.of(1);
   const firsts = [...new Set(codes.map((code) => code >> 8))];
   decoder.fork([firsts.length]);
   const seconds = await decoder.step(firsts.map((byte) => BYTE_BASE + byte));
   const probabilities = new Map(
     firsts.flatMap((byte1, row) => {
       const bytes = secondBytesOf(byte1);
-      const given = restricted(rowOf(seconds, row, V), bytes).probabilities;
-      return bytes.map((byte2, i) => [byte1 << 8 | byte2, Math.exp(end[BYTE_BASE + byte1]) * given[i]]);
+      const given = restricted(rowOf(seconds, row), bytes).probabilities;
+      return bytes.map((byte2, i) => [byte1 << 8 | byte2, Math.exp(ends[BYTE_BASE + byte1]) * given[i]]);
     }),
   );
   return Float64Array.from(codes, (code) => probabilities.get(code) ?? 0);

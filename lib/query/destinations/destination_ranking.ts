@@ -8,30 +8,29 @@
  *
  * @module
  */
+import { prefixOfAddress } from "../../addresses/ip_prefix.ts";
 import { UserError } from "../../errors.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, QUERY_ORDER, type TokenMeasurement } from "../../tokens/vocab_v2.ts";
 import { walkOn } from "./byte_walks.ts";
-import type { ContinuedPrompt } from "../continuations.ts";
 import { groupsOf } from "../decoder_extent.ts";
 import { codesOf, type DestinationQuery } from "./destination_prompt.ts";
-import type { ContinuingModel } from "./destinations.ts";
+import { type LikelyDestination, listed } from "./destinations.ts";
 import { maxNodes, PrefixSearch } from "./prefix_tree.ts";
+import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement } from "../query_tokens.ts";
 
 /** Nodes of a search that are looked into at once. */
 const NODES_AT_ONCE = 16;
 
-/** A model that says how probable continuations are, too; a `PingModel` is one. */
-export interface RankingModel extends ContinuingModel {
-  /** See `PingModel.continuationLogProbabilities`. */
-  continuationLogProbabilities(prompts: readonly ContinuedPrompt[]): Promise<Float32Array[]>;
-}
-
 /** The answer to one question. */
 export interface RankedDestinations {
-  /** The candidates, the most probable first; `probability` is among them. */
-  readonly destinations: readonly { readonly address: Uint8Array; readonly probability: number }[];
-  /** P(the destination is one of them | source, context), before the result is known. */
+  /** The most probable candidates first; `probability` is among all candidates. */
+  readonly destinations: readonly LikelyDestination[];
+  /** The probability of the candidates that are not listed, among all candidates. */
+  readonly unlistedProbability: number;
+  /** How many destinations were ranked. */
+  readonly candidates: number;
+  /** P(the destination is a candidate | source, context), before the result is known. */
   readonly priorMass: number;
 }
 
@@ -39,6 +38,8 @@ export interface RankedDestinations {
 export interface RankOptions {
   /** How many destinations of each question are ranked. */
   numCandidates: number;
+  /** How many of them are listed (all). */
+  top?: number;
   /** After how many expanded nodes the search for them ends, whether or not they are the likeliest (512; 2 GiB of them). */
   maxExpansions?: number;
   /** Told how many questions are done. */
@@ -54,20 +55,20 @@ export interface RankOptions {
  * @throws {UserError} If a query has a range of RTTs or does not fit the model's sequence.
  */
 export async function rankDestinations(
-  model: RankingModel,
+  model: PingModel,
   queries: readonly DestinationQuery[],
   options: RankOptions,
 ): Promise<RankedDestinations[]> {
-  const { numCandidates, maxExpansions = 512, onProgress, signal } = options;
+  const { numCandidates, top = numCandidates, maxExpansions = 512, onProgress, signal } = options;
   const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
   const prompts = asked.map(({ prompt }) => prompt);
   const ranked: RankedDestinations[] = [];
-  for (const group of groupsOf(prompts, model.continuationExtent, NODES_AT_ONCE)) {
+  for (const group of groupsOf(prompts, model.decoders.continuationExtent, NODES_AT_ONCE)) {
     signal?.throwIfAborted();
     const numBits = 8 * queries[0].source.length;
     const found = await candidatesOf(model, group, { numCandidates, maxExpansions, numBits });
     const ofGroup = asked.slice(ranked.length, ranked.length + group.length);
-    const logP = await model.continuationLogProbabilities(ofGroup.map(({ prompt, tail }, i) => ({
+    const logP = await model.decoders.continuationLogProbabilities(ofGroup.map(({ prompt, tail }, i) => ({
       prompt,
       continuations: found[i].map(({ address }) =>
         Uint16Array.from([...Array.from(address, (byte) => BYTE_BASE + byte), ...tail])
@@ -78,7 +79,7 @@ export async function rankDestinations(
       const joint = logP.slice(first, first += candidates.length).map((nats) =>
         nats.reduce((a, b) => a + b, 0)
       );
-      ranked.push(rank(candidates, joint));
+      ranked.push(rank(candidates, joint, top));
     }
     onProgress?.(ranked.length);
   }
@@ -92,7 +93,7 @@ interface Candidate {
 
 /** The most probable destinations behind each prompt, before any result. */
 async function candidatesOf(
-  model: RankingModel,
+  model: PingModel,
   prompts: readonly Uint16Array[],
   options: { numCandidates: number; maxExpansions: number; numBits: number },
 ): Promise<Candidate[][]> {
@@ -102,9 +103,9 @@ async function candidatesOf(
   );
   const walks = searches.map((tree) => [{ tree, tails: [[]] }]);
   const fitting = maxNodes({ numComponents: 1, top: numCandidates }) / prompts.length;
-  await model.continuePrompts(prompts, async (decoder, ends) => {
+  await model.decoders.continuePrompts(prompts, async (decoder, ends) => {
     for (let numTaken = 0; numTaken < Math.min(maxExpansions, fitting); numTaken += NODES_AT_ONCE) {
-      if (await walkOn({ decoder, config: model.config, ends, walks }, NODES_AT_ONCE) === 0) break;
+      if (await walkOn({ decoder, ends, walks }, NODES_AT_ONCE) === 0) break;
     }
   });
   return searches.map(({ found }) =>
@@ -113,14 +114,20 @@ async function candidatesOf(
 }
 
 /** @param joint log P of each candidate with the time and the result, nats. */
-function rank(candidates: readonly Candidate[], joint: readonly number[]): RankedDestinations {
+function rank(candidates: readonly Candidate[], joint: readonly number[], top: number): RankedDestinations {
   const most = Math.max(...joint);
   const weights = joint.map((nats) => Math.exp(nats - most));
   const total = weights.reduce((a, b) => a + b, 0);
+  const ranked = candidates
+    .map(({ address }, i) => ({
+      prefix: prefixOfAddress(address),
+      probability: weights[i] / total,
+      standardError: 0,
+    }))
+    .sort((a, b) => b.probability - a.probability);
   return {
-    destinations: candidates
-      .map(({ address }, i) => ({ address, probability: weights[i] / total }))
-      .sort((a, b) => b.probability - a.probability),
+    ...listed(ranked.slice(0, top)),
+    candidates: candidates.length,
     priorMass: candidates.reduce((sum, { prior }) => sum + prior, 0),
   };
 }
@@ -137,7 +144,7 @@ function askedOf(
     );
   }
   const { source, timeS, context } = query;
-  const measurement: TokenMeasurement = { source, destination: source, rttCode: codes[0] ?? null, timeS };
+  const measurement: TokenMeasurement = { source, destination: source, rttCode: codes[0], timeS };
   const whole = encodeMeasurement(measurement, { context, order: QUERY_ORDER, sequenceLength });
   const start = whole.lastIndexOf(source.length === 4 ? DST_IPV4 : DST_IPV6) + 1;
   return { prompt: whole.slice(0, start), tail: [...whole.subarray(start + source.length)] };

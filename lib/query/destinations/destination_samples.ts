@@ -6,16 +6,16 @@
  */
 import { RandomStream } from "../../random/philox.ts";
 import { formatPrefix, type IpPrefix } from "../../addresses/ip_prefix.ts";
+import type { PingModel } from "../ping_model.ts";
 import { type ByteTree, type TreeNode, walkOn } from "./byte_walks.ts";
-import { codeProbabilities, codesOf, type DestinationQuery, tailsOf } from "./destination_prompt.ts";
 import {
-  type ContinuingModel,
-  type DestinationOptions,
-  type LikelyDestination,
-  listed,
-  prefixLengthOf,
+  codeProbabilities,
+  codesOf,
+  type DestinationQuery,
   readPrompt,
-} from "./destinations.ts";
+  tailsOf,
+} from "./destination_prompt.ts";
+import { type DestinationOptions, type LikelyDestination, listed, prefixLengthOf } from "./destinations.ts";
 
 /** How destinations are drawn. */
 export interface DestinationSampleOptions
@@ -44,7 +44,7 @@ export interface SampledDestinations {
  * @throws {UserError} As `likelyDestinations`.
  */
 export async function sampleDestinations(
-  model: ContinuingModel,
+  model: PingModel,
   query: DestinationQuery,
   options: DestinationSampleOptions,
 ): Promise<SampledDestinations> {
@@ -53,14 +53,14 @@ export async function sampleDestinations(
   const counts = new Map<string, { prefix: IpPrefix; count: number }>();
   await readPrompt(model, query, async (prompt) => {
     const drawCode = codeDrawer(codesOf(query), await codeProbabilities(query, prompt));
-    const { maxRows } = model.continuationExtent;
+    const { maxRows } = model.decoders.continuationExtent;
     for (let first = 0; first < count; first += maxRows) {
       const trees = Array.from(
         { length: Math.min(maxRows, count - first) },
         (_, i) => new Draw(new RandomStream(seed, "query/destinations", first + i), prefixLength),
       );
       const walks = trees.map((tree) => ({ tree, tails: tailsOf(query, [drawCode(tree.random)]) }));
-      await walkOn({ ...prompt, ends: prompt.end, walks: [walks] }, 1);
+      await walkOn({ ...prompt, walks: [walks] }, 1);
       for (const tree of trees) addTo(counts, tree.prefix(query.source.length));
       onProgress?.(first + trees.length);
       signal?.throwIfAborted();
@@ -75,15 +75,15 @@ export async function sampleDestinations(
   return { ...listed(described), numDistinct: counts.size };
 }
 
-/** What draws one of some codes by their probabilities; null where there are none, as no reply came. */
+/** A function that draws one of some codes by their probabilities. */
 function codeDrawer(
-  codes: readonly number[],
+  codes: readonly (number | null)[],
   probabilities: Float64Array,
 ): (random: RandomStream) => number | null {
   let total = 0;
   const cumulative = probabilities.map((p) => total += p);
   return (random) => {
-    if (codes.length === 0) return null;
+    if (codes[0] === null) return null;
     const drawn = random.float64() * total;
     return codes[cumulative.findIndex((sum) => sum > drawn)] ?? null;
   };

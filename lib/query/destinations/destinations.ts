@@ -8,39 +8,24 @@
  * @module
  */
 import { UserError } from "../../errors.ts";
-import type { ModelConfig } from "../../model/config.ts";
-import type { DecoderExtent } from "../../model/decoder_buffers.ts";
 import type { IpPrefix } from "../../addresses/ip_prefix.ts";
-import { type Continuation, walkOn } from "./byte_walks.ts";
+import type { PingModel } from "../ping_model.ts";
+import { walkOn } from "./byte_walks.ts";
+import { type CodeMixture, mixtureError, rangeMixture } from "./code_mixture.ts";
 import {
   codeProbabilities,
   codesOf,
   type DestinationQuery,
-  encodeDestinationPrompt,
-  type ReadPrompt,
+  readPrompt,
   tailsOf,
 } from "./destination_prompt.ts";
 import { type FoundPrefix, maxNodes, PrefixSearch } from "./prefix_tree.ts";
-import { certainMixture, type CodeMixture, mixtureError, rangeMixture } from "./code_mixture.ts";
 
 /**
  * Nodes that are looked into at once; ASSUMPTION that more would often be in vain, the answer being that of 20 or
  * so prefixes.
  */
 const NODES_AT_ONCE = 64;
-
-/** A model whose prompts can be continued; a `PingModel` is one. */
-export interface ContinuingModel {
-  /** Its extents. */
-  readonly config: ModelConfig;
-  /** How many tokens of prompts and rows it holds. */
-  readonly continuationExtent: DecoderExtent;
-  /** See `PingModel.continuePrompts`. */
-  continuePrompts(
-    prompts: readonly Uint16Array[],
-    work: (decoder: Continuation, ends: Float32Array) => Promise<void>,
-  ): Promise<void>;
-}
 
 /** What a search may take. */
 export interface DestinationOptions {
@@ -90,19 +75,23 @@ export interface LikelyDestinations {
  * @throws {UserError} If the RTT or the prefix length is none, or the query does not fit the model's sequence.
  */
 export async function likelyDestinations(
-  model: ContinuingModel,
+  model: PingModel,
   query: DestinationQuery,
   options: DestinationOptions = {},
 ): Promise<LikelyDestinations> {
   const { top = 20, maxCodes = 32, maxExpansions = 4096, signal, onProgress } = options;
   const prefixLength = prefixLengthOf(query, options.prefixLength);
   return await readPrompt(model, query, async (prompt) => {
-    const mixture = await mixtureOf(query, prompt, maxCodes);
+    const codes = codesOf(query);
+    const probabilities = await codeProbabilities(query, prompt);
+    const mixture = rangeMixture(codes, { probabilities, maxCodes: Math.min(maxCodes, 1024) });
+    const numComponents = mixture.codes.length;
     const search = new PrefixSearch(mixture.weights, { prefixLength, top });
     const walk = { tree: search, tails: tailsOf(query, mixture.codes) };
-    const prompts = { ...prompt, ends: prompt.end, walks: [[walk]] };
-    const nodes = nodesAtOnce(model, mixture.codes.length);
-    const most = Math.min(maxExpansions, maxNodes({ numComponents: mixture.codes.length, top }));
+    const prompts = { ...prompt, walks: [[walk]] };
+    const { maxRows } = model.decoders.continuationExtent;
+    const nodes = Math.max(1, Math.min(NODES_AT_ONCE, Math.floor(maxRows / numComponents)));
+    const most = Math.min(maxExpansions, maxNodes({ numComponents, top }));
     while (search.numExpanded < most && await walkOn(prompts, nodes) > 0) {
       onProgress?.(search.numExpanded);
       signal?.throwIfAborted();
@@ -111,8 +100,10 @@ export async function likelyDestinations(
     const describe = (found: FoundPrefix) => describeFound(found, { mixture, prefixLength, query });
     return {
       ...listed(search.found.map(describe)),
-      ...{ isProven, numExpanded, unlistedAtMost: unfoundAtMost },
-      codes: { inRange: codesOf(query).length, used: mixture.codes.length },
+      isProven,
+      numExpanded,
+      unlistedAtMost: unfoundAtMost,
+      codes: { inRange: codes.length, used: numComponents },
     };
   });
 }
@@ -138,35 +129,6 @@ export function prefixLengthOf(
       numBits === 32 ? 4 : 6
     } source`,
   );
-}
-
-/** Reads the prompt of a query; nothing else is computed until `work` is done. */
-export async function readPrompt<T>(
-  model: ContinuingModel,
-  query: DestinationQuery,
-  work: (prompt: ReadPrompt) => Promise<T>,
-): Promise<T> {
-  const tokens = encodeDestinationPrompt(query, model.config.sequenceLength);
-  const results: T[] = [];
-  await model.continuePrompts([tokens], async (decoder, end) => {
-    results.push(await work({ decoder, config: model.config, end }));
-  });
-  return results[0];
-}
-
-async function mixtureOf(
-  query: DestinationQuery,
-  prompt: ReadPrompt,
-  maxCodes: number,
-): Promise<CodeMixture> {
-  const codes = codesOf(query);
-  if (codes.length <= 1) return certainMixture(codes[0] ?? null);
-  const rows = Math.min(maxCodes, 1024);
-  return rangeMixture(codes, { probabilities: await codeProbabilities(query, prompt), maxCodes: rows });
-}
-
-function nodesAtOnce({ continuationExtent }: ContinuingModel, numCodes: number): number {
-  return Math.max(1, Math.min(NODES_AT_ONCE, Math.floor(continuationExtent.maxRows / numCodes)));
 }
 
 function describeFound(

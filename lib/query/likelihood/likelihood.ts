@@ -158,7 +158,7 @@ async function bitsOf(
     prompt: group[0].prompt,
     orders: group.flatMap(({ orders }) => orders),
   }));
-  const logP = await model.continuationLogProbabilities(
+  const logP = await model.decoders.continuationLogProbabilities(
     alike.map(({ prompt, orders }) => ({ prompt, continuations: orders.map(({ tokens }) => tokens) })),
   );
   const bits = logP.map((nats) => Array.from(nats, (each) => -each / Math.LN2));

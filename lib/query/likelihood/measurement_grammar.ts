@@ -7,7 +7,6 @@
  * @module
  */
 import { ensure } from "../../errors.ts";
-import { FIELD_GRAMMARS } from "../../tokens/field_grammar.ts";
 import {
   BYTE_BASE,
   DST_IPV4,
@@ -22,28 +21,30 @@ import {
   TIMESTAMP_DELTA1,
   TIMESTAMP_DELTA4,
 } from "../../tokens/vocab_v2.ts";
+import { byteTokens } from "../draws.ts";
 import { FIRST_BYTES, secondBytesOf } from "../rtt/rtt_bytes.ts";
 
-const ANY_BYTE = bytesBetween(0, 255);
+const ANY_BYTE = byteTokens({ first: 0, last: 255 });
 /** The upper bytes of the times up to 2^53 - 1. */
-const FIRST_TIME_BYTES = [bytesBetween(0, 0), bytesBetween(0, 31)];
-const NOT_ZERO = bytesBetween(1, 255);
+const FIRST_TIME_BYTES = [byteTokens({ first: 0, last: 0 }), byteTokens({ first: 0, last: 31 })];
+const NOT_ZERO = byteTokens({ first: 1, last: 255 });
 const FIRST_RTT_BYTES = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
 const SECOND_RTT_BYTES = new Map(
   FIRST_BYTES.map((byte) => [byte, secondBytesOf(byte).map((second) => BYTE_BASE + second)]),
 );
 
-const NUM_BYTES: ReadonlyMap<number, number> = new Map([
-  [SRC_IPV4, 4],
-  [SRC_IPV6, 16],
-  [DST_IPV4, 4],
-  [DST_IPV6, 16],
-  [TIMESTAMP_ABS, 8],
-  [TIMESTAMP_DELTA1, 1],
-  [TIMESTAMP_DELTA4, 4],
-  [RTT_START, 2],
-  [FAILED, 0],
-]);
+/** The tokens that open a block, and how many bytes follow each. */
+const BLOCKS: readonly { field: Field; token: number; numBytes: number }[] = [
+  { field: "source", token: SRC_IPV4, numBytes: 4 },
+  { field: "source", token: SRC_IPV6, numBytes: 16 },
+  { field: "destination", token: DST_IPV4, numBytes: 4 },
+  { field: "destination", token: DST_IPV6, numBytes: 16 },
+  { field: "result", token: RTT_START, numBytes: 2 },
+  { field: "result", token: FAILED, numBytes: 0 },
+  { field: "time", token: TIMESTAMP_ABS, numBytes: 8 },
+  { field: "time", token: TIMESTAMP_DELTA1, numBytes: 1 },
+  { field: "time", token: TIMESTAMP_DELTA4, numBytes: 4 },
+];
 
 /** A measurement as far as it is written. */
 export class MeasurementGrammar {
@@ -83,29 +84,23 @@ export class MeasurementGrammar {
       this.#isEnded = true;
       return;
     }
-    const field = FIELD_GRAMMARS.v2.fieldOf(token);
-    const numBytes = NUM_BYTES.get(token);
-    ensure(numBytes !== undefined && this.#missing.delete(field), `token ${token}`);
+    const block = BLOCKS.find((each) => each.token === token);
+    ensure(block && this.#missing.delete(block.field), `token ${token}`);
     this.#role = token;
     this.#bytes = [];
-    this.#numBytesLeft = numBytes;
-    if (field === "source" || field === "destination") this.#addressBytes = numBytes;
+    this.#numBytesLeft = block.numBytes;
+    if (block.field === "source" || block.field === "destination") this.#addressBytes = block.numBytes;
   }
 
   #allowedRoles(): number[] {
-    const roles: number[] = [];
-    const hasV4 = this.#addressBytes !== 16;
-    const hasV6 = this.#addressBytes !== 4;
-    if (this.#missing.has("source")) roles.push(...(hasV4 ? [SRC_IPV4] : []), ...(hasV6 ? [SRC_IPV6] : []));
-    if (this.#missing.has("destination")) {
-      roles.push(...(hasV4 ? [DST_IPV4] : []), ...(hasV6 ? [DST_IPV6] : []));
-    }
-    if (this.#missing.has("result")) roles.push(RTT_START, FAILED);
-    if (this.#missing.has("time")) {
-      roles.push(...(this.#hasEarlierTime ? [TIMESTAMP_DELTA1, TIMESTAMP_DELTA4] : [TIMESTAMP_ABS]));
-      if (this.#missing.size === 1) roles.push(MEASUREMENT_START);
-    }
-    return roles;
+    const allowed = BLOCKS.filter(({ field, token, numBytes }) => {
+      if (!this.#missing.has(field)) return false;
+      if (field === "time") return this.#hasEarlierTime === (token !== TIMESTAMP_ABS);
+      return field === "result" || this.#addressBytes === 0 || this.#addressBytes === numBytes;
+    });
+    const roles = allowed.map(({ token }) => token);
+    const mayEnd = this.#missing.size === 1 && this.#missing.has("time");
+    return mayEnd ? [...roles, MEASUREMENT_START] : roles;
   }
 
   #allowedBytes(): readonly number[] {
@@ -118,8 +113,4 @@ export class MeasurementGrammar {
     const needsMore = this.#role === TIMESTAMP_DELTA4 && bytes.length === 2 && bytes[0] + bytes[1] === 0;
     return needsMore ? NOT_ZERO : ANY_BYTE;
   }
-}
-
-function bytesBetween(first: number, last: number): number[] {
-  return Array.from({ length: last - first + 1 }, (_, i) => BYTE_BASE + first + i);
 }

@@ -16,12 +16,10 @@ import {
   type TokenMeasurement,
   TokenWriter,
 } from "../../tokens/vocab_v2.ts";
-import { vocabSize } from "../../model/config.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
-import { MAX_CONTINUATIONS } from "../decoder_extent.ts";
+import { type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
 import { contextThatFits, requireEarlier } from "../query_tokens.ts";
-import { rowOf } from "../token_rows.ts";
 
 /** What is known of the measurements to draw. */
 export interface SampleQuery {
@@ -59,19 +57,10 @@ export async function* sampleMeasurements(
   options: SampleOptions,
 ): AsyncGenerator<DecodedMeasurement> {
   const prompt = encodePrompt(query, model.config.sequenceLength);
-  const V = vocabSize(model.config);
-  for (let first = 0; first < options.count;) {
-    let rows: SampledRow[] = [];
-    const numWanted = Math.min(MAX_CONTINUATIONS, options.count - first);
-    first += await model.continuePrompt(prompt.tokens, numWanted, (logP, numRows) => {
-      if (rows.length === 0) {
-        rows = Array.from({ length: numRows }, (_, i) => new SampledRow(prompt, first + i, options));
-      }
-      const isShared = logP.length === V;
-      rows.forEach((row, i) => row.draw(isShared ? logP : rowOf(logP, i, V)));
-      return rows.every((row) => row.isComplete) ? undefined : rows.map((row) => row.lastToken);
-    });
-    for (const row of rows) yield row.measurement();
+  const { count } = options;
+  const begin = (index: number) => new SampledRow(prompt, index, options);
+  for await (const row of drawRows(model.decoders, prompt.tokens, { count, begin })) {
+    yield row.measurement();
   }
 }
 
@@ -129,7 +118,7 @@ function encodePrompt(query: SampleQuery, sequenceLength: number): Prompt {
 }
 
 /** One measurement while it is drawn. */
-class SampledRow {
+class SampledRow implements DrawnRow {
   readonly #tokens: number[];
   readonly #grammar: MeasurementGrammar;
   readonly #random: RandomStream;
@@ -153,15 +142,17 @@ class SampledRow {
     return this.#grammar.isComplete;
   }
 
-  /** What the model is to read next; of no meaning when the row is complete. */
   get lastToken(): number {
     return this.#tokens[this.#tokens.length - 1];
   }
 
-  /** Draws the next token, if there is one. @param logP Log-probabilities of it, (V) nats. */
   draw(logP: Float32Array): void {
     if (this.isComplete) return;
-    const token = this.#choose(this.#grammar.allowed(), logP);
+    const allowed = this.#grammar.allowed();
+    const tokens = allowed.length <= this.#topK
+      ? allowed
+      : allowed.toSorted((a, b) => logP[b] - logP[a]).slice(0, this.#topK);
+    const token = drawToken(logP, { tokens, random: this.#random, temperature: this.#temperature });
     this.#grammar.push(token);
     if (token !== MEASUREMENT_START) this.#tokens.push(token);
   }
@@ -170,20 +161,5 @@ class SampledRow {
     const measurement = decodeTokens(Uint16Array.from(this.#tokens)).at(-1);
     ensure(measurement, "a sample has a measurement");
     return measurement;
-  }
-
-  #choose(allowed: readonly number[], logP: Float32Array): number {
-    const candidates = allowed.length <= this.#topK
-      ? allowed
-      : allowed.toSorted((a, b) => logP[b] - logP[a]).slice(0, this.#topK);
-    let greatest = -Infinity;
-    for (const token of candidates) greatest = Math.max(greatest, logP[token]);
-    const weights = candidates.map((token) => Math.exp((logP[token] - greatest) / this.#temperature));
-    let rest = this.#random.float64() * weights.reduce((sum, weight) => sum + weight, 0);
-    for (let i = 0; i < weights.length; i++) {
-      rest -= weights[i];
-      if (rest < 0) return candidates[i];
-    }
-    return candidates[weights.indexOf(1)];
   }
 }

@@ -10,12 +10,9 @@
 import { RandomStream } from "../../random/philox.ts";
 import { type ByteRange, byteRange, type IpPrefix, isAddress } from "../../addresses/ip_prefix.ts";
 import { BYTE_BASE, type Field } from "../../tokens/vocab_v2.ts";
-import { vocabSize } from "../../model/config.ts";
-import { byteMass, drawByte } from "../byte_mass.ts";
-import { MAX_CONTINUATIONS } from "../decoder_extent.ts";
+import { byteMass, byteTokens, type DrawnRow, drawRows, drawToken } from "../draws.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement, type PrefixQuery } from "../query_tokens.ts";
-import { rowOf } from "../token_rows.ts";
 
 /** Addresses stand after the time here, so that it counts when they are drawn. */
 const DRAW_ORDER: readonly Field[] = ["time", "source", "destination", "result"];
@@ -63,26 +60,9 @@ export async function drawAddresses(
 ): Promise<AddressDraws> {
   const plan = planOf(query, model.config.sequenceLength);
   const fixed = await fixedMass(model, plan);
-  const results: DrawnResult[] = [];
-  const V = vocabSize(model.config);
-  const { numDraws } = options;
-  while (results.length < numDraws) {
-    const numWanted = Math.min(MAX_CONTINUATIONS, numDraws - results.length);
-    let drawn: DrawnRow[] = [];
-    await model.continuePrompt(plan.prompt, numWanted, (logP, numRows) => {
-      if (drawn.length === 0) {
-        drawn = Array.from(
-          { length: numRows },
-          (_, i) => new DrawnRow(plan, fixed, results.length + i, options),
-        );
-      }
-      const isShared = logP.length === V;
-      drawn.forEach((row, i) => row.push(isShared ? logP : rowOf(logP, i, V)));
-      return drawn[0].isComplete ? undefined : drawn.map((row) => row.lastToken);
-    });
-    for (const row of drawn) results.push(row.resultOf(query));
-  }
-  return summarize(query, results);
+  const begin = (index: number) => new DrawnAddresses(plan, fixed, { index, seed: options.seed });
+  const rows = drawRows(model.decoders, plan.prompt, { count: options.numDraws, begin });
+  return summarize(query, await Array.fromAsync(rows, (row) => row.resultOf(query)));
 }
 
 /** One pair as it was drawn, and the model's mass of the prefixes. */
@@ -122,7 +102,9 @@ function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLe
     const prefix = side === "source" ? source : destination;
     const role: RoleToken = { kind: "role", token: tokens[start + i * block] };
     const bytes = [...prefix.bytes.keys()].map((index): PlannedByte => ({
-      ...{ kind: "byte", side, index },
+      kind: "byte",
+      side,
+      index,
       range: byteRange(prefix, index),
     }));
     return [role, ...bytes];
@@ -139,7 +121,7 @@ function planOf({ source, destination, timeS, context }: PrefixQuery, sequenceLe
 
 /** The model's probabilities of the bytes of each side that stand in the prompt. */
 async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Masses> {
-  const [logP] = await model.tokenLogProbabilities([prompt], fixed.length);
+  const [logP] = await model.decoders.tokenLogProbabilities([prompt], fixed.length);
   const masses = { source: 1, destination: 1 };
   fixed.forEach((each, i) => {
     if (each.kind === "byte") masses[each.side] *= Math.exp(logP[i]);
@@ -150,19 +132,19 @@ async function fixedMass(model: PingModel, { prompt, fixed }: Plan): Promise<Mas
 type Masses = Record<"source" | "destination", number>;
 
 /** One pair while it is drawn. */
-class DrawnRow {
+class DrawnAddresses implements DrawnRow {
   /** The bytes that are not the prefixes' own. */
   readonly #bytes = { source: new Map<number, number>(), destination: new Map<number, number>() };
   readonly #plan: Plan;
   readonly #random: RandomStream;
   /** The model's probability that the bytes so far lie in the prefixes. */
-  readonly mass: Masses;
+  readonly #mass: Masses;
   #at = 0;
   lastToken = 0;
 
-  constructor(plan: Plan, fixed: Masses, index: number, { seed }: AddressDrawOptions) {
+  constructor(plan: Plan, fixed: Masses, { index, seed }: { index: number; seed: number }) {
     this.#plan = plan;
-    this.mass = { ...fixed };
+    this.#mass = { ...fixed };
     this.#random = new RandomStream(seed, "query/prefix", index);
   }
 
@@ -170,27 +152,24 @@ class DrawnRow {
     return this.#at === this.#plan.drawn.length;
   }
 
-  /** Appends the next token. @param logP Log-probabilities of it, (V) nats. */
-  push(logP: Float32Array): void {
+  draw(logP: Float32Array): void {
     const next = this.#plan.drawn[this.#at++];
     if (next.kind === "role") {
       this.lastToken = next.token;
       return;
     }
     const { side, index, range } = next;
-    if (range.last - range.first < 255) this.mass[side] *= byteMass(logP, range);
-    const byte = drawByte(logP, range, this.#random);
-    this.#bytes[side].set(index, byte);
-    this.lastToken = BYTE_BASE + byte;
+    if (range.last - range.first < 255) this.#mass[side] *= byteMass(logP, range);
+    this.lastToken = drawToken(logP, { tokens: byteTokens(range), random: this.#random });
+    this.#bytes[side].set(index, this.lastToken - BYTE_BASE);
   }
 
   /** Its addresses and masses, once it is complete. */
   resultOf({ source, destination }: PrefixQuery): DrawnResult {
-    const { mass } = this;
     return {
       source: this.#addressOf("source", source),
       destination: this.#addressOf("destination", destination),
-      mass,
+      mass: this.#mass,
     };
   }
 

@@ -15,7 +15,7 @@ import {
   type RttMixtureOptions,
 } from "./prefix_query.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
-import type { RttQuery } from "../query_tokens.ts";
+import { contextThatFits, encodeQuery, type RttQuery } from "../query_tokens.ts";
 
 /** Two of the decoder's largest groups; their distributions take 62 MB. */
 const QUERIES_PER_PART = 124;
@@ -75,8 +75,9 @@ function prepare(model: PingModel, line: FileQuery, options: AnswerOptions): Pre
   const numContextLater = line.context ? 0 : options.context.length - context.length;
   const whole = { source: source.bytes, destination: destination.bytes, timeS, context };
   try {
-    const first = { ...whole, context: model.contextThatFits(whole) };
-    model.encodeQuery(first);
+    const { sequenceLength } = model.config;
+    const first = { ...whole, context: contextThatFits(whole, sequenceLength) };
+    encodeQuery(first, sequenceLength);
     const query = { ...line, context: line.context && first.context };
     return { query, first, numContext: context.length, numContextLater };
   } catch (error) {

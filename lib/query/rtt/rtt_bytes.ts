@@ -9,6 +9,7 @@
  */
 import { CANONICAL_RTT_CODES } from "../../tokens/rtt_code.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../../tokens/vocab_v2.ts";
+import { rowOf } from "../decoder_rows.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
 /** The first bytes of canonical RTT codes, ascending: 132 of them. */
@@ -16,14 +17,14 @@ export const FIRST_BYTES: readonly number[] = [
   ...new Set([...CANONICAL_RTT_CODES].map((code) => code >> 8)),
 ];
 
-/** For each of the first bytes, the second bytes that complete it to a canonical code, ascending. */
-const SECOND_BYTES: readonly (readonly number[])[] = FIRST_BYTES.map((byte1) =>
-  [...CANONICAL_RTT_CODES].filter((code) => code >> 8 === byte1).map((code) => code & 255)
+const SECOND_BYTES: readonly (readonly number[])[] = Array.from(
+  { length: 256 },
+  (_, byte1) => [...CANONICAL_RTT_CODES].filter((code) => code >> 8 === byte1).map((code) => code & 255),
 );
 
 /** The second bytes that complete a first byte to a canonical code, ascending; none if it begins no such code. */
 export function secondBytesOf(byte1: number): readonly number[] {
-  return SECOND_BYTES[FIRST_BYTES.indexOf(byte1)] ?? [];
+  return SECOND_BYTES[byte1];
 }
 
 /** Log-probabilities of next tokens, nats, (V) each. */
@@ -32,8 +33,8 @@ export interface RttLogProbabilities {
   readonly outcome: Float32Array;
   /** After `RttStart`: byte 1. */
   readonly first: Float32Array;
-  /** Which of {@link FIRST_BYTES} have their second bytes below: their places, ascending; all of them if absent. */
-  readonly expanded?: readonly number[];
+  /** The places of the {@link FIRST_BYTES} that have their second bytes below, ascending. */
+  readonly expanded: readonly number[];
   /** After each expanded first byte: byte 2, (expanded, V). */
   readonly seconds: Float32Array;
 }
@@ -43,19 +44,20 @@ export interface RttLogProbabilities {
  * not expanded is spread evenly over its codes.
  */
 export function distributionOf(given: RttLogProbabilities): RttDistribution {
-  const { outcome, first, seconds, expanded = FIRST_BYTES.keys().toArray() } = given;
+  const { outcome, first, seconds, expanded } = given;
   const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   const byte1 = restricted(first, FIRST_BYTES);
-  const stride = seconds.length / expanded.length;
-  let [canonicalMass, spreadMass, at, row] = [0, 0, 0, 0];
-  FIRST_BYTES.forEach((_, i) => {
+  let canonicalMass = 0;
+  let spreadMass = 0;
+  let at = 0;
+  let row = 0;
+  FIRST_BYTES.forEach((byte, i) => {
     const p1 = byte1.probabilities[i];
-    const numSeconds = SECOND_BYTES[i].length;
+    const numSeconds = SECOND_BYTES[byte].length;
     if (expanded[row] === i) {
-      const byte2 = restricted(seconds.subarray(row * stride, (row + 1) * stride), SECOND_BYTES[i]);
+      const byte2 = restricted(rowOf(seconds, row++), SECOND_BYTES[byte]);
       canonicalMass += p1 * byte1.mass * byte2.mass;
       for (const p2 of byte2.probabilities) probabilities[at++] = p1 * p2;
-      row++;
     } else {
       canonicalMass += p1 * byte1.mass;
       spreadMass += p1;
@@ -92,21 +94,6 @@ export function likelyFirstBytes(
     left -= probabilities[place];
   }
   return [...chosen].sort((a, b) => a - b);
-}
-
-/** P(byte 1 | a reply came) of {@link FIRST_BYTES}, sums to 1. @param first Log-probabilities after `RttStart`. */
-export function firstByteProbabilities(first: Float32Array): Float64Array {
-  return restricted(first, FIRST_BYTES).probabilities;
-}
-
-/**
- * P(byte 2 | byte 1) of the second bytes that complete it, in the order of {@link secondBytesOf}; sums to 1.
- *
- * @param second Log-probabilities after byte 1.
- * @param index Byte 1's place among {@link FIRST_BYTES}.
- */
-export function secondByteProbabilities(second: Float32Array, index: number): Float64Array {
-  return restricted(second, SECOND_BYTES[index]).probabilities;
 }
 
 /** P over the given bytes only, renormalised, and the mass the model gave to them. @param logP (V) nats. */

@@ -1,17 +1,16 @@
 /**
- * RTT distributions of many prompts on a model's decoders: whole, or where it matters.
+ * RTT distributions of many prompts on a model's decoders: whole, or of the likeliest first bytes only.
  *
  * @module
  */
 import type { TimedRtt } from "../../model/pair_history.ts";
 import { BYTE_BASE, VOCAB_SIZE } from "../../tokens/vocab_v2.ts";
+import { rowOf } from "../decoder_rows.ts";
 import type { ModelDecoders } from "../model_decoders.ts";
 import { distributionOf, FIRST_BYTES, likelyFirstBytes } from "./rtt_bytes.ts";
 import type { RttDistribution } from "./rtt_distribution.ts";
-import { rowOf } from "../token_rows.ts";
 
-const V = VOCAB_SIZE;
-const FIRST_BYTE_TOKENS = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
+const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
 
 /** What RTT distributions are asked for, one entry each. */
 export interface AskedRtts {
@@ -21,70 +20,50 @@ export interface AskedRtts {
   readonly recents: readonly (readonly TimedRtt[] | undefined)[];
 }
 
+/** Which first bytes are continued. */
+export interface LikelyOptions {
+  /** How much mass may be spread evenly within first bytes that are not continued. */
+  readonly maxSpreadMass: number;
+  /** The RTT code of each prompt whose probability must be exact; null for none. */
+  readonly codes: readonly (number | null)[];
+}
+
 /**
- * Exact distributions.
+ * Computes distributions.
  *
- * @param onProgress Told how many prompts are done.
- * @returns One distribution per prompt.
+ * @param take Gets each distribution in the order of the prompts; only a few are in memory at a time.
+ * @param likely Continues only the likeliest first bytes (default: all, which is exact).
  */
 export async function rttDistributions(
   decoders: ModelDecoders,
   { prompts, recents }: AskedRtts,
-  onProgress: (done: number) => void,
-): Promise<RttDistribution[]> {
-  const results: RttDistribution[] = [];
-  await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
-    // Both are submitted before the first is awaited: a wait costs as much as the work of a few queries.
-    const prefilled = decoder.prefill(group, { numLast: 2, recents: partOf(recents, group, begin) });
-    decoder.fork(group.map(() => FIRST_BYTES.length));
-    const stepped = decoder.step(group.flatMap(() => FIRST_BYTE_TOKENS));
-    const [ends, seconds] = await Promise.all([prefilled, stepped]);
-    const size = FIRST_BYTES.length * V;
-    group.forEach((_, i) =>
-      results.push(distributionOf({
-        outcome: rowOf(ends, 2 * i, V),
-        first: rowOf(ends, 2 * i + 1, V),
-        seconds: seconds.subarray(i * size, (i + 1) * size),
-      }))
-    );
-    onProgress(results.length);
-  });
-  return results;
-}
-
-/** What {@link likelyRttDistributions} may leave out, and who gets the distributions. */
-export interface LikelyOptions {
-  /** How much mass may be spread evenly within its first bytes. */
-  maxSpreadMass: number;
-  /** For each prompt the RTT code whose probability has to be exact, or null for none. */
-  codes: readonly (number | null)[];
-  /** Given each distribution in the order of the prompts; only a few are in memory at a time. */
-  take: (distribution: RttDistribution, index: number) => void;
-}
-
-/** Distributions of which only the likeliest first bytes are continued. */
-export async function likelyRttDistributions(
-  decoders: ModelDecoders,
-  { prompts, recents }: AskedRtts,
-  { maxSpreadMass, codes, take }: LikelyOptions,
+  take: (distribution: RttDistribution, index: number) => void,
+  likely?: LikelyOptions,
 ): Promise<void> {
-  let done = 0;
   await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
-    const ends = await decoder.prefill(group, { numLast: 2, recents: partOf(recents, group, begin) });
-    const expanded = group.map((_, i) =>
-      likelyFirstBytes(rowOf(ends, 2 * i + 1, V), { maxSpreadMass, code: codes[done + i] })
-    );
+    const ofGroup = recents.slice(begin, begin + group.length);
+    const prefilled = decoder.prefill(group, { numLast: 2, recents: ofGroup });
+    let expanded = group.map(() => ALL_FIRST_BYTES);
+    // If all are continued, the prefill is awaited after the step: each wait costs as much as a few queries.
+    if (likely) {
+      const { maxSpreadMass, codes } = likely;
+      const ends = await prefilled;
+      expanded = group.map((_, i) =>
+        likelyFirstBytes(rowOf(ends, 2 * i + 1), { maxSpreadMass, code: codes[begin + i] })
+      );
+    }
     decoder.fork(expanded.map(({ length }) => length));
-    const seconds = await decoder.step(expanded.flat().map((place) => FIRST_BYTE_TOKENS[place]));
+    const stepped = decoder.step(expanded.flat().map((place) => BYTE_BASE + FIRST_BYTES[place]));
+    const [ends, seconds] = await Promise.all([prefilled, stepped]);
     let row = 0;
     expanded.forEach((places, i) => {
-      const rows = seconds.subarray(row * V, (row += places.length) * V);
-      const [outcome, first] = [rowOf(ends, 2 * i, V), rowOf(ends, 2 * i + 1, V)];
-      take(distributionOf({ outcome, first, expanded: places, seconds: rows }), done++);
+      const given = {
+        outcome: rowOf(ends, 2 * i),
+        first: rowOf(ends, 2 * i + 1),
+        expanded: places,
+        seconds: seconds.subarray(row * VOCAB_SIZE, (row += places.length) * VOCAB_SIZE),
+      };
+      take(distributionOf(given), begin + i);
     });
   });
-}
-
-function partOf<T>(values: readonly T[], group: readonly unknown[], begin: number): T[] {
-  return values.slice(begin, begin + group.length);
 }

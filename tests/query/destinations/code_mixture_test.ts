@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { certainMixture, mixtureError, rangeMixture } from "../../../lib/query/destinations/code_mixture.ts";
+import { mixtureError, rangeMixture } from "../../../lib/query/destinations/code_mixture.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 
 const CODES = Array.from({ length: 1000 }, (_, i) => 20_000 + i);
@@ -14,7 +14,11 @@ Deno.test("rangeMixture() takes every code of a small range with its share", () 
   const mixture = rangeMixture([5, 6, 7], { probabilities: Float64Array.of(1, 2, 5), maxCodes: 3 });
   assertEquals([mixture.codes, [...mixture.weights]], [[5, 6, 7], [1 / 8, 2 / 8, 5 / 8]]);
   assertEquals(meanOf(mixture, (code) => code).error, 0);
-  assertEquals(certainMixture(null), { codes: [null], weights: Float64Array.of(1), strata: undefined });
+  assertEquals(rangeMixture([null], { probabilities: Float64Array.of(1), maxCodes: 1 }), {
+    codes: [null],
+    weights: Float64Array.of(1),
+    strata: undefined,
+  });
 });
 
 Deno.test("rangeMixture() stands for a wide range by the middles of strata of equal probability", () => {

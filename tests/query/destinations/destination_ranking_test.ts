@@ -32,7 +32,7 @@ async function tailLogP(
   const { sequenceLength } = model.config;
   const whole = encodeMeasurement(measurement, { context, order: QUERY_ORDER, sequenceLength });
   const numTime = timeS === null ? 0 : context.length === 0 ? 9 : 5;
-  return (await model.tokenLogProbabilities([whole], 4 + numTime + (rttMs ? 3 : 1)))[0];
+  return (await model.decoders.tokenLogProbabilities([whole], 4 + numTime + (rttMs ? 3 : 1)))[0];
 }
 
 Deno.test("rankDestinations() gives the shares of P(destination, time, result) that whole sequences have", () =>
@@ -40,10 +40,10 @@ Deno.test("rankDestinations() gives the shares of P(destination, time, result) t
     const ranked = await rankDestinations(model, QUERIES, { numCandidates: 40 });
     for (const [i, { destinations, priorMass }] of ranked.entries()) {
       assertEquals(destinations.length, 40);
-      assertEquals(new Set(destinations.map(({ address }) => String(address))).size, 40);
+      assertEquals(new Set(destinations.map(({ prefix }) => String(prefix.bytes))).size, 40);
       const joint: number[] = [];
-      for (const { address } of destinations) {
-        joint.push(Math.exp((await tailLogP(model, QUERIES[i], address)).reduce((a, b) => a + b, 0)));
+      for (const { prefix } of destinations) {
+        joint.push(Math.exp((await tailLogP(model, QUERIES[i], prefix.bytes)).reduce((a, b) => a + b, 0)));
       }
       const total = joint.reduce((a, b) => a + b, 0);
       destinations.forEach(({ probability }, place) => {
@@ -80,7 +80,7 @@ Deno.test("rankDestinations() ranks the destinations that are likeliest before t
       );
       const priors = async ([{ destinations }]: typeof few) => {
         const values: number[] = [];
-        for (const { address } of destinations) values.push(await priorOf(model, query, address));
+        for (const { prefix } of destinations) values.push(await priorOf(model, query, prefix.bytes));
         return values.sort((a, b) => b - a);
       };
       const [ofFew, ofMany] = [await priors(few), await priors(many)];

@@ -3,13 +3,12 @@ import { UserError } from "../../../lib/errors.ts";
 import {
   codesOf,
   DESTINATION_ORDER,
-  destinationContextThatFits,
   type DestinationQuery,
 } from "../../../lib/query/destinations/destination_prompt.ts";
 import { sampleDestinations } from "../../../lib/query/destinations/destination_samples.ts";
-import type { LikelyDestination } from "../../../lib/query/destinations/destinations.ts";
+import { type LikelyDestination, likelyDestinations } from "../../../lib/query/destinations/destinations.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
-import { encodeMeasurement } from "../../../lib/query/query_tokens.ts";
+import { contextThatFits, encodeMeasurement } from "../../../lib/query/query_tokens.ts";
 import { FIRST_BYTES, secondBytesOf } from "../../../lib/query/rtt/rtt_bytes.ts";
 import { formatPrefix, type IpPrefix } from "../../../lib/addresses/ip_prefix.ts";
 import { parseAddress } from "../../../lib/addresses/ip.ts";
@@ -94,13 +93,13 @@ function assertSame(found: readonly LikelyDestination[], expected: { prefix: str
   }
 }
 
-Deno.test("destinations() gives the prefixes of greatest mass of the whole tree", () =>
+Deno.test("likelyDestinations() gives the prefixes of greatest mass of the whole tree", () =>
   withTinyModel(async (model) => {
     for (const query of QUERIES) {
       const rttCode = query.rttMs ? encodeRttCode(query.rttMs[0]) : null;
       const all = await allOf16Bits(model, query, rttCode);
       for (const prefixLength of [0, 1, 7, 8, 9, 16]) {
-        const answer = await model.destinations(query, { prefixLength, top: 25 });
+        const answer = await likelyDestinations(model, query, { prefixLength, top: 25 });
         const expected = rankPrefixes(all, prefixLength).slice(0, 25);
         assertSame(answer.destinations, expected);
         assert(answer.isProven);
@@ -111,10 +110,11 @@ Deno.test("destinations() gives the prefixes of greatest mass of the whole tree"
     }
   }, 4));
 
-Deno.test("destinations() lists the whole tree with all mass where as many are wanted", () =>
+Deno.test("likelyDestinations() lists the whole tree with all mass where as many are wanted", () =>
   withTinyModel(async (model) => {
     for (const prefixLength of [1, 7, 9, 10]) {
-      const { destinations, unlistedProbability, unlistedAtMost, isProven } = await model.destinations(
+      const { destinations, unlistedProbability, unlistedAtMost, isProven } = await likelyDestinations(
+        model,
         PLAIN,
         {
           prefixLength,
@@ -151,13 +151,13 @@ async function massesBeside(
   return masses;
 }
 
-Deno.test("destinations() of long prefixes have the mass of their path, and none beside them more than is said", () =>
+Deno.test("likelyDestinations() of long prefixes have the mass of their path, and none beside them more than is said", () =>
   withTinyModel(async (model) => {
     const asked = [[SOURCE, 24], [SOURCE, 29], [SOURCE, 32], [SOURCE6, 48], [SOURCE6, 128]] as const;
     for (const [source, prefixLength] of asked) {
       const query = { ...PLAIN, source };
       const options = { prefixLength, top: 5, maxExpansions: 300 };
-      const { destinations, unlistedAtMost, isProven } = await model.destinations(query, options);
+      const { destinations, unlistedAtMost, isProven } = await likelyDestinations(model, query, options);
       assertEquals(destinations.length, 5);
       if (isProven) assert(unlistedAtMost <= destinations[4].probability);
       const listed = new Set(destinations.map(({ prefix }) => formatPrefix(prefix)));
@@ -195,11 +195,11 @@ async function codeMasses(
   return masses.map((mass) => mass / total);
 }
 
-Deno.test("destinations() of a small range of RTTs are the mixture over its codes, exactly", () =>
+Deno.test("likelyDestinations() of a small range of RTTs are the mixture over its codes, exactly", () =>
   withTinyModel(async (model) => {
     const range = [decodeRttCode(encodeRttCode(20) - 2), decodeRttCode(encodeRttCode(20) + 2)] as const;
     for (const query of [{ ...PLAIN, timeS: 1_700_000_000, rttMs: range }]) {
-      const codes = codesOf(query);
+      const codes = codesOf(query).map(Number);
       assertEquals(codes.length, 5);
       const weights = await codeMasses(model, query, codes);
       const mixed = new Float64Array(65_536);
@@ -207,21 +207,21 @@ Deno.test("destinations() of a small range of RTTs are the mixture over its code
         (await allOf16Bits(model, query, code)).forEach((mass, at) => mixed[at] += weights[i] * mass);
       }
       for (const prefixLength of [9, 16]) {
-        const answer = await model.destinations(query, { prefixLength, top: 12 });
+        const answer = await likelyDestinations(model, query, { prefixLength, top: 12 });
         assertSame(answer.destinations, rankPrefixes(mixed, prefixLength).slice(0, 12));
         assertEquals([answer.isProven, answer.codes], [true, { inRange: 5, used: 5 }]);
       }
     }
   }, 4));
 
-Deno.test("destinations() of a wide range stand within a few standard errors of all its codes", () =>
+Deno.test("likelyDestinations() of a wide range stand within a few standard errors of all its codes", () =>
   withTinyModel(async (model) => {
     const query = { ...PLAIN, rttMs: [20, 28] as const };
     const options = { prefixLength: 8, top: 256 };
-    const exact = await model.destinations(query, { ...options, maxCodes: 1024 });
+    const exact = await likelyDestinations(model, query, { ...options, maxCodes: 1024 });
     assertEquals(exact.codes.inRange, exact.codes.used);
     assert(exact.codes.used > 500);
-    const few = await model.destinations(query, { ...options, maxCodes: 32 });
+    const few = await likelyDestinations(model, query, { ...options, maxCodes: 32 });
     assertEquals(few.codes, { inRange: exact.codes.inRange, used: 32 });
     const byPrefix = new Map(
       exact.destinations.map(({ prefix, probability }) => [formatPrefix(prefix), probability]),
@@ -233,26 +233,26 @@ Deno.test("destinations() of a wide range stand within a few standard errors of 
     assert(meanSquare > 0.01 && meanSquare < 2, `mean square deviate ${meanSquare}`);
   }, 4));
 
-Deno.test("destinations() that are cut short say so", () =>
+Deno.test("likelyDestinations() that are cut short say so", () =>
   withTinyModel(async (model) => {
-    const { isProven, unlistedAtMost, destinations, numExpanded } = await model.destinations(PLAIN, {
+    const { isProven, unlistedAtMost, destinations, numExpanded } = await likelyDestinations(model, PLAIN, {
       maxExpansions: 1,
     });
     assertEquals([isProven, numExpanded], [false, 4]);
     assert(destinations.length <= 20 && unlistedAtMost > destinations[0].probability);
   }, 1));
 
-Deno.test("destinations() do not depend on the memory that the search may take", () =>
+Deno.test("likelyDestinations() do not depend on the memory that the search may take", () =>
   withTinyModel(async (model) => {
     const small = PingModel.of(TINY_CONFIG, model.registry, {
       weights: model.weights,
       memoryLimitBytes: 3e6,
     });
-    assert(small.continuationExtent.maxRows <= 64);
+    assert(small.decoders.continuationExtent.maxRows <= 64);
     const query = { ...PLAIN, rttMs: [20, 20.03] as const };
     const [a, b] = [
-      await model.destinations(query, { top: 5, prefixLength: 16 }),
-      await small.destinations(query, { top: 5, prefixLength: 16 }),
+      await likelyDestinations(model, query, { top: 5, prefixLength: 16 }),
+      await likelyDestinations(small, query, { top: 5, prefixLength: 16 }),
     ];
     assertEquals(b.destinations.map(({ prefix }) => prefix), a.destinations.map(({ prefix }) => prefix));
     a.destinations.forEach(({ probability }, i) =>
@@ -260,38 +260,38 @@ Deno.test("destinations() do not depend on the memory that the search may take",
     );
   }));
 
-Deno.test("destinations() refuse what is no question", () =>
+Deno.test("likelyDestinations() refuse what is no question", () =>
   withTinyModel(async (model) => {
     for (const [low, high] of [[-1, 5], [5, 4], [NaN, 4], [0, Infinity]]) {
       await assertRejects(
-        () => model.destinations({ ...PLAIN, rttMs: [low, high] }),
+        () => likelyDestinations(model, { ...PLAIN, rttMs: [low, high] }),
         UserError,
         "at an RTT of",
       );
     }
     for (const prefixLength of [33, -1, 1.5, NaN]) {
       await assertRejects(
-        () => model.destinations(PLAIN, { prefixLength }),
+        () => likelyDestinations(model, PLAIN, { prefixLength }),
         UserError,
         "0 to 32 were wanted",
       );
     }
     const aborted = AbortSignal.abort(new UserError("stopped"));
-    await assertRejects(() => model.destinations(PLAIN, { signal: aborted }), UserError, "stopped");
+    await assertRejects(() => likelyDestinations(model, PLAIN, { signal: aborted }), UserError, "stopped");
   }));
 
-Deno.test("destinationContextThatFits() keeps the newest measurements that fit, and they are used", () =>
+Deno.test("likelyDestinations() uses the newest measurements that fit", () =>
   withTinyModel(async (model) => {
     const context = Array.from(
       { length: 30 },
       (_, i) => ({ ...CONTEXT[i % 3], timeS: 1_700_000_000 + 60 * i }),
     );
     const query = { ...PLAIN, timeS: 1_700_009_000, context };
-    const fitting = destinationContextThatFits(query, model.config.sequenceLength);
+    const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
     assert(fitting.length >= 5 && fitting.length < 30);
     const [whole, cut] = [
-      await model.destinations(query),
-      await model.destinations({ ...query, context: fitting }),
+      await likelyDestinations(model, query),
+      await likelyDestinations(model, { ...query, context: fitting }),
     ];
     assertEquals(cut, whole);
   }));
@@ -307,7 +307,7 @@ Deno.test("sampleDestinations() follow the exact masses, by a chi-square test", 
   withTinyModel(async (model) => {
     const count = 10_000;
     for (const query of [PLAIN, { ...PLAIN, rttMs: [20, 20.1] as const }, { ...PLAIN, rttMs: null }]) {
-      const { destinations } = await model.destinations(query, { prefixLength: 9, top: 512 });
+      const { destinations } = await likelyDestinations(model, query, { prefixLength: 9, top: 512 });
       const drawn = await sampleDestinations(model, query, { count, seed: 5, prefixLength: 9, top: 512 });
       const shares = new Map(
         drawn.destinations.map(({ prefix, probability }) => [formatPrefix(prefix), probability]),

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { branchRows, NO_TOKEN, type RowBranches } from "../../lib/query/row_branches.ts";
+import { branchRows, NO_TOKEN, type RowBranches } from "../../lib/query/decoder_rows.ts";
 
 /** Tokens of a row, followed up to the row of a prompt. */
 function pathOf(steps: readonly RowBranches[], row: number): { prompt: number; tokens: number[] } {

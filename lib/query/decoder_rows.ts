@@ -1,9 +1,14 @@
 /**
- * The next rows of a decoder whose rows are paths down a tree of tokens: paths that have been the same so far are one
- * row.
+ * The rows of a decoder. Where rows are paths down a tree of tokens, paths that have been the same so far are one row.
  *
  * @module
  */
+import { VOCAB_SIZE } from "../tokens/vocab_v2.ts";
+
+/** One row of a (rows, width) matrix, a view. */
+export function rowOf(rows: Float32Array, index: number, width: number = VOCAB_SIZE): Float32Array {
+  return rows.subarray(index * width, (index + 1) * width);
+}
 
 /** Stands for no token: a path that has ended. */
 export const NO_TOKEN = -1;
