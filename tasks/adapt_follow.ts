@@ -2,7 +2,7 @@
  * `adapt --follow`: keeps an adapted checkpoint current with the measurements that come on standard input.
  *
  * A published checkpoint stays whole until the next one replaces it. A killed run loses the measurements that came after
- * the last publication; the same command goes on from that.
+ * the last publication; the same command continues from there.
  *
  * @module
  */

@@ -36,7 +36,7 @@ export const likelihoodStage = defineStage({
   example: "--checkpoint runs/demo/train --input data/synth.parquet",
   flags: {
     ...queryFlags,
-    input: flag.texts("measurements Parquet: files, folders, globs; each row by itself", {
+    input: flag.texts("measurements Parquet: files, folders, globs; each row is computed alone", {
       placeholder: "PATH",
       required: true,
     }),

@@ -10,7 +10,7 @@ export function rowOf(rows: Float32Array, index: number, width: number = VOCAB_S
   return rows.subarray(index * width, (index + 1) * width);
 }
 
-/** Stands for no token: a path that has ended. */
+/** The next token of a path that has ended. */
 export const NO_TOKEN = -1;
 
 /** The rows of the next step. */
@@ -19,15 +19,15 @@ export interface RowBranches {
   readonly tokens: Uint16Array;
   /** The row so far that each continues, ascending. */
   readonly parents: Uint32Array;
-  /** Of each path the row it is on; 0 where it has ended. */
+  /** The row of each path; 0 where the path has ended. */
   readonly rows: Uint32Array;
 }
 
 /**
  * Gives a row to each different token after each row.
  *
- * @param rows Of each path the row it is on so far.
- * @param tokens Of each path its next token, or {@link NO_TOKEN}.
+ * @param rows The row of each path so far.
+ * @param tokens The next token of each path, or {@link NO_TOKEN}.
  */
 export function branchRows(rows: Uint32Array, tokens: ArrayLike<number>): RowBranches {
   // Row and token as one number, so that rows in the order of numbers have ascending parents.

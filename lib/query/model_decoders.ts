@@ -84,8 +84,8 @@ export class ModelDecoders {
    * log P of the last tokens of each sequence, each given all tokens before it, in nats.
    *
    * @param sequences Token sequences of at least two tokens and at most one more than the model's length.
-   * @param numTokens Of how many last tokens, the same for all and fewer than any sequence has; Infinity for all
-   *   after the first.
+   * @param numTokens How many last tokens of each sequence, fewer than any sequence has; Infinity for all after the
+   *   first.
    * @returns One array per sequence.
    */
   async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {

@@ -38,7 +38,7 @@ export interface PingModelOptions {
   anyVocabulary?: boolean;
 }
 
-/** Refuses a checkpoint that {@link PingModel} cannot be made of. @throws {UserError} If its vocabulary is not v2. */
+/** Refuses a checkpoint whose model cannot answer questions. @throws {UserError} If its vocabulary is not v2. */
 export function requireQueryable(
   { directory, config }: Pick<LoadedCheckpoint, "directory" | "config">,
 ): void {

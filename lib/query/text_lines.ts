@@ -1,16 +1,16 @@
 /**
- * The lines of a text file, one at a time, in memory that no line makes grow: one that is too long is stepped over.
+ * The lines of a text file, one at a time. Memory is bounded: a line that is too long is skipped.
  *
  * @module
  */
 import { explainFileError, UserError } from "../errors.ts";
 import { STANDARD_INPUT } from "../compression/decompress.ts";
 
-/** Longer than a query after the context of the longest sequence, 6,000 measurements, is in any spelling. */
+/** A query with the longest context, 6,000 measurements, is shorter. */
 export const MAX_LINE_BYTES = 16 * 2 ** 20;
 
 const NEWLINE = 0x0a;
-/** How much is kept of a line that is too long. */
+/** How much of a skipped line is kept. */
 const START_BYTES = 80;
 
 /** A line. */
@@ -25,7 +25,7 @@ export interface TextLine {
  * Reads lines.
  *
  * @param path A file, or `-` for standard input.
- * @param maxLineBytes How long they may be.
+ * @param maxLineBytes The longest line.
  * @throws {UserError} If the file cannot be read.
  */
 export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): AsyncGenerator<TextLine> {
@@ -51,8 +51,8 @@ export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): A
 /**
  * The JSON object of a line.
  *
- * @param wanted The end of the message where there is none.
- * @throws {UserError} If it is none.
+ * @param wanted The end of the error message: what was wanted.
+ * @throws {UserError} If the line is no JSON object.
  */
 export function jsonObjectOf(text: string, wanted: string): Record<string, unknown> {
   try {
@@ -70,7 +70,7 @@ export function jsonObjectOf(text: string, wanted: string): Record<string, unkno
 class LineBytes {
   readonly #strict = new TextDecoder("utf-8", { fatal: true });
   #parts: Uint8Array[] = [];
-  /** Of the whole line; of a line that is too long, fewer are kept. */
+  /** Length of the whole line, also where it is too long and less is kept. */
   lengthBytes = 0;
 
   constructor(readonly maxBytes: number) {}

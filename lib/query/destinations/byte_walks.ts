@@ -1,11 +1,10 @@
 /**
- * Walks down the tree of an address's bytes, many at once on the GPU: whoever walks says which nodes to look into
- * and is told the probabilities of the next byte.
+ * Walks down the tree of an address's bytes, many at once on the GPU. A `ByteTree` chooses nodes and gets the
+ * probabilities of their next bytes.
  *
- * The walks of a round all begin after their prompt and take one byte a step, those that lead to the node in
- * question first; so nodes of any depth are looked into together, and a walk goes on below its node as far as it
- * wants within the same steps. Walks may be of mixtures: a path for each way to go on from the prompt to the address.
- * What several paths begin with is computed once.
+ * All walks of a round begin after their prompt and read one byte at each step: first the bytes of the chosen node, then
+ * those below it. So nodes of any depth are expanded together. A mixture has one path for each of its components. Bytes
+ * that several paths begin with are computed once.
  *
  * @module
  */
@@ -17,18 +16,18 @@ import type { ReadPrompts } from "./destination_prompt.ts";
 const NUM_BYTES = 256;
 const ANY_BYTE = { first: 0, last: NUM_BYTES - 1 };
 
-/** A place in the tree: the bytes that lead there, none for the root. */
+/** A node of the tree. */
 export interface TreeNode {
-  /** They, the first of the address first. */
+  /** The bytes that lead there, the first of the address first; none for the root. */
   readonly bytes: readonly number[];
 }
 
-/** Who walks. */
+/** Chooses the nodes of a walk. */
 export interface ByteTree {
-  /** Takes nodes to look into, at most `count`; none if all is done. */
+  /** The next nodes to expand, at most `count`; none if all is done. */
   take(count: number): readonly TreeNode[];
   /**
-   * Is told what follows a node, and says which child to look into next, if any.
+   * Takes the probabilities after a node, and chooses the child to expand next, if any.
    *
    * @param probabilities P(next byte | component, bytes), (K, 256); each row sums to 1.
    */
@@ -49,7 +48,7 @@ export interface WalkedPrompts extends ReadPrompts {
 }
 
 /**
- * Looks into the next nodes of all walks, and on below them.
+ * Expands the next nodes of all walks, and nodes below them.
  *
  * @param nodesPerWalk How many nodes each walk may take; with its components they make rows of the decoder.
  * @returns How many nodes were taken: 0 when all walks are done.

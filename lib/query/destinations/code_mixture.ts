@@ -1,18 +1,18 @@
 /**
  * A range of RTTs as a weighted mixture of few RTT codes.
  *
- * P(x | RTT in the range) is the sum over the codes of the range of P(code | range) P(x | code). With no more codes
- * than wanted it is taken as it is. With more, the range is cut into H strata of equal probability and each stands
- * for itself by the code in its middle: the midpoint rule in the variable F(code), deterministic. Its error is
- * bounded by how much P(x | code) varies within strata; what is given for it compares neighbouring strata, as the
- * variance of a sample of one element per stratum is estimated from pairs of collapsed strata (Cochran, Sampling
- * Techniques, 3rd ed., 1977, section 5A.12), which is too large rather than too small.
+ * P(x | RTT in the range) is the sum of P(code | range) P(x | code) over the codes of the range. A range with few codes
+ * uses all of them. A range with more is cut into H strata of equal probability, and the code in the middle of each
+ * stratum represents it: the midpoint rule in the variable F(code), which is deterministic. The error depends on how much
+ * P(x | code) varies within a stratum. It is estimated from the differences of neighbouring strata, as for a sample of
+ * one element per stratum (collapsed strata: Cochran, Sampling Techniques, 3rd ed., 1977, section 5A.12). This estimate
+ * is too large rather than too small.
  *
  * @module
  */
 import { ensure } from "../../errors.ts";
 
-/** RTT codes with the weights of what they stand for. */
+/** RTT codes with weights. */
 export interface CodeMixture {
   /** Canonical codes, ascending; null alone where no reply came. */
   readonly codes: readonly (number | null)[];
@@ -57,7 +57,7 @@ export function rangeMixture(
 /**
  * The standard error of a probability that a mixture gives: see the module.
  *
- * @param joint Of each code, its weight times the probability given it.
+ * @param joint For each code, its weight times the probability given the code.
  * @returns 0 where the mixture is exact.
  */
 export function mixtureError({ weights, strata }: CodeMixture, joint: Float64Array): number {

@@ -2,8 +2,8 @@
  * A question for destinations as the tokens that the model reads: context, source, time, result, and then the
  * destination is what comes next.
  *
- * Of the orders that the model is trained on it is the one in which a range of RTTs needs nothing else: P(code |
- * source, time) is read off the same prompt, before the codes are appended to it.
+ * With this order of fields, a range of RTTs needs one prompt only: P(code | source, time) is computed after the same
+ * prompt, before the codes are appended.
  *
  * @module
  */

@@ -42,7 +42,7 @@ export interface RankOptions {
   top?: number;
   /** After how many expanded nodes the search for them ends, whether or not they are the likeliest (512; 2 GiB of them). */
   maxExpansions?: number;
-  /** Told how many questions are done. */
+  /** Called with the number of questions done. */
   onProgress?: (done: number) => void;
   /** Ends the work. */
   signal?: AbortSignal | undefined;

@@ -61,7 +61,13 @@ export async function sampleDestinations(
       );
       const walks = trees.map((tree) => ({ tree, tails: tailsOf(query, [drawCode(tree.random)]) }));
       await walkOn({ ...prompt, walks: [walks] }, 1);
-      for (const tree of trees) addTo(counts, tree.prefix(query.source.length));
+      for (const tree of trees) {
+        const prefix = tree.prefix(query.source.length);
+        const key = formatPrefix(prefix);
+        const known = counts.get(key);
+        if (known) known.count++;
+        else counts.set(key, { prefix, count: 1 });
+      }
       onProgress?.(first + trees.length);
       signal?.throwIfAborted();
     }
@@ -110,7 +116,7 @@ class Draw implements ByteTree {
     return 8 * this.#bytes.length < this.prefixLength ? { bytes: this.#bytes } : undefined;
   }
 
-  /** What was drawn. @param numBytes Of an address. */
+  /** The drawn prefix. @param numBytes The length of an address. */
   prefix(numBytes: number): IpPrefix {
     const bytes = new Uint8Array(numBytes);
     bytes.set(this.#bytes);
@@ -118,13 +124,6 @@ class Draw implements ByteTree {
     if (numLeft > 0) bytes[this.#bytes.length - 1] &= 255 << (8 - numLeft);
     return { bytes, length: this.prefixLength };
   }
-}
-
-function addTo(counts: Map<string, { prefix: IpPrefix; count: number }>, prefix: IpPrefix): void {
-  const key = formatPrefix(prefix);
-  const known = counts.get(key);
-  if (known) known.count++;
-  else counts.set(key, { prefix, count: 1 });
 }
 
 function compare(a: IpPrefix, b: IpPrefix): number {

@@ -2,8 +2,8 @@
  * The most probable destinations given a source and an RTT or a range of RTTs: P(destination | source, RTT, time,
  * context), searched best first with exact masses, or drawn.
  *
- * The model's mass on what is no byte of an address is left out. A range of more RTT codes than wanted is stood
- * for by some of them (code_mixture.ts) in the search; draws take every code.
+ * The model's mass on tokens that are no byte of an address is left out. The search samples a range of many RTT codes
+ * (code_mixture.ts); draws use every code.
  *
  * @module
  */
@@ -33,13 +33,13 @@ export interface DestinationOptions {
   top?: number;
   /** Bits of the prefixes (those of an address). */
   prefixLength?: number | undefined;
-  /** How many codes a range of RTTs is stood for by, at most (32). */
+  /** The most RTT codes to compute for a range; a wider range is sampled at this many (32). */
   maxCodes?: number;
   /** After how many expanded nodes to end without a proof (4,096), at the latest when they take 2 GiB: 2 kB for every code. */
   maxExpansions?: number;
   /** Ends the search. */
   signal?: AbortSignal | undefined;
-  /** Told how many nodes are expanded. */
+  /** Called with the number of expanded nodes. */
   onProgress?: (numExpanded: number) => void;
 }
 
@@ -49,7 +49,7 @@ export interface LikelyDestination {
   readonly prefix: IpPrefix;
   /** P(destination in the prefix | source, RTT, time, context). */
   readonly probability: number;
-  /** Standard error of the probability: of the codes that stand for a range, or of drawing; 0 if it is exact. */
+  /** Standard error of the probability, from sampling the codes of a range or from drawing; 0 if it is exact. */
   readonly standardError: number;
 }
 
@@ -65,7 +65,7 @@ export interface LikelyDestinations {
   readonly isProven: boolean;
   /** How many nodes of the tree were expanded. */
   readonly numExpanded: number;
-  /** How many RTT codes the query has, and how many stood for them. */
+  /** How many RTT codes the range has, and how many were computed. */
   readonly codes: { readonly inRange: number; readonly used: number };
 }
 

@@ -36,7 +36,7 @@ export function maxNodes({ numComponents, top }: { numComponents: number; top: n
 export interface PrefixNode {
   /** The bytes, none for the root. */
   readonly bytes: readonly number[];
-  /** Of each component: its weight times its probability of the bytes, (K). */
+  /** For each component, its weight times its probability of the bytes, (K). */
   readonly joint: Float64Array;
 }
 
@@ -44,7 +44,7 @@ export interface PrefixNode {
 export interface FoundPrefix {
   /** Its bytes; in the last one the bits after the prefix are 0. None if the prefix has no bits. */
   readonly bytes: readonly number[];
-  /** Of each component: its weight times its probability of the prefix, (K). */
+  /** For each component, its weight times its probability of the prefix, (K). */
   readonly joint: Float64Array;
   /** The sum of `joint`. */
   readonly mass: number;
@@ -63,7 +63,7 @@ interface ExpandedNode {
   numTaken: number;
 }
 
-/** The search; it says which nodes to expand and is told their next bytes. */
+/** The search: it chooses the nodes to expand and gets the probabilities of their next bytes. */
 export class PrefixSearch {
   readonly #prefixLength: number;
   readonly #top: number;
@@ -78,7 +78,7 @@ export class PrefixSearch {
   /**
    * Begins at the root.
    *
-   * @param weights Of the components, (K); they sum to 1.
+   * @param weights Weights of the components, (K); they sum to 1.
    * @param options `prefixLength`: bits of the prefixes that are wanted; `top`: how many of them.
    */
   constructor(weights: Float64Array, { prefixLength, top }: { prefixLength: number; top: number }) {

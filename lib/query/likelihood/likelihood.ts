@@ -22,9 +22,9 @@ import { encodeMeasurement } from "../query_tokens.ts";
 export interface BlockBits {
   /** What the block is. */
   readonly field: Field;
-  /** Of the block. */
+  /** The sum over the block's tokens. */
   readonly bits: number;
-  /** Of each token: the role, then the bytes. */
+  /** For each token: the role, then the bytes. */
   readonly tokenBits: readonly number[];
 }
 

@@ -39,9 +39,9 @@ export interface SampleOptions {
   count: number;
   /** Seed; a measurement depends on it, the query and the measurement's number alone. */
   seed: number;
-  /** What log-probabilities are divided by: below 1 for the likelier ones (1). */
+  /** Divides log-probabilities; below 1 draws likelier measurements (1). */
   temperature?: number;
-  /** Of how many most probable tokens each is drawn (all). */
+  /** How many of the most probable tokens may be drawn (all). */
   topK?: number | undefined;
 }
 

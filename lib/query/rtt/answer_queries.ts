@@ -30,7 +30,7 @@ export interface AnsweredQuery {
   readonly numContextLater: number;
   /** How many of them were used: the newest that fit. */
   readonly numContextUsed: number;
-  /** Of its result. */
+  /** The distribution of its RTT. */
   readonly answer: PrefixAnswer;
 }
 
@@ -38,7 +38,7 @@ export interface AnsweredQuery {
 export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
   /** Measurements, oldest first, for every query that has no context of its own: those that are not after its time. */
   context: readonly TokenMeasurement[];
-  /** Told how many of the draws of one query between prefixes are computed. */
+  /** Called with how many draws of a query between prefixes are computed. */
   onDraws?: (done: number, total: number) => void;
 }
 

@@ -23,13 +23,13 @@ export interface RttMixtureOptions {
   numDraws?: number | undefined;
   /** Seed of the draws (0). */
   seed?: number | undefined;
-  /** Told how many of `total` different pairs are computed. */
+  /** Called with how many of `total` different pairs are computed. */
   onProgress?: ((done: number, total: number) => void) | undefined;
 }
 
 /** The RTT between prefixes, and how much of the model's mass lies in them. */
 export interface PrefixAnswer extends Omit<AddressDraws, "pairs"> {
-  /** Of the result; exact between two addresses. */
+  /** The distribution of the RTT; exact between two addresses. */
   readonly mixture: RttMixture;
 }
 

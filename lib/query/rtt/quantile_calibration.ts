@@ -33,7 +33,7 @@ interface ReportedModel {
   readonly path: string;
   readonly checkpoint: string;
   readonly step: number;
-  /** Of the checkpoint's weights. */
+  /** SHA-256 of the checkpoint's weights. */
   readonly sha256: string;
 }
 
@@ -59,7 +59,7 @@ export class QuantileCalibration {
    *
    * One more, spread evenly over everything, keeps R rising where there is none.
    *
-   * @param ranges Of at least one measurement.
+   * @param ranges The ranges of at least one measurement.
    */
   static of(ranges: MassRanges): QuantileCalibration {
     const count = ranges.below.length;

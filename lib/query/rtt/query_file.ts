@@ -2,7 +2,7 @@
  * A file of queries for RTT distributions: JSON lines or CSV, read line by line.
  *
  * JSON lines are objects with `src`, `dst` and perhaps `time` and `context`, see `RttQuestion`; CSV has a header with
- * the first three names in any order. A line that is no query is told apart, so that the rest can be answered.
+ * the first three names in any order. A line without a query gives a `BadLine`, so that the rest can be answered.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export interface BadLine {
 }
 
 /**
- * Reads queries; empty lines are passed over.
+ * Reads queries; empty lines are skipped.
  *
  * @param path JSON lines if the first line that is not empty starts with `{`, else CSV.
  * @throws {UserError} If the file cannot be read, or its header names other columns.

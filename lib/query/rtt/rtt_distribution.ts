@@ -135,11 +135,17 @@ export class RttDistribution {
    * itself where a single one has the mass.
    */
   likeliest(): LikeliestRtt {
-    let [best, bestLow, low, mass] = [0, 0, 0, 0];
+    let best = 0;
+    let bestLow = 0;
+    let low = 0;
+    let mass = 0;
     for (let high = 0; high < RTTS_MS.length; high++) {
       mass += this.probabilities[high];
       while (RTTS_MS[high] > RTTS_MS[low] * (1 + INTERVAL_WIDTH)) mass -= this.probabilities[low++];
-      if (mass > best) [best, bestLow] = [mass, low];
+      if (mass > best) {
+        best = mass;
+        bestLow = low;
+      }
     }
     const below = bestLow === 0 ? 0 : this.#cumulative[bestLow - 1];
     return { rttMs: this.#rttReaching(below + best / 2), probability: best };

@@ -16,7 +16,7 @@ import { RttDistribution } from "./rtt_distribution.ts";
 
 /** A mixture of RTT distributions with its standard errors; those of a single exact one are 0. */
 export interface RttMixture {
-  /** Of the RTT between addresses of the prefixes. */
+  /** The distribution of the RTT between addresses of the prefixes. */
   readonly distribution: RttDistribution;
   /** How many addresses, or pairs of them, were drawn; 0 if there was one alone and all is exact. */
   readonly numDraws: number;
@@ -35,7 +35,11 @@ export interface RttMixture {
 /** One exact distribution as a mixture. */
 export function mixtureOfOne(distribution: RttDistribution): RttMixture {
   return {
-    ...{ distribution, numDraws: 0, numDistinct: 1, pFailedError: 0, meanErrorMs: 0 },
+    distribution,
+    numDraws: 0,
+    numDistinct: 1,
+    pFailedError: 0,
+    meanErrorMs: 0,
     cdfError: () => 0,
     quantileErrorMs: () => 0,
   };
@@ -100,7 +104,10 @@ export class MixtureSums {
     };
     const failedVariance = this.#failed.squares / n - (this.#failed.sum / n) ** 2;
     return {
-      ...{ distribution, numDraws: n, numDistinct: this.#numDistinct, cdfError },
+      distribution,
+      numDraws: n,
+      numDistinct: this.#numDistinct,
+      cdfError,
       pFailedError: Math.sqrt(Math.max(0, failedVariance) / (n - 1)),
       meanErrorMs: errorOf(this.#mean, this.#mean.sum / weight.sum),
       quantileErrorMs: (q) => {

@@ -42,16 +42,10 @@ export interface QuestionMeasurement {
 }
 
 /** A question as the model takes it. */
-export interface ParsedQuestion {
-  /** The source, or where it lies. */
-  readonly source: IpPrefix;
-  /** The destination, or where it lies. */
-  readonly destination: IpPrefix;
-  /** Unix seconds, or null for any time. */
-  readonly timeS: number | null;
+export interface ParsedQuestion extends Omit<PrefixQuery, "context"> {
   /** The question's own context, oldest first; null if it has none. */
   readonly context: readonly TokenMeasurement[] | null;
-  /** What was not taken as it stands, for people. */
+  /** What was not taken literally, for people. */
   readonly notes: readonly string[];
 }
 

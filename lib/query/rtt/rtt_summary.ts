@@ -51,7 +51,7 @@ export interface RttSummary {
   readonly quantilesMs: Readonly<Record<string, number>>;
   /** The mass that the model gave to what is an RTT. */
   readonly canonicalMass: number;
-  /** Of the RTTs asked for; absent if none were. */
+  /** The RTTs asked for; absent if none were. */
   readonly at?: readonly RttLikelihood[];
   /** Between prefixes; absent between two addresses, where all is exact. */
   readonly drawn?: DrawnSummary;
@@ -83,7 +83,9 @@ export function summaryOf(answer: PrefixAnswer, options: SummaryOptions): RttSum
   const { distribution } = answer.mixture;
   const { pFailed, meanMs, canonicalMass } = distribution;
   return {
-    ...{ pFailed, meanMs, meanBelowQ999Ms: distribution.meanBelowQuantileMs(MEAN_SHARE) },
+    pFailed,
+    meanMs,
+    meanBelowQ999Ms: distribution.meanBelowQuantileMs(MEAN_SHARE),
     likeliest: distribution.likeliest(),
     quantilesMs: byQuantile(quantiles, (q) => distribution.quantileMs(q)),
     canonicalMass,
@@ -111,7 +113,10 @@ function likelihoodOf(distribution: RttDistribution, rttMs: number): RttLikeliho
   const probability = distribution.probabilities[index];
   const joint = (1 - distribution.pFailed) * probability;
   return {
-    ...{ rttMs, cdf: distribution.cdf(rttMs), probability, lowMs },
+    rttMs,
+    cdf: distribution.cdf(rttMs),
+    probability,
+    lowMs,
     highMs: highMs === Infinity ? null : highMs,
     bits: joint > 0 ? -Math.log2(joint) : null,
   };
@@ -121,9 +126,13 @@ function drawnSummary(answer: PrefixAnswer, { quantiles, atMs = [] }: SummaryOpt
   const { mixture, sourceProbability, destinationProbability, destinationProbabilityError } = answer;
   const { numDraws, numDistinct, pFailedError, meanErrorMs } = mixture;
   return {
-    ...{ numDraws, numDistinct, sourceProbability, destinationProbability },
+    numDraws,
+    numDistinct,
+    sourceProbability,
+    destinationProbability,
     standardErrors: {
-      ...{ pFailed: pFailedError, meanMs: meanErrorMs },
+      pFailed: pFailedError,
+      meanMs: meanErrorMs,
       quantilesMs: byQuantile(quantiles, (q) => mixture.quantileErrorMs(q)),
       ...(atMs.length > 0 && { cdf: atMs.map((rttMs) => mixture.cdfError(rttMs)) }),
       destinationProbability: destinationProbabilityError,
