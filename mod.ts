@@ -163,26 +163,24 @@ export { Communicator } from "./lib/mpi/communicator.ts";
 export { type Launch, launchOf } from "./lib/mpi/launch.ts";
 export { train, type TrainOptions, type TrainProgress, type TrainResult } from "./lib/train/trainer.ts";
 
-export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/answer_queries.ts";
-export type { Continuation } from "./lib/query/byte_walks.ts";
-export type { DestinationQuery } from "./lib/query/destination_prompt.ts";
+export { type AnsweredQuery, type AnswerOptions, answerQueries } from "./lib/query/rtt/answer_queries.ts";
+export type { DestinationQuery } from "./lib/query/destinations/destination_prompt.ts";
 export {
   rankDestinations,
   type RankedDestinations,
-  type RankingModel,
   type RankOptions,
-} from "./lib/query/destination_ranking.ts";
+} from "./lib/query/destinations/destination_ranking.ts";
 export {
   type DestinationSampleOptions,
   type SampledDestinations,
   sampleDestinations,
-} from "./lib/query/destination_samples.ts";
-export type {
-  ContinuingModel,
-  DestinationOptions,
-  LikelyDestination,
-  LikelyDestinations,
-} from "./lib/query/destinations.ts";
+} from "./lib/query/destinations/destination_samples.ts";
+export {
+  type DestinationOptions,
+  type LikelyDestination,
+  type LikelyDestinations,
+  likelyDestinations,
+} from "./lib/query/destinations/destinations.ts";
 export {
   type BlockBits,
   fieldOrders,
@@ -190,7 +188,7 @@ export {
   measurementBits,
   type MeasurementInContext,
   type OrderBits,
-} from "./lib/query/likelihood.ts";
+} from "./lib/query/likelihood/likelihood.ts";
 export type { ContinuedPrompt } from "./lib/query/continuations.ts";
 export type { Adaptation, AdaptOptions } from "./lib/adapt/adapt.ts";
 export type { FitOptions } from "./lib/adapt/fit.ts";
@@ -202,16 +200,20 @@ export {
   CALIBRATION_LEVELS,
   type MassRanges,
   QuantileCalibration,
-} from "./lib/query/quantile_calibration.ts";
+} from "./lib/query/rtt/quantile_calibration.ts";
 export {
   type AddressDrawOptions,
   type AddressDraws,
   drawAddresses,
   type DrawnPair,
-} from "./lib/query/address_draws.ts";
-export { type PrefixAnswer, rttBetweenPrefixes, type RttMixtureOptions } from "./lib/query/prefix_query.ts";
-export type { RttMixture } from "./lib/query/rtt_mixture.ts";
-export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt_plot.ts";
+} from "./lib/query/rtt/address_draws.ts";
+export {
+  type PrefixAnswer,
+  rttBetweenPrefixes,
+  type RttMixtureOptions,
+} from "./lib/query/rtt/prefix_query.ts";
+export type { RttMixture } from "./lib/query/rtt/rtt_mixture.ts";
+export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
 export {
   type DrawnSummary,
   noteOnMean,
@@ -219,15 +221,15 @@ export {
   type RttSummary,
   summaryOf,
   type SummaryOptions,
-} from "./lib/query/rtt_summary.ts";
-export { type BadLine, type FileQuery, readQueries } from "./lib/query/query_file.ts";
+} from "./lib/query/rtt/rtt_summary.ts";
+export { type BadLine, type FileQuery, readQueries } from "./lib/query/rtt/query_file.ts";
 export {
   type ParsedQuestion,
   parseQuestion,
   type QuestionMeasurement,
   type RttQuestion,
-} from "./lib/query/rtt_question.ts";
+} from "./lib/query/rtt/rtt_question.ts";
 export type { PrefixQuery, RttQuery } from "./lib/query/query_tokens.ts";
-export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/sample.ts";
-export { type HistogramBar, type LikeliestRtt, RttDistribution } from "./lib/query/rtt_distribution.ts";
+export { sampleMeasurements, type SampleOptions, type SampleQuery } from "./lib/query/likelihood/sample.ts";
+export { type HistogramBar, type LikeliestRtt, RttDistribution } from "./lib/query/rtt/rtt_distribution.ts";
 export { VERSION } from "./lib/version.ts";

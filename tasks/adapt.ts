@@ -5,7 +5,8 @@
  */
 import { join, relative } from "@std/path";
 import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/adapt/adapt.ts";
-import { AdaptedModel } from "../lib/adapt/adapted_model.ts";
+import { AdaptedCheckpoint } from "../lib/adapt/adapted_model.ts";
+import { usesAddress } from "../lib/adapt/free_rows.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
 import {
@@ -41,7 +42,7 @@ export const adaptStage: Stage = defineStage({
   name: "adapt",
   purpose:
     "fits the rows and coordinates of addresses that a model does not know to a few measurements, and changes nothing " +
-    "else. An address that is adapted again has coordinates by the measurements of then.",
+    "else. If an address is adapted again, only the new measurements give its coordinates.",
   example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
   flags: {
     checkpoint: flag.requiredText("a run directory, one of its checkpoints or an adapted one", {
@@ -54,7 +55,7 @@ export const adaptStage: Stage = defineStage({
     ),
     output: flag.requiredText("the folder of the adapted checkpoint", { placeholder: "DIR" }),
     addresses: flag.optionalText(
-      "the addresses to fit, others stay as they are (default: all that training did not know)",
+      "fit these addresses only (default: all that training did not know)",
       { placeholder: "A,B,…" },
     ),
     steps: flag.integer("steps, each over all measurements", {
@@ -67,22 +68,24 @@ export const adaptStage: Stage = defineStage({
       min: 1e-6,
       max: 10,
     }),
-    maxDrift: flag.number("largest distance that a row of an address that training knew may move", {
+    maxDrift: flag.number("largest distance that the row of a known address may move", {
       default: ADAPT_DEFAULTS.maxDrift,
       min: 0,
       max: 1e6,
     }),
-    maxMeasurements: flag.integer("measurements that are fitted at most, the newest", {
+    maxMeasurements: flag.integer("fit at most this many measurements, the newest", {
       default: 10_000,
       min: 1,
       max: 1_000_000,
     }),
-    merge: flag.boolean("write a whole checkpoint instead of the changed rows, which needs its base no more"),
-    follow: flag.boolean(
-      "read JSON lines from standard input as they come, and publish the adapted checkpoint again and again",
+    merge: flag.boolean(
+      "write a whole checkpoint, which does not need its base, instead of the changed rows",
     ),
-    everyLines: flag.integer("with --follow: publish after so many measurements", { default: 100, min: 1 }),
-    everySeconds: flag.number("with --follow: or after so many seconds with new ones", {
+    follow: flag.boolean(
+      "read JSON lines from standard input as they come, and publish the checkpoint after each group of them",
+    ),
+    everyLines: flag.integer("with --follow: publish after this many measurements", { default: 100, min: 1 }),
+    everySeconds: flag.number("with --follow: or this many seconds after the first new one", {
       default: 10,
       min: 0.1,
       max: 86_400,
@@ -106,7 +109,7 @@ export const adaptStage: Stage = defineStage({
     refuseOverlap(output, [checkpointDirectory(path), ...input]);
     await checkInputs(input, { verify: options.verify }, stage);
     const hasBegun = follow && !options.overwrite && isAdapted(output);
-    const model = new AdaptedModel(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
+    const model = new AdaptedCheckpoint(loadCheckpoint(hasBegun ? output : path, { onNote: stage.log }));
     const { steps, learningRate, maxDrift, maxMeasurements, overwrite } = options;
     const fit = { steps, learningRate, maxDrift, ...(addresses ? { addresses } : {}) };
     const start = {
@@ -126,35 +129,36 @@ export const adaptStage: Stage = defineStage({
     const { counts, outputs } = staged.manifest;
     return {
       text: wasComplete
-        ? `${output} is there already, made of the same inputs with the same options`
+        ? `${output} is complete already, from the same inputs and options`
         : `Wrote ${output} in ${formatSeconds(seconds)}: ${describeCounts(counts)}`,
       json: {
-        ...{ stage: "adapt", ...counts, base: model.base.base, seconds, doneAlready: wasComplete },
+        stage: "adapt",
+        ...counts,
+        base: model.base.base,
+        seconds,
+        doneAlready: wasComplete,
         outputs: outputs.map(({ path }) => join(output, path)),
       },
     };
   },
 });
 
-interface MakeOptions {
-  checkpoint: string;
-  input: readonly string[];
-  maxMeasurements: number;
-  merge: boolean;
-  fit: Omit<AdaptOptions, "adapted">;
-}
-
 /** Fits and publishes. */
 async function make(
-  model: AdaptedModel,
-  { checkpoint, input, maxMeasurements, merge, fit }: MakeOptions,
+  model: AdaptedCheckpoint,
+  { checkpoint, input, maxMeasurements, merge, fit }: {
+    checkpoint: string;
+    input: readonly string[];
+    maxMeasurements: number;
+    merge: boolean;
+    fit: Omit<AdaptOptions, "adapted">;
+  },
   { staged, stage }: { staged: StagedOutput; stage: StageContext },
 ): Promise<void> {
   const asked = fit.addresses && new Set(fit.addresses);
   const { measurements, numRead } = await readMeasurementFiles(input, {
     most: maxMeasurements,
-    isWanted: ({ source, destination }) =>
-      !asked || asked.has(formatAddress(source)) || asked.has(formatAddress(destination)),
+    isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
   if (numRead > measurements.length) {
     stage.log(`using the newest ${measurements.length} of ${numRead} measurements: --max-measurements`);
@@ -177,16 +181,13 @@ async function make(
 }
 
 /** Writes a checkpoint with all weights; its optimizer state is that of the base. */
-async function saveMerged(model: AdaptedModel, checkpoint: string, staged: StagedOutput): Promise<void> {
+async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: StagedOutput): Promise<void> {
   const { state, optimizer } = loadResumable(model.base.base);
   const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
   const content = { state: { ...state, ...kept }, weights: model.weights, optimizer };
   const folder = saveCheckpoint(join(staged.folder, "checkpoints"), content, { keep: 1 });
-  const names = ["model.safetensors", "optimizer.safetensors", "state.json"].map((name) =>
-    join(folder, name)
-  );
-  for (const path of [...names, join(staged.folder, "checkpoints", "latest")]) {
-    await staged.record(relative(staged.folder, path));
+  for (const name of ["model.safetensors", "optimizer.safetensors", "state.json", "../latest"]) {
+    await staged.record(relative(staged.folder, join(folder, name)));
   }
 }
 
@@ -195,7 +196,7 @@ function addressesOf(text: string | undefined): string[] | undefined {
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
   if (parts.length === 0) {
     throw new UsageError(
-      `Cannot use --addresses ${shortened(text)}: addresses with commas between were wanted`,
+      `Cannot use --addresses ${shortened(text)}: addresses separated by commas were wanted`,
     );
   }
   return parts.map((part) => formatAddress(addressOf("addresses", part))).sort();

@@ -1,14 +1,14 @@
 /**
  * `adapt --follow`: keeps an adapted checkpoint current with the measurements that come on standard input.
  *
- * What is published stays whole until the next is: a run that is killed loses what came after the last publication,
- * and the same command goes on from that.
+ * A published checkpoint stays whole until the next one replaces it. A killed run loses the measurements that came after
+ * the last publication; the same command continues from there.
  *
  * @module
  */
 import { join } from "@std/path";
 import type { AdaptOptions } from "../lib/adapt/adapt.ts";
-import type { AdaptedModel } from "../lib/adapt/adapted_model.ts";
+import type { AdaptedCheckpoint } from "../lib/adapt/adapted_model.ts";
 import { addressesOf, unknownAddresses } from "../lib/adapt/free_rows.ts";
 import type { StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/errors.ts";
@@ -17,15 +17,13 @@ import { Gpu } from "../lib/gpu/device.ts";
 import { KernelRegistry } from "../lib/gpu/registry.ts";
 import { STANDARD_INPUT } from "../lib/compression/decompress.ts";
 import { measurementOfLine } from "../lib/query/measurement_files.ts";
-import { readLines } from "../lib/query/text_lines.ts";
+import { readLines, type TextLine } from "../lib/query/text_lines.ts";
 import type { TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
 import { countsOf, noteAdaptation } from "./adapt_text.ts";
 
-/** Lines that cannot be used and are shown one by one. */
+/** The most unusable lines that are logged one by one. */
 const MAX_SHOWN_LINES = 20;
-/** How long nothing at all may happen before it is looked again. */
-const IDLE_MS = 3_600_000;
 
 /** What `adapt --follow` is called with. */
 export interface FollowOptions {
@@ -42,14 +40,14 @@ export interface FollowOptions {
  * @throws {InterruptedError} The signal's reason, with everything saved.
  */
 export async function followLines(
-  model: AdaptedModel,
+  model: AdaptedCheckpoint,
   options: FollowOptions,
   { staged, stage }: { staged: StagedOutput; stage: StageContext },
 ): Promise<StageResult> {
-  const { output, everyLines, everySeconds, maxMeasurements, fit } = options;
+  const { output, maxMeasurements, fit } = options;
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
-  const arrivals = new Arrivals(everyLines, stage);
+  const arrivals = new Arrivals(options, stage);
   let kept: TokenMeasurement[] = [];
   let numPublished = 0;
   const publish = async (counts: Record<string, unknown>) => {
@@ -61,8 +59,7 @@ export async function followLines(
     numPublished++;
   };
   if (!isAdapted(output)) await publish({ rows: model.rows.size });
-  while (await arrivals.wait(everySeconds)) {
-    const fresh = arrivals.take();
+  for await (const fresh of arrivals.groups()) {
     kept = [...kept, ...fresh].slice(-maxMeasurements);
     const named = new Set(fit.addresses ?? unknownAddresses(model, fresh, model.rows));
     const addresses = [...addressesOf(fresh).keys()].filter((address) => named.has(address));
@@ -89,78 +86,54 @@ export async function followLines(
   };
 }
 
-/** The measurements of standard input that nobody took yet, no more than are published at once. */
+/** The measurements of standard input. */
 class Arrivals {
+  /** How many measurements were handed on. */
   numTaken = 0;
+  /** How many lines could not be used. */
   numBad = 0;
-  #waiting: TokenMeasurement[] = [];
-  #firstMs = 0;
-  #isOver = false;
-  #fault: unknown;
-  #ring = () => {};
-  #goOn = () => {};
+  #numLines = 0;
 
-  constructor(readonly most: number, readonly stage: StageContext) {
-    stage.signal.addEventListener("abort", () => this.#ring());
-    this.#read().catch((error) => this.#fault = error).finally(() => {
-      this.#isOver = true;
-      this.#ring();
-    });
-  }
+  constructor(
+    readonly options: Pick<FollowOptions, "everyLines" | "everySeconds">,
+    readonly stage: StageContext,
+  ) {}
 
-  /** Waits until some are to be taken. @returns Whether there are; if not, none will come. */
-  async wait(seconds: number): Promise<boolean> {
-    for (;;) {
-      const isEnd = this.#isOver || this.stage.signal.aborted;
-      const count = this.#waiting.length;
-      const leftMs = count === 0 ? IDLE_MS : this.#firstMs + 1000 * seconds - performance.now();
-      if (count >= this.most || (count > 0 && (isEnd || leftMs <= 0))) return true;
-      if (isEnd && this.#fault !== undefined) throw this.#fault;
-      if (isEnd) return false;
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, leftMs);
-        this.#ring = () => {
-          clearTimeout(timer);
-          resolve();
-        };
-      });
-    }
-  }
-
-  /** Takes all that wait. */
-  take(): TokenMeasurement[] {
-    const taken = this.#waiting;
-    this.#waiting = [];
-    this.numTaken += taken.length;
-    this.#goOn();
-    return taken;
-  }
-
-  async #read(): Promise<void> {
-    let number = 0;
-    for await (const line of readLines(STANDARD_INPUT)) {
-      number++;
-      const measurement = this.#measurementOf(line, number);
-      if (!measurement) continue;
-      if (this.#waiting.push(measurement) === 1) {
-        this.#firstMs = performance.now();
-        this.#ring();
+  /** Groups of `everyLines` measurements, or of those that came within `everySeconds`. Reads one line ahead at most. */
+  async *groups(): AsyncGenerator<TokenMeasurement[]> {
+    const { everyLines, everySeconds } = this.options;
+    const { signal } = this.stage;
+    let wake = () => {};
+    signal.addEventListener("abort", () => wake());
+    const lines = readLines(STANDARD_INPUT);
+    let next = lines.next();
+    for (let isOver = false; !isOver && !signal.aborted;) {
+      const group: TokenMeasurement[] = [];
+      using timers = new DisposableStack();
+      while (group.length < everyLines) {
+        const awoken = Promise.withResolvers<undefined>();
+        wake = () => awoken.resolve(undefined);
+        const line = await Promise.race([next, awoken.promise]);
+        isOver = line?.done === true;
+        if (!line || line.done) break;
+        next = lines.next();
+        const measurement = this.#measurementOf(line.value);
+        if (measurement && group.push(measurement) === 1) {
+          timers.adopt(setTimeout(() => wake(), 1000 * everySeconds), clearTimeout);
+        }
       }
-      if (this.#waiting.length < this.most) continue;
-      this.#ring();
-      await new Promise<void>((resolve) => this.#goOn = resolve);
+      this.numTaken += group.length;
+      if (group.length > 0) yield group;
     }
   }
 
-  #measurementOf(
-    line: Parameters<typeof measurementOfLine>[0],
-    number: number,
-  ): TokenMeasurement | undefined {
+  #measurementOf(line: TextLine): TokenMeasurement | undefined {
+    this.#numLines++;
     try {
       return measurementOfLine(line);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      if (++this.numBad <= MAX_SHOWN_LINES) this.stage.log(`line ${number}: ${error.message}`);
+      if (++this.numBad <= MAX_SHOWN_LINES) this.stage.log(`line ${this.#numLines}: ${error.message}`);
       return undefined;
     }
   }

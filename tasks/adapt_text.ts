@@ -1,27 +1,27 @@
-/** What `adapt` says of its work. @module */
+/** Messages and counts of `adapt`. @module */
 import type { Adaptation } from "../lib/adapt/adapt.ts";
-import type { AdaptedModel } from "../lib/adapt/adapted_model.ts";
+import type { AdaptedCheckpoint } from "../lib/adapt/adapted_model.ts";
 
-/** Addresses that a line names. */
+/** The most addresses that a line names. */
 const MAX_NAMED = 3;
 
-/** What the manifest and `--json` say of a fit. */
+/** The counts of a fit, for the manifest and `--json`. */
 export function countsOf(
   { addresses, withoutRow, numMeasurements, numFailed, lossBefore, lossAfter }: Adaptation,
-  { rows }: AdaptedModel,
+  { rows }: AdaptedCheckpoint,
 ): Record<string, unknown> {
   return {
-    ...{
-      addresses: addresses.length,
-      withoutRow: withoutRow.length,
-      measurements: numMeasurements,
-      numFailed,
-    },
-    ...{ rows: rows.size, lossBefore, lossAfter },
+    addresses: addresses.length,
+    withoutRow: withoutRow.length,
+    measurements: numMeasurements,
+    numFailed,
+    rows: rows.size,
+    lossBefore,
+    lossAfter,
   };
 }
 
-/** The same for a person. */
+/** The same as text. */
 export function describeCounts(
   { addresses, measurements, rows, lossBefore, lossAfter }: Record<string, unknown>,
 ): string {
@@ -31,7 +31,7 @@ export function describeCounts(
   return `${addresses} addresses fitted to ${measurements} measurements, ${rows} rows differ from the base${loss}`;
 }
 
-/** Says which addresses could not be fitted, and if there were none to fit. */
+/** Logs which addresses could not be fitted, and if there were none to fit. */
 export function noteAdaptation(
   { addresses, withoutRow, numFailed }: Adaptation,
   log: (line: string) => void,
@@ -40,8 +40,8 @@ export function noteAdaptation(
     const named = withoutRow.slice(0, MAX_NAMED).join(", ") + (withoutRow.length > MAX_NAMED ? ", …" : "");
     log(`${withoutRow.length} addresses have no row, since the model's table is full: ${named}`);
   }
-  if (numFailed > 0) log(`${numFailed} measurements without a reply were passed over`);
+  if (numFailed > 0) log(`${numFailed} measurements without a reply were left out`);
   if (addresses.length === 0) {
-    log("there is no address to fit: those of the measurements are known; see --addresses");
+    log("no address was fitted: training knew all of the measurements; name known ones with --addresses");
   }
 }

@@ -11,12 +11,12 @@ import { FAILED_RTT_MS } from "../lib/measurement/batch.ts";
 import { readMeasurements } from "../lib/measurement/parquet_reader.ts";
 import { RejectLog } from "../lib/measurement/rejects.ts";
 import { knownAt, tokenMeasurementAt } from "../lib/query/context.ts";
-import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood.ts";
+import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood/likelihood.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
+import { contextThatFits } from "../lib/query/query_tokens.ts";
 import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { checkInputs } from "./input_check.ts";
-import { JsonLinesOutput } from "./json_lines_output.ts";
-import { contextOf, logContext, queryFlags, readBy } from "./query_options.ts";
+import { contextOf, logContext, openLines, queryFlags } from "./query_options.ts";
 
 const FIELDS: readonly Field[] = ["source", "destination", "time", "result"];
 /** Measurements that are computed at once: 6,144 sequences in all orders. */
@@ -36,7 +36,7 @@ export const likelihoodStage = defineStage({
   example: "--checkpoint runs/demo/train --input data/synth.parquet",
   flags: {
     ...queryFlags,
-    input: flag.texts("measurements Parquet: files, folders, globs; each row by itself", {
+    input: flag.texts("measurements Parquet: files, folders, globs; each row is computed alone", {
       placeholder: "PATH",
       required: true,
     }),
@@ -44,17 +44,14 @@ export const likelihoodStage = defineStage({
       "one order of source, destination, time and result (default: all, 24 with a time, 6 without)",
       { placeholder: "A,B,C,D" },
     ),
-    withoutTime: flag.boolean("leave the times of the rows out"),
-    tokens: flag.boolean("give the bits of every token too"),
-    output: flag.optionalText("where a JSON line per row goes (default: standard output)", {
+    withoutTime: flag.boolean("compute the rows without their times"),
+    tokens: flag.boolean("add the bits of every token"),
+    output: flag.optionalText("write a JSON line for each row there (default: standard output)", {
       placeholder: "FILE",
     }),
   },
   async run(options, stage) {
     const { output, withoutTime } = options;
-    if (options.json && output === undefined) {
-      throw new UsageError("Cannot use --json: the rows take standard output; add --output FILE");
-    }
     const order = options.order === undefined ? undefined : orderOf(options.order);
     await checkInputs(options.input, { verify: false }, stage);
     const paths = listInputs(options.input, {
@@ -69,15 +66,18 @@ export const likelihoodStage = defineStage({
           "themselves; leave it out",
       );
     }
-    const inputs = [...readBy(options), ...paths];
-    using lines = new JsonLinesOutput(output, { stage: "query likelihood", inputs });
+    using lines = openLines("query likelihood", { ...options, input: paths }, "rows");
     using progress = stage.progress("computing likelihoods", { unit: "rows" });
     const totals = new Totals();
     let numLate = 0;
     for await (const rows of partsOf(paths, withoutTime)) {
       stage.signal.throwIfAborted();
       if (totals.numRows === 0) {
-        logContext(stage, model.contextThatFits({ ...rows[0].measurement, context }).length, context);
+        logContext(
+          stage,
+          contextThatFits({ ...rows[0].measurement, context }, model.config.sequenceLength).length,
+          context,
+        );
       }
       const inContexts = rows.map(({ measurement, rttMs }) => ({
         measurement,
@@ -96,14 +96,15 @@ export const likelihoodStage = defineStage({
     progress.finish();
     if (numLate > 0) {
       stage.log(
-        `${numLate} rows are older than some of the context: what is after a row was left out for it`,
+        `${numLate} rows are older than some of the context: each was computed without the measurements after it`,
       );
     }
-    const text = totals.describe();
+    const means = totals.means();
+    const text = describeMeans(means);
     if (output === undefined) stage.log(text);
     return {
       text: output === undefined ? "" : text,
-      json: { stage: "query likelihood", output, ...totals.means(), step: model.step },
+      json: { stage: "query likelihood", output, ...means, step: model.step },
     };
   },
 });
@@ -116,10 +117,9 @@ async function* partsOf(paths: string[], withoutTime: boolean): AsyncGenerator<R
   for await (const batch of readMeasurements(paths, { rejects, columns: [] })) {
     numRows += batch.numRowsRead;
     for (let i = 0; i < batch.numRows; i++) {
-      const [src, dst, rttMs] = [batch.srcAddr[i], batch.dstAddr[i], batch.rttMs[i]];
       const measurement = tokenMeasurementAt(batch, i);
       if (withoutTime) measurement.timeS = null;
-      part.push({ src, dst, rttMs, measurement });
+      part.push({ src: batch.srcAddr[i], dst: batch.dstAddr[i], rttMs: batch.rttMs[i], measurement });
       if (part.length < ROWS_PER_PART) continue;
       yield part;
       part = [];
@@ -146,48 +146,49 @@ function describeOrder({ bits, blocks }: OrderBits, withTokens: boolean) {
   };
 }
 
-/** Sums over rows; a block's bits are first averaged over the orders of its row. */
+/** Sums over rows. */
 class Totals {
   numRows = 0;
-  #sums = { meanBits: 0, spreadBits: 0, totalBits: 0 };
-  #blocks = new Map<Field, number>();
+  #meanBits = 0;
+  #spreadBits = 0;
+  #totalBits = 0;
   #numTokens = 0;
+  /** Bits of each block, averaged over the orders of a row. */
+  readonly #blocks = new Map<Field, number>();
 
-  add(bits: MeasurementBits): void {
+  add({ orders, meanBits, spreadBits, totalBits }: MeasurementBits): void {
     this.numRows++;
-    for (const name of ["meanBits", "spreadBits", "totalBits"] as const) this.#sums[name] += bits[name];
-    for (const { blocks } of bits.orders) {
-      for (const block of blocks) {
-        const share = block.bits / bits.orders.length;
-        this.#blocks.set(block.field, (this.#blocks.get(block.field) ?? 0) + share);
-        this.#numTokens += block.tokenBits.length / bits.orders.length;
-      }
+    this.#meanBits += meanBits;
+    this.#spreadBits += spreadBits;
+    this.#totalBits += totalBits;
+    for (const { field, bits, tokenBits } of orders.flatMap(({ blocks }) => blocks)) {
+      this.#blocks.set(field, (this.#blocks.get(field) ?? 0) + bits / orders.length);
+      this.#numTokens += tokenBits.length / orders.length;
     }
   }
 
   means() {
-    const { numRows } = this;
-    const n = Math.max(1, numRows);
+    const n = Math.max(1, this.numRows);
     return {
-      numRows,
-      meanBits: this.#sums.meanBits / n,
-      spreadBits: this.#sums.spreadBits / n,
-      totalBits: this.#sums.totalBits / n,
-      bitsPerToken: this.#sums.meanBits / Math.max(1, this.#numTokens),
+      numRows: this.numRows,
+      meanBits: this.#meanBits / n,
+      spreadBits: this.#spreadBits / n,
+      totalBits: this.#totalBits / n,
+      bitsPerToken: this.#meanBits / Math.max(1, this.#numTokens),
       blockBits: Object.fromEntries([...this.#blocks].map(([field, bits]) => [field, bits / n])),
     };
   }
+}
 
-  describe(): string {
-    const { numRows, meanBits, spreadBits, totalBits, bitsPerToken, blockBits } = this.means();
-    return [
-      `${numRows} measurements, means:`,
-      `  ${meanBits.toFixed(2)} bits in one order of the fields, ${bitsPerToken.toFixed(3)} a token`,
-      `  ${spreadBits.toFixed(2)} bits standard deviation over the orders`,
-      `  ${totalBits.toFixed(2)} bits whatever the order, of those computed`,
-      ...Object.entries(blockBits).map(([field, bits]) => `  ${field.padEnd(12)}${bits.toFixed(2)} bits`),
-    ].join("\n");
-  }
+function describeMeans(means: ReturnType<Totals["means"]>): string {
+  const { numRows, meanBits, spreadBits, totalBits, bitsPerToken, blockBits } = means;
+  return [
+    `${numRows} measurements, means:`,
+    `  ${meanBits.toFixed(2)} bits in one order of the fields, ${bitsPerToken.toFixed(3)} a token`,
+    `  ${spreadBits.toFixed(2)} bits standard deviation over the orders`,
+    `  ${totalBits.toFixed(2)} bits whatever the order, of those computed`,
+    ...Object.entries(blockBits).map(([field, bits]) => `  ${field.padEnd(12)}${bits.toFixed(2)} bits`),
+  ].join("\n");
 }
 
 function orderOf(text: string): readonly Field[] {

@@ -3,36 +3,87 @@
  *
  * @module
  */
-import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
-import { shortened, UsageError } from "../lib/errors.ts";
-import { writeOutputFile } from "../lib/files/output_file.ts";
-import type { PingModel } from "../lib/query/ping_model.ts";
-import { type PrefixAnswer, rttBetweenPrefixes } from "../lib/query/prefix_query.ts";
-import { plotRttDistribution } from "../lib/query/rtt_plot.ts";
-import { noteHostBits } from "../lib/query/rtt_question.ts";
-import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
+import { usesAddress } from "../lib/adapt/free_rows.ts";
+import { formatAddress } from "../lib/addresses/ip.ts";
 import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/addresses/ip_prefix.ts";
-import {
-  adaptModel,
-  contextOf,
-  loadModel,
-  logContext,
-  readBy,
-  rttFlags,
-  type RttOptions,
-  timeOf,
-} from "./query_options.ts";
-import { answerFile } from "./query_rtt_file.ts";
+import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
+import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
+import { shortened, UsageError, UserError } from "../lib/errors.ts";
+import { writeOutputFile } from "../lib/files/output_file.ts";
+import { readMeasurementFiles } from "../lib/query/measurement_files.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { contextThatFits } from "../lib/query/query_tokens.ts";
+import { type AnsweredQuery, answerQueries } from "../lib/query/rtt/answer_queries.ts";
+import { DEFAULT_NUM_DRAWS, rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
+import { QuantileCalibration } from "../lib/query/rtt/quantile_calibration.ts";
+import { readQueries } from "../lib/query/rtt/query_file.ts";
+import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
+import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
+import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
+import { noteAdaptation } from "./adapt_text.ts";
+import { contextOf, logContext, openLines, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
 import { describeAnswer } from "./query_rtt_text.ts";
 
 const JSON_BARS = 64;
+/** The most bad lines that are logged one by one. */
+const MAX_SHOWN_LINES = 20;
+/** The most measurements of `--adapt` that are fitted. */
+const MAX_ADAPT_MEASUREMENTS = 10_000;
+
+const FLAGS = {
+  ...queryFlags,
+  src: flag.optionalText(
+    "source address, or a prefix in which the model draws sources (required without --queries)",
+    { placeholder: "ADDRESS|PREFIX" },
+  ),
+  dst: flag.optionalText(
+    "destination address of the same IP version, or a prefix in which the model draws a destination for each source " +
+      "(required without --queries)",
+    { placeholder: "ADDRESS|PREFIX" },
+  ),
+  time: timeFlag,
+  draws: flag.integer("how many addresses, or pairs of them, to draw from prefixes; 1 kB for each", {
+    default: DEFAULT_NUM_DRAWS,
+    min: 2,
+    max: 2 ** 17,
+  }),
+  queries: flag.optionalText(
+    "answer each line of this file with a JSON line, in order: JSON lines or CSV with src, dst and perhaps time; JSON " +
+      "lines may also have their own context, an array of {src, dst, time, rtt in ms or null}, none after the query's " +
+      "time. A line that cannot be answered gives its number and the reason, and exit code 1 at the end",
+    { placeholder: "FILE" },
+  ),
+  keepGoing: flag.boolean("exit with 0 even if lines of --queries cannot be answered"),
+  output: flag.optionalText("write the answers to --queries there (default: standard output)", {
+    placeholder: "FILE",
+  }),
+  adapt: flag.optionalText(
+    "measurements, Parquet or JSON lines: fit the rows of the asked addresses to them first; with --queries the rows " +
+      "of all addresses that training did not know",
+    { placeholder: "FILE" },
+  ),
+  quantiles: flag.text("quantiles to report, 0 to 1", {
+    default: "0.05,0.25,0.5,0.75,0.95",
+    placeholder: "Q,Q,…",
+  }),
+  calibration: flag.optionalText(
+    "report.json of an eval: correct the distributions by the measurements of its validation split",
+    { placeholder: "FILE" },
+  ),
+  at: flag.optionalText("RTTs in ms: report P(RTT <= each) and the probability of each", {
+    placeholder: "MS,MS,…",
+  }),
+  plot: flag.optionalText("write the density as SVG", { placeholder: "FILE" }),
+};
+
+type Options = Values<typeof FLAGS & typeof commonFlags>;
 
 /** The stage `query rtt`. */
 export const rttStage = defineStage({
   name: "query rtt",
   purpose: "the distribution of the RTT between two addresses or prefixes, or for each line of a file",
   example: "--checkpoint runs/demo/train --src 192.0.2.1 --dst 198.51.100.0/24",
-  flags: rttFlags,
+  flags: FLAGS,
   async run(options, stage) {
     const summary = {
       quantiles: numbersOf("quantiles", options.quantiles, [0, 1]),
@@ -45,11 +96,11 @@ export const rttStage = defineStage({
 });
 
 async function answerOne(
-  options: RttOptions,
+  options: Options,
   stage: StageContext,
   summary: SummaryOptions,
 ): Promise<StageResult> {
-  const { src, dst } = options;
+  const { src, dst, calibration } = options;
   if (src === undefined || dst === undefined) {
     throw new UsageError(
       `Cannot run: --${src === undefined ? "src" : "dst"} ADDRESS is missing; add it, or --queries FILE`,
@@ -58,31 +109,49 @@ async function answerOne(
   if (options.output !== undefined) {
     throw new UsageError(`Cannot use --output ${options.output}: it is for the answers to --queries FILE`);
   }
-  const [source, destination] = [prefixOf("src", src), prefixOf("dst", dst)];
-  const notes = [noteHostBits(src), noteHostBits(dst)].filter((note) => note !== undefined);
+  const source = prefixOf("src", src);
+  const destination = prefixOf("dst", dst);
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage, timeS);
-  using model = await loadModel(options);
-  const addresses = [source, destination].filter(isAddress).map(({ bytes }) => bytes);
-  await adaptModel(model, { path: options.adapt, addresses }, stage);
+  const addresses = [source, destination].filter(isAddress).map(({ bytes }) => formatAddress(bytes));
+  using model = await loadModel(options, stage, addresses);
   const query = { source, destination, timeS, context };
-  const numUsed =
-    model.contextThatFits({ ...query, source: source.bytes, destination: destination.bytes }).length;
-  logContext(stage, numUsed, context);
-  const answer = await answerWithProgress(model, query, { options, stage });
-  const { distribution } = answer.mixture;
-  const onMean = noteOnMean(distribution);
-  if (onMean !== undefined) notes.push(onMean);
+  const whole = { ...query, source: source.bytes, destination: destination.bytes };
+  const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
+  logContext(stage, contextMeasurements, context);
+  using progress = stage.progress("computing distributions", { unit: "pairs" });
+  const answer = await rttBetweenPrefixes(model, query, {
+    numDraws: options.draws,
+    seed: options.seed,
+    onProgress(done) {
+      stage.signal.throwIfAborted();
+      progress.update(done);
+    },
+  });
+  progress.finish();
+  const { distribution, numDraws } = answer.mixture;
+  const notes = [noteHostBits(src), noteHostBits(dst), noteOnMean(distribution)].filter((note) =>
+    note !== undefined
+  );
   for (const note of notes) stage.log(note);
-  const title = `${src} -> ${dst}${options.calibration === undefined ? "" : ", corrected"}`;
-  if (options.plot !== undefined) await writePlot(options.plot, answer, { options, summary, title });
+  const title = `${src} -> ${dst}${calibration === undefined ? "" : ", corrected"}`;
+  const { quantiles } = summary;
+  if (options.plot !== undefined) {
+    const subtitle = numDraws > 0 ? `mixture of ${numDraws} draws from the model` : "exact";
+    const svg = await plotRttDistribution(distribution, { title, subtitle, quantiles });
+    writeOutputFile(options.plot, svg, { stage: "query rtt", inputs: readBy(options) });
+  }
+  const numbers = summaryOf(answer, summary);
   return {
-    text: describeAnswer(answer, summary, title),
+    text: describeAnswer(numbers, { title, quantiles, distribution }),
     json: {
       stage: "query rtt",
-      ...{ src, dst, timeS, contextMeasurements: numUsed },
-      ...(options.calibration !== undefined && { calibration: options.calibration }),
-      ...summaryOf(answer, summary),
+      src,
+      dst,
+      timeS,
+      contextMeasurements,
+      calibration,
+      ...numbers,
       ...(notes.length > 0 && { notes }),
       histogram: distribution.histogram(JSON_BARS),
       step: model.step,
@@ -90,28 +159,106 @@ async function answerOne(
   };
 }
 
-async function answerWithProgress(
-  model: PingModel,
-  query: Parameters<typeof rttBetweenPrefixes>[1],
-  { options: { draws, seed }, stage }: { options: RttOptions; stage: StageContext },
-): Promise<PrefixAnswer> {
-  using progress = stage.progress("computing distributions", { unit: "pairs" });
-  const onProgress = (done: number) => {
+/**
+ * Answers a file of queries.
+ *
+ * @throws {UserError} After all others are answered, if a line cannot be and `keepGoing` is not asked for.
+ */
+async function answerFile(
+  options: Options & { queries: string },
+  stage: StageContext,
+  summary: SummaryOptions,
+): Promise<StageResult> {
+  const { queries, output, draws: numDraws, seed } = options;
+  for (const name of ["src", "dst", "time"] as const) {
+    if (options[name] !== undefined) {
+      throw new UsageError(`Cannot use --${name} ${options[name]}: with --queries it stands in the file`);
+    }
+  }
+  if (options.plot !== undefined) {
+    throw new UsageError(`Cannot use --plot ${options.plot}: it is for one query, without --queries`);
+  }
+  using lines = openLines("query rtt", options, "answers");
+  const context = await contextOf(options.context, stage);
+  using model = await loadModel(options, stage);
+  using progress = stage.progress("answering", { unit: "queries" });
+  let firstBad: string | undefined;
+  let numAnswered = 0;
+  let numBad = 0;
+  const onDraws = () => stage.signal.throwIfAborted();
+  const answers = answerQueries(model, readQueries(queries), { context, numDraws, seed, onDraws });
+  for await (const answer of answers) {
     stage.signal.throwIfAborted();
-    progress.update(done);
+    if ("error" in answer) {
+      firstBad ??= `line ${answer.line}: ${answer.error}`;
+      if (++numBad <= MAX_SHOWN_LINES) progress.print(`${queries} line ${answer.line}: ${answer.error}`);
+      lines.write(answer);
+    } else {
+      numAnswered++;
+      lines.write(lineOf(answer, summary));
+    }
+    progress.update(numAnswered + numBad);
+  }
+  lines.commit();
+  const unanswered = `${numBad} of ${numBad + numAnswered} lines of ${queries}`;
+  if (firstBad !== undefined && !options.keepGoing) {
+    throw new UserError(`Cannot answer ${unanswered}: ${firstBad}; the others are answered`);
+  }
+  if (firstBad !== undefined) stage.log(`${unanswered} could not be answered`);
+  return {
+    text: output === undefined ? "" : `${numAnswered} queries answered in ${output}`,
+    json: { stage: "query rtt", queries, output, numAnswered, numBad, step: model.step },
   };
-  return await rttBetweenPrefixes(model, query, { numDraws: draws, seed, onProgress });
 }
 
-async function writePlot(
-  path: string,
-  { mixture }: PrefixAnswer,
-  { options, summary, title }: { options: RttOptions; summary: SummaryOptions; title: string },
-): Promise<void> {
-  const { distribution, numDraws } = mixture;
-  const subtitle = numDraws > 0 ? `mixture of ${numDraws} draws from the model` : "exact";
-  const svg = await plotRttDistribution(distribution, { title, subtitle, quantiles: summary.quantiles });
-  writeOutputFile(path, svg, { stage: "query rtt", inputs: readBy(options) });
+function lineOf({ query, answer, ...context }: AnsweredQuery, summary: SummaryOptions) {
+  const { line, src, dst, timeS } = query;
+  const { numContext, numContextUsed, numContextLater } = context;
+  const notes = [...query.notes];
+  if (numContextLater > 0) {
+    notes.push(`${numContextLater} context measurements are after the query's time and were left out`);
+  }
+  if (numContextUsed < numContext) {
+    notes.push(
+      `the newest ${numContextUsed} of ${numContext} context measurements were used: more do not fit`,
+    );
+  }
+  const onMean = noteOnMean(answer.mixture.distribution);
+  if (onMean !== undefined) notes.push(onMean);
+  return {
+    line,
+    src,
+    dst,
+    timeS,
+    contextMeasurements: numContextUsed,
+    ...summaryOf(answer, summary),
+    ...(notes.length > 0 && { notes }),
+  };
+}
+
+/**
+ * The model of `--checkpoint`, corrected by `--calibration` and fitted to `--adapt` where these are given.
+ *
+ * @param addresses Whose rows may change (default: those that training did not know).
+ */
+async function loadModel(
+  { checkpoint, calibration, adapt }: Options,
+  stage: StageContext,
+  addresses?: readonly string[],
+): Promise<PingModel> {
+  const model = await PingModel.load(
+    checkpoint,
+    calibration === undefined ? {} : { calibration: QuantileCalibration.read(calibration) },
+  );
+  if (adapt === undefined) return model;
+  const asked = addresses && new Set(addresses);
+  const { measurements } = await readMeasurementFiles([adapt], {
+    most: MAX_ADAPT_MEASUREMENTS,
+    isWanted: (measurement) => !asked || usesAddress(measurement, asked),
+  });
+  const { signal } = stage;
+  noteAdaptation(await model.adapt(measurements, addresses ? { signal, addresses } : { signal }), stage.log);
+  return model;
 }
 
 function prefixOf(option: string, text: string): IpPrefix {

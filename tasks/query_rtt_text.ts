@@ -4,27 +4,27 @@
  * @module
  */
 import { drawHistogram, formatMs } from "../lib/text/histogram.ts";
-import type { PrefixAnswer } from "../lib/query/prefix_query.ts";
-import { type RttLikelihood, summaryOf, type SummaryOptions } from "../lib/query/rtt_summary.ts";
+import type { RttDistribution } from "../lib/query/rtt/rtt_distribution.ts";
+import type { DrawnSummary, RttLikelihood, RttSummary } from "../lib/query/rtt/rtt_summary.ts";
 
 const TEXT_BARS = 16;
 const LABEL_WIDTH = 12;
 
-/** Describes an answer. @param pair Between what. */
-export function describeAnswer(answer: PrefixAnswer, options: SummaryOptions, pair: string): string {
-  const { pFailed, meanMs, meanBelowQ999Ms, likeliest, quantilesMs, at = [], drawn } = summaryOf(
-    answer,
-    options,
-  );
+/** Describes an answer. @param options `title`: between what; `distribution`: drawn on a terminal. */
+export function describeAnswer(
+  summary: RttSummary,
+  options: { title: string; quantiles: readonly number[]; distribution: RttDistribution },
+): string {
+  const { pFailed, meanMs, meanBelowQ999Ms, likeliest, quantilesMs, at = [], drawn } = summary;
   const errors = drawn?.standardErrors;
   const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
-  const ms = (value: number, error: number | undefined) =>
+  const ms = (value: number, error?: number) =>
     `${formatMs(value)} ms${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
-  return [
-    `RTT ${pair}`,
-    line("no reply", percent(pFailed) + (errors ? ` ± ${percent(errors.pFailed)}` : "")),
+  const lines = [
+    `RTT ${options.title}`,
+    line("no reply", percent(pFailed, errors?.pFailed)),
     line("mean", ms(meanMs, errors?.meanMs)),
-    line("  to 99.9 %", ms(meanBelowQ999Ms, undefined)),
+    line("  to 99.9 %", ms(meanBelowQ999Ms)),
     line(
       "likeliest",
       `${formatMs(likeliest.rttMs)} ms, ${percent(likeliest.probability)} in an interval 1 % wide`,
@@ -32,43 +32,39 @@ export function describeAnswer(answer: PrefixAnswer, options: SummaryOptions, pa
     ...options.quantiles.map((q) =>
       line(`${+(q * 100).toFixed(4)} %`, ms(quantilesMs[q], errors?.quantilesMs[q]))
     ),
-    ...at.flatMap((each, i) => describeLikelihood(each, errors?.cdf?.[i]).map((text) => `  ${text}`)),
-    ...describeDraws(answer),
-    ...(Deno.stdout.isTerminal()
-      ? ["", ...drawHistogram(answer.mixture.distribution.histogram(TEXT_BARS), 40)]
-      : []),
-  ].join("\n");
+    ...at.flatMap((each, i) => describeLikelihood(each, errors?.cdf?.[i])),
+  ];
+  if (drawn) lines.push(...describeDraws(drawn));
+  if (Deno.stdout.isTerminal()) {
+    lines.push("", ...drawHistogram(options.distribution.histogram(TEXT_BARS), 40));
+  }
+  return lines.join("\n");
 }
 
-function describeLikelihood(
-  { rttMs, cdf, probability, bits, lowMs, highMs }: RttLikelihood,
-  error: number | undefined,
-): string[] {
+function describeLikelihood(likelihood: RttLikelihood, error: number | undefined): string[] {
+  const { rttMs, cdf, probability, bits, lowMs, highMs } = likelihood;
   const bounds = highMs === null
     ? `${formatMs(lowMs)} ms or more`
     : `${+lowMs.toFixed(3)}-${+highMs.toFixed(3)} ms`;
   return [
-    `P(RTT <= ${rttMs} ms) ${percent(cdf)}${error === undefined ? "" : ` ± ${percent(error)}`}`,
-    `  in ${bounds}: ${percent(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
+    `  P(RTT <= ${rttMs} ms) ${percent(cdf, error)}`,
+    `    in ${bounds}: ${percent(probability)}, ${bits === null ? "no mass" : `${bits.toFixed(2)} bits`}`,
   ];
 }
 
-function describeDraws({ mixture, ...answer }: PrefixAnswer): string[] {
-  const { numDraws, numDistinct } = mixture;
-  if (numDraws === 0) return [];
-  const { sourceProbability, destinationProbability, destinationProbabilityError: error } = answer;
-  return [
-    `  of ${numDraws} draws from the model, ${numDistinct} different; ± is a standard error`,
-    ...(sourceProbability === null ? [] : [`  P(source in its prefix) ${percent(sourceProbability)}`]),
-    ...(destinationProbability === null ? [] : [
-      `  P(destination in its prefix) ${percent(destinationProbability)}${
-        error > 0 ? ` ± ${percent(error)}` : ""
-      }`,
-    ]),
-  ];
+function describeDraws(drawn: DrawnSummary): string[] {
+  const { numDraws, numDistinct, sourceProbability, destinationProbability, standardErrors } = drawn;
+  const lines = [`  of ${numDraws} draws from the model, ${numDistinct} different; ± is a standard error`];
+  if (sourceProbability !== null) lines.push(`  P(source in its prefix) ${percent(sourceProbability)}`);
+  if (destinationProbability !== null) {
+    const error = standardErrors.destinationProbability || undefined;
+    lines.push(`  P(destination in its prefix) ${percent(destinationProbability, error)}`);
+  }
+  return lines;
 }
 
 /** Three significant figures: masses of prefixes are often tiny. */
-function percent(share: number): string {
-  return `${+(share * 100).toPrecision(3)} %`;
+function percent(share: number, error?: number): string {
+  const text = `${+(share * 100).toPrecision(3)} %`;
+  return error === undefined ? text : `${text} ± ${percent(error)}`;
 }

@@ -5,14 +5,20 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage } from "../lib/cli/stage.ts";
-import { UsageError } from "../lib/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { sampleContextThatFits, sampleMeasurements } from "../lib/query/sample.ts";
+import { sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
 import { formatAddress } from "../lib/addresses/ip.ts";
 import { decodeRttCode } from "../lib/tokens/rtt_code.ts";
 import type { DecodedMeasurement } from "../lib/tokens/vocab_v2.ts";
-import { JsonLinesOutput } from "./json_lines_output.ts";
-import { addressOf, contextOf, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
+import {
+  addressOf,
+  contextOf,
+  logContext,
+  openLines,
+  queryFlags,
+  timeFlag,
+  timeOf,
+} from "./query_options.ts";
 
 /** The stage `query sample`. */
 export const sampleStage = defineStage({
@@ -22,7 +28,7 @@ export const sampleStage = defineStage({
   flags: {
     ...queryFlags,
     count: flag.integer("how many measurements", { default: 10, min: 1, max: 2 ** 32 - 1 }),
-    temperature: flag.number("what log-probabilities are divided by; below 1 draws the likelier ones", {
+    temperature: flag.number("divides log-probabilities; below 1 draws likelier measurements", {
       default: 1,
       min: 1e-6,
     }),
@@ -30,23 +36,20 @@ export const sampleStage = defineStage({
     src: flag.optionalText("source address (default: drawn)", { placeholder: "ADDRESS" }),
     dst: flag.optionalText("destination address (default: drawn)", { placeholder: "ADDRESS" }),
     time: { ...timeFlag, description: timeFlag.description.replace("any time", "drawn, or none") },
-    output: flag.optionalText("where the measurements go (default: standard output)", {
+    output: flag.optionalText("write the measurements there (default: standard output)", {
       placeholder: "FILE",
     }),
   },
   async run(options, stage) {
     const { output, count } = options;
-    if (options.json && output === undefined) {
-      throw new UsageError("Cannot use --json: the measurements take standard output; add --output FILE");
-    }
     const source = options.src === undefined ? undefined : addressOf("src", options.src);
     const destination = options.dst === undefined ? undefined : addressOf("dst", options.dst);
     const timeS = timeOf(options.time);
+    using lines = openLines("query sample", options, "measurements");
     const context = await contextOf(options.context, stage, timeS);
     using model = await PingModel.load(options.checkpoint);
     const query = { source, destination, timeS, context };
     logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
-    using lines = new JsonLinesOutput(output, { stage: "query sample", inputs: readBy(options) });
     using progress = stage.progress("sampling", { total: count, unit: "measurements" });
     let numDrawn = 0;
     for await (const measurement of sampleMeasurements(model, query, options)) {

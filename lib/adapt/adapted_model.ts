@@ -1,5 +1,5 @@
 /**
- * A checkpoint that is adapted, also repeatedly, and what differs from its base.
+ * A model that is adapted, also repeatedly, and what differs from its base.
  *
  * @module
  */
@@ -10,35 +10,28 @@ import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { baseOf, writeDelta } from "../train/adapted_checkpoint.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "../train/checkpoint_state.ts";
 import { adapt, type Adaptation, type AdaptOptions, requireRows } from "./adapt.ts";
+import type { AdaptedParts } from "./free_rows.ts";
 
 /** A model whose rows and coordinates are adapted to measurements. */
 export class AdaptedModel {
-  readonly config: ModelConfig;
-  /** The base, which does not change. */
-  readonly base: AdaptedFrom;
   /** The learned rows that differ from the base's. */
   readonly rows: Set<number>;
   /** The nodes whose coordinates differ. */
   readonly nodes: Set<number>;
-  #weights: Map<string, Float32Array>;
 
   /**
-   * Begins with a checkpoint.
+   * Begins with a model.
    *
-   * @throws {UserError} If its model has no rows of addresses.
+   * @param weights Parameters by name, row-major.
+   * @param adapted What earlier adaptations changed (nothing).
    */
-  constructor(checkpoint: LoadedCheckpoint) {
-    this.config = checkpoint.config.model;
-    this.#weights = checkpoint.weights;
-    requireRows(this);
-    this.base = baseOf(checkpoint);
-    this.rows = new Set(checkpoint.adapted?.rows);
-    this.nodes = new Set(checkpoint.adapted?.nodes);
-  }
-
-  /** Parameters by name, row-major. */
-  get weights(): Map<string, Float32Array> {
-    return this.#weights;
+  constructor(
+    readonly config: ModelConfig,
+    public weights: Map<string, Float32Array>,
+    adapted?: AdaptedParts,
+  ) {
+    this.rows = new Set(adapted?.rows);
+    this.nodes = new Set(adapted?.nodes);
   }
 
   /** Adapts the model to measurements. @throws {UserError} As {@link adapt}. */
@@ -48,16 +41,29 @@ export class AdaptedModel {
     options: Omit<AdaptOptions, "adapted">,
   ): Promise<Adaptation> {
     const adaptation = await adapt(registry, this, measurements, { ...options, adapted: this });
-    this.#weights = withRowDelta(this.config, this.#weights, adaptation.delta);
+    this.weights = withRowDelta(this.config, this.weights, adaptation.delta);
     for (const row of adaptation.delta.rows) this.rows.add(row);
     for (const node of adaptation.delta.coordinates.nodes) this.nodes.add(node);
     return adaptation;
+  }
+}
+
+/** The model of a checkpoint, which can be written as what differs from its base. */
+export class AdaptedCheckpoint extends AdaptedModel {
+  /** The base, which does not change. */
+  readonly base: AdaptedFrom;
+
+  /** Begins with a checkpoint. @throws {UserError} If its model has no rows of addresses. */
+  constructor(checkpoint: LoadedCheckpoint) {
+    super(checkpoint.config.model, checkpoint.weights, checkpoint.adapted);
+    requireRows(this);
+    this.base = baseOf(checkpoint);
   }
 
   /** Writes all that differs from the base. @param path The file. */
   write(path: string): void {
     const [rows, nodes] = [this.rows, this.nodes].map((numbers) => Uint32Array.from(numbers).sort());
-    const delta = rowDeltaOf(this.config, this.#weights, rows, nodes);
+    const delta = rowDeltaOf(this.config, this.weights, rows, nodes);
     writeDelta(path, delta, { from: this.base, config: this.config });
   }
 }

@@ -55,11 +55,16 @@ export interface RowModel {
 
 /** The addresses of measurements, each once, in order of appearance. */
 export function addressesOf(measurements: readonly TokenMeasurement[]): Map<string, Uint8Array> {
-  return new Map(
-    measurements.flatMap(({ source, destination }) => [source, destination]).map((address) => {
-      return [formatAddress(address), address];
-    }),
-  );
+  const addresses = measurements.flatMap(({ source, destination }) => [source, destination]);
+  return new Map(addresses.map((address) => [formatAddress(address), address]));
+}
+
+/** Whether a measurement is from or to one of some addresses. @param addresses As `formatAddress` writes them. */
+export function usesAddress(
+  { source, destination }: TokenMeasurement,
+  addresses: ReadonlySet<string>,
+): boolean {
+  return addresses.has(formatAddress(source)) || addresses.has(formatAddress(destination));
 }
 
 /**
@@ -74,7 +79,7 @@ export function unknownAddresses(
 ): string[] {
   const addressRows = loadedRows(model);
   return [...addressesOf(measurements)].filter(([, address]) => {
-    const row = addressRows.rowsOfPrefixes(address).at(-1) ?? NO_ROW;
+    const row = ownRow(addressRows, address);
     return row === NO_ROW || rows.has(row);
   }).map(([text]) => text);
 }
@@ -102,7 +107,8 @@ export function freeRowsOf(
   const fitted: string[] = [];
   const all = addressesOf(measurements);
   const values = valuesOf(model);
-  const likely = new KnownAddresses(known, [...all.values()]);
+  const knownAddresses = [...all.values()].map((address) => ({ address, row: ownRow(known, address) }))
+    .filter(({ row }) => row !== NO_ROW);
   const add = (row: number, isNew: boolean, start?: Float32Array) => {
     if (row === NO_ROW || free.has(row)) return;
     free.set(row, { row, isKnown: !isNew && !adapted.rows.has(row), start: start ?? values(row) });
@@ -114,14 +120,12 @@ export function freeRowsOf(
     const whole = rows.length - 1;
     rows.forEach((row, i) => {
       const isNew = before[i] === NO_ROW;
-      if (i === whole) add(row, isNew, isNew ? likely.mean(address, values) : undefined);
+      if (i === whole) add(row, isNew, isNew ? meanOfNearest(address, knownAddresses, values) : undefined);
       else if (isNew) add(row, true);
     });
     (rows[whole] === NO_ROW ? withoutRow : fitted).push(text);
   }
-  const chosen = measurements.filter(({ source, destination }) =>
-    [source, destination].some((address) => addresses.has(formatAddress(address)))
-  );
+  const chosen = measurements.filter((measurement) => usesAddress(measurement, addresses));
   for (const { source, destination } of chosen) {
     const isNew = known.rowOfPair(source, destination) === NO_ROW;
     add(addressRows.rowOfPair(source, destination, { claims: true }), isNew);
@@ -136,35 +140,31 @@ export function freeRowsOf(
   };
 }
 
-/** The addresses of measurements that have rows of their own. */
-class KnownAddresses {
-  readonly #rows: { address: Uint8Array; row: number }[];
-
-  constructor(known: AddressRows, addresses: readonly Uint8Array[]) {
-    this.#rows = addresses.map((address) => ({
-      address,
-      row: known.rowsOfPrefixes(address).at(-1) ?? NO_ROW,
-    }))
-      .filter(({ row }) => row !== NO_ROW);
-  }
-
-  /** The mean row of the known addresses nearest to an address; undefined if none has its IP version. */
-  mean(address: Uint8Array, values: (row: number) => Float32Array): Float32Array | undefined {
-    const sameVersion = this.#rows.filter((known) => known.address.length === address.length);
-    const shared = sameVersion.map((known) => numShared(known.address, address));
-    const most = shared.reduce((a, b) => Math.max(a, b), 0);
-    const nearest = sameVersion.filter((_, i) => shared[i] === most);
-    if (nearest.length === 0) return undefined;
-    const sums = new Float64Array(values(nearest[0].row).length);
-    for (const { row } of nearest) values(row).forEach((value, i) => sums[i] += value);
-    return Float32Array.from(sums, (sum) => sum / nearest.length);
-  }
+/** The mean row of the known addresses nearest to an address; undefined if none has its IP version. */
+function meanOfNearest(
+  address: Uint8Array,
+  known: readonly { address: Uint8Array; row: number }[],
+  values: (row: number) => Float32Array,
+): Float32Array | undefined {
+  const sameVersion = known.filter((each) => each.address.length === address.length);
+  const shared = sameVersion.map((each) => numShared(each.address, address));
+  const most = shared.reduce((a, b) => Math.max(a, b), 0);
+  const nearest = sameVersion.filter((_, i) => shared[i] === most);
+  if (nearest.length === 0) return undefined;
+  const sums = new Float64Array(values(nearest[0].row).length);
+  for (const { row } of nearest) values(row).forEach((value, i) => sums[i] += value);
+  return Float32Array.from(sums, (sum) => sum / nearest.length);
 }
 
 /** The length of the common prefix of two addresses, in bytes. */
 function numShared(a: Uint8Array, b: Uint8Array): number {
   const index = a.findIndex((byte, i) => byte !== b[i]);
   return index < 0 ? a.length : index;
+}
+
+/** The row of a whole address. */
+function ownRow(rows: AddressRows, address: Uint8Array): number {
+  return rows.rowsOfPrefixes(address).at(-1) ?? NO_ROW;
 }
 
 function loadedRows({ config, weights }: RowModel): AddressRows {

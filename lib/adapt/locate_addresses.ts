@@ -27,10 +27,8 @@ export function locateAddresses(
   const { coordinates } = rows;
   const places = new Map<number, NodePlace>();
   if (!coordinates) return new Uint32Array();
-  const asked = [...rttsOf(measurements, addresses)].map((own) => ({
-    ...own,
-    node: rows.nodeOf(own.address),
-  }))
+  const asked = [...rttsOf(measurements, addresses)]
+    .map((own) => ({ ...own, node: rows.nodeOf(own.address) }))
     .filter(({ node }) => adaptedNodes.has(node) || !coordinates.hasPlace(node));
   // Addresses that are located now do not help to locate each other.
   const without = new Set(asked.map(({ node }) => node));
@@ -51,26 +49,19 @@ export function locateAddresses(
   return Uint32Array.from(places.keys()).sort();
 }
 
-/** The RTTs of an address, by the other end. */
-interface OwnRtts {
-  readonly address: Uint8Array;
-  readonly rttsMs: Map<string, { other: Uint8Array; ms: number[] }>;
-}
-
-function rttsOf(
-  measurements: readonly TokenMeasurement[],
-  addresses: ReadonlySet<string>,
-): Iterable<OwnRtts> {
-  const all = new Map<string, OwnRtts>();
+/** The RTTs of each address, by the other end. */
+function rttsOf(measurements: readonly TokenMeasurement[], addresses: ReadonlySet<string>) {
+  const all = new Map<
+    string,
+    { address: Uint8Array; rttsMs: Map<string, { other: Uint8Array; ms: number[] }> }
+  >();
   for (const { source, destination, rttCode } of measurements) {
     for (const [address, other] of [[source, destination], [destination, source]]) {
-      const [text, otherText] = [address, other].map(formatAddress);
+      const text = formatAddress(address);
+      const otherText = formatAddress(other);
       if (rttCode === null || text === otherText || !addresses.has(text)) continue;
-      const own = all.get(text) ?? { address, rttsMs: new Map() };
-      all.set(text, own);
-      const known = own.rttsMs.get(otherText) ?? { other, ms: [] };
-      own.rttsMs.set(otherText, known);
-      known.ms.push(decodeRttCode(rttCode));
+      const { rttsMs } = all.getOrInsertComputed(text, () => ({ address, rttsMs: new Map() }));
+      rttsMs.getOrInsertComputed(otherText, () => ({ other, ms: [] })).ms.push(decodeRttCode(rttCode));
     }
   }
   return all.values();

@@ -8,7 +8,7 @@
  * @module
  */
 import { Breather } from "../threads/stage_hooks.ts";
-import type { MassRanges } from "../query/quantile_calibration.ts";
+import type { MassRanges } from "../query/rtt/quantile_calibration.ts";
 import {
   askInOrder,
   type Baseline,

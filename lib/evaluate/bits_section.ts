@@ -69,7 +69,7 @@ export async function evaluateBits(
           return tokens;
         },
       );
-      const logP = await model.tokenLogProbabilities(sequences, Infinity);
+      const logP = await model.decoders.tokenLogProbabilities(sequences, Infinity);
       sequences.forEach((tokens, i) => totals.add(tokens, logP[i]));
       onProgress?.(done += part.length, total);
     }

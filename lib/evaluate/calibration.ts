@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { type MassRanges, sharesWithin } from "../query/quantile_calibration.ts";
+import { type MassRanges, sharesWithin } from "../query/rtt/quantile_calibration.ts";
 import { type ClusterBootstrap, type Interval, intervalOf } from "./bootstrap.ts";
 import { meanOf } from "./sample_statistics.ts";
 

@@ -7,8 +7,8 @@
 import { join } from "@std/path";
 import { exists } from "../files/inputs.ts";
 import type { PingModel } from "../query/ping_model.ts";
-import type { MassRanges } from "../query/quantile_calibration.ts";
-import { QuantileCalibration } from "../query/quantile_calibration.ts";
+import type { MassRanges } from "../query/rtt/quantile_calibration.ts";
+import { QuantileCalibration } from "../query/rtt/quantile_calibration.ts";
 import { type Coverage, coverages } from "./calibration.ts";
 import { drawCases } from "./cases.ts";
 import { type EvalRowsOptions, openEvalRows } from "./eval_rows.ts";

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { type RttDistribution, RTTS_MS } from "../query/rtt_distribution.ts";
+import { type RttDistribution, RTTS_MS } from "../query/rtt/rtt_distribution.ts";
 
 /** Longer RTTs count as this one, ms. ASSUMPTION: no ping waits longer for its reply than a minute. */
 export const CRPS_LIMIT_MS = 60_000;

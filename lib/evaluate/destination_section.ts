@@ -11,12 +11,9 @@
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import type { SplitMode } from "../preprocess/splits.ts";
-import type { DestinationQuery } from "../query/destination_prompt.ts";
-import {
-  rankDestinations,
-  type RankedDestinations,
-  type RankingModel,
-} from "../query/destination_ranking.ts";
+import type { DestinationQuery } from "../query/destinations/destination_prompt.ts";
+import { rankDestinations, type RankedDestinations } from "../query/destinations/destination_ranking.ts";
+import type { PingModel } from "../query/ping_model.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { ClusterBootstrap, clustersOf, differenceInterval, type Interval, intervalOf } from "./bootstrap.ts";
 import { type EvalCase, evenlySpread, withContexts } from "./cases.ts";
@@ -104,7 +101,7 @@ interface Asked {
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */
 export async function evaluateDestinations(
-  model: RankingModel,
+  model: PingModel,
   cases: readonly EvalCase[],
   options: DestinationSectionOptions,
 ): Promise<DestinationSection> {
@@ -178,7 +175,7 @@ function scoresOf(
   const others = asked.map(({ query }) => known.guess(query, NUM_GUESSES));
   const names = [...others[0].keys()];
   const methods = resampledMethods(addresses, bootstrap, [
-    ["model", ranked.map((each) => each.destinations.map(({ address }) => address))],
+    ["model", ranked.map((each) => each.destinations.map(({ prefix }) => prefix.bytes))],
     ...names.map((name): NamedGuesses => [name, others.map((guesses) => guesses.get(name) ?? [])]),
   ]);
   return () => ({

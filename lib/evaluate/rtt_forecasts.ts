@@ -4,7 +4,7 @@
  * @module
  */
 import type { PingModel } from "../query/ping_model.ts";
-import type { RttDistribution } from "../query/rtt_distribution.ts";
+import type { RttDistribution } from "../query/rtt/rtt_distribution.ts";
 import type { RttQuery } from "../query/query_tokens.ts";
 import { type EvalCase, queryOf, withContexts } from "./cases.ts";
 import { crpsMs } from "./crps.ts";

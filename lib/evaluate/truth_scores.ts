@@ -8,7 +8,7 @@
  */
 import type { RttLaw } from "../synth/law.ts";
 import { codeProbability } from "../synth/rtt_codes.ts";
-import type { RttDistribution } from "../query/rtt_distribution.ts";
+import type { RttDistribution } from "../query/rtt/rtt_distribution.ts";
 import { encodeRttCode, rttCodeBounds } from "../tokens/rtt_code.ts";
 import { COVERAGE_LEVELS } from "./calibration.ts";
 

@@ -13,7 +13,7 @@ import type { RttLaw } from "../synth/law.ts";
 import { codeProbability } from "../synth/rtt_codes.ts";
 import type { SyntheticTruth } from "../synth/truth.ts";
 import type { PingModel } from "../query/ping_model.ts";
-import type { QuantileCalibration } from "../query/quantile_calibration.ts";
+import type { QuantileCalibration } from "../query/rtt/quantile_calibration.ts";
 import { COVERAGE_LEVELS } from "./calibration.ts";
 import { type EvalCase, queryOf, withContexts } from "./cases.ts";
 import { meanOf, type MeanWithError, meanWithError, medianOf } from "./sample_statistics.ts";

@@ -12,7 +12,7 @@
 import { vocabSize } from "../model/config.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
-import { branchRows, NO_TOKEN } from "./row_branches.ts";
+import { branchRows, NO_TOKEN } from "./decoder_rows.ts";
 
 /** A prompt and what may follow it. */
 export interface ContinuedPrompt {
@@ -70,14 +70,16 @@ export function* groupsOfContinuations(
   { maxPromptTokens, maxRows }: DecoderExtent,
 ): Generator<ContinuedPrompt[]> {
   let group: ContinuedPrompt[] = [];
-  let [numTokens, numRows] = [0, 0];
+  let numTokens = 0;
+  let numRows = 0;
   for (const { prompt, continuations } of prompts) {
     for (let start = 0; start < continuations.length;) {
       const fits = numTokens + prompt.length <= maxPromptTokens && numRows < maxRows;
       if (!fits && group.length > 0) {
         yield group;
         group = [];
-        [numTokens, numRows] = [0, 0];
+        numTokens = 0;
+        numRows = 0;
       }
       const part = continuations.slice(start, start + maxRows - numRows);
       group.push({ prompt, continuations: part });

@@ -6,7 +6,7 @@
 import { contextForm } from "../loader/context_form.ts";
 import { type ModelConfig, rttEncodingChoice } from "../model/config.ts";
 import { type DecoderExtent, decoderSizeBytes } from "../model/decoder_buffers.ts";
-import { FIRST_BYTES } from "./rtt_bytes.ts";
+import { FIRST_BYTES } from "./rtt/rtt_bytes.ts";
 
 /**
  * Tokens of prompts, and rows that continue them, that are computed at once; less where memory does not suffice.

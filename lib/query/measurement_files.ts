@@ -1,5 +1,5 @@
 /**
- * Measurements from files of any kind that people have them in: Parquet, JSON lines, RIPE Atlas ping results.
+ * Measurements from files of any kind: Parquet, JSON lines, RIPE Atlas ping results.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { RejectLog } from "../measurement/rejects.ts";
 import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { tokenMeasurement, tokenMeasurementAt } from "./context.ts";
-import { parseMeasurement } from "./rtt_question.ts";
+import { parseMeasurement } from "./rtt/rtt_question.ts";
 import { jsonObjectOf, readLines, type TextLine } from "./text_lines.ts";
 
 const PARQUET = ".parquet";
@@ -81,7 +81,8 @@ export async function readMeasurementFiles(
   const { most, isWanted = () => true, maxRejectRatio = 0.05 } = options;
   const rejects = new RejectLog();
   let newest: TokenMeasurement[] = [];
-  let [numRows, numRead] = [0, 0];
+  let numRows = 0;
+  let numRead = 0;
   const trim = () => newest = newest.sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0)).slice(-most);
   const take = (measurement: TokenMeasurement) => {
     if (!isWanted(measurement)) return;

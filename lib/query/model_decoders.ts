@@ -1,14 +1,19 @@
 /**
- * The decoders that answer a model's queries, and whose turn it is.
+ * The decoders that answer a model's queries: tokens in, log-probabilities out.
  *
- * A decoder holds one group of prompts at a time, whoever asks: work waits for all that was asked for before.
+ * A decoder holds one group of prompts at a time. Work waits for all work that was asked for before.
  *
  * @module
  */
 import type { KernelRegistry } from "../gpu/registry.ts";
-import type { ModelConfig } from "../model/config.ts";
+import { type ModelConfig, vocabSize } from "../model/config.ts";
 import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
+import {
+  continuationLogProbabilities,
+  type ContinuedPrompt,
+  groupsOfContinuations,
+} from "./continuations.ts";
 import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";
 
 /** What decoders need of a model. */
@@ -33,7 +38,7 @@ export class ModelDecoders {
     this.#memoryLimitBytes = memoryLimitBytes;
   }
 
-  /** How many tokens of prompts and rows {@link withContinuer} can hold. */
+  /** How many tokens of prompts and rows {@link continuePrompts} can hold. */
   get continuationExtent(): DecoderExtent {
     return continuationExtent(this.#model.config, this.#memoryLimitBytes);
   }
@@ -61,25 +66,80 @@ export class ModelDecoders {
     }
   }
 
-  /** Runs work on the decoder for many steps. @throws {UserError} If memory does not suffice. */
-  async withContinuer(work: (decoder: Decoder) => Promise<void>): Promise<void> {
-    await this.#exclusively(async () => {
-      this.#continuer ??= this.#create(this.continuationExtent);
-      await work(await this.#continuer);
-    });
+  /**
+   * Reads prompts once and lets rows continue them, in as many forks as wanted.
+   *
+   * @param prompts Within {@link continuationExtent}.
+   * @param work Forks and steps; gets log P after each prompt, (prompts, V) nats.
+   * @throws {UserError} If memory does not suffice.
+   */
+  async continuePrompts<T>(
+    prompts: readonly Uint16Array[],
+    work: (decoder: Decoder, ends: Float32Array) => Promise<T>,
+  ): Promise<T> {
+    return await this.#withContinuer(async (decoder) => await work(decoder, await decoder.prefill(prompts)));
   }
 
-  /** Gives the decoders the model's weights anew, after all work that was asked for before. */
+  /**
+   * log P of the last tokens of each sequence, each given all tokens before it, in nats.
+   *
+   * @param sequences Token sequences of at least two tokens and at most one more than the model's length.
+   * @param numTokens How many last tokens of each sequence, fewer than any sequence has; Infinity for all after the
+   *   first.
+   * @returns One array per sequence.
+   */
+  async tokenLogProbabilities(sequences: readonly Uint16Array[], numTokens: number): Promise<Float32Array[]> {
+    const V = vocabSize(this.#model.config);
+    const results: Float32Array[] = [];
+    const prompts = sequences.map((sequence) => sequence.subarray(0, -1));
+    await this.withPrompts(prompts, 1, async (decoder, group) => {
+      const rows = await decoder.prefill(group, { numLast: numTokens });
+      let row = 0;
+      for (const { length } of group) {
+        const tokens = sequences[results.length].subarray(-Math.min(numTokens, length));
+        results.push(Float32Array.from(tokens, (token) => rows[row++ * V + token]));
+      }
+    });
+    return results;
+  }
+
+  /**
+   * log P of the tokens of continuations of prompts, each given all tokens before it, in nats. What continuations
+   * of one prompt share is computed once.
+   *
+   * @param prompts Each continuation has at most `maxContinuationTokens` tokens, and with its prompt at most one token
+   *   more than the model's sequence.
+   * @returns One array per continuation, those of the first prompt first.
+   */
+  async continuationLogProbabilities(prompts: readonly ContinuedPrompt[]): Promise<Float32Array[]> {
+    const results: Float32Array[] = [];
+    for (const group of groupsOfContinuations(prompts, this.continuationExtent)) {
+      results.push(
+        ...await this.#withContinuer((decoder) => continuationLogProbabilities(decoder, group)),
+      );
+    }
+    return results;
+  }
+
+  /** Gives the decoders the model's weights again, after all work that was asked for before. */
   async reload(): Promise<void> {
     await this.#exclusively(async () => {
       for (const decoder of [this.#prompter, this.#continuer]) (await decoder)?.load(this.#model.weights);
     });
   }
 
-  async #exclusively(work: () => Promise<void>): Promise<void> {
+  /** Runs work on the decoder for many steps. */
+  async #withContinuer<T>(work: (decoder: Decoder) => Promise<T>): Promise<T> {
+    return await this.#exclusively(async () => {
+      this.#continuer ??= this.#create(this.continuationExtent);
+      return await work(await this.#continuer);
+    });
+  }
+
+  async #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#idle.then(work);
     this.#idle = done.catch(() => {});
-    await done;
+    return await done;
   }
 
   #create(extent: DecoderExtent): Promise<Decoder> {

@@ -13,7 +13,7 @@ import {
   TokenWriter,
 } from "../tokens/vocab_v2.ts";
 
-/** Of a gap between two times in vocabulary v2: 4 bytes. */
+/** The longest gap between two times in vocabulary v2: 4 bytes. */
 const MAX_GAP_S = 2 ** 32 - 1;
 
 /** What an RTT distribution is asked for. */

@@ -1,17 +1,16 @@
 /**
- * The lines of a text file, one at a time, in memory that no line makes grow: one that is too long is stepped over.
+ * The lines of a text file, one at a time. Memory is bounded: a line that is too long is skipped.
  *
  * @module
  */
 import { explainFileError, UserError } from "../errors.ts";
 import { STANDARD_INPUT } from "../compression/decompress.ts";
 
-/** Longer than a query after the context of the longest sequence, 6,000 measurements, is in any spelling. */
+/** A query with the longest context, 6,000 measurements, is shorter. */
 export const MAX_LINE_BYTES = 16 * 2 ** 20;
 
-const CHUNK_BYTES = 65_536;
 const NEWLINE = 0x0a;
-/** How much is kept of a line that is too long. */
+/** How much of a skipped line is kept. */
 const START_BYTES = 80;
 
 /** A line. */
@@ -26,7 +25,7 @@ export interface TextLine {
  * Reads lines.
  *
  * @param path A file, or `-` for standard input.
- * @param maxLineBytes How long they may be.
+ * @param maxLineBytes The longest line.
  * @throws {UserError} If the file cannot be read.
  */
 export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): AsyncGenerator<TextLine> {
@@ -52,8 +51,8 @@ export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): A
 /**
  * The JSON object of a line.
  *
- * @param wanted The end of the message where there is none.
- * @throws {UserError} If it is none.
+ * @param wanted The end of the error message: what was wanted.
+ * @throws {UserError} If the line is no JSON object.
  */
 export function jsonObjectOf(text: string, wanted: string): Record<string, unknown> {
   try {
@@ -70,41 +69,44 @@ export function jsonObjectOf(text: string, wanted: string): Record<string, unkno
 /** The bytes of one line as they come. */
 class LineBytes {
   readonly #strict = new TextDecoder("utf-8", { fatal: true });
-  #bytes = new Uint8Array(CHUNK_BYTES);
-  /** Of the whole line, more than are kept where it is too long. */
+  #parts: Uint8Array[] = [];
+  /** Length of the whole line, also where it is too long and less is kept. */
   lengthBytes = 0;
 
   constructor(readonly maxBytes: number) {}
 
   append(more: Uint8Array): void {
-    const start = this.lengthBytes;
+    if (more.length === 0) return;
     this.lengthBytes += more.length;
-    if (this.lengthBytes > this.maxBytes) return;
-    if (this.lengthBytes > this.#bytes.length) {
-      const larger = new Uint8Array(Math.min(this.maxBytes, 2 * this.lengthBytes));
-      larger.set(this.#bytes.subarray(0, start));
-      this.#bytes = larger;
-    }
-    this.#bytes.set(more, start);
+    if (this.lengthBytes <= this.maxBytes || this.#parts.length === 0) this.#parts.push(more);
+    else this.#parts.length = 1;
   }
 
   /** Ends the line; the next begins. */
   take(): TextLine {
+    const parts = this.#parts;
     const length = this.lengthBytes;
+    this.#parts = [];
     this.lengthBytes = 0;
+    const faulty = (fault: string) => ({
+      text: new TextDecoder().decode(parts[0].subarray(0, START_BYTES)),
+      fault,
+    });
     if (length > this.maxBytes) {
-      return this.#faulty(`found ${length} bytes, at most ${this.maxBytes} a line were wanted`);
+      return faulty(`found ${length} bytes, at most ${this.maxBytes} a line were wanted`);
     }
-    const hasReturn = length > 0 && this.#bytes[length - 1] === 0x0d;
+    const bytes = new Uint8Array(length);
+    let at = 0;
+    for (const part of parts) {
+      bytes.set(part, at);
+      at += part.length;
+    }
+    const hasReturn = bytes.at(-1) === 0x0d;
     try {
-      return { text: this.#strict.decode(this.#bytes.subarray(0, hasReturn ? length - 1 : length)) };
+      return { text: this.#strict.decode(bytes.subarray(0, hasReturn ? -1 : length)) };
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      return this.#faulty("found bytes that are no UTF-8, text was wanted");
+      return faulty("found bytes that are no UTF-8, text was wanted");
     }
-  }
-
-  #faulty(fault: string): TextLine {
-    return { text: new TextDecoder().decode(this.#bytes.subarray(0, START_BYTES)), fault };
   }
 }

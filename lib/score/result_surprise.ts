@@ -14,19 +14,14 @@
  *
  * @module
  */
-import {
-  failureProbability,
-  FIRST_BYTES,
-  firstByteProbabilities,
-  secondByteProbabilities,
-  secondBytesOf,
-} from "../query/rtt_bytes.ts";
+import { failureProbability, FIRST_BYTES, restricted, secondBytesOf } from "../query/rtt/rtt_bytes.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../tokens/vocab_v2.ts";
 
 /** What a p-value may differ from the exact one by, as a share of it. */
 export const MAX_RELATIVE_ERROR = 0.01;
 
-const NUM_CODES = FIRST_BYTES.map((byte) => secondBytesOf(byte).length);
+const SECOND_BYTES = FIRST_BYTES.map(secondBytesOf);
+const NUM_CODES = SECOND_BYTES.map(({ length }) => length);
 
 /** What the model says where a result stands; log-probabilities of the next token, nats, (V) each. */
 export interface ResultLogProbabilities {
@@ -63,15 +58,15 @@ export class ResultSurprise {
     options: { maxRelativeError?: number } = {},
   ) {
     const pFailed = failureProbability(outcome);
-    this.#mass = firstByteProbabilities(first).map((p) => p * (1 - pFailed));
+    this.#mass = restricted(first, FIRST_BYTES).probabilities.map((p) => p * (1 - pFailed));
     const at = rttCode === null ? -1 : FIRST_BYTES.indexOf(rttCode >> 8);
     if (rttCode === null) {
       this.#own = pFailed;
       this.logLikelihood = outcome[FAILED];
     } else {
       const [byte1, byte2] = [rttCode >> 8, rttCode & 255];
-      this.#own = this.#mass[at] *
-        secondByteProbabilities(second, at)[secondBytesOf(byte1).indexOf(byte2)];
+      const { probabilities } = restricted(second, SECOND_BYTES[at]);
+      this.#own = this.#mass[at] * probabilities[SECOND_BYTES[at].indexOf(byte2)];
       this.logLikelihood = outcome[RTT_START] + first[BYTE_BASE + byte1] + second[BYTE_BASE + byte2];
       this.addSecondBytes(at, second);
     }
@@ -82,7 +77,7 @@ export class ResultSurprise {
   /** Counts the codes of a first byte. @param second Log-probabilities after it. */
   addSecondBytes(index: number, second: Float32Array): void {
     const mass = this.#mass[index];
-    for (const p of secondByteProbabilities(second, index)) this.#count(mass * p);
+    for (const p of restricted(second, SECOND_BYTES[index]).probabilities) this.#count(mass * p);
   }
 
   /**

@@ -8,8 +8,8 @@ import type { Decoder } from "../model/decoder.ts";
 import { vocabSize } from "../model/config.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { encodeQuery } from "../query/query_tokens.ts";
-import { FIRST_BYTES } from "../query/rtt_bytes.ts";
-import { rowOf } from "../query/token_rows.ts";
+import { FIRST_BYTES } from "../query/rtt/rtt_bytes.ts";
+import { rowOf } from "../query/decoder_rows.ts";
 import { RandomStream } from "../random/philox.ts";
 import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { ResultSurprise } from "./result_surprise.ts";
@@ -57,7 +57,7 @@ export async function scoreResults(
   const scores: Score[] = [];
   let numExpanded = 0;
   const prompts = cases.map((each) => promptOf(each, model.config.sequenceLength));
-  await model.onDecoder(prompts, async (decoder, group) => {
+  await model.decoders.withPrompts(prompts, 1, async (decoder, group) => {
     const part = cases.slice(scores.length, scores.length + group.length);
     const surprises = await readResults(decoder, group, { part, ...options });
     for (const rows of stepsOf(surprises, decoder.extent.maxRows)) {

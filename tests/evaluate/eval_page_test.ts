@@ -7,7 +7,7 @@ import { headlineLines } from "../../lib/evaluate/page/headline.ts";
 import { countText, ratioText } from "../../lib/evaluate/page/quantities.ts";
 import type { EvalReport, EvalRun } from "../../lib/evaluate/report.ts";
 import { compareForecasts } from "../../lib/evaluate/rtt_section.ts";
-import { CALIBRATION_LEVELS } from "../../lib/query/quantile_calibration.ts";
+import { CALIBRATION_LEVELS } from "../../lib/query/rtt/quantile_calibration.ts";
 
 const RUN: EvalRun = {
   ...{ version: "0.0.0", checkpoint: "runs/<first>", step: 3, numParameters: 855_000, sequenceLength: 256 },

@@ -4,7 +4,7 @@ import { ClusterBootstrap } from "../../lib/evaluate/bootstrap.ts";
 import { crpsMs, crpsOfNumberMs } from "../../lib/evaluate/crps.ts";
 import { errorCdf, resampledErrors, type ScoredForecasts } from "../../lib/evaluate/forecast_errors.ts";
 import { quantileOfSample } from "../../lib/evaluate/sample_statistics.ts";
-import { RttDistribution, RTTS_MS } from "../../lib/query/rtt_distribution.ts";
+import { RttDistribution, RTTS_MS } from "../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 

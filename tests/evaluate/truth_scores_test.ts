@@ -8,7 +8,7 @@ import {
 } from "../../lib/evaluate/truth_scores.ts";
 import { RttLaw } from "../../lib/synth/law.ts";
 import { codeProbabilities } from "../../lib/synth/rtt_codes.ts";
-import { RttDistribution } from "../../lib/query/rtt_distribution.ts";
+import { RttDistribution } from "../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals, assertReject
 import { contextOf, drawCases, type EvalCase } from "../../lib/evaluate/cases.ts";
 import { evaluateTruth } from "../../lib/evaluate/truth_section.ts";
 import { UserError } from "../../lib/errors.ts";
-import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/quantile_calibration.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/rtt/quantile_calibration.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { makeCampaign } from "../../lib/synth/campaign.ts";
 import { RowGenerator } from "../../lib/synth/rows.ts";

@@ -21,7 +21,7 @@ const PROMPTS: ContinuedPrompt[] = [[1, 40], [30, 7], [90, 3]].map(([length, cou
 
 Deno.test("continuationLogProbabilities() equals one next-token question per token, of any lengths together", () =>
   withTinyModel(async (model) => {
-    const actual = await model.continuationLogProbabilities(PROMPTS);
+    const actual = await model.decoders.continuationLogProbabilities(PROMPTS);
     const all = PROMPTS.flatMap(({ prompt, continuations }) =>
       continuations.map((continuation) => ({ prompt, continuation }))
     );
@@ -38,13 +38,13 @@ Deno.test("continuationLogProbabilities() equals one next-token question per tok
 
 Deno.test("continuationLogProbabilities() gives the same where memory holds a few rows at once", () =>
   withTinyModel(async (model) => {
-    const expected = await model.continuationLogProbabilities(PROMPTS);
+    const expected = await model.decoders.continuationLogProbabilities(PROMPTS);
     using gpu = await Gpu.open();
     const extent = { maxPromptTokens: 256, maxRows: 32, maxSteps: 46 };
     const memoryLimitBytes = decoderSizeBytes(TINY_CONFIG, extent);
     const options = { weights: model.weights, memoryLimitBytes };
     const small = PingModel.of(TINY_CONFIG, new KernelRegistry(gpu), options);
-    const actual = await small.continuationLogProbabilities(PROMPTS);
+    const actual = await small.decoders.continuationLogProbabilities(PROMPTS);
     actual.forEach((logP, i) => logP.forEach((each, j) => assertAlmostEquals(each, expected[i][j], 1e-5)));
   }));
 

@@ -4,7 +4,7 @@ import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
-import { rowOf } from "../../lib/query/token_rows.ts";
+import { rowOf } from "../../lib/query/decoder_rows.ts";
 
 export const TINY_CONFIG = parseModelConfig({
   numLayers: 2,
@@ -35,7 +35,7 @@ export async function nextLogProbabilities(
 ): Promise<Float32Array[]> {
   const V = vocabSize(model.config);
   const results: Float32Array[] = [];
-  await model.onDecoder(sequences, async (decoder, prompts) => {
+  await model.decoders.withPrompts(sequences, 1, async (decoder, prompts) => {
     const rows = await decoder.prefill(prompts);
     prompts.forEach((_, i) => results.push(rowOf(rows, i, V)));
   });

@@ -1,8 +1,8 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import { measurementBits } from "../../lib/query/likelihood.ts";
+import { measurementBits } from "../../lib/query/likelihood/likelihood.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
 import { QUERY_ORDER } from "../../lib/tokens/grammar_v2.ts";
-import { sampleMeasurements } from "../../lib/query/sample.ts";
+import { sampleMeasurements } from "../../lib/query/likelihood/sample.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { type Score, type ScoreCase, scoreResults } from "../../lib/score/score_results.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../../lib/tokens/rtt_code.ts";

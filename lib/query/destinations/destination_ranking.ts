@@ -1,0 +1,151 @@
+/**
+ * Destinations by Bayes' rule: the most probable destinations of a source, ranked by how probable each of them makes
+ * the result, P(destination | source) P(time, result | source, destination).
+ *
+ * It asks the model in the order of queries, destination before result. A model that was trained mostly in that order
+ * knows it far better than the order of the direct search (destinations.ts), which is exact over all addresses where
+ * this one looks at some; were the model's joint distribution the same in all orders, they would agree.
+ *
+ * @module
+ */
+import { prefixOfAddress } from "../../addresses/ip_prefix.ts";
+import { UserError } from "../../errors.ts";
+import { BYTE_BASE, DST_IPV4, DST_IPV6, QUERY_ORDER, type TokenMeasurement } from "../../tokens/vocab_v2.ts";
+import { walkOn } from "./byte_walks.ts";
+import { groupsOf } from "../decoder_extent.ts";
+import { codesOf, type DestinationQuery } from "./destination_prompt.ts";
+import { type LikelyDestination, listed } from "./destinations.ts";
+import { maxNodes, PrefixSearch } from "./prefix_tree.ts";
+import type { PingModel } from "../ping_model.ts";
+import { encodeMeasurement } from "../query_tokens.ts";
+
+/** Nodes of a search that are looked into at once. */
+const NODES_AT_ONCE = 16;
+
+/** The answer to one question. */
+export interface RankedDestinations {
+  /** The most probable candidates first; `probability` is among all candidates. */
+  readonly destinations: readonly LikelyDestination[];
+  /** The probability of the candidates that are not listed, among all candidates. */
+  readonly unlistedProbability: number;
+  /** How many destinations were ranked. */
+  readonly candidates: number;
+  /** P(the destination is a candidate | source, context), before the result is known. */
+  readonly priorMass: number;
+}
+
+/** What a ranking may take. */
+export interface RankOptions {
+  /** How many destinations of each question are ranked. */
+  numCandidates: number;
+  /** How many of them are listed (all). */
+  top?: number;
+  /** After how many expanded nodes the search for them ends, whether or not they are the likeliest (512; 2 GiB of them). */
+  maxExpansions?: number;
+  /** Called with the number of questions done. */
+  onProgress?: (done: number) => void;
+  /** Ends the work. */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Ranks destinations, many questions at once.
+ *
+ * @param queries All of one IP version, each with one RTT code or no reply.
+ * @throws {UserError} If a query has a range of RTTs or does not fit the model's sequence.
+ */
+export async function rankDestinations(
+  model: PingModel,
+  queries: readonly DestinationQuery[],
+  options: RankOptions,
+): Promise<RankedDestinations[]> {
+  const { numCandidates, top = numCandidates, maxExpansions = 512, onProgress, signal } = options;
+  const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
+  const prompts = asked.map(({ prompt }) => prompt);
+  const ranked: RankedDestinations[] = [];
+  for (const group of groupsOf(prompts, model.decoders.continuationExtent, NODES_AT_ONCE)) {
+    signal?.throwIfAborted();
+    const numBits = 8 * queries[0].source.length;
+    const found = await candidatesOf(model, group, { numCandidates, maxExpansions, numBits });
+    const ofGroup = asked.slice(ranked.length, ranked.length + group.length);
+    const logP = await model.decoders.continuationLogProbabilities(ofGroup.map(({ prompt, tail }, i) => ({
+      prompt,
+      continuations: found[i].map(({ address }) =>
+        Uint16Array.from([...Array.from(address, (byte) => BYTE_BASE + byte), ...tail])
+      ),
+    })));
+    let first = 0;
+    for (const candidates of found) {
+      const joint = logP.slice(first, first += candidates.length).map((nats) =>
+        nats.reduce((a, b) => a + b, 0)
+      );
+      ranked.push(rank(candidates, joint, top));
+    }
+    onProgress?.(ranked.length);
+  }
+  return ranked;
+}
+
+interface Candidate {
+  readonly address: Uint8Array;
+  readonly prior: number;
+}
+
+/** The most probable destinations behind each prompt, before any result. */
+async function candidatesOf(
+  model: PingModel,
+  prompts: readonly Uint16Array[],
+  options: { numCandidates: number; maxExpansions: number; numBits: number },
+): Promise<Candidate[][]> {
+  const { numCandidates, maxExpansions, numBits } = options;
+  const searches = prompts.map(() =>
+    new PrefixSearch(Float64Array.of(1), { prefixLength: numBits, top: numCandidates })
+  );
+  const walks = searches.map((tree) => [{ tree, tails: [[]] }]);
+  const fitting = maxNodes({ numComponents: 1, top: numCandidates }) / prompts.length;
+  await model.decoders.continuePrompts(prompts, async (decoder, ends) => {
+    for (let numTaken = 0; numTaken < Math.min(maxExpansions, fitting); numTaken += NODES_AT_ONCE) {
+      if (await walkOn({ decoder, ends, walks }, NODES_AT_ONCE) === 0) break;
+    }
+  });
+  return searches.map(({ found }) =>
+    found.map(({ bytes, mass }) => ({ address: Uint8Array.from(bytes), prior: mass }))
+  );
+}
+
+/** @param joint log P of each candidate with the time and the result, nats. */
+function rank(candidates: readonly Candidate[], joint: readonly number[], top: number): RankedDestinations {
+  const most = Math.max(...joint);
+  const weights = joint.map((nats) => Math.exp(nats - most));
+  const total = weights.reduce((a, b) => a + b, 0);
+  const ranked = candidates
+    .map(({ address }, i) => ({
+      prefix: prefixOfAddress(address),
+      probability: weights[i] / total,
+      standardError: 0,
+    }))
+    .sort((a, b) => b.probability - a.probability);
+  return {
+    ...listed(ranked.slice(0, top)),
+    candidates: candidates.length,
+    priorMass: candidates.reduce((sum, { prior }) => sum + prior, 0),
+  };
+}
+
+/** The tokens of a question up to the destination's bytes, and those after them. */
+function askedOf(
+  query: DestinationQuery,
+  sequenceLength: number,
+): { prompt: Uint16Array; tail: readonly number[] } {
+  const codes = codesOf(query);
+  if (codes.length > 1) {
+    throw new UserError(
+      `Cannot rank destinations by ${codes.length} RTT codes: one RTT was wanted; ask for the range without candidates`,
+    );
+  }
+  const { source, timeS, context } = query;
+  const measurement: TokenMeasurement = { source, destination: source, rttCode: codes[0], timeS };
+  const whole = encodeMeasurement(measurement, { context, order: QUERY_ORDER, sequenceLength });
+  const start = whole.lastIndexOf(source.length === 4 ? DST_IPV4 : DST_IPV6) + 1;
+  return { prompt: whole.slice(0, start), tail: [...whole.subarray(start + source.length)] };
+}

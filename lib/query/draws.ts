@@ -1,0 +1,88 @@
+/**
+ * Rows of tokens that are drawn from the model, many at once on the GPU.
+ *
+ * @module
+ */
+import type { ByteRange } from "../addresses/ip_prefix.ts";
+import type { RandomStream } from "../random/philox.ts";
+import { BYTE_BASE } from "../tokens/vocab_v2.ts";
+import type { ModelDecoders } from "./model_decoders.ts";
+import { rowOf } from "./decoder_rows.ts";
+
+/** The tokens of a range of bytes. */
+export function byteTokens({ first, last }: ByteRange): number[] {
+  return Array.from({ length: last - first + 1 }, (_, i) => BYTE_BASE + first + i);
+}
+
+/**
+ * The model's own probability that the next token is a byte of the range.
+ *
+ * @param logP Log-probabilities of the next token, (V) nats.
+ */
+export function byteMass(logP: Float32Array, { first, last }: ByteRange): number {
+  let mass = 0;
+  for (let byte = first; byte <= last; byte++) mass += Math.exp(logP[BYTE_BASE + byte]);
+  return mass;
+}
+
+/**
+ * Draws the next token from the model restricted to some tokens.
+ *
+ * @param logP Log-probabilities of the next token, (V) nats.
+ * @param options `tokens`: those that may be drawn; `random`: gives one number; `temperature`: divides `logP` (1).
+ */
+export function drawToken(
+  logP: Float32Array,
+  { tokens, random, temperature = 1 }: {
+    tokens: readonly number[];
+    random: RandomStream;
+    temperature?: number;
+  },
+): number {
+  let greatest = -Infinity;
+  for (const token of tokens) greatest = Math.max(greatest, logP[token]);
+  // Relative to the greatest: all of them together may have less mass than the least number.
+  const weights = tokens.map((token) => Math.exp((logP[token] - greatest) / temperature));
+  let rest = random.float64() * weights.reduce((sum, weight) => sum + weight, 0);
+  for (let i = 0; i < weights.length; i++) {
+    rest -= weights[i];
+    if (rest < 0) return tokens[i];
+  }
+  return tokens[weights.indexOf(1)];
+}
+
+/** A row while it is drawn. */
+export interface DrawnRow {
+  /** Whether no token is missing. */
+  readonly isComplete: boolean;
+  /** The token that the model reads next; without meaning when the row is complete. */
+  readonly lastToken: number;
+  /** Appends the next token, if one is missing. @param logP Log-probabilities of it, (V) nats. */
+  draw(logP: Float32Array): void;
+}
+
+/**
+ * Draws rows that continue one prompt.
+ *
+ * @param options `count`: how many rows; `begin`: makes the row of a number, from 0 on.
+ * @throws {UserError} If memory does not suffice or a row would be longer than the model's sequence.
+ */
+export async function* drawRows<Row extends DrawnRow>(
+  decoders: ModelDecoders,
+  prompt: Uint16Array,
+  { count, begin }: { count: number; begin: (index: number) => Row },
+): AsyncGenerator<Row> {
+  const { maxRows } = decoders.continuationExtent;
+  for (let first = 0; first < count; first += maxRows) {
+    const rows = Array.from({ length: Math.min(maxRows, count - first) }, (_, i) => begin(first + i));
+    await decoders.continuePrompts([prompt], async (decoder, end) => {
+      decoder.fork([rows.length]);
+      for (const row of rows) row.draw(end);
+      while (rows.some((row) => !row.isComplete)) {
+        const logP = await decoder.step(rows.map((row) => row.lastToken));
+        rows.forEach((row, i) => row.draw(rowOf(logP, i)));
+      }
+    });
+    yield* rows;
+  }
+}

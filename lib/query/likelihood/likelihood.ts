@@ -1,0 +1,188 @@
+/**
+ * How probable given measurements are: bits of each token, each block and the whole, in every order of the fields.
+ *
+ * The tokens of a measurement state its fields and their order o: their probability is P(measurement, o). A model
+ * that is consistent and trained on orders drawn evenly gives every order the same; the spread tells how far it is
+ * from that. The sum over all orders is P(measurement), whatever the order. That a measurement comes at all
+ * (MeasurementStart) is given. Bytes are not renormalised: mass on what is no measurement counts against the model.
+ * In vocabulary v1, where measurements stand by themselves, there is no context.
+ *
+ * @module
+ */
+import { ensure } from "../../errors.ts";
+import { type ModelConfig, rttEncodingChoice } from "../../model/config.ts";
+import { FIELD_GRAMMARS } from "../../tokens/field_grammar.ts";
+import { chosenRttEncoding } from "../../tokens/rtt_encoding.ts";
+import { fieldsLength, WholeMeasurementWriter } from "../../tokens/vocab_v1.ts";
+import { type Field, FIELD_ORDERS, MEASUREMENT_START, type TokenMeasurement } from "../../tokens/vocab_v2.ts";
+import type { PingModel } from "../ping_model.ts";
+import { encodeMeasurement } from "../query_tokens.ts";
+
+/** The bits of one block of a measurement. */
+export interface BlockBits {
+  /** What the block is. */
+  readonly field: Field;
+  /** The sum over the block's tokens. */
+  readonly bits: number;
+  /** For each token: the role, then the bytes. */
+  readonly tokenBits: readonly number[];
+}
+
+/** The bits of a measurement in one order of its fields. */
+export interface OrderBits {
+  /** -log2 P(measurement, order). */
+  readonly bits: number;
+  /** In their order. */
+  readonly blocks: readonly BlockBits[];
+}
+
+/** The bits of one measurement. */
+export interface MeasurementBits {
+  /** One for each order asked for. */
+  readonly orders: readonly OrderBits[];
+  /** Mean over the orders. */
+  readonly meanBits: number;
+  /** Standard deviation over the orders; 0 for a consistent model. */
+  readonly spreadBits: number;
+  /** -log2 of the sum of P(measurement, order) over the orders: with all of them, of P(measurement). */
+  readonly totalBits: number;
+}
+
+/** The orders in which a measurement can stand: 24 with a time, 6 without. */
+export function fieldOrders(hasTime: boolean): readonly (readonly Field[])[] {
+  if (hasTime) return FIELD_ORDERS;
+  return FIELD_ORDERS.filter((order) => order[3] === "time").map((order) => order.slice(0, 3));
+}
+
+/** A measurement and what was measured before. */
+export interface MeasurementInContext {
+  /** The measurement. */
+  readonly measurement: TokenMeasurement;
+  /** What its `rttCode` is the code of, milliseconds, null if there was no reply; a model of vocabulary v1 needs it. */
+  readonly rttMs?: number | null;
+  /** Those made before, oldest first; the newest that fit the model's sequence are used. */
+  readonly context: readonly TokenMeasurement[];
+}
+
+/**
+ * The bits of measurements, each by itself after its context. A context is computed once, and so is what the orders of
+ * a measurement begin with in common.
+ *
+ * @param options `order`: the one order to use, of all four fields (default: every order).
+ * @returns One result per measurement, in order.
+ * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's sequence.
+ */
+export async function measurementBits(
+  model: PingModel,
+  measurements: readonly MeasurementInContext[],
+  options: { order?: readonly Field[] | undefined } = {},
+): Promise<MeasurementBits[]> {
+  const written = measurements.map((each) => write(each, options.order, model.config));
+  const bits = await bitsOf(model, written);
+  return written.map(({ orders }) => summarize(orders.map((each) => blockBits(each, bits.get(each) ?? []))));
+}
+
+/** A measurement in some orders, after its context. */
+interface Written {
+  /** The context and MeasurementStart. */
+  readonly prompt: Uint16Array;
+  readonly orders: readonly WrittenOrder[];
+}
+
+interface WrittenOrder {
+  readonly order: readonly Field[];
+  /** Number of tokens of each block. */
+  readonly lengths: readonly number[];
+  /** Without MeasurementStart. */
+  readonly tokens: Uint16Array;
+}
+
+function write(
+  given: MeasurementInContext,
+  order: readonly Field[] | undefined,
+  config: ModelConfig,
+): Written {
+  const orders = ordersOf(given.measurement, order);
+  const tokens = encode(given, orders[0], config);
+  const first = tokens.lastIndexOf(MEASUREMENT_START) + 1;
+  // The blocks of every order are those of the first, and the context is written once.
+  const { opens } = FIELD_GRAMMARS[config.vocabulary];
+  const starts = [...tokens.keys()].filter((i) => i >= first && opens(tokens[i]));
+  const blocks = new Map(
+    orders[0].map((field, i) => [field, [...tokens.subarray(starts[i], starts[i + 1])]] as const),
+  );
+  return {
+    prompt: tokens.subarray(0, first),
+    orders: orders.map((order) => {
+      const inOrder = order.map((field) => blocks.get(field) ?? []);
+      return {
+        order,
+        lengths: inOrder.map(({ length }) => length),
+        tokens: Uint16Array.from(inOrder.flat()),
+      };
+    }),
+  };
+}
+
+/** A measurement after its context, in the model's vocabulary. */
+function encode(
+  { measurement, rttMs, context }: MeasurementInContext,
+  order: readonly Field[],
+  config: ModelConfig,
+): Uint16Array {
+  const choice = rttEncodingChoice(config);
+  if (!choice) {
+    return encodeMeasurement(measurement, { context, order, sequenceLength: config.sequenceLength });
+  }
+  ensure(rttMs !== undefined && context.length === 0, "vocabulary v1 takes RTTs, and no context");
+  const whole = { ...measurement, rttMs };
+  const tokens = new Uint16Array(fieldsLength(whole));
+  new WholeMeasurementWriter(tokens, chosenRttEncoding(choice)).writeFields(whole, order);
+  return tokens;
+}
+
+function ordersOf(
+  { timeS }: TokenMeasurement,
+  order: readonly Field[] | undefined,
+): readonly (readonly Field[])[] {
+  if (!order) return fieldOrders(timeS !== null);
+  return [timeS === null ? order.filter((field) => field !== "time") : order];
+}
+
+/** The bits of each token; measurements after the same prompt continue it together. */
+async function bitsOf(
+  model: PingModel,
+  written: readonly Written[],
+): Promise<Map<WrittenOrder, readonly number[]>> {
+  const alike = [...Map.groupBy(written, ({ prompt }) => prompt.join()).values()].map((group) => ({
+    prompt: group[0].prompt,
+    orders: group.flatMap(({ orders }) => orders),
+  }));
+  const logP = await model.decoders.continuationLogProbabilities(
+    alike.map(({ prompt, orders }) => ({ prompt, continuations: orders.map(({ tokens }) => tokens) })),
+  );
+  const bits = logP.map((nats) => Array.from(nats, (each) => -each / Math.LN2));
+  return new Map(alike.flatMap(({ orders }) => orders).map((order, i) => [order, bits[i]]));
+}
+
+function blockBits({ order, lengths }: WrittenOrder, bits: readonly number[]): OrderBits {
+  let end = 0;
+  const blocks = order.map((field, i) => {
+    const tokenBits = bits.slice(end, end += lengths[i]);
+    return { field, tokenBits, bits: sum(tokenBits) };
+  });
+  return { blocks, bits: sum(bits) };
+}
+
+function summarize(orders: readonly OrderBits[]): MeasurementBits {
+  const each = orders.map(({ bits }) => bits);
+  const meanBits = sum(each) / each.length;
+  const spreadBits = Math.sqrt(sum(each.map((bits) => (bits - meanBits) ** 2)) / each.length);
+  const least = Math.min(...each);
+  const totalBits = least - Math.log2(sum(each.map((bits) => 2 ** (least - bits))));
+  return { orders, meanBits, spreadBits, totalBits };
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((total, value) => total + value, 0);
+}

@@ -1,0 +1,116 @@
+/**
+ * Answers a stream of queries in order, many at once on the GPU, in parts of a bounded number.
+ *
+ * @module
+ */
+import { UserError } from "../../errors.ts";
+import { isAddress } from "../../addresses/ip_prefix.ts";
+import type { TokenMeasurement } from "../../tokens/vocab_v2.ts";
+import { knownAt } from "../context.ts";
+import type { PingModel } from "../ping_model.ts";
+import {
+  exactAnswer,
+  type PrefixAnswer,
+  rttBetweenPrefixes,
+  type RttMixtureOptions,
+} from "./prefix_query.ts";
+import type { BadLine, FileQuery } from "./query_file.ts";
+import { contextThatFits, encodeQuery, type RttQuery } from "../query_tokens.ts";
+
+/** Two of the decoder's largest groups; their distributions take 62 MB. */
+const QUERIES_PER_PART = 124;
+
+/** A query with its answer. */
+export interface AnsweredQuery {
+  /** What was asked. */
+  readonly query: FileQuery;
+  /** How many measurements it has as context, but for {@link numContextLater}. */
+  readonly numContext: number;
+  /** How many of the context that is not its own are after its time, and were left out. */
+  readonly numContextLater: number;
+  /** How many of them were used: the newest that fit. */
+  readonly numContextUsed: number;
+  /** The distribution of its RTT. */
+  readonly answer: PrefixAnswer;
+}
+
+/** How queries are answered. */
+export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "seed"> {
+  /** Measurements, oldest first, for every query that has no context of its own: those that are not after its time. */
+  context: readonly TokenMeasurement[];
+  /** Called with how many draws of a query between prefixes are computed. */
+  onDraws?: (done: number, total: number) => void;
+}
+
+/** A query that the model can answer, with no more context than it uses. */
+interface PreparedQuery extends Pick<AnsweredQuery, "query" | "numContext" | "numContextLater"> {
+  /** Between the first addresses of the prefixes. */
+  readonly first: RttQuery;
+}
+
+/**
+ * Answers queries; those that the model cannot answer come out as bad lines.
+ *
+ * @param lines Queries and lines that are none, which are handed on.
+ * @returns What came of each line, in order.
+ */
+export async function* answerQueries(
+  model: PingModel,
+  lines: AsyncIterable<FileQuery | BadLine>,
+  options: AnswerOptions,
+): AsyncGenerator<AnsweredQuery | BadLine> {
+  let part: (PreparedQuery | BadLine)[] = [];
+  for await (const line of lines) {
+    part.push("error" in line ? line : prepare(model, line, options));
+    if (part.length < QUERIES_PER_PART) continue;
+    yield* answerPart(model, part, options);
+    part = [];
+  }
+  yield* answerPart(model, part, options);
+}
+
+function prepare(model: PingModel, line: FileQuery, options: AnswerOptions): PreparedQuery | BadLine {
+  const { source, destination, timeS } = line;
+  const context = line.context ?? knownAt(options.context, timeS);
+  const numContextLater = line.context ? 0 : options.context.length - context.length;
+  const whole = { source: source.bytes, destination: destination.bytes, timeS, context };
+  try {
+    const { sequenceLength } = model.config;
+    const first = { ...whole, context: contextThatFits(whole, sequenceLength) };
+    encodeQuery(first, sequenceLength);
+    const query = { ...line, context: line.context && first.context };
+    return { query, first, numContext: context.length, numContextLater };
+  } catch (error) {
+    if (error instanceof UserError) return { line: line.line, error: error.message };
+    throw error;
+  }
+}
+
+/** Those between addresses go to the GPU together, those between prefixes draw for draw. */
+async function* answerPart(
+  model: PingModel,
+  part: readonly (PreparedQuery | BadLine)[],
+  options: AnswerOptions,
+): AsyncGenerator<AnsweredQuery | BadLine> {
+  const isExact = ({ source, destination }: FileQuery) => isAddress(source) && isAddress(destination);
+  const exact = part.flatMap((line) => "error" in line || !isExact(line.query) ? [] : [line.first]);
+  const distributions = (await model.rttDistributions(exact)).values();
+  const drawing = { ...options, onProgress: options.onDraws };
+  for (const line of part) {
+    if ("error" in line) {
+      yield line;
+      continue;
+    }
+    const { first, ...prepared } = line;
+    const answer = isExact(line.query)
+      ? exactAnswer(nextOf(distributions))
+      : await rttBetweenPrefixes(model, { ...line.query, context: first.context }, drawing);
+    yield { ...prepared, numContextUsed: first.context.length, answer };
+  }
+}
+
+function nextOf<T>(values: Iterator<T, undefined>): T {
+  const { value, done } = values.next();
+  if (done) throw new Error("Internal error: there are fewer distributions than queries");
+  return value;
+}

@@ -1,0 +1,186 @@
+/**
+ * Quantiles that hold what they say: a model's distributions, corrected by where measurements that it was not trained
+ * on fell in them.
+ *
+ * With R(p) the share of such measurements below the p-quantiles of their predicted distributions, which is p for a
+ * calibrated model, the corrected distribution of a prediction F is R(F). It has the same order of RTTs and the same
+ * best guesses among measurements that are alike; its intervals are wider where the model was too sure and narrower
+ * where it was not sure enough. One R serves all predictions, so it mends what is wrong on average only.
+ *
+ * RTT codes are discrete, so a measurement has not one place in its distribution but a range, over which it counts as
+ * spread evenly: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1.
+ *
+ * Source: Kuleshov, Fenner, Ermon, Accurate Uncertainties for Deep Learning Using Calibrated Regression, ICML 2018.
+ *
+ * @module
+ */
+import { z } from "zod";
+import { ensure, FormatError } from "../../errors.ts";
+import { readText } from "../../files/inputs.ts";
+import type { LoadedCheckpoint } from "../../train/checkpoint_state.ts";
+import { RttDistribution } from "./rtt_distribution.ts";
+
+/** Where R is known; straight in between. Finer at the ends, where intervals end. */
+export const CALIBRATION_LEVELS: readonly number[] = [
+  ...[0, 0.01, 0.025],
+  ...Array.from({ length: 19 }, (_, i) => Math.round(5 * (i + 1)) / 100),
+  ...[0.975, 0.99, 1],
+];
+
+/** The model that a report is of. */
+interface ReportedModel {
+  /** The report. */
+  readonly path: string;
+  readonly checkpoint: string;
+  readonly step: number;
+  /** SHA-256 of the checkpoint's weights. */
+  readonly sha256: string;
+}
+
+/** R: what share of measurements lies below a level of their predicted distributions. */
+export class QuantileCalibration {
+  readonly #shares: readonly number[];
+  readonly #model: ReportedModel | undefined;
+
+  /**
+   * Takes R as it is.
+   *
+   * @param shares R at each of {@link CALIBRATION_LEVELS}: from 0 to 1, strictly rising.
+   * @param model Whose distributions it corrects, if that is known.
+   */
+  constructor(shares: readonly number[], model?: ReportedModel) {
+    ensure(isRising(shares), "shares of a calibration rise from 0 to 1");
+    this.#shares = shares;
+    this.#model = model;
+  }
+
+  /**
+   * Learns from measurements that the model was not trained on.
+   *
+   * One more, spread evenly over everything, keeps R rising where there is none.
+   *
+   * @param ranges The ranges of at least one measurement.
+   */
+  static of(ranges: MassRanges): QuantileCalibration {
+    const count = ranges.below.length;
+    ensure(count > 0, "a calibration needs measurements");
+    return new QuantileCalibration(CALIBRATION_LEVELS.map((level, k) => {
+      if (k === 0 || k === CALIBRATION_LEVELS.length - 1) return level;
+      const inside = sharesWithin(ranges, [0, level]).reduce((sum, share) => sum + share, 0);
+      return (level + inside) / (count + 1);
+    }));
+  }
+
+  /**
+   * Reads the one in an evaluation's `report.json`.
+   *
+   * @throws {FormatError} If the file has none, or one whose numbers are not R, or does not say of which model it is.
+   */
+  static read(path: string): QuantileCalibration {
+    const { calibration: { shares }, run } = readReport(path);
+    if (!isRising(shares)) {
+      const wanted = `${CALIBRATION_LEVELS.length} numbers that rise from 0 to 1 were wanted`;
+      throw new FormatError(`its calibration is damaged, ${wanted}; run eval again with --overwrite`, {
+        path,
+      });
+    }
+    const { checkpoint, step, modelSha256: sha256 } = run;
+    return new QuantileCalibration(shares, { path, checkpoint, step, sha256 });
+  }
+
+  /**
+   * Checks that it is not of another model; one that was not read from a report is of any.
+   *
+   * @throws {FormatError} If the report is of other weights, be it of the same run at another step.
+   */
+  requireOf({ directory, state }: Pick<LoadedCheckpoint, "directory" | "state">): void {
+    const { sha256 } = state.files.model;
+    if (!this.#model || this.#model.sha256 === sha256) return;
+    const { path, checkpoint, step } = this.#model;
+    const found = `it is of the model ${checkpoint} (step ${step}, SHA-256 ${
+      this.#model.sha256.slice(0, 12)
+    }…)`;
+    throw new FormatError(
+      `${found}, one of ${directory} (step ${state.step}, ${
+        sha256.slice(0, 12)
+      }…) was wanted; run eval on that one`,
+      { path },
+    );
+  }
+
+  /** R at each of {@link CALIBRATION_LEVELS}. */
+  get shares(): readonly number[] {
+    return this.#shares;
+  }
+
+  /** R(level). @param level From 0 to 1. */
+  shareBelow(level: number): number {
+    return interpolate(CALIBRATION_LEVELS, this.#shares, level);
+  }
+
+  /** The corrected distribution; whether a reply comes is as predicted. */
+  apply({ pFailed, probabilities, canonicalMass, spreadMass }: RttDistribution): RttDistribution {
+    const corrected = new Float64Array(probabilities.length);
+    let upTo = 0;
+    let shareBelow = 0;
+    for (let i = 0; i < probabilities.length; i++) {
+      upTo += probabilities[i];
+      const share = this.shareBelow(Math.min(1, upTo));
+      corrected[i] = share - shareBelow;
+      shareBelow = share;
+    }
+    return new RttDistribution(pFailed, corrected, canonicalMass, spreadMass);
+  }
+}
+
+const reportSchema = z.object({
+  run: z.object({ checkpoint: z.string(), step: z.int(), modelSha256: z.string() }),
+  calibration: z.object({ shares: z.array(z.number()) }),
+});
+
+function readReport(path: string): z.infer<typeof reportSchema> {
+  const text = readText(path);
+  try {
+    return reportSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    const isUnnamed = cause instanceof z.ZodError && cause.issues.every(({ path: [key] }) => key === "run");
+    const found = isUnnamed ? "it does not say of which model it is" : "it holds no calibration";
+    const wanted = "the report.json of an eval whose data has a validation split was wanted";
+    throw new FormatError(`${found}, ${wanted}; run eval${isUnnamed ? " again with --overwrite" : ""}`, {
+      path,
+      cause,
+    });
+  }
+}
+
+function isRising(shares: readonly number[]): boolean {
+  return shares.length === CALIBRATION_LEVELS.length && shares[0] === 0 && shares.at(-1) === 1 &&
+    shares.every((share, i) => i === 0 || share > shares[i - 1]);
+}
+
+/** The value at x of the line through points with rising abscissae. */
+function interpolate(xs: readonly number[], ys: readonly number[], x: number): number {
+  let i = 1;
+  while (i < xs.length - 1 && xs[i] < x) i++;
+  return ys[i - 1] + (x - xs[i - 1]) / (xs[i] - xs[i - 1]) * (ys[i] - ys[i - 1]);
+}
+
+/** Where measurements lie in their forecast distributions: from P(less) to P(less or equal). */
+export interface MassRanges {
+  /** P(less) of each. */
+  readonly below: Float64Array;
+  /** P(less or equal) of each. */
+  readonly upTo: Float64Array;
+}
+
+/** Which share of each measurement's range lies within [low, high]; a range of no width is a point, high excluded. */
+export function sharesWithin(
+  { below, upTo }: MassRanges,
+  [low, high]: readonly [number, number],
+): Float64Array {
+  return below.map((start, i) => {
+    const width = upTo[i] - start;
+    if (width > 0) return Math.max(0, Math.min(high, upTo[i]) - Math.max(low, start)) / width;
+    return start >= low && (start < high || high === 1) ? 1 : 0;
+  });
+}

@@ -1,0 +1,94 @@
+/**
+ * A file of queries for RTT distributions: JSON lines or CSV, read line by line.
+ *
+ * JSON lines are objects with `src`, `dst` and perhaps `time` and `context`, see `RttQuestion`; CSV has a header with
+ * the first three names in any order. A line without a query gives a `BadLine`, so that the rest can be answered.
+ *
+ * @module
+ */
+import { FormatError, shortened, UserError } from "../../errors.ts";
+import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
+import { jsonObjectOf, readLines } from "../text_lines.ts";
+
+const COLUMNS = ["src", "dst", "time"];
+const WANTED = "one with src, dst and perhaps time and context was wanted";
+
+/** A line with a query. */
+export interface FileQuery extends ParsedQuestion {
+  /** Its line, from 1. */
+  readonly line: number;
+  /** The source as it stands there. */
+  readonly src: string;
+  /** The destination as it stands there. */
+  readonly dst: string;
+}
+
+/** A line that cannot be answered. */
+export interface BadLine {
+  /** Its line, from 1. */
+  readonly line: number;
+  /** Why, for people. */
+  readonly error: string;
+}
+
+/**
+ * Reads queries; empty lines are skipped.
+ *
+ * @param path JSON lines if the first line that is not empty starts with `{`, else CSV.
+ * @throws {UserError} If the file cannot be read, or its header names other columns.
+ */
+export async function* readQueries(path: string): AsyncGenerator<FileQuery | BadLine> {
+  let columns: string[] | undefined;
+  let isFirst = true;
+  let line = 0;
+  for await (const { text, fault } of readLines(path)) {
+    line++;
+    if (text.trim() === "" && fault === undefined) continue;
+    if (isFirst && !text.trimStart().startsWith("{")) columns = headerOf(text, path);
+    else if (fault !== undefined) yield { line, error: fault };
+    else yield queryOf(line, () => columns ? csvValues(text, columns) : jsonObjectOf(text, WANTED));
+    isFirst = false;
+  }
+}
+
+type Values = Partial<Record<string, unknown>>;
+
+function queryOf(line: number, read: () => Values): FileQuery | BadLine {
+  try {
+    const values = read();
+    const question = parseQuestion(values);
+    return { line, src: String(values.src), dst: String(values.dst), ...question };
+  } catch (error) {
+    if (error instanceof UserError) return { line, error: error.message };
+    throw error;
+  }
+}
+
+function csvValues(text: string, columns: readonly string[]): Values {
+  const cells = cellsOf(text, columns.length + 1);
+  if (cells.length !== columns.length) {
+    const found = cells.length > columns.length ? `more than ${columns.length}` : cells.length;
+    throw new UserError(`found ${found} values, ${columns.length} were wanted as in the header`);
+  }
+  return Object.fromEntries(columns.map((name, i) => [name, cells[i]]));
+}
+
+function headerOf(text: string, path: string): string[] {
+  const columns = cellsOf(text, COLUMNS.length + 1);
+  const isKnown = columns.every((name) => COLUMNS.includes(name));
+  const isWhole = columns.includes("src") && columns.includes("dst");
+  if (isKnown && isWhole && new Set(columns).size === columns.length) return columns;
+  throw new FormatError(
+    `found ${JSON.stringify(shortened(text))}, JSON lines or a CSV header src,dst[,time] was wanted`,
+    { path, place: "line 1" },
+  );
+}
+
+/**
+ * Neither addresses nor times hold commas or quotes, so quotes around a whole cell are all there can be.
+ *
+ * @param maxCells No more are taken.
+ */
+function cellsOf(text: string, maxCells: number): string[] {
+  return text.split(",", maxCells).map((cell) => cell.trim().replace(/^"(.*)"$/, "$1"));
+}

@@ -1,0 +1,109 @@
+/**
+ * The canonical RTT codes as the model writes them, byte 1 and then byte 2: their probabilities from those of the
+ * bytes.
+ *
+ * The model may give mass to bytes that make no canonical code; it is left out and the rest is renormalised, byte
+ * by byte.
+ *
+ * @module
+ */
+import { CANONICAL_RTT_CODES } from "../../tokens/rtt_code.ts";
+import { BYTE_BASE, FAILED, RTT_START } from "../../tokens/vocab_v2.ts";
+import { rowOf } from "../decoder_rows.ts";
+import { RttDistribution } from "./rtt_distribution.ts";
+
+/** The first bytes of canonical RTT codes, ascending: 132 of them. */
+export const FIRST_BYTES: readonly number[] = [
+  ...new Set([...CANONICAL_RTT_CODES].map((code) => code >> 8)),
+];
+
+const SECOND_BYTES: readonly (readonly number[])[] = Array.from(
+  { length: 256 },
+  (_, byte1) => [...CANONICAL_RTT_CODES].filter((code) => code >> 8 === byte1).map((code) => code & 255),
+);
+
+/** The second bytes that complete a first byte to a canonical code, ascending; none if it begins no such code. */
+export function secondBytesOf(byte1: number): readonly number[] {
+  return SECOND_BYTES[byte1];
+}
+
+/** Log-probabilities of next tokens, nats, (V) each. */
+export interface RttLogProbabilities {
+  /** Where a result begins: `Failed` or `RttStart`. */
+  readonly outcome: Float32Array;
+  /** After `RttStart`: byte 1. */
+  readonly first: Float32Array;
+  /** The places of the {@link FIRST_BYTES} that have their second bytes below, ascending. */
+  readonly expanded: readonly number[];
+  /** After each expanded first byte: byte 2, (expanded, V). */
+  readonly seconds: Float32Array;
+}
+
+/**
+ * The distribution of the result: P(byte 1) P(byte 2 | byte 1) for every canonical code. The mass of a byte 1 that is
+ * not expanded is spread evenly over its codes.
+ */
+export function distributionOf(given: RttLogProbabilities): RttDistribution {
+  const { outcome, first, seconds, expanded } = given;
+  const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  const byte1 = restricted(first, FIRST_BYTES);
+  let canonicalMass = 0;
+  let spreadMass = 0;
+  let at = 0;
+  let row = 0;
+  FIRST_BYTES.forEach((byte, i) => {
+    const p1 = byte1.probabilities[i];
+    const numSeconds = SECOND_BYTES[byte].length;
+    if (expanded[row] === i) {
+      const byte2 = restricted(rowOf(seconds, row++), SECOND_BYTES[byte]);
+      canonicalMass += p1 * byte1.mass * byte2.mass;
+      for (const p2 of byte2.probabilities) probabilities[at++] = p1 * p2;
+    } else {
+      canonicalMass += p1 * byte1.mass;
+      spreadMass += p1;
+      probabilities.fill(p1 / numSeconds, at, at += numSeconds);
+    }
+  });
+  return new RttDistribution(failureProbability(outcome), probabilities, canonicalMass, spreadMass);
+}
+
+/** P(no reply) among what a result begins with. @param outcome Log-probabilities where it begins. */
+export function failureProbability(outcome: Float32Array): number {
+  return 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
+}
+
+/**
+ * The likeliest first bytes, as many as leave out at most a given mass.
+ *
+ * @param first Log-probabilities after `RttStart`.
+ * @param options `maxSpreadMass`: the mass that may be left out; `code`: one whose first byte is wanted in any case.
+ * @returns Their places among {@link FIRST_BYTES}, ascending.
+ */
+export function likelyFirstBytes(
+  first: Float32Array,
+  { maxSpreadMass, code }: { maxSpreadMass: number; code: number | null },
+): number[] {
+  const { probabilities } = restricted(first, FIRST_BYTES);
+  const byPlace = FIRST_BYTES.keys().toArray();
+  const byProbability = byPlace.toSorted((a, b) => probabilities[b] - probabilities[a]);
+  const chosen = new Set(code === null ? [] : [FIRST_BYTES.indexOf(code >> 8)]);
+  let left = 1;
+  for (const place of byProbability) {
+    if (left <= maxSpreadMass) break;
+    chosen.add(place);
+    left -= probabilities[place];
+  }
+  return [...chosen].sort((a, b) => a - b);
+}
+
+/** P over the given bytes only, renormalised, and the mass the model gave to them. @param logP (V) nats. */
+export function restricted(
+  logP: Float32Array,
+  bytes: readonly number[],
+): { probabilities: Float64Array; mass: number } {
+  const probabilities = new Float64Array(bytes.length);
+  let mass = 0;
+  for (let i = 0; i < bytes.length; i++) mass += probabilities[i] = Math.exp(logP[BYTE_BASE + bytes[i]]);
+  for (let i = 0; i < bytes.length; i++) probabilities[i] /= mass;
+  return { mass, probabilities };
+}

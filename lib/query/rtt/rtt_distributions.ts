@@ -1,0 +1,69 @@
+/**
+ * RTT distributions of many prompts on a model's decoders: whole, or of the likeliest first bytes only.
+ *
+ * @module
+ */
+import type { TimedRtt } from "../../model/pair_history.ts";
+import { BYTE_BASE, VOCAB_SIZE } from "../../tokens/vocab_v2.ts";
+import { rowOf } from "../decoder_rows.ts";
+import type { ModelDecoders } from "../model_decoders.ts";
+import { distributionOf, FIRST_BYTES, likelyFirstBytes } from "./rtt_bytes.ts";
+import type { RttDistribution } from "./rtt_distribution.ts";
+
+const ALL_FIRST_BYTES = FIRST_BYTES.keys().toArray();
+
+/** What RTT distributions are asked for, one entry each. */
+export interface AskedRtts {
+  /** Sequences that end with the role of an RTT. */
+  readonly prompts: readonly Uint16Array[];
+  /** The newest RTTs of their pairs, oldest first, where they are not those in the prompts. */
+  readonly recents: readonly (readonly TimedRtt[] | undefined)[];
+}
+
+/** Which first bytes are continued. */
+export interface LikelyOptions {
+  /** How much mass may be spread evenly within first bytes that are not continued. */
+  readonly maxSpreadMass: number;
+  /** The RTT code of each prompt whose probability must be exact; null for none. */
+  readonly codes: readonly (number | null)[];
+}
+
+/**
+ * Computes distributions.
+ *
+ * @param take Gets each distribution in the order of the prompts; only a few are in memory at a time.
+ * @param likely Continues only the likeliest first bytes (default: all, which is exact).
+ */
+export async function rttDistributions(
+  decoders: ModelDecoders,
+  { prompts, recents }: AskedRtts,
+  take: (distribution: RttDistribution, index: number) => void,
+  likely?: LikelyOptions,
+): Promise<void> {
+  await decoders.withPrompts(prompts, FIRST_BYTES.length, async (decoder, group, begin) => {
+    const ofGroup = recents.slice(begin, begin + group.length);
+    const prefilled = decoder.prefill(group, { numLast: 2, recents: ofGroup });
+    let expanded = group.map(() => ALL_FIRST_BYTES);
+    // If all are continued, the prefill is awaited after the step: each wait costs as much as a few queries.
+    if (likely) {
+      const { maxSpreadMass, codes } = likely;
+      const ends = await prefilled;
+      expanded = group.map((_, i) =>
+        likelyFirstBytes(rowOf(ends, 2 * i + 1), { maxSpreadMass, code: codes[begin + i] })
+      );
+    }
+    decoder.fork(expanded.map(({ length }) => length));
+    const stepped = decoder.step(expanded.flat().map((place) => BYTE_BASE + FIRST_BYTES[place]));
+    const [ends, seconds] = await Promise.all([prefilled, stepped]);
+    let row = 0;
+    expanded.forEach((places, i) => {
+      const given = {
+        outcome: rowOf(ends, 2 * i),
+        first: rowOf(ends, 2 * i + 1),
+        expanded: places,
+        seconds: seconds.subarray(row * VOCAB_SIZE, (row += places.length) * VOCAB_SIZE),
+      };
+      take(distributionOf(given), begin + i);
+    });
+  });
+}

@@ -1,0 +1,52 @@
+/**
+ * The distribution of an RTT as a picture: its density on a logarithmic axis, with quantiles marked.
+ *
+ * @module
+ */
+import { formatMs } from "../../text/histogram.ts";
+import { histogramChart } from "../../report/charts.ts";
+import { renderPicture } from "../../report/svg.ts";
+import type { RttDistribution } from "./rtt_distribution.ts";
+
+const NUM_BARS = 160;
+
+/** What stands in the picture besides the density. */
+export interface RttPlotOptions {
+  /** Between what, such as `192.0.2.1 -> 198.51.100.7`. */
+  readonly title: string;
+  /** Below the title, such as how many addresses were drawn. */
+  readonly subtitle?: string;
+  /** Quantiles to mark, 0 to 1. */
+  readonly quantiles: readonly number[];
+}
+
+/**
+ * Draws a distribution from its 0.5 % to its 99.5 % quantile.
+ *
+ * @returns SVG; the same text for the same distribution.
+ */
+export async function plotRttDistribution(
+  distribution: RttDistribution,
+  options: RttPlotOptions,
+): Promise<string> {
+  const bars = distribution.histogram(NUM_BARS);
+  const domain = [bars[0].lowMs, bars[bars.length - 1].highMs] as const;
+  const lines = options.quantiles.toSorted((a, b) => a - b).flatMap((q) => {
+    const x = distribution.quantileMs(q);
+    return x < domain[0] || x > domain[1] ? [] : [{ x, label: `${+(q * 100).toFixed(4)} %: ${formatMs(x)}` }];
+  });
+  const chart = histogramChart({
+    bins: bars.map(({ lowMs, highMs, probability }) => ({
+      low: lowMs,
+      high: highMs,
+      value: probability / Math.log10(highMs / lowMs),
+    })),
+    x: { title: "RTT, ms", scale: "log", format: "~g", domain },
+    y: { title: "probability per decade" },
+    width: 560,
+    height: 260,
+    lines,
+  });
+  const text = `RTT ${options.title} · no reply ${(distribution.pFailed * 100).toPrecision(3)} %`;
+  return await renderPicture({ ...chart, title: { text, subtitle: options.subtitle ?? "" } });
+}

@@ -1,0 +1,209 @@
+/**
+ * A question for an RTT as people write it: addresses or prefixes as text, a time, recent measurements.
+ *
+ * @module
+ */
+import { shortened, UserError } from "../../errors.ts";
+import { parseTimeUs } from "../../measurement/time_text.ts";
+import { parseAddress } from "../../addresses/ip.ts";
+import {
+  formatPrefix,
+  hasHostBits,
+  type IpPrefix,
+  isAddress,
+  parsePrefix,
+} from "../../addresses/ip_prefix.ts";
+import { encodeRttCode } from "../../tokens/rtt_code.ts";
+import type { TokenMeasurement } from "../../tokens/vocab_v2.ts";
+import type { PrefixQuery, RttQuery } from "../query_tokens.ts";
+
+/** What the RTT between two places is. */
+export interface RttQuestion {
+  /** The source: an address or a prefix, such as `192.0.2.1` or `2001:db8::/33`. */
+  readonly src: string;
+  /** The destination, of the same IP version. */
+  readonly dst: string;
+  /** When: ISO 8601 (UTC unless it names a zone) or Unix seconds, from 1990 to 2099; any time if absent. */
+  readonly time?: string | number | null;
+  /** Measurements made before `time`, in any order; the newest that fit the model's sequence are used. */
+  readonly context?: readonly QuestionMeasurement[];
+}
+
+/** A measurement that a question gives as context. */
+export interface QuestionMeasurement {
+  /** The source address. */
+  readonly src: string;
+  /** The destination address. */
+  readonly dst: string;
+  /** When; all measurements of a context have a time, or none has. */
+  readonly time?: string | number | null;
+  /** The RTT in ms, or null if no reply came. */
+  readonly rtt: number | null;
+}
+
+/** A question as the model takes it. */
+export interface ParsedQuestion extends Omit<PrefixQuery, "context"> {
+  /** The question's own context, oldest first; null if it has none. */
+  readonly context: readonly TokenMeasurement[] | null;
+  /** What was not taken literally, for people. */
+  readonly notes: readonly string[];
+}
+
+const QUESTION_FIELDS = ["src", "dst", "time", "context"];
+const MEASUREMENT_FIELDS = ["src", "dst", "time", "rtt"];
+/** Longer than any address or prefix. */
+const MAX_ADDRESS_LENGTH = 80;
+
+type Values = Partial<Record<string, unknown>>;
+
+/**
+ * Reads a question.
+ *
+ * @param values An {@link RttQuestion}, or what stands for one in a file.
+ * @throws {UserError} If it is none.
+ */
+export function parseQuestion(values: RttQuestion | Partial<Record<string, unknown>>): ParsedQuestion {
+  const { src, dst, time, context } = fieldsOf(values, QUESTION_FIELDS);
+  const notes: string[] = [];
+  const source = prefixOf("src", src, notes);
+  const destination = prefixOf("dst", dst, notes);
+  return { source, destination, timeS: timeOf(time), context: measurementsOf(context, notes), notes };
+}
+
+/**
+ * Reads a question between two addresses.
+ *
+ * @throws {UserError} If it is none, or about prefixes.
+ */
+export function parseAddressQuestion(question: RttQuestion): RttQuery {
+  const { source, destination, timeS, context } = parsePrefixQuestion(question);
+  for (const prefix of [source, destination]) {
+    if (isAddress(prefix)) continue;
+    throw new UserError(
+      `Cannot give one exact distribution for ${
+        formatPrefix(prefix)
+      }: two addresses were wanted; use rttBetweenPrefixes`,
+    );
+  }
+  return { source: source.bytes, destination: destination.bytes, timeS, context };
+}
+
+/** Reads a question for the model. @throws {UserError} As {@link parseQuestion}. */
+export function parsePrefixQuestion(question: RttQuestion): PrefixQuery {
+  const { source, destination, timeS, context } = parseQuestion(question);
+  return { source, destination, timeS, context: context ?? [] };
+}
+
+/** The note on a prefix that has bits after its length, which are taken for 0; undefined if it has none. */
+export function noteHostBits(text: string): string | undefined {
+  if (!hasHostBits(text)) return undefined;
+  return `${text} has bits after the prefix: taken as ${formatPrefix(parsePrefix(text))}`;
+}
+
+function fieldsOf(values: Values | RttQuestion, fields: readonly string[]): Values {
+  const unknown = Object.keys(values).find((name) => !fields.includes(name));
+  if (unknown === undefined) return values as Values;
+  throw new UserError(`found ${shortened(unknown)}, only ${fields.join(", ")} were wanted`);
+}
+
+function prefixOf(name: string, value: unknown, notes: string[]): IpPrefix {
+  const text = textOf(name, value, "address or prefix");
+  try {
+    const prefix = parsePrefix(text);
+    const note = noteHostBits(text);
+    if (note !== undefined) notes.push(note);
+    return prefix;
+  } catch (error) {
+    if (error instanceof UserError) throw new UserError(`${name}: ${error.message}`);
+    throw error;
+  }
+}
+
+function addressOf(name: string, value: unknown): Uint8Array {
+  const text = textOf(name, value, "address");
+  const bytes = parseAddress(text);
+  if (bytes) return bytes;
+  throw new UserError(`found ${name} ${shown(text)}, an IPv4 or IPv6 address was wanted`);
+}
+
+function textOf(name: string, value: unknown, wanted: string): string {
+  if (typeof value === "string" && value !== "" && value.length <= MAX_ADDRESS_LENGTH) return value;
+  const found = value === undefined || value === "" ? `no ${name}` : `${name} ${shown(value)}`;
+  throw new UserError(`found ${found}, an IPv4 or IPv6 ${wanted} was wanted`);
+}
+
+/**
+ * Reads a point in time of the years that measurements may have, 1990 to 2099.
+ *
+ * @param text An ISO 8601 date, perhaps with a time, in UTC unless it names a zone; or Unix seconds.
+ * @returns Unix seconds, or what is wrong with the text, for people.
+ */
+export function parseTimeS(text: string): { timeS: number } | { fault: string } {
+  const parsed = parseTimeUs(text);
+  return "fault" in parsed ? parsed : { timeS: Math.floor(parsed.timeUs / 1e6) };
+}
+
+function timeOf(value: unknown): number | null {
+  if (value === undefined || value === null || value === "") return null;
+  const parsed = parseTimeS(typeof value === "string" || typeof value === "number" ? String(value) : "");
+  if ("timeS" in parsed) return parsed.timeS;
+  throw new UserError(`found time ${shown(value)}, ${parsed.fault}`);
+}
+
+function measurementsOf(value: unknown, notes: string[]): TokenMeasurement[] | null {
+  if (value === undefined || value === null) return null;
+  if (!Array.isArray(value)) {
+    throw new UserError(`found context ${shown(value)}, an array of measurements was wanted`);
+  }
+  const measurements = value.map((each: unknown, i) => {
+    try {
+      return parseMeasurement(each);
+    } catch (error) {
+      if (error instanceof UserError) throw new UserError(`context[${i}]: ${error.message}`);
+      throw error;
+    }
+  });
+  return inOrder(measurements, notes);
+}
+
+/**
+ * Reads a measurement.
+ *
+ * @param value A {@link QuestionMeasurement}, or what stands for one in a file.
+ * @throws {UserError} If it is none.
+ */
+export function parseMeasurement(value: unknown): TokenMeasurement {
+  if (typeof value !== "object" || value === null) {
+    throw new UserError("found no JSON object, one with src, dst, time and rtt was wanted");
+  }
+  const { src, dst, time, rtt } = fieldsOf(value as Values, MEASUREMENT_FIELDS);
+  const source = addressOf("src", src);
+  const destination = addressOf("dst", dst);
+  if (source.length !== destination.length) {
+    throw new UserError("found addresses of different IP versions, two of one version were wanted");
+  }
+  return { source, destination, rttCode: rttCodeOf(rtt), timeS: timeOf(time) };
+}
+
+function rttCodeOf(value: unknown): number | null {
+  if (value === null) return null;
+  if (typeof value === "number" && value >= 0 && value < Infinity) return encodeRttCode(value);
+  const found = value === undefined ? "no rtt" : `rtt ${shown(value)}`;
+  throw new UserError(`found ${found}, ms of 0 or more, or null for no reply, was wanted`);
+}
+
+/** A value of JSON as a message shows it, however long or deep it is. */
+function shown(value: unknown): string {
+  if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
+  return JSON.stringify(typeof value === "string" ? shortened(value) : value);
+}
+
+function inOrder(measurements: TokenMeasurement[], notes: string[]): TokenMeasurement[] {
+  const timesS = measurements.map(({ timeS }) => timeS).filter((timeS) => timeS !== null);
+  if (timesS.length > 0 && timesS.length < measurements.length) {
+    throw new UserError("found context with a time in some measurements only, in all or none was wanted");
+  }
+  if (timesS.every((timeS, i) => i === 0 || timeS >= timesS[i - 1])) return measurements;
+  notes.push("the context is not in order of time: it was sorted");
+  return measurements.toSorted((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0));
+}

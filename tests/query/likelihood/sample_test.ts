@@ -1,0 +1,157 @@
+import { assert, assertEquals, assertRejects } from "@std/assert";
+import { UserError } from "../../../lib/errors.ts";
+import { MeasurementGrammar } from "../../../lib/query/likelihood/measurement_grammar.ts";
+import type { PingModel } from "../../../lib/query/ping_model.ts";
+import {
+  sampleContextThatFits,
+  sampleMeasurements,
+  type SampleOptions,
+  type SampleQuery,
+} from "../../../lib/query/likelihood/sample.ts";
+import { RandomStream } from "../../../lib/random/philox.ts";
+import { parseAddress } from "../../../lib/addresses/ip.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { decodeTokens, MEASUREMENT_START, type TokenMeasurement } from "../../../lib/tokens/vocab_v2.ts";
+import { withTinyModel } from "../tiny_model.ts";
+
+function bytesOf(text: string): Uint8Array {
+  const bytes = parseAddress(text);
+  assert(bytes, text);
+  return bytes;
+}
+
+const SOURCE = bytesOf("192.0.2.1");
+const DESTINATION = bytesOf("198.51.100.7");
+const ANYTHING: SampleQuery = { timeS: null, context: [] };
+const CONTEXT: TokenMeasurement[] = Array.from({ length: 20 }, (_, i) => ({
+  source: SOURCE,
+  destination: DESTINATION,
+  rttCode: encodeRttCode(10 + i),
+  timeS: 1_700_000_000 + 400 * i,
+}));
+
+function draw(model: PingModel, query: SampleQuery, options: SampleOptions) {
+  return Array.fromAsync(sampleMeasurements(model, query, options));
+}
+
+Deno.test("MeasurementGrammar allows exactly what decodes, along random walks", () => {
+  const random = new RandomStream(1, "test/grammar");
+  const lengths = new Set<number>();
+  for (let walk = 0; walk < 300; walk++) {
+    const grammar = new MeasurementGrammar(false);
+    const tokens = [MEASUREMENT_START];
+    while (!grammar.isComplete) {
+      const allowed = grammar.allowed();
+      assertEquals(new Set(allowed).size, allowed.length);
+      const token = allowed[random.below(allowed.length)];
+      grammar.push(token);
+      if (token !== MEASUREMENT_START) tokens.push(token);
+    }
+    assertEquals(grammar.allowed(), []);
+    const [{ source, destination }] = decodeTokens(Uint16Array.from(tokens));
+    assertEquals(source.length, destination.length);
+    lengths.add(tokens.length);
+  }
+  assertEquals([...lengths].sort((a, b) => a - b), [12, 14, 21, 23, 36, 38, 45, 47]);
+});
+
+Deno.test("MeasurementGrammar allows a 4-byte gap only above 255 s, and gaps only after a time", () => {
+  const grammar = new MeasurementGrammar(true);
+  assert(!grammar.allowed().includes(5) && grammar.allowed().includes(6));
+  for (const token of [7, 11, 11]) grammar.push(token);
+  assertEquals([grammar.allowed().length, grammar.allowed().includes(11)], [255, false]);
+  grammar.push(12);
+  assertEquals(grammar.allowed().length, 256);
+});
+
+Deno.test("sampleMeasurements() draws measurements of every kind, all valid", () =>
+  withTinyModel(async (model) => {
+    const samples = await draw(model, ANYTHING, { count: 300, seed: 1 });
+    assertEquals(samples.length, 300);
+    const kinds = new Set(
+      samples.map(({ source, rttCode, timeS }) => `${source.length} ${rttCode === null} ${timeS === null}`),
+    );
+    assert(kinds.size >= 4, [...kinds].join("; "));
+    assert(new Set(samples.map(({ order }) => order.join())).size >= 6);
+    for (const { source, destination } of samples) assertEquals(source.length, destination.length);
+  }, 3));
+
+Deno.test("sampleMeasurements() keeps what is given, after context and without", () =>
+  withTinyModel(async (model) => {
+    for (const context of [[], CONTEXT]) {
+      for (
+        const given of [{ source: SOURCE }, { destination: DESTINATION }, {
+          source: SOURCE,
+          destination: DESTINATION,
+        }]
+      ) {
+        for (const timeS of [null, 1_700_000_100, 1_700_100_000]) {
+          const query = { ...given, timeS, context };
+          if (timeS !== null && timeS < (context.at(-1)?.timeS ?? 0)) {
+            const refused = () => draw(model, query, { count: 3, seed: 2 });
+            await assertRejects(refused, UserError, "none after it was wanted");
+            continue;
+          }
+          const samples = await draw(model, query, { count: 3, seed: 2 });
+          for (const sample of samples) {
+            if ("source" in given) assertEquals(sample.source, given.source);
+            if ("destination" in given) assertEquals(sample.destination, given.destination);
+            if (timeS !== null) assertEquals(sample.timeS, timeS);
+          }
+        }
+      }
+    }
+    const kept = sampleContextThatFits(
+      { source: SOURCE, timeS: null, context: CONTEXT },
+      model.config.sequenceLength,
+    );
+    assert(kept.length >= 4 && kept.length < 20);
+    assertEquals(kept.at(-1), CONTEXT[19]);
+    const mixed = { source: SOURCE, destination: bytesOf("::1"), timeS: null, context: [] };
+    await assertRejects(() => draw(model, mixed, { count: 1, seed: 0 }), UserError, "different versions");
+  }));
+
+Deno.test("sampleMeasurements() depends on the seed and each sample's number alone", () =>
+  withTinyModel(async (model) => {
+    const many = await draw(model, ANYTHING, { count: 40, seed: 5 });
+    assertEquals(await draw(model, ANYTHING, { count: 40, seed: 5 }), many);
+    assertEquals(await draw(model, ANYTHING, { count: 7, seed: 5 }), many.slice(0, 7));
+    assert(JSON.stringify(await draw(model, ANYTHING, { count: 40, seed: 6 })) !== JSON.stringify(many));
+    const greedy = await draw(model, ANYTHING, { count: 5, seed: 5, topK: 1 });
+    const cold = await draw(model, ANYTHING, { count: 5, seed: 6, temperature: 1e-6 });
+    for (const sample of [...greedy, ...cold]) assertEquals(sample, greedy[0]);
+  }));
+
+/** Pearson's statistic as a standard normal deviate, by the Wilson-Hilferty transformation. */
+function chiSquareDeviate(observed: readonly number[], expected: readonly number[]): number {
+  const statistic = observed.reduce((sum, count, i) => sum + (count - expected[i]) ** 2 / expected[i], 0);
+  const freedom = observed.length - 1;
+  return (Math.cbrt(statistic / freedom) - 1 + 2 / (9 * freedom)) / Math.sqrt(2 / (9 * freedom));
+}
+
+Deno.test("sampled results follow the exact distribution, by a chi-square test", () =>
+  withTinyModel(async (model) => {
+    const query = { source: SOURCE, destination: DESTINATION, timeS: 1_700_000_000, context: [] };
+    const count = 100_000;
+    const { pFailed, probabilities } = await model.rttDistribution(query);
+    const counts = new Map<number | null, number>();
+    for await (const { rttCode } of sampleMeasurements(model, query, { count, seed: 3 })) {
+      counts.set(rttCode, (counts.get(rttCode) ?? 0) + 1);
+    }
+    // Neighbouring codes are joined until 20 are expected.
+    const [observed, expected] = [[counts.get(null) ?? 0], [count * pFailed]];
+    let [joined, mass] = [0, 0];
+    CANONICAL_RTT_CODES.forEach((code, i) => {
+      joined += counts.get(code) ?? 0;
+      mass += count * (1 - pFailed) * probabilities[i];
+      if (mass < 20) return;
+      observed.push(joined);
+      expected.push(mass);
+      [joined, mass] = [0, 0];
+    });
+    observed[observed.length - 1] += joined;
+    expected[expected.length - 1] += mass;
+    assert(expected.length > 100, `${expected.length} bins`);
+    const deviate = chiSquareDeviate(observed, expected);
+    assert(Math.abs(deviate) < 4, `chi-square lies ${deviate} standard deviations off`);
+  }));

@@ -1,0 +1,131 @@
+import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { join } from "@std/path";
+import { FormatError } from "../../../lib/errors.ts";
+import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
+import { PingModel } from "../../../lib/query/ping_model.ts";
+import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
+import { RandomStream } from "../../../lib/random/philox.ts";
+import { CANONICAL_RTT_CODES, decodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
+import { TemporaryFolder } from "../../files/temporary_folder.ts";
+import { withCheckpoint } from "../tiny_checkpoint.ts";
+
+/** Places of n points, from the values of n uniform numbers. */
+function pointsOf(n: number, place: (u: number) => number) {
+  const places = Float64Array.from({ length: n }, (_, i) => place((i + 0.5) / n));
+  return { below: places, upTo: places };
+}
+
+/** A distribution that is uniform over some neighbouring codes, as their index in the canonical ones. */
+function uniformOver(first: number, count: number): RttDistribution {
+  const probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
+  probabilities.fill(1 / count, first, first + count);
+  return new RttDistribution(0.25, probabilities, 0.99);
+}
+
+Deno.test("QuantileCalibration.of() leaves alone what is calibrated, points and ranges", () => {
+  const n = 1000;
+  const ranges = {
+    below: Float64Array.from({ length: n }, (_, i) => i / n),
+    upTo: Float64Array.from({ length: n }, (_, i) => (i + 1) / n),
+  };
+  for (const [k, share] of QuantileCalibration.of(ranges).shares.entries()) {
+    assertAlmostEquals(share, CALIBRATION_LEVELS[k], 1e-12);
+  }
+  for (const [k, share] of QuantileCalibration.of(pointsOf(n, (u) => u)).shares.entries()) {
+    assertAlmostEquals(share, CALIBRATION_LEVELS[k], 1 / n);
+  }
+});
+
+Deno.test("QuantileCalibration.of() finds the share of the measurements below each level", () => {
+  const calibration = QuantileCalibration.of(pointsOf(10_000, (u) => u * u));
+  CALIBRATION_LEVELS.forEach((level, k) => assertAlmostEquals(calibration.shares[k], Math.sqrt(level), 2e-4));
+});
+
+Deno.test("apply() gives R(F) as the distribution, of mass 1, and leaves the failures", () => {
+  const calibration = QuantileCalibration.of(pointsOf(500, (u) => 0.3 + 0.4 * u));
+  const predicted = uniformOver(9000, 777);
+  const corrected = calibration.apply(predicted);
+  assertEquals([corrected.pFailed, corrected.canonicalMass], [0.25, 0.99]);
+  assertAlmostEquals(corrected.probabilities.reduce((sum, p) => sum + p, 0), 1, 1e-12);
+  for (const index of [8999, 9000, 9100, 9388, 9700, 9776, 9777]) {
+    const rttMs = decodeRttCode(CANONICAL_RTT_CODES[index]);
+    assertAlmostEquals(corrected.cdf(rttMs), calibration.shareBelow(predicted.cdf(rttMs)), 1e-12);
+  }
+});
+
+Deno.test("corrected intervals hold what they say of further measurements, raw ones do not", () => {
+  const random = new RandomStream(0, "calibration");
+  const predicted = uniformOver(9000, 1000);
+  // Measurements stand in the middle fifth: the model is far from sure enough.
+  const drawIndexes = (count: number) => Array.from({ length: count }, () => 9400 + random.below(200));
+  const msAt = (index: number) => decodeRttCode(CANONICAL_RTT_CODES[index]);
+  const places = (distribution: RttDistribution, indexes: readonly number[]) => {
+    const upTo = Float64Array.from(indexes, (index) => distribution.cdf(msAt(index)));
+    return { upTo, below: upTo.map((p, i) => p - distribution.probabilities[indexes[i]]) };
+  };
+  const shareInside = (distribution: RttDistribution, indexes: readonly number[]) => {
+    const { below, upTo } = places(distribution, indexes);
+    return below.filter((p, i) => (p + upTo[i]) / 2 >= 0.05 && (p + upTo[i]) / 2 <= 0.95).length /
+      indexes.length;
+  };
+  const corrected = QuantileCalibration.of(places(predicted, drawIndexes(2000))).apply(predicted);
+  const further = drawIndexes(4000);
+  assertEquals(shareInside(predicted, further), 1);
+  const share = shareInside(corrected, further);
+  assert(share > 0.87 && share < 0.93, `${share}`);
+});
+
+Deno.test("QuantileCalibration.read() reads the one of a report, and refuses files without", () => {
+  using folder = new TemporaryFolder();
+  const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
+  const path = folder.at("report.json");
+  const write = (calibration: unknown, run: unknown = RUN) =>
+    Deno.writeTextFileSync(
+      path,
+      typeof calibration === "string" ? calibration : JSON.stringify({ run, calibration }),
+    );
+  write({ shares, numMeasurements: 100 });
+  assertEquals(QuantileCalibration.read(path).shares, shares);
+  const changed = (index: number, share: number | null) => ({ shares: shares.with(index, share as number) });
+  const endless = JSON.stringify({ run: RUN, calibration: changed(5, 12345) }).replace("12345", "1e999");
+  const cases: [unknown, string][] = [
+    ["{}", "it holds no calibration"],
+    ["no JSON", "it holds no calibration"],
+    [changed(5, null), "it holds no calibration"],
+    [endless, "it holds no calibration"],
+    [changed(24, 0.5), "its calibration is damaged"],
+    [changed(5, shares[4]), "its calibration is damaged"],
+    [changed(5, -0.1), "its calibration is damaged"],
+    [changed(5, 1.5), "its calibration is damaged"],
+    [{ shares: shares.slice(0, -1) }, "its calibration is damaged"],
+  ];
+  for (const [bad, message] of cases) {
+    write(bad);
+    const error = assertThrows(() => QuantileCalibration.read(path), FormatError, message);
+    assert(error.message.includes(path), error.message);
+  }
+  write({ shares }, { checkpoint: "a", step: 3 });
+  assertThrows(() => QuantileCalibration.read(path), FormatError, "it does not say of which model it is");
+});
+
+/** What a report says of its model. */
+const RUN = { checkpoint: "runs/a/checkpoints/step-00000020", step: 20, modelSha256: "ab".repeat(32) };
+
+Deno.test("PingModel.load() refuses the calibration of another model, also of another step, and names both", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const path = join(folder, "report.json");
+    const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
+    const { directory, state: { files } } = loadCheckpoint(checkpoint);
+    const read = (modelSha256: string) => {
+      Deno.writeTextFileSync(path, JSON.stringify({ run: { ...RUN, modelSha256 }, calibration: { shares } }));
+      return QuantileCalibration.read(path);
+    };
+    const refused = PingModel.load(checkpoint, { calibration: read(RUN.modelSha256) });
+    const { message } = await assertRejects(() => refused, FormatError);
+    for (const part of [path, RUN.checkpoint, "step 20, SHA-256 abababababab…", directory, "step 3"]) {
+      assert(message.includes(part), message);
+    }
+    using model = await PingModel.load(checkpoint, { calibration: read(files.model.sha256) });
+    assertEquals(model.step, 3);
+  }));

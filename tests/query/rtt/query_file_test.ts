@@ -1,0 +1,266 @@
+import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
+import { FormatError, UserError } from "../../../lib/errors.ts";
+import { answerQueries } from "../../../lib/query/rtt/answer_queries.ts";
+import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
+import { type BadLine, type FileQuery, readQueries } from "../../../lib/query/rtt/query_file.ts";
+import { MAX_LINE_BYTES, readLines } from "../../../lib/query/text_lines.ts";
+import { formatPrefix } from "../../../lib/addresses/ip_prefix.ts";
+import { withTinyModel } from "../tiny_model.ts";
+
+async function read(content: string | Uint8Array): Promise<(FileQuery | BadLine)[]> {
+  const path = Deno.makeTempFileSync();
+  try {
+    if (typeof content === "string") Deno.writeTextFileSync(path, content);
+    else Deno.writeFileSync(path, content);
+    return await Array.fromAsync(readQueries(path));
+  } finally {
+    Deno.removeSync(path);
+  }
+}
+
+function gist(line: FileQuery | BadLine): unknown[] {
+  return "error" in line ? [line.line, line.error] : [line.line, line.src, line.dst, line.timeS];
+}
+
+Deno.test("readQueries() reads JSON lines and CSV alike, with and without times", async () => {
+  const expected = [[1, "192.0.2.1", "198.51.100.7", null], [3, "2001:db8::1", "::2", 1_700_000_000]];
+  const json = '{"src":"192.0.2.1","dst":"198.51.100.7"}\n\n' +
+    '{"time":1700000000,"src":"2001:db8::1","dst":"::2"}';
+  assertEquals((await read(json)).map(gist), expected);
+  const iso = json.replace("1700000000", '"2023-11-14T22:13:20Z"').replaceAll("\n", "\r\n");
+  assertEquals((await read(iso)).map(gist), expected);
+  const csv = 'dst,"src",time\r\n198.51.100.7,192.0.2.1,\r\n"::2",2001:db8::1,1700000000\r\n';
+  assertEquals(
+    (await read(csv)).map(gist),
+    expected.map(([line, ...rest]) => [line === 1 ? 2 : line, ...rest]),
+  );
+  assertEquals(await read(""), []);
+});
+
+Deno.test("readQueries() tells bad lines with number and reason and goes on", async () => {
+  const lines = await read(
+    [
+      '{"src":"192.0.2.1","dst":"198.51.100.7"}',
+      '{"src":"192.0.2","dst":"198.51.100.7"}',
+      '{"src":"192.0.2.1"}',
+      "nonsense",
+      '{"src":"192.0.2.1","dst":"198.51.100.7","tiem":3}',
+      '{"src":"192.0.2.1","dst":"198.51.100.7","time":"noon"}',
+      '{"src":"192.0.2.1","dst":"198.51.100.7","time":-3}',
+      '[{"src":"192.0.2.1"}]',
+      '{"src":"192.0.2.1","dst":"198.51.100.8"}',
+      '{"src":"192.0.2.1/33","dst":"198.51.100.8"}',
+      '{"src":"192.0.2.1","dst":"198.51.100.8","context":[{"src":"192.0.2.1"}]}',
+    ].join("\n"),
+  );
+  assertEquals(lines.map(({ line }) => line), [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
+  const errors = lines.map((line) => "error" in line ? line.error.split(",")[0] : "");
+  assertEquals(errors, [
+    "",
+    'src: Cannot read "192.0.2": an IPv4 or IPv6 address or prefix was wanted',
+    "found no dst",
+    "found no JSON object",
+    "found tiem",
+    'found time "noon"',
+    "found time -3",
+    "found no JSON object",
+    "",
+    'src: Cannot read "192.0.2.1/33": found length 33',
+    "context[0]: found no dst",
+  ]);
+  const [few, many] = await read("src,dst\n1.2.3.4\n1.2.3.4,1.2.3.5,6,7,8\n");
+  assertEquals(gist(few), [2, "found 1 values, 2 were wanted as in the header"]);
+  assertEquals(gist(many), [3, "found more than 2 values, 2 were wanted as in the header"]);
+});
+
+Deno.test("readQueries() reads prefixes, and contexts of JSON lines", async () => {
+  const [first, second] = await read(
+    '{"src":"10.2.0.0/16","dst":"10.3.4.5/9","context":[{"src":"10.2.0.1","dst":"10.3.0.1","time":1700000000,"rtt":1.5}]}\n' +
+      '{"src":"::/0","dst":"::1","context":[]}\n',
+  );
+  assert(!("error" in first) && !("error" in second));
+  assertEquals([first.source, first.destination].map(formatPrefix), ["10.2.0.0/16", "10.0.0.0/9"]);
+  assertEquals([first.src, first.dst], ["10.2.0.0/16", "10.3.4.5/9"]);
+  assertEquals(first.notes, ["10.3.4.5/9 has bits after the prefix: taken as 10.0.0.0/9"]);
+  assertEquals(first.context?.map(({ timeS }) => timeS), [1_700_000_000]);
+  assertEquals([second.context, second.notes], [[], []]);
+  const [csv] = await read("src,dst\n10.2.0.0/16,10.3.4.5\n");
+  assert(!("error" in csv));
+  assertEquals([formatPrefix(csv.source), csv.context], ["10.2.0.0/16", null]);
+  await assertRejects(() => read("src,dst,context\n"), FormatError);
+});
+
+Deno.test("readQueries() refuses a header that it does not know and a file that is not there", async () => {
+  await assertRejects(() => read("source,dst\n1.2.3.4,1.2.3.4\n"), FormatError, "header src,dst[,time]");
+  await assertRejects(() => read("src,src,dst\n"), FormatError);
+  await assertRejects(() => read(new Uint8Array(1000).fill(200)), FormatError);
+  await assertRejects(() => Array.fromAsync(readQueries("no/such/file")), UserError, "no such file");
+});
+
+Deno.test("readQueries() reads lines that lie across its buffer's edges", async () => {
+  const rows = Array.from({ length: 10_000 }, (_, i) => `10.0.${i >> 8}.${i & 255},10.1.2.3`);
+  const lines = await read("src,dst\n" + rows.join("\n"));
+  assertEquals(lines.map((line) => "error" in line ? line.error : `${line.src},${line.dst}`), rows);
+});
+
+/** A good line, one of bytes, a good one. */
+function around(bytes: Uint8Array): Uint8Array {
+  const good = new TextEncoder().encode('\n{"src":"192.0.2.1","dst":"198.51.100.7"}\n');
+  const all = new Uint8Array(bytes.length + 2 * good.length);
+  all.set(good);
+  all.set(bytes, good.length);
+  all.set(good, good.length + bytes.length);
+  return all;
+}
+
+Deno.test("readQueries() gives lines that are too long, too deep or no UTF-8 as errors of their own", async () => {
+  const text = (start: string, length: number) => new TextEncoder().encode(start.padEnd(length, "["));
+  const bad: [Uint8Array, string][] = [
+    [
+      text('{"src":"', MAX_LINE_BYTES + 1),
+      `found ${MAX_LINE_BYTES + 1} bytes, at most ${MAX_LINE_BYTES} a line`,
+    ],
+    [text('{"src":', 1e6), "found no JSON object"],
+    [
+      new TextEncoder().encode(`{"src":${"[".repeat(1e6)}${"]".repeat(1e6)},"dst":"::1"}`),
+      "found src an array",
+    ],
+    [Uint8Array.of(0x7b, 0xff, 0xfe, 0x7d), "found bytes that are no UTF-8"],
+  ];
+  for (const [bytes, message] of bad) {
+    const lines = await read(around(bytes));
+    assertEquals(lines.map((line) => "error" in line), [false, true, false], message);
+    assert("error" in lines[1]);
+    assertEquals([lines[1].line, lines[1].error.startsWith(message)], [3, true], lines[1].error);
+    assert(lines[1].error.length < 200);
+    const first = await read(bytes);
+    assertEquals(first.map((line) => "error" in line && line.error.startsWith(message)), [true]);
+  }
+});
+
+Deno.test("readLines() gives lines of any length up to the limit, and the numbers of others", async () => {
+  const path = Deno.makeTempFileSync();
+  try {
+    const lengths = [0, 1, 65_535, 65_536, 65_537, 131_071, 200_000, 3, 0, 200_001, 400_000, 5];
+    Deno.writeTextFileSync(
+      path,
+      lengths.map((length, i) => "x".repeat(length) + (i % 2 ? "\n" : "\r\n")).join(""),
+    );
+    const lines = await Array.fromAsync(readLines(path, 200_001));
+    assertEquals(
+      lines.map(({ text, fault }) => fault ?? text.length),
+      lengths.map((length, i) => {
+        const lengthBytes = length + (i % 2 ? 0 : 1);
+        return lengthBytes > 200_001
+          ? `found ${lengthBytes} bytes, at most 200001 a line were wanted`
+          : length;
+      }),
+    );
+  } finally {
+    Deno.removeSync(path);
+  }
+});
+
+Deno.test("answerQueries() answers in order as each by itself, and hands on what cannot be answered", () =>
+  withTinyModel(async (model) => {
+    const rows = Array.from({ length: 130 }, (_, i) => `192.0.2.${i % 5},198.51.100.7`);
+    rows[3] = "192.0.2.1,2001:db8::1";
+    rows[126] = "192.0.2.1,nowhere";
+    const lines = await read("src,dst\n" + rows.join("\n"));
+    const feed = async function* () {
+      for (const line of lines) yield await Promise.resolve(line);
+    };
+    const answers = await Array.fromAsync(answerQueries(model, feed(), { context: [] }));
+    assertEquals(answers.length, 130);
+    for (const [i, answer] of answers.entries()) {
+      if (i === 3 || i === 126) {
+        assert("error" in answer && answer.line === i + 2);
+        assert(answer.error.includes(i === 3 ? "one version" : "nowhere"), answer.error);
+        continue;
+      }
+      assert(!("error" in answer));
+      assertEquals(answer.query.line, i + 2);
+    }
+    for (const i of [0, 4, 125, 129]) {
+      const [answer, line] = [answers[i], lines[i]];
+      assert(!("error" in answer) && !("error" in line));
+      const alone = await model.rttDistribution({ src: line.src, dst: line.dst });
+      const { distribution } = answer.answer.mixture;
+      assertEquals(distribution.quantileMs(0.5), alone.quantileMs(0.5));
+      assert(Math.abs(distribution.pFailed - alone.pFailed) < 1e-6);
+    }
+  }));
+
+Deno.test("answerQueries() takes each line's own context and prefixes, and says how much context was used", () =>
+  withTinyModel(async (model) => {
+    const context = Array.from({ length: 30 }, (_, i) => ({
+      ...{ src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000 + i, rtt: 10 + i },
+    }));
+    const pair = { src: "192.0.2.1", dst: "198.51.100.7" };
+    const questions = [
+      { ...pair, context },
+      { ...pair, context: context.slice(0, 2) },
+      pair,
+      { src: "192.0.2.0/24", dst: "198.51.100.7", context: [] },
+      { src: "2001:db8::/32", dst: "198.51.100.7" },
+    ];
+    const lines = await read(questions.map((question) => JSON.stringify(question)).join("\n"));
+    const feed = async function* () {
+      for (const line of lines) yield await Promise.resolve(line);
+    };
+    const shared = lines[1];
+    assert(!("error" in shared) && shared.context);
+    const options = { context: shared.context, numDraws: 20, seed: 3 };
+    const answers = await Array.fromAsync(answerQueries(model, feed(), options));
+    const used = answers.map((answer) =>
+      "error" in answer
+        ? answer.error
+        : [answer.numContext, answer.numContextUsed, answer.answer.mixture.numDraws]
+    );
+    const [, fits] = used[0];
+    assert(typeof fits === "number" && fits > 2 && fits < 30);
+    assertEquals(used.slice(0, 4), [[30, fits, 0], [2, 2, 0], [2, 2, 0], [0, 0, 20]]);
+    assert(String(used[4]).includes("IPv6 to IPv4"), String(used[4]));
+    const [own, , option, prefix] = answers.map((answer) => {
+      assert("error" in answer || answer.answer.mixture.distribution);
+      return "error" in answer ? undefined : answer.answer.mixture;
+    });
+    assert(own && option && prefix);
+    const alone = await model.rttDistribution({ ...pair, context: context.slice(0, 2) });
+    assertEquals(option.distribution.quantileMs(0.9), alone.quantileMs(0.9));
+    const longest = await model.rttDistribution({ ...pair, context });
+    assertEquals(own.distribution.quantileMs(0.9), longest.quantileMs(0.9));
+    const drawn = await rttBetweenPrefixes(model, { src: "192.0.2.0/24", dst: "198.51.100.7" }, options);
+    assertEquals(prefix.distribution.quantileMs(0.9), drawn.mixture.distribution.quantileMs(0.9));
+    assertEquals(prefix.pFailedError, drawn.mixture.pFailedError);
+  }));
+
+Deno.test("answerQueries() leaves out what is after a query in the context of all, refuses it in the query's own", () =>
+  withTinyModel(async (model) => {
+    const pair = { src: "192.0.2.1", dst: "198.51.100.7" };
+    const own = [1, 2, 3].map((i) => ({ ...pair, time: 1_700_000_000 + i, rtt: i }));
+    const questions = [
+      { ...pair, time: 1_700_000_002, context: own },
+      { ...pair, time: 1_700_000_003, context: own },
+      { ...pair, time: 1_700_000_002 },
+      { ...pair, time: 1_600_000_000 },
+      { ...pair },
+    ];
+    const lines = await read(questions.map((question) => JSON.stringify(question)).join("\n"));
+    assert(!("error" in lines[0]) && lines[0].context);
+    const feed = async function* () {
+      for (const line of lines) yield await Promise.resolve(line);
+    };
+    const answers = await Array.fromAsync(answerQueries(model, feed(), { context: lines[0].context }));
+    assertEquals(
+      answers.map((each) =>
+        "error" in each ? each.line : [each.numContext, each.numContextUsed, each.numContextLater]
+      ),
+      [1, [3, 3, 0], [2, 2, 1], [0, 0, 3], [3, 3, 0]],
+    );
+    assert("error" in answers[0]);
+    assertStringIncludes(answers[0].error, "found a measurement of 1700000003 in its context");
+    const alone = await model.rttDistribution({ ...pair, time: 1_700_000_002, context: own.slice(0, 2) });
+    assert(!("error" in answers[2]));
+    assertEquals(answers[2].answer.mixture.distribution.quantileMs(0.7), alone.quantileMs(0.7));
+  }));

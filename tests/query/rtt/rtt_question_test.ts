@@ -1,0 +1,117 @@
+import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
+import { UserError } from "../../../lib/errors.ts";
+import { parseAddressQuestion, parseQuestion } from "../../../lib/query/rtt/rtt_question.ts";
+import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
+import { sampleMeasurements } from "../../../lib/query/likelihood/sample.ts";
+import { formatAddress } from "../../../lib/addresses/ip.ts";
+import { decodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { withTinyModel } from "../tiny_model.ts";
+
+const PAIR = { src: "192.0.2.1", dst: "198.51.100.7" };
+const START_S = Date.UTC(2025, 0, 1) / 1000;
+
+Deno.test("parseQuestion() reads a context, sorts it by time and says so", () => {
+  const measurements = [
+    { ...PAIR, time: "2025-01-01T00:05:00Z", rtt: 20 },
+    { ...PAIR, time: START_S + 100, rtt: null },
+    { src: "2001:db8::1", dst: "::2", time: String(START_S + 200), rtt: 0 },
+  ];
+  const { context, notes } = parseQuestion({ ...PAIR, context: measurements });
+  assert(context);
+  assertEquals(context.map(({ timeS }) => timeS), [100, 200, 300].map((s) => START_S + s));
+  assertEquals(context.map(({ rttCode }) => rttCode === null ? null : decodeRttCode(rttCode)), [
+    null,
+    0.001,
+    20.008,
+  ]);
+  assertEquals(formatAddress(context[1].source), "2001:db8::1");
+  assertEquals(notes, ["the context is not in order of time: it was sorted"]);
+  const untimed = parseQuestion({ ...PAIR, context: [{ ...PAIR, rtt: 3 }, { ...PAIR, rtt: 1 }] });
+  assertEquals([untimed.context?.map(({ timeS }) => timeS), untimed.notes], [[null, null], []]);
+  assertEquals(parseQuestion(PAIR).context, null);
+});
+
+Deno.test("parseQuestion() names what is wrong with a context", () => {
+  const measurement = { ...PAIR, time: START_S, rtt: 5 };
+  const cases: [unknown, string][] = [
+    ["recent", "an array of measurements was wanted"],
+    [[3], "context[0]: found no JSON object"],
+    [[measurement, { ...measurement, rtt: -1 }], "context[1]: found rtt -1"],
+    [[{ ...measurement, rtt: "5" }], 'found rtt "5"'],
+    [[{ ...PAIR, time: START_S }], "found no rtt"],
+    [[{ ...measurement, src: "10.0.0.0/8" }], 'found src "10.0.0.0/8"'],
+    [[{ ...measurement, dst: "::1" }], "of different IP versions"],
+    [[{ ...measurement, tme: 3 }], "found tme, only src, dst, time, rtt were wanted"],
+    [[measurement, { ...PAIR, rtt: 5 }], "in all or none was wanted"],
+    [[{ ...measurement, time: "noon" }], 'context[0]: found time "noon"'],
+    [
+      [{ ...measurement, time: 1.7e12 }],
+      "context[0]: found time 1700000000000, these look like milliseconds",
+    ],
+    [[{ ...measurement, time: [3] }], "context[0]: found time an array, it is no time"],
+  ];
+  for (const [context, message] of cases) {
+    assertThrows(() => parseQuestion({ ...PAIR, context }), UserError, message);
+  }
+});
+
+Deno.test("parseQuestion() shows the start of what is long, and nothing of what is deep", () => {
+  const long = "1".repeat(1e6);
+  let deep: unknown = [];
+  for (let depth = 0; depth < 1e5; depth++) deep = [deep];
+  const measurement = { ...PAIR, rtt: 1 };
+  for (
+    const values of [
+      ...[long, deep].flatMap((bad) => [{ ...PAIR, src: bad }, { ...PAIR, time: bad }]),
+      ...[long, deep].map((bad) => ({ ...PAIR, context: [{ ...measurement, rtt: bad }] })),
+      { ...PAIR, context: [{ ...measurement, dst: long }] },
+      { ...PAIR, context: { deep } },
+      { ...PAIR, [long]: 1 },
+      { ...PAIR, dst: `10.0.0.1/${long}` },
+    ]
+  ) {
+    const { message } = assertThrows(() => parseQuestion(values), UserError);
+    assert(message.length < 200, `${message.length} characters: ${message.slice(0, 200)}`);
+  }
+});
+
+Deno.test("a question whose context is after its time, or 2^32 s before it, is refused", () =>
+  withTinyModel(async (model) => {
+    const context = [{ ...PAIR, time: START_S, rtt: 12 }];
+    const late = { ...PAIR, time: START_S - 1, context };
+    const refused = "in its context, none after it was wanted";
+    await assertRejects(() => model.rttDistribution(late), UserError, refused);
+    await assertRejects(
+      () => rttBetweenPrefixes(model, { ...late, dst: "198.51.100.0/24" }),
+      UserError,
+      refused,
+    );
+    for (const time of [START_S, null]) await model.rttDistribution({ ...late, time });
+    const query = parseAddressQuestion({ ...late, time: START_S });
+    const far = { ...query, timeS: START_S + 2 ** 32 };
+    await assertRejects(() => model.rttDistribution(far), UserError, "at most 4294967295 s between");
+    await assertRejects(
+      () => Array.fromAsync(sampleMeasurements(model, far, { count: 1, seed: 0 })),
+      UserError,
+    );
+    await model.rttDistribution({ ...far, timeS: far.timeS - 1 });
+  }));
+
+Deno.test("questions as text get the answers of queries as bytes; prefixes have no one exact distribution", () =>
+  withTinyModel(async (model) => {
+    const question = { ...PAIR, time: 1_700_000_000, context: [{ ...PAIR, time: 1_600_000_000, rtt: 12 }] };
+    const ofBytes = await model.rttDistribution(parseAddressQuestion(question));
+    assertEquals((await model.rttDistribution(question)).probabilities, ofBytes.probabilities);
+    const { mixture } = await rttBetweenPrefixes(model, question);
+    assertEquals(mixture.distribution.probabilities, ofBytes.probabilities);
+    await assertRejects(
+      () => model.rttDistribution({ ...PAIR, dst: "198.51.100.0/24" }),
+      UserError,
+      "198.51.100.0/24: two addresses were wanted",
+    );
+    await assertRejects(
+      () => model.rttDistribution({ src: "nowhere", dst: "::1" }),
+      UserError,
+      "src: Cannot read",
+    );
+  }));
