@@ -8,7 +8,7 @@ import { didYouMean } from "../lib/text/nearest.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
-import { requireAdaptable } from "../lib/evaluate/adapt_section.ts";
+import { requireAdaptable } from "../lib/evaluate/sections/adapt_section.ts";
 import { standardBaselines } from "../lib/evaluate/baselines/standard.ts";
 import { EvalFolder } from "../lib/evaluate/eval_folder.ts";
 import { HISTORY_MODES, splitModeOf } from "../lib/evaluate/eval_rows.ts";

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { AdaptSection } from "./adapt_section.ts";
-import type { Interval } from "./bootstrap.ts";
-import type { Coverage } from "./calibration.ts";
-import { type ErrorMetrics, errorOf } from "./forecast_errors.ts";
+import type { AdaptSection } from "./sections/adapt_section.ts";
+import type { Interval } from "./metrics/bootstrap.ts";
+import type { Coverage } from "./metrics/calibration.ts";
+import { type ErrorMetrics, errorOf } from "./metrics/forecast_errors.ts";
 import type { EvalReport } from "./report.ts";
-import { type ComparedMetric, MEASURE_OF, type RttComparison } from "./rtt_comparison.ts";
-import type { BaselineMetrics, RttMetrics } from "./rtt_section.ts";
+import { type ComparedMetric, MEASURE_OF, type RttComparison } from "./metrics/rtt_comparison.ts";
+import type { BaselineMetrics, RttMetrics } from "./sections/rtt_section.ts";
 import type { PlannedSplit } from "./split_plan.ts";
 
 /** The metrics that are told of each split and number of context measurements. */

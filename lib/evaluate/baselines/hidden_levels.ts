@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { quantileOfSorted } from "../sample_statistics.ts";
+import { quantileOfSorted } from "../metrics/sample_statistics.ts";
 
 /** Degrees of freedom of the t distribution (ASSUMPTION: tails that have a variance, but only just). */
 const FREEDOM = 3;

@@ -1,5 +1,5 @@
 /** Baselines: medians of the measurements of a history, of all of them or of the newest. @module */
-import { quantileOfSample } from "../sample_statistics.ts";
+import { quantileOfSample } from "../metrics/sample_statistics.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observeAll } from "./baseline.ts";
 import { RttHistogram } from "./rtt_histogram.ts";
 

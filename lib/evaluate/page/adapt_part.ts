@@ -2,8 +2,8 @@
 import { lineChart, rankOf } from "../../plot/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
 import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../all_splits.ts";
-import type { AdaptSection } from "../adapt_section.ts";
-import type { ErrorMetrics } from "../forecast_errors.ts";
+import type { AdaptSection } from "../sections/adapt_section.ts";
+import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
 import {
   countText,
   coverageCell,

@@ -2,8 +2,8 @@
 import { lineChart, rankOf, rowChart } from "../../plot/charts.ts";
 import { type Block, element, tableOf } from "../../plot/page.ts";
 import { FIELD_ORDERS } from "../../tokens/vocab_v2.ts";
-import type { ContextBits, PositionBits, TokenTypeBits } from "../bit_totals.ts";
-import type { BitsSection } from "../bits_section.ts";
+import type { ContextBits, PositionBits, TokenTypeBits } from "../sections/bit_totals.ts";
+import type { BitsSection } from "../sections/bits_section.ts";
 import { countText, fixedText } from "./quantities.ts";
 
 const FIELDS = FIELD_ORDERS[0];

@@ -1,8 +1,8 @@
 /** Whether predictions are as sure as they may be: coverage of intervals and the PIT histogram. @module */
 import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
-import type { Coverage } from "../calibration.ts";
-import type { CalibrationSection } from "../calibration_section.ts";
-import type { RttSection } from "../rtt_section.ts";
+import type { Coverage } from "../metrics/calibration.ts";
+import type { CalibrationSection } from "../sections/calibration_section.ts";
+import type { RttSection } from "../sections/rtt_section.ts";
 import { countText, levelHeadings, percentIntervalText, percentText, valueCell } from "./quantities.ts";
 import { pitChart, reliabilityChart } from "./calibration_charts.ts";
 

@@ -7,8 +7,8 @@ import type {
   GuessIntervals,
   GuessScores,
   MethodScores,
-} from "../destination_section.ts";
-import { verdictOf } from "../rtt_comparison.ts";
+} from "../sections/destination_section.ts";
+import { verdictOf } from "../metrics/rtt_comparison.ts";
 import { countText, percentIntervalText, percentText, valueCell } from "./quantities.ts";
 
 /** The section. */

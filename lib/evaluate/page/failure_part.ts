@@ -1,7 +1,7 @@
 /** How well the model foresees that no reply comes. @module */
 import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
-import type { Interval } from "../bootstrap.ts";
-import type { FailureSection } from "../failure_section.ts";
+import type { Interval } from "../metrics/bootstrap.ts";
+import type { FailureSection } from "../sections/failure_section.ts";
 import { countText, intervalText, percentText, scoreText, valueCell } from "./quantities.ts";
 import { reliabilityChart } from "./calibration_charts.ts";
 

@@ -3,13 +3,13 @@
  *
  * @module
  */
-import type { AdaptSection } from "../adapt_section.ts";
-import type { BitsSection } from "../bits_section.ts";
-import type { Coverage } from "../calibration.ts";
-import type { FailureSection } from "../failure_section.ts";
+import type { AdaptSection } from "../sections/adapt_section.ts";
+import type { BitsSection } from "../sections/bits_section.ts";
+import type { Coverage } from "../metrics/calibration.ts";
+import type { FailureSection } from "../sections/failure_section.ts";
 import type { EvalReport } from "../report.ts";
-import type { ComparedMetric, Verdict } from "../rtt_comparison.ts";
-import type { RttSection } from "../rtt_section.ts";
+import type { ComparedMetric, Verdict } from "../metrics/rtt_comparison.ts";
+import type { RttSection } from "../sections/rtt_section.ts";
 import { noneText } from "./adapt_part.ts";
 import {
   capital,

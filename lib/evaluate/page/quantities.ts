@@ -2,9 +2,9 @@
 import { formatMs } from "../../text/histogram.ts";
 import type { TableCell } from "../../plot/page.ts";
 import type { CoverageOfModel, MetricOfModel } from "../all_splits.ts";
-import type { Interval } from "../bootstrap.ts";
-import type { Coverage } from "../calibration.ts";
-import type { ComparedMetric } from "../rtt_comparison.ts";
+import type { Interval } from "../metrics/bootstrap.ts";
+import type { Coverage } from "../metrics/calibration.ts";
+import type { ComparedMetric } from "../metrics/rtt_comparison.ts";
 
 /** What stands where nothing was measured. */
 const NONE = "–";

@@ -5,9 +5,14 @@
  */
 import { type ChartCurve, lineChart, rankOf } from "../../plot/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../plot/page.ts";
-import { type ErrorMeasure, type ErrorMetrics, errorOf, type MethodMetrics } from "../forecast_errors.ts";
-import type { ComparedMetric, RttComparison } from "../rtt_comparison.ts";
-import type { RttSection } from "../rtt_section.ts";
+import {
+  type ErrorMeasure,
+  type ErrorMetrics,
+  errorOf,
+  type MethodMetrics,
+} from "../metrics/forecast_errors.ts";
+import type { ComparedMetric, RttComparison } from "../metrics/rtt_comparison.ts";
+import type { RttSection } from "../sections/rtt_section.ts";
 import {
   capital,
   countText,

@@ -1,8 +1,8 @@
 /** How far predictions are from the truth of a synthetic Internet. @module */
 import { lineChart } from "../../plot/charts.ts";
 import { type Block, element, tableOf } from "../../plot/page.ts";
-import type { MeanWithError } from "../sample_statistics.ts";
-import type { CalibratedScores, TruthScores, TruthSection } from "../truth_section.ts";
+import type { MeanWithError } from "../metrics/sample_statistics.ts";
+import type { CalibratedScores, TruthScores, TruthSection } from "../sections/truth_section.ts";
 import { countText, fixedText, levelHeadings, msText, percentText } from "./quantities.ts";
 
 /** The section. */
