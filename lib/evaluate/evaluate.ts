@@ -119,7 +119,7 @@ async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise
   const { rtt, failures, forecasts } = await evaluateRtt(model, cases, {
     ...{ ...predicted, baselines, seed, clusters: clustersOf(cases, rows.splitBy) },
     ...during("predicting RTTs"),
-    onResample: phaseOf(hooks, "resampling errors"),
+    onScored: phaseOf(hooks, "scoring methods"),
   });
   const learned = options.split === "val" ? undefined : await learnCalibration(model, {
     ...options,

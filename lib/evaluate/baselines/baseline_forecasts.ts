@@ -1,9 +1,9 @@
 /**
- * What methods without the model forecast for the cases of an evaluation, given at least what the model may know.
+ * The forecasts of baselines for the cases of an evaluation. They know at least as much as the model.
  *
- * Each is trained on the training measurements; then it goes over the measurements that may be known once more in
- * time, learning from each, and forecasts each case when its time has come. Where training measurements are later than
- * cases, those of the cases' sources are part of that second pass, so that "last seen" means last seen before the case.
+ * Each baseline is trained on the training measurements. Then it learns from the other known measurements in the order
+ * of time and forecasts each case at its time. Where training measurements are later than cases, those of the cases'
+ * sources are part of this second pass, so that the last value is the last one before the case.
  *
  * @module
  */
@@ -30,25 +30,25 @@ export interface BaselineOptions {
   maxMeasurements: number;
   /** The baselines by name; by default all. */
   baselines?: ReadonlyMap<string, Baseline>;
-  /** Told how many probe rows are read and baselines done. */
+  /** Reports how many probe rows are read and baselines done. */
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
 
-/** Forecast distributions beside what was measured, one entry per case; NaN without a reply. */
-export interface BaselineDistributions extends MassRanges {
-  /** Of the distribution, or of the single number where there is only that. */
-  crpsMs: Float64Array;
+/** What one baseline forecasts, one entry per case. */
+export interface BaselineForecast {
+  /** NaN where the baseline has no forecast. */
+  predictedMs: Float64Array;
+  /** The settings that were chosen; absent where there is nothing to choose. */
+  settings?: string | undefined;
+  /** Scores of its distributions, NaN without a reply; absent where it predicts single numbers only. */
+  distribution?: MassRanges & { crpsMs: Float64Array };
 }
 
 /** The forecasts. */
 export interface BaselineForecasts {
-  /** By the baseline's name: one RTT in ms per case, NaN where it could not say. */
-  predictedMs: Map<string, Float64Array>;
-  /** What those with distributions forecast, by name; see {@link BaselineDistributions}. */
-  distributions?: Map<string, BaselineDistributions>;
-  /** The settings that were chosen for a baseline, by its name. */
-  settings?: Map<string, string>;
+  /** By the baseline's name. */
+  methods: ReadonlyMap<string, BaselineForecast>;
   /** Training measurements, and how many of the answered ones the baselines learned from. */
   numTraining: number;
   numTrainingUsed: number;
@@ -81,7 +81,7 @@ export async function forecastWithBaselines(
   const validation = rows.validation && await MeasurementTable.read([rows.validation], { ...options });
   const training = await MeasurementTable.read([rows.training], reading);
   const observable = await MeasurementTable.read(others, reading);
-  const forecasts = await forecastsOf(baselines, cases, {
+  const methods = await forecastsOf(baselines, cases, {
     training,
     tuning: tuningRows(training, { validation, history: rows.history }),
     known: knownMeasurements(training, observable, cases),
@@ -89,7 +89,7 @@ export async function forecastWithBaselines(
     signal,
   });
   return {
-    ...forecasts,
+    methods,
     numTraining: training.numSeen,
     numTrainingUsed: training.length,
     numObservable: observable.numSeen,
@@ -115,54 +115,38 @@ export async function forecastsOf(
   baselines: ReadonlyMap<string, Baseline>,
   cases: readonly EvalCase[],
   { training, tuning, known, onDone, signal }: BaselineKnowledge,
-): Promise<Pick<Required<BaselineForecasts>, "predictedMs" | "distributions" | "settings">> {
+): Promise<Map<string, BaselineForecast>> {
   const order = cases.keys().toArray().sort((a, b) =>
     cases[a].measurement.timeS - cases[b].measurement.timeS
   );
   const queries = order.map((place) => ({ ...queryOf(cases[place]), place }));
-  const predictedMs = new Map<string, Float64Array>();
-  const [distributions, settings] = [new Map<string, BaselineDistributions>(), new Map<string, string>()];
+  const methods = new Map<string, BaselineForecast>();
   const breather = new Breather({ signal });
   for (const [name, baseline] of baselines) {
     await breather.breathe();
     baseline.train(training, tuning);
-    const forecasts = newForecasts(cases.length);
-    const ask = (query: BaselineQuery & { place: number }) =>
-      record(forecasts, query.place, { baseline, query, rttMs: cases[query.place].rttMs });
+    const floats = () => new Float64Array(cases.length).fill(NaN);
+    const forecast: BaselineForecast = { predictedMs: floats(), settings: baseline.settings };
+    const distribution = { crpsMs: floats(), below: floats(), upTo: floats() };
+    const ask = (query: BaselineQuery & { place: number }) => {
+      const predictedMs = baseline.predictMs(query);
+      if (predictedMs === undefined) return;
+      const { place } = query;
+      forecast.predictedMs[place] = predictedMs;
+      const { rttMs } = cases[place];
+      if (rttMs === null) return;
+      const sample = baseline.predictSampleMs?.(query);
+      if (sample) forecast.distribution = distribution;
+      const values = sample ?? Float64Array.of(predictedMs);
+      distribution.crpsMs[place] = crpsOfSampleMs(values, rttMs);
+      distribution.below[place] = values.filter((ms) => ms < rttMs).length / values.length;
+      distribution.upTo[place] = values.filter((ms) => ms <= rttMs).length / values.length;
+    };
     askInOrder(baseline, queries, { known: known(), ask });
-    predictedMs.set(name, forecasts.predictedMs);
-    if (forecasts.isDistribution) distributions.set(name, forecasts);
-    if (baseline.settings !== undefined) settings.set(name, baseline.settings);
+    methods.set(name, forecast);
     onDone?.();
   }
-  return { predictedMs, distributions, settings };
-}
-
-interface Forecasts extends BaselineDistributions {
-  predictedMs: Float64Array;
-  isDistribution: boolean;
-}
-
-function newForecasts(count: number): Forecasts {
-  const floats = () => new Float64Array(count).fill(NaN);
-  return { predictedMs: floats(), crpsMs: floats(), below: floats(), upTo: floats(), isDistribution: false };
-}
-
-function record(
-  forecasts: Forecasts,
-  place: number,
-  { baseline, query, rttMs }: { baseline: Baseline; query: BaselineQuery; rttMs: number | null },
-): void {
-  const predictedMs = baseline.predictMs(query);
-  if (predictedMs === undefined) return;
-  forecasts.predictedMs[place] = predictedMs;
-  if (rttMs === null) return;
-  const sample = baseline.predictSampleMs?.(query);
-  forecasts.isDistribution ||= sample !== undefined;
-  const values = sample ?? Float64Array.of(predictedMs);
-  forecasts.crpsMs[place] = crpsOfSampleMs(values, rttMs);
-  forecasts.below[place] = values.filter((ms) => ms < rttMs).length / values.length;
-  forecasts.upTo[place] = values.filter((ms) => ms <= rttMs).length / values.length;
+  return methods;
 }
 
 /** A case as baselines are asked for it. Its time is in whole seconds: nothing of the same second is known. */

@@ -1,11 +1,9 @@
 /**
- * Whether forecasts are as sure as they may be: coverage of intervals, probability integral transforms, and the
- * probabilities of failures.
+ * The calibration of forecasts: coverage of intervals, probability integral transforms (PIT), probabilities of failures.
  *
- * RTT codes are discrete, so a measurement has not one place in its forecast distribution but a range of it, which is
- * taken as uniform: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009),
- * section 2.1 (the nonrandomized PIT). Of a calibrated forecaster it makes histograms exactly flat and coverages
- * exactly nominal.
+ * RTT codes are discrete, so a measurement covers a range of its forecast distribution. It is spread evenly over that
+ * range: Czado, Gneiting, Held, "Predictive Model Assessment for Count Data", Biometrics 65 (2009), section 2.1 (the
+ * nonrandomized PIT). A calibrated forecaster then has a flat histogram and the nominal coverage exactly.
  *
  * @module
  */
@@ -33,14 +31,17 @@ export function coverages(ranges: MassRanges): Coverage[] {
   }));
 }
 
-/** As {@link coverages}, resampled. @returns To be called when the bootstrap has run. */
+/** As {@link coverages}, with intervals. @param places The place of each measurement in the bootstrap. */
 export function resampledCoverages(
   ranges: MassRanges,
   bootstrap: ClusterBootstrap,
   places: readonly number[],
-): () => Coverage[] {
-  const replicates = COVERAGE_LEVELS.map((level) => bootstrap.mean(isWithin(ranges, level), places));
-  return () => coverages(ranges).map((each, i) => ({ ...each, interval: intervalOf(replicates[i]) }));
+): Required<Coverage>[] {
+  return coverages(ranges).map(({ level, share }) => ({
+    level,
+    share,
+    interval: intervalOf(bootstrap.mean(isWithin(ranges, level), places)),
+  }));
 }
 
 function isWithin(ranges: MassRanges, level: number): Float64Array {

@@ -1,7 +1,7 @@
 /**
- * How far forecasts of RTTs are from what was measured, and how sure that is.
+ * How far forecasts of RTTs are from the measured ones, with intervals.
  *
- * In the words of the literature: the median absolute error is the MAEE (median absolute estimation error) and the
+ * In the literature the median absolute error is the MAEE (median absolute estimation error) and the
  * relative error the REE of Liao, Du, Geurts, Leduc, "DMFSGD", IEEE/ACM Transactions on Networking 21 (2013), section
  * VI, and of Zhu et al., "Network Latency Estimation for Personal Devices", IEEE/ACM Transactions on Networking 25
  * (2017); its 90th percentile is called NPRE elsewhere. The NMAE (normalised mean absolute error) is that of Roughan,
@@ -14,7 +14,7 @@ import { type ClusterBootstrap, type Interval, intervalOf, type Replicates } fro
 import { crpsOfNumberMs } from "./crps.ts";
 import { meanOf, quantileOfSorted } from "./sample_statistics.ts";
 
-/** Shares of the relative errors that quantiles of them are told for. */
+/** The quantiles of the relative errors that are reported. */
 const RELATIVE_SHARES = [0.5, 0.75, 0.9, 0.95] as const;
 
 /** Errors of many forecasts; null where there were none. */
@@ -29,7 +29,7 @@ export interface ErrorValues {
   crpsMs: number | null;
 }
 
-/** How each number of {@link ErrorValues} is read. */
+/** Reads each number of {@link ErrorValues}. */
 const MEASURES = {
   medianAbsoluteMs: ({ medianAbsoluteMs }: ErrorValues) => medianAbsoluteMs,
   meanAbsoluteMs: ({ meanAbsoluteMs }: ErrorValues) => meanAbsoluteMs,
@@ -59,7 +59,7 @@ export interface MethodMetrics<M extends ErrorMetrics> {
   errorCdf: number[];
 }
 
-/** Forecasts beside what was measured; NaN where a method could not say, which counts as no forecast. */
+/** Forecasts and measured RTTs. A forecast is NaN where the method has none; it is then left out. */
 export interface ScoredForecasts {
   /** The forecast RTT, ms: the median where a distribution was forecast. */
   predictedMs: Float64Array;
@@ -69,9 +69,9 @@ export interface ScoredForecasts {
   crpsMs?: Float64Array | undefined;
 }
 
-/** Errors with what they are in resamples. */
-export interface ResampledErrors {
-  values: ErrorValues & { numMeasurements: number };
+/** Errors, and the same in the resamples. */
+export interface ScoredErrors {
+  metrics: ErrorMetrics;
   replicates: Record<ErrorMeasure, Replicates>;
 }
 
@@ -84,45 +84,36 @@ export function errorOf(measure: ErrorMeasure, values: ErrorValues): number | nu
 }
 
 /**
- * Summarises the errors of forecasts, and registers them to be resampled.
+ * The errors of forecasts.
  *
  * @param places The place of each forecast in the bootstrap.
  */
-export function resampledErrors(
+export function scoreErrors(
   { predictedMs, measuredMs, crpsMs }: ScoredForecasts,
   bootstrap: ClusterBootstrap,
   places: readonly number[],
-): ResampledErrors {
+): ScoredErrors {
   const absolute = predictedMs.map((predicted, i) => Math.abs(predicted - measuredMs[i]));
   const relative = absolute.map((errorMs, i) => errorMs / measuredMs[i]);
   const scores = predictedMs.map((predicted, i) => {
     if (Number.isNaN(predicted)) return NaN;
     return crpsMs ? crpsMs[i] : crpsOfNumberMs(predicted, measuredMs[i]);
   });
-  const [medianAbsoluteMs] = bootstrap.quantiles(absolute, places, [0.5]);
-  const [p50Relative, p75Relative, p90Relative, p95Relative] = bootstrap.quantiles(
-    relative,
-    places,
-    RELATIVE_SHARES,
-  );
-  return {
-    values: errorValues({ absolute, relative, scores, measuredMs }),
-    replicates: {
-      ...{ medianAbsoluteMs, p50Relative, p75Relative, p90Relative, p95Relative },
-      meanAbsoluteMs: bootstrap.mean(absolute, places),
-      nmae: bootstrap.ratio(absolute, measuredMs, places),
-      crpsMs: bootstrap.mean(scores, places),
-    },
+  const [p50, p75, p90, p95] = bootstrap.quantiles(relative, places, RELATIVE_SHARES);
+  const replicates: Record<ErrorMeasure, Replicates> = {
+    medianAbsoluteMs: bootstrap.quantiles(absolute, places, [0.5])[0],
+    meanAbsoluteMs: bootstrap.mean(absolute, places),
+    nmae: bootstrap.ratio(absolute, measuredMs, places),
+    p50Relative: p50,
+    p75Relative: p75,
+    p90Relative: p90,
+    p95Relative: p95,
+    crpsMs: bootstrap.mean(scores, places),
   };
-}
-
-/** Errors with their intervals, once the bootstrap has run. */
-export function withIntervals({ values, replicates }: ResampledErrors): ErrorMetrics {
-  const measures = Object.keys(MEASURES) as ErrorMeasure[];
   const intervals = Object.fromEntries(
-    measures.map((measure) => [measure, intervalOf(replicates[measure])]),
+    Object.entries(replicates).map(([measure, ofMeasure]) => [measure, intervalOf(ofMeasure)]),
   ) as Record<ErrorMeasure, Interval | null>;
-  return { ...values, intervals };
+  return { metrics: { ...errorValues({ absolute, relative, scores, measuredMs }), intervals }, replicates };
 }
 
 /** One entry per forecast; NaN where there was none. */
@@ -133,7 +124,7 @@ interface Errors {
   measuredMs: Float64Array;
 }
 
-function errorValues({ absolute, relative, scores, measuredMs }: Errors): ResampledErrors["values"] {
+function errorValues({ absolute, relative, scores, measuredMs }: Errors): Omit<ErrorMetrics, "intervals"> {
   const isKnown = (_: number, i: number) => !Number.isNaN(absolute[i]);
   const errors = absolute.filter(isKnown).sort();
   const relatives = relative.filter(isKnown).sort();

@@ -1,6 +1,6 @@
 /** The model against the best of the baselines. @module */
 import { differenceInterval, type Interval, type Replicates } from "./bootstrap.ts";
-import { type ErrorMeasure, errorOf, type ResampledErrors } from "./forecast_errors.ts";
+import { type ErrorMeasure, errorOf, type ScoredErrors } from "./forecast_errors.ts";
 
 /** The measure of errors that each compared metric is. */
 export const MEASURE_OF = {
@@ -20,7 +20,7 @@ export const MEASURE_OF = {
  */
 export type ComparedMetric = keyof typeof MEASURE_OF;
 
-/** What a comparison shows: `none` where chance alone may have made the difference. */
+/** The result of a comparison: `none` where the difference may be chance. */
 export type Verdict = "better" | "worse" | "none";
 
 /** The model against the best baseline in one metric. */
@@ -38,50 +38,44 @@ export interface RttComparison {
   verdict: Verdict;
 }
 
-/** A method's errors before they have their intervals. */
-export interface ScoredMethod {
-  overall: ResampledErrors;
-  byContext: readonly ({ numContext: number } & ResampledErrors)[];
-}
-
 /**
- * Compares in each metric, overall and by context; without what was not measured. The best baseline is chosen by the
- * same measurements, which favours it a little.
+ * Compares the model with the baselines in each group of measurements and each metric. A metric without a value is left
+ * out. The best baseline is chosen by the same measurements, which favours it a little.
  *
- * @param forecasts Of the model: with its medians as point forecasts, and with the likeliest RTTs.
+ * @param numContexts The number of context measurements of each group; null for all measurements together.
+ * @param forecasts The model's errors in each group: those of its medians, and those of its likeliest RTTs.
  */
 export function rttComparisons(
-  forecasts: { model: ScoredMethod; likeliest: ScoredMethod },
-  baselines: readonly (ScoredMethod & { name: string })[],
+  numContexts: readonly (number | null)[],
+  forecasts: { model: readonly ScoredErrors[]; likeliest: readonly ScoredErrors[] },
+  baselines: ReadonlyMap<string, readonly ScoredErrors[]>,
 ): RttComparison[] {
-  const groups: { numContext: number | null; of: (method: ScoredMethod) => ResampledErrors }[] = [
-    { numContext: null, of: ({ overall }) => overall },
-    ...forecasts.model.byContext.map(({ numContext }, i) => ({
-      numContext,
-      of: (method: ScoredMethod) => method.byContext[i],
-    })),
-  ];
-  return groups.flatMap(({ numContext, of }) =>
+  return numContexts.flatMap((numContext, group) =>
     (Object.keys(MEASURE_OF) as ComparedMetric[]).flatMap((metric) => {
       const measure = MEASURE_OF[metric];
-      const valueOf = ({ values, replicates }: ResampledErrors) => ({
-        value: errorOf(measure, values),
+      const valueOf = ({ metrics, replicates }: ScoredErrors) => ({
+        value: errorOf(measure, metrics),
         replicates: replicates[measure],
       });
-      const model = valueOf(of(metric === "likeliestAbsoluteMs" ? forecasts.likeliest : forecasts.model));
-      const best = bestOf(baselines.map((method) => ({ name: method.name, ...valueOf(of(method)) })));
+      const model = valueOf(forecasts[metric === "likeliestAbsoluteMs" ? "likeliest" : "model"][group]);
+      const best = bestOf([...baselines].map(([name, errors]) => ({ name, ...valueOf(errors[group]) })));
       if (model.value === null || !best) return [];
       const interval = differenceInterval(model.replicates, best.replicates);
       return [{
-        ...{ metric, numContext, model: model.value, bestBaseline: best.name, baseline: best.value },
+        metric,
+        numContext,
+        model: model.value,
+        bestBaseline: best.name,
+        baseline: best.value,
         ratio: best.value === 0 ? null : model.value / best.value,
-        ...{ differenceInterval: interval, verdict: verdictOf(interval) },
+        differenceInterval: interval,
+        verdict: verdictOf(interval),
       }];
     })
   );
 }
 
-/** What the interval of an error minus another shows. */
+/** The result by the interval of one error minus another. */
 export function verdictOf(interval: Interval | null): Verdict {
   if (interval === null || (interval[0] <= 0 && interval[1] >= 0)) return "none";
   return interval[1] < 0 ? "better" : "worse";

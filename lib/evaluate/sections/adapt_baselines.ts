@@ -1,10 +1,10 @@
 /**
- * What methods without the model forecast for addresses that training never met, fitted to exactly what the model is
- * given: all training measurements, and a few of each address.
+ * The forecasts of baselines for new addresses. They learn from the same measurements as the model: all of the
+ * training, and a few of each address.
  *
- * For each number of given measurements all are trained anew, the given ones among the training. Settings are chosen,
- * and numbers made distributions, in the same situation: by addresses of the validation split that training never met
- * either, of each of which as many are given; where there are none, by a share of the training measurements.
+ * The baselines are trained again for each number of given measurements. Their settings and distributions are chosen in
+ * the same situation: by new addresses of the validation split, with as many given measurements. Where there are none, a
+ * share of the training measurements is used.
  *
  * @module
  */
@@ -24,7 +24,7 @@ export interface AdaptBaselineOptions {
   readonly numGiven: number;
   /** What was drawn of the validation split; absent where there is none. */
   readonly validation?: UnseenCases | undefined;
-  /** Told that one more baseline is done. */
+  /** Called after each baseline. */
   readonly onDone: () => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -34,7 +34,7 @@ export async function forecastUnseen(
   unseen: UnseenCases,
   { baselines, training, numGiven, validation, onDone, signal }: AdaptBaselineOptions,
 ): Promise<BaselineForecasts> {
-  const forecasts = await forecastsOf(baselines, unseen.judged, {
+  const methods = await forecastsOf(baselines, unseen.judged, {
     training: both(training, givenOf(unseen, numGiven)),
     tuning: tuningOf(training, validation, numGiven),
     known: () => [],
@@ -42,7 +42,7 @@ export async function forecastUnseen(
     signal,
   });
   return {
-    ...forecasts,
+    methods,
     numTraining: training.numSeen,
     numTrainingUsed: training.length,
     numObservable: 0,

@@ -10,7 +10,6 @@ import type { RunConfig } from "../../train/config.ts";
 import { forecastUnseen } from "./adapt_baselines.ts";
 import { type AdaptedModels, type AdaptFit, forecastAdapted } from "./adapt_forecasts.ts";
 import type { Baseline } from "../baselines/baseline.ts";
-import { CONFIDENCE, NUM_RESAMPLES } from "../metrics/bootstrap.ts";
 import type { EvalRows } from "../eval_rows.ts";
 import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
 import { MeasurementTable } from "../baselines/measurement_table.ts";
@@ -19,6 +18,7 @@ import {
   type BaselineMetrics,
   compareForecasts,
   type Resampling,
+  resamplingOf,
   type RttMetrics,
   type RttSection,
 } from "./rtt_section.ts";
@@ -140,7 +140,7 @@ export async function evaluateAdapted(
       baselines: ofBaselines,
       seed,
       signal,
-      onResample: (done, total) => onProgress("resampling errors", done, total),
+      onScored: (done, total) => onProgress("scoring methods", done, total),
       clusters: { by: "address", ofCase: unseen.addressOf, count: unseen.addresses.length },
     });
     section.byCount.push(forecastsOf(rtt, { numGiven, fit }));
@@ -185,9 +185,7 @@ function sectionOf(
     numMeasurements: unseen.judged.length,
     numTuningAddresses: validation?.addresses.length ?? 0,
     numTuningMeasurements: validation?.judged.length ?? 0,
-    resampling: {
-      ...{ by: "address", numClusters: numAddresses, numResamples: NUM_RESAMPLES, confidence: CONFIDENCE },
-    },
+    resampling: resamplingOf({ by: "address", count: numAddresses }),
     byCount: [],
   };
 }

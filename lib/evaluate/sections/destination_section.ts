@@ -141,9 +141,7 @@ export async function evaluateDestinations(
       });
       done += asked.length;
       const bootstrap = new ClusterBootstrap(Uint32Array.from(indexes, (index) => clusters[index]), { seed });
-      const score = scoresOf(asked, ranked, { version, numContext, known, bootstrap });
-      await bootstrap.run({ signal });
-      scores.push(score());
+      scores.push(scoresOf(asked, ranked, { version, numContext, known, bootstrap }));
     }
   }
   return { numCases: chosen.length, numMeasurements: cases.length, scores };
@@ -179,83 +177,75 @@ function scoresOf(
     known: KnownDestinations;
     bootstrap: ClusterBootstrap;
   },
-): () => DestinationScores {
+): DestinationScores {
   const addresses = asked.map(({ destination }) => destination);
   const others = asked.map(({ query }) => known.guess(query, NUM_GUESSES));
-  const names = [...others[0].keys()];
-  const methods = resampledMethods(addresses, bootstrap, [
+  const named: NamedGuesses[] = [
     ["model", ranked.map((each) => each.destinations.map(({ address }) => address))],
-    ...names.map((name): NamedGuesses => [name, others.map((guesses) => guesses.get(name) ?? [])]),
-  ]);
-  return () => ({
-    ...{ version, numContext, numCases: asked.length },
+    ...[...others[0].keys()].map((name): NamedGuesses => [
+      name,
+      others.map((guesses) => guesses.get(name) ?? []),
+    ]),
+  ];
+  return {
+    version,
+    numContext,
+    numCases: asked.length,
     meanContext: meanOf(asked.map(({ query }) => query.context.length)) ?? 0,
-    methods: methods(),
-  });
+    methods: scoreMethods(addresses, bootstrap, named),
+  };
 }
 
-/** Guesses of each address by one method. */
+/** Guesses of each address by one method, the best guess first. */
 export type NamedGuesses = [name: string, guesses: readonly (readonly Uint8Array[])[]];
 
 /**
- * Scores methods.
+ * Scores methods: how often their guesses are right.
  *
  * @param addresses What was to be guessed, all of one IP version, at least one; each has its place in the bootstrap.
  * @param named The model's guesses first, then those it is compared with.
- * @returns To be called when the bootstrap has run.
  */
-export function resampledMethods(
+export function scoreMethods(
   addresses: readonly Uint8Array[],
   bootstrap: ClusterBootstrap,
   named: readonly NamedGuesses[],
-): () => MethodScores[] {
+): MethodScores[] {
   const places = addresses.map((_, i) => i);
-  const hits = (guesses: NamedGuesses[1], count: number) =>
-    addresses.map((address, i) =>
-      commonBits(guesses[i].slice(0, count), address) === 8 * address.length ? 1 : 0
-    );
-  const replicates = named.map(([, guesses]) => ({
-    top1Exact: bootstrap.mean(hits(guesses, 1), places),
-    top5Exact: bootstrap.mean(hits(guesses, NUM_GUESSES), places),
-  }));
-  return () =>
-    named.map(([method, guesses], i) => {
-      const own = replicates[i];
-      const model = replicates[0];
-      const modelMinusThis = {
-        top1Exact: differenceInterval(model.top1Exact, own.top1Exact),
-        top5Exact: differenceInterval(model.top5Exact, own.top5Exact),
+  const numBits = 8 * addresses[0].length;
+  const lengths = PREFIX_LENGTHS[numBits === 32 ? 4 : 6];
+  const hitsOf = (bits: readonly number[], length: number) => bits.map((n) => n >= length ? 1 : 0);
+  const scored = named.map(([method, guesses]) => {
+    const bitsOf = (count: number) =>
+      addresses.map((address, i) => commonBits(guesses[i].slice(0, count), address));
+    const first = bitsOf(1);
+    const top1 = hitsOf(first, numBits);
+    const top5 = hitsOf(bitsOf(NUM_GUESSES), numBits);
+    const prefixes = lengths.map((length) => [length, meanOf(hitsOf(first, length)) ?? 0]);
+    return {
+      scores: {
+        method,
+        top1Exact: meanOf(top1) ?? 0,
+        top5Exact: meanOf(top5) ?? 0,
+        top1Prefix: Object.fromEntries(prefixes),
+      },
+      top1Exact: bootstrap.mean(top1, places),
+      top5Exact: bootstrap.mean(top5, places),
+    };
+  });
+  const [model] = scored;
+  return scored.map(({ scores, top1Exact, top5Exact }, i) => {
+    const methodScores: MethodScores = {
+      ...scores,
+      intervals: { top1Exact: intervalOf(top1Exact), top5Exact: intervalOf(top5Exact) },
+    };
+    if (i > 0) {
+      methodScores.modelMinusThis = {
+        top1Exact: differenceInterval(model.top1Exact, top1Exact),
+        top5Exact: differenceInterval(model.top5Exact, top5Exact),
       };
-      return {
-        ...{ method, ...scoreGuesses(guesses, addresses) },
-        intervals: { top1Exact: intervalOf(own.top1Exact), top5Exact: intervalOf(own.top5Exact) },
-        ...(i === 0 ? {} : { modelMinusThis }),
-      };
-    });
-}
-
-/**
- * How often guesses are right.
- *
- * @param guesses Of each address, the best guess first.
- * @param addresses What was to be guessed, all of one IP version, at least one.
- */
-export function scoreGuesses(
-  guesses: readonly (readonly Uint8Array[])[],
-  addresses: readonly Uint8Array[],
-): Omit<GuessScores, "method"> {
-  const numBytes = addresses[0].length;
-  const lengths = PREFIX_LENGTHS[numBytes === 4 ? 4 : 6];
-  const common = (count: number) =>
-    addresses.map((address, i) => commonBits(guesses[i].slice(0, count), address));
-  const first = common(1);
-  const share = (bits: readonly number[], length: number) =>
-    meanOf(bits.map((n) => n >= length ? 1 : 0)) ?? 0;
-  return {
-    top1Exact: share(first, 8 * numBytes),
-    top5Exact: share(common(NUM_GUESSES), 8 * numBytes),
-    top1Prefix: Object.fromEntries(lengths.map((length) => [length, share(first, length)])),
-  };
+    }
+    return methodScores;
+  });
 }
 
 /** The most bits that one of the guesses begins with in common with an address; -1 of none. */

@@ -1,4 +1,4 @@
-/** Part of an evaluation: how well the model foresees that no reply comes. @module */
+/** The section on missing replies: how well the model predicts that no reply comes. @module */
 import {
   type ClusterBootstrap,
   differenceInterval,
@@ -12,21 +12,21 @@ import { type Verdict, verdictOf } from "../metrics/rtt_comparison.ts";
 export interface FailureMetrics {
   numMeasurements: number;
   numFailed: number;
-  /** Mean squared difference of P(no reply) and what came, and its 95 % interval; null of nothing, and of too few. */
+  /** Mean squared difference of P(no reply) and the outcome, 0 or 1; null of none. Its 95 % interval; null of few. */
   brier: number | null;
   brierInterval: Interval | null;
 }
 
-/** How well the model foresees that no reply comes. */
+/** How well the model predicts that no reply comes. */
 export interface FailureSection extends FailureMetrics {
   /** The share of the training measurements without reply, and the Brier score of forecasting it always. */
   trainingShare: number | null;
   trainingShareBrier: number | null;
   trainingShareBrierInterval: Interval | null;
-  /** The 95 % interval of the model's score minus that one, and what it shows; nothing where all were alike. */
+  /** The 95 % interval of the model's score minus that one, and the verdict; null and none where all outcomes are equal. */
   differenceInterval: Interval | null;
   verdict: Verdict;
-  /** The same for the share of the predicted measurements, the best constant, which nobody knows beforehand. */
+  /** The same for the share of the predicted measurements: the best constant, not known beforehand. */
   heldOutShare: number | null;
   heldOutShareBrier: number | null;
   byContext: (FailureMetrics & { numContext: number })[];
@@ -34,7 +34,7 @@ export interface FailureSection extends FailureMetrics {
   reliability: ReliabilityBin[];
 }
 
-/** P(no reply) beside what came. */
+/** P(no reply) and the outcomes. */
 export interface FailureForecasts {
   pFailed: Float64Array;
   /** 1 if no reply came. */
@@ -47,60 +47,48 @@ const NUM_BINS = 10;
 /**
  * Scores forecasts of failure.
  *
- * @param options `contexts`: the numbers of context; `trainingShare`: failed before; `bootstrap`: has a place for each.
- * @returns What gives the section, to be called when the bootstrap has run.
+ * @param options `contexts`: the numbers of context; `trainingShare`: the share of failures in the training;
+ *   `bootstrap`: with a place for each forecast.
  */
 export function failureSection(
   { pFailed, isFailed, numContext }: FailureForecasts,
   options: { contexts: readonly number[]; trainingShare: number | null; bootstrap: ClusterBootstrap },
-): () => FailureSection {
+): FailureSection {
   const { contexts, trainingShare, bootstrap } = options;
   const everywhere = pFailed.keys().toArray();
   const always = (share: number) => new Float64Array(pFailed.length).fill(share);
-  const model = bootstrap.mean(brierScores(pFailed, isFailed), everywhere);
-  const constant = bootstrap.mean(brierScores(always(trainingShare ?? NaN), isFailed), everywhere);
-  const metricsOf = (places: readonly number[]) =>
-    failureMetrics(
-      Float64Array.from(places, (place) => pFailed[place]),
-      Uint8Array.from(places, (place) => isFailed[place]),
-      { bootstrap, places },
-    );
-  const overall = metricsOf(everywhere);
-  const byContext = contexts.map((count) => ({
-    numContext: count,
-    metrics: metricsOf(everywhere.filter((place) => numContext[place] === count)),
-  }));
-  const numFailed = isFailed.reduce((sum, failed) => sum + failed, 0);
-  const heldOutShare = isFailed.length === 0 ? null : numFailed / isFailed.length;
   const brierOf = (share: number | null) => share === null ? null : brierScore(always(share), isFailed);
-  return () => {
-    // Where nothing failed, or all did, there was nothing to tell apart, however near to it a probability came.
-    const isAlike = numFailed === 0 || numFailed === isFailed.length;
-    const difference = isAlike ? null : differenceInterval(model, constant);
+  const metricsOf = (places: readonly number[]): FailureMetrics => {
+    const ofPlaces = Float64Array.from(places, (place) => pFailed[place]);
+    const outcomes = Uint8Array.from(places, (place) => isFailed[place]);
     return {
-      ...overall(),
-      trainingShare,
-      trainingShareBrier: brierOf(trainingShare),
-      trainingShareBrierInterval: intervalOf(constant),
-      ...{ differenceInterval: difference, verdict: verdictOf(difference) },
-      heldOutShare,
-      heldOutShareBrier: brierOf(heldOutShare),
-      byContext: byContext.map(({ numContext, metrics }) => ({ numContext, ...metrics() })),
-      reliability: reliability(pFailed, isFailed, { numBins: NUM_BINS }),
+      numMeasurements: places.length,
+      numFailed: outcomes.reduce((sum, failed) => sum + failed, 0),
+      brier: brierScore(ofPlaces, outcomes),
+      brierInterval: intervalOf(bootstrap.mean(brierScores(ofPlaces, outcomes), places)),
     };
   };
-}
-
-function failureMetrics(
-  pFailed: Float64Array,
-  isFailed: Uint8Array,
-  { bootstrap, places }: { bootstrap: ClusterBootstrap; places: readonly number[] },
-): () => FailureMetrics {
-  const replicates = bootstrap.mean(brierScores(pFailed, isFailed), places);
-  return () => ({
-    numMeasurements: isFailed.length,
-    numFailed: isFailed.reduce((sum, failed) => sum + failed, 0),
-    brier: brierScore(pFailed, isFailed),
-    brierInterval: intervalOf(replicates),
-  });
+  const overall = metricsOf(everywhere);
+  const { numMeasurements, numFailed } = overall;
+  const model = bootstrap.mean(brierScores(pFailed, isFailed), everywhere);
+  const constant = bootstrap.mean(brierScores(always(trainingShare ?? NaN), isFailed), everywhere);
+  // Where all outcomes are equal there is nothing to tell apart.
+  const isAlike = numFailed === 0 || numFailed === numMeasurements;
+  const difference = isAlike ? null : differenceInterval(model, constant);
+  const heldOutShare = numMeasurements === 0 ? null : numFailed / numMeasurements;
+  return {
+    ...overall,
+    trainingShare,
+    trainingShareBrier: brierOf(trainingShare),
+    trainingShareBrierInterval: intervalOf(constant),
+    differenceInterval: difference,
+    verdict: verdictOf(difference),
+    heldOutShare,
+    heldOutShareBrier: brierOf(heldOutShare),
+    byContext: contexts.map((count) => ({
+      numContext: count,
+      ...metricsOf(everywhere.filter((place) => numContext[place] === count)),
+    })),
+    reliability: reliability(pFailed, isFailed, { numBins: NUM_BINS }),
+  };
 }

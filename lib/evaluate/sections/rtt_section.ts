@@ -1,11 +1,13 @@
 /**
- * Part of an evaluation: how well the model predicts RTTs, by the number of measurements of context, beside methods
- * without a model on the same measurements.
+ * The section on RTTs: how well the model predicts them, by the number of context measurements, beside baselines on the
+ * same measurements.
  *
  * @module
  */
 import type { PingModel } from "../../query/ping_model.ts";
+import { Breather } from "../../threads/stage_hooks.ts";
 import type { BaselineForecasts } from "../baselines/baseline_forecasts.ts";
+import type { EvalCase } from "../cases.ts";
 import {
   ClusterBootstrap,
   type ClusterBy,
@@ -16,20 +18,17 @@ import {
   NUM_RESAMPLES,
 } from "../metrics/bootstrap.ts";
 import { type Coverage, pitHistogram, resampledCoverages } from "../metrics/calibration.ts";
-import type { EvalCase } from "../cases.ts";
 import { CRPS_LIMIT_MS } from "../metrics/crps.ts";
-import { type FailureSection, failureSection } from "./failure_section.ts";
 import {
   errorCdf,
   type ErrorMetrics,
   type MethodMetrics,
-  type ResampledErrors,
-  resampledErrors,
-  type ScoredForecasts,
-  withIntervals,
+  type ScoredErrors,
+  scoreErrors,
 } from "../metrics/forecast_errors.ts";
+import { type RttComparison, rttComparisons } from "../metrics/rtt_comparison.ts";
 import { meanOf } from "../metrics/sample_statistics.ts";
-import { type RttComparison, rttComparisons, type ScoredMethod } from "../metrics/rtt_comparison.ts";
+import { type FailureSection, failureSection } from "./failure_section.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts, selectForecasts } from "./rtt_forecasts.ts";
 
 /** Forecasts of the model. */
@@ -37,7 +36,7 @@ export interface RttMetrics extends ErrorMetrics {
   coverage: Coverage[];
   /** Share of the measurements in each twentieth of their forecast distributions. */
   pit: number[];
-  /** Mean -log2 P(the RTT's code | a reply), and its 95 % interval; null of nothing, and of too few. */
+  /** Mean -log2 P(the RTT's code | a reply); null of none. Its 95 % interval; null of few. */
   codeBits: number | null;
   codeBitsInterval: Interval | null;
 }
@@ -45,13 +44,13 @@ export interface RttMetrics extends ErrorMetrics {
 /** Forecasts of a method without a model. */
 export interface BaselineMetrics extends MethodMetrics<ErrorMetrics> {
   name: string;
-  /** Those that were chosen on the validation split, or on a share of the training rows. */
+  /** Chosen on the validation split, or on a share of the training rows. */
   settings?: string;
-  /** Overall, of methods that forecast distributions; without the context, which they do not depend on. */
+  /** Of all measurements; absent where the method predicts single numbers only. */
   coverage?: Coverage[];
 }
 
-/** What the 95 % intervals of an evaluation are made of; see bootstrap.ts. */
+/** How the 95 % intervals of an evaluation are computed; see bootstrap.ts. */
 export interface Resampling {
   /** What measurements of one cluster have in common, and how many clusters there are. */
   by: ClusterBy;
@@ -60,12 +59,12 @@ export interface Resampling {
   confidence: number;
 }
 
-/** How well RTTs are predicted, of those measurements that had a reply. */
+/** How well RTTs are predicted, over the measurements with a reply. */
 export interface RttSection {
   contexts: number[];
-  /** Whether each measurement was predicted with each number of context, or they took turns. */
+  /** Whether each measurement was predicted with each number of context; otherwise they take turns. */
   isEveryContext: boolean;
-  /** What the intervals of all numbers are made of, those of failures too. */
+  /** Of all intervals, those of failures too. */
   resampling: Resampling;
   /** RTTs count as at most this in CRPS, ms. */
   crpsLimitMs: number;
@@ -76,30 +75,26 @@ export interface RttSection {
   baselines: BaselineMetrics[];
   /** The model against the best baseline of each metric: overall (`numContext` null) and by context. */
   comparisons: RttComparison[];
-  /** Measurements that baselines were trained on and that they observed later, used of those there are. */
+  /** Measurements for the training of baselines, and later ones that they observed: all of them, and the used ones. */
   numTraining: number;
   numTrainingUsed: number;
   numObservable: number;
   numObserved: number;
-  /** Mass of the forecasts that was spread evenly over unlikely RTTs: the mean and the largest; null of nothing. */
+  /** Mass of the forecasts that was spread evenly over unlikely RTTs: the mean and the largest; null of none. */
   meanSpreadMass: number | null;
   maxSpreadMass: number | null;
 }
 
 const NUM_PIT_BINS = 20;
 
-/** What forecasts are compared with, and by which groups of them chance is told. */
-export interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "everyContext"> {
-  /** What the baselines forecast for the same cases. */
+/** How forecasts are compared with the measurements and with baselines. */
+export interface ComparedOptions extends Pick<ForecastOptions, "contexts" | "everyContext" | "signal"> {
+  /** Forecasts of the same cases. */
   baselines: BaselineForecasts;
   clusters: Clusters;
-}
-
-/** How RTTs are evaluated. */
-export interface RttOptions extends ForecastOptions, ComparedOptions {
   seed: number;
-  /** Told the resamples done. */
-  onResample?: (done: number, total: number) => void;
+  /** Reports how many methods are scored. */
+  onScored?: (done: number, total: number) => void;
 }
 
 /**
@@ -110,7 +105,7 @@ export interface RttOptions extends ForecastOptions, ComparedOptions {
 export async function evaluateRtt(
   model: PingModel,
   cases: readonly EvalCase[],
-  options: RttOptions,
+  options: ForecastOptions & ComparedOptions,
 ): Promise<{ rtt: RttSection; failures: FailureSection; forecasts: RttForecasts }> {
   const forecasts = await forecastRtts(model, cases, options);
   return { forecasts, ...await compareForecasts(forecasts, cases, options) };
@@ -120,151 +115,125 @@ export async function evaluateRtt(
 export async function compareForecasts(
   forecasts: RttForecasts,
   cases: readonly EvalCase[],
-  options: ComparedOptions & Pick<RttOptions, "seed" | "onResample" | "signal">,
+  options: ComparedOptions,
 ): Promise<{ rtt: RttSection; failures: FailureSection }> {
-  const { baselines, contexts, clusters, onResample, signal } = options;
-  const clusterOf = Uint32Array.from(forecasts.caseIndex, (i) => clusters.ofCase[i]);
-  const bootstrap = new ClusterBootstrap(clusterOf, options);
-  const isFailed = Uint8Array.from(forecasts.caseIndex, (i) => cases[i].rttMs === null ? 1 : 0);
-  const rtt = rttSection(forecasts, cases, { ...options, bootstrap });
-  const failures = failureSection({ ...forecasts, isFailed }, {
-    ...{ contexts, bootstrap, trainingShare: baselines.trainingFailedShare },
+  const { contexts, everyContext = false, baselines, clusters } = options;
+  const { caseIndex, numContext, predictedMs, likeliestMs, crpsMs, pFailed } = forecasts;
+  const bootstrap = new ClusterBootstrap(caseIndex.map((i) => clusters.ofCase[i]), options);
+  const scorer = new Scorer(forecasts, cases, { ...options, bootstrap });
+  const { answered, groups } = scorer;
+  const model = await scorer.score(predictedMs, crpsMs);
+  const likeliest = await scorer.score(likeliestMs);
+  const modelMetrics = model.map(({ metrics }, i): RttMetrics => {
+    const part = selectForecasts(forecasts, groups[i]);
+    return {
+      ...metrics,
+      coverage: resampledCoverages(part, bootstrap, groups[i]),
+      pit: pitHistogram(part, NUM_PIT_BINS),
+      codeBits: meanOf(part.codeBits),
+      codeBitsInterval: intervalOf(bootstrap.mean(part.codeBits, groups[i])),
+    };
   });
-  await bootstrap.run({
-    ...(onResample ? { onProgress: onResample } : {}),
-    signal,
-  });
-  return { rtt: rtt(), failures: failures() };
-}
-
-/** Scores forecasts of RTTs. @returns What gives the section, to be called when the bootstrap has run. */
-function rttSection(
-  forecasts: RttForecasts,
-  cases: readonly EvalCase[],
-  options: ComparedOptions & { bootstrap: ClusterBootstrap },
-): () => RttSection {
-  const { contexts, everyContext = false, baselines, clusters, bootstrap } = options;
-  const places = forecasts.caseIndex.keys().filter((place) =>
-    cases[forecasts.caseIndex[place]].rttMs !== null
-  ).toArray();
-  const answered = selectForecasts(forecasts, places);
-  const { caseIndex, predictedMs, likeliestMs, crpsMs, spreadMass } = answered;
-  const measuredMs = Float64Array.from(caseIndex, (i) => cases[i].rttMs ?? NaN);
-  const groups = groupByContext(answered, { contexts, places, measuredMs });
-  const scoreOf = (scored: ScoredForecasts) => scoreGroups(groups, { scored, bootstrap });
-  const model = scoreOf({ predictedMs, measuredMs, crpsMs });
-  const likeliest = scoreOf({ predictedMs: likeliestMs, measuredMs });
-  const sharpness = mapGroups(groups, (group) => scoreSharpness(answered, { group, bootstrap }));
-  const methods = [...baselines.predictedMs].map(([name, ofCases]) => {
-    const at = (values: Float64Array) => Float64Array.from(caseIndex, (i) => values[i]);
-    const own = baselines.distributions?.get(name);
-    const crpsMs = own && at(own.crpsMs);
-    const coverage = own &&
-      resampledCoverages({ below: at(own.below), upTo: at(own.upTo) }, bootstrap, places);
-    return { name, coverage, ...scoreOf({ predictedMs: at(ofCases), measuredMs, crpsMs }) };
-  });
-  const { numTraining, numTrainingUsed, numObservable, numObserved } = baselines;
-  return () => ({
+  const errorsOfBaselines = new Map<string, ScoredErrors[]>();
+  const baselineMetrics: BaselineMetrics[] = [];
+  for (const [name, { predictedMs, settings, distribution }] of baselines.methods) {
+    const ofPlaces = at(predictedMs, caseIndex);
+    const errors = await scorer.score(ofPlaces, distribution && at(distribution.crpsMs, caseIndex));
+    const metrics: BaselineMetrics = {
+      name,
+      ...scorer.metricsOf(errors.map(({ metrics }) => metrics), ofPlaces),
+    };
+    if (settings !== undefined) metrics.settings = settings;
+    if (distribution) {
+      const indexes = answered.map((place) => caseIndex[place]);
+      const ranges = { below: at(distribution.below, indexes), upTo: at(distribution.upTo, indexes) };
+      metrics.coverage = resampledCoverages(ranges, bootstrap, answered);
+    }
+    errorsOfBaselines.set(name, errors);
+    baselineMetrics.push(metrics);
+  }
+  const spreadMass = at(forecasts.spreadMass, answered);
+  const { numTraining, numTrainingUsed, numObservable, numObserved, trainingFailedShare } = baselines;
+  const rtt = {
     contexts: [...contexts],
     isEveryContext: everyContext,
-    resampling: {
-      ...{ by: clusters.by, numClusters: clusters.count },
-      ...{ numResamples: NUM_RESAMPLES, confidence: CONFIDENCE },
-    },
+    resampling: resamplingOf(clusters),
     crpsLimitMs: CRPS_LIMIT_MS,
-    model: {
-      ...finished(model, (errors, i) => ({ ...withIntervals(errors), ...sharpness[i]() })),
-      errorCdf: model.errorCdf,
-    },
-    likeliest: { ...finished(likeliest, withIntervals), errorCdf: likeliest.errorCdf },
-    baselines: methods.map(({ name, coverage, errorCdf, ...method }) => {
-      const settings = baselines.settings?.get(name);
-      return {
-        ...{ name, ...(settings === undefined ? {} : { settings }), ...finished(method, withIntervals) },
-        ...{ errorCdf, ...(coverage ? { coverage: coverage() } : {}) },
-      };
-    }),
-    comparisons: rttComparisons({ model, likeliest }, methods),
-    ...{ numTraining, numTrainingUsed, numObservable, numObserved },
+    model: scorer.metricsOf(modelMetrics, predictedMs),
+    likeliest: scorer.metricsOf(likeliest.map(({ metrics }) => metrics), likeliestMs),
+    baselines: baselineMetrics,
+    comparisons: rttComparisons([null, ...contexts], { model, likeliest }, errorsOfBaselines),
+    numTraining,
+    numTrainingUsed,
+    numObservable,
+    numObserved,
     meanSpreadMass: meanOf(spreadMass),
     maxSpreadMass: spreadMass.length === 0 ? null : spreadMass.reduce((a, b) => Math.max(a, b)),
-  });
-}
-
-/** Forecasts that are scored together. */
-interface Group {
-  /** Their indexes among the answered ones, and their places in the bootstrap. */
-  indexes: readonly number[];
-  places: readonly number[];
-  measuredMs: Float64Array;
-}
-
-/** All of them first, then those of each number of context measurements. */
-type Groups = readonly [all: Group, ...byContext: (Group & { numContext: number })[]];
-
-function groupByContext(
-  { numContext }: RttForecasts,
-  { contexts, places, measuredMs }: Pick<Group, "places" | "measuredMs"> & { contexts: readonly number[] },
-): Groups {
-  const all = numContext.keys().toArray();
-  return [
-    { indexes: all, places, measuredMs },
-    ...contexts.map((count) => {
-      const indexes = all.filter((i) => numContext[i] === count);
-      const ofIndexes = { places: indexes.map((i) => places[i]), measuredMs: at(measuredMs, indexes) };
-      return { numContext: count, indexes, ...ofIndexes };
-    }),
-  ];
-}
-
-function at(values: Float64Array, indexes: readonly number[]): Float64Array {
-  return Float64Array.from(indexes, (i) => values[i]);
-}
-
-function mapGroups<T>(groups: Groups, score: (group: Group) => T): T[] {
-  return groups.map(score);
-}
-
-function scoreGroups(
-  groups: Groups,
-  { scored, bootstrap }: { scored: ScoredForecasts; bootstrap: ClusterBootstrap },
-): ScoredMethod & { errorCdf: number[] } {
-  const { predictedMs, crpsMs } = scored;
-  const [overall, ...byContext] = mapGroups(groups, ({ indexes, places, measuredMs }) => {
-    const part = { predictedMs: at(predictedMs, indexes), crpsMs: crpsMs && at(crpsMs, indexes) };
-    return resampledErrors({ ...part, measuredMs }, bootstrap, places);
-  });
-  const [, ...named] = groups;
-  return {
-    overall,
-    byContext: byContext.map((errors, i) => ({ numContext: named[i].numContext, ...errors })),
-    errorCdf: errorCdf(scored),
   };
+  const ofFailures = { pFailed, isFailed: scorer.isFailed, numContext };
+  const failures = failureSection(ofFailures, { contexts, bootstrap, trainingShare: trainingFailedShare });
+  return { rtt, failures };
 }
 
-/** How sure the model's distributions are, and whether rightly. @returns To be called when the bootstrap has run. */
-function scoreSharpness(
-  forecasts: RttForecasts,
-  { group: { indexes, places }, bootstrap }: { group: Group; bootstrap: ClusterBootstrap },
-): () => Omit<RttMetrics, keyof ErrorMetrics> {
-  const part = selectForecasts(forecasts, indexes);
-  const coverage = resampledCoverages(part, bootstrap, places);
-  const codeBits = bootstrap.mean(part.codeBits, places);
-  return () => ({
-    coverage: coverage(),
-    pit: pitHistogram(part, NUM_PIT_BINS),
-    codeBits: meanOf(part.codeBits),
-    codeBitsInterval: intervalOf(codeBits),
-  });
+/** How the intervals of clustered measurements are computed. */
+export function resamplingOf({ by, count }: Pick<Clusters, "by" | "count">): Resampling {
+  return { by, numClusters: count, numResamples: NUM_RESAMPLES, confidence: CONFIDENCE };
 }
 
-/** A method's metrics. @param finish Told the errors and the place of their group: 0 overall, then by context. */
-function finished<M extends ErrorMetrics>(
-  { overall, byContext }: ScoredMethod,
-  finish: (errors: ResampledErrors, group: number) => M,
-): Omit<MethodMetrics<M>, "errorCdf"> {
-  return {
-    overall: finish(overall, 0),
-    byContext: byContext.map(({ numContext, ...errors }, i) => ({ numContext, ...finish(errors, i + 1) })),
-  };
+/** Scores methods, each in the same groups of measurements with a reply. */
+class Scorer {
+  /** 1 if no reply came. */
+  readonly isFailed: Uint8Array;
+  /** The places of the forecasts of measurements with a reply. */
+  readonly answered: readonly number[];
+  /** All of them, then those with each number of context measurements. */
+  readonly groups: readonly (readonly number[])[];
+  readonly #measuredMs: Float64Array;
+  readonly #breather: Breather;
+  #numScored = 0;
+
+  constructor(
+    { caseIndex, numContext }: RttForecasts,
+    cases: readonly EvalCase[],
+    readonly options: ComparedOptions & { bootstrap: ClusterBootstrap },
+  ) {
+    this.#measuredMs = Float64Array.from(caseIndex, (i) => cases[i].rttMs ?? NaN);
+    this.isFailed = Uint8Array.from(caseIndex, (i) => cases[i].rttMs === null ? 1 : 0);
+    const answered = caseIndex.keys().toArray().filter((place) => this.isFailed[place] === 0);
+    const ofContexts = options.contexts.map((count) =>
+      answered.filter((place) => numContext[place] === count)
+    );
+    this.answered = answered;
+    this.groups = [answered, ...ofContexts];
+    this.#breather = new Breather({ signal: options.signal });
+  }
+
+  /** A method's errors in each group. @param crpsMs Absent where the method predicts single numbers. */
+  async score(predictedMs: Float64Array, crpsMs?: Float64Array): Promise<ScoredErrors[]> {
+    const { bootstrap, baselines, onScored } = this.options;
+    const errors = this.groups.map((places) => {
+      const scored = { predictedMs: at(predictedMs, places), measuredMs: at(this.#measuredMs, places) };
+      return scoreErrors({ ...scored, crpsMs: crpsMs && at(crpsMs, places) }, bootstrap, places);
+    });
+    onScored?.(++this.#numScored, 2 + baselines.methods.size);
+    await this.#breather.breathe();
+    return errors;
+  }
+
+  /** A method's metrics as they are reported. @param ofGroups Those of each group. */
+  metricsOf<M extends ErrorMetrics>(
+    [overall, ...rest]: readonly M[],
+    predictedMs: Float64Array,
+  ): MethodMetrics<M> {
+    const measuredMs = at(this.#measuredMs, this.answered);
+    return {
+      overall,
+      byContext: this.options.contexts.map((numContext, i) => ({ numContext, ...rest[i] })),
+      errorCdf: errorCdf({ predictedMs: at(predictedMs, this.answered), measuredMs }),
+    };
+  }
+}
+
+function at(values: Float64Array, places: Iterable<number>): Float64Array {
+  return Float64Array.from(places, (place) => values[place]);
 }

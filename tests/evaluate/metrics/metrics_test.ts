@@ -9,8 +9,8 @@ import { ClusterBootstrap } from "../../../lib/evaluate/metrics/bootstrap.ts";
 import { crpsMs, crpsOfNumberMs } from "../../../lib/evaluate/metrics/crps.ts";
 import {
   errorCdf,
-  resampledErrors,
   type ScoredForecasts,
+  scoreErrors,
 } from "../../../lib/evaluate/metrics/forecast_errors.ts";
 import { quantileOfSample } from "../../../lib/evaluate/metrics/sample_statistics.ts";
 import { RttDistribution, RTTS_MS } from "../../../lib/query/rtt_distribution.ts";
@@ -75,10 +75,12 @@ Deno.test("crpsMs() of a little mass at the longest RTTs is the share squared of
 /** The errors of forecasts, each a cluster of its own. */
 function errorValues(scored: ScoredForecasts) {
   const places = scored.measuredMs.keys().toArray();
-  return resampledErrors(scored, new ClusterBootstrap(Uint32Array.from(places), { seed: 0 }), places).values;
+  const bootstrap = new ClusterBootstrap(Uint32Array.from(places), { seed: 0 });
+  const { intervals: _, ...values } = scoreErrors(scored, bootstrap, places).metrics;
+  return values;
 }
 
-Deno.test("resampledErrors() gives median, mean and relative errors and leaves out what was not forecast", () => {
+Deno.test("scoreErrors() gives median, mean and relative errors and leaves out what was not forecast", () => {
   const measuredMs = Float64Array.of(10, 25, 30, 40, 99);
   const predictedMs = Float64Array.of(10, 20, 33, 48, NaN);
   assertEquals(errorValues({ predictedMs, measuredMs }), {

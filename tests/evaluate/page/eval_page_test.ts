@@ -94,7 +94,9 @@ async function reportOf(
   const sections = await compareForecasts(forecasts, cases, {
     ...{ contexts: [0, 5], everyContext: false, seed: 0, clusters: clustersOf(cases) },
     baselines: {
-      predictedMs: new Map([["pair last seen", errorsOf(baselineMs).map((errorMs) => 100 - errorMs)]]),
+      methods: new Map([
+        ["pair last seen", { predictedMs: errorsOf(baselineMs).map((errorMs) => 100 - errorMs) }],
+      ]),
       ...{ numTraining: 9, numTrainingUsed: 9, numObservable: 0, numObserved: 0 },
       trainingFailedShare: failures.trainingShare,
     },

@@ -4,8 +4,7 @@ import { ClusterBootstrap } from "../../../lib/evaluate/metrics/bootstrap.ts";
 import {
   evaluateDestinations,
   newestOf,
-  resampledMethods,
-  scoreGuesses,
+  scoreMethods,
 } from "../../../lib/evaluate/sections/destination_section.ts";
 import { KnownDestinations, learnDestinations } from "../../../lib/evaluate/sections/known_destinations.ts";
 import { MemoryRowSource } from "../../../lib/loader/row_source.ts";
@@ -66,31 +65,38 @@ Deno.test("KnownDestinations learns from a measurement's context, for this measu
   assertEquals(guess({ sourceKey: "new", rttMs: 12, context }, 2)["nearest median RTT of the source"], "4,2");
 });
 
-Deno.test("scoreGuesses() counts exact and prefix matches of the first guess and of any", () => {
+/** The bootstrap of addresses, each a cluster of its own. */
+function bootstrapOf(addresses: readonly Uint8Array[]): ClusterBootstrap {
+  return new ClusterBootstrap(Uint32Array.from(addresses.keys()), { seed: 1 });
+}
+
+Deno.test("scoreMethods() counts exact and prefix matches of the first guess and of any", () => {
   const guesses = [["192.0.2.1", "10.0.0.1"], ["9.9.9.9", "192.1.0.0"], []].map((list) => list.map(bytesOf));
-  const scores = scoreGuesses(guesses, ["192.0.2.1", "192.0.2.1", "192.0.2.1"].map(bytesOf));
-  assertEquals(scores, {
+  const addresses = ["192.0.2.1", "192.0.2.1", "192.0.2.1"].map(bytesOf);
+  const scores = scoreMethods(addresses, bootstrapOf(addresses), [["model", guesses]]);
+  assertEquals(scores, [{
+    method: "model",
     top1Exact: 1 / 3,
     top5Exact: 1 / 3,
     top1Prefix: { 8: 1 / 3, 16: 1 / 3, 24: 1 / 3 },
-  });
-  const near = scoreGuesses([[bytesOf("2001:db8:1:1::")]], [bytesOf("2001:db8:1:2::")]);
+    intervals: { top1Exact: null, top5Exact: null },
+  }]);
+  const far = [bytesOf("2001:db8:1:2::")];
+  const [near] = scoreMethods(far, bootstrapOf(far), [["model", [[bytesOf("2001:db8:1:1::")]]]]);
   assertEquals([near.top1Exact, near.top1Prefix], [0, { 16: 1, 32: 1, 48: 1, 64: 0 }]);
 });
 
-Deno.test("resampledMethods() tells how sure shares of right guesses are, and their differences to the model's", async () => {
+Deno.test("scoreMethods() tells how sure shares of right guesses are, and their differences to the model's", () => {
   const addresses = Array.from({ length: 40 }, (_, i) => bytesOf(`192.0.2.${i}`));
   const wrong = bytesOf("198.51.100.1");
   const rightIn = (isRight: (i: number) => boolean) =>
     addresses.map((address, i) => isRight(i) ? [address] : [wrong, address]);
-  const bootstrap = new ClusterBootstrap(Uint32Array.from(addresses, (_, i) => i), { seed: 1 });
-  const methods = resampledMethods(addresses, bootstrap, [
+  const methods = scoreMethods(addresses, bootstrapOf(addresses), [
     ["model", rightIn((i) => i % 2 === 0)],
     ["worse", rightIn((i) => i % 8 === 0)],
     ["alike", rightIn((i) => i % 2 === 1)],
   ]);
-  await bootstrap.run();
-  const [model, worse, alike] = methods();
+  const [model, worse, alike] = methods;
   const [low, high] = model.intervals.top1Exact ?? [NaN, NaN];
   assertAlmostEquals(low, 0.5 - 1.96 * Math.sqrt(0.25 / 40), 0.03);
   assertAlmostEquals(high, 0.5 + 1.96 * Math.sqrt(0.25 / 40), 0.03);

@@ -49,8 +49,8 @@ async function forecastAt(history: "all" | "train") {
   const witness = new Witness();
   const baselines = new Map([["witness", witness]]);
   const options = { seed: 1, maxMeasurements: 1e6, baselines };
-  const { predictedMs } = await forecastWithBaselines(rows, cases, options);
-  return { cases, witness, predictedMs: predictedMs.get("witness") ?? new Float64Array(0) };
+  const { methods } = await forecastWithBaselines(rows, cases, options);
+  return { cases, witness, predictedMs: methods.get("witness")?.predictedMs ?? new Float64Array(0) };
 }
 
 Deno.test("forecastWithBaselines() lets a baseline know all that is older than a case, in order", async () => {
@@ -113,9 +113,11 @@ Deno.test("MeasurementTable keeps a uniform sample of no more than was asked for
 
 /** Baselines that are wrong by 1 ms, by 100 ms, and that never can say. */
 function knownBaselines(cases: readonly EvalCase[]): BaselineForecasts {
-  const wrongBy = (errorMs: number) => Float64Array.from(cases, ({ rttMs }) => (rttMs ?? 0) + errorMs);
+  const wrongBy = (errorMs: number) => ({
+    predictedMs: Float64Array.from(cases, ({ rttMs }) => (rttMs ?? 0) + errorMs),
+  });
   return {
-    predictedMs: new Map([["near", wrongBy(1)], ["far", wrongBy(100)], ["mute", wrongBy(NaN)]]),
+    methods: new Map([["near", wrongBy(1)], ["far", wrongBy(100)], ["mute", wrongBy(NaN)]]),
     numTraining: 10,
     numTrainingUsed: 9,
     numObservable: 8,
