@@ -98,9 +98,12 @@ export interface AllSplitsReport {
   empty: EmptySplit[];
 }
 
-/** What the evaluation of a split says of addresses never seen, if anything. */
-export function adaptedOf({ adapted }: EvalReport): Pick<SplitResult, "adapted"> {
-  return adapted ? { adapted: adaptedRows(adapted) } : {};
+/** A split by the report of its evaluation. @param folder That of its report, within that of all splits. */
+export function splitResult(split: EmptySplit, folder: string, report: EvalReport): SplitResult {
+  const numPredicted = report.run.numMeasurements;
+  const result: SplitResult = { ...split, folder, numPredicted, rows: contextRows(report) };
+  if (report.adapted) result.adapted = adaptedRows(report.adapted);
+  return result;
 }
 
 /** A row for each number of given measurements, in the order of the section. */
@@ -115,7 +118,7 @@ export function adaptedRows({ numAddresses, byCount }: AdaptSection): AdaptedRow
 }
 
 /** What the evaluation of a split says of each number of context measurements. */
-export function contextRows({ rtt, calibration }: EvalReport): ContextRow[] {
+function contextRows({ rtt, calibration }: EvalReport): ContextRow[] {
   if (!rtt || rtt.model.overall.numMeasurements === 0) return [];
   const { model, likeliest, comparisons, baselines } = rtt;
   const rowOf = (
