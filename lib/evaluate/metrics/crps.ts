@@ -47,7 +47,8 @@ export function crpsMs({ probabilities }: RttDistribution, measuredMs: number): 
  */
 export function crpsOfSampleMs(ascendingMs: Float64Array, measuredMs: number): number {
   const count = ascendingMs.length;
-  let [distance, spread] = [0, 0];
+  let distance = 0;
+  let spread = 0;
   ascendingMs.forEach((ms, i) => {
     distance += crpsOfNumberMs(ms, measuredMs);
     spread += (2 * i + 1 - count) * Math.min(ms, CRPS_LIMIT_MS);

@@ -1,11 +1,11 @@
 /**
- * What the model forecasts for addresses that training never met, once it is adapted to a few measurements of each.
+ * The forecasts of the model for new addresses, after it was adapted to a few measurements of each.
  *
- * The addresses are fitted together, as `adapt` fits those of a file. As only measurements with known addresses are
- * given, the row of each address and those of its pairs follow its own measurements alone. But a fit of each address by
- * itself would not give the same numbers: a new row of a shorter prefix belongs to all new addresses under it, a row
- * starts from the mean of the known addresses that any of them was measured with, and sums are rounded in another order.
- * An address that finds no free row beside the others is fitted in a further round, by the model as it was trained.
+ * The addresses are fitted together, as `adapt` fits those of a file. The given measurements have a known address at the
+ * other end, so the rows of each address follow its own measurements alone. A fit of each address by itself would still
+ * give slightly other numbers: a new row of a shorter prefix belongs to all new addresses under it, a row starts from
+ * the mean of the known addresses that any of them was measured with, and sums are rounded in another order. An address
+ * that finds no free row is fitted in a further round, which starts from the trained model again.
  *
  * @module
  */
@@ -15,20 +15,20 @@ import type { LoadedCheckpoint } from "../../train/checkpoint_state.ts";
 import { forecastRtts, joinForecasts, type RttForecasts } from "./rtt_forecasts.ts";
 import type { UnseenCases } from "./unseen_addresses.ts";
 
-/** What a fit did. */
+/** The result of a fit. */
 export interface AdaptFit {
-  /** Measurements that it was of. */
+  /** Measurements that it learned from. */
   numMeasurements: number;
   /** Rounds that it took until every address had a row. */
   numRounds: number;
-  /** Addresses that found no free row even so, whose forecasts are those of other rows alone. */
+  /** Addresses without a free row after all rounds. Their forecasts use the rows of shorter prefixes alone. */
   numWithoutRow: number;
   /** Mean loss of an RTT's two bytes before and after, nats; null where nothing was fitted. */
   lossBefore: number | null;
   lossAfter: number | null;
 }
 
-/** A model and what it is asked. */
+/** A model and its questions. */
 export interface AdaptedModels {
   /** As it was trained. It is not changed. */
   readonly model: PingModel;
@@ -37,9 +37,8 @@ export interface AdaptedModels {
   readonly unseen: UnseenCases;
 }
 
-/** Progress and the wish to stop. */
+/** Progress and the signal to stop. */
 export interface AdaptHooks {
-  /** Told what is done. */
   readonly onProgress: (phase: string, done: number, total: number) => void;
   readonly signal?: AbortSignal | undefined;
 }
@@ -69,7 +68,11 @@ export async function forecastAdapted(
     parts.push({ ...forecasts, caseIndex: forecasts.caseIndex.map((i) => places[i]) });
   };
   const fit: AdaptFit = {
-    ...{ numMeasurements: 0, numRounds: 0, numWithoutRow: 0, lossBefore: null, lossAfter: null },
+    numMeasurements: 0,
+    numRounds: 0,
+    numWithoutRow: 0,
+    lossBefore: null,
+    lossAfter: null,
   };
   let left = new Set(addresses);
   if (numGiven === 0) await ask(model, left);

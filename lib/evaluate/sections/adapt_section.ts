@@ -1,6 +1,6 @@
 /**
- * Part of an evaluation: how well RTTs of addresses that training never met are predicted, once the model is adapted to
- * a few measurements of each, beside methods without a model that are given the same.
+ * The section on new addresses, which the training does not have: how well their RTTs are predicted after the model was
+ * adapted to a few measurements of each, beside baselines that learn from the same measurements.
  *
  * @module
  */
@@ -26,7 +26,7 @@ import { drawUnseen, unseenAddresses, type UnseenCases } from "./unseen_addresse
 
 /** The ways to split that hold out addresses. */
 export const ADAPTABLE_SPLITS: readonly SplitMode[] = ["destination", "node", "probe"];
-/** Addresses that are fitted at most: the errors of so many tell a method's to a tenth. */
+/** Addresses that are fitted at most: enough for the error of a method to a tenth. */
 const MAX_ADDRESSES = 64;
 
 /** Forecasts after so many measurements of each address. */
@@ -41,17 +41,17 @@ export interface AdaptedForecasts {
   fit: AdaptFit;
 }
 
-/** How well RTTs of addresses are predicted that training never met. */
+/** How well RTTs of new addresses are predicted. */
 export interface AdaptSection {
   /** Numbers of measurements that are given of each address. */
   counts: number[];
-  /** Addresses with a reply to or from one that training met; those of them with enough replies; and the drawn ones. */
+  /** New addresses with a reply to or from a known one; those of them with enough replies; the drawn ones. */
   numUnseen: number;
   numUsable: number;
   numAddresses: number;
-  /** Measurements that are predicted with each of the counts, all of them replies. */
+  /** Measurements that are predicted with each of the counts, all with a reply. */
   numMeasurements: number;
-  /** Addresses and measurements of the validation split by which baselines were tuned, in the same way; 0 of none. */
+  /** New addresses and measurements of the validation split by which baselines were tuned. */
   numTuningAddresses: number;
   numTuningMeasurements: number;
   resampling: Resampling;
@@ -66,7 +66,7 @@ export interface AdaptSectionOptions {
   /** Measurements that are predicted at most. */
   readonly maxMeasurements: number;
   readonly seed: number;
-  /** The baselines by name, untrained, made anew each time; and what they keep of the training in memory. */
+  /** Makes the baselines, untrained, by name; and the training measurements that they learn from at most. */
   readonly baselines: () => ReadonlyMap<string, Baseline>;
   readonly maxBaselineMeasurements: number;
   readonly signal?: AbortSignal | undefined;
@@ -79,7 +79,7 @@ export function canAdapt({ model }: Pick<RunConfig, "model">): boolean {
 }
 
 /**
- * Refuses what no addresses can be adapted of.
+ * Refuses an adaptation that is not possible.
  *
  * @param splitBy How the rows were held out, if that is known.
  * @throws {UsageError} If the model has no rows of addresses, or the split holds out no addresses.
@@ -174,18 +174,19 @@ async function drawAll(
 }
 
 function sectionOf(
-  unseen: UnseenCases,
+  { numUnseen, numUsable, addresses, judged }: UnseenCases,
   validation: UnseenCases | undefined,
   { counts }: AdaptSectionOptions,
 ): AdaptSection {
-  const numAddresses = unseen.addresses.length;
   return {
     counts: [...counts],
-    ...{ numUnseen: unseen.numUnseen, numUsable: unseen.numUsable, numAddresses },
-    numMeasurements: unseen.judged.length,
+    numUnseen,
+    numUsable,
+    numAddresses: addresses.length,
+    numMeasurements: judged.length,
     numTuningAddresses: validation?.addresses.length ?? 0,
     numTuningMeasurements: validation?.judged.length ?? 0,
-    resampling: resamplingOf({ by: "address", count: numAddresses }),
+    resampling: resamplingOf({ by: "address", count: addresses.length }),
     byCount: [],
   };
 }
@@ -195,11 +196,14 @@ function forecastsOf(
   { numGiven, fit }: Pick<AdaptedForecasts, "numGiven" | "fit">,
 ): AdaptedForecasts {
   return {
-    ...{ numGiven, model: model.overall, likeliest: likeliest.overall },
-    baselines: baselines.map(({ name, settings, coverage, overall }) => ({
-      ...{ name, ...(settings === undefined ? {} : { settings }), ...overall },
-      ...(coverage ? { coverage } : {}),
+    numGiven,
+    model: model.overall,
+    likeliest: likeliest.overall,
+    baselines: baselines.map(({ overall, byContext: _, errorCdf: __, ...named }) => ({
+      ...named,
+      ...overall,
     })),
-    ...{ comparisons, fit },
+    comparisons,
+    fit,
   };
 }

@@ -62,7 +62,10 @@ export class BitTotals {
   add(tokens: Uint16Array, logP: Float32Array): void {
     this.#numContexts++;
     const grammar = FIELD_GRAMMARS[this.vocabulary];
-    let [position, role, next, byte] = [-1, MEASUREMENT_START, 0, 0];
+    let position = -1;
+    let role = MEASUREMENT_START;
+    let next = 0;
+    let byte = 0;
     for (let i = 0; i < tokens.length; i++) {
       const token = tokens[i];
       const opens = grammar.opens(token);

@@ -1,6 +1,6 @@
 /**
- * Part of an evaluation: distributions corrected by where measurements of the validation split fell in theirs, and what
- * their intervals hold of the predicted measurements then.
+ * The section on calibration: distributions are corrected by the places of the validation split's measurements in their
+ * distributions. The section says what the corrected intervals hold of the predicted measurements.
  *
  * @module
  */
@@ -14,7 +14,7 @@ import { drawCases } from "../cases.ts";
 import { type EvalRowsOptions, openEvalRows } from "../eval_rows.ts";
 import { type ForecastOptions, forecastRtts, type RttForecasts } from "./rtt_forecasts.ts";
 
-/** A correction and what it does. */
+/** A correction and its effect. */
 export interface CalibrationSection {
   /** Measurements of the validation split that it was learned from: predicted, and those of them with a reply. */
   numDrawn: number;
@@ -64,7 +64,7 @@ export async function learnCalibration(
   return { calibration: QuantileCalibration.of(places), numDrawn: cases.length, numMeasurements };
 }
 
-/** What a correction does to forecasts. */
+/** The effect of a correction on forecasts. */
 export function calibrationSection(
   { calibration, numDrawn, numMeasurements }: LearnedCalibration,
   forecasts: RttForecasts,
@@ -73,7 +73,8 @@ export function calibrationSection(
   const coverageOf = (numContext?: number) =>
     coverages(correct(answeredOf(forecasts, numContext), calibration));
   return {
-    ...{ numDrawn, numMeasurements },
+    numDrawn,
+    numMeasurements,
     shares: [...calibration.shares],
     coverage: coverageOf(),
     byContext: contexts.map((numContext) => ({ numContext, coverage: coverageOf(numContext) })),

@@ -1,11 +1,11 @@
 /**
- * Part of an evaluation: how well the model tells the destination of a measurement from its source, RTT and time,
- * beside guesses from what was measured before. The model ranks likely destinations by the result, as `query
- * destinations --candidates` does: the order of fields that models of the presets know best. Of the demo's model the
- * first guess is right in 57 % of the cases, that of the direct search in 5 %.
+ * The section on destinations: how well the model guesses the destination of a measurement from its source, RTT and
+ * time, beside guesses from earlier measurements. The model ranks likely destinations by the result, as `query
+ * destinations --candidates` does, since the models of the presets know that order of fields best: the first guess of
+ * the demo's model is right in 57 % of the cases, that of the direct search in 5 %.
  *
- * The context is the newest earlier measurements of the source. It is not that of the other parts, which is half
- * made of measurements of the same pair: that would tell the destination.
+ * The context is the newest earlier measurements of the source. The other sections prefer measurements of the same
+ * pair; these would give the destination away.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export interface GuessScores {
   top1Prefix: Record<string, number>;
 }
 
-/** How often guesses were exactly right, as 95 % intervals (see bootstrap.ts); null of too few. */
+/** 95 % intervals of how often guesses were exactly right; null of too few. */
 export interface GuessIntervals {
   top1Exact: Interval | null;
   top5Exact: Interval | null;
@@ -78,12 +78,12 @@ export interface DestinationSectionOptions {
   training: ProbeRowSource;
   /** The `maxContext` that the cases were drawn with. */
   maxContext: number;
-  /** How the cases were held out, by which chance is told; see bootstrap.ts. */
+  /** How the cases were held out, for the intervals; see bootstrap.ts. */
   splitBy?: SplitMode | undefined;
   seed?: number;
   /** Of how many cases at most, spread evenly over all (250). */
   maxCases?: number;
-  /** Told how many training rows are read and cases are asked about, of how many. */
+  /** Reports how many training rows are read and cases are asked about. */
   onProgress?: (done: number, total: number) => void;
   signal?: AbortSignal | undefined;
 }
@@ -93,7 +93,7 @@ const NUM_GUESSES = 5;
 const NUM_CONTEXT = 10;
 /** Destinations that are ranked by how probable they make the result; see destination_ranking.ts. */
 const NUM_CANDIDATES = 32;
-/** Prefixes that are looked into to find them: what the budget of an evaluation allows. */
+/** Prefixes that are expanded to find them: what the time of an evaluation allows. */
 const MAX_EXPANSIONS = 64;
 const PREFIX_LENGTHS = { 4: [8, 16, 24], 6: [16, 32, 48, 64] } as const;
 const NUM_BYTES = { 4: 4, 6: 16 } as const;

@@ -1,10 +1,10 @@
 /**
- * The part of an evaluation that only a synthetic Internet allows: how many bits the model's predictions cost more than
- * the true distributions', and whether its intervals and quantiles are the true ones.
+ * The section on the truth of a synthetic Internet: the excess of the model's bits over those of the true distributions,
+ * and how far its intervals and quantiles are from the true ones.
  *
- * The mean of -log2 P(RTT code | source, destination, time) has a least value, the conditional entropy; the excess over
- * it is what is left to learn. It is told of each measurement against the truth's -log2 P of the same code, so that
- * the noise of the measurements, which both share, is not in it.
+ * The mean of -log2 P(RTT code | source, destination, time) cannot be below the conditional entropy. The excess over it
+ * is left to learn. It is computed per measurement against the truth's -log2 P of the same code, so the noise that both
+ * share cancels out.
  *
  * @module
  */
@@ -21,7 +21,8 @@ import { outcomeExcessBits, type ReplyScore, scoreReply, TRUTH_QUANTILES } from 
 
 /** Mass of a predicted distribution that may be spread evenly over first bytes which the model finds unlikely. */
 const MAX_SPREAD_MASS = 1e-3;
-/** What the truth says of some predictions. */
+
+/** Some predictions against the truth. */
 export interface TruthScores {
   /** Predictions, and how many of them were of measurements with a reply. */
   numMeasurements: number;
@@ -46,7 +47,7 @@ export interface TruthScores {
 /** The same of predictions that were corrected. */
 export type CalibratedScores = Pick<TruthScores, "excessBits" | "coverage">;
 
-/** Predictions beside the truth, all of them and broken down. */
+/** Predictions against the truth, all of them and by group. */
 export interface TruthSection extends TruthScores {
   byContext: (TruthScores & { context: number })[];
   byIpVersion: (TruthScores & { ipVersion: 4 | 6 })[];
@@ -98,15 +99,16 @@ export async function evaluateTruth(
       const { index, context } = asked[i];
       const { source, rttCode } = cases[index].measurement;
       const law = laws[index];
-      samples.push({
+      const sample: TruthSample = {
         context,
         ipVersion: source.length === 4 ? 4 : 6,
         outcomeExcessBits: outcomeExcessBits(law, predicted.pFailed, rttCode === null),
-        ...(rttCode === null ? {} : { reply: scoreReply(law, predicted, rttCode) }),
-        ...(rttCode === null || !calibration
-          ? {}
-          : { calibrated: scoreReply(law, calibration.apply(predicted), rttCode) }),
-      });
+      };
+      if (rttCode !== null) {
+        sample.reply = scoreReply(law, predicted, rttCode);
+        if (calibration) sample.calibrated = scoreReply(law, calibration.apply(predicted), rttCode);
+      }
+      samples.push(sample);
       onProgress?.(samples.length, asked.length);
     },
     {
@@ -115,11 +117,20 @@ export async function evaluateTruth(
     },
   );
   const corrected = samples.flatMap(({ calibrated }) => calibrated ? [calibrated] : []);
-  return {
+  const summariseIf = (isWanted: (sample: TruthSample) => boolean) => summarise(samples.filter(isWanted));
+  const section: TruthSection = {
     ...summarise(samples),
-    ...breakDown(samples, contexts),
-    ...(corrected.length > 0 ? { calibrated: summariseBits(corrected) } : {}),
+    byContext: contexts.map((context) => ({
+      context,
+      ...summariseIf((sample) => sample.context === context),
+    })),
+    byIpVersion: ([4, 6] as const).map((ipVersion) => ({
+      ipVersion,
+      ...summariseIf((sample) => sample.ipVersion === ipVersion),
+    })),
   };
+  if (corrected.length > 0) section.calibrated = summariseBits(corrected);
+  return section;
 }
 
 /** The true distribution of a case, which it can come from. */
@@ -133,22 +144,6 @@ function lawOf(truth: SyntheticTruth, { srcAddr, dstAddr, rttMs, measurement }: 
     `Cannot compare with the truth: found ${found} from ${srcAddr} to ${dstAddr} at ${timeS} s, which cannot come from ` +
       "this synthetic Internet; name the truth file that synth wrote with these measurements",
   );
-}
-
-function breakDown(
-  samples: readonly TruthSample[],
-  contexts: readonly number[],
-): Omit<TruthSection, keyof TruthScores> {
-  return {
-    byContext: contexts.map((context) => ({
-      context,
-      ...summarise(samples.filter((sample) => sample.context === context)),
-    })),
-    byIpVersion: ([4, 6] as const).map((ipVersion) => ({
-      ipVersion,
-      ...summarise(samples.filter((sample) => sample.ipVersion === ipVersion)),
-    })),
-  };
 }
 
 function summarise(samples: readonly TruthSample[]): TruthScores {

@@ -1,9 +1,9 @@
 /**
- * Measurements of addresses that training never met: of each address some that may be learned from, and others that
- * forecasts are judged by.
+ * Measurements of new addresses, which the training does not have: some of each address to learn from, and others to
+ * judge forecasts by.
  *
- * Only replies between such an address and one that training met count, so that what is given of one address says
- * nothing of another.
+ * Only replies between a new and a known address count. So the given measurements of one address say nothing about
+ * another.
  *
  * @module
  */
@@ -16,7 +16,7 @@ import type { ProbeRow } from "../../probe_rows/probe_row.ts";
 import { casesOf, type EvalCase } from "../cases.ts";
 import { canonicalText } from "../row_measurements.ts";
 
-/** Told each probe row that is read, and the wish to stop. */
+/** Called for each probe row, and the signal to stop. */
 export interface RowHooks {
   readonly onRow?: () => void;
   readonly signal?: AbortSignal | undefined;
@@ -24,18 +24,18 @@ export interface RowHooks {
 
 /** How many addresses and measurements are drawn. */
 export interface UnseenOptions extends RowHooks {
-  /** Measurements of each address that may be learned from: an address with no more replies is left out. */
+  /** Measurements of each address to learn from. An address without further replies is left out. */
   readonly maxGiven: number;
   /** Addresses at most. */
   readonly maxAddresses: number;
-  /** Measurements at most that forecasts are judged by, of each address as many at most. */
+  /** Measurements to judge forecasts by, at most. Each address has an equal share at most. */
   readonly maxJudged: number;
   readonly seed: number;
 }
 
 /** What was drawn. */
 export interface UnseenCases {
-  /** Addresses of the rows that training never met, with a reply to or from one that it met. */
+  /** New addresses with a reply to or from a known one. */
   readonly numUnseen: number;
   /** Those of them with more replies than are given. */
   readonly numUsable: number;
@@ -43,14 +43,14 @@ export interface UnseenCases {
   readonly addresses: readonly string[];
   /** Of each of them, in the order in which they are given: the first 2 are among the first 8. */
   readonly given: readonly (readonly EvalCase[])[];
-  /** Of all of them, in the order of the rows; none is given. */
+  /** Of all addresses, in the order of the rows; none of them is given. */
   readonly judged: readonly EvalCase[];
-  /** Of which of `addresses` each judged one is. */
+  /** The index in `addresses` of each judged measurement. */
   readonly addressOf: Uint32Array;
 }
 
 /**
- * The addresses of some rows that are at neither end of any training measurement, as `formatAddress` writes them.
+ * The addresses of some rows that no training measurement has at either end, as `formatAddress` writes them.
  * Memory grows with the different addresses of these rows.
  *
  * @throws {FormatError} If a row cannot be read.
@@ -76,7 +76,7 @@ export async function unseenAddresses(
  * Draws unseen addresses, and of each of them measurements. Memory grows with what is drawn and with the unseen
  * addresses.
  *
- * @param unseen All addresses of the rows that training never met.
+ * @param unseen All new addresses of the rows.
  * @throws {FormatError} If a row cannot be read.
  */
 export async function drawUnseen(
@@ -118,13 +118,16 @@ export async function drawUnseen(
     options.signal?.throwIfAborted();
   }
   return {
-    ...{ numUnseen: counts.size, numUsable: usable.length, addresses, given },
+    numUnseen: counts.size,
+    numUsable: usable.length,
+    addresses,
+    given,
     judged: judged.map(({ drawn }) => drawn),
     addressOf: Uint32Array.from(judged, ({ index }) => index),
   };
 }
 
-/** What is drawn of an address's replies: its place among them, and when it is given, or judged after all of these. */
+/** The drawn replies of an address: the place of each among all its replies, and its rank. Low ranks are given. */
 function drawRanks(
   address: string,
   count: number,
@@ -135,7 +138,7 @@ function drawRanks(
   return new Map([...drawDistinct(count, numTaken, random)].map((place, rank) => [place, rank]));
 }
 
-/** Of each measurement of a row its end that training never met; undefined if none or both are, or none replied. */
+/** The new end of each measurement of a row; undefined without a reply, or unless exactly one end is new. */
 function unseenEnds(row: ProbeRow, unseen: ReadonlySet<string>): (string | undefined)[] {
   const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs } = row;
   const [sources, destinations] = [srcAddrs, dstAddrs].map((addresses) =>
