@@ -11,6 +11,7 @@ import { Breather } from "../threads/stage_hooks.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { getOrMake } from "../collections/get_or_make.ts";
 import { CaseHistory } from "./case_history.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import { RowMeasurements, sourceKeyOf } from "./row_measurements.ts";
@@ -146,9 +147,7 @@ function chooseMeasurements(
   let first = 0;
   for (const place of places) {
     while (place >= first + sizes[row]) first += sizes[row++];
-    const indexes = chosen.get(row);
-    if (indexes) indexes.push(place - first);
-    else chosen.set(row, [place - first]);
+    getOrMake(chosen, row, () => []).push(place - first);
   }
   return chosen;
 }

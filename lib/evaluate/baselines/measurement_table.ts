@@ -8,6 +8,7 @@ import { FAILED_RTT_MS } from "../../measurement/batch.ts";
 import { Breather } from "../../threads/stage_hooks.ts";
 import { RandomStream } from "../../random/philox.ts";
 import type { BaselineMeasurement } from "./baseline.ts";
+import { getOrMake } from "../../collections/get_or_make.ts";
 import { sourceKeyOf } from "../row_measurements.ts";
 
 /** How much is read. */
@@ -16,7 +17,7 @@ export interface TableOptions {
   maxMeasurements: number;
   seed: number;
   signal?: AbortSignal | undefined;
-  /** Told each probe row that is read. */
+  /** Called for each probe row. */
   onRow?: () => void;
 }
 
@@ -135,12 +136,7 @@ class Names {
   readonly #names: string[] = [];
 
   idOf(name: string): number {
-    let id = this.#ids.get(name);
-    if (id === undefined) {
-      id = this.#names.push(name) - 1;
-      this.#ids.set(name, id);
-    }
-    return id;
+    return getOrMake(this.#ids, name, () => this.#names.push(name) - 1);
   }
 
   nameOf(id: number): string {

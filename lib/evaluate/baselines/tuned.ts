@@ -48,7 +48,6 @@ export class TunedBaseline implements Baseline {
     this.#chosen.train(measurements);
   }
 
-  /** As {@link Baseline.observe}. */
   observe(measurement: BaselineMeasurement): void {
     this.#chosen.observe(measurement);
   }

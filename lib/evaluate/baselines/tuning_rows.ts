@@ -70,7 +70,8 @@ function* filtered(
 
 /** The time of the measurement with that many before it. */
 function timeAt(measurements: Iterable<BaselineMeasurement>, count: number): number {
-  let [seen, last] = [0, Infinity];
+  let seen = 0;
+  let last = Infinity;
   for (const { timeS } of measurements) {
     last = timeS;
     if (seen++ >= count) break;

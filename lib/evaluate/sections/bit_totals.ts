@@ -1,4 +1,5 @@
 /** Bits of the tokens of contexts, summed up by token type and by position. @module */
+import { getOrMake } from "../../collections/get_or_make.ts";
 import { FIELD_GRAMMARS } from "../../tokens/field_grammar.ts";
 import { type Field, MEASUREMENT_START } from "../../tokens/vocab_v2.ts";
 
@@ -116,9 +117,7 @@ export class BitTotals {
   }
 
   #addType(type: number, bits: number): void {
-    const known = this.#types.get(type);
-    const mean = known ?? { sum: 0, count: 0 };
-    if (!known) this.#types.set(type, mean);
+    const mean = getOrMake(this.#types, type, () => ({ sum: 0, count: 0 }));
     mean.sum += bits;
     mean.count++;
   }

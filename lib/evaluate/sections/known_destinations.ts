@@ -10,6 +10,7 @@ import { Breather } from "../../threads/stage_hooks.ts";
 import { addressBytes, formatAddress } from "../../addresses/ip.ts";
 import { decodeRttCode } from "../../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../tokens/vocab_v2.ts";
+import { getOrMake } from "../../collections/get_or_make.ts";
 import { RttHistogram } from "../baselines/rtt_histogram.ts";
 import { canonicalText, sourceKeyOf } from "../row_measurements.ts";
 
@@ -98,13 +99,10 @@ export class KnownDestinations {
   }
 
   #mostFrequent(numBytes: number): readonly string[] {
-    let ranked = this.#ranked.get(numBytes);
-    if (!ranked) {
+    return getOrMake(this.#ranked, numBytes, () => {
       const counts = [...this.#counts].filter(([name]) => isOfVersion(name, numBytes));
-      ranked = counts.sort(([, a], [, b]) => b - a).slice(0, MAX_GUESSES).map(([name]) => name);
-      this.#ranked.set(numBytes, ranked);
-    }
-    return ranked;
+      return counts.sort(([, a], [, b]) => b - a).slice(0, MAX_GUESSES).map(([name]) => name);
+    });
   }
 }
 
@@ -121,8 +119,7 @@ function first(count: number, ...lists: readonly (readonly string[])[]): Uint8Ar
 }
 
 function addTo(known: Map<string, KnownDestination>, name: string, rttMs: number | null): void {
-  let destination = known.get(name);
-  if (!destination) known.set(name, destination = { count: 0, rtts: new RttHistogram() });
+  const destination = getOrMake(known, name, () => ({ count: 0, rtts: new RttHistogram() }));
   destination.count++;
   if (rttMs !== null) destination.rtts.add(rttMs);
 }

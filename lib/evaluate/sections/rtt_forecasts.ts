@@ -1,5 +1,5 @@
 /**
- * What the model forecasts for the cases of an evaluation, given more or less context.
+ * The forecasts of the model for the cases of an evaluation, with different numbers of context measurements.
  *
  * @module
  */
@@ -32,7 +32,7 @@ export interface RttForecasts {
   numContext: Uint32Array;
   /** Median of the RTT given a reply, ms. */
   predictedMs: Float64Array;
-  /** The RTT that more replies are near than any other; see `RttDistribution.likeliest`. */
+  /** The likeliest RTT; see `RttDistribution.likeliest`. */
   likeliestMs: Float64Array;
   crpsMs: Float64Array;
   /** -log2 P(the RTT's code | a reply). */
@@ -94,26 +94,26 @@ export function joinForecasts(parts: readonly RttForecasts[]): RttForecasts {
   return forecastsOf(all.length, (key, i) => all[i].part[key][all[i].place]);
 }
 
-/** @param valueAt Of a field, the number at a place; NaN is 0 where numbers are whole. */
+const WHOLE_FIELDS = ["caseIndex", "numContext"] as const;
+const FLOAT_FIELDS = [
+  "predictedMs",
+  "likeliestMs",
+  "crpsMs",
+  "codeBits",
+  "below",
+  "upTo",
+  "pFailed",
+  "spreadMass",
+] as const;
+
+/** @param valueAt The number of a field at a place; NaN is 0 in whole fields. */
 function forecastsOf(
   length: number,
   valueAt: (key: keyof RttForecasts, place: number) => number,
 ): RttForecasts {
-  const whole = (key: keyof RttForecasts) => Uint32Array.from({ length }, (_, place) => valueAt(key, place));
-  const floats = (key: keyof RttForecasts) =>
-    Float64Array.from({ length }, (_, place) => valueAt(key, place));
-  return {
-    caseIndex: whole("caseIndex"),
-    numContext: whole("numContext"),
-    predictedMs: floats("predictedMs"),
-    likeliestMs: floats("likeliestMs"),
-    crpsMs: floats("crpsMs"),
-    codeBits: floats("codeBits"),
-    below: floats("below"),
-    upTo: floats("upTo"),
-    pFailed: floats("pFailed"),
-    spreadMass: floats("spreadMass"),
-  };
+  const whole = WHOLE_FIELDS.map((key) => [key, Uint32Array.from({ length }, (_, i) => valueAt(key, i))]);
+  const floats = FLOAT_FIELDS.map((key) => [key, Float64Array.from({ length }, (_, i) => valueAt(key, i))]);
+  return Object.fromEntries([...whole, ...floats]);
 }
 
 function record(
