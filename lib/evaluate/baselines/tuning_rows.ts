@@ -1,6 +1,6 @@
 /**
- * The measurements by which settings of baselines are chosen: those of the validation split, or, where there is none, a
- * share of the training rows that is held out as the predicted rows were.
+ * The measurements that choose the settings of baselines: those of the validation split. Where there is none, a share of
+ * the training rows, held out in the same way as the predicted rows.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import type { HistoryMode } from "../eval_rows.ts";
 
 /** The share of the training rows that is held out where there is no validation split. */
 const HELD_OUT_SHARE = 0.1;
-/** Of more training measurements a share of the pairs, so that choosing stays a small part of an evaluation. */
+/** Of more training measurements, a share of the pairs is used, which bounds the time. */
 const MAX_TRAINING = 200_000;
 /** Measurements that are predicted by each setting. */
 const MAX_HELD_OUT = 2000;

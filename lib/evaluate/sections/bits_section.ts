@@ -1,8 +1,8 @@
 /**
- * How many bits held-out measurements take: by token type, and by position in their context, with all times and
- * without any. Contexts are drawn from the held-out rows as the loader draws those of the training; one forward pass
- * over a context tells the bits of each of its tokens, given all before. In vocabulary v1 each measurement of a context
- * stands by itself.
+ * The section on bits: those of held-out measurements by token type and by position in their context, with all times and
+ * without times. Contexts are drawn from the held-out rows as the loader draws those of the training. One forward pass
+ * over a context gives the bits of each token, given all before it. In vocabulary v1 each measurement of a context is a
+ * sequence of its own.
  *
  * @module
  */
@@ -30,7 +30,7 @@ export interface BitsOptions {
   seed: number;
   /** How the model's training drew contexts; its shares of timestamp modes are not used (the defaults). */
   sampling?: SamplingConfig;
-  /** Told how many contexts are done. */
+  /** Reports how many contexts are done. */
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }
@@ -54,11 +54,12 @@ export async function evaluateBits(
   const sampling = heldOutSampling(options.sampling);
   const places = choosePlaces(rows, { numContexts, seed, sampling });
   const total = 2 * places.length;
+  const maxTokens = model.config.sequenceLength + 1;
   const form = contextForm(rttEncodingChoice(model.config));
   let done = 0;
   const bitsOf = async (timestampModes: SamplingConfig["timestampModes"]): Promise<ContextBits> => {
     const totals = new BitTotals(model.config.vocabulary);
-    const drawing = { seed, sampling: { ...sampling, timestampModes }, maxTokens: maxTokensOf(model) };
+    const drawing = { seed, sampling: { ...sampling, timestampModes }, maxTokens };
     for (let start = 0; start < places.length; start += CONTEXTS_PER_PART) {
       options.signal?.throwIfAborted();
       const part = places.slice(start, start + CONTEXTS_PER_PART);
@@ -81,12 +82,7 @@ export async function evaluateBits(
   };
 }
 
-/** The room of a context: a sequence and the target of its last token. */
-function maxTokensOf(model: PingModel): number {
-  return model.config.sequenceLength + 1;
-}
-
-/** A context of an epoch: which one of which row. */
+/** A context of an epoch: its row and its index in the row. */
 interface Place {
   row: number;
   index: number;
