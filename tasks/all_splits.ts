@@ -1,6 +1,6 @@
 /**
- * `eval --all-splits`: measurements to nested splits, to one model, to an evaluation of each split and a page of all.
- * Each step is the stage of that name, called as a user would call it.
+ * `eval --all-splits`: makes nested splits, trains one model, evaluates it on each split and writes a page of all.
+ * Each step calls a stage as a user would.
  *
  * @module
  */
@@ -9,13 +9,8 @@ import { parseDurationS } from "../lib/cli/duration.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import type { Stage, StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/errors.ts";
-import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/evaluate/adapt_section.ts";
-import {
-  adaptedOf,
-  type AllSplitsReport,
-  contextRows,
-  type SplitCounts,
-} from "../lib/evaluate/all_splits.ts";
+import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/evaluate/sections/adapt_section.ts";
+import { type AllSplitsReport, type SplitCounts, splitResult } from "../lib/evaluate/all_splits.ts";
 import { allSplitsLines, allSplitsPage } from "../lib/evaluate/page/all_splits_page.ts";
 import type { EvalReport } from "../lib/evaluate/report.ts";
 import {
@@ -34,20 +29,22 @@ import { OutputLock } from "../lib/files/output_lock.ts";
 import { requireQueryable } from "../lib/query/ping_model.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { readState } from "../lib/train/checkpoint_state.ts";
-import { loadConfig, type RunConfig } from "../lib/train/config.ts";
+import { loadConfig } from "../lib/train/config.ts";
 import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
 import { type ChainFolder, chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { shardStage } from "./shard.ts";
 
-/** What is trained unless `--config` says otherwise. */
+/** The configuration that is trained by default. */
 export const DEFAULT_CONFIG = "campaign";
-/** The word of `--adapt` for nothing, and what is taken by default where addresses are held out. */
-export const [NO_ADAPT, DEFAULT_ADAPT] = ["none", "0,2,8,24"];
-/** Files of each split: few, since each is read whole by the next one. */
+/** The word of `--adapt` for no adaptation. */
+export const NO_ADAPT = "none";
+/** The default of `--adapt` where addresses are held out. */
+const DEFAULT_ADAPT = "0,2,8,24";
+/** Files of each split: few, since the next split reads each of them whole. */
 const SHARDS = ["--train-shards", "16", "--val-shards", "2", "--test-shards", "2"];
 
-/** What `eval --all-splits` is told. */
+/** The options of `eval --all-splits`. */
 export interface AllSplitsOptions {
   allSplits: string[];
   output: string;
@@ -61,13 +58,12 @@ export interface AllSplitsOptions {
   verify: boolean;
   overwrite: boolean;
   adapt: string | undefined;
-  /** The arguments of each evaluation on how it is made. */
+  /** Arguments of each evaluation. */
   evaluation: string[];
 }
 
-/** A split with what it left and held out. */
+/** A split with its probe rows. */
 interface MadeSplit extends PlannedSplit {
-  /** Its probe rows. */
   rows: string;
   counts: SplitCounts;
 }
@@ -78,12 +74,16 @@ interface Chain {
   context: StageContext;
   folder: ChainFolder;
   state: ReturnType<typeof openChain>;
-  /** Arguments of every stage. */
+  /** Whether results with other options are replaced. */
+  isReplacing: boolean;
+  /** `--seed` and perhaps `--verify`, which every stage takes. */
   common: string[];
+  /** The same with `--workers` and perhaps `--overwrite`, which every stage but training takes. */
+  shared: string[];
 }
 
 /**
- * Does it all, or what is left of it.
+ * Runs the chain, or the rest of it.
  *
  * @param evalStage The stage that evaluates one split.
  */
@@ -92,48 +92,62 @@ export async function evaluateAllSplits(
   context: StageContext,
   evalStage: Stage,
 ): Promise<StageResult> {
-  const { allSplits, output, seed } = options;
+  const { allSplits, output, maxTime, adapt } = options;
   const given = options.splits === undefined ? undefined : parseSplits(options.splits);
-  const [config, set] = [options.config ?? DEFAULT_CONFIG, options.set];
-  const wanted = loadConfig(config, set);
-  const maxTimeS = options.maxTime === undefined ? undefined : parseDurationS(options.maxTime, "max-time");
+  const configName = options.config ?? DEFAULT_CONFIG;
+  const config = loadConfig(configName, options.set);
+  const maxTimeS = maxTime === undefined ? undefined : parseDurationS(maxTime, "max-time");
   const checkpoint = options.checkpoint === undefined ? undefined : checkpointDirectory(options.checkpoint);
-  const asked = checkpoint === undefined ? { directory: config, config: wanted } : loadCheckpoint(checkpoint);
+  const asked = checkpoint === undefined ? { directory: configName, config } : loadCheckpoint(checkpoint);
   requireQueryable(asked);
-  if (options.adapt !== undefined && options.adapt !== NO_ADAPT) requireAdaptable(asked.config);
+  if (adapt !== undefined && adapt !== NO_ADAPT) requireAdaptable(asked.config);
   const inputs = listInputs(allSplits, { extensions: [".parquet"], wanted: "measurements Parquet" });
   refuseOverlap(output, inputs);
   using _lock = OutputLock.acquire(join(output, WORK), { output, stage: "eval" });
-  const folder = { output, fileName: "all-splits.json", what: "an evaluation of all splits" };
-  const chosen = { inputs: inputs.map((path) => fingerprint(path)), splits: options.splits ?? null };
-  const trained = { config, set, maxTime: options.maxTime ?? null, checkpoint: checkpoint ?? null, seed };
-  const state = openChain(folder, { ...chosen, ...trained }, options.overwrite);
-  const common = ["--seed", String(seed), "--workers", String(options.workers)];
-  const chain: Chain = { options, context, folder, state, common };
+  const chain = openChainOf(inputs, { ...options, config: configName, checkpoint }, context);
   const survey = await lookAt(inputs, context);
-  const made = await makeSplits(chain, given ?? splitsFor(survey), survey);
+  const made = await makeSplits(chain, given ?? splitsFor(survey), survey.groupBy);
   const { rows } = made[made.length - 1];
-  const model = await modelFor(chain, { config: wanted, maxTimeS, rows, checkpoint });
-  const adapt = adaptOf(chain, made, model);
-  const details: EvalReport[] = [];
-  const evaluated = made.filter(({ counts }) => counts.test > 0);
-  for (const split of evaluated) {
-    details.push(await evaluateSplit(chain, { split, rows, model, adapt }, evalStage));
+  let model = checkpoint;
+  if (model !== undefined) await requireTrainedOn(rows, model);
+  else {
+    const steps = maxTimeS === undefined ? undefined : Math.min(
+      config.train.steps,
+      await chooseSteps(config, maxTimeS, chain),
+    );
+    model = await trainModel(chain, rows, steps);
   }
-  const report = reportOf({ made, details, survey, measurements: allSplits });
-  const [jsonPath, htmlPath] = [join(output, "report.json"), join(output, "report.html")];
+  const adaptTo = adaptOf(chain, made, model);
+  const evaluated = made.filter(({ counts }) => counts.test > 0);
+  const details: EvalReport[] = [];
+  for (const split of evaluated) {
+    const to = ADAPTABLE_SPLITS.includes(split.mode) ? ["--adapt", adaptTo] : [];
+    const data = ["--checkpoint", model, "--data", split.rows, "--train", rows];
+    const place = join(output, folderOf(split));
+    await step(context, evalStage, [
+      ...data,
+      "--output",
+      place,
+      ...to,
+      ...options.evaluation,
+      ...chain.shared,
+    ]);
+    details.push(JSON.parse(readText(join(place, "report.json"))));
+  }
+  const report = reportOf({ made, details, groupBy: survey.groupBy, measurements: allSplits });
+  const jsonPath = join(output, "report.json");
+  const htmlPath = join(output, "report.html");
   writeJsonAtomic(jsonPath, report);
   writeFileAtomic(htmlPath, await allSplitsPage(report, details));
-  if (state.replaces) {
-    // All is replaced: later calls refuse what differs.
-    delete state.replaces;
-    saveChain(folder, state);
+  if (chain.state.replaces) {
+    // Everything is replaced. From here on other options are refused again.
+    delete chain.state.replaces;
+    saveChain(chain.folder, chain.state);
   }
+  const modes = evaluated.map(({ mode }) => mode).join(", ");
   return {
     text: [
-      `evaluated ${report.run.checkpoint}, step ${report.run.step}, on ${
-        evaluated.map(({ mode }) => mode).join(", ")
-      }`,
+      `evaluated ${report.run.checkpoint}, step ${report.run.step}, on ${modes}`,
       ...allSplitsLines(report).map((line) => `  ${line}`),
       `  report  ${htmlPath}`,
       `  data    ${jsonPath}`,
@@ -142,36 +156,52 @@ export async function evaluateAllSplits(
   };
 }
 
+function openChainOf(inputs: readonly string[], options: AllSplitsOptions, context: StageContext): Chain {
+  const { output, splits = null, config, set, maxTime = null, checkpoint = null, seed, workers } = options;
+  const folder = { output, fileName: "all-splits.json", what: "an evaluation of all splits" };
+  const files = inputs.map((path) => fingerprint(path));
+  const dependsOn = { inputs: files, splits, config, set, maxTime, checkpoint, seed };
+  const state = openChain(folder, dependsOn, options.overwrite);
+  const isReplacing = options.overwrite || (state.replaces ?? false);
+  const common = ["--seed", String(seed)];
+  if (options.verify) common.push("--verify");
+  const shared = [...common, "--workers", String(workers)];
+  if (isReplacing) shared.push("--overwrite");
+  return { options, context, folder, state, isReplacing, common, shared };
+}
+
 async function lookAt(inputs: readonly string[], context: StageContext): Promise<MeasurementSurvey> {
   using progress = new PhaseProgress(context, "rows");
   return await surveyMeasurements(inputs, { signal: context.signal, onProgress: progress.update });
 }
 
-/** Holds out one split after the other, each from what the one before left. */
+/** Holds out one split after the other, each from the measurements that the one before left. */
 async function makeSplits(
-  chain: Chain,
+  { options, context, shared }: Chain,
   splits: readonly PlannedSplit[],
-  { groupBy }: MeasurementSurvey,
+  groupBy: string,
 ): Promise<MadeSplit[]> {
-  const { options, context, common } = chain;
   const made: MadeSplit[] = [];
   let input = options.allSplits;
   for (const split of splits) {
     const shards = join(options.output, "shards", split.mode);
     const rows = join(options.output, "rows", split.mode);
-    const how = ["--split-by", split.mode, "--ratios", ratiosOf(split).join(",")];
-    const alike = ["--group-by", groupBy, ...common, ...verifying(options), ...replacing(chain)];
+    const how = ["--split-by", split.mode, "--ratios", ratiosOf(split).join(","), ...SHARDS];
+    const alike = ["--group-by", groupBy, ...shared];
     const sharded = await step(context, shardStage, [
-      ...["--input", ...input, "--output", shards],
-      ...[...how, ...SHARDS, ...alike],
+      "--input",
+      ...input,
+      "--output",
+      shards,
+      ...how,
+      ...alike,
     ]);
-    const counts = countsOf(sharded);
+    const { train, val, test } = sharded["splits"] as Record<keyof SplitCounts, { rows: number }>;
+    const counts = { train: train.rows, val: val.rows, test: test.rows };
     if (counts.train === 0) {
       throw new UserError(
-        `Cannot train: splitting by ${split.mode} left none of ${
-          counts.val + counts.test
-        } measurements, some were ` +
-          "wanted; hold out less with --splits, or give more measurements",
+        `Cannot train: splitting by ${split.mode} left none of ${counts.val + counts.test} measurements, ` +
+          "some were wanted; hold out less with --splits, or give more measurements",
       );
     }
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...alike]);
@@ -181,41 +211,21 @@ async function makeSplits(
   return made;
 }
 
-function countsOf(result: Record<string, unknown>): SplitCounts {
-  const { train, val, test } = result["splits"] as Record<keyof SplitCounts, { rows: number }>;
-  return { train: train.rows, val: val.rows, test: test.rows };
-}
-
-/** The model that is evaluated: trained now, or a given one that was trained on the same rows. */
-async function modelFor(
-  chain: Chain,
-  { config, maxTimeS, rows, checkpoint }: {
-    config: RunConfig;
-    maxTimeS: number | undefined;
-    rows: string;
-    checkpoint: string | undefined;
-  },
-): Promise<string> {
-  const { options, context, folder, state } = chain;
-  if (checkpoint !== undefined) {
-    await requireTrainedOn(rows, checkpoint);
-    return checkpoint;
-  }
+/** Trains the model. @param steps How many at most; by default those of the configuration. */
+async function trainModel(chain: Chain, rows: string, steps: number | undefined): Promise<string> {
+  const { options, context, common, isReplacing } = chain;
   const run = join(options.output, "train");
-  const settings = options.set.flatMap((each) => ["--set", each]);
-  const training = ["--data", rows, "--run", run, "--config", options.config ?? DEFAULT_CONFIG, ...settings];
-  if (maxTimeS !== undefined) {
-    const fitting = await chooseSteps(config, maxTimeS, { folder, state, context });
-    training.push("--steps", String(Math.min(config.train.steps, fitting)));
-  }
-  const seeded = ["--seed", String(options.seed), ...verifying(options)];
-  await trainStep(context, [...training, ...seeded], isReplacing(chain));
+  const training = ["--data", rows, "--run", run, "--config", options.config ?? DEFAULT_CONFIG, ...common];
+  for (const each of options.set) training.push("--set", each);
+  if (steps !== undefined) training.push("--steps", String(steps));
+  await trainStep(context, training, isReplacing);
   return run;
 }
 
-/** Refuses a model that may have learned from what the splits hold out. */
+/** Refuses a model that may have learned from measurements that the splits hold out. */
 async function requireTrainedOn(rows: string, checkpoint: string): Promise<void> {
-  const [found, wanted] = [readState(checkpoint).dataFingerprint, await dataFingerprint(rows)];
+  const found = readState(checkpoint).dataFingerprint;
+  const wanted = await dataFingerprint(rows);
   if (found === wanted) return;
   throw new UserError(
     `Cannot evaluate ${checkpoint} on these splits: it was trained on data with fingerprint ${found}, that of ` +
@@ -223,78 +233,44 @@ async function requireTrainedOn(rows: string, checkpoint: string): Promise<void>
   );
 }
 
-/** What the model is adapted to on splits that hold out addresses; says where it is to be and cannot. */
+/** The `--adapt` of splits that hold out addresses. Logs where there is nothing to adapt. */
 function adaptOf({ options, context }: Chain, splits: readonly PlannedSplit[], model: string): string {
-  const { adapt = canAdapt(loadCheckpoint(model).config) ? DEFAULT_ADAPT : NO_ADAPT } = options;
+  const { adapt } = options;
   const holdsOut = splits.some(({ mode }) => ADAPTABLE_SPLITS.includes(mode));
-  if (holdsOut && adapt !== options.adapt && adapt === NO_ADAPT) {
-    context.log("the model is not adapted to addresses never seen: it has no rows of addresses");
-  } else if (!holdsOut && adapt === options.adapt && adapt !== NO_ADAPT) {
-    context.log(`--adapt ${adapt} changes nothing: no split holds out addresses`);
+  if (adapt !== undefined) {
+    if (!holdsOut && adapt !== NO_ADAPT) {
+      context.log(`--adapt ${adapt} changes nothing: no split holds out addresses`);
+    }
+    return adapt;
   }
-  return adapt;
-}
-
-async function evaluateSplit(
-  { options, context, common, ...chain }: Chain,
-  { split, rows, model, adapt }: { split: MadeSplit; rows: string; model: string; adapt: string },
-  evalStage: Stage,
-): Promise<EvalReport> {
-  const output = join(options.output, folderOf(split));
-  await step(context, evalStage, [
-    ...["--checkpoint", model, "--data", split.rows, "--train", rows, "--output", output],
-    ...(ADAPTABLE_SPLITS.includes(split.mode) ? ["--adapt", adapt] : []),
-    ...[...options.evaluation, ...common, ...verifying(options)],
-    ...replacing({ options, ...chain }),
-  ]);
-  return JSON.parse(readText(join(output, "report.json")));
+  if (canAdapt(loadCheckpoint(model).config)) return DEFAULT_ADAPT;
+  if (holdsOut) context.log("the model is not adapted to new addresses: it has no rows of addresses");
+  return NO_ADAPT;
 }
 
 function folderOf({ mode }: PlannedSplit): string {
   return `eval/${mode}`;
 }
 
-function verifying({ verify }: AllSplitsOptions): string[] {
-  return verify ? ["--verify"] : [];
-}
-
-function isReplacing({ options, state }: Pick<Chain, "options" | "state">): boolean {
-  return options.overwrite || (state.replaces ?? false);
-}
-
-function replacing(chain: Pick<Chain, "options" | "state">): string[] {
-  return isReplacing(chain) ? ["--overwrite"] : [];
-}
-
-function reportOf(
-  { made, details, survey, measurements }: {
-    made: readonly MadeSplit[];
-    details: readonly EvalReport[];
-    survey: MeasurementSurvey;
-    measurements: string[];
-  },
-): AllSplitsReport {
-  const plain = ({ rows: _, ...split }: MadeSplit) => split;
-  const [heldOut, empty] = [true, false].map((some) =>
-    made.filter(({ counts }) => counts.test > 0 === some).map(plain)
-  );
+function reportOf({ made, details, groupBy, measurements }: {
+  made: readonly MadeSplit[];
+  details: readonly EvalReport[];
+  groupBy: string;
+  measurements: string[];
+}): AllSplitsReport {
   if (details.length === 0) {
     throw new UserError(
       "Cannot evaluate: no split holds out a measurement; hold out more with --splits, or give more measurements",
     );
   }
+  const splitsWhere = (hasTest: boolean) =>
+    made.filter(({ counts }) => counts.test > 0 === hasTest).map(({ rows: _, ...split }) => split);
   const { version, checkpoint, step, numParameters, seed, train, trainFingerprint } = details[0].run;
+  const numTraining = made[made.length - 1].counts.train;
+  const model = { version, checkpoint, step, numParameters, seed, train, trainFingerprint };
   return {
-    run: {
-      ...{ version, checkpoint, step, numParameters, seed, train, trainFingerprint },
-      ...{ measurements, groupBy: survey.groupBy, numTraining: made[made.length - 1].counts.train },
-    },
-    splits: heldOut.map((split, i) => ({
-      ...split,
-      folder: folderOf(split),
-      numPredicted: details[i].run.numMeasurements,
-      ...{ rows: contextRows(details[i]), ...adaptedOf(details[i]) },
-    })),
-    empty,
+    run: { ...model, measurements, groupBy, numTraining },
+    splits: splitsWhere(true).map((split, i) => splitResult(split, folderOf(split), details[i])),
+    empty: splitsWhere(false),
   };
 }

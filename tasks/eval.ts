@@ -8,7 +8,7 @@ import { didYouMean } from "../lib/text/nearest.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
-import { requireAdaptable } from "../lib/evaluate/adapt_section.ts";
+import { requireAdaptable } from "../lib/evaluate/sections/adapt_section.ts";
 import { standardBaselines } from "../lib/evaluate/baselines/standard.ts";
 import { EvalFolder } from "../lib/evaluate/eval_folder.ts";
 import { HISTORY_MODES, splitModeOf } from "../lib/evaluate/eval_rows.ts";
@@ -19,11 +19,11 @@ import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts"
 import { DEFAULT_CONFIG, evaluateAllSplits, NO_ADAPT } from "./all_splits.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 
-/** What an evaluation of all splits decides itself. */
+/** Options that --all-splits sets itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
-/** How a model is trained. */
+/** Options of the training. */
 const OF_TRAINING = ["config", "set", "maxTime"] as const;
-/** More context than any model's sequence holds, and more measurements of an address than a fit needs. */
+/** More context than a model's sequence holds, and more measurements of an address than a fit needs. */
 const MAX_COUNT = 10_000;
 
 const FLAGS = {
@@ -34,13 +34,13 @@ const FLAGS = {
   data: flag.optionalText("folder of probe rows with the split to predict", { placeholder: "DIR" }),
   output: flag.requiredText("folder to write", { placeholder: "DIR" }),
   train: flag.optionalText(
-    "folder of the probe rows whose train the model was trained on and baselines learn from (default: --data)",
+    "folder of the probe rows whose train split the model and the baselines learn from (default: --data)",
     { placeholder: "DIR" },
   ),
   split: flag.choice(["test", "val"], "which split to predict", { default: "test" }),
   history: flag.choice(
     ["default", ...HISTORY_MODES],
-    "earlier measurements that may be known: all, or those of the training (default: train if split by pair, destination, node)",
+    "earlier measurements that may be known: all, or only those of the training (default: train if split by pair, destination, node)",
     { default: "default" },
   ),
   maxMeasurements: flag.integer("measurements to predict, drawn at random", { default: 2000, min: 1 }),
@@ -48,10 +48,10 @@ const FLAGS = {
     default: "0,1,2,5,10,20",
     placeholder: "N,N,…",
   }),
-  everyContext: flag.boolean("predict each measurement with each number, not with one of them in rotation"),
+  everyContext: flag.boolean("predict each measurement with each number instead of one of them in rotation"),
   adapt: flag.optionalText(
-    "where addresses were held out (destination, node, probe), also adapt the model to so many measurements of each\n" +
-      "address never seen, and predict others; or none (default: none; with --all-splits 0,2,8,24)",
+    "where addresses were held out (destination, node, probe): also adapt the model to K measurements of each new\n" +
+      "address and predict others; or none (default: none; with --all-splits 0,2,8,24)",
     { placeholder: "K,K,…" },
   ),
   baselines: flag.text("methods to compare with: all, none, or names such as `pair last seen,Vivaldi`", {
@@ -59,20 +59,19 @@ const FLAGS = {
     placeholder: "NAMES",
   }),
   allSplits: flag.texts(
-    "instead of --data, measurements Parquet to split in several ways, to train one model on and to ask about each split",
+    "instead of --data: measurements Parquet to split in several ways; trains one model and evaluates it on each split",
     { placeholder: "PATH" },
   ),
   splits: flag.optionalText(
-    "what --all-splits holds out, one after the other, in percent of the rows, sources, pairs, …\n" +
-      "(default: probe=10,destination=10,pair=10,time=10; pair=70 and perhaps time=10 where sources and destinations\n" +
-      "are mostly the same addresses)",
+    "what --all-splits holds out, in this order, in percent of the rows, sources, pairs, …\n" +
+      "(default: probe=10,destination=10,pair=10,time=10; in a mesh pair=70 and perhaps time=10)",
     { placeholder: "MODE=X,…" },
   ),
   config: flag.optionalText(`preset or JSON file that --all-splits trains (default: ${DEFAULT_CONFIG})`, {
     placeholder: "NAME|FILE",
   }),
   set: flag.texts("change one key of it; repeatable", { placeholder: "KEY=VALUE" }),
-  maxTime: flag.optionalText("as many steps of it at most as fill this time, such as 30m or 2h", {
+  maxTime: flag.optionalText("train at most as many steps as fit this time, such as 30m or 2h", {
     placeholder: "TIME",
   }),
   verify: verifyFlag,
@@ -141,7 +140,7 @@ function required(value: string | undefined, option: string): string {
 
 type EvalOptions = Values<typeof FLAGS>;
 
-/** Refuses options that do not go with others. @param context In words, these. */
+/** Refuses options that do not go with others. @param context The others, in words. */
 function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)[], context: string): void {
   const isGiven = (name: keyof EvalOptions) =>
     JSON.stringify(options[name]) !== JSON.stringify(FLAGS[name].defaultValue);
@@ -149,12 +148,17 @@ function refuseOptions(options: EvalOptions, names: readonly (keyof EvalOptions)
   if (given) throw new UsageError(`Cannot use --${kebab(given)} ${context}; leave it out`);
 }
 
-/** How the splits of `--all-splits` are evaluated, as arguments. */
+/** The arguments of each evaluation of `--all-splits`. */
 function evaluationOf({ maxMeasurements, contexts, everyContext, baselines }: EvalOptions): string[] {
-  return [
-    ...["--max-measurements", String(maxMeasurements), "--contexts", contexts, "--baselines", baselines],
-    ...(everyContext ? ["--every-context"] : []),
+  const args = [
+    "--max-measurements",
+    String(maxMeasurements),
+    "--contexts",
+    contexts,
+    "--baselines",
+    baselines,
   ];
+  return everyContext ? [...args, "--every-context"] : args;
 }
 
 /** Ascending numbers, each once. @throws {UsageError} If it is no list of counts. */

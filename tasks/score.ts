@@ -39,12 +39,15 @@ export const scoreStage: Stage = defineStage({
       required: true,
     }),
     output: flag.requiredText("the Parquet file to write", { placeholder: "F.parquet" }),
-    context: flag.integer("earlier measurements of the same source that each row is given, at most", {
-      default: 20,
-      min: 0,
-      max: 1000,
-    }),
-    history: flag.texts("further measurements Parquet that is known when later rows are scored", {
+    context: flag.integer(
+      "earlier measurements of the same source that the model is given for each row, at most",
+      {
+        default: 20,
+        min: 0,
+        max: 1000,
+      },
+    ),
+    history: flag.texts("further measurements Parquet, for contexts only", {
       placeholder: "P",
     }),
     groupBy: flag.choice(GROUP_KEYS, "what tells sources apart; as in probe-rows", { default: "src_addr" }),
@@ -70,9 +73,7 @@ export const scoreStage: Stage = defineStage({
     const start = {
       stage: "score",
       inputs: [...inputs, ...history].map((path) => fingerprint(path)),
-      options: {
-        ...{ model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
-      },
+      options: { model: modelDigest, numInputs: inputs.length, maxContext, groupBy, seed, maxRejectRatio },
       overwrite,
       besides,
     };
@@ -80,16 +81,14 @@ export const scoreStage: Stage = defineStage({
       using phases = new PhaseProgress(stage, "rows");
       using pingModel = await PingModel.from(checkpoint);
       const { rejected, ...counts } = await scoreFile(pingModel, {
-        ...{
-          inputs,
-          history,
-          output: path,
-          workFolder: workPath("score"),
-          maxContext,
-          groupBy,
-          seed,
-          maxRejectRatio,
-        },
+        inputs,
+        history,
+        output: path,
+        workFolder: workPath("score"),
+        maxContext,
+        groupBy,
+        seed,
+        maxRejectRatio,
         memoryLimitBytes: options.memoryLimitGb * 1e9,
       }, { signal: stage.signal, onProgress: phases.update });
       return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
@@ -104,7 +103,7 @@ async function checkColumns(
   history: readonly string[],
   { groupBy, stage }: { groupBy: GroupKey; stage: StageContext },
 ): Promise<void> {
-  await readRows([...inputs, ...history], { groupBy, columns: [] }, new RejectLog()).next();
+  await readRows([...inputs, ...history], { groupBy }, new RejectLog()).next();
   for (const input of inputs) {
     using file = await ParquetFile.open(input);
     const rtt = file.column("rtt") ? "rtt" : "rtt_avg";
@@ -118,11 +117,8 @@ async function checkColumns(
 function resultOf(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
   const { rows, meanBits, ...counts } = manifest.counts as { rows: number; meanBits: number };
   const { rejected } = manifest;
-  const json = {
-    stage: "score",
-    ...{ rows, meanBits, ...counts, rejected, seconds, doneAlready: isDone },
-    outputs: outputPaths(output, manifest),
-  };
+  const outputs = outputPaths(output, manifest);
+  const json = { stage: "score", rows, meanBits, ...counts, rejected, seconds, doneAlready: isDone, outputs };
   const numRejected = Object.values(rejected).reduce((sum, count) => sum + count, 0);
   const made = isDone
     ? `${output} is there already, made of the same inputs with the same options:`

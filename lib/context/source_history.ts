@@ -1,18 +1,18 @@
 /**
- * What a source measured before, and which of it is the context of its next measurement: the rule that `score` and
- * `eval` share.
+ * The earlier measurements of a source, and which of them are the context of its next measurement. `score` and `eval`
+ * share this rule.
  *
  * @module
  */
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
 /**
- * How many measurements of a source are kept at most, the newest; 10 MB. Only a source that measures more pairs than
- * this divided by the context loses any that a context could hold.
+ * The newest measurements of a source that are kept at most, about 10 MB. A source with more pairs than this divided by
+ * the context's size loses measurements that a context could hold.
  */
 const MAX_KEPT = 65_536;
-/** How many that are of no use any more may stand among those kept, beside as many as there are of use. */
-const MAX_USELESS = 256;
+/** Dropped measurements stay in the list of all until they outnumber the kept ones by this. */
+const MAX_EXCESS_DROPPED = 256;
 
 interface Kept {
   readonly pair: string;
@@ -20,17 +20,17 @@ interface Kept {
   readonly order: number;
   readonly timeUs: number;
   readonly measurement: TokenMeasurement;
-  isOfUse: boolean;
+  isDropped: boolean;
 }
 
-/** The history of one source. Measurements are added in order of time. */
+/** The history of one source. Measurements are added in the order of time. */
 export class SourceHistory {
-  /** Oldest first, some of no use any more. */
-  #newest: Kept[] = [];
+  /** Oldest first, with some dropped ones. */
+  #all: Kept[] = [];
   readonly #byPair = new Map<string, Kept[]>();
-  #numOfUse = 0;
+  #numKept = 0;
   #numAdded = 0;
-  /** Measurements of the newest time, which are not earlier than each other. */
+  /** Measurements of the newest time. None of them is earlier than another. */
   #waiting: Kept[] = [];
 
   /** @param maxContext How many measurements a context has at most. @param maxKept For tests. */
@@ -38,41 +38,39 @@ export class SourceHistory {
 
   /** Forgets everything, for the next source. */
   clear(): void {
-    this.#newest = [];
+    this.#all = [];
     this.#waiting = [];
     this.#byPair.clear();
-    this.#numOfUse = 0;
+    this.#numKept = 0;
   }
 
   /**
    * Adds a measurement.
    *
-   * @param pair Which pair of addresses it is of.
+   * @param pair The name of its pair of addresses.
    * @param timeUs Not before any that was added.
    */
   add(pair: string, timeUs: number, measurement: TokenMeasurement): void {
     if (this.maxContext === 0) return;
     this.#advance(timeUs);
-    this.#waiting.push({ pair, order: this.#numAdded++, timeUs, measurement, isOfUse: true });
+    this.#waiting.push({ pair, order: this.#numAdded++, timeUs, measurement, isDropped: false });
   }
 
   /**
    * The context of a measurement: the newest earlier ones of the same pair; where these are fewer, also the newest
    * others.
    *
-   * @param timeUs When it is; only what is older counts. Not before any that was added.
+   * @param timeUs Its time; only older measurements count. Not before any that was added.
    * @returns At most `maxContext`, oldest first.
    */
   contextOf(pair: string, timeUs: number): TokenMeasurement[] {
     this.#advance(timeUs);
-    const ofPair = this.#byPair.get(pair) ?? [];
-    const others: Kept[] = [];
-    for (let i = this.#newest.length - 1; i >= 0 && ofPair.length + others.length < this.maxContext; i--) {
-      const kept = this.#newest[i];
-      if (kept.isOfUse && kept.pair !== pair) others.push(kept);
+    const context = [...this.#byPair.get(pair) ?? []];
+    for (let i = this.#all.length - 1; i >= 0 && context.length < this.maxContext; i--) {
+      const kept = this.#all[i];
+      if (!kept.isDropped && kept.pair !== pair) context.push(kept);
     }
-    return [...ofPair, ...others]
-      .sort((a, b) => a.order - b.order).map(({ measurement }) => measurement);
+    return context.sort((a, b) => a.order - b.order).map(({ measurement }) => measurement);
   }
 
   /** Takes in what is older than a time. */
@@ -80,37 +78,32 @@ export class SourceHistory {
     if (this.#waiting.length === 0 || this.#waiting[0].timeUs >= timeUs) return;
     for (const kept of this.#waiting) this.#keep(kept);
     this.#waiting = [];
-    if (this.#newest.length > 2 * this.#numOfUse + MAX_USELESS) {
-      this.#newest = this.#newest.filter(({ isOfUse }) => isOfUse);
+    if (this.#all.length > 2 * this.#numKept + MAX_EXCESS_DROPPED) {
+      this.#all = this.#all.filter(({ isDropped }) => !isDropped);
     }
   }
 
   #keep(kept: Kept): void {
-    const ofPair = this.#byPair.get(kept.pair);
-    if (ofPair) ofPair.push(kept);
-    else this.#byPair.set(kept.pair, [kept]);
-    this.#newest.push(kept);
-    this.#numOfUse++;
-    if (ofPair && ofPair.length > this.maxContext) this.#dropOldestOf(ofPair);
-    else if (this.#numOfUse > this.maxKept) this.#dropOldest();
+    const ofPair = this.#byPair.get(kept.pair) ?? [];
+    if (ofPair.push(kept) === 1) this.#byPair.set(kept.pair, ofPair);
+    this.#all.push(kept);
+    this.#numKept++;
+    if (ofPair.length > this.maxContext) this.#drop(ofPair[0]);
+    else if (this.#numKept > this.maxKept) this.#drop(this.#all.find(({ isDropped }) => !isDropped));
   }
 
-  #dropOldest(): void {
-    const oldest = this.#newest.find(({ isOfUse }) => isOfUse);
-    const ofPair = oldest && this.#byPair.get(oldest.pair);
-    if (!ofPair) return;
-    this.#dropOldestOf(ofPair);
-    if (ofPair.length === 0) this.#byPair.delete(oldest.pair);
-  }
-
-  #dropOldestOf(ofPair: Kept[]): void {
-    const dropped = ofPair.shift();
-    if (dropped) dropped.isOfUse = false;
-    this.#numOfUse--;
+  /** Drops the oldest measurement of a pair. */
+  #drop(oldest: Kept | undefined): void {
+    if (!oldest) return;
+    const ofPair = this.#byPair.get(oldest.pair);
+    ofPair?.shift();
+    if (ofPair?.length === 0) this.#byPair.delete(oldest.pair);
+    oldest.isDropped = true;
+    this.#numKept--;
   }
 }
 
-/** A name of a measurement's pair of addresses, the same for the same pair. */
+/** The name of a measurement's pair of addresses. */
 export function pairNameOf(
   { source, destination }: Pick<TokenMeasurement, "source" | "destination">,
 ): string {

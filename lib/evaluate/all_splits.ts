@@ -1,23 +1,23 @@
 /**
- * One model on several splits: what is told of each, as one JSON object.
+ * The report of one model on several splits, as one JSON object.
  *
  * @module
  */
-import type { AdaptSection } from "./adapt_section.ts";
-import type { Interval } from "./bootstrap.ts";
-import type { Coverage } from "./calibration.ts";
-import { type ErrorMetrics, errorOf } from "./forecast_errors.ts";
+import type { AdaptSection } from "./sections/adapt_section.ts";
+import type { Interval } from "./metrics/bootstrap.ts";
+import type { Coverage } from "./metrics/calibration.ts";
+import { type ErrorMetrics, errorOf } from "./metrics/forecast_errors.ts";
 import type { EvalReport } from "./report.ts";
-import { type ComparedMetric, MEASURE_OF, type RttComparison } from "./rtt_comparison.ts";
-import type { BaselineMetrics, RttMetrics } from "./rtt_section.ts";
+import { type ComparedMetric, MEASURE_OF, type RttComparison } from "./metrics/rtt_comparison.ts";
+import type { BaselineMetrics, RttMetrics } from "./sections/rtt_section.ts";
 import type { PlannedSplit } from "./split_plan.ts";
 
-/** The metrics that are told of each split and number of context measurements. */
+/** The metrics of each split and number of context measurements. */
 export const SPLIT_METRICS = ["medianAbsoluteMs", "likeliestAbsoluteMs", "nmae", "crpsMs"] as const;
 /** One of {@link SPLIT_METRICS}. */
 export type SplitMetric = typeof SPLIT_METRICS[number];
 
-/** The level of the intervals whose coverage is told. */
+/** The level of the intervals whose coverage is reported. */
 const COVERAGE_LEVEL = 0.9;
 
 /** A number of the model, and its 95 % interval; null where there is none. */
@@ -28,11 +28,11 @@ export interface MetricOfModel {
   comparison?: RttComparison;
 }
 
-/** What the model's 90 % intervals hold. */
+/** The coverage of the model's 90 % intervals. */
 export interface CoverageOfModel extends Pick<Required<Coverage>, "share" | "interval"> {
   /** Corrected by the validation split, where there is one. */
   correctedShare?: number | null;
-  /** The baseline whose share is the nearest to what it should be; told of all contexts together only. */
+  /** The baseline whose share is the nearest to 90 %; only for all contexts together. */
   baseline?: { name: string; share: number };
 }
 
@@ -45,7 +45,7 @@ export interface ContextRow {
   coverage: CoverageOfModel;
 }
 
-/** The metrics that are told of forecasts of adapted models. */
+/** The metrics of adapted models. */
 export const ADAPTED_METRICS = ["medianAbsoluteMs", "p90Relative", "nmae", "crpsMs"] as const;
 /** One of {@link ADAPTED_METRICS}. */
 type AdaptedMetric = typeof ADAPTED_METRICS[number];
@@ -59,7 +59,7 @@ export interface AdaptedRow {
   coverage: CoverageOfModel;
 }
 
-/** Measurements by what became of them. */
+/** The numbers of measurements in each part of a split. */
 export interface SplitCounts {
   train: number;
   val: number;
@@ -74,16 +74,16 @@ export interface SplitResult extends PlannedSplit {
   numPredicted: number;
   /** With all numbers of context measurements together first; none where no measurement had a reply. */
   rows: ContextRow[];
-  /** Addresses never seen, after measurements of their own; absent where that was not asked for. */
+  /** New addresses, after measurements of their own; absent where that was not asked for. */
   adapted?: AdaptedRow[];
 }
 
-/** A split of which nothing could be predicted. */
+/** A split. */
 export interface EmptySplit extends PlannedSplit {
   counts: SplitCounts;
 }
 
-/** What a model comes to on several splits. */
+/** The report of a model on several splits. */
 export interface AllSplitsReport {
   run: Pick<EvalReport["run"], "version" | "checkpoint" | "step" | "numParameters" | "seed"> & {
     measurements: string[];
@@ -94,13 +94,16 @@ export interface AllSplitsReport {
     trainFingerprint: string;
   };
   splits: SplitResult[];
-  /** Those that held out nothing that could be predicted. */
+  /** Those that held out no measurement. */
   empty: EmptySplit[];
 }
 
-/** What the evaluation of a split says of addresses never seen, if anything. */
-export function adaptedOf({ adapted }: EvalReport): Pick<SplitResult, "adapted"> {
-  return adapted ? { adapted: adaptedRows(adapted) } : {};
+/** A split by the report of its evaluation. @param folder That of its report, within that of all splits. */
+export function splitResult(split: EmptySplit, folder: string, report: EvalReport): SplitResult {
+  const numPredicted = report.run.numMeasurements;
+  const result: SplitResult = { ...split, folder, numPredicted, rows: contextRows(report) };
+  if (report.adapted) result.adapted = adaptedRows(report.adapted);
+  return result;
 }
 
 /** A row for each number of given measurements, in the order of the section. */
@@ -114,8 +117,8 @@ export function adaptedRows({ numAddresses, byCount }: AdaptSection): AdaptedRow
   }));
 }
 
-/** What the evaluation of a split says of each number of context measurements. */
-export function contextRows({ rtt, calibration }: EvalReport): ContextRow[] {
+/** The rows of a split's report for the table of all splits. */
+function contextRows({ rtt, calibration }: EvalReport): ContextRow[] {
   if (!rtt || rtt.model.overall.numMeasurements === 0) return [];
   const { model, likeliest, comparisons, baselines } = rtt;
   const rowOf = (
@@ -153,17 +156,18 @@ function metricsOf<M extends ComparedMetric>(
     const errors = metric === "likeliestAbsoluteMs" ? likeliest : model;
     const measure = MEASURE_OF[metric];
     const comparison = comparisons.find((each) => each.metric === metric);
-    const own = { value: errorOf(measure, errors), interval: errors.intervals[measure] };
-    return [metric, { ...own, ...(comparison ? { comparison } : {}) }];
+    const own: MetricOfModel = { value: errorOf(measure, errors), interval: errors.intervals[measure] };
+    if (comparison) own.comparison = comparison;
+    return [metric, own];
   });
   return Object.fromEntries(entries) as Record<M, MetricOfModel>;
 }
 
 /**
- * What 90 % intervals hold.
+ * The coverage of 90 % intervals.
  *
  * @param corrected The same, corrected by the validation split.
- * @param baselines Of which the nearest to 90 % is told.
+ * @param baselines The one nearest to 90 % is reported.
  */
 function coverageOf(
   { coverage }: Pick<RttMetrics, "coverage">,
@@ -171,16 +175,15 @@ function coverageOf(
   baselines: readonly Pick<BaselineMetrics, "name" | "coverage">[],
 ): CoverageOfModel {
   const at = (of: readonly Coverage[] | undefined) => of?.find(({ level }) => level === COVERAGE_LEVEL);
-  const shares = baselines.flatMap(({ name, coverage }) => {
-    const share = at(coverage)?.share;
-    return typeof share === "number" ? [{ name, share }] : [];
-  });
-  const distance = ({ share }: { share: number }) => Math.abs(share - COVERAGE_LEVEL);
-  const baseline = shares.sort((a, b) => distance(a) - distance(b)).at(0);
   const own = at(coverage);
-  return {
-    ...{ share: own?.share ?? null, interval: own?.interval ?? null },
-    ...(corrected ? { correctedShare: at(corrected)?.share ?? null } : {}),
-    ...(baseline ? { baseline } : {}),
-  };
+  const result: CoverageOfModel = { share: own?.share ?? null, interval: own?.interval ?? null };
+  if (corrected) result.correctedShare = at(corrected)?.share ?? null;
+  for (const { name, coverage } of baselines) {
+    const share = at(coverage)?.share ?? null;
+    const best = result.baseline?.share ?? Infinity;
+    if (share !== null && Math.abs(share - COVERAGE_LEVEL) < Math.abs(best - COVERAGE_LEVEL)) {
+      result.baseline = { name, share };
+    }
+  }
+  return result;
 }

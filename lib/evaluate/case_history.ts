@@ -1,4 +1,4 @@
-/** What a source measured before a case. Only what a context may need is kept. @module */
+/** The earlier measurements of a case's source, as far as a context may need them. @module */
 import { partitionPoint } from "../collections/partition_point.ts";
 import { NUM_RECALLED } from "../tokens/rtt_recall.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
@@ -6,7 +6,7 @@ import type { RowMeasurements } from "./row_measurements.ts";
 
 interface Timed {
   timeUs: number;
-  /** Where it was found; of equally old ones the later counts as newer. */
+  /** Its place; of equal times the later one counts as newer. */
   order: number;
   measurement: TokenMeasurement;
 }
@@ -22,7 +22,7 @@ export class CaseHistory {
   /** @param beforeUs Only what is older counts, µs since 1970. @param maxContext How many of each kind are kept. */
   constructor(readonly beforeUs: number, readonly maxContext: number) {}
 
-  /** Takes what is needed of a probe row of the case's source. @param pair The case's addresses. */
+  /** Adds the needed measurements of a probe row of the case's source. @param pair The case's addresses. */
   add(measurements: RowMeasurements, pair: { srcAddr: string; dstAddr: string }): void {
     const { eventTimeUs, rttMs } = measurements.row;
     const isLater = (place: number) => eventTimeUs[place] >= this.beforeUs;

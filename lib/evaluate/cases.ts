@@ -1,6 +1,6 @@
 /**
- * Held-out measurements and what may be known when each of them is predicted: what every part of an evaluation asks
- * the model about.
+ * The cases of an evaluation: held-out measurements, each with the earlier measurements that may be known. Every section
+ * asks the model about them.
  *
  * @module
  */
@@ -11,14 +11,15 @@ import { Breather } from "../threads/stage_hooks.ts";
 import { drawDistinct } from "../random/distinct.ts";
 import { RandomStream } from "../random/philox.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { getOrMake } from "../collections/get_or_make.ts";
 import { CaseHistory } from "./case_history.ts";
 import type { EvalRows } from "./eval_rows.ts";
 import { RowMeasurements, sourceKeyOf } from "./row_measurements.ts";
 import type { RttQuery } from "../query/query_tokens.ts";
 
-/** A held-out measurement and what may be known when it is predicted. */
+/** A held-out measurement with the earlier measurements that may be known. */
 export interface EvalCase {
-  /** The probe row's source, what baselines tell sources apart by; see row_measurements.ts. */
+  /** The name of the probe row's source; see row_measurements.ts. */
   sourceKey: string;
   srcAddr: string;
   dstAddr: string;
@@ -31,8 +32,8 @@ export interface EvalCase {
    */
   history: readonly TokenMeasurement[];
   /**
-   * The newest RTTs of the pair that may be used, oldest first, however few measurements of context are given; by default
-   * those that the model remembers.
+   * The newest RTTs of the pair that may be used, oldest first, whatever the number of context measurements. By default
+   * the model uses those that it recalls itself.
    */
   recent?: readonly TokenMeasurement[];
 }
@@ -142,12 +143,11 @@ function chooseMeasurements(
   const random = new RandomStream(seed, "evaluate/cases");
   const places = drawDistinct(total, Math.min(count, total), random).sort();
   const chosen = new Map<number, number[]>();
-  let [row, first] = [0, 0];
+  let row = 0;
+  let first = 0;
   for (const place of places) {
     while (place >= first + sizes[row]) first += sizes[row++];
-    const indexes = chosen.get(row);
-    if (indexes) indexes.push(place - first);
-    else chosen.set(row, [place - first]);
+    getOrMake(chosen, row, () => []).push(place - first);
   }
   return chosen;
 }

@@ -1,6 +1,6 @@
 /**
- * The folder that an evaluation writes: `report.json`, `report.html`, `manifest.json`. They appear whole, at the end; an
- * evaluation that was interrupted starts over.
+ * The folder of an evaluation: `report.json`, `report.html`, `manifest.json`. They appear together at the end. An
+ * interrupted evaluation starts again.
  *
  * @module
  */
@@ -14,7 +14,8 @@ import type { EvaluateOptions } from "./evaluate.ts";
 import { evalPage } from "./page/eval_page.ts";
 import type { EvalReport } from "./report.ts";
 
-const [JSON_NAME, HTML_NAME] = ["report.json", "report.html"];
+const JSON_NAME = "report.json";
+const HTML_NAME = "report.html";
 
 /** An evaluation's folder, which this process alone writes until it is disposed of. */
 export class EvalFolder implements Disposable {
@@ -48,19 +49,15 @@ export class EvalFolder implements Disposable {
     return new EvalFolder(path, output);
   }
 
-  /** What the same evaluation gave earlier, if it came to its end. */
+  /** The report of the same evaluation, if it is complete. */
   earlier(): EvalReport | undefined {
     if (!this.#output.isComplete) return undefined;
     try {
-      const report = JSON.parse(readText(this.jsonPath)) as EvalReport;
-      if (!report.rtt || report.rtt.resampling) return report;
-      throw new FormatError("it has no intervals; run eval again with --overwrite", { path: this.jsonPath });
+      return JSON.parse(readText(this.jsonPath));
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
-      throw new FormatError("it is no report; run eval again with --overwrite", {
-        path: this.jsonPath,
-        cause,
-      });
+      const path = this.jsonPath;
+      throw new FormatError("it is no report; run eval again with --overwrite", { path, cause });
     }
   }
 

@@ -1,10 +1,10 @@
 /**
- * The probe rows of an evaluation: those that are predicted, those the model was trained on, and which of them
- * may be known when a measurement is predicted.
+ * The probe rows of an evaluation: the predicted ones, those of the training, and which of them may be known when a
+ * measurement is predicted.
  *
  * @module
  */
-import { dirname, join } from "@std/path";
+import { join } from "@std/path";
 import { UserError } from "../errors.ts";
 import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
@@ -12,17 +12,17 @@ import type { Manifest } from "../files/manifest.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { type ArrayRecordRowSource, openProbeRows, type ProbeRowSource } from "../loader/row_source.ts";
 import { SPLIT_MODES, SPLIT_NAMES, type SplitMode, type SplitName } from "../preprocess/splits.ts";
-import { isReadable } from "./find_truth.ts";
+import { manifestsOf, shardFoldersOf } from "./find_truth.ts";
 
 /**
- * Which earlier measurements of the same source may be known: those of every split, or those of the training only,
- * as pairs that are to be unseen need it.
+ * Which earlier measurements of the same source may be known: those of every split, or only those of the training, so
+ * that held-out pairs stay unseen.
  */
 export const HISTORY_MODES = ["all", "train"] as const;
 /** One of {@link HISTORY_MODES}. */
 export type HistoryMode = typeof HISTORY_MODES[number];
 
-/** The ways to split after which nothing of a held-out pair is in the training. */
+/** The ways to split that keep all measurements of a held-out pair out of the training. */
 const UNSEEN_PAIRS: readonly SplitMode[] = ["pair", "destination", "node"];
 
 /** The rows of an evaluation. */
@@ -33,7 +33,7 @@ export interface EvalRows {
   readonly training: ProbeRowSource;
   /** Rows of further splits; with history `all` they may be known too. */
   readonly others: readonly ProbeRowSource[];
-  /** Those of the validation split among them, by which settings are chosen. */
+  /** The validation split among them, which chooses settings. */
   readonly validation?: ProbeRowSource | undefined;
   readonly history: HistoryMode;
 }
@@ -69,11 +69,10 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
   requireSameSources(dataDir, trainDir);
   const splitBy = splitModeOf(dataDir);
   if (!splitBy && !options.history) {
+    const modes = SPLIT_MODES.join(" | ");
     throw new UserError(
-      `Cannot choose the history of ${dataDir}: no manifest says how it was split, ${
-        SPLIT_MODES.join(" | ")
-      } was ` +
-        "wanted; choose --history train (as for pairs) or --history all",
+      `Cannot choose the history of ${dataDir}: no manifest says how it was split, ${modes} was wanted; choose ` +
+        "--history train (as for pairs) or --history all",
     );
   }
   using opened = new DisposableStack();
@@ -81,21 +80,17 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
     opened.use(await openProbeRows(folder, name, { checked }));
   const heldOut = await open(dataDir, split);
   const training = await open(trainDir, "train");
-  const others: ProbeRowSource[] = [];
-  let validation: ProbeRowSource | undefined;
+  const isThere = (name: SplitName) => exists(join(dataDir, name));
+  const others = new Map<string, ProbeRowSource>();
   for (const name of SPLIT_NAMES) {
-    if (name !== split && name !== "train" && exists(join(dataDir, name))) {
-      const source = await open(dataDir, name);
-      others.push(source);
-      if (name === "val") validation = source;
-    }
+    if (name !== split && name !== "train" && isThere(name)) others.set(name, await open(dataDir, name));
   }
   const kept = opened.move();
   return {
     heldOut,
     training,
-    others,
-    validation,
+    others: [...others.values()],
+    validation: others.get("val"),
     splitBy,
     history: options.history ?? (splitBy && UNSEEN_PAIRS.includes(splitBy) ? "train" : "all"),
     [Symbol.dispose]: () => kept.dispose(),
@@ -111,13 +106,8 @@ export function splitModeOf(folder: string): SplitMode | undefined {
   const manifests = requireFinished(folder);
   const own = splitByOf(manifests.at(0));
   if (own) return own;
-  const shards = new Set(manifests.flatMap(({ inputs }) => inputs.map(({ path }) => dirname(dirname(path)))));
-  const modes = new Set([...shards].map((shard) => splitByOf(manifestAt(shard))));
+  const modes = new Set(shardFoldersOf(manifests).map((shards) => splitByOf(manifestsOf(shards).at(0))));
   return modes.size === 1 ? [...modes][0] : undefined;
-}
-
-function manifestAt(folder: string): Manifest | undefined {
-  return isReadable(folder) ? requireFinished(folder).at(0) : undefined;
 }
 
 function splitByOf(manifest: Manifest | undefined): SplitMode | undefined {
@@ -125,7 +115,9 @@ function splitByOf(manifest: Manifest | undefined): SplitMode | undefined {
 }
 
 function requireSameSources(dataDir: string, trainDir: string): void {
-  const [ofData, ofTrain] = [dataDir, trainDir].map((folder) => manifestAt(folder)?.options["groupBy"]);
+  const groupByOf = (folder: string) => manifestsOf(folder).at(0)?.options["groupBy"];
+  const ofData = groupByOf(dataDir);
+  const ofTrain = groupByOf(trainDir);
   if (ofData === ofTrain || ofData === undefined || ofTrain === undefined) return;
   throw new UserError(
     `Cannot use ${trainDir} as the training of ${dataDir}: one is grouped by ${ofTrain}, the other by ${ofData}, ` +

@@ -13,34 +13,34 @@ import { loadCheckpoint } from "../train/checkpoint.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_state.ts";
 import { dataFingerprint } from "../train/data_fingerprint.ts";
 import { VERSION } from "../version.ts";
-import { type AdaptSection, evaluateAdapted } from "./adapt_section.ts";
-import { forecastWithBaselines } from "./baseline_forecasts.ts";
+import { evaluateAdapted } from "./sections/adapt_section.ts";
+import { forecastWithBaselines } from "./baselines/baseline_forecasts.ts";
 import type { Baseline } from "./baselines/baseline.ts";
 import { standardBaselines } from "./baselines/standard.ts";
-import { evaluateBits } from "./bits_section.ts";
-import { calibrationSection, learnCalibration } from "./calibration_section.ts";
+import { evaluateBits } from "./sections/bits_section.ts";
+import { calibrationSection, learnCalibration } from "./sections/calibration_section.ts";
 import { drawCases, type EvalCase, evenlySpread } from "./cases.ts";
-import { clustersOf } from "./bootstrap.ts";
-import { evaluateDestinations } from "./destination_section.ts";
+import { clustersOf } from "./metrics/bootstrap.ts";
+import { evaluateDestinations } from "./sections/destination_section.ts";
 import { type HistoryMode, type OpenEvalRows, openEvalRows } from "./eval_rows.ts";
 import { findTruthFile } from "./find_truth.ts";
-import { countMeasurements } from "./measurement_table.ts";
+import { countMeasurements } from "./baselines/measurement_table.ts";
 import type { EvalReport, EvalRun } from "./report.ts";
-import { evaluateRtt } from "./rtt_section.ts";
-import { evaluateTruth, type TruthSection, type TruthSectionOptions } from "./truth_section.ts";
+import { evaluateRtt } from "./sections/rtt_section.ts";
+import { evaluateTruth } from "./sections/truth_section.ts";
 
-/** Training measurements, and again held-out ones, that baselines learn from at most: 0.5 GB; of more a sample. */
+/** Training measurements that baselines learn from at most, and as many held-out ones: 0.5 GB. Of more, a sample. */
 const MAX_BASELINE_MEASUREMENTS = 20_000_000;
 
-/** Contexts for the bits of tokens, of either kind: one for so many measurements, and at most. */
+/** Contexts for the bits of tokens: one for this number of measurements, and their largest number. */
 const MEASUREMENTS_PER_CONTEXT = 8;
 const MAX_CONTEXTS = 256;
-/** Measurements of the validation split that correct distributions: they tell the ends of 90 % intervals to 0.7 %. */
+/** Measurements of the validation split that correct distributions: enough for the ends of 90 % intervals to 0.7 %. */
 const MAX_CALIBRATION_MEASUREMENTS = 1000;
 /** Measurements that are compared with the truth at most, spread evenly over all. */
 const MAX_TRUTH_CASES = 2000;
 
-/** What is evaluated, on what, and how. */
+/** The options of an evaluation. */
 export interface EvaluateOptions {
   /** One checkpoint's folder. */
   checkpoint: string;
@@ -67,9 +67,9 @@ export interface EvaluateOptions {
 }
 
 /**
- * Evaluates a model; one of vocabulary v1 by its bits only.
+ * Evaluates a model. A model of vocabulary v1 is evaluated by its bits only.
  *
- * @param hooks Progress by section, and the wish to stop.
+ * @param hooks Progress by section, and the signal to stop.
  * @throws {UserError} If the checkpoint or the rows cannot be used.
  */
 export async function evaluate(options: EvaluateOptions, hooks: StageHooks = {}): Promise<EvalReport> {
@@ -101,71 +101,66 @@ interface Evaluated {
 
 async function computeSections(evaluated: Evaluated, hooks: StageHooks): Promise<Omit<EvalReport, "run">> {
   const { options, rows, model, cases, checkpoint } = evaluated;
-  const { contexts, isEveryContext, seed } = options;
-  const during = (phase: string) => ({
-    onProgress: phaseOf(hooks, phase),
-    signal: hooks.signal,
-  });
+  const { contexts, isEveryContext: everyContext, seed, adapt, maxMeasurements } = options;
+  const { splitBy } = rows;
+  const during = (phase: string) => ({ onProgress: phaseOf(hooks, phase), signal: hooks.signal });
   const bits = await evaluateBits(model, rows.heldOut, {
     numContexts: Math.ceil(Math.min(MAX_CONTEXTS, cases.length / MEASUREMENTS_PER_CONTEXT)),
-    ...{ seed, sampling: checkpoint.config.data, ...during("computing bits") },
+    seed,
+    sampling: checkpoint.config.data,
+    ...during("computing bits"),
   });
   if (model.config.vocabulary === "v1") return { bits };
   const baselines = await forecastWithBaselines(rows, cases, {
-    ...{ seed, baselines: chosenBaselines(options), maxMeasurements: MAX_BASELINE_MEASUREMENTS },
+    seed,
+    baselines: chosenBaselines(options),
+    maxMeasurements: MAX_BASELINE_MEASUREMENTS,
     ...during("training baselines"),
   });
-  const predicted = { contexts, everyContext: isEveryContext };
   const { rtt, failures, forecasts } = await evaluateRtt(model, cases, {
-    ...{ ...predicted, baselines, seed, clusters: clustersOf(cases, rows.splitBy) },
+    contexts,
+    everyContext,
+    baselines,
+    seed,
+    clusters: clustersOf(cases, splitBy),
+    onScored: phaseOf(hooks, "scoring methods"),
     ...during("predicting RTTs"),
-    onResample: phaseOf(hooks, "resampling errors"),
   });
   const learned = options.split === "val" ? undefined : await learnCalibration(model, {
     ...options,
-    ...{ ...predicted, count: Math.min(MAX_CALIBRATION_MEASUREMENTS, options.maxMeasurements) },
+    everyContext,
+    count: Math.min(MAX_CALIBRATION_MEASUREMENTS, maxMeasurements),
     ...during("calibrating on the validation split"),
   });
-  const calibration = learned && calibrationSection(learned, forecasts, contexts);
   const destinations = await evaluateDestinations(model, cases, {
-    ...{ training: rows.training, maxContext: Math.max(...contexts), splitBy: rows.splitBy, seed },
+    training: rows.training,
+    maxContext: Math.max(...contexts),
+    splitBy,
+    seed,
     ...during("guessing destinations"),
   });
-  const truth = await truthOf(evaluated, {
-    calibration: learned?.calibration,
-    ...during("comparing with the truth"),
-  });
-  const adapted = await adaptedOf(evaluated, hooks);
-  return {
-    ...{ rtt, failures, bits, destinations },
-    ...(adapted ? { adapted } : {}),
-    ...(calibration ? { calibration } : {}),
-    ...(truth ? { truth } : {}),
-  };
-}
-
-/** The comparison with the truth, where the rows are those of a synthetic Internet. */
-async function truthOf(
-  { options, model, cases }: Evaluated,
-  more: Pick<TruthSectionOptions, "onProgress" | "calibration">,
-): Promise<TruthSection | undefined> {
-  const path = findTruthFile(options.dataDir);
-  if (path === undefined) return undefined;
-  const { contexts } = options;
-  const chosen = evenlySpread(cases, MAX_TRUTH_CASES);
-  const truth = SyntheticTruth.load(path);
-  return await evaluateTruth(model, chosen, { truth, contexts, ...more });
-}
-
-/** How well unseen addresses are predicted after measurements of their own, where that was asked for. */
-async function adaptedOf(evaluated: Evaluated, hooks: StageHooks): Promise<AdaptSection | undefined> {
-  const { options } = evaluated;
-  if (options.adapt === undefined) return undefined;
-  return await evaluateAdapted(evaluated, {
-    ...{ counts: options.adapt, maxMeasurements: options.maxMeasurements, seed: options.seed, ...hooks },
-    baselines: () => chosenBaselines(options),
-    maxBaselineMeasurements: MAX_BASELINE_MEASUREMENTS,
-  });
+  const report: Omit<EvalReport, "run"> = { rtt, failures, bits, destinations };
+  const truthPath = findTruthFile(options.dataDir);
+  if (truthPath !== undefined) {
+    report.truth = await evaluateTruth(model, evenlySpread(cases, MAX_TRUTH_CASES), {
+      truth: SyntheticTruth.load(truthPath),
+      contexts,
+      calibration: learned?.calibration,
+      ...during("comparing with the truth"),
+    });
+  }
+  if (adapt !== undefined) {
+    report.adapted = await evaluateAdapted(evaluated, {
+      counts: adapt,
+      maxMeasurements,
+      seed,
+      baselines: () => chosenBaselines(options),
+      maxBaselineMeasurements: MAX_BASELINE_MEASUREMENTS,
+      ...hooks,
+    });
+  }
+  if (learned) report.calibration = calibrationSection(learned, forecasts, contexts);
+  return report;
 }
 
 /** The baselines that were asked for, untrained. */

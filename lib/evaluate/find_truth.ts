@@ -1,13 +1,24 @@
 /**
- * Finds the truth file of probe rows that were made of a synthetic Internet: probe rows know what they were made of,
- * and `synth` writes its truth beside its measurements.
+ * The origin of probe rows: their manifests, those of the shards they were made of, and the truth file of a synthetic
+ * Internet beside the measurements.
  *
  * @module
  */
 import { dirname } from "@std/path";
 import { exists } from "../files/inputs.ts";
+import type { Manifest } from "../files/manifest.ts";
 import { requireFinished } from "../files/task_manifests.ts";
 import { truthPathBeside } from "../synth/truth.ts";
+
+/** The manifests of a folder; none where it is not there or may not be read. */
+export function manifestsOf(folder: string): readonly Manifest[] {
+  return isReadable(folder) ? requireFinished(folder) : [];
+}
+
+/** The folders of the shards that probe rows may have been made of. @param manifests Those of the rows. */
+export function shardFoldersOf(manifests: readonly Manifest[]): string[] {
+  return [...new Set(inputsOf(manifests).map((path) => dirname(dirname(path))))];
+}
 
 /**
  * The truth file beside the measurements that probe rows were made of, directly or by way of shards.
@@ -16,29 +27,20 @@ import { truthPathBeside } from "../synth/truth.ts";
  * @returns Undefined if there is none, or if the rows were made of several files with a truth each.
  */
 export function findTruthFile(rowsDir: string): string | undefined {
-  const inputs = inputsOf(rowsDir);
-  const beside = truthsBeside(inputs);
-  if (beside.length > 0) return onlyOf(beside);
-  const shardFolders = [...new Set(inputs.map((path) => dirname(dirname(path))))];
-  return onlyOf(truthsBeside(shardFolders.flatMap(inputsOf)));
+  const manifests = manifestsOf(rowsDir);
+  let truths = truthsBeside(manifests);
+  if (truths.length === 0) truths = truthsBeside(shardFoldersOf(manifests).flatMap(manifestsOf));
+  return truths.length === 1 ? truths[0] : undefined;
 }
 
-function truthsBeside(files: readonly string[]): string[] {
-  return [...new Set(files.map(truthPathBeside))].filter(isReadable);
+function truthsBeside(manifests: readonly Manifest[]): string[] {
+  return [...new Set(inputsOf(manifests).map(truthPathBeside))].filter(isReadable);
 }
 
-function onlyOf(files: readonly string[]): string | undefined {
-  return files.length === 1 ? files[0] : undefined;
+function inputsOf(manifests: readonly Manifest[]): string[] {
+  return manifests.flatMap(({ inputs }) => inputs.map(({ path }) => path));
 }
 
-/** Paths of what the stage that wrote a folder read; none where no manifest says. */
-function inputsOf(folder: string): string[] {
-  return isReadable(folder)
-    ? requireFinished(folder).flatMap(({ inputs }) => inputs.map(({ path }) => path))
-    : [];
-}
-
-/** Whether a path that a manifest names is there and may be read. */
-export function isReadable(path: string): boolean {
+function isReadable(path: string): boolean {
   return Deno.permissions.querySync({ name: "read", path }).state === "granted" && exists(path);
 }

@@ -6,13 +6,13 @@
  *
  * @module
  */
-import type { AdaptSection } from "./adapt_section.ts";
-import type { BitsSection } from "./bits_section.ts";
-import type { CalibrationSection } from "./calibration_section.ts";
-import type { DestinationSection } from "./destination_section.ts";
-import type { FailureSection } from "./failure_section.ts";
-import type { RttSection } from "./rtt_section.ts";
-import type { TruthSection } from "./truth_section.ts";
+import type { AdaptSection } from "./sections/adapt_section.ts";
+import type { BitsSection } from "./sections/bits_section.ts";
+import type { CalibrationSection } from "./sections/calibration_section.ts";
+import type { DestinationSection } from "./sections/destination_section.ts";
+import type { FailureSection } from "./sections/failure_section.ts";
+import type { RttSection } from "./sections/rtt_section.ts";
+import type { TruthSection } from "./sections/truth_section.ts";
 
 /** What was evaluated, on what, and how. */
 export interface EvalRun {

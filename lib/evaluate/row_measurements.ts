@@ -1,12 +1,13 @@
-/** A probe row whose measurements are wanted one by one, as tokens see them. @module */
+/** The measurements of a probe row one by one, as the tokens have them. @module */
 import { tokenMeasurement } from "../query/context.ts";
 import { type ProbeRow, probeRowSrcId } from "../probe_rows/probe_row.ts";
 import { addressBytes, formatAddress } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
+import { getOrMake } from "../collections/get_or_make.ts";
 
 /**
- * What an evaluation calls the source of a probe row: the address where rows are grouped by address, else the id of the
- * group, such as a probe's. A node that is a source and a destination then has one name.
+ * The name of a probe row's source: its address where rows are grouped by address, else the id of the group, such as a
+ * probe's. So a node that is a source and a destination has one name.
  */
 export function sourceKeyOf({ srcId, srcAddrs }: Pick<ProbeRow, "srcId" | "srcAddrs">): string {
   const [address] = srcAddrs;
@@ -29,21 +30,16 @@ export class RowMeasurements {
 
   /** A measurement. @param index Its place in the row. */
   at(index: number): TokenMeasurement & { timeS: number } {
-    let made = this.#made.get(index);
-    if (!made) {
+    return getOrMake(this.#made, index, () => {
       const { srcAddrs, srcIndex, dstAddrs, dstIndex, rttMs, eventTimeUs } = this.row;
-      made = {
-        ...tokenMeasurement({
-          source: this.#bytesOf(srcAddrs[srcIndex[index]]),
-          destination: this.#bytesOf(dstAddrs[dstIndex[index]]),
-          rttMs: rttMs[index],
-          eventTimeUs: eventTimeUs[index],
-        }),
-        timeS: Math.floor(eventTimeUs[index] / 1e6),
-      };
-      this.#made.set(index, made);
-    }
-    return made;
+      const measurement = tokenMeasurement({
+        source: this.#bytesOf(srcAddrs[srcIndex[index]]),
+        destination: this.#bytesOf(dstAddrs[dstIndex[index]]),
+        rttMs: rttMs[index],
+        eventTimeUs: eventTimeUs[index],
+      });
+      return { ...measurement, timeS: Math.floor(eventTimeUs[index] / 1e6) };
+    });
   }
 
   /** The places of the measurements of a pair of addresses, ascending. */
@@ -53,12 +49,7 @@ export class RowMeasurements {
   }
 
   #bytesOf(address: string): Uint8Array {
-    let bytes = this.#addresses.get(address);
-    if (!bytes) {
-      bytes = addressBytes(address);
-      this.#addresses.set(address, bytes);
-    }
-    return bytes;
+    return getOrMake(this.#addresses, address, () => addressBytes(address));
   }
 }
 
@@ -66,9 +57,7 @@ function groupByPair({ srcAddrs, srcIndex, dstAddrs, dstIndex }: ProbeRow): Map<
   const pairs = new Map<number, number[]>();
   for (let i = 0; i < srcIndex.length; i++) {
     const key = srcIndex[i] * dstAddrs.length + dstIndex[i];
-    const places = pairs.get(key);
-    if (places) places.push(i);
-    else pairs.set(key, [i]);
+    getOrMake(pairs, key, () => []).push(i);
   }
   return new Map([...pairs].map(([key, places]) => {
     const source = srcAddrs[Math.floor(key / dstAddrs.length)];

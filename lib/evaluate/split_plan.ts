@@ -1,6 +1,6 @@
 /**
- * What an evaluation of several splits holds out, one after the other: each split divides what the one before left for
- * training, so that one model, trained on what the last one leaves, has seen nothing that any of them holds out.
+ * The nested splits of an evaluation of several splits. Each split divides the training rows of the split before. One
+ * model, trained on the rows that the last split leaves, has seen no measurement that any of them holds out.
  *
  * @module
  */
@@ -17,7 +17,7 @@ export interface PlannedSplit {
   heldOutPercent: number;
 }
 
-/** What decides how measurements are split. */
+/** The facts that decide how measurements are split. */
 export interface MeasurementSurvey {
   numRows: number;
   /** Distinct addresses; of very many some of them. */
@@ -31,9 +31,9 @@ export interface MeasurementSurvey {
   groupBy: GroupKey;
 }
 
-/** Percent of the rows that become the validation split, of what is held out: as unknown as what is predicted. */
+/** Percent of the rows for the validation split. They are taken from the held-out rows. */
 const VALIDATION_PERCENT = 2;
-/** Of little that is held out no more than this share. */
+/** The largest share of the held-out rows for the validation split. */
 const MAX_VALIDATION_SHARE = 0.2;
 /** The share of addresses that are sources and destinations from which on measurements are those of a mesh. */
 const MESH_SHARE = 0.5;
@@ -58,7 +58,10 @@ export async function surveyMeasurements(
   const remember = (known: Set<string>, addresses: readonly string[]) => {
     for (const address of addresses) if (known.size < MAX_ADDRESSES) known.add(address);
   };
-  let [numRows, firstUs, lastUs, hasProbes] = [0, Infinity, -Infinity, total > 0];
+  let numRows = 0;
+  let firstUs = Infinity;
+  let lastUs = -Infinity;
+  let hasProbes = total > 0;
   for await (
     const batch of readMeasurements(paths, { rejects: new RejectLog(), columns: ["prbId"] })
   ) {
@@ -74,9 +77,12 @@ export async function surveyMeasurements(
     await breather.breathe();
   }
   return {
-    ...{ numRows, numSources: sources.size, numDestinations: destinations.size },
+    numRows,
+    numSources: sources.size,
+    numDestinations: destinations.size,
     numBoth: sources.intersection(destinations).size,
-    ...{ hasTimeSpan: firstUs < lastUs, groupBy: hasProbes ? "prb_id" : "src_addr" },
+    hasTimeSpan: firstUs < lastUs,
+    groupBy: hasProbes ? "prb_id" : "src_addr",
   };
 }
 

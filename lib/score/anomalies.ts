@@ -1,5 +1,5 @@
 /**
- * Anomalies put into copies of real measurements, and how well scores tell the copies from the originals.
+ * Puts anomalies into copies of real measurements and measures how well scores tell them from the originals.
  *
  * @module
  */
@@ -19,10 +19,10 @@ export const ANOMALY_KINDS = ["routeChange", "rttHalved", "spoofedSource"] as co
 /** One of {@link ANOMALY_KINDS}. */
 export type AnomalyKind = typeof ANOMALY_KINDS[number];
 
-/** Added by a detour, ms: uniform between these. */
+/** The range of a detour, ms; uniform. */
 const DETOUR_MS = [30, 80] as const;
 
-/** The area under the ROC curve of each way to tell copies of a kind from their originals. */
+/** The area under the ROC curve of each score, for one kind of anomaly. */
 export interface AnomalyAuc {
   kind: AnomalyKind;
   numCopies: number;
@@ -38,7 +38,7 @@ export interface AnomalyAuc {
 export interface AnomalyOptions {
   /** How many at most. */
   count: number;
-  /** They are of the newest rows, this share of all. */
+  /** The share of the rows, the newest ones, that they are drawn from. */
   heldOutShare: number;
   maxContext: number;
   seed: number;
@@ -58,7 +58,7 @@ interface Trial {
   case: ScoreCase;
 }
 
-/** Cases that are scored together; the signal is looked at between. */
+/** Cases that are scored together; the signal is checked between. */
 const PART_CASES = 64;
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The rows to score in the order of sources and time, on disk: read once, sorted within a memory limit
- * (sorted_rows.ts), written as one file of blocks that is read from its beginning.
+ * The rows to score by source and time, on disk. They are read once, sorted within a memory limit (sorted_rows.ts) and
+ * written as one file of blocks.
  *
  * @module
  */
@@ -29,29 +29,27 @@ const SCHEMA: readonly SpillColumn[] = [
 /** The number of a row that is history only. */
 const HISTORY = -1;
 const BLOCK_ROWS = 4096;
-/** Shares of the memory limit; the rest is room for the program and the reader. */
+/** Shares of the memory limit; the rest is for the program and the reader. */
 const SORT_MEMORY_SHARE = 1 / 4;
 const BUFFER_MEMORY_SHARE = 1 / 16;
-/** Of the hash that orders sources: which order it is does not matter. */
+/** The seed of the hash that orders sources. Any order will do. */
 const HASH_SEED = 0;
 
-/** What is read. */
+/** The files that are read. */
 export interface OrderedRowsInput {
   /** Parquet files whose rows are scored. */
   inputs: readonly string[];
-  /** Parquet files whose rows are only known when others are scored. */
+  /** Parquet files whose rows are history only. */
   history: readonly string[];
   groupBy: GroupKey;
-  /** Columns of the inputs that are read besides. */
-  columns: readonly OptionalColumn[];
 }
 
-/** Where it goes. */
+/** How they are sorted. */
 export interface OrderOptions {
   /** The folder of the files. */
   folder: string;
   memoryLimitBytes: number;
-  /** Where rows that cannot be used are counted. */
+  /** Counts rows that cannot be used. */
   rejects: RejectLog;
   /** Of all files, for progress. */
   numRows: number;
@@ -70,10 +68,10 @@ export interface OrderedRow {
   readonly measurement: TokenMeasurement;
 }
 
-/** Reads rows with their keys, in the order of the files. What is scored has the same rows whenever it is read. */
+/** Reads rows with their keys, in the order of the files. @param columns Optional columns that are read too. */
 export function readRows(
   paths: readonly string[],
-  { groupBy, columns }: Pick<OrderedRowsInput, "groupBy" | "columns">,
+  { groupBy, columns = [] }: { groupBy: GroupKey; columns?: readonly OptionalColumn[] },
   rejects: RejectLog,
 ): AsyncGenerator<SourcedKeyedBatch> {
   return readKeyed(paths, { groupBy, columns, seed: HASH_SEED, splitMode: undefined, rejects });
@@ -121,9 +119,10 @@ async function spillRows(
     numPartitions: 1,
     bufferBytes: memoryLimitBytes * BUFFER_MEMORY_SHARE,
   });
-  let [numRows, numRowsRead] = [0, 0];
+  let numRows = 0;
+  let numRowsRead = 0;
   for (const paths of [input.inputs, input.history]) {
-    for await (const keyed of readRows(paths, { ...input, columns: [] }, rejects)) {
+    for await (const keyed of readRows(paths, input, rejects)) {
       const { batch } = keyed;
       const first = paths === input.inputs ? numRows : undefined;
       const columns = columnsOf(keyed, first);
@@ -150,7 +149,7 @@ function columnsOf(
   return [batch.eventTimeUs, batch.rttMs, srcId, dstId, groupId, numbers];
 }
 
-/** Copies rows to a file as they come, with keys of its own. */
+/** Copies rows to a file with keys of its own. */
 class OrderedSink implements RowSink {
   readonly #columns = SCHEMA.map((column) => makeColumn(column, BLOCK_ROWS));
   readonly #keys = new KeyTable();
@@ -220,16 +219,18 @@ function rowOf(
   row: number,
   addresses: BlockAddresses,
 ): Omit<OrderedRow, "isFirstOfSource"> {
-  const [src, dst] = [addresses.of(columns.src[row]), addresses.of(columns.dst[row])];
-  const [timeUs, rttMs, number] = [columns.timeUs[row], columns.rttMs[row], columns.further[0][row]];
+  const source = addresses.of(columns.src[row]);
+  const destination = addresses.of(columns.dst[row]);
+  const timeUs = columns.timeUs[row];
+  const number = columns.further[0][row];
   return {
     number: number === HISTORY ? undefined : number,
     timeUs,
-    pair: `${src.text} ${dst.text}`,
+    pair: `${source.text} ${destination.text}`,
     measurement: tokenMeasurement({
-      source: src.bytes,
-      destination: dst.bytes,
-      rttMs,
+      source: source.bytes,
+      destination: destination.bytes,
+      rttMs: columns.rttMs[row],
       eventTimeUs: timeUs,
     }),
   };
@@ -242,11 +243,10 @@ class BlockAddresses {
   constructor(readonly keys: KeyTable) {}
 
   of(id: number): { text: string; bytes: Uint8Array } {
-    return this.#known[id] ??= this.#make(id);
-  }
-
-  #make(id: number): { text: string; bytes: Uint8Array } {
-    const text = wordsToAddress(this.keys.words, 4 * id, this.keys.kinds[id]);
-    return { text, bytes: addressBytes(text) };
+    if (!this.#known[id]) {
+      const text = wordsToAddress(this.keys.words, 4 * id, this.keys.kinds[id]);
+      this.#known[id] = { text, bytes: addressBytes(text) };
+    }
+    return this.#known[id];
   }
 }

@@ -1,29 +1,28 @@
 /**
- * How surprising a result is: its p-value under the model's distribution of results.
+ * The p-value of a result under the model's distribution of results: how surprising it is.
  *
- * A result is no reply or one of the canonical RTT codes. Its p-value is the probability that the model gives a
- * result that is less probable than it, plus a random share of the probability of those that are as probable: the
- * complement of its highest-density region (Hyndman, "Computing and Graphing Highest Density Regions", The American
- * Statistician 50, 1996), with the ties of a discrete distribution randomised, so that it is uniform in (0, 1] where
- * the model is right.
+ * A result is no reply or one of the canonical RTT codes. Its p-value is the probability of all results that are less
+ * probable, plus a random share of the probability of those that are equally probable. It is the complement of the
+ * highest-density region (Hyndman, "Computing and Graphing Highest Density Regions", The American Statistician 50,
+ * 1996). The random share makes it uniform in (0, 1] where the model is right.
  *
- * Not every first byte needs its second bytes. All codes of a byte that is less probable than the result are less
- * probable too and count whole. Of the others those are left out, the least first, that could change the p-value by
- * {@link MAX_RELATIVE_ERROR} of it together at most: the codes of a byte that count are at most as many as it has,
- * each at most as probable as the result.
+ * Not every first byte needs the distribution of its second byte. If a first byte is less probable than the result, so
+ * are all its codes, and it counts whole. Of the other bytes, the least probable are left out as long as together they
+ * can change the p-value by {@link MAX_RELATIVE_ERROR} of itself at most. A byte can add at most the result's own
+ * probability for each of its codes.
  *
  * @module
  */
 import { failureProbability, FIRST_BYTES, restricted, secondBytesOf } from "../query/rtt/rtt_bytes.ts";
 import { BYTE_BASE, FAILED, RTT_START } from "../tokens/vocab_v2.ts";
 
-/** What a p-value may differ from the exact one by, as a share of it. */
+/** The largest relative error of a p-value. */
 export const MAX_RELATIVE_ERROR = 0.01;
 
 const SECOND_BYTES = FIRST_BYTES.map(secondBytesOf);
 const NUM_CODES = SECOND_BYTES.map(({ length }) => length);
 
-/** What the model says where a result stands; log-probabilities of the next token, nats, (V) each. */
+/** The model's log-probabilities at a result's tokens, nats, (V) each. */
 export interface ResultLogProbabilities {
   /** Where the result begins: `Failed` or `RttStart`. */
   readonly outcome: Float32Array;
@@ -33,29 +32,29 @@ export interface ResultLogProbabilities {
   readonly second: Float32Array;
 }
 
-/** One result among all that could have been. */
+/** One result among all possible ones. */
 export class ResultSurprise {
   /** log P(the result's tokens), nats, as the model gives it: not renormalised over what is a result. */
   readonly logLikelihood: number;
-  /** Places among FIRST_BYTES of the bytes whose second bytes {@link addSecondBytes} is to get. */
+  /** Indexes in FIRST_BYTES of the bytes that {@link addSecondBytes} needs. */
   readonly needed: readonly number[];
   /** P of each first byte, with a reply. */
   readonly #mass: Float64Array;
   /** P of the result. */
   #own = 0;
-  /** P of the results that are less probable than it, and of those that are as probable. */
+  /** P of the results that are less probable, and of those that are equally probable. */
   #less = 0;
   #same = 0;
 
   /**
    * @param rttCode The result; null: no reply.
-   * @param read What the model says.
-   * @param options `maxRelativeError`: of the p-value; 0 makes it exact.
+   * @param read The model's log-probabilities.
+   * @param maxRelativeError Of the p-value; 0 makes it exact.
    */
   constructor(
     rttCode: number | null,
     { outcome, first, second }: ResultLogProbabilities,
-    options: { maxRelativeError?: number } = {},
+    maxRelativeError = MAX_RELATIVE_ERROR,
   ) {
     const pFailed = failureProbability(outcome);
     this.#mass = restricted(first, FIRST_BYTES).probabilities.map((p) => p * (1 - pFailed));
@@ -71,7 +70,7 @@ export class ResultSurprise {
       this.addSecondBytes(at, second);
     }
     this.#count(pFailed);
-    this.needed = this.#divide(at, options.maxRelativeError ?? MAX_RELATIVE_ERROR);
+    this.needed = this.#divide(at, maxRelativeError);
   }
 
   /** Counts the codes of a first byte. @param second Log-probabilities after it. */
@@ -104,7 +103,7 @@ export class ResultSurprise {
       else unsure.push({ index, most: Math.min(mass, NUM_CODES[index] * this.#own) });
     }
     unsure.sort((a, b) => a.most - b.most || a.index - b.index);
-    // What is counted so far counts for certain; the draw may take a share of the ties away.
+    // The results counted as less probable are certain. The draw may take away a share of the ties.
     let room = maxRelativeError * this.#less;
     let numLeftOut = 0;
     while (numLeftOut < unsure.length && unsure[numLeftOut].most <= room) {

@@ -1,10 +1,9 @@
 /**
- * The rows of measurement files with their scores as one more file.
+ * Adds scores to the rows of measurement files.
  *
- * Rows are scored in the order of sources and time, because their contexts are of that order, in chunks that depend
- * on nothing but the rows; their scores are put at their places of the input's order (score_table.ts). So a run
- * that was killed goes on after its last safe chunk and ends with the same bytes. Last the input is read again and
- * written with the two columns.
+ * The rows are scored by source and time, as contexts need it, in chunks that depend on the rows alone. The scores are
+ * stored in the order of the input (score_table.ts). A run that was killed goes on after its last saved chunk and writes
+ * the same bytes. At the end the input is read again and written with the two columns.
  *
  * @module
  */
@@ -20,16 +19,16 @@ import type { GroupKey } from "../external_sort/probe_columns.ts";
 import type { SpillIndex } from "../external_sort/spill.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import type { PingModel } from "../query/ping_model.ts";
-import { type OrderedRowsInput, orderRows, readOrdered, readRows } from "./ordered_rows.ts";
+import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
 import { type ScoreCase, scoreResults } from "./score_results.ts";
 import { ScoreTable } from "./score_table.ts";
 
 /** The columns that are added, in their order. */
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
 
-/** A chunk has as many measurements, those of contexts included: some 30,000 tokens; a few seconds on two cores. */
+/** Measurements of a chunk, contexts included: some 30,000 tokens, a few seconds on two cores. */
 const CHUNK_MEASUREMENTS = 2048;
-/** Scores are made safe at least so often, where a chunk takes less. */
+/** The least time between two saves. */
 const COMMIT_MS = 1000;
 
 /** What is scored, and how. */
@@ -42,11 +41,10 @@ export interface ScoreFileOptions {
   output: string;
   /** How many measurements of context at most. */
   maxContext: number;
-  /** What tells sources apart. */
   groupBy: GroupKey;
-  /** Of the draws that share out ties of p-values. */
+  /** Of the random share of equally probable results in p-values. */
   seed: number;
-  /** Where the work is kept until it is done; it is of the same files, model and options, or not there. */
+  /** The folder of unfinished work, of the same files, model and options; made if it is not there. */
   workFolder: string;
   /** Largest share of rows that may be rejected. */
   maxRejectRatio: number;
@@ -61,7 +59,7 @@ export interface ScoreSummary {
   meanBits: number;
   /** Rows of the input that were left out, by reason. */
   rejected: Record<string, number>;
-  /** How many rows were scored by an earlier run that did not end. */
+  /** Rows that an earlier, interrupted run scored. */
   rowsResumed: number;
 }
 
@@ -86,7 +84,7 @@ export async function scoreFile(
 ): Promise<ScoreSummary> {
   const { workFolder: folder } = options;
   const order = await orderOnce(folder, options, hooks);
-  using table = ScoreTable.open(`${folder}/scores.bin`);
+  using table = new ScoreTable(`${folder}/scores.bin`);
   const rowsResumed = table.numDone;
   await scoreOrdered(model, { folder, order, table }, { ...options, hooks });
   const written = await writeScored(table, order, { ...options, hooks });
@@ -96,11 +94,11 @@ export async function scoreFile(
 interface Order {
   index: SpillIndex;
   numRows: number;
-  /** The files, as they were when their rows were put in order. */
+  /** The files as they were when their rows were sorted. */
   files: InputFingerprint[];
 }
 
-/** Puts the rows in order, unless an earlier run did. */
+/** Sorts the rows, unless an earlier run did. */
 async function orderOnce(folder: string, options: ScoreFileOptions, hooks: StageHooks): Promise<Order> {
   const path = `${folder}/sorted.json`;
   if (exists(path)) return JSON.parse(readText(path));
@@ -111,7 +109,7 @@ async function orderOnce(folder: string, options: ScoreFileOptions, hooks: Stage
   const rejects = new RejectLog();
   try {
     const { index, numRows, numRowsRead } = await orderRows(
-      { inputs, history, groupBy, columns: [] },
+      { inputs, history, groupBy },
       { folder, memoryLimitBytes, rejects, numRows: numAll, hooks },
     );
     rejects.check(numRowsRead, maxRejectRatio);
@@ -124,21 +122,6 @@ async function orderOnce(folder: string, options: ScoreFileOptions, hooks: Stage
   }
 }
 
-/** Rows that are scored together. */
-class Chunk {
-  cases: ScoreCase[] = [];
-  #numMeasurements = 0;
-
-  get isFull(): boolean {
-    return this.#numMeasurements >= CHUNK_MEASUREMENTS;
-  }
-
-  add(next: ScoreCase): void {
-    this.cases.push(next);
-    this.#numMeasurements += 1 + next.context.length;
-  }
-}
-
 async function scoreOrdered(
   model: PingModel,
   { folder, order, table }: { folder: string; order: Order; table: ScoreTable },
@@ -146,13 +129,17 @@ async function scoreOrdered(
 ): Promise<void> {
   const history = new SourceHistory(maxContext);
   const breather = new Breather(hooks);
-  let chunk = new Chunk();
-  let [numSeen, numScored, committedMs] = [0, table.numDone, performance.now()];
+  let chunk: ScoreCase[] = [];
+  let numMeasurements = 0;
+  let numSeen = 0;
+  let numScored = table.numDone;
+  let committedMs = performance.now();
   const scoreChunk = async () => {
-    const { scores } = await scoreResults(model, chunk.cases, { seed });
-    table.write(chunk.cases.map(({ number }) => number), scores);
-    numScored += chunk.cases.length;
-    chunk = new Chunk();
+    const { scores } = await scoreResults(model, chunk, { seed });
+    table.write(chunk.map(({ number }) => number), scores);
+    numScored += chunk.length;
+    chunk = [];
+    numMeasurements = 0;
     hooks.onProgress?.("scoring", numScored, order.numRows);
     if (performance.now() - committedMs < COMMIT_MS && !hooks.signal?.aborted) return;
     table.commit(numScored);
@@ -162,15 +149,17 @@ async function scoreOrdered(
   hooks.onProgress?.("scoring", numScored, order.numRows);
   for (const { number, isFirstOfSource, timeUs, pair, measurement } of readOrdered(folder, order.index)) {
     if (isFirstOfSource) history.clear();
-    // What is scored already is history only.
-    if (number !== undefined && numSeen++ >= numScored + chunk.cases.length) {
-      chunk.add({ measurement, context: history.contextOf(pair, timeUs), number });
-      if (chunk.isFull) await scoreChunk();
+    // Rows that are already scored are history only.
+    if (number !== undefined && numSeen++ >= numScored + chunk.length) {
+      const context = history.contextOf(pair, timeUs);
+      chunk.push({ measurement, context, number });
+      numMeasurements += 1 + context.length;
+      if (numMeasurements >= CHUNK_MEASUREMENTS) await scoreChunk();
     }
     history.add(pair, timeUs, measurement);
     await breather.breathe();
   }
-  if (chunk.cases.length > 0) await scoreChunk();
+  if (chunk.length > 0) await scoreChunk();
   table.commit(numScored);
 }
 
@@ -188,8 +177,7 @@ async function writeScored(
     numberColumns: SCORE_COLUMNS,
   });
   let sumNats = 0;
-  const input: Pick<OrderedRowsInput, "groupBy" | "columns"> = { groupBy, columns };
-  for await (const { batch } of readRows(inputs, input, rejects)) {
+  for await (const { batch } of readRows(inputs, { groupBy, columns }, rejects)) {
     if (writer.numRows + batch.numRows > numRows) break;
     const { logLikelihood, pValue } = table.read(writer.numRows, batch.numRows);
     for (const nats of logLikelihood) sumNats -= nats;
@@ -203,17 +191,15 @@ async function writeScored(
   return { rows, meanBits: sumNats / Math.LN2 / Math.max(1, rows), rejected: rejects.counts };
 }
 
-/** @throws {UserError} If an input is another than when its rows were put in order. */
+/** @throws {UserError} If an input changed since its rows were sorted. */
 function checkUnchanged(files: readonly InputFingerprint[], hasSameRows: boolean): void {
   const changed = files.find(({ path, sizeBytes, mtimeMs }) => {
     const now = fingerprint(path);
     return now.sizeBytes !== sizeBytes || now.mtimeMs !== mtimeMs;
   });
   if (!changed && hasSameRows) return;
+  const { path } = changed ?? files[0];
   throw new UserError(
-    `Cannot score ${
-      (changed ?? files[0]).path
-    }: it changed while it was read, an unchanging file was wanted; ` +
-      "run again when it is complete",
+    `Cannot score ${path}: it changed while it was read, an unchanging file was wanted; run again when it is complete`,
   );
 }

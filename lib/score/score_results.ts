@@ -1,5 +1,5 @@
 /**
- * Scores of measurements, many at once on the GPU: two rounds, the prompts with each result's own first byte, then
+ * Scores many measurements at once on the GPU, in two rounds: first the prompts with each result's own first byte, then
  * the other first bytes that p-values need.
  *
  * @module
@@ -19,11 +19,11 @@ export interface ScoreCase {
   readonly measurement: TokenMeasurement;
   /** Measurements made before, oldest first; the newest that fit the model's sequence are used. */
   readonly context: readonly TokenMeasurement[];
-  /** What the random draw of its p-value depends on, beside the seed: an integer from 0 on, one per measurement. */
+  /** The number of the measurement, from 0; with the seed it decides the random draw of the p-value. */
   readonly number: number;
 }
 
-/** What the model says of a measurement. */
+/** The scores of a measurement. */
 export interface Score {
   /** log P(result | source, destination, time, context), nats. */
   readonly logLikelihood: number;
@@ -33,13 +33,13 @@ export interface Score {
 
 /** How {@link scoreResults} computes. */
 export interface ScoreOptions {
-  /** Of the draws that share out ties. */
+  /** Of the random share of equally probable results. */
   seed: number;
   /** Of the p-value; 0 makes it exact (default: `MAX_RELATIVE_ERROR`). */
   maxRelativeError?: number;
 }
 
-/** After the 2^32 numbers of a stream's first index comes the next of its second. */
+/** Each index of a random stream has 32 bits. */
 const TWO_32 = 2 ** 32;
 
 /**
@@ -93,10 +93,9 @@ async function readResults(
 ): Promise<ResultSurprise[]> {
   const V = vocabSize(decoder.config);
   const rows = await decoder.prefill(prompts, { numLast: 3 });
-  const options = maxRelativeError === undefined ? {} : { maxRelativeError };
   return part.map(({ measurement }, i) => {
     const [outcome, first, second] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
-    return new ResultSurprise(measurement.rttCode, { outcome, first, second }, options);
+    return new ResultSurprise(measurement.rttCode, { outcome, first, second }, maxRelativeError);
   });
 }
 

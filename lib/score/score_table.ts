@@ -1,6 +1,5 @@
 /**
- * Scores on disk while they are computed, in the order of the input whatever the order of the work, and how far the
- * work is: what a run that was killed goes on from.
+ * The scores on disk, in the order of the input, and how far the work is. A run that was killed goes on from here.
  *
  * @module
  */
@@ -19,22 +18,18 @@ export class ScoreTable implements Disposable {
   readonly #record = new Float64Array(2);
   #numDone = 0;
 
-  private constructor(readonly path: string) {
-    this.#progressPath = `${path}.json`;
-    this.#file = ByteFile.write(path, "update");
-    if (exists(this.#progressPath)) this.#numDone = JSON.parse(readText(this.#progressPath)).numDone;
-  }
-
   /**
    * Opens the table of an earlier run, or a new one.
    *
    * @throws {UserError} If it cannot be made.
    */
-  static open(path: string): ScoreTable {
-    return new ScoreTable(path);
+  constructor(path: string) {
+    this.#progressPath = `${path}.json`;
+    this.#file = ByteFile.write(path, "update");
+    if (exists(this.#progressPath)) this.#numDone = JSON.parse(readText(this.#progressPath)).numDone;
   }
 
-  /** Of how many rows, in the order of the work, the scores are safe. */
+  /** The number of rows, in the order of the work, whose scores are saved. */
   get numDone(): number {
     return this.#numDone;
   }
@@ -53,7 +48,7 @@ export class ScoreTable implements Disposable {
     });
   }
 
-  /** Makes all that was written safe. @param numDone Of how many rows, in the order of the work. */
+  /** Saves all scores that were written. @param numDone Their number, in the order of the work. */
   commit(numDone: number): void {
     if (numDone === this.#numDone) return;
     this.#file.flush();

@@ -1,9 +1,9 @@
 /**
- * What every method that predicts RTTs without the model has in common: it is trained on measurements in the
- * order of time, then asked about held-out ones, and told each of them afterwards where the split allows that.
+ * The interface of baselines: methods that predict RTTs without the model. A baseline is trained on measurements in the
+ * order of time, then predicts held-out ones. Where the split allows, it observes each of them afterwards.
  *
- * Sources and destinations are told apart by any text without a space: an address, a probe id. Methods that take
- * both ends for nodes of one network (Vivaldi) take equal texts for the same node.
+ * The name of a source or destination is any text without a space: an address, a probe id. For methods with nodes of one
+ * network (Vivaldi), equal names are the same node.
  *
  * @module
  */
@@ -23,16 +23,16 @@ export interface BaselineMeasurement extends BaselineQuery {
   rttMs: number | null;
 }
 
-/** Measurements by which a method's settings are chosen; none of them is one that it is judged by. */
+/** Measurements that choose a method's settings. It is judged by others. */
 export interface Tuning {
   /** What each setting is trained on. */
   training: Iterable<BaselineMeasurement>;
-  /** What it then predicts, by time, and what is known between, as in {@link askInOrder}. */
+  /** The measurements that it then predicts, and those that it observes between, as in {@link askInOrder}. */
   heldOut: readonly (BaselineMeasurement & { rttMs: number })[];
   known: Iterable<BaselineMeasurement>;
 }
 
-/** The levels of the quantiles that stand for a predicted distribution: 1 %, 3 %, …, 99 %. */
+/** The levels of the quantiles that represent a predicted distribution: 1 %, 3 %, …, 99 %. */
 export const SAMPLE_LEVELS: readonly number[] = Array.from({ length: 50 }, (_, i) => (i + 0.5) / 50);
 
 /** A method that predicts RTTs. */
@@ -43,32 +43,36 @@ export interface Baseline {
   /**
    * Learns from the training measurements.
    *
-   * @param measurements They, by time, oldest first. Some methods iterate over them several times, so a generator
-   *   will not do.
-   * @param tuning By what settings are chosen; the first ones are taken without it.
+   * @param measurements By time, oldest first. Some methods iterate over them several times, so no generator.
+   * @param tuning Chooses the settings; without it the first ones are used.
    */
   train(measurements: Iterable<BaselineMeasurement>, tuning?: Tuning): void;
 
   /** Learns from one more measurement, not older than those before. */
   observe(measurement: BaselineMeasurement): void;
 
-  /** The prediction in ms; undefined where the method cannot say, because it knows nothing of these ends. */
+  /** The prediction in ms; undefined where the method knows nothing of these ends. */
   predictMs(query: BaselineQuery): number | undefined;
 
   /** Quantiles of the predicted distribution at {@link SAMPLE_LEVELS}, ms; absent where there is only a number. */
   predictSampleMs?(query: BaselineQuery): Float64Array | undefined;
 }
 
-/** Learns from each of the measurements once, in order: how methods that need no second look are trained. */
-export function observeAll(baseline: Baseline, measurements: Iterable<BaselineMeasurement>): void {
-  for (const measurement of measurements) baseline.observe(measurement);
+/** A baseline whose training observes each measurement once, in order. */
+export abstract class OnePassBaseline implements Baseline {
+  train(measurements: Iterable<BaselineMeasurement>): void {
+    for (const measurement of measurements) this.observe(measurement);
+  }
+
+  abstract observe(measurement: BaselineMeasurement): void;
+  abstract predictMs(query: BaselineQuery): number | undefined;
 }
 
 /**
  * Learns from all measurements several times.
  *
- * @param measurements They, by time; not a generator, which ends with the first pass.
- * @param options `numPasses`: how often; `onPass`: told the number of each pass, from 0, before it begins.
+ * @param measurements By time; no generator, which ends with the first pass.
+ * @param options `onPass`: called with the number of each pass, from 0, before it begins.
  */
 export function observePasses(
   baseline: Baseline,
@@ -82,16 +86,15 @@ export function observePasses(
   );
   for (let pass = 0; pass < options.numPasses; pass++) {
     options.onPass?.(pass);
-    observeAll(baseline, measurements);
+    for (const measurement of measurements) baseline.observe(measurement);
   }
 }
 
 /**
- * Asks for one measurement after the other, when a baseline has learned what was measured before it.
+ * Asks for one measurement after the other. Before each query the baseline observes the older known measurements.
  *
- * @param queries What is asked for, by time, oldest first.
- * @param options `known`: what the baseline learns from after its training, by time: before each query all of it that
- *   is older than the query; `ask`: called when the time of each query has come.
+ * @param queries By time, oldest first.
+ * @param options `known`: measurements to observe, by time; `ask`: called for each query at its time.
  */
 export function askInOrder<Q extends BaselineQuery>(
   baseline: Baseline,

@@ -76,7 +76,8 @@ export class BiasedFactorisationBaseline implements Baseline {
 }
 
 function meanLogRtt(measurements: Iterable<BaselineMeasurement>): number | undefined {
-  let [sum, count] = [0, 0];
+  let sum = 0;
+  let count = 0;
   for (const { rttMs } of measurements) {
     if (rttMs === null) continue;
     sum += logOfRtt(rttMs);

@@ -1,4 +1,5 @@
 /** What the matrix factorisations share: their settings, and stochastic gradient descent on vectors of ends. @module */
+import { getOrMake } from "../../collections/get_or_make.ts";
 import { type Baseline, type BaselineMeasurement, observePasses } from "./baseline.ts";
 
 /** How a factorisation is trained. */
@@ -86,11 +87,4 @@ export class Descent<F extends Factor> {
     const own = this.#rates.firstOfEnd / (1 + factor.numSteps++ / NUM_STEPS_TO_HALF_RATE);
     return Math.max(this.#rate, own);
   }
-}
-
-/** The value of a key, made if there is none. */
-export function getOrMake<K, V>(map: Map<K, V>, key: K, make: () => V): V {
-  let value = map.get(key);
-  if (value === undefined) map.set(key, value = make());
-  return value;
 }

@@ -10,17 +10,14 @@ export class FallBackBaseline implements Baseline {
     this.#baselines = baselines;
   }
 
-  /** As {@link Baseline.train}. */
   train(measurements: Iterable<BaselineMeasurement>, tuning?: Tuning): void {
     for (const baseline of this.#baselines) baseline.train(measurements, tuning);
   }
 
-  /** As {@link Baseline.observe}. */
   observe(measurement: BaselineMeasurement): void {
     for (const baseline of this.#baselines) baseline.observe(measurement);
   }
 
-  /** The first prediction there is. */
   predictMs(query: BaselineQuery): number | undefined {
     for (const baseline of this.#baselines) {
       const predictedMs = baseline.predictMs(query);

@@ -8,7 +8,7 @@
  *
  * @module
  */
-import { quantileOfSorted } from "../sample_statistics.ts";
+import { quantileOfSorted } from "../metrics/sample_statistics.ts";
 
 /** Degrees of freedom of the t distribution (ASSUMPTION: tails that have a variance, but only just). */
 const FREEDOM = 3;
@@ -96,7 +96,8 @@ function forwardStep({ series, levels, states }: Pass, t: number, before: Float6
   const { center, scale, transition } = levels;
   const numLevels = center.length;
   const at = t * numLevels;
-  let [sum, reached] = [0, 0];
+  let sum = 0;
+  let reached = 0;
   for (let to = 0; to < numLevels; to++) {
     let p = 0;
     for (let from = 0; from < numLevels; from++) p += before[from] * transition[from * numLevels + to];
@@ -154,7 +155,10 @@ function setTransitions({ transition, center: { length } }: Levels, moves: Float
 function maximise({ series, levels: { center, scale }, states }: Pass, minScale: number): void {
   const numLevels = center.length;
   for (let k = 0; k < numLevels; k++) {
-    let [mass, weight, sum, squares] = [0, 0, 0, 0];
+    let mass = 0;
+    let weight = 0;
+    let sum = 0;
+    let squares = 0;
     for (let t = 0; t < series.length; t++) {
       const z = (series[t] - center[k]) / scale[k];
       const p = states[t * numLevels + k];

@@ -6,8 +6,8 @@
  *
  * @module
  */
-import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
-import { observeAll, SAMPLE_LEVELS } from "./baseline.ts";
+import { getOrMake } from "../../collections/get_or_make.ts";
+import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline, SAMPLE_LEVELS } from "./baseline.ts";
 import { advance, fitLevels, type Levels, stepped, studentCdf } from "./hidden_levels.ts";
 import { logOfRtt } from "../../coordinates/log_rtt.ts";
 
@@ -34,28 +34,24 @@ interface Pair {
 }
 
 /** Predicts the median of the mixture of a pair's levels. */
-export class HiddenMarkovBaseline implements Baseline {
+export class HiddenMarkovBaseline extends OnePassBaseline {
   readonly #numLevels: number;
   readonly #pairs = new Map<string, Pair>();
 
   /** @param options `numLevels`: the most levels that a pair may have. */
   constructor(options: { numLevels: number }) {
+    super();
     this.#numLevels = options.numLevels;
   }
 
-  /** As {@link Baseline.train}, in one pass; levels are fitted when they are first needed. */
-  train(measurements: Iterable<BaselineMeasurement>): void {
-    observeAll(this, measurements);
-  }
-
-  /** As {@link Baseline.observe}. */
   observe({ source, destination, rttMs }: BaselineMeasurement): void {
     if (rttMs === null) return;
-    const key = `${source} ${destination}`;
-    let pair = this.#pairs.get(key);
-    if (!pair) {
-      this.#pairs.set(key, pair = { series: [], count: 0, fittedAt: 0, state: new Float64Array(0) });
-    }
+    const pair = getOrMake(this.#pairs, `${source} ${destination}`, (): Pair => ({
+      series: [],
+      count: 0,
+      fittedAt: 0,
+      state: new Float64Array(0),
+    }));
     const log = logOfRtt(rttMs);
     pair.count++;
     pair.series.push(log);
@@ -69,7 +65,6 @@ export class HiddenMarkovBaseline implements Baseline {
     return mixture && Math.exp(quantile(mixture, 0.5));
   }
 
-  /** As {@link Baseline.predictSampleMs}. */
   predictSampleMs(query: BaselineQuery): Float64Array | undefined {
     const mixture = this.#mixtureOf(query);
     return mixture && Float64Array.from(SAMPLE_LEVELS, (level) => Math.exp(quantile(mixture, level)));

@@ -1,67 +1,48 @@
 /** Baselines: medians of the measurements of a history, of all of them or of the newest. @module */
-import { quantileOfSample } from "../sample_statistics.ts";
-import { type Baseline, type BaselineMeasurement, type BaselineQuery, observeAll } from "./baseline.ts";
+import { quantileOfSample } from "../metrics/sample_statistics.ts";
+import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline } from "./baseline.ts";
+import { getOrMake } from "../../collections/get_or_make.ts";
 import { RttHistogram } from "./rtt_histogram.ts";
 
 /** Measurements of everybody, of the same source, to the same destination, or of the same pair. */
 export type HistoryOf = "all" | "source" | "destination" | "pair";
 
 /** Predicts the median of all answered measurements of the same source, destination or pair, or of everybody. */
-export class MedianBaseline implements Baseline {
-  readonly #of: HistoryOf;
+export class MedianBaseline extends OnePassBaseline {
   readonly #histograms = new Map<string, RttHistogram>();
 
   /** @param of Whose measurements the median is of. */
-  constructor(of: HistoryOf) {
-    this.#of = of;
+  constructor(readonly of: HistoryOf) {
+    super();
   }
 
-  /** As {@link Baseline.train}, in one pass. */
-  train(measurements: Iterable<BaselineMeasurement>): void {
-    observeAll(this, measurements);
-  }
-
-  /** As {@link Baseline.observe}. */
   observe(measurement: BaselineMeasurement): void {
     if (measurement.rttMs === null) return;
-    const key = historyKey(this.#of, measurement);
-    let histogram = this.#histograms.get(key);
-    if (!histogram) this.#histograms.set(key, histogram = new RttHistogram());
-    histogram.add(measurement.rttMs);
+    const key = historyKey(this.of, measurement);
+    getOrMake(this.#histograms, key, () => new RttHistogram()).add(measurement.rttMs);
   }
 
   /** The median; undefined if there is no history. */
   predictMs(query: BaselineQuery): number | undefined {
-    return this.#histograms.get(historyKey(this.#of, query))?.medianMs();
+    return this.#histograms.get(historyKey(this.of, query))?.medianMs();
   }
 }
 
 /** Predicts the median of a pair's last few RTTs: the smallest that half do not exceed. Of one it is the last. */
-export class RecentBaseline implements Baseline {
-  readonly #count: number;
+export class RecentBaseline extends OnePassBaseline {
   /** The newest RTTs of each pair, oldest first. */
   readonly #newest = new Map<string, number[]>();
 
   /** @param count How many of the newest answered measurements, 1 or more. */
-  constructor(count: number) {
-    this.#count = count;
+  constructor(readonly count: number) {
+    super();
   }
 
-  /** As {@link Baseline.train}, in one pass. */
-  train(measurements: Iterable<BaselineMeasurement>): void {
-    observeAll(this, measurements);
-  }
-
-  /** As {@link Baseline.observe}. */
   observe(measurement: BaselineMeasurement): void {
     if (measurement.rttMs === null) return;
     const key = historyKey("pair", measurement);
-    const newest = this.#newest.get(key);
-    if (!newest) this.#newest.set(key, [measurement.rttMs]);
-    else {
-      newest.push(measurement.rttMs);
-      if (newest.length > this.#count) newest.shift();
-    }
+    const newest = getOrMake(this.#newest, key, () => []);
+    if (newest.push(measurement.rttMs) > this.count) newest.shift();
   }
 
   /** The median; undefined if there is no history. */

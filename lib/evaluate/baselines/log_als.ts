@@ -8,7 +8,8 @@
  */
 import { RandomStream } from "../../random/philox.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery } from "./baseline.ts";
-import { type FactorisationOptions, getOrMake } from "./factors.ts";
+import { getOrMake } from "../../collections/get_or_make.ts";
+import { type FactorisationOptions } from "./factors.ts";
 import { logOfRtt } from "../../coordinates/log_rtt.ts";
 import { RidgeSum } from "../../coordinates/ridge.ts";
 
@@ -61,7 +62,6 @@ export class LogAlsBaseline implements Baseline {
     this.#features = new Float64Array(rank + 1);
   }
 
-  /** As {@link Baseline.train}. */
   train(measurements: Iterable<BaselineMeasurement>): void {
     const random = new RandomStream(this.#seed, "evaluate/log-als");
     const first = () => {
@@ -70,7 +70,8 @@ export class LogAlsBaseline implements Baseline {
     };
     [this.#sources, this.#destinations] = [new Side(), new Side()];
     const [bySource, byDestination] = [new Map<Weights, Entry[]>(), new Map<Weights, Entry[]>()];
-    let [sum, count] = [0, 0];
+    let sum = 0;
+    let count = 0;
     for (const { source, destination, meanLog } of pairMeans(measurements)) {
       const [from, to] = [
         getOrMake(this.#sources.weights, source, first),

@@ -6,13 +6,10 @@ import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts
  * to B is one from B to A. Liao et al., "DMFSGD" (2013), section V.B, learn so from RTTs.
  */
 export class MirroredBaseline implements Baseline {
-  readonly #baseline: Baseline;
   #isMesh = false;
 
   /** @param baseline One that tells sources from destinations. */
-  constructor(baseline: Baseline) {
-    this.#baseline = baseline;
-  }
+  constructor(readonly baseline: Baseline) {}
 
   /** As {@link Baseline.train}; one pass more, for the nodes. */
   train(measurements: Iterable<BaselineMeasurement>): void {
@@ -22,18 +19,16 @@ export class MirroredBaseline implements Baseline {
       destinations.add(destination);
     }
     this.#isMesh = !sources.isDisjointFrom(destinations);
-    this.#baseline.train(this.#isMesh ? { [Symbol.iterator]: () => bothWays(measurements) } : measurements);
+    this.baseline.train(this.#isMesh ? { [Symbol.iterator]: () => bothWays(measurements) } : measurements);
   }
 
-  /** As {@link Baseline.observe}. */
   observe(measurement: BaselineMeasurement): void {
-    this.#baseline.observe(measurement);
-    if (this.#isMesh) this.#baseline.observe(mirrored(measurement));
+    this.baseline.observe(measurement);
+    if (this.#isMesh) this.baseline.observe(mirrored(measurement));
   }
 
-  /** That of the baseline. */
   predictMs(query: BaselineQuery): number | undefined {
-    return this.#baseline.predictMs(query);
+    return this.baseline.predictMs(query);
   }
 }
 

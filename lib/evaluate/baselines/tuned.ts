@@ -8,8 +8,8 @@
  *
  * @module
  */
-import { crpsOfNumberMs, crpsOfSampleMs } from "../crps.ts";
-import { meanOf, quantileOfSample } from "../sample_statistics.ts";
+import { crpsOfNumberMs, crpsOfSampleMs } from "../metrics/crps.ts";
+import { meanOf, quantileOfSample } from "../metrics/sample_statistics.ts";
 import {
   askInOrder,
   type Baseline,
@@ -48,7 +48,6 @@ export class TunedBaseline implements Baseline {
     this.#chosen.train(measurements);
   }
 
-  /** As {@link Baseline.observe}. */
   observe(measurement: BaselineMeasurement): void {
     this.#chosen.observe(measurement);
   }

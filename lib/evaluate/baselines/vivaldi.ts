@@ -9,6 +9,7 @@
  *
  * @module
  */
+import { getOrMake } from "../../collections/get_or_make.ts";
 import { RandomStream } from "../../random/philox.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery, observePasses } from "./baseline.ts";
 
@@ -86,12 +87,10 @@ export class VivaldiBaseline implements Baseline {
 
   /** The paper starts all nodes at the origin and pushes them apart at random: the same as a random start nearby. */
   #node(key: string): Node {
-    let node = this.#nodes.get(key);
-    if (!node) {
+    return getOrMake(this.#nodes, key, () => {
       const place = Float64Array.from({ length: this.#numDimensions }, () => this.#random.normal());
-      this.#nodes.set(key, node = { place, heightMs: MIN_HEIGHT_MS, error: 1 });
-    }
-    return node;
+      return { place, heightMs: MIN_HEIGHT_MS, error: 1 };
+    });
   }
 }
 

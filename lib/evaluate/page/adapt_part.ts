@@ -1,23 +1,14 @@
-/** How well addresses never seen are predicted after a few measurements of their own. @module */
+/** How well new addresses are predicted after a few measurements of their own. @module */
 import { lineChart, rankOf } from "../../report/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
 import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../all_splits.ts";
-import type { AdaptSection } from "../adapt_section.ts";
-import type { ErrorMetrics } from "../forecast_errors.ts";
-import {
-  countText,
-  coverageCell,
-  intervalText,
-  METRIC_NAMES,
-  metricCell,
-  msText,
-  percentText,
-  valueCell,
-} from "./quantities.ts";
+import type { AdaptSection } from "../sections/adapt_section.ts";
+import type { ErrorMetrics } from "../metrics/forecast_errors.ts";
+import { countText, coverageCell, METRIC_NAMES, metricCell, percentText } from "./quantities.ts";
 
 /** The heading of the section, on the page of all splits too. */
 export const ADAPTED_HEADING = "Addresses never seen, after K measurements of their own";
-/** Baselines that are drawn: those of the least median errors after the most measurements. */
+/** The number of baselines in the figure: those with the least median errors after the most measurements. */
 const NUM_DRAWN = 3;
 
 /** The section. */
@@ -25,17 +16,11 @@ export function adaptPart(section: AdaptSection): Block[] {
   const { counts, byCount, numUnseen } = section;
   const heading = element("h2", ADAPTED_HEADING);
   if (byCount.length === 0) return [heading, element("p", noneText(section))];
-  const methods = methodsOf(section);
-  const methodTable = [
-    element("h3", "Median absolute error of each method, by K"),
-    tableOf(["", ...counts.map(String)], methods.map(rowOf), "compared"),
-  ];
   return [
     heading,
     element("p", introduction(section)),
     adaptedTable([{ name: `${countText(numUnseen)} addresses`, rows: adaptedRows(section) }]),
-    ...(methods.length > 1 ? methodTable : []),
-    ...(counts.length > 1 ? [errorFigure(methods, counts)] : []),
+    ...(counts.length > 1 ? [errorFigure(methodsOf(section), counts)] : []),
   ];
 }
 
@@ -76,14 +61,17 @@ function introduction(section: AdaptSection): string {
   const without = numWithoutRow === 0
     ? ""
     : ` Addresses that found no free row in the model's table: ${countText(numWithoutRow)}.`;
-  return `${countText(numUnseen)} addresses that training met at neither end have replies to or from known ` +
-    `ones, ${countText(numUsable)} of them enough; ${countText(numAddresses)} were drawn. The model is ` +
-    "adapted to K of these replies of each address: the rows of addresses are fitted, everything else " +
-    "stays. Then others are predicted, without context, the same for every K. Of each number the model's " +
-    "is above, with its 95 % interval, and below it that of the best baseline, coloured where a difference " +
-    "is shown. Baselines are trained anew for every K, with the same replies added to the training; their " +
-    `settings were chosen on ${tuned}. The intervals hold ${percentText(confidence, 0)} of ` +
-    `${countText(numResamples)} resamples of whole addresses.${without}`;
+  return `${
+    countText(numUnseen)
+  } addresses that the training does not have have replies to or from known ones, ` +
+    `${countText(numUsable)} of them enough; ${
+      countText(numAddresses)
+    } were drawn. The model is adapted to K of ` +
+    "these replies of each address: only the rows of addresses are fitted. Then it predicts other replies, " +
+    "without context, the same for every K. Each cell has the model's number with its 95 % interval, and below " +
+    "it that of the best baseline, coloured where a difference is shown. Baselines are trained again for every " +
+    `K, with the same replies; their settings were chosen on ${tuned}. The intervals hold ` +
+    `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
 }
 
 /** A method's errors by K. */
@@ -100,7 +88,6 @@ function methodsOf({ byCount }: AdaptSection): Method[] {
   );
   return [
     { name: "model", byCount: byCount.map(({ model }) => model) },
-    { name: "its likeliest RTT", byCount: byCount.map(({ likeliest }) => likeliest) },
     ...best.map(({ name }) => ({
       name,
       byCount: byCount.flatMap(({ baselines }) => baselines.filter((baseline) => baseline.name === name)),
@@ -108,14 +95,7 @@ function methodsOf({ byCount }: AdaptSection): Method[] {
   ];
 }
 
-function rowOf({ name, byCount }: Method): TableCell[] {
-  const cells = byCount.map(({ medianAbsoluteMs, intervals }) =>
-    valueCell(msText(medianAbsoluteMs), intervalText(intervals.medianAbsoluteMs))
-  );
-  return [name, ...cells];
-}
-
-function errorFigure([model, , ...baselines]: readonly Method[], counts: readonly number[]): Block {
+function errorFigure([model, ...baselines]: readonly Method[], counts: readonly number[]): Block {
   return {
     name: "error-by-given",
     caption:

@@ -1,6 +1,6 @@
 /**
- * One model on several splits as a page: a table of all splits and numbers of context measurements, then what each
- * split comes to in words, with the way to its own page.
+ * The page of one model on several splits: a table of all splits and numbers of context measurements, then the findings
+ * of each split with a link to its own page.
  *
  * @module
  */
@@ -28,7 +28,7 @@ import {
   percentText,
 } from "./quantities.ts";
 
-/** What the measurements that a split holds out have in common. */
+/** The held-out measurements of each kind of split, in words. */
 const HELD_OUT: Record<SplitMode, string> = {
   probe: "sources never seen in training",
   destination: "destinations never seen in training",
@@ -61,18 +61,18 @@ export async function allSplitsPage(
       "p",
       `One model of ${countText(run.numParameters)} parameters, step ${countText(run.step)}, trained on ` +
         `${countText(run.numTraining)} measurements of ${run.measurements.join(" ")} and asked about what ` +
-        `each split holds out (${modes}). A split divides what the one before left for training, so the ` +
-        "model and the baselines have learned from nothing of any of them. Sources are told apart by " +
+        `each split holds out (${modes}). A split divides the training measurements of the split before, so ` +
+        "the model and the baselines have learned from no held-out measurement. Sources are told apart by " +
         `${run.groupBy}.`,
     ),
     element("h2", "The model beside the best baseline of each measure"),
     element(
       "p",
-      "Of the model with its 95 % interval; below it, of the best baseline. Coloured where a difference is " +
-        "shown, as on the pages of the splits, which have the intervals of the differences. Baselines know " +
-        "the whole history that is allowed, whatever the number of context measurements of the model. What " +
-        "90 % intervals hold is told also when corrected by the validation split, and of the baseline that " +
-        "is the nearest to 90 %.",
+      "Each cell has the model's number with its 95 % interval, and below it that of the best baseline. It is " +
+        "coloured where a difference is shown; the pages of the splits have the intervals of the differences. " +
+        "Baselines know the whole history that is allowed, whatever the context of the model. For 90 % " +
+        "intervals there is also the share corrected by the validation split, and that of the baseline " +
+        "nearest to 90 %.",
     ),
     tableOf(headings, splits.flatMap(rowsOf), "numbers"),
     ...adaptedPart(splits),
@@ -80,8 +80,7 @@ export async function allSplitsPage(
     ...empty.map(({ mode, heldOutPercent }) =>
       element(
         "p",
-        `Nothing could be predicted of ${HELD_OUT[mode]}: ${heldOutPercent} % were to be held out, and ` +
-          "none were, so few there are.",
+        `Nothing could be predicted of ${HELD_OUT[mode]}: there are too few to hold out ${heldOutPercent} %.`,
       )
     ),
   ]);
@@ -130,7 +129,7 @@ function adaptedPart(splits: readonly SplitResult[]): Block[] {
     element(
       "p",
       "The model is adapted to K measurements of each address and predicts others, without context; the " +
-        "baselines are trained with the same K. The pages of the splits tell more.",
+        "baselines are trained with the same K. The pages of the splits have more.",
     ),
     adaptedTable(parts),
   ];

@@ -1,20 +1,18 @@
-/** How many bits measurements take: by token type, and by position in their context. @module */
+/** The bits of measurements by token type and by position in the context. @module */
 import { lineChart, rankOf, rowChart } from "../../report/charts.ts";
 import { type Block, element, tableOf } from "../../report/page.ts";
 import { FIELD_ORDERS } from "../../tokens/vocab_v2.ts";
-import type { ContextBits, PositionBits, TokenTypeBits } from "../bit_totals.ts";
-import type { BitsSection } from "../bits_section.ts";
+import type { ContextBits, PositionBits, TokenTypeBits } from "../sections/bit_totals.ts";
+import type { BitsSection } from "../sections/bits_section.ts";
 import { countText, fixedText } from "./quantities.ts";
 
 const FIELDS = FIELD_ORDERS[0];
-/** Positions with fewer measurements than this share of the first one's say little and are not drawn. */
+/** Positions with fewer measurements than this share of the first one's are not drawn. */
 const MIN_SHARE = 0.1;
 
 /** The section. */
 export function bitsPart({ withTimes, withoutTimes }: BitsSection): Block[] {
-  const isIpv6 = ({ tokenType }: TokenTypeBits) => tokenType.includes("Ipv6");
-  const ipv6 = withTimes.byTokenType.filter(isIpv6);
-  const others = withTimes.byTokenType.filter((type) => !isIpv6(type));
+  const types = withTimes.byTokenType.filter(({ tokenType }) => !tokenType.includes("Ipv6"));
   return [
     element("h2", "How many bits a measurement takes"),
     element(
@@ -26,14 +24,7 @@ export function bitsPart({ withTimes, withoutTimes }: BitsSection): Block[] {
       totalsRow("with times", withTimes),
       totalsRow("without times", withoutTimes),
     ], "numbers"),
-    {
-      beside: [
-        typeFigure(others, "bits-by-token-type", "Mean bits of each type of token; contexts with times."),
-        ...(ipv6.length > 0
-          ? [typeFigure(ipv6, "bits-by-ipv6-token-type", "The same for IPv6 addresses.")]
-          : []),
-      ],
-    },
+    typeFigure(types),
     ...(withTimes.byPosition.length > 1 ? [positionFigure(withTimes)] : []),
   ];
 }
@@ -44,13 +35,17 @@ function totalsRow(name: string, bits: ContextBits): string[] {
   return [name, fixedText(bits.bitsPerMeasurement), perToken, ...fields, countText(bits.numMeasurements)];
 }
 
-function typeFigure(types: readonly TokenTypeBits[], name: string, caption: string): Block {
+function typeFigure(types: readonly TokenTypeBits[]): Block {
   const rows = types.map(({ tokenType, meanBits }) => ({
     label: tokenType,
     values: [Math.max(0, meanBits)],
     text: fixedText(meanBits),
   }));
-  return { name, caption, chart: rowChart({ rows, title: "bits per token", width: 220, kind: "bars" }) };
+  return {
+    name: "bits-by-token-type",
+    caption: "Mean bits of each type of token but those of IPv6 addresses; contexts with times.",
+    chart: rowChart({ rows, title: "bits per token", width: 220, kind: "bars" }),
+  };
 }
 
 function positionFigure({ byPosition }: ContextBits): Block {
@@ -64,8 +59,8 @@ function positionFigure({ byPosition }: ContextBits): Block {
   return {
     name: "bits-by-position",
     caption:
-      "Mean bits of a measurement and of its parts by how many measurements stand before it: what the " +
-      "model learns from its context.",
+      "Mean bits of a measurement and of its parts, by how many measurements are before it. They fall where " +
+      "the model learns from its context.",
     chart: lineChart({
       curves: lines.map(([label, valueOf], i) => ({
         label,

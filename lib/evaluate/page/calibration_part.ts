@@ -1,8 +1,8 @@
-/** Whether predictions are as sure as they may be: coverage of intervals and the PIT histogram. @module */
+/** The calibration of predictions: coverage of intervals and the PIT histogram. @module */
 import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
-import type { Coverage } from "../calibration.ts";
-import type { CalibrationSection } from "../calibration_section.ts";
-import type { RttSection } from "../rtt_section.ts";
+import type { Coverage } from "../metrics/calibration.ts";
+import type { CalibrationSection } from "../sections/calibration_section.ts";
+import type { RttSection } from "../sections/rtt_section.ts";
 import { countText, levelHeadings, percentIntervalText, percentText, valueCell } from "./quantities.ts";
 import { pitChart, reliabilityChart } from "./calibration_charts.ts";
 
@@ -16,7 +16,7 @@ export function calibrationPart(
     ...(byContext.length > 1 ? byContext : []).map((each) => ({ ...each, name: String(each.numContext) })),
   ];
   return [
-    element("h2", "Whether it knows how sure it may be"),
+    element("h2", "Whether its intervals are right"),
     { beside: [coverageFigure(overall), pitFigure(overall)] },
     element("h3", "Share of measurements inside, by context measurements"),
     coverageTable(groups),
@@ -32,8 +32,8 @@ function coverageFigure({ coverage, numMeasurements: count }: RttSection["model"
   return {
     name: "coverage",
     caption:
-      "Central intervals of the predicted distributions. On the dashed line they hold as many measurements " +
-      "as they promise; below it the model is too sure. Vertical lines: 95 % of chance.",
+      "Central intervals of the predicted distributions. On the dashed line they contain as many measurements " +
+      "as they should; below it they are too narrow. Vertical lines: 95 % intervals.",
     chart: reliabilityChart(points, {
       xTitle: "share that should lie inside",
       yTitle: "share inside",
@@ -46,9 +46,8 @@ function pitFigure({ pit, numMeasurements }: RttSection["model"]["overall"]): Bl
   return {
     name: "pit",
     caption:
-      "Where measurements fall in their predicted distributions. Flat is right; a U is too sure, a hill " +
-      "not sure enough, a slope leans to one side. Chance keeps 95 % of flat columns between the dotted " +
-      "lines.",
+      "Where measurements fall in their predicted distributions. Flat is right. A U shape means too narrow " +
+      "distributions, a hill too wide ones, a slope a bias. Of flat columns 95 % lie between the dotted lines.",
     chart: pitChart(pit, numMeasurements),
   };
 }
@@ -68,14 +67,13 @@ function correctedTable(
     ]),
     element(
       "p",
-      "A level of a predicted distribution stands for the share of the validation split's measurements " +
-        "that lay below it (Kuleshov, Fenner, Ermon, 2018). query rtt --calibration with this report.json " +
-        "answers so.",
+      "Each level of a predicted distribution is replaced by the share of the validation split's measurements " +
+        "below it (Kuleshov, Fenner, Ermon, 2018). query rtt --calibration takes this report.json.",
     ),
   ];
 }
 
-/** What intervals of the methods without a model hold. */
+/** The coverage of the baselines' intervals. */
 function baselineTable(baselines: RttSection["baselines"]): Block[] {
   const covered = baselines.flatMap(({ name, coverage }) => coverage ? [{ name, coverage }] : []);
   return covered.length === 0
@@ -83,7 +81,7 @@ function baselineTable(baselines: RttSection["baselines"]): Block[] {
     : [element("h3", "The same of the baselines' distributions"), coverageTable(covered)];
 }
 
-/** What intervals hold, and of how many predictions where that is known. */
+/** The coverage of intervals, and of how many predictions where that is known. */
 interface Covered {
   name: string;
   coverage: readonly Coverage[];

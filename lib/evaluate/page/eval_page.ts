@@ -18,17 +18,16 @@ import { truthPart } from "./truth_part.ts";
 /** The page of a report, as HTML. Sections that the report does not have are left out. */
 export async function evalPage(report: EvalReport): Promise<string> {
   const { run, rtt, adapted, failures, bits, destinations, truth } = report;
-  const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
-  return await pageOf(`Evaluation of ${run.checkpoint}`, [
-    listOf(findingsOf(report)),
-    ...(hasForecasts ? [...rttPart(rtt), ...calibrationPart(rtt, report.calibration)] : []),
-    ...(adapted ? adaptPart(adapted) : []),
-    ...(truth && truth.numReplies > 0 ? truthPart(truth) : []),
-    ...(failures ? failurePart(failures) : []),
-    ...(bits ? bitsPart(bits) : []),
-    ...(destinations && destinations.scores.length > 0 ? destinationPart(destinations) : []),
-    ...runPart(run),
-  ]);
+  const parts: Block[] = [listOf(findingsOf(report))];
+  if (rtt && rtt.model.overall.numMeasurements > 0) {
+    parts.push(...rttPart(rtt), ...calibrationPart(rtt, report.calibration));
+  }
+  if (adapted) parts.push(...adaptPart(adapted));
+  if (truth && truth.numReplies > 0) parts.push(...truthPart(truth));
+  if (failures) parts.push(...failurePart(failures));
+  if (bits) parts.push(...bitsPart(bits));
+  if (destinations && destinations.scores.length > 0) parts.push(...destinationPart(destinations));
+  return await pageOf(`Evaluation of ${run.checkpoint}`, [...parts, ...runPart(run)]);
 }
 
 const HISTORIES = {

@@ -1,7 +1,7 @@
-/** How well the model foresees that no reply comes. @module */
+/** How well the model predicts that no reply comes. @module */
 import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
-import type { Interval } from "../bootstrap.ts";
-import type { FailureSection } from "../failure_section.ts";
+import type { Interval } from "../metrics/bootstrap.ts";
+import type { FailureSection } from "../sections/failure_section.ts";
 import { countText, intervalText, percentText, scoreText, valueCell } from "./quantities.ts";
 import { reliabilityChart } from "./calibration_charts.ts";
 
@@ -21,8 +21,8 @@ export function failurePart(section: FailureSection): Block[] {
   const figure = {
     name: "failure-reliability",
     caption:
-      "Groups of as many measurements each, by predicted probability. On the dashed line as many fail as " +
-      `predicted; vertical lines: 95 % of chance.${leftOut}`,
+      "Groups of equal size by predicted probability. On the dashed line as many fail as predicted. Vertical " +
+      `lines: 95 % intervals.${leftOut}`,
     chart: reliabilityChart(points, {
       xTitle: "predicted probability of no reply",
       yTitle: "share without reply",
@@ -35,8 +35,8 @@ export function failurePart(section: FailureSection): Block[] {
     element(
       "p",
       `${countText(section.numFailed)} of ${countText(section.numMeasurements)} measurements had no reply. ` +
-        "The Brier score is the mean squared difference of the predicted probability and what came; 0 is " +
-        "perfect.",
+        "The Brier score is the mean squared difference of the predicted probability and the outcome (1: no " +
+        "reply, 0: reply). 0 is perfect.",
     ),
     { beside: points.length === 0 ? [table] : [table, figure] },
   ];

@@ -1,15 +1,15 @@
 /**
- * What an evaluation comes to, in words: how good the model is, and where it loses to which method by how much.
+ * The findings of an evaluation in words: how good the model is, and where it is better or worse than which baseline.
  *
  * @module
  */
-import type { AdaptSection } from "../adapt_section.ts";
-import type { BitsSection } from "../bits_section.ts";
-import type { Coverage } from "../calibration.ts";
-import type { FailureSection } from "../failure_section.ts";
+import type { AdaptSection } from "../sections/adapt_section.ts";
+import type { BitsSection } from "../sections/bits_section.ts";
+import type { Coverage } from "../metrics/calibration.ts";
+import type { FailureSection } from "../sections/failure_section.ts";
 import type { EvalReport } from "../report.ts";
-import type { ComparedMetric, Verdict } from "../rtt_comparison.ts";
-import type { RttSection } from "../rtt_section.ts";
+import type { ComparedMetric, Verdict } from "../metrics/rtt_comparison.ts";
+import type { RttSection } from "../sections/rtt_section.ts";
 import { noneText } from "./adapt_part.ts";
 import {
   capital,
@@ -17,12 +17,12 @@ import {
   fixedText,
   intervalText,
   METRIC_NAMES,
-  metricIntervalText,
   metricText,
   msText,
   percentIntervalText,
   percentText,
   ratioText,
+  rivalText,
   scoreText,
   VERDICTS,
 } from "./quantities.ts";
@@ -31,7 +31,7 @@ import { SHOWN_METRICS } from "./rtt_part.ts";
 /** The metrics whose verdicts by number of context measurements are shown. */
 const SHOWN_BY_CONTEXT: readonly ComparedMetric[] = ["medianAbsoluteMs", "likeliestAbsoluteMs", "crpsMs"];
 
-/** Something that was found, and how it is marked where the model was compared. */
+/** A finding; with a mark where the model was compared. */
 type Finding = { text: string } & Partial<typeof VERDICTS[Verdict]>;
 
 /** The findings as lines of text. */
@@ -39,25 +39,20 @@ export function headlineLines(report: EvalReport): string[] {
   return findingsOf(report).map(({ text, mark }) => mark ? `${mark} ${text}` : text);
 }
 
-/** What a report comes to, the most important first. */
+/** The findings of a report, the most important first. */
 export function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalReport): Finding[] {
-  const hasForecasts = rtt !== undefined && rtt.model.overall.numMeasurements > 0;
-  return [
-    ...(!rtt && bits ? [likelihoodOf(bits)] : []),
-    ...(hasForecasts
-      ? [
-        accuracyOf(rtt),
-        ...overallOf(rtt),
-        ...byContextOf(rtt, "of context measurements"),
-        ...coverageOf(rtt, calibration?.coverage),
-      ]
-      : []),
-    ...(adapted ? adaptedOf(adapted) : []),
-    ...(failures && failures.brier !== null ? [foresightOf(failures)] : []),
-  ];
+  const findings: Finding[] = [];
+  if (!rtt && bits) findings.push(likelihoodOf(bits));
+  if (rtt && rtt.model.overall.numMeasurements > 0) {
+    findings.push(accuracyOf(rtt), ...overallOf(rtt), ...byContextOf(rtt, "of context measurements"));
+    findings.push(...coverageOf(rtt, calibration?.coverage));
+  }
+  if (adapted) findings.push(...adaptedOf(adapted));
+  if (failures && failures.brier !== null) findings.push(foresightOf(failures));
+  return findings;
 }
 
-/** Of a model of which nothing else is known. */
+/** Of a model of vocabulary v1, for which there are no other sections. */
 function likelihoodOf({ withTimes: { bitsPerMeasurement, bitsPerToken } }: BitsSection): Finding {
   const bits = `${fixedText(bitsPerMeasurement)} bits, ${fixedText(bitsPerToken, 3)} a token`;
   return {
@@ -95,16 +90,16 @@ function overallOf({ comparisons }: RttSection): Finding[] {
   const shown = comparisons.filter(({ numContext, metric }) =>
     numContext === null && SHOWN_METRICS.includes(metric)
   );
-  return shown.map(({ metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict }) => {
+  return shown.map((comparison) => {
+    const { metric, model, ratio, verdict } = comparison;
     const size = ratio === null ? "" : `${ratioText(ratio)} `;
-    const interval = metricIntervalText(metric, differenceInterval);
-    const beside = `${bestBaseline}, ${metricText(metric, baseline)}${interval && `; difference${interval}`}`;
     const error = `${capital(METRIC_NAMES[metric])} ${metricText(metric, model)}`;
-    return { text: `${error}, ${size}against the best baseline (${beside}).`, ...VERDICTS[verdict] };
+    const rival = rivalText(comparison, ", ");
+    return { text: `${error}, ${size}against the best baseline (${rival}).`, ...VERDICTS[verdict] };
   });
 }
 
-/** What comes of the model where it is adapted, and after how many measurements it is better and worse. */
+/** The errors of the adapted model, and after how many measurements it is better and worse. */
 function adaptedOf(section: AdaptSection): Finding[] {
   const { counts, byCount, numAddresses } = section;
   if (byCount.length === 0) return [{ text: noneText(section) }];
@@ -123,7 +118,7 @@ function adaptedOf(section: AdaptSection): Finding[] {
   ];
 }
 
-/** With which numbers of context measurements, or others, the model is better and worse. @param what Is counted. */
+/** The numbers of measurements with which the model is better and worse. @param what They are numbers of. */
 function byContextOf(
   { comparisons, contexts }: Pick<RttSection, "comparisons" | "contexts">,
   what: string,

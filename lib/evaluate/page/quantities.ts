@@ -1,13 +1,13 @@
-/** How quantities are written on an evaluation's page. @module */
+/** The texts of quantities on the page of an evaluation. @module */
 import { formatMs } from "../../text/histogram.ts";
 import type { TableCell } from "../../report/page.ts";
 import type { CoverageOfModel, MetricOfModel } from "../all_splits.ts";
-import type { Interval } from "../bootstrap.ts";
-import type { Coverage } from "../calibration.ts";
-import type { ComparedMetric } from "../rtt_comparison.ts";
+import type { Interval } from "../metrics/bootstrap.ts";
+import type { Coverage } from "../metrics/calibration.ts";
+import type { ComparedMetric, RttComparison } from "../metrics/rtt_comparison.ts";
 
-/** What stands where nothing was measured. */
-const NONE = "–";
+/** The text for a value that is not there. */
+export const NONE = "–";
 
 /** The names that metrics have on the page. */
 export const METRIC_NAMES: Record<ComparedMetric, string> = {
@@ -22,7 +22,7 @@ export const METRIC_NAMES: Record<ComparedMetric, string> = {
 
 const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"];
 
-/** How a verdict is shown, and what it says at the beginning of a line. */
+/** The colour of a verdict and its words at the beginning of a line. */
 export const VERDICTS = {
   better: { kind: "wins", mark: "Better:" },
   worse: { kind: "loses", mark: "Worse:" },
@@ -34,7 +34,7 @@ export function msText(ms: number | null): string {
   return ms === null ? NONE : `${formatMs(ms)} ms`;
 }
 
-/** An interval in brackets, its unit being that of the number before it: ` [4.30, 4.90]`; nothing where there is none. */
+/** An interval in brackets, in the unit of the number before it: ` [4.30, 4.90]`; empty where there is none. */
 export function intervalText(interval: Interval | null | undefined, textOf = signedMs): string {
   return interval ? ` [${textOf(interval[0])}, ${textOf(interval[1])}]` : "";
 }
@@ -59,6 +59,16 @@ export function valueCell(text: string, interval: string): TableCell {
   return { text, note: interval.trim() };
 }
 
+/** The best baseline of a comparison with its value and the interval of the difference. */
+export function rivalText(
+  { metric, bestBaseline, baseline, differenceInterval }: RttComparison,
+  separator: string,
+): string {
+  const interval = metricIntervalText(metric, differenceInterval);
+  const difference = interval === "" ? "" : `; difference${interval}`;
+  return `${bestBaseline}${separator}${metricText(metric, baseline)}${difference}`;
+}
+
 /** A number with its interval; below it that of the best baseline. */
 export function metricCell(
   metric: ComparedMetric,
@@ -70,21 +80,20 @@ export function metricCell(
   return { text, note: `${bestBaseline}: ${metricText(metric, baseline)}`, kind: VERDICTS[verdict].kind };
 }
 
-/** What intervals hold; below it what they hold when corrected, and those of a baseline. */
+/** The coverage of intervals; below it that of corrected ones and that of a baseline. */
 export function coverageCell({ share, interval, correctedShare, baseline }: CoverageOfModel): TableCell {
-  const notes = [
-    ...(typeof correctedShare === "number" ? [`corrected: ${percentText(correctedShare)}`] : []),
-    ...(baseline ? [`${baseline.name}: ${percentText(baseline.share)}`] : []),
-  ];
+  const notes: string[] = [];
+  if (typeof correctedShare === "number") notes.push(`corrected: ${percentText(correctedShare)}`);
+  if (baseline) notes.push(`${baseline.name}: ${percentText(baseline.share)}`);
   return { text: `${percentText(share)}${percentIntervalText(interval)}`, note: notes.join("; ") };
 }
 
-/** The headings of columns of what intervals of these levels hold. */
+/** The headings of columns for the coverage of these levels. */
 export function levelHeadings(coverage: readonly Pick<Coverage, "level">[]): string[] {
   return coverage.map(({ level }) => `${percentText(level, 0)} interval`);
 }
 
-/** A score to three digits, however small, so that two different ones are read as different. */
+/** A score to three digits, so that small scores can be told apart. */
 export function scoreText(value: number | null): string {
   return value === null ? NONE : String(Number(value.toPrecision(3))).replace("-", "−");
 }
@@ -104,7 +113,7 @@ export function fixedText(value: number | null, digits = 2): string {
   return value === null ? NONE : value.toFixed(digits);
 }
 
-/** A count with its thousands apart. */
+/** A count with commas between thousands. */
 export function countText(count: number): string {
   return String(count).replace(/\B(?=(\d{3})+$)/g, ",");
 }

@@ -5,9 +5,14 @@
  */
 import { type ChartCurve, lineChart, rankOf } from "../../report/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
-import { type ErrorMeasure, type ErrorMetrics, errorOf, type MethodMetrics } from "../forecast_errors.ts";
-import type { ComparedMetric, RttComparison } from "../rtt_comparison.ts";
-import type { RttSection } from "../rtt_section.ts";
+import {
+  type ErrorMeasure,
+  type ErrorMetrics,
+  errorOf,
+  type MethodMetrics,
+} from "../metrics/forecast_errors.ts";
+import type { ComparedMetric, RttComparison } from "../metrics/rtt_comparison.ts";
+import type { RttSection } from "../sections/rtt_section.ts";
 import {
   capital,
   countText,
@@ -15,15 +20,17 @@ import {
   metricIntervalText,
   metricText,
   msText,
+  NONE,
   percentText,
   ratioText,
+  rivalText,
   valueCell,
   VERDICTS,
 } from "./quantities.ts";
 
-/** So many baselines have colours; the others are thin lines. */
+/** The number of baselines with a colour; the others are thin lines. */
 const NUM_COLORED = 3;
-/** Errors below this, in ms, are as good as none: the resolution of what is measured. */
+/** The resolution of measured RTTs, ms: errors below it are drawn as this. */
 const LEAST_ERROR_MS = 0.01;
 /** With fewer clusters than about this, intervals come out too narrow (Cameron, Gelbach, Miller, 2008, section I). */
 const FEW_CLUSTERS = 30;
@@ -70,20 +77,23 @@ function introduction(section: RttSection): string {
     : "the numbers of context measurements taking turns";
   const others = section.baselines.length === 0
     ? ""
-    : ` The baselines learned from ${countText(section.numTrainingUsed)} training measurements and went on ` +
-      `learning from ${countText(section.numObserved)} others; they know the whole history that is ` +
-      "allowed, however few measurements the model was given as its context. Their settings, below their " +
-      "names, were chosen on the validation split, or without one on a share of the training rows; their " +
-      "errors there make distributions of their numbers.";
+    : ` The baselines learned from ${countText(section.numTrainingUsed)} training measurements and from ` +
+      `${
+        countText(section.numObserved)
+      } others later. They know the whole history that is allowed, whatever ` +
+      "the context of the model. Their settings, below their names, were chosen on the validation split, or " +
+      "without one on a share of the training rows. Their errors there make distributions of their numbers.";
   const few = numClusters < FEW_CLUSTERS ? " These are few: the true intervals are wider." : "";
-  return `${countText(section.model.overall.numMeasurements)} predictions of measurements that had a ` +
-    `reply, ${turns}. The error is that of the predicted median, in the second row that of the likeliest ` +
-    "RTT (the median within the likeliest interval that is 1 % wide); the relative one is of the measured " +
-    "RTT, NMAE the sum of the errors over that of the measured RTTs. CRPS scores the whole distribution; " +
-    `of a single number it is the absolute error.${others} In brackets: ${percentText(confidence, 0)} ` +
-    `intervals from ${countText(numResamples)} resamples of the ${countText(numClusters)} ${by}s of the ` +
-    `measurements.${few} Better and worse are said where the interval of the difference, both of the same ` +
-    "resamples, does not hold 0.";
+  return `${countText(section.model.overall.numMeasurements)} predictions of measurements with a reply, ` +
+    `${turns}. The first row has the error of the predicted median, the second row that of the likeliest RTT ` +
+    "(the median within the likeliest interval that is 1 % wide). Relative errors are shares of the measured " +
+    "RTT. NMAE is the sum of the errors over the sum of the measured RTTs. CRPS scores the whole " +
+    `distribution; for a single number it is the absolute error.${others} In brackets: ` +
+    `${percentText(confidence, 0)} intervals from ${countText(numResamples)} resamples of the ` +
+    `${
+      countText(numClusters)
+    } ${by}s of the measurements.${few} A difference counts as better or worse where ` +
+    "its interval, from the same resamples, does not contain 0.";
 }
 
 /** The columns of the table of methods. */
@@ -116,9 +126,8 @@ function cdfFigure(methods: readonly Method[]): Block {
   return {
     name: "error-cdf",
     caption:
-      "The share of predictions that are off by at most so much: the further to the left and the higher a " +
-      "curve, the better. Beside the names, in the order of the table: the error that half of the " +
-      "predictions stay below.",
+      "The share of predictions with at most this error. A curve further up and to the left is better. Beside " +
+      "the names: the median error.",
     chart: lineChart({
       curves: methods.map(({ name, errorCdf, overall }) => ({
         label: `${name}: ${msText(overall.medianAbsoluteMs)}`,
@@ -170,9 +179,8 @@ function contextFigure(
   return {
     name: figureName,
     caption:
-      `${capital(METRIC_NAMES[metric])} by how many earlier measurements the model was given, beside the ` +
-      "best baselines. These know their whole history in any case; they differ between numbers because the " +
-      "measurements do.",
+      `${capital(METRIC_NAMES[metric])} by the number of earlier measurements that the model was given, ` +
+      "beside the best baselines. These always know the whole history; they vary since the measurements do.",
     chart: lineChart({
       curves,
       x: { title: "measurements in the model's context", scale: "ordinal" },
@@ -200,13 +208,12 @@ function comparisonTable({ comparisons }: RttSection): Block[] {
 }
 
 function comparisonCell(comparison: RttComparison | undefined): TableCell {
-  if (!comparison) return "–";
-  const { metric, model, baseline, bestBaseline, ratio, differenceInterval, verdict } = comparison;
+  if (!comparison) return NONE;
+  const { metric, model, ratio, verdict } = comparison;
   const difference = ratio === null ? "" : ` (${ratioText(ratio)})`;
-  const interval = metricIntervalText(metric, differenceInterval);
   return {
     text: `${metricText(metric, model)}${difference}`,
-    note: `${bestBaseline}: ${metricText(metric, baseline)}${interval && `; difference${interval}`}`,
+    note: rivalText(comparison, ": "),
     kind: VERDICTS[verdict].kind,
   };
 }

@@ -1,14 +1,14 @@
 /** How far predictions are from the truth of a synthetic Internet. @module */
-import { lineChart } from "../../report/charts.ts";
 import { type Block, element, tableOf } from "../../report/page.ts";
-import type { MeanWithError } from "../sample_statistics.ts";
-import type { CalibratedScores, TruthScores, TruthSection } from "../truth_section.ts";
-import { countText, fixedText, levelHeadings, msText, percentText } from "./quantities.ts";
+import type { MeanWithError } from "../metrics/sample_statistics.ts";
+import type { CalibratedScores, TruthScores, TruthSection } from "../sections/truth_section.ts";
+import { countText, fixedText, levelHeadings, msText, NONE, percentText } from "./quantities.ts";
 
 /** The section. */
 export function truthPart(section: TruthSection): Block[] {
   const { byContext, byIpVersion, coverage, calibrated } = section;
-  const groups: [name: string, scores: TruthScores][] = [["all", section]];
+  const groups: [name: string, scores: CalibratedScores & Partial<TruthScores>][] = [["all", section]];
+  if (calibrated) groups.push(["all, corrected by the validation split", calibrated]);
   for (const scores of byContext) groups.push([`${scores.context} context measurements`, scores]);
   for (const scores of byIpVersion) groups.push([`IPv${scores.ipVersion}`, scores]);
   const headings = ["", "entropy, bits", "excess, bits", "excess of whether a reply comes"];
@@ -16,56 +16,34 @@ export function truthPart(section: TruthSection): Block[] {
     element("h2", "How far it is from the truth"),
     element(
       "p",
-      "The true distributions of this synthetic Internet are known. The least mean of -log2 P(RTT code) " +
-        "that any model can reach is their conditional entropy; the excess over it is what is left to " +
-        "learn. Intervals: the true probability inside the predicted ones. Quantile: median error of the " +
-        "predicted median against the true one.",
+      "The true distributions of this synthetic Internet are known. No model can reach a mean of -log2 P(RTT " +
+        "code) below their conditional entropy. The excess over it is left to learn. Intervals: the true " +
+        "probability inside the predicted intervals. Median: the median error of the predicted median " +
+        "against the true one.",
     ),
-    ...(byContext.length > 1 ? [excessFigure(section)] : []),
     tableOf(
       [...headings, ...levelHeadings(coverage), "median", "replies"],
-      groups.filter(([, { numReplies }]) => numReplies > 0).map(rowOf),
+      groups.filter(([, { numReplies }]) => numReplies !== 0).map(rowOf),
       "compared",
     ),
-    ...(calibrated ? calibratedTable(calibrated) : []),
   ];
 }
 
-function rowOf([name, scores]: [name: string, scores: TruthScores]): string[] {
+function rowOf([name, scores]: [name: string, scores: CalibratedScores & Partial<TruthScores>]): string[] {
+  const { trueBits, excessBits, outcomeExcessBits, coverage, quantiles, numReplies } = scores;
   return [
     name,
-    withErrorText(scores.trueBits),
-    withErrorText(scores.excessBits),
-    withErrorText(scores.outcomeExcessBits, 4),
-    ...scores.coverage.map(({ share }) => percentText(share)),
-    msText(scores.quantiles.find(({ q }) => q === 0.5)?.medianAbsoluteMs ?? null),
-    countText(scores.numReplies),
+    withErrorText(trueBits),
+    withErrorText(excessBits),
+    withErrorText(outcomeExcessBits, 4),
+    ...coverage.map(({ share }) => percentText(share)),
+    msText(quantiles?.find(({ q }) => q === 0.5)?.medianAbsoluteMs ?? null),
+    numReplies === undefined ? NONE : countText(numReplies),
   ];
 }
 
-function calibratedTable({ excessBits, coverage }: CalibratedScores): Block[] {
-  const row = [withErrorText(excessBits), ...coverage.map(({ share }) => percentText(share))];
-  return [
-    element("h3", "Of all, corrected by the validation split"),
-    tableOf(["excess, bits", ...levelHeadings(coverage)], [row], "numbers"),
-  ];
-}
-
-function withErrorText({ mean, standardError }: MeanWithError, digits = 2): string {
-  const error = standardError === null ? "" : ` ± ${fixedText(standardError, digits)}`;
-  return fixedText(mean, digits) + error;
-}
-
-function excessFigure({ byContext }: TruthSection): Block {
-  const points = byContext.map(({ context, excessBits: { mean } }) => ({ x: context, y: mean }));
-  return {
-    name: "excess-by-context",
-    caption:
-      "Bits that an RTT costs over the conditional entropy, which is 0 here, by number of context measurements.",
-    chart: lineChart({
-      curves: [{ label: "model", points, rank: 0, style: "marked" }],
-      x: { title: "measurements in the model's context", scale: "ordinal" },
-      y: { title: "bits over the conditional entropy" },
-    }),
-  };
+function withErrorText(value: MeanWithError | undefined, digits = 2): string {
+  if (!value) return NONE;
+  const error = value.standardError === null ? "" : ` ± ${fixedText(value.standardError, digits)}`;
+  return fixedText(value.mean, digits) + error;
 }

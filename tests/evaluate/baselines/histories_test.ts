@@ -4,7 +4,7 @@ import type { BaselineMeasurement } from "../../../lib/evaluate/baselines/baseli
 import { FallBackBaseline } from "../../../lib/evaluate/baselines/fall_back.ts";
 import { MedianBaseline, RecentBaseline } from "../../../lib/evaluate/baselines/histories.ts";
 import { RttHistogram } from "../../../lib/evaluate/baselines/rtt_histogram.ts";
-import { quantileOfSample } from "../../../lib/evaluate/sample_statistics.ts";
+import { quantileOfSample } from "../../../lib/evaluate/metrics/sample_statistics.ts";
 import { decodeRttCode, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
 import { predictInOrder, series } from "./series.ts";
 

@@ -7,8 +7,8 @@ import {
 import { HiddenMarkovBaseline } from "../../../lib/evaluate/baselines/hidden_markov.ts";
 import { RecentBaseline } from "../../../lib/evaluate/baselines/histories.ts";
 import { TunedBaseline } from "../../../lib/evaluate/baselines/tuned.ts";
-import { crpsOfNumberMs, crpsOfSampleMs } from "../../../lib/evaluate/crps.ts";
-import { tuningRows } from "../../../lib/evaluate/tuning_rows.ts";
+import { crpsOfNumberMs, crpsOfSampleMs } from "../../../lib/evaluate/metrics/crps.ts";
+import { tuningRows } from "../../../lib/evaluate/baselines/tuning_rows.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 
 const ASK = { source: "a", destination: "x", timeS: 1e9 };

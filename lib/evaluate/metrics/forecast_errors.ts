@@ -1,0 +1,155 @@
+/**
+ * How far forecasts of RTTs are from the measured ones, with intervals.
+ *
+ * In the literature the median absolute error is the MAEE (median absolute estimation error) and the
+ * relative error the REE of Liao, Du, Geurts, Leduc, "DMFSGD", IEEE/ACM Transactions on Networking 21 (2013), section
+ * VI, and of Zhu et al., "Network Latency Estimation for Personal Devices", IEEE/ACM Transactions on Networking 25
+ * (2017); its 90th percentile is called NPRE elsewhere. The NMAE (normalised mean absolute error) is that of Roughan,
+ * Zhang, Willinger, Qiu, "Spatio-Temporal Compressive Sensing and Internet Traffic Matrices", IEEE/ACM Transactions on
+ * Networking 20 (2012), section V.
+ *
+ * @module
+ */
+import { type ClusterBootstrap, type Interval, intervalOf, type Replicates } from "./bootstrap.ts";
+import { crpsOfNumberMs } from "./crps.ts";
+import { meanOf, quantileOfSorted } from "./sample_statistics.ts";
+
+/** The quantiles of the relative errors that are reported. */
+const RELATIVE_SHARES = [0.5, 0.75, 0.9, 0.95] as const;
+
+/** Errors of many forecasts; null where there were none. */
+export interface ErrorValues {
+  medianAbsoluteMs: number | null;
+  meanAbsoluteMs: number | null;
+  /** Sum of |forecast - measured| over the sum of what was measured. */
+  nmae: number | null;
+  /** Quantiles of |forecast - measured| / measured. */
+  relative: { p50: number | null; p75: number | null; p90: number | null; p95: number | null };
+  /** Mean continuous ranked probability score, ms, see crps.ts; of a single number it is the absolute error. */
+  crpsMs: number | null;
+}
+
+/** Reads each number of {@link ErrorValues}. */
+const MEASURES = {
+  medianAbsoluteMs: ({ medianAbsoluteMs }: ErrorValues) => medianAbsoluteMs,
+  meanAbsoluteMs: ({ meanAbsoluteMs }: ErrorValues) => meanAbsoluteMs,
+  nmae: ({ nmae }: ErrorValues) => nmae,
+  p50Relative: ({ relative }: ErrorValues) => relative.p50,
+  p75Relative: ({ relative }: ErrorValues) => relative.p75,
+  p90Relative: ({ relative }: ErrorValues) => relative.p90,
+  p95Relative: ({ relative }: ErrorValues) => relative.p95,
+  crpsMs: ({ crpsMs }: ErrorValues) => crpsMs,
+};
+
+/** The name of a number of {@link ErrorValues}. */
+export type ErrorMeasure = keyof typeof MEASURES;
+
+/** Errors of many forecasts, and the 95 % interval of each number; null where there were too few. */
+export interface ErrorMetrics extends ErrorValues {
+  numMeasurements: number;
+  intervals: Record<ErrorMeasure, Interval | null>;
+}
+
+/** Forecasts of one method: of all measurements, and by the number of measurements of context. */
+export interface MethodMetrics<M extends ErrorMetrics> {
+  overall: M;
+  /** In the order of the section's `contexts`. A baseline knows its whole history, whatever their number. */
+  byContext: (M & { numContext: number })[];
+  /** Absolute errors in ms that 0, 1, …, 100 % of the forecasts do not exceed. */
+  errorCdf: number[];
+}
+
+/** Forecasts and measured RTTs. A forecast is NaN where the method has none; it is then left out. */
+export interface ScoredForecasts {
+  /** The forecast RTT, ms: the median where a distribution was forecast. */
+  predictedMs: Float64Array;
+  /** Above 0. */
+  measuredMs: Float64Array;
+  /** One per forecast, ms; absent where single numbers were forecast. */
+  crpsMs?: Float64Array | undefined;
+}
+
+/** Errors, and the same in the resamples. */
+export interface ScoredErrors {
+  metrics: ErrorMetrics;
+  replicates: Record<ErrorMeasure, Replicates>;
+}
+
+/** Points of an error CDF: the shares 0, 0.01, …, 1. */
+const NUM_CDF_POINTS = 101;
+
+/** A number of some errors by its name. */
+export function errorOf(measure: ErrorMeasure, values: ErrorValues): number | null {
+  return MEASURES[measure](values);
+}
+
+/**
+ * The errors of forecasts.
+ *
+ * @param places The place of each forecast in the bootstrap.
+ */
+export function scoreErrors(
+  { predictedMs, measuredMs, crpsMs }: ScoredForecasts,
+  bootstrap: ClusterBootstrap,
+  places: readonly number[],
+): ScoredErrors {
+  const absolute = predictedMs.map((predicted, i) => Math.abs(predicted - measuredMs[i]));
+  const relative = absolute.map((errorMs, i) => errorMs / measuredMs[i]);
+  const scores = predictedMs.map((predicted, i) => {
+    if (Number.isNaN(predicted)) return NaN;
+    return crpsMs ? crpsMs[i] : crpsOfNumberMs(predicted, measuredMs[i]);
+  });
+  const [p50, p75, p90, p95] = bootstrap.quantiles(relative, places, RELATIVE_SHARES);
+  const replicates: Record<ErrorMeasure, Replicates> = {
+    medianAbsoluteMs: bootstrap.quantiles(absolute, places, [0.5])[0],
+    meanAbsoluteMs: bootstrap.mean(absolute, places),
+    nmae: bootstrap.ratio(absolute, measuredMs, places),
+    p50Relative: p50,
+    p75Relative: p75,
+    p90Relative: p90,
+    p95Relative: p95,
+    crpsMs: bootstrap.mean(scores, places),
+  };
+  const intervals = Object.fromEntries(
+    Object.entries(replicates).map(([measure, ofMeasure]) => [measure, intervalOf(ofMeasure)]),
+  ) as Record<ErrorMeasure, Interval | null>;
+  return { metrics: { ...errorValues({ absolute, relative, scores, measuredMs }), intervals }, replicates };
+}
+
+/** One entry per forecast; NaN where there was none. */
+interface Errors {
+  absolute: Float64Array;
+  relative: Float64Array;
+  scores: Float64Array;
+  measuredMs: Float64Array;
+}
+
+function errorValues({ absolute, relative, scores, measuredMs }: Errors): Omit<ErrorMetrics, "intervals"> {
+  const isKnown = (_: number, i: number) => !Number.isNaN(absolute[i]);
+  const errors = absolute.filter(isKnown).sort();
+  const relatives = relative.filter(isKnown).sort();
+  const meanMs = meanOf(errors);
+  const meanMeasuredMs = meanOf(measuredMs.filter(isKnown));
+  const [p50, p75, p90, p95] = RELATIVE_SHARES.map((q) => finiteOrNull(quantileOfSorted(relatives, q)));
+  return {
+    numMeasurements: errors.length,
+    medianAbsoluteMs: finiteOrNull(quantileOfSorted(errors, 0.5)),
+    meanAbsoluteMs: meanMs,
+    nmae: meanMs === null || !meanMeasuredMs ? null : meanMs / meanMeasuredMs,
+    relative: { p50, p75, p90, p95 },
+    crpsMs: meanOf(scores.filter(isKnown)),
+  };
+}
+
+/** The absolute errors that the shares 0, 0.01, …, 1 of the forecasts do not exceed, ms; none of no forecasts. */
+export function errorCdf({ predictedMs, measuredMs }: ScoredForecasts): number[] {
+  const errorsMs = predictedMs.map((predicted, i) => Math.abs(predicted - measuredMs[i]))
+    .filter((errorMs) => !Number.isNaN(errorMs)).sort();
+  if (errorsMs.length === 0) return [];
+  const last = NUM_CDF_POINTS - 1;
+  return Array.from({ length: NUM_CDF_POINTS }, (_, i) => quantileOfSorted(errorsMs, i / last));
+}
+
+function finiteOrNull(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
+}

@@ -1,0 +1,134 @@
+/**
+ * The forecasts of the model for the cases of an evaluation, with different numbers of context measurements.
+ *
+ * @module
+ */
+import type { PingModel } from "../../query/ping_model.ts";
+import type { RttDistribution } from "../../query/rtt/rtt_distribution.ts";
+import type { RttQuery } from "../../query/query_tokens.ts";
+import { type EvalCase, queryOf, withContexts } from "../cases.ts";
+import { crpsMs } from "../metrics/crps.ts";
+
+/** Which forecasts are made. */
+export interface ForecastOptions {
+  /** Numbers of measurements of context, such as 0, 1, 2, 5, 10, 20. */
+  contexts: readonly number[];
+  /** Whether each case is forecast with each of them; otherwise they take turns. */
+  everyContext?: boolean;
+  /**
+   * The mass of first bytes of RTT codes that may be spread evenly instead of asked for (0.01). The byte of the measured
+   * RTT is always asked for, so its bits and its place in the distribution are exact; median and CRPS hardly change.
+   */
+  maxSpreadMass?: number;
+  onProgress?: ((done: number, total: number) => void) | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+/** One forecast per place; those of RTTs are NaN where no reply came. */
+export interface RttForecasts {
+  /** Of which case. */
+  caseIndex: Uint32Array;
+  /** How many measurements of context were wanted. */
+  numContext: Uint32Array;
+  /** Median of the RTT given a reply, ms. */
+  predictedMs: Float64Array;
+  /** The likeliest RTT; see `RttDistribution.likeliest`. */
+  likeliestMs: Float64Array;
+  crpsMs: Float64Array;
+  /** -log2 P(the RTT's code | a reply). */
+  codeBits: Float64Array;
+  /** P(an earlier code | a reply), and P(this or an earlier one). */
+  below: Float64Array;
+  upTo: Float64Array;
+  pFailed: Float64Array;
+  /** The mass that was spread evenly. */
+  spreadMass: Float64Array;
+}
+
+/** Cases whose queries are in memory at a time. */
+const CASES_AT_ONCE = 512;
+
+/**
+ * Forecasts the cases.
+ *
+ * @returns Forecasts in the order of the cases.
+ * @throws {UserError} If a measurement does not fit the model's sequence.
+ */
+export async function forecastRtts(
+  model: PingModel,
+  cases: readonly EvalCase[],
+  { contexts, everyContext = false, maxSpreadMass = 0.01, onProgress, signal }: ForecastOptions,
+): Promise<RttForecasts> {
+  const asked = withContexts(cases.length, { contexts, everyContext });
+  const forecasts = forecastsOf(asked.length, () => NaN);
+  const { caseIndex, numContext } = forecasts;
+  caseIndex.set(asked.map(({ index }) => index));
+  numContext.set(asked.map(({ context }) => context));
+  for (let first = 0; first < caseIndex.length; first += CASES_AT_ONCE) {
+    const part: EvalCase[] = [];
+    const queries: RttQuery[] = [];
+    for (let i = first; i < Math.min(first + CASES_AT_ONCE, caseIndex.length); i++) {
+      const drawn = cases[caseIndex[i]];
+      part.push(drawn);
+      queries.push(queryOf(drawn, numContext[i]));
+    }
+    const codes = part.map(({ measurement }) => measurement.rttCode);
+    const take = (distribution: RttDistribution, i: number) => {
+      record(forecasts, first + i, { distribution, rttMs: part[i].rttMs });
+      onProgress?.(first + i + 1, caseIndex.length);
+    };
+    await model.likelyRttDistributions(queries, take, { maxSpreadMass, codes });
+    signal?.throwIfAborted();
+  }
+  return forecasts;
+}
+
+/** The forecasts at the given places. */
+export function selectForecasts(forecasts: RttForecasts, places: readonly number[]): RttForecasts {
+  return forecastsOf(places.length, (key, i) => forecasts[key][places[i]]);
+}
+
+/** The forecasts of all parts, one part after the other. */
+export function joinForecasts(parts: readonly RttForecasts[]): RttForecasts {
+  const all = parts.flatMap((part) => Array.from(part.caseIndex, (_, place) => ({ part, place })));
+  return forecastsOf(all.length, (key, i) => all[i].part[key][all[i].place]);
+}
+
+const WHOLE_FIELDS = ["caseIndex", "numContext"] as const;
+const FLOAT_FIELDS = [
+  "predictedMs",
+  "likeliestMs",
+  "crpsMs",
+  "codeBits",
+  "below",
+  "upTo",
+  "pFailed",
+  "spreadMass",
+] as const;
+
+/** @param valueAt The number of a field at a place; NaN is 0 in whole fields. */
+function forecastsOf(
+  length: number,
+  valueAt: (key: keyof RttForecasts, place: number) => number,
+): RttForecasts {
+  const whole = WHOLE_FIELDS.map((key) => [key, Uint32Array.from({ length }, (_, i) => valueAt(key, i))]);
+  const floats = FLOAT_FIELDS.map((key) => [key, Float64Array.from({ length }, (_, i) => valueAt(key, i))]);
+  return Object.fromEntries([...whole, ...floats]);
+}
+
+function record(
+  forecasts: RttForecasts,
+  place: number,
+  { distribution, rttMs }: { distribution: RttDistribution; rttMs: number | null },
+): void {
+  forecasts.pFailed[place] = distribution.pFailed;
+  forecasts.spreadMass[place] = distribution.spreadMass;
+  forecasts.predictedMs[place] = distribution.quantileMs(0.5);
+  if (rttMs === null) return;
+  forecasts.likeliestMs[place] = distribution.likeliest().rttMs;
+  const [probability, upTo] = [distribution.probabilityOf(rttMs), distribution.cdf(rttMs)];
+  forecasts.crpsMs[place] = crpsMs(distribution, rttMs);
+  forecasts.codeBits[place] = -Math.log2(probability);
+  forecasts.upTo[place] = upTo;
+  forecasts.below[place] = upTo - probability;
+}
