@@ -120,11 +120,13 @@ export class ClusterBootstrap {
     for (const i of indexes) sums[rowOf[i]] += values[i];
     const totals = new Float64Array(NUM_RESAMPLES);
     const counts = this.#counts;
+    // 0 times a finite sum adds nothing, so the unpredictable branch below is for other sums only.
+    const isFinite = sums.every(Number.isFinite);
     for (let resample = 0, first = 0; resample < NUM_RESAMPLES; resample++, first += this.#numClusters) {
       let total = 0;
       for (let row = 0; row < sums.length; row++) {
         const count = counts[first + clusters[row]];
-        if (count > 0) total += count * sums[row];
+        if (isFinite || count > 0) total += count * sums[row];
       }
       totals[resample] = total;
     }
