@@ -121,39 +121,41 @@ export async function evaluateAllSplits(
   const evaluated = made.filter(({ counts }) => counts.test > 0);
   const details: EvalReport[] = [];
   for (const split of evaluated) {
-    const to = ADAPTABLE_SPLITS.includes(split.mode) ? ["--adapt", adaptTo] : [];
-    const data = ["--checkpoint", model, "--data", split.rows, "--train", rows];
     const place = join(output, folderOf(split));
-    await step(context, evalStage, [
-      ...data,
-      "--output",
-      place,
-      ...to,
-      ...options.evaluation,
-      ...chain.shared,
-    ]);
+    const args = ["--checkpoint", model, "--data", split.rows, "--train", rows, "--output", place];
+    if (ADAPTABLE_SPLITS.includes(split.mode)) args.push("--adapt", adaptTo);
+    await step(context, evalStage, [...args, ...options.evaluation, ...chain.shared]);
     details.push(JSON.parse(readText(join(place, "report.json"))));
   }
-  const report = reportOf({ made, details, groupBy: survey.groupBy, measurements: allSplits });
+  return await writeReport(
+    chain,
+    reportOf({ made, details, groupBy: survey.groupBy, measurements: allSplits }),
+    details,
+  );
+}
+
+async function writeReport(
+  { options: { output }, folder, state }: Chain,
+  report: AllSplitsReport,
+  details: readonly EvalReport[],
+): Promise<StageResult> {
   const jsonPath = join(output, "report.json");
   const htmlPath = join(output, "report.html");
   writeJsonAtomic(jsonPath, report);
   writeFileAtomic(htmlPath, await allSplitsPage(report, details));
-  if (chain.state.replaces) {
+  if (state.replaces) {
     // Everything is replaced. From here on other options are refused again.
-    delete chain.state.replaces;
-    saveChain(chain.folder, chain.state);
+    delete state.replaces;
+    saveChain(folder, state);
   }
-  const modes = evaluated.map(({ mode }) => mode).join(", ");
-  return {
-    text: [
-      `evaluated ${report.run.checkpoint}, step ${report.run.step}, on ${modes}`,
-      ...allSplitsLines(report).map((line) => `  ${line}`),
-      `  report  ${htmlPath}`,
-      `  data    ${jsonPath}`,
-    ].join("\n"),
-    json: { stage: "eval", report: jsonPath, page: htmlPath, ...report },
-  };
+  const { run, splits } = report;
+  const lines = [
+    `evaluated ${run.checkpoint}, step ${run.step}, on ${splits.map(({ mode }) => mode).join(", ")}`,
+    ...allSplitsLines(report).map((line) => `  ${line}`),
+    `  report  ${htmlPath}`,
+    `  data    ${jsonPath}`,
+  ];
+  return { text: lines.join("\n"), json: { stage: "eval", report: jsonPath, page: htmlPath, ...report } };
 }
 
 function openChainOf(inputs: readonly string[], options: AllSplitsOptions, context: StageContext): Chain {
@@ -189,12 +191,12 @@ async function makeSplits(
     const how = ["--split-by", split.mode, "--ratios", ratiosOf(split).join(","), ...SHARDS];
     const alike = ["--group-by", groupBy, ...shared];
     const sharded = await step(context, shardStage, [
-      "--input",
-      ...input,
       "--output",
       shards,
       ...how,
       ...alike,
+      "--input",
+      ...input,
     ]);
     const { train, val, test } = sharded["splits"] as Record<keyof SplitCounts, { rows: number }>;
     const counts = { train: train.rows, val: val.rows, test: test.rows };

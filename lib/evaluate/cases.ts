@@ -45,7 +45,7 @@ export interface CaseOptions {
   /** The most measurements of context that any part of the evaluation gives. */
   maxContext: number;
   seed: number;
-  /** Told how many probe rows are read. */
+  /** Reports how many probe rows are read. */
   onProgress?: ((done: number, total: number) => void) | undefined;
   signal?: AbortSignal | undefined;
 }

@@ -62,7 +62,7 @@ interface Trial {
 const PART_CASES = 64;
 
 /**
- * Puts each kind of anomaly into copies of measurements with a reply and measures how well they are told from them.
+ * Puts each kind of anomaly into copies of measurements with a reply and measures how well scores tell them apart.
  * All rows are held in memory.
  *
  * @param paths Measurements Parquet; everything earlier of a source may be its context.

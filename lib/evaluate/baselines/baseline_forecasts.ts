@@ -105,7 +105,7 @@ export interface BaselineKnowledge {
   readonly tuning: Tuning;
   /** What each learns from between the cases. */
   readonly known: () => Iterable<BaselineMeasurement>;
-  /** Told that one more baseline is done. */
+  /** Called after each baseline. */
   readonly onDone?: () => void;
   readonly signal?: AbortSignal | undefined;
 }

@@ -81,6 +81,8 @@ export class ClusterBootstrap {
     const totals = this.#totals(new Float64Array(places.length).fill(1), known);
     const order = known.indexes.toSorted((a, b) => values[b] - values[a]);
     const clusters = Uint32Array.from(order, (i) => this.#clusterOf[places[i]]);
+    const descending = Float64Array.from(order, (i) => values[i]);
+    const counts = this.#counts;
     for (let resample = 0; resample < NUM_RESAMPLES; resample++) {
       const first = resample * this.#numClusters;
       const total = totals[resample];
@@ -89,8 +91,8 @@ export class ClusterBootstrap {
       // From the greatest value down, so from the greatest share down.
       for (let k = shares.length - 1; total > 0 && k >= 0; k--) {
         const wanted = total - Math.max(1, Math.ceil(shares[k] * total)) + 1;
-        while (seen < wanted) seen += this.#counts[first + clusters[rank++]];
-        replicates[k][resample] = values[order[rank - 1]];
+        while (seen < wanted) seen += counts[first + clusters[rank++]];
+        replicates[k][resample] = descending[rank - 1];
       }
     }
     return replicates;
@@ -116,15 +118,19 @@ export class ClusterBootstrap {
   #totals(values: ArrayLike<number>, { indexes, rowOf, clusters }: Known): Float64Array {
     const sums = new Float64Array(clusters.length);
     for (const i of indexes) sums[rowOf[i]] += values[i];
-    return new Float64Array(NUM_RESAMPLES).map((_, resample) => {
-      const first = resample * this.#numClusters;
+    const totals = new Float64Array(NUM_RESAMPLES);
+    const counts = this.#counts;
+    // 0 times a finite sum adds nothing, so the unpredictable branch below is for other sums only.
+    const isFinite = sums.every(Number.isFinite);
+    for (let resample = 0, first = 0; resample < NUM_RESAMPLES; resample++, first += this.#numClusters) {
       let total = 0;
       for (let row = 0; row < sums.length; row++) {
-        const count = this.#counts[first + clusters[row]];
-        if (count > 0) total += count * sums[row];
+        const count = counts[first + clusters[row]];
+        if (isFinite || count > 0) total += count * sums[row];
       }
-      return total;
-    });
+      totals[resample] = total;
+    }
+    return totals;
   }
 }
 

@@ -1,5 +1,5 @@
 /** How well new addresses are predicted after a few measurements of their own. @module */
-import { lineChart, rankOf } from "../../report/charts.ts";
+import { type ChartCurve, lineChart, rankOf } from "../../report/charts.ts";
 import { type Block, element, type TableCell, tableOf } from "../../report/page.ts";
 import { ADAPTED_METRICS, type AdaptedRow, adaptedRows } from "../all_splits.ts";
 import type { AdaptSection } from "../sections/adapt_section.ts";
@@ -20,7 +20,7 @@ export function adaptPart(section: AdaptSection): Block[] {
     heading,
     element("p", introduction(section)),
     adaptedTable([{ name: `${countText(numUnseen)} addresses`, rows: adaptedRows(section) }]),
-    ...(counts.length > 1 ? [errorFigure(methodsOf(section), counts)] : []),
+    ...(counts.length > 1 ? [errorFigure(section)] : []),
   ];
 }
 
@@ -61,53 +61,42 @@ function introduction(section: AdaptSection): string {
   const without = numWithoutRow === 0
     ? ""
     : ` Addresses that found no free row in the model's table: ${countText(numWithoutRow)}.`;
-  return `${
+  return `The training does not have ${
     countText(numUnseen)
-  } addresses that the training does not have have replies to or from known ones, ` +
-    `${countText(numUsable)} of them enough; ${
+  } addresses with replies to or from known ones. Of ` +
+    `these ${countText(numUsable)} have enough, and ${
       countText(numAddresses)
-    } were drawn. The model is adapted to K of ` +
-    "these replies of each address: only the rows of addresses are fitted. Then it predicts other replies, " +
-    "without context, the same for every K. Each cell has the model's number with its 95 % interval, and below " +
-    "it that of the best baseline, coloured where a difference is shown. Baselines are trained again for every " +
-    `K, with the same replies; their settings were chosen on ${tuned}. The intervals hold ` +
+    } were drawn. The model is adapted ` +
+    "to K of these replies of each address: only the rows of addresses are fitted. Then it predicts other " +
+    "replies, without context, the same for every K. Each cell has the model's number with its 95 % interval, " +
+    "and below it that of the best baseline, coloured where a difference is shown. Baselines are trained again " +
+    `for every K, with the same replies; their settings were chosen on ${tuned}. The intervals hold ` +
     `${percentText(confidence, 0)} of ${countText(numResamples)} resamples of whole addresses.${without}`;
 }
 
-/** A method's errors by K. */
-interface Method {
-  name: string;
-  byCount: readonly ErrorMetrics[];
-}
-
-/** The model, then the baselines by their errors after the most measurements. */
-function methodsOf({ byCount }: AdaptSection): Method[] {
-  const last = byCount[byCount.length - 1];
-  const best = last.baselines.toSorted((a, b) =>
+/** The median errors of the model and of the baselines that are the best after the most measurements. */
+function errorFigure({ counts, byCount }: AdaptSection): Block {
+  const best = byCount[byCount.length - 1].baselines.toSorted((a, b) =>
     (a.medianAbsoluteMs ?? Infinity) - (b.medianAbsoluteMs ?? Infinity)
   );
-  return [
-    { name: "model", byCount: byCount.map(({ model }) => model) },
-    ...best.map(({ name }) => ({
-      name,
-      byCount: byCount.flatMap(({ baselines }) => baselines.filter((baseline) => baseline.name === name)),
-    })),
-  ];
-}
-
-function errorFigure([model, ...baselines]: readonly Method[], counts: readonly number[]): Block {
+  const curveOf = (label: string, rank: number, errors: readonly ErrorMetrics[]): ChartCurve => ({
+    label,
+    points: errors.map(({ medianAbsoluteMs }, at) => ({ x: counts[at], y: medianAbsoluteMs })),
+    rank: rankOf(rank),
+    style: "marked",
+  });
+  const ofBaseline = (name: string) =>
+    byCount.flatMap(({ baselines }) => baselines.filter((baseline) => baseline.name === name));
   return {
     name: "error-by-given",
     caption:
-      "Median absolute error of addresses never seen by how many measurements of each were given, beside " +
-      "the baselines that are the best after the most.",
+      "Median absolute error of new addresses by the number of given measurements of each, beside the baselines " +
+      "that are the best after the most.",
     chart: lineChart({
-      curves: [model, ...baselines.slice(0, NUM_DRAWN)].map(({ name, byCount }, i) => ({
-        label: name,
-        points: byCount.map(({ medianAbsoluteMs }, at) => ({ x: counts[at], y: medianAbsoluteMs })),
-        rank: rankOf(i),
-        style: "marked",
-      })),
+      curves: [
+        curveOf("model", 0, byCount.map(({ model }) => model)),
+        ...best.slice(0, NUM_DRAWN).map(({ name }, i) => curveOf(name, i + 1, ofBaseline(name))),
+      ],
       x: { title: "measurements of each address", scale: "ordinal" },
       y: { title: `${METRIC_NAMES.medianAbsoluteMs}, ms` },
     }),

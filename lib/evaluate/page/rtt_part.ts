@@ -77,12 +77,11 @@ function introduction(section: RttSection): string {
     : "the numbers of context measurements taking turns";
   const others = section.baselines.length === 0
     ? ""
-    : ` The baselines learned from ${countText(section.numTrainingUsed)} training measurements and from ` +
-      `${
-        countText(section.numObserved)
-      } others later. They know the whole history that is allowed, whatever ` +
-      "the context of the model. Their settings, below their names, were chosen on the validation split, or " +
-      "without one on a share of the training rows. Their errors there make distributions of their numbers.";
+    : ` The baselines learned from ${countText(section.numTrainingUsed)} training measurements and ` +
+      `${countText(section.numObserved)} others later. They know the whole history that is allowed, ` +
+      "whatever the context of the model. Their settings, below their names, were chosen on the validation " +
+      "split, or without one on a share of the training rows. Their errors there make distributions of their " +
+      "numbers.";
   const few = numClusters < FEW_CLUSTERS ? " These are few: the true intervals are wider." : "";
   return `${countText(section.model.overall.numMeasurements)} predictions of measurements with a reply, ` +
     `${turns}. The first row has the error of the predicted median, the second row that of the likeliest RTT ` +
@@ -90,10 +89,8 @@ function introduction(section: RttSection): string {
     "RTT. NMAE is the sum of the errors over the sum of the measured RTTs. CRPS scores the whole " +
     `distribution; for a single number it is the absolute error.${others} In brackets: ` +
     `${percentText(confidence, 0)} intervals from ${countText(numResamples)} resamples of the ` +
-    `${
-      countText(numClusters)
-    } ${by}s of the measurements.${few} A difference counts as better or worse where ` +
-    "its interval, from the same resamples, does not contain 0.";
+    `${countText(numClusters)} ${by}s of the measurements.${few} A difference is shown where its interval, ` +
+    "from the same resamples, does not contain 0.";
 }
 
 /** The columns of the table of methods. */

@@ -50,7 +50,7 @@ export interface MethodScores extends GuessScores {
   modelMinusThis?: GuessIntervals;
 }
 
-/** Destinations of one IP version, told with one number of measurements of context. */
+/** Guesses of destinations of one IP version, with one number of context measurements. */
 export interface DestinationScores {
   version: 4 | 6;
   /** At most this many measurements of context were given, and the mean of how many. */
@@ -61,7 +61,7 @@ export interface DestinationScores {
   methods: MethodScores[];
 }
 
-/** How well destinations are told. */
+/** How well destinations are guessed. */
 export interface DestinationSection {
   /** Measurements that were asked about, of those of the evaluation. */
   numCases: number;
@@ -102,7 +102,7 @@ interface Asked {
 }
 
 /**
- * Tells destinations, with no context and with {@link NUM_CONTEXT} measurements in turn.
+ * Guesses destinations, without context and with {@link NUM_CONTEXT} measurements in turn.
  *
  * @throws {UserError} If a measurement does not fit the model's sequence.
  */

@@ -118,41 +118,17 @@ export async function compareForecasts(
   options: ComparedOptions,
 ): Promise<{ rtt: RttSection; failures: FailureSection }> {
   const { contexts, everyContext = false, baselines, clusters } = options;
-  const { caseIndex, numContext, predictedMs, likeliestMs, crpsMs, pFailed } = forecasts;
+  const { caseIndex, predictedMs, likeliestMs, crpsMs } = forecasts;
   const bootstrap = new ClusterBootstrap(caseIndex.map((i) => clusters.ofCase[i]), options);
   const scorer = new Scorer(forecasts, cases, { ...options, bootstrap });
-  const { answered, groups } = scorer;
   const model = await scorer.score(predictedMs, crpsMs);
   const likeliest = await scorer.score(likeliestMs);
-  const modelMetrics = model.map(({ metrics }, i): RttMetrics => {
-    const part = selectForecasts(forecasts, groups[i]);
-    return {
-      ...metrics,
-      coverage: resampledCoverages(part, bootstrap, groups[i]),
-      pit: pitHistogram(part, NUM_PIT_BINS),
-      codeBits: meanOf(part.codeBits),
-      codeBitsInterval: intervalOf(bootstrap.mean(part.codeBits, groups[i])),
-    };
-  });
-  const errorsOfBaselines = new Map<string, ScoredErrors[]>();
-  const baselineMetrics: BaselineMetrics[] = [];
-  for (const [name, { predictedMs, settings, distribution }] of baselines.methods) {
-    const ofPlaces = at(predictedMs, caseIndex);
-    const errors = await scorer.score(ofPlaces, distribution && at(distribution.crpsMs, caseIndex));
-    const metrics: BaselineMetrics = {
-      name,
-      ...scorer.metricsOf(errors.map(({ metrics }) => metrics), ofPlaces),
-    };
-    if (settings !== undefined) metrics.settings = settings;
-    if (distribution) {
-      const indexes = answered.map((place) => caseIndex[place]);
-      const ranges = { below: at(distribution.below, indexes), upTo: at(distribution.upTo, indexes) };
-      metrics.coverage = resampledCoverages(ranges, bootstrap, answered);
-    }
-    errorsOfBaselines.set(name, errors);
-    baselineMetrics.push(metrics);
-  }
-  const spreadMass = at(forecasts.spreadMass, answered);
+  const scored = await scoreBaselines(scorer, caseIndex);
+  const modelMetrics = model.map(({ metrics }, i) => ({
+    ...metrics,
+    ...sharpnessOf(forecasts, scorer.groups[i], bootstrap),
+  }));
+  const spreadMass = at(forecasts.spreadMass, scorer.answered);
   const { numTraining, numTrainingUsed, numObservable, numObserved, trainingFailedShare } = baselines;
   const rtt = {
     contexts: [...contexts],
@@ -161,8 +137,8 @@ export async function compareForecasts(
     crpsLimitMs: CRPS_LIMIT_MS,
     model: scorer.metricsOf(modelMetrics, predictedMs),
     likeliest: scorer.metricsOf(likeliest.map(({ metrics }) => metrics), likeliestMs),
-    baselines: baselineMetrics,
-    comparisons: rttComparisons([null, ...contexts], { model, likeliest }, errorsOfBaselines),
+    baselines: scored.metrics,
+    comparisons: rttComparisons([null, ...contexts], { model, likeliest }, scored.errors),
     numTraining,
     numTrainingUsed,
     numObservable,
@@ -170,9 +146,54 @@ export async function compareForecasts(
     meanSpreadMass: meanOf(spreadMass),
     maxSpreadMass: spreadMass.length === 0 ? null : spreadMass.reduce((a, b) => Math.max(a, b)),
   };
-  const ofFailures = { pFailed, isFailed: scorer.isFailed, numContext };
-  const failures = failureSection(ofFailures, { contexts, bootstrap, trainingShare: trainingFailedShare });
+  const failures = failureSection({ ...forecasts, isFailed: scorer.isFailed }, {
+    contexts,
+    bootstrap,
+    trainingShare: trainingFailedShare,
+  });
   return { rtt, failures };
+}
+
+async function scoreBaselines(
+  scorer: Scorer,
+  caseIndex: Uint32Array,
+): Promise<{ errors: Map<string, ScoredErrors[]>; metrics: BaselineMetrics[] }> {
+  const { bootstrap, baselines } = scorer.options;
+  const { answered } = scorer;
+  const errors = new Map<string, ScoredErrors[]>();
+  const metrics: BaselineMetrics[] = [];
+  for (const [name, { predictedMs, settings, distribution }] of baselines.methods) {
+    const ofPlaces = at(predictedMs, caseIndex);
+    const own = await scorer.score(ofPlaces, distribution && at(distribution.crpsMs, caseIndex));
+    const ofName: BaselineMetrics = {
+      name,
+      ...scorer.metricsOf(own.map(({ metrics }) => metrics), ofPlaces),
+    };
+    if (settings !== undefined) ofName.settings = settings;
+    if (distribution) {
+      const indexes = answered.map((place) => caseIndex[place]);
+      const ranges = { below: at(distribution.below, indexes), upTo: at(distribution.upTo, indexes) };
+      ofName.coverage = resampledCoverages(ranges, bootstrap, answered);
+    }
+    errors.set(name, own);
+    metrics.push(ofName);
+  }
+  return { errors, metrics };
+}
+
+/** How sharp the model's distributions are, and how well calibrated. */
+function sharpnessOf(
+  forecasts: RttForecasts,
+  places: readonly number[],
+  bootstrap: ClusterBootstrap,
+): Omit<RttMetrics, keyof ErrorMetrics> {
+  const part = selectForecasts(forecasts, places);
+  return {
+    coverage: resampledCoverages(part, bootstrap, places),
+    pit: pitHistogram(part, NUM_PIT_BINS),
+    codeBits: meanOf(part.codeBits),
+    codeBitsInterval: intervalOf(bootstrap.mean(part.codeBits, places)),
+  };
 }
 
 /** How the intervals of clustered measurements are computed. */
