@@ -1,6 +1,6 @@
 /**
- * `bench gpu`: whether an adapter computes what it should, in seconds (`deno test tests/gpu` checks every kernel), and
- * whether the time of a submit is that of its work.
+ * `bench gpu`: checks within seconds that an adapter computes what it should (`deno test tests/gpu` checks every
+ * kernel) and that the time of a submit is that of its work.
  *
  * @module
  */
@@ -16,14 +16,8 @@ import { readParameterLike } from "../model/parameter_tensors.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { claimedAddresses, denseBatch } from "../train/calibration.ts";
+import type { CheckRow, SubmitRow } from "./gpu_survey.ts";
 import { medianOf } from "./throughput.ts";
-
-/** The largest difference between what an adapter computes and what it should. */
-export interface CheckRow {
-  name: string;
-  error: number;
-  allowedError: number;
-}
 
 /** Tolerances relative to the largest element: a hundred roundings of a sum, and one rounding to f16. */
 const PRODUCT_ERROR: Record<DType, number> = { f32: 1e-5, f16: 1e-3 };
@@ -117,15 +111,6 @@ export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> 
     { name: "slope of a model's loss along its gradient", error: Math.abs(slope - 1), allowedError: 1e-2 },
     { name: "decoder beside the forward pass, nats", error, allowedError: 1e-4 },
   ];
-}
-
-/** What a submit costs, and whether onSubmittedWorkDone() waits for the work in the call itself. */
-export interface SubmitRow {
-  /** Seconds of one small product, until the call returns; the median. */
-  submitS: number;
-  /** Seconds of much work, until the call returns, and until its promise settles. */
-  callS: number;
-  settledS: number;
 }
 
 /** The least time of much work. */

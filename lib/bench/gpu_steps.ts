@@ -11,8 +11,15 @@ import { initialParameters } from "../model/parameters.ts";
 import { loadConfig, type RunConfig } from "../train/config.ts";
 import { PRESETS } from "../train/presets.ts";
 import { checkModel, checkProducts, timeSubmits } from "./gpu_checks.ts";
-import { type DecodedQuery, timeDecoding, timeTraining } from "./gpu_models.ts";
-import type { AdapterRow, ProductRow, SurveyDevice, SurveyRows, SurveyStep } from "./gpu_survey.ts";
+import { timeDecoding, timeTraining } from "./gpu_models.ts";
+import type {
+  AdapterRow,
+  DecodedQuery,
+  ProductRow,
+  SurveyDevice,
+  SurveyRows,
+  SurveyStep,
+} from "./gpu_survey.ts";
 
 /** The size of a survey. */
 export interface SurveyScale {
@@ -26,7 +33,8 @@ export interface SurveyScale {
   maxRows: number;
   /** Numbers of splits of gradients. */
   splits: readonly number[];
-  trainSteps: number;
+  /** Seconds for which each storage is trained. */
+  trainS: number;
   /** Rows that are decoded together, by one step or by many. */
   rowsOfOneStep: readonly number[];
   rowsOfManySteps: readonly number[];
@@ -41,7 +49,7 @@ export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
     presets: [...PRESETS.keys()],
     maxRows: 2 ** 14,
     splits: [1, 2, 4, 8, 16, 32],
-    trainSteps: 100,
+    trainS: 30,
     rowsOfOneStep: [132, 264, 528, 1024, 2048, 4096, 8192, 16384, 32768],
     rowsOfManySteps: [48, 96, 192, 384, 768, 1024, 2048, 4096],
   },
@@ -52,7 +60,7 @@ export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
     presets: ["demo"],
     maxRows: 256,
     splits: [1, 2],
-    trainSteps: 1,
+    trainS: 0.001,
     rowsOfOneStep: [132, 264],
     rowsOfManySteps: [24, 48],
   },
@@ -63,15 +71,10 @@ export interface SurveyPlan {
   scale: SurveyScale;
   adapter: AdapterRow;
   device: SurveyDevice;
-  /** The configuration that is trained, and whose model decodes. */
+  /** The configuration whose model is trained and decodes. */
   config: RunConfig;
-  /** What is decoded by one step and by many. */
+  /** The queries decoded by one step and by many. */
   queries: readonly [DecodedQuery, DecodedQuery];
-  /** Each training ends after so many seconds, or when the time of all is over. */
-  trainS: number;
-  isOver: () => boolean;
-  /** Called with what a long step is doing. */
-  onNote: (note: string) => void;
 }
 
 /** The steps, which add to `rows`, the most important first. */
@@ -111,32 +114,27 @@ export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
 
 /** Training and decoding. */
 function modelSteps(
-  { config, scale, queries, isOver, trainS, onNote }: SurveyPlan,
+  { config, scale, queries }: SurveyPlan,
   rows: SurveyRows,
   step: (name: string, run: () => Promise<unknown>) => SurveyStep,
 ): SurveyStep[] {
   let drawn: Map<string, Float32Array> | undefined;
   const weightsOf = () => drawn ??= initialParameters(config.model, 0);
-  const { trainSteps: steps } = scale;
-  return [
-    ...(["f32", "f16"] as const).map((dtype) =>
-      step(`train in ${dtype}`, async () => {
-        const onStep = (step: number) => onNote(`training in ${dtype}, step ${step} of ${steps}`);
-        const endMs = performance.now() + 1000 * trainS;
-        const isAtEnd = () => isOver() || performance.now() > endMs;
-        const stored = { ...config, train: { ...config.train, dtype } };
-        rows.training.push(await timeTraining(stored, weightsOf(), { steps, isOver: isAtEnd, onStep }));
-      })
-    ),
-    ...[scale.rowsOfOneStep, scale.rowsOfManySteps].flatMap((numbers, i) =>
-      numbers.map((count) =>
-        step(`decode ${count} rows by ${queries[i].kind}`, async () => {
-          const model = { config: config.model, weights: weightsOf() };
-          rows.decoding.push(await timeDecoding(model, queries[i], count));
-        })
-      )
-    ),
-  ];
+  const steps = (["f32", "f16"] as const).map((dtype) =>
+    step(`train in ${dtype}`, async () => {
+      const stored = { ...config, train: { ...config.train, dtype } };
+      rows.training.push(await timeTraining(stored, scale.trainS));
+    })
+  );
+  for (const [i, numbers] of [scale.rowsOfOneStep, scale.rowsOfManySteps].entries()) {
+    for (const count of numbers) {
+      steps.push(step(`decode ${count} rows by ${queries[i].kind}`, async () => {
+        const model = { config: config.model, weights: weightsOf() };
+        rows.decoding.push(await timeDecoding(model, queries[i], count));
+      }));
+    }
+  }
+  return steps;
 }
 
 type Shape = Pick<ProductRow, "kind" | "m" | "n" | "k">;

@@ -66,19 +66,19 @@ Deno.test("compareTraining() refuses a peer whose losses differ or are missing",
   }
 });
 
-Deno.test("PeerProcess.start() says why jax-js cannot be had", () =>
+Deno.test("PeerProcess.start() says why jax-js is not available", () =>
   withFolder(async (folder) => {
-    const start = () => PeerProcess.start("jax-js", { cachedOnly: true, cacheDir: folder });
+    const start = () => PeerProcess.start("jax-js", { cachedOnly: true, env: { DENO_DIR: folder } });
     await assertRejects(start, UserError, "@jax-js/jax");
   }));
 
-Deno.test("PeerProcess.start() says why PyTorch cannot be had", () =>
+Deno.test("PeerProcess.start() says why PyTorch is not available", () =>
   withFolder(async (folder) => {
-    const start = () => PeerProcess.start("PyTorch", { searchPath: folder });
+    const start = () => PeerProcess.start("PyTorch", { env: { PATH: folder } });
     await assertRejects(
       start,
       UserError,
-      "Cannot compare with PyTorch: it cannot be had: there is no python3",
+      "Cannot compare with PyTorch: there is no python3",
     );
   }));
 
