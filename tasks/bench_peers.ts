@@ -10,6 +10,7 @@ import {
   compareTraining,
   type PeerRow,
   PRODUCTS,
+  type TrainingComparison,
 } from "../lib/bench/peers.ts";
 import { formatTable } from "../lib/text/table.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
@@ -22,6 +23,9 @@ import { VERSION } from "../lib/version.ts";
 
 /** How long each product is timed, as a share of the time for training. */
 const PRODUCT_SHARE = 0.05;
+
+const TRAIN_NOTE =
+  "train: forward, backward, clipping and the preset's optimizers, one micro-batch per step; medians of steps in turns";
 
 /** The stage `bench peers`. */
 export const peersBench: Stage = defineStage({
@@ -56,33 +60,27 @@ export const peersBench: Stage = defineStage({
       }
     }
     if (comparisons.length === 0) throw new UserError(missing.join("; "));
-    const text = [
-      describe(comparisons.flatMap(({ rows }) => rows)),
-      "",
-      "train: forward, backward, clipping and the preset's optimizers, one micro-batch a step; medians of steps in turns",
-      ...comparisons.map(({ name, numSteps, lossDifference }) =>
-        `${name}: ${numSteps} steps; the losses of those before differ by at most ${
-          lossDifference.toExponential(1)
-        }`
-      ),
-      ...missing,
-    ].join("\n");
+    const notes = comparisons.map(({ name, numSteps, lossDifference }) =>
+      `${name}: ${numSteps} steps; the losses of the first steps differ by at most ${
+        lossDifference.toExponential(1)
+      }`
+    );
+    const text = [describe(comparisons.flatMap(({ rows }) => rows)), "", TRAIN_NOTE, ...notes, ...missing]
+      .join("\n");
     const json = { stage: "bench peers", version: VERSION, adapter: gpu.info, comparisons, missing };
     return { text, json };
   },
 });
 
-/** What was found of one peer. */
-interface Comparison {
+/** The results beside one peer. */
+interface Comparison extends Omit<TrainingComparison, "row"> {
   name: PeerName;
   rows: PeerRow[];
-  numSteps: number;
-  lossDifference: number;
 }
 
 async function compareWith(
   name: PeerName,
-  { registry, config, preset, seconds, signal }: {
+  { registry, preset, ...training }: {
     registry: KernelRegistry;
     config: RunConfig;
     preset: string;
@@ -90,12 +88,9 @@ async function compareWith(
     signal: AbortSignal;
   },
 ): Promise<Comparison> {
+  const { seconds, signal } = training;
   using peer = await PeerProcess.start(name, { signal });
-  const { row, numSteps, lossDifference } = await compareTraining(registry, peer, {
-    config,
-    seconds,
-    signal,
-  });
+  const { row, numSteps, lossDifference } = await compareTraining(registry, peer, training);
   const rows = [{ ...row, name: `train ${preset}` }];
   // A product alone is the same with torch.compile.
   for (const product of name === "torch.compile" ? [] : PRODUCTS) {
@@ -108,15 +103,17 @@ async function compareWith(
 function describe(rows: readonly PeerRow[]): string {
   const head = ["", "beside", "unit", "this program", "other", "ratio", "per core", "other", "ratio"];
   const lines = rows.map(({ name, peer, unit, median, peerMedian, perCore, peerPerCore }) => [
-    ...[name, peer, unit],
-    format(median),
-    format(peerMedian),
-    `${(median / peerMedian).toFixed(2)} x`,
-    format(perCore),
-    format(peerPerCore),
-    `${(perCore / peerPerCore).toFixed(2)} x`,
+    name,
+    peer,
+    unit,
+    ...cellsOf(median, peerMedian),
+    ...cellsOf(perCore, peerPerCore),
   ]);
   return formatTable([head, ...lines], { left: [0, 1, 2] });
 }
 
-const format = (value: number) => value.toPrecision(3);
+const cellsOf = (ours: number, theirs: number) => [
+  ours.toPrecision(3),
+  theirs.toPrecision(3),
+  `${(ours / theirs).toFixed(2)} x`,
+];
