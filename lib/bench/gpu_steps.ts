@@ -10,8 +10,7 @@ import { paddedVocabSize } from "../model/buffers.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { loadConfig, type RunConfig } from "../train/config.ts";
 import { PRESETS } from "../train/presets.ts";
-import { checkModel, checkProducts, timeSubmits } from "./gpu_checks.ts";
-import { timeDecoding, timeTraining } from "./gpu_models.ts";
+import { checkModel, checkProducts, timeDecoding, timeSubmits, timeTraining } from "./gpu_measures.ts";
 import type {
   AdapterRow,
   DecodedQuery,

@@ -1,6 +1,6 @@
 /**
  * This program beside others, see {@link PeerName}: both train the same model from the same weights on the same batch,
- * and multiply the same matrices, in turns within one run.
+ * in turns within one run.
  *
  * Both first train a few steps that are not timed, and whose losses must agree.
  *
@@ -8,8 +8,6 @@
  */
 import { UserError } from "../errors.ts";
 import { ByteFile } from "../files/byte_file.ts";
-import { measureCase } from "../gpu/bench.ts";
-import { gemmCase } from "../gpu/bench_cases.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { parameterShapes, vocabSize } from "../model/config.ts";
 import { initialParameters } from "../model/parameters.ts";
@@ -21,7 +19,7 @@ import { weightDecayFactor, widthFactor } from "../optim/schedule.ts";
 import { claimedAddresses, denseBatch } from "../train/calibration.ts";
 import type { RunConfig } from "../train/config.ts";
 import type { Peer, PeerName } from "./peer_process.ts";
-import type { PeerModel, PeerReply, Product } from "./peers_child.ts";
+import type { PeerModel } from "./peers_child.ts";
 import type { JaxRule, JaxStepNumbers } from "./peers_jax.ts";
 import { medianOf } from "./throughput.ts";
 import { timed, type Times } from "./usage.ts";
@@ -31,60 +29,19 @@ const NUM_CHECKED_STEPS = 3;
 /** The largest relative difference of the losses. */
 const MAX_LOSS_DIFFERENCE = 1e-3;
 
-/** The timed products: layers of width 512 with 2048 tokens. */
-export const PRODUCTS: readonly Product[] = [
-  { kind: "NN", m: 2048, n: 512, k: 512 },
-  { kind: "NT", m: 2048, n: 512, k: 512 },
-  { kind: "TN", m: 512, n: 512, k: 2048 },
-];
-
-/** The speeds of both at one task. */
-export interface PeerRow {
-  readonly name: string;
+/** The training speeds of both, in tokens/s. */
+export interface TrainingComparison {
   readonly peer: PeerName;
-  readonly unit: "tokens/s" | "GFLOP/s";
   /** This program's median. */
   readonly median: number;
   readonly peerMedian: number;
   /** By processor time, which on a software adapter does not depend on other programs. */
   readonly perCore: number;
   readonly peerPerCore: number;
-}
-
-/** The result of {@link compareTraining}. */
-export interface TrainingComparison {
-  readonly row: PeerRow;
   /** Timed steps of each. */
   readonly numSteps: number;
   /** The largest relative difference of the losses of the checked steps. */
   readonly lossDifference: number;
-}
-
-/**
- * Multiplies with both.
- *
- * @param registry Of the adapter.
- * @param peer The other program.
- * @param options `product`: one that `bench kernels` has; `seconds`: how long each multiplies.
- */
-export async function compareProduct(
-  registry: KernelRegistry,
-  peer: Peer,
-  { product, seconds }: { product: Product; seconds: number },
-): Promise<PeerRow> {
-  const { kind, m, n, k } = product;
-  const benchCase = gemmCase(kind, m, n, k);
-  const ours = await measureCase(registry, benchCase, { seconds });
-  const theirs = timesOf(await peer.ask({ kind: "product", product, seconds }));
-  return {
-    name: benchCase.name,
-    peer: peer.name,
-    unit: "GFLOP/s",
-    median: ours.median,
-    peerMedian: benchCase.work / theirs.seconds / 1e9,
-    perCore: ours.perCore,
-    peerPerCore: benchCase.work / theirs.cpuSeconds / 1e9,
-  };
 }
 
 /**
@@ -111,7 +68,7 @@ export async function compareTraining(
     const theirs = await peer.ask({ kind: "step", numbers: ours.numbersOf(step) });
     if (step >= NUM_CHECKED_STEPS) {
       oursTimes.push(times);
-      peerTimes.push(timesOf(theirs));
+      peerTimes.push({ seconds: theirs.seconds ?? NaN, cpuSeconds: theirs.cpuSeconds ?? NaN });
       continue;
     }
     lossDifference = Math.max(lossDifference, Math.abs((theirs.loss ?? NaN) - loss) / Math.abs(loss));
@@ -125,16 +82,15 @@ export async function compareTraining(
   }
   const speedOf = (times: readonly Times[], key: keyof Times) =>
     ours.numTokens / medianOf(times.map((each) => each[key]));
-  const row: PeerRow = {
-    name: "train",
+  return {
     peer: peer.name,
-    unit: "tokens/s",
     median: speedOf(oursTimes, "seconds"),
     peerMedian: speedOf(peerTimes, "seconds"),
     perCore: speedOf(oursTimes, "cpuSeconds"),
     peerPerCore: speedOf(peerTimes, "cpuSeconds"),
+    numSteps: oursTimes.length,
+    lossDifference,
   };
-  return { row, numSteps: oursTimes.length, lossDifference };
 }
 
 /** Prepares this program's training, and gives the peer the same model, weights and batch. */
@@ -204,10 +160,6 @@ async function sendModel(
   } finally {
     Deno.removeSync(weightsPath);
   }
-}
-
-function timesOf({ seconds = NaN, cpuSeconds = NaN }: PeerReply): Times {
-  return { seconds, cpuSeconds };
 }
 
 /** A configuration without what the peers' models lack: learned rows, shifted keys, weights of the loss, f16. */

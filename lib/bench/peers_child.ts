@@ -21,7 +21,7 @@ import {
   type JaxStepNumbers,
   jaxUpdate,
 } from "./peers_jax.ts";
-import { timed, type Times } from "./usage.ts";
+import { timed } from "./usage.ts";
 
 const PACKAGE = ["npm:@jax-js/jax", "0.1.25"].join("@");
 
@@ -40,22 +40,13 @@ export interface PeerModel {
   tokens: number[];
 }
 
-/** A matrix product: NN is A B, NT is A B^T, TN is A^T B; the result is (m, n), the sum is over k. */
-export interface Product {
-  kind: "NN" | "NT" | "TN";
-  m: number;
-  n: number;
-  k: number;
-}
-
 /** A request. */
 export type PeerRequest =
   | { kind: "start" }
   | { kind: "model"; model: PeerModel }
-  | { kind: "step"; numbers: StepNumbers }
-  | { kind: "product"; product: Product; seconds: number };
+  | { kind: "step"; numbers: StepNumbers };
 
-/** A reply: the times of one `step` or `product`; to `start`, the reason if the package is not available. */
+/** A reply: the times and the loss of a `step`; to `start`, the reason if the package is not available. */
 export interface PeerReply {
   unavailable?: string;
   seconds?: number;
@@ -63,9 +54,6 @@ export interface PeerReply {
   /** The mean loss before the step, nats. */
   loss?: number;
 }
-
-/** Timed batches of products; the median counts. */
-const NUM_BATCHES = 5;
 
 /** The jitted training step. It changes parameters and state. */
 function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers) => Promise<PeerReply> {
@@ -118,39 +106,6 @@ function readParameters(jax: Jax, { rules, weightsPath }: PeerModel): JaxArrays 
   return parameters;
 }
 
-/** Numbers within [-0.5, 0.5), as the kernels' own bench has them. */
-function matrix(jax: Jax, rows: number, columns: number): JaxArray {
-  const values = Float32Array.from({ length: rows * columns }, (_, i) => (i * Math.SQRT2) % 1 - 0.5);
-  return jax.numpy.array(values).reshape([rows, columns]);
-}
-
-/** Time of one product, medians over batches of them. */
-async function timeProduct(jax: Jax, { kind, m, n, k }: Product, seconds: number): Promise<PeerReply> {
-  const { numpy: np } = jax;
-  const a = kind === "TN" ? matrix(jax, k, m) : matrix(jax, m, k);
-  const b = kind === "NT" ? matrix(jax, n, k) : matrix(jax, k, n);
-  const multiply = jax.jit((a: JaxArray, b: JaxArray) =>
-    np.matmul(kind === "TN" ? np.transpose(a) : a, kind === "NT" ? np.transpose(b) : b)
-  );
-  const batch = async (count: number) => {
-    const { times } = await timed(async () => {
-      const results = Array.from({ length: count }, () => multiply(a.ref, b.ref));
-      await jax.blockUntilReady(results);
-      jax.tree.dispose(results);
-    });
-    return times;
-  };
-  await batch(1);
-  const estimate = await batch(1);
-  const count = Math.max(1, Math.ceil(seconds / NUM_BATCHES / estimate.seconds));
-  const batches: Times[] = [];
-  for (let i = 0; i < NUM_BATCHES; i++) batches.push(await batch(count));
-  jax.tree.dispose([a, b]);
-  const medianOf = (key: keyof Times) =>
-    batches.map((times) => times[key]).sort((x, y) => x - y)[NUM_BATCHES >> 1] / count;
-  return { seconds: medianOf("seconds"), cpuSeconds: medianOf("cpuSeconds") };
-}
-
 async function loadJax(): Promise<Jax | string> {
   try {
     const jax = await import(PACKAGE) as Jax;
@@ -175,8 +130,6 @@ async function serve(): Promise<void> {
         return {};
       case "step":
         return await step?.(request.numbers) ?? {};
-      case "product":
-        return await timeProduct(jax, request.product, request.seconds);
     }
   };
   let rest = "";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { checkModel, checkProducts } from "../../lib/bench/gpu_checks.ts";
+import { checkModel, checkProducts } from "../../lib/bench/gpu_measures.ts";
 import { type Finding, findingsOf } from "../../lib/bench/gpu_findings.ts";
 import type { ProductRow, SurveyRows } from "../../lib/bench/gpu_survey.ts";
 import { UserError } from "../../lib/errors.ts";
@@ -12,11 +12,14 @@ import { gpuBench } from "../../tasks/bench_gpu.ts";
 import { withFolder } from "../measurement/batches.ts";
 
 const NOTHING: SurveyRows = {
-  ...{ checks: [], submits: [], products: [], kernels: [], training: [], decoding: [] },
+  checks: [],
+  submits: [],
+  products: [],
+  kernels: [],
+  training: [],
+  decoding: [],
 };
-const ADAPTER = {
-  ...{ name: "a GPU", vendor: "", subgroupSize: 32, isSoftware: false, features: [], limits: {} },
-};
+const ADAPTER = { name: "a GPU", vendor: "", subgroupSize: 32, isSoftware: false, features: [], limits: {} };
 const QUERY = { MAX_ROWS: 8192, MAX_CONTINUATIONS: 1024 };
 
 function adviceOn(rows: Partial<SurveyRows>, constant: string, features: string[] = []): string {
