@@ -10,9 +10,9 @@ import { SURVEY_SCALES, surveySteps } from "../lib/bench/gpu_steps.ts";
 import {
   type DecodedQuery,
   describeAdapter,
+  emptyRows,
   runSurvey,
   SurveyDevice,
-  type SurveyRows,
   type TrainingRow,
 } from "../lib/bench/gpu_survey.ts";
 import { parseDurationS } from "../lib/cli/duration.ts";
@@ -82,14 +82,7 @@ export const gpuBench: Stage = defineStage({
     // Speeds are measured anew each time.
     if (output.isComplete) output.begin();
     context.log(`adapter: ${adapter.name}; scale ${scale}`);
-    const rows: SurveyRows = {
-      checks: [],
-      submits: [],
-      products: [],
-      kernels: [],
-      training: [],
-      decoding: [],
-    };
+    const rows = emptyRows();
     const plan = { scale: SURVEY_SCALES[scale], adapter, device, config, queries: QUERIES };
     const steps = surveySteps(plan, rows);
     using progress = context.progress("measuring", { total: steps.length, unit: "steps" });
@@ -103,16 +96,15 @@ export const gpuBench: Stage = defineStage({
     const numWrong = rows.checks.filter(({ error, allowedError }) => !(error <= allowedError)).length;
     const unmeasured = ends.filter(({ reason }) => reason !== undefined);
     const peak = peakOf(rows.products);
-    const notes = [
-      ...(scale === "small" ? ["Small sizes show that the survey works, not what to set."] : []),
-      `${numWrong} of ${rows.checks.length} checks are wrong.`,
-      `The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`,
-      ...rows.training.map((row) => describeTraining(preset, row, peak)),
-      `${steps.length - unmeasured.length} of ${steps.length} steps were measured, in ${
-        elapsedS().toFixed(0)
-      } s.`,
-      ...unmeasured.slice(0, MAX_SHOWN).map(({ name, reason }) => `Not measured: ${name}: ${reason}`),
-    ];
+    const notes = scale === "small" ? ["Small sizes show that the survey works, not what to set."] : [];
+    notes.push(`${numWrong} of ${rows.checks.length} checks are wrong.`);
+    notes.push(`The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`);
+    notes.push(...rows.training.map((row) => describeTraining(preset, row, peak)));
+    const numMeasured = steps.length - unmeasured.length;
+    notes.push(`${numMeasured} of ${steps.length} steps were measured, in ${elapsedS().toFixed(0)} s.`);
+    for (const { name, reason } of unmeasured.slice(0, MAX_SHOWN)) {
+      notes.push(`Not measured: ${name}: ${reason}`);
+    }
     const json = {
       stage: "bench gpu",
       version: VERSION,

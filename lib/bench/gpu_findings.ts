@@ -42,22 +42,24 @@ const SPLIT_CHOICES: Record<keyof SplitRule, readonly number[]> = {
 /** The advice for all constants. */
 export function findingsOf(rows: SurveyRows, adapter: AdapterRow, query: QueryConstants): Finding[] {
   const { submits: [submit], products, training, decoding } = rows;
-  const [each, timer, none] = ["each dispatch by itself", "the call waits", "FALLBACK_LANES"];
-  const lanes = adapter.subgroupSize ? `subgroups of ${adapter.subgroupSize}` : none;
+  const timer = "the call waits";
+  const dispatches = "each dispatch by itself";
+  const fallback = "FALLBACK_LANES";
+  const lanes = adapter.subgroupSize ? `subgroups of ${adapter.subgroupSize}` : fallback;
   const oneStep = decoding.filter(({ kind }) => kind === "one step");
   const manySteps = decoding.filter(({ kind }) => kind === "many steps");
   const splits = judgeSplits(products);
   const table: [constant: string, file: string, present: unknown, judged: Judgement][] = [
     ["Gpu.timeS()", "device", timer, judgeTimer(submit, timer)],
     ["RUN_S", "autotune", RUN_S, judgeRun(submit)],
-    ["profile()", "program", each, judgeTimestamps(adapter, each)],
+    ["profile()", "program", dispatches, judgeTimestamps(adapter, dispatches)],
     ["ENOUGH_TILES", "ops/gemm", ENOUGH_TILES, judgeTiles(products)],
     ...Object.entries(SPLIT_RULE).map(([key, present]): typeof table[number] => {
       const judged = splits && { best: splits.best[key as keyof SplitRule], why: splits.why };
       return [`SPLIT_RULE.${key}`, "ops/gemm", present, judged];
     }),
     ["dtype", "lib/train/schema.ts", "f32", judgeStorage(training)],
-    ["lanes", "registry", lanes, judgeLanes(rows.kernels, lanes, none)],
+    ["lanes", "registry", lanes, judgeLanes(rows.kernels, lanes, fallback)],
     ["MAX_ROWS", EXTENT_FILE, query.MAX_ROWS, judgeRows(oneStep, query.MAX_ROWS)],
     [
       "MAX_CONTINUATIONS",

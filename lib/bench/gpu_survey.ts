@@ -86,6 +86,11 @@ export interface SurveyRows {
   decoding: DecodingRow[];
 }
 
+/** Rows before the first step. */
+export function emptyRows(): SurveyRows {
+  return { checks: [], submits: [], products: [], kernels: [], training: [], decoding: [] };
+}
+
 /** One step. */
 export interface SurveyStep {
   name: string;
