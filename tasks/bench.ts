@@ -1,10 +1,11 @@
 /**
- * `bench`: how fast this machine runs the program: `bench kernels`, `bench train`, `bench gpu` and `bench peers` on its
- * adapter, `bench preprocess` and `bench loader` on its processor. `bench curves` compares models instead.
+ * `bench`: the speed of the program on this machine. `bench kernels`, `bench train`, `bench gpu` and `bench peers`
+ * measure its adapter, `bench preprocess` and `bench loader` its processor. `bench curves` and `bench anomalies` measure
+ * the quality of models instead.
  *
  * @module
  */
-import { readEarlierRun } from "../lib/bench/earlier_run.ts";
+import { readEarlierRun } from "../lib/bench/throughput.ts";
 import { formatTable } from "../lib/text/table.ts";
 import { UserError } from "../lib/errors.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
@@ -63,30 +64,21 @@ const kernelsStage = defineStage({
   },
 });
 
-/** A table: name, median, unit, range over the batches, GB/s, cores busy, speed per core; with an earlier run also the ratio to it. */
+/** A table of the kernels; with an earlier run, also its medians and the ratios to them. */
 function describe(rows: BenchRow[], earlier: Map<string, number> | undefined): string {
   const head = ["kernel", "median", "unit", "slowest", "fastest", "GB/s", "cores busy", "per core"];
   if (earlier) head.push("earlier", "speed-up");
-  const lines = rows.map(
-    ({ name, unit, median, slowest, fastest, gigabytesPerSecond, coresBusy, perCore }) => {
-      const cells = [
-        name,
-        format(median),
-        unit,
-        format(slowest),
-        format(fastest),
-        format(gigabytesPerSecond),
-        coresBusy.toFixed(1),
-        format(perCore),
-      ];
-      const before = earlier?.get(name);
-      if (before !== undefined) {
-        const ratio = unit === "GFLOP/s" ? median / before : before / median;
-        cells.push(format(before), `${ratio.toFixed(2)} x`);
-      }
-      return cells;
-    },
-  );
+  const lines = rows.map((row) => {
+    const { name, unit, median } = row;
+    const numbers = [row.slowest, row.fastest, row.gigabytesPerSecond].map(format);
+    const cells = [name, format(median), unit, ...numbers, row.coresBusy.toFixed(1), format(row.perCore)];
+    const before = earlier?.get(name);
+    if (before !== undefined) {
+      const ratio = unit === "GFLOP/s" ? median / before : before / median;
+      cells.push(format(before), `${ratio.toFixed(2)} x`);
+    }
+    return cells;
+  });
   return formatTable([head, ...lines], { left: [0, 2] });
 }
 
@@ -114,10 +106,9 @@ const trainStage = defineStage({
       fastest: rates[rates.length - 1],
       steps: rates.length,
     };
+    const range = `${format(row.slowest)} to ${format(row.fastest)}`;
     const text = [
-      `${row.name}: median ${format(row.median)} tokens/s over ${row.steps} steps (${
-        format(row.slowest)
-      } to ${format(row.fastest)})`,
+      `${row.name}: median ${format(row.median)} tokens/s over ${row.steps} steps (${range})`,
       `one more step (${PROFILE_NOTES}):`,
       describeProfile(profile),
     ].join("\n");

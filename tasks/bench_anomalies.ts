@@ -1,5 +1,5 @@
 /**
- * `bench anomalies`: how well `score` tells anomalies from measurements as they were.
+ * `bench anomalies`: how well `score` tells anomalies from unchanged measurements.
  *
  * @module
  */
@@ -13,18 +13,23 @@ import { studyAnomalies } from "../lib/score/anomalies.ts";
 /** The stage `bench anomalies`. */
 export const anomaliesBench: Stage = defineStage({
   name: "bench anomalies",
-  purpose: "the ROC-AUC of score on route changes, halved RTTs and spoofed sources, beside a running median",
+  purpose:
+    "the ROC-AUC of score on made-up route changes, halved RTTs and spoofed sources, beside a running median",
   example: "--checkpoint runs/first --input data/synth.parquet",
   flags: {
     checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
     input: flag.texts("measurements Parquet, held in memory", { placeholder: "P", required: true }),
-    count: flag.integer("measurements of which copies are made", { default: 500, min: 1, max: 100_000 }),
-    heldOutShare: flag.number("they are of the newest rows, this share of all", {
+    count: flag.integer("measurements to copy; the copies become anomalies", {
+      default: 500,
+      min: 1,
+      max: 100_000,
+    }),
+    heldOutShare: flag.number("share of the rows, the newest ones, from which these are drawn", {
       default: 0.1,
       min: 0,
       max: 1,
     }),
-    context: flag.integer("earlier measurements that each is given, at most", {
+    context: flag.integer("most earlier measurements in the context of each", {
       default: 20,
       min: 0,
       max: 1000,
@@ -39,14 +44,20 @@ export const anomaliesBench: Stage = defineStage({
     using model = await PingModel.load(options.checkpoint);
     using progress = stage.progress("scoring", { unit: "measurements" });
     const kinds = await studyAnomalies(model, paths, {
-      ...{ count, heldOutShare, maxContext, seed, signal: stage.signal },
+      count,
+      heldOutShare,
+      maxContext,
+      seed,
+      signal: stage.signal,
       onProgress: (done) => progress.update(done),
     });
     const head = ["anomaly", "copies", "p_value", "log_likelihood", "running median"];
     const lines = kinds.map(({ kind, numCopies, pValue, logLikelihood, medianDeviation }) => [
       kind,
       String(numCopies),
-      ...[pValue, logLikelihood, medianDeviation].map((auc) => auc.toFixed(3)),
+      pValue.toFixed(3),
+      logLikelihood.toFixed(3),
+      medianDeviation.toFixed(3),
     ]);
     return {
       text: `ROC-AUC:\n${formatTable([head, ...lines], { left: [0] })}`,

@@ -1,14 +1,16 @@
 /**
- * `bench child`: one piece of another bench in a process of its own, which prints what it did and took.
+ * `bench child`: one piece of another bench in a process of its own, which prints its result and usage.
  *
  * @module
  */
+import { fromFileUrl } from "@std/path";
+import { runChild } from "../lib/bench/child_process.ts";
 import { UsageError } from "../lib/errors.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
 import { type LoaderPassOptions, passLoader } from "../lib/bench/loader_pass.ts";
 import { measureUsage } from "../lib/bench/usage.ts";
 
-/** The stages that are timed so. */
+/** The stages that can run so. */
 const STAGES: Record<string, () => Promise<Stage>> = {
   "synth": async () => (await import("./synth.ts")).synthStage,
   "import": async () => (await import("./import.ts")).importStage,
@@ -17,7 +19,7 @@ const STAGES: Record<string, () => Promise<Stage>> = {
 };
 
 const HELP =
-  "bench child STAGE [options] or bench child loader JSON: what the other benches run in processes of their own.";
+  "bench child STAGE [options] or bench child loader JSON: one piece of the other benches, which start it.";
 
 /** The stage `bench child`. */
 export const childStage: Stage = {
@@ -43,4 +45,20 @@ async function runPiece(name: string, args: string[], within?: Partial<StageCont
   }
   const outcome = await (await STAGES[name]()).run(args, within);
   return "json" in outcome ? outcome.json : outcome;
+}
+
+/**
+ * Runs this program in a process of its own.
+ *
+ * @param args Its arguments, with those that make it print JSON.
+ * @param options As for {@link runChild}.
+ */
+export async function runProgram(
+  args: readonly string[],
+  options: { label: string; signal: AbortSignal },
+): Promise<unknown> {
+  if (Deno.build.standalone) return await runChild(args, options);
+  const main = fromFileUrl(new URL("./main.ts", import.meta.url));
+  // The kernel's count of the largest memory can be read with all permissions only.
+  return await runChild(["run", "--no-prompt", "--allow-all", main, ...args], options);
 }

@@ -3,8 +3,7 @@
  *
  * @module
  */
-import { fromFileUrl, join } from "@std/path";
-import { runChild } from "../lib/bench/child_process.ts";
+import { join } from "@std/path";
 import {
   type CurveRun,
   curvesOf,
@@ -23,10 +22,12 @@ import { deriveConfig, loadConfig } from "../lib/train/config.ts";
 import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
 import { readMetrics } from "../lib/train/metrics.ts";
 import { VERSION } from "../lib/version.ts";
+import { runProgram } from "./bench_child.ts";
 
 /** Times at which the table compares. */
 const NUM_TIMES = 5;
-const [JSON_NAME, PAGE_NAME] = ["curves.json", "curves.html"];
+const JSON_NAME = "curves.json";
+const PAGE_NAME = "curves.html";
 
 /** A configuration with its settings. */
 interface Variant {
@@ -45,9 +46,12 @@ export const curvesBench: Stage = defineStage({
     "--data data/rows --output runs/curves --vary train.dtype=f32 train.dtype=f16 --max-time 3m --until 2",
   flags: {
     data: flag.requiredText("folder of probe rows with train and val", { placeholder: "DIR" }),
-    output: flag.requiredText(`folder of ${JSON_NAME} and ${PAGE_NAME}; what is there goes on`, {
-      placeholder: "DIR",
-    }),
+    output: flag.requiredText(
+      `folder of ${JSON_NAME} and ${PAGE_NAME}; an unfinished comparison there goes on`,
+      {
+        placeholder: "DIR",
+      },
+    ),
     config: flag.texts("presets of configs/ or JSON files (default demo)", { placeholder: "NAME|FILE" }),
     vary: flag.texts("trains every configuration with each of these; several keys with spaces between", {
       placeholder: "KEY=VALUE",
@@ -57,25 +61,32 @@ export const curvesBench: Stage = defineStage({
     maxTime: flag.optionalText("ends each run after this long, such as 90s, 30m, 1h30m", {
       placeholder: "TIME",
     }),
-    until: flag.optionalNumber("also tells the seconds until this validation loss, nats per token"),
+    until: flag.optionalNumber("also measures the seconds until this validation loss, nats per token"),
     overwrite: flag.boolean("replace what another comparison wrote to the output folder"),
   },
   async run(options, context) {
     const variants = variantsOf(options);
     using rows = await openProbeRows(options.data, "train");
     const { data: dataDir, seed, seeds, maxTime, until } = options;
-    const fingerprint = await dataFingerprint(dataDir);
-    const length = { maxTime: maxTime ?? null, until: until ?? null };
-    const settings = { variants, seed, seeds, ...length, data: fingerprint };
     using output = StagedOutput.openFolder(options.output, {
-      ...{ stage: "bench curves", inputs: rows.files, options: settings, overwrite: options.overwrite },
+      stage: "bench curves",
+      inputs: rows.files,
+      options: {
+        variants,
+        seed,
+        seeds,
+        maxTime: maxTime ?? null,
+        until: until ?? null,
+        data: await dataFingerprint(dataDir),
+      },
+      overwrite: options.overwrite,
     });
     const jsonPath = join(output.isComplete ? options.output : output.folder, JSON_NAME);
     if (!output.isComplete) {
       const runs: CurveRun[] = [];
       using progress = context.progress("training", { total: seeds * variants.length, unit: "runs" });
       for (let i = 0; i < seeds; i++) {
-        // In turns, the first last every other time, so that a machine that grows slower favours none.
+        // Every other seed has the reverse order, so that a machine that grows slower favours none.
         for (const variant of i % 2 === 0 ? variants : variants.toReversed()) {
           progress.update(runs.length, `${variant.label}, seed ${seed + i}`);
           runs.push(
@@ -93,7 +104,7 @@ export const curvesBench: Stage = defineStage({
     }
     const json = JSON.parse(Deno.readTextFileSync(join(options.output, JSON_NAME)));
     const path = join(options.output, PAGE_NAME);
-    return { text: `${describeCurves(json.curves, json.times)}\n\nthe curves are in ${path}`, json };
+    return { text: `${describeCurves(json.curves, json.times)}\n\nThe curves are in ${path}.`, json };
   },
 });
 
@@ -121,28 +132,10 @@ async function trainOne(
   const runDir = output.workPath(`runs/${label.replace(/[^\w.=-]+/g, "_")}-seed-${seed}`);
   const donePath = `${runDir}.json`;
   if (!exists(donePath)) {
-    const main = fromFileUrl(new URL("./main.ts", import.meta.url));
-    const self = Deno.build.standalone ? [] : ["run", "--no-prompt", "--allow-all", main];
-    const length = maxTime === undefined ? [] : ["--max-time", maxTime];
-    const args = [
-      "train",
-      "--data",
-      data,
-      "--run",
-      runDir,
-      "--config",
-      config,
-      "--seed",
-      String(seed),
-      ...length,
-    ];
-    const set = settings.flatMap((setting) => ["--set", setting]);
-    await runChild({
-      program: Deno.execPath(),
-      args: [...self, ...args, ...set, "--json", "--quiet"],
-      label,
-      signal,
-    });
+    const args = [`--data=${data}`, `--run=${runDir}`, `--config=${config}`, `--seed=${seed}`];
+    if (maxTime !== undefined) args.push(`--max-time=${maxTime}`);
+    for (const setting of settings) args.push("--set", setting);
+    await runProgram(["train", ...args, "--json", "--quiet"], { label, signal });
     const points = pointsOf(readMetrics(join(runDir, "metrics.jsonl")), tokensPerStep);
     writeJsonAtomic(donePath, { variant: label, seed, points });
     Deno.removeSync(runDir, { recursive: true });

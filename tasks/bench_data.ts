@@ -3,32 +3,35 @@
  *
  * @module
  */
-import { fromFileUrl, join } from "@std/path";
-import { runChild } from "../lib/bench/child_process.ts";
-import { DataBench, type DataBenchOptions, type StageRunner } from "../lib/bench/data_stages.ts";
-import { readEarlierRun } from "../lib/bench/earlier_run.ts";
+import { join } from "@std/path";
+import { DataBench, type StageRunner } from "../lib/bench/data_stages.ts";
 import type { LoaderPass, LoaderPassOptions } from "../lib/bench/loader_pass.ts";
 import { writeRowMix } from "../lib/bench/row_mixes.ts";
-import { describeThroughputs, type Throughput, throughputOf } from "../lib/bench/throughput.ts";
-import { describeScaling, scalingOf } from "../lib/bench/scaling.ts";
-import type { Usage } from "../lib/bench/usage.ts";
+import {
+  describeScaling,
+  describeThroughputs,
+  readEarlierRun,
+  scalingOf,
+  type Throughput,
+  throughputOf,
+} from "../lib/bench/throughput.ts";
 import { commonFlags, dataFlags, flag, type Values } from "../lib/cli/flags.ts";
-import { formatCount } from "../lib/text/quantities.ts";
 import { defineStage, type Stage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { VERSION } from "../lib/version.ts";
+import { runProgram } from "./bench_child.ts";
 
 const MIN_ROWS = 1000;
 const MAX_ROWS = 2 ** 40;
 const MAX_LOADER_WORKERS = 64;
-/** Of the rows, how many are imported: results as text are large and take longer to make than to import. */
+/** Share of the rows that are imported: results as text are large and take longer to make than to import. */
 const IMPORT_SHARE = 0.1;
 
 const sharedFlags = {
   probes: flag.integer("sources", { default: 500, min: 2, max: 100_000 }),
   destinations: flag.integer("destinations", { default: 200, min: 2, max: 100_000 }),
   folder: flag.optionalText(
-    "where to make a folder for the files, some 150 bytes a row, removed in the end",
+    "where to make a folder for the files, some 150 bytes per row, removed in the end",
     {
       placeholder: "DIR",
     },
@@ -39,7 +42,7 @@ const sharedFlags = {
   memoryLimitGb: dataFlags.memoryLimitGb,
   compare: flag.optionalText("an earlier --json output; adds the ratios to it", { placeholder: "FILE" }),
 };
-type SharedOptions = Values<typeof sharedFlags> & Values<typeof commonFlags> & { rows: number };
+type SharedOptions = Values<typeof sharedFlags> & Values<typeof commonFlags>;
 
 /** The stage `bench preprocess`. */
 export const preprocessBench: Stage = defineStage({
@@ -60,20 +63,20 @@ export const preprocessBench: Stage = defineStage({
     repeats: flag.integer("how often each stage is run; the median counts", { default: 1, min: 1, max: 100 }),
   },
   async run(options, context): Promise<StageResult> {
-    const sizes = parseRowCounts(options.rows);
+    const range = { min: MIN_ROWS, max: MAX_ROWS, example: "1_000_000,10_000_000" };
+    const rows = parseNumbers("rows", options.rows, range).sort((a, b) => a - b);
     const benches: DataBench[] = [];
-    for (const rows of sizes) {
-      const bench = await inFolder({ ...options, rows }, context, async (bench) => {
+    for (const numRows of rows) {
+      await inFolder({ ...options, rows: numRows }, context, async (bench) => {
         await bench.synth();
-        await bench.import(options.importRows ?? Math.ceil(IMPORT_SHARE * rows));
+        await bench.import(options.importRows ?? Math.ceil(IMPORT_SHARE * numRows));
         await bench.shard();
         await bench.probeRows();
         if (options.duckdb === "auto") await bench.duckDb(["sort", "group"]);
-        return bench;
+        benches.push(bench);
       });
-      benches.push(bench);
     }
-    return describe("bench preprocess", { ...options, rows: sizes }, benches);
+    return describe("bench preprocess", { ...options, rows }, benches);
   },
 });
 
@@ -100,8 +103,11 @@ export const loaderBench: Stage = defineStage({
   },
   async run(options, context): Promise<StageResult> {
     const { sequenceLength, batchSize, seconds, seed, rows } = options;
-    const workerCounts = parseWorkerCounts(options.loaderWorkers);
-    return await inFolder({ ...options, repeats: 1 }, context, async (bench, folder) => {
+    const range = { min: 0, max: MAX_LOADER_WORKERS, example: "0,1,2,4" };
+    const workerCounts = parseNumbers("loader-workers", options.loaderWorkers, range);
+    const loaderRows: Throughput[] = [];
+    const benches: DataBench[] = [];
+    await inFolder({ ...options, repeats: 1 }, context, async (bench, folder) => {
       await bench.synth();
       await bench.probeRows();
       const folders = new Map([["synth", bench.probeRowsFolder]]);
@@ -109,103 +115,72 @@ export const loaderBench: Stage = defineStage({
         folders.set(mix, join(folder, mix));
         await writeRowMix(join(folder, mix), mix, { numMeasurements: rows, seed });
       }
-      const loaderRows: Throughput[] = [];
       for (const [name, data] of folders) {
         for (const numWorkers of workerCounts) {
           const what = `loader, ${name}, ${numWorkers} ${numWorkers === 1 ? "worker" : "workers"}`;
           context.log(`timing ${what}`);
-          const pass: LoaderPassOptions = {
-            data,
-            split: "train",
-            seed,
-            sequenceLength,
-            batchSize,
-            numWorkers,
-            seconds,
-          };
-          const { result } = await childOf(context)(["loader", JSON.stringify(pass)]);
+          const pass = { data, split: "train", seed, sequenceLength, batchSize, numWorkers, seconds };
+          const { result } = await runnerOf(context)([
+            "loader",
+            JSON.stringify(pass satisfies LoaderPassOptions),
+          ]);
           const { first, later } = result as unknown as { first: LoaderPass; later: LoaderPass };
           loaderRows.push(loaderRow(`${what}, first epoch`, first), loaderRow(`${what}, later`, later));
         }
       }
       if (options.duckdb === "auto") await bench.duckDb(["group"]);
-      return describe("bench loader", options, [bench], loaderRows);
+      benches.push(bench);
     });
+    return describe("bench loader", options, benches, loaderRows);
   },
 });
 
 function loaderRow(name: string, { usage, numTokens, numPaddingTokens }: LoaderPass): Throughput {
-  return throughputOf(
-    { name, unit: "tokens/s", work: numTokens, padding: numPaddingTokens / Math.max(1, numTokens) },
-    [usage],
-  );
+  const padding = numPaddingTokens / Math.max(1, numTokens);
+  return throughputOf({ name, unit: "tokens/s", work: numTokens, padding }, [usage]);
 }
 
 /** Runs stages by `bench child`. */
-function childOf({ signal }: StageContext): StageRunner {
-  const main = fromFileUrl(new URL("./main.ts", import.meta.url));
-  // The kernel's count of the largest memory can be read with all permissions only.
-  const self = Deno.build.standalone ? [] : ["run", "--no-prompt", "--allow-all", main];
+function runnerOf({ signal }: StageContext): StageRunner {
   return async (args) =>
-    await runChild({
-      program: Deno.execPath(),
-      args: [...self, "bench", "child", ...args],
-      label: args[0],
-      signal,
-    }) as { usage: Usage; result: Record<string, unknown> };
+    await runProgram(["bench", "child", ...args], { label: args[0], signal }) as Awaited<
+      ReturnType<StageRunner>
+    >;
 }
 
 /**
- * The sizes of `--rows`, ascending.
+ * The different numbers of a flag, in their order.
  *
- * @throws {UsageError} If one is no number of rows.
+ * @throws {UsageError} If one is not a whole number in the range.
  */
-function parseRowCounts(text: string): number[] {
-  const counts = text.split(",").map((part) => Number(part.replaceAll("_", "")));
-  if (counts.some((count) => !Number.isInteger(count) || count < MIN_ROWS || count > MAX_ROWS)) {
+function parseNumbers(
+  name: string,
+  text: string,
+  { min, max, example }: { min: number; max: number; example: string },
+): number[] {
+  const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part.replaceAll("_", "")));
+  if (numbers.some((number) => !Number.isInteger(number) || number < min || number > max)) {
     throw new UsageError(
-      `Cannot use --rows ${text}: numbers from ${MIN_ROWS} on were wanted, such as 1_000_000,10_000_000`,
+      `Cannot use --${name} ${text}: numbers in ${min}..${max} were wanted, such as ${example}`,
     );
   }
-  return [...new Set(counts)].sort((a, b) => a - b);
+  return [...new Set(numbers)];
 }
 
-/**
- * The numbers of `--loader-workers`, in their order.
- *
- * @throws {UsageError} If one is no number of threads.
- */
-function parseWorkerCounts(text: string): number[] {
-  const counts = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part));
-  if (counts.some((count) => !Number.isInteger(count) || count < 0 || count > MAX_LOADER_WORKERS)) {
-    throw new UsageError(
-      `Cannot use --loader-workers ${text}: numbers in 0..${MAX_LOADER_WORKERS} were wanted, such as 0,1,2,4`,
-    );
-  }
-  return [...new Set(counts)];
-}
-
-async function inFolder<T>(
-  options: SharedOptions & { repeats: number },
+async function inFolder(
+  options: SharedOptions & { rows: number; repeats: number },
   context: StageContext,
-  use: (bench: DataBench, folder: string) => Promise<T>,
-): Promise<T> {
-  if (options.folder !== undefined) Deno.mkdirSync(options.folder, { recursive: true });
-  const folder = Deno.makeTempDirSync({
-    prefix: "ping-llm-bench-",
-    ...(options.folder ? { dir: options.folder } : {}),
-  });
+  use: (bench: DataBench, folder: string) => Promise<void>,
+): Promise<void> {
   const { signal, log } = context;
-  const benchOptions: DataBenchOptions = {
-    ...options,
-    folder,
-    runStage: childOf(context),
-    onStage: (name) => log(`timing ${name} with ${formatCount(options.rows)} rows`),
-    log,
-    signal,
-  };
+  const temporary: Deno.MakeTempOptions = { prefix: "ping-llm-bench-" };
+  if (options.folder !== undefined) {
+    Deno.mkdirSync(options.folder, { recursive: true });
+    temporary.dir = options.folder;
+  }
+  const folder = Deno.makeTempDirSync(temporary);
   try {
-    return await use(new DataBench(benchOptions), folder);
+    await use(new DataBench({ ...options, folder, runStage: runnerOf(context), log, signal }), folder);
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
@@ -213,22 +188,19 @@ async function inFolder<T>(
 
 function describe(
   stage: string,
-  { rows, probes, destinations, seed, workers, memoryLimitGb, compare }:
-    & Omit<SharedOptions, "rows">
-    & { rows: number | number[] },
+  options: SharedOptions & { rows: number | number[] },
   benches: readonly DataBench[],
-  further: readonly Throughput[] = [],
+  loaderRows: readonly Throughput[] = [],
 ): StageResult {
+  const { rows, probes, destinations, seed, workers, memoryLimitGb, compare } = options;
   const earlier = compare === undefined ? undefined : readEarlierRun(compare);
   const comparisons = benches.flatMap((bench) => bench.comparisons());
-  const measures = [...further, ...benches.flatMap((bench) => bench.rows)];
+  const measures = [...loaderRows, ...benches.flatMap((bench) => bench.rows)];
   const failed = benches.flatMap((bench) => bench.failed);
-  const table = describeThroughputs(
-    [...further, ...benches.flatMap((bench) => [...bench.rows, ...bench.failed])],
-    earlier,
-  );
+  const shown = [...loaderRows, ...benches.flatMap((bench) => [...bench.rows, ...bench.failed])];
   const scaling = scalingOf(measures);
-  const parts = [table, comparisons.join("\n"), scaling.length > 0 ? describeScaling(scaling) : ""];
+  const parts = [describeThroughputs(shown, earlier), comparisons.join("\n")];
+  if (scaling.length > 0) parts.push(describeScaling(scaling));
   return {
     text: parts.filter((part) => part !== "").join("\n\n"),
     json: {

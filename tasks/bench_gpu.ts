@@ -5,10 +5,16 @@
  */
 import { join } from "@std/path";
 import { describeFinding, findingsOf, peakOf } from "../lib/bench/gpu_findings.ts";
-import type { TrainingRow } from "../lib/bench/gpu_models.ts";
 import { pageOfSurvey } from "../lib/bench/gpu_page.ts";
 import { SURVEY_SCALES, surveySteps } from "../lib/bench/gpu_steps.ts";
-import { describeAdapter, runSurvey, SurveyDevice, type SurveyRows } from "../lib/bench/gpu_survey.ts";
+import {
+  type DecodedQuery,
+  describeAdapter,
+  emptyRows,
+  runSurvey,
+  SurveyDevice,
+  type TrainingRow,
+} from "../lib/bench/gpu_survey.ts";
 import { parseDurationS } from "../lib/cli/duration.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { formatBytes, formatCount } from "../lib/text/quantities.ts";
@@ -20,14 +26,22 @@ import { FIRST_BYTES } from "../lib/query/rtt/rtt_bytes.ts";
 import { loadConfig } from "../lib/train/config.ts";
 import { VERSION } from "../lib/version.ts";
 
-const [JSON_NAME, PAGE_NAME] = ["gpu.json", "gpu.html"];
+const JSON_NAME = "gpu.json";
+const PAGE_NAME = "gpu.html";
 /** The orders in which the fields of a measurement are written. */
 const NUM_ORDERS = 24;
-
-/** Steps that were not measured of which the notes tell; the page tells of all. */
+/** The most unmeasured steps in the notes; the page has all. */
 const MAX_SHOWN = 5;
-/** Each of the two trainings takes at most this share of the time. */
-const TRAIN_SHARE = 0.15;
+
+const QUERIES: readonly [DecodedQuery, DecodedQuery] = [
+  { kind: "one step", promptTokens: 20, rowsPerPrompt: FIRST_BYTES.length, steps: 1 },
+  {
+    kind: "many steps",
+    promptTokens: NUM_ORDERS * PROMPT_TOKENS_PER_CONTINUATION,
+    rowsPerPrompt: NUM_ORDERS,
+    steps: 16,
+  },
+];
 
 /** The stage `bench gpu`. */
 export const gpuBench: Stage = defineStage({
@@ -60,47 +74,48 @@ export const gpuBench: Stage = defineStage({
     const config = loadConfig(preset, options.set);
     const settings = { adapter: adapter.name, scale, config, maxS };
     using output = StagedOutput.openFolder(options.output, {
-      ...{ stage: "bench gpu", inputs: [], options: settings, overwrite: options.overwrite },
+      stage: "bench gpu",
+      inputs: [],
+      options: settings,
+      overwrite: options.overwrite,
     });
     // Speeds are measured anew each time.
     if (output.isComplete) output.begin();
     context.log(`adapter: ${adapter.name}; scale ${scale}`);
-    const rows: SurveyRows = {
-      ...{ checks: [], submits: [], products: [], kernels: [], training: [], decoding: [] },
-    };
-    const isOver = () => context.signal.aborted || elapsedS() > maxS;
-    let done = 0;
-    const steps = surveySteps({
-      ...{ scale: SURVEY_SCALES[scale], adapter, device, config, isOver, trainS: TRAIN_SHARE * maxS },
-      queries: [
-        { kind: "one step", promptTokens: 20, rowsPerPrompt: FIRST_BYTES.length, steps: 1 },
-        {
-          ...{ kind: "many steps", promptTokens: NUM_ORDERS * PROMPT_TOKENS_PER_CONTINUATION },
-          ...{ rowsPerPrompt: NUM_ORDERS, steps: 16 },
-        },
-      ],
-      onNote: (note) => progress.update(done, note),
-    }, rows);
+    const rows = emptyRows();
+    const plan = { scale: SURVEY_SCALES[scale], adapter, device, config, queries: QUERIES };
+    const steps = surveySteps(plan, rows);
     using progress = context.progress("measuring", { total: steps.length, unit: "steps" });
-    const onStep = (index: number, name: string) => progress.update(done = index, name);
-    const ends = await runSurvey(steps, { device, signal: context.signal, isOver, onStep });
+    const ends = await runSurvey(steps, {
+      device,
+      signal: context.signal,
+      isOver: () => elapsedS() > maxS,
+      onStep: (index, name) => progress.update(index, name),
+    });
     const findings = findingsOf(rows, adapter, { MAX_ROWS, MAX_CONTINUATIONS });
     const numWrong = rows.checks.filter(({ error, allowedError }) => !(error <= allowedError)).length;
     const unmeasured = ends.filter(({ reason }) => reason !== undefined);
     const peak = peakOf(rows.products);
-    const notes = [
-      ...(scale === "small" ? ["Small sizes show that the survey works, not what to set."] : []),
-      `${numWrong} of ${rows.checks.length} checks are wrong.`,
-      `The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`,
-      ...rows.training.map((row) => describeTraining(preset, row, peak)),
-      `${steps.length - unmeasured.length} of ${steps.length} steps were measured, in ${
-        elapsedS().toFixed(0)
-      } s.`,
-      ...unmeasured.slice(0, MAX_SHOWN).map(({ name, reason }) => `Not measured: ${name}: ${reason}`),
-    ];
+    const notes = scale === "small" ? ["Small sizes show that the survey works, not what to set."] : [];
+    notes.push(`${numWrong} of ${rows.checks.length} checks are wrong.`);
+    notes.push(`The best matrix product makes ${peak.toPrecision(3)} GFLOP/s.`);
+    notes.push(...rows.training.map((row) => describeTraining(preset, row, peak)));
+    const numMeasured = steps.length - unmeasured.length;
+    notes.push(`${numMeasured} of ${steps.length} steps were measured, in ${elapsedS().toFixed(0)} s.`);
+    for (const { name, reason } of unmeasured.slice(0, MAX_SHOWN)) {
+      notes.push(`Not measured: ${name}: ${reason}`);
+    }
     const json = {
-      ...{ stage: "bench gpu", version: VERSION, ...settings, adapter, seconds: elapsedS(), notes },
-      ...{ findings, lines: findings.map(describeFinding), ...rows, steps: ends },
+      stage: "bench gpu",
+      version: VERSION,
+      ...settings,
+      adapter,
+      seconds: elapsedS(),
+      notes,
+      findings,
+      lines: findings.map(describeFinding),
+      ...rows,
+      steps: ends,
     };
     writeJsonAtomic(join(output.folder, JSON_NAME), json);
     const page = await pageOfSurvey({ adapter, findings, rows, steps: ends, notes });
@@ -113,10 +128,11 @@ export const gpuBench: Stage = defineStage({
 });
 
 function describeTraining(preset: string, row: TrainingRow, peak: number): string {
-  const { dtype, tokensPerS, gigaflopsPerS, plannedMemoryBytes, openS, compileS, tuneS, firstStepS } = row;
-  const share = peak > 0 ? `, ${(100 * gigaflopsPerS / peak).toFixed(0)} % of the best product's rate` : "";
-  const startS = openS + compileS + tuneS + firstStepS;
-  return `${preset} in ${dtype}: ${formatCount(Math.round(tokensPerS))} tokens/s${share}, ${
-    formatBytes(plannedMemoryBytes)
-  } of memory; the first step is done after ${startS.toFixed(1)} s.`;
+  const tokens = `${formatCount(Math.round(row.tokensPerS))} tokens/s`;
+  const share = peak > 0
+    ? `, ${(100 * row.gigaflopsPerS / peak).toFixed(0)} % of the best product's rate`
+    : "";
+  const memory = `${formatBytes(row.plannedMemoryBytes)} of memory`;
+  const start = `the first step is done after ${row.startS.toFixed(1)} s`;
+  return `${preset} in ${row.dtype}: ${tokens}${share}, ${memory}; ${start}.`;
 }

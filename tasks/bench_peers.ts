@@ -3,31 +3,24 @@
  *
  * @module
  */
-import { type PeerName, PeerProcess, PEERS } from "../lib/bench/peer_process.ts";
-import {
-  comparableConfig,
-  compareProduct,
-  compareTraining,
-  type PeerRow,
-  PRODUCTS,
-} from "../lib/bench/peers.ts";
+import { PeerProcess, PEERS } from "../lib/bench/peer_process.ts";
+import { comparableConfig, compareTraining, type TrainingComparison } from "../lib/bench/peers.ts";
 import { formatTable } from "../lib/text/table.ts";
 import { configFlags, flag } from "../lib/cli/flags.ts";
 import { UserError } from "../lib/errors.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
 import { Gpu } from "../lib/gpu/device.ts";
 import { KernelRegistry } from "../lib/gpu/registry.ts";
-import { loadConfig, type RunConfig } from "../lib/train/config.ts";
+import { loadConfig } from "../lib/train/config.ts";
 import { VERSION } from "../lib/version.ts";
 
-/** How long each product is timed, as a share of the time for training. */
-const PRODUCT_SHARE = 0.05;
+const STEP_NOTE =
+  "A step: forward, backward, clipping and the preset's optimizers for one micro-batch; medians of steps in turns.";
 
 /** The stage `bench peers`. */
 export const peersBench: Stage = defineStage({
   name: "bench peers",
-  purpose:
-    "the speed of training and of matrix products beside jax-js and, where python3 has torch, PyTorch, in turns",
+  purpose: "the speed of training beside jax-js and, where python3 has torch, PyTorch, in turns",
   example: "--config demo --seconds 60",
   flags: {
     ...configFlags,
@@ -42,12 +35,13 @@ export const peersBench: Stage = defineStage({
     using gpu = await Gpu.open();
     log(`adapter: ${gpu.info.name}`);
     const registry = new KernelRegistry(gpu);
-    const comparisons: Comparison[] = [];
+    const comparisons: TrainingComparison[] = [];
     const missing: string[] = [];
     for (const name of PEERS) {
       log(`training ${preset} in turns with ${name}`);
       try {
-        comparisons.push(await compareWith(name, { registry, config, preset, seconds, signal }));
+        using peer = await PeerProcess.start(name, { signal });
+        comparisons.push(await compareTraining(registry, peer, { config, seconds, signal }));
       } catch (error) {
         signal.throwIfAborted();
         if (!(error instanceof UserError)) throw error;
@@ -56,67 +50,28 @@ export const peersBench: Stage = defineStage({
       }
     }
     if (comparisons.length === 0) throw new UserError(missing.join("; "));
-    const text = [
-      describe(comparisons.flatMap(({ rows }) => rows)),
-      "",
-      "train: forward, backward, clipping and the preset's optimizers, one micro-batch a step; medians of steps in turns",
-      ...comparisons.map(({ name, numSteps, lossDifference }) =>
-        `${name}: ${numSteps} steps; the losses of those before differ by at most ${
-          lossDifference.toExponential(1)
-        }`
-      ),
-      ...missing,
-    ].join("\n");
+    const notes = comparisons.map(({ peer, numSteps, lossDifference }) => {
+      const difference = lossDifference.toExponential(1);
+      return `${peer}: ${numSteps} steps; the losses of the first steps differ by at most ${difference}`;
+    });
+    const text = [describe(comparisons), "", STEP_NOTE, ...notes, ...missing].join("\n");
     const json = { stage: "bench peers", version: VERSION, adapter: gpu.info, comparisons, missing };
     return { text, json };
   },
 });
 
-/** What was found of one peer. */
-interface Comparison {
-  name: PeerName;
-  rows: PeerRow[];
-  numSteps: number;
-  lossDifference: number;
-}
-
-async function compareWith(
-  name: PeerName,
-  { registry, config, preset, seconds, signal }: {
-    registry: KernelRegistry;
-    config: RunConfig;
-    preset: string;
-    seconds: number;
-    signal: AbortSignal;
-  },
-): Promise<Comparison> {
-  using peer = await PeerProcess.start(name, { signal });
-  const { row, numSteps, lossDifference } = await compareTraining(registry, peer, {
-    config,
-    seconds,
-    signal,
-  });
-  const rows = [{ ...row, name: `train ${preset}` }];
-  // A product alone is the same with torch.compile.
-  for (const product of name === "torch.compile" ? [] : PRODUCTS) {
-    signal.throwIfAborted();
-    rows.push(await compareProduct(registry, peer, { product, seconds: seconds * PRODUCT_SHARE }));
-  }
-  return { name, rows, numSteps, lossDifference };
-}
-
-function describe(rows: readonly PeerRow[]): string {
-  const head = ["", "beside", "unit", "this program", "other", "ratio", "per core", "other", "ratio"];
-  const lines = rows.map(({ name, peer, unit, median, peerMedian, perCore, peerPerCore }) => [
-    ...[name, peer, unit],
-    format(median),
-    format(peerMedian),
-    `${(median / peerMedian).toFixed(2)} x`,
-    format(perCore),
-    format(peerPerCore),
-    `${(perCore / peerPerCore).toFixed(2)} x`,
+function describe(comparisons: readonly TrainingComparison[]): string {
+  const head = ["tokens/s, beside", "this program", "other", "ratio", "per core", "other", "ratio"];
+  const lines = comparisons.map(({ peer, median, peerMedian, perCore, peerPerCore }) => [
+    peer,
+    ...cellsOf(median, peerMedian),
+    ...cellsOf(perCore, peerPerCore),
   ]);
-  return formatTable([head, ...lines], { left: [0, 1, 2] });
+  return formatTable([head, ...lines], { left: [0] });
 }
 
-const format = (value: number) => value.toPrecision(3);
+const cellsOf = (ours: number, theirs: number) => [
+  ours.toPrecision(3),
+  theirs.toPrecision(3),
+  `${(ours / theirs).toFixed(2)} x`,
+];

@@ -15,16 +15,16 @@ import { checkInputs, verifyFlag } from "./input_check.ts";
 export const inspectStage = defineStage({
   name: "inspect",
   purpose:
-    "summarises files or folders of the chain: counts, ranges, violations, samples; writes nothing but a picture.",
+    "summarises files or folders of the chain: counts, ranges, violations, samples; writes nothing except a picture.",
   example: "data/rows --samples 3",
   positionals: { placeholder: "PATH…", min: 1 },
   flags: {
-    samples: flag.integer("how many rows, records and token samples to show", {
+    samples: flag.integer("number of rows, records and token samples to show", {
       default: 5,
       min: 0,
       max: 1000,
     }),
-    sequenceLength: flag.integer("length of the sequences that probe rows are packed into on trial, tokens", {
+    sequenceLength: flag.integer("length of the sequences for the trial packing of probe rows, tokens", {
       default: 1024,
       min: 64,
       max: 0xffff,
@@ -35,9 +35,13 @@ export const inspectStage = defineStage({
     plot: flag.optionalText("draw histograms of measurements or probe rows to this file", {
       placeholder: "F.svg",
     }),
-    onCorrupt: flag.choice(["error", "skip"], "what a damaged ArrayRecord chunk means; skip leaves it out", {
-      default: "error",
-    }),
+    onCorrupt: flag.choice(
+      ["error", "skip"],
+      "error: a damaged ArrayRecord chunk is an error; skip: it is left out",
+      {
+        default: "error",
+      },
+    ),
     verify: verifyFlag,
   },
   async run(options, context, paths) {

@@ -159,7 +159,7 @@ export const NEEDS: Record<string, StageNeeds> = {
   "bench gpu": { paths: { config, output: outputFolder } },
   "bench preprocess": dataBench,
   "bench loader": dataBench,
-  "bench peers": { ...dataBench, paths: { config, folder: outputFolder } },
+  "bench peers": { ...dataBench, paths: { config, folder: outputFolder }, programs: ["python3"] },
   "bench curves": {
     paths: { data: input, config: { ...config, arity: "many" }, output: outputFolder },
     startsProcesses: true,

@@ -1,5 +1,5 @@
 /**
- * `status`: how far runs and outputs are, while others work on them or when nobody does.
+ * `status`: the progress of runs and outputs, whether or not a process works on them.
  *
  * @module
  */
@@ -10,7 +10,7 @@ import { describeStatus, exitCodeOf, statusAsJson, statusOf } from "../lib/inspe
 export const statusStage = defineStage({
   name: "status",
   purpose: [
-    "tells how far runs, outputs of tasks and other outputs are, or all in a folder; writes and locks nothing.",
+    "shows the progress of runs and outputs, or of all in a folder; writes and locks nothing.",
     "Exit code: 0 all is done, 1 something is broken or cannot be read, 3 something is still to be done.",
   ].join("\n"),
   example: "runs data/shards",

@@ -1,8 +1,8 @@
 /**
- * Writes measurements as RIPE Atlas results, one JSON object a line, so that the import of files of any size can be timed.
+ * Writes measurements as RIPE Atlas results, one JSON object per line, to time the import of files of any size.
  *
- * Fields and their order are those of a ping result of firmware 5 (https://atlas.ripe.net/docs/apis/result-format/),
- * three packets each; values differ from result to result as real ones do.
+ * Fields and their order are those of a ping result of firmware 5 (https://atlas.ripe.net/docs/apis/result-format/)
+ * of three packets. Values differ from result to result as real ones do.
  *
  * @module
  */
@@ -24,7 +24,7 @@ const MOST_APART = 1000;
  *
  * @param input Parquet of `synth`, which has all the columns.
  * @param output The file of lines.
- * @param maxRows How many rows at most, from the beginning.
+ * @param maxRows The most rows, from the beginning.
  * @returns Rows and bytes written.
  */
 export async function writeAtlasLines(
@@ -48,11 +48,14 @@ export async function writeAtlasLines(
   return { numRows, numBytes };
 }
 
-/** A result that gives this row: RTTs around its RTT, and for IPv4 a probe behind NAT. */
+/** A result that import turns into this row: RTTs around its RTT, and for IPv4 a probe behind NAT. */
 function atlasResult(batch: MeasurementBatch, row: number): Record<string, unknown> {
   const timestamp = Math.floor(batch.eventTimeUs[row] / 1e6);
-  const [srcAddr, dstAddr, ipVersion] = [batch.srcAddr[row], batch.dstAddr[row], batch.ipVersion[row]];
-  const [msmId, prbId] = [batch.msmId?.[row] ?? 1, batch.prbId?.[row] ?? 1];
+  const srcAddr = batch.srcAddr[row];
+  const dstAddr = batch.dstAddr[row];
+  const ipVersion = batch.ipVersion[row];
+  const msmId = batch.msmId?.[row] ?? 1;
+  const prbId = batch.prbId?.[row] ?? 1;
   const rttsMs = packetRttsMs(batch, row);
   const rcvd = rttsMs.length;
   return {

@@ -1,5 +1,5 @@
 /**
- * Measures work in a child process, which prints a JSON object with its results as its last line.
+ * Work in a child process, which prints a JSON object with its results as its last line.
  *
  * A child process has its own peak memory, starts with cold caches as a user's run does, and can be stopped.
  *
@@ -7,38 +7,22 @@
  */
 import { UserError } from "../errors.ts";
 
-/** How a child is started. */
-export interface ChildCommand {
-  /** The program. */
-  program: string;
-  args: readonly string[];
-  /** What it does, for errors. */
-  label: string;
-  /** Stops the child when aborted. */
-  signal?: AbortSignal;
-}
-
 /**
- * Runs a child to its end.
+ * Runs this executable, Deno or the compiled program, to its end.
  *
- * @param command The child.
- * @returns What its last line said.
+ * @param args Its arguments.
+ * @param options `label`: the work, for errors; `signal`: stops the child.
+ * @returns The JSON of its last line.
  * @throws {UserError} If it failed; the message has the last line of its standard error.
  */
-export async function runChild(command: ChildCommand): Promise<unknown> {
-  const { program, args, label, signal } = command;
-  signal?.throwIfAborted();
-  const child = new Deno.Command(program, {
-    args: [...args],
-    env: { NO_COLOR: "1" },
-    stdout: "piped",
-    stderr: "piped",
-  }).spawn();
-  const stop = () => child.kill("SIGTERM");
-  signal?.addEventListener("abort", stop);
-  const { success, code, stdout, stderr } = await child.output();
-  signal?.removeEventListener("abort", stop);
-  signal?.throwIfAborted();
+export async function runChild(
+  args: readonly string[],
+  { label, signal }: { label: string; signal: AbortSignal },
+): Promise<unknown> {
+  signal.throwIfAborted();
+  const command = new Deno.Command(Deno.execPath(), { args: [...args], env: { NO_COLOR: "1" }, signal });
+  const { success, code, stdout, stderr } = await command.output();
+  signal.throwIfAborted();
   const lastLine = (bytes: Uint8Array) => new TextDecoder().decode(bytes).trimEnd().split("\n").at(-1) ?? "";
   if (!success) {
     throw new UserError(

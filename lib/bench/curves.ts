@@ -10,7 +10,7 @@ import { FULL_WIDTH } from "../report/theme.ts";
 import type { MetricsRecord } from "../train/metrics.ts";
 import { medianOf } from "./throughput.ts";
 
-/** The measures, by their scalars in the metrics of a run. */
+/** The measures, by the names of their scalars in the metrics of a run. */
 export const MEASURES = {
   "eval/loss": "validation loss, nats per token",
   "eval/rtt_bits": "bits per RTT code",
@@ -34,7 +34,7 @@ export interface CurveRun {
   readonly points: readonly CurvePoint[];
 }
 
-/** A number over the seeds; NaN if a run has none. */
+/** The spread of a number over the seeds; NaN if a run lacks it. */
 export interface Spread {
   readonly median: number;
   readonly least: number;
@@ -79,8 +79,8 @@ export function timesOf(runs: readonly CurveRun[], count: number): number[] {
 /**
  * The curve of every variant, in the order of its first run.
  *
- * @param runs Of all variants and seeds.
- * @param options `times`: in seconds; `until`: the validation loss whose time is wanted.
+ * @param runs The runs of all variants and seeds.
+ * @param options `times`: in seconds; `until`: a validation loss, for the time until it is reached.
  */
 export function curvesOf(
   runs: readonly CurveRun[],
@@ -111,7 +111,7 @@ function valueAt(points: readonly CurvePoint[], name: Measure, seconds: number):
   return (1 - share) * (a?.values[name] ?? NaN) + share * value;
 }
 
-/** The time at which the loss was first so low, interpolated linearly between evaluations; NaN if it never was. */
+/** The first time of a loss, interpolated linearly between evaluations; NaN if it is not reached. */
 function secondsUntil(points: readonly CurvePoint[], loss: number): number {
   const lossOf = (point: CurvePoint) => point.values["eval/loss"] ?? NaN;
   const first = points.findIndex((point) => lossOf(point) <= loss);
@@ -124,7 +124,7 @@ function spreadOf(values: readonly number[]): Spread {
   return { median: medianOf(values), least: Math.min(...values), most: Math.max(...values) };
 }
 
-/** The curves as tables, one for each measure. */
+/** Shows the curves as tables, one for each measure. */
 export function describeCurves(curves: readonly VariantCurve[], times: readonly number[]): string {
   const tables = tablesOf(curves, times).map(({ title, head, rows }) =>
     `${title}, after seconds of training\n${formatTable([head, ...rows], { left: [0] })}`
@@ -150,7 +150,9 @@ function tablesOf(curves: readonly VariantCurve[], times: readonly number[]) {
 function format(spread: Spread | undefined, digits: number): string {
   // A time before the first evaluation of a seed has no number; JSON knows it as null.
   if (!spread || !Number.isFinite(spread.least)) return "";
-  const [median, least, most] = [spread.median, spread.least, spread.most].map((x) => x.toPrecision(digits));
+  const median = spread.median.toPrecision(digits);
+  const least = spread.least.toPrecision(digits);
+  const most = spread.most.toPrecision(digits);
   return least === most ? median : `${median} (${least} to ${most})`;
 }
 

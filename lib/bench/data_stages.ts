@@ -1,25 +1,25 @@
 /**
- * Times the stages that pass over data, each in a process of its own, side by side with DuckDB on the same file.
+ * Times the stages that pass over data, each in a process of its own, beside DuckDB on the same file.
  *
  * @module
  */
-import { dirname, join } from "@std/path";
+import { dirname, fromFileUrl, join } from "@std/path";
 import { manifestPathBeside, readManifest } from "../files/manifest.ts";
-import { writeAtlasLines } from "./atlas_lines.ts";
-import { runDuckDb } from "./duckdb.ts";
-import type { DuckDbJob } from "./duckdb_child.ts";
 import { formatCount } from "../text/quantities.ts";
+import { writeAtlasLines } from "./atlas_lines.ts";
+import { runChild } from "./child_process.ts";
+import type { DuckDbJob } from "./duckdb_child.ts";
 import { type FailedMeasure, type Throughput, throughputOf } from "./throughput.ts";
 import type { Usage } from "./usage.ts";
 
-/** Runs a stage in a child process. It takes the arguments and gives the usage and the `--json` object. */
+/** Runs a stage in a child process, from its arguments. @returns The usage and the `--json` object. */
 export type StageRunner = (
   args: readonly string[],
 ) => Promise<{ usage: Usage; result: Record<string, unknown> }>;
 
 /** Options of the measurements. */
 export interface DataBenchOptions {
-  /** Where files are written, an empty folder. */
+  /** An empty folder for the files. */
   folder: string;
   rows: number;
   probes: number;
@@ -27,11 +27,9 @@ export interface DataBenchOptions {
   seed: number;
   workers: number;
   memoryLimitGb: number;
-  /** How often each stage is run. */
+  /** How often each stage runs. */
   repeats: number;
   runStage: StageRunner;
-  /** Called with the name of the next measurement. */
-  onStage: (name: string) => void;
   /** Called with lines for the user. */
   log: (line: string) => void;
   signal: AbortSignal;
@@ -41,7 +39,7 @@ export interface DataBenchOptions {
 export class DataBench {
   /** The results so far. */
   readonly rows: Throughput[] = [];
-  /** What could not be measured. */
+  /** The measurements that failed. */
   readonly failed: FailedMeasure[] = [];
   /** Measurements that all stages read. */
   readonly parquet: string;
@@ -49,7 +47,7 @@ export class DataBench {
   readonly probeRowsFolder: string;
   readonly #options: DataBenchOptions;
 
-  /** @param options What is measured with what. */
+  /** @param options The sizes, and how stages run. */
   constructor(options: DataBenchOptions) {
     this.#options = options;
     this.parquet = join(options.folder, "measurements.parquet");
@@ -59,32 +57,20 @@ export class DataBench {
   /** Makes the measurements. */
   async synth(): Promise<void> {
     const { rows, probes, destinations } = this.#options;
-    await this.#stage("synth", this.parquet, rows, [
-      "--rows",
-      `${rows}`,
-      "--probes",
-      `${probes}`,
-      "--destinations",
-      `${destinations}`,
-    ]);
+    const args = [`--rows=${rows}`, `--probes=${probes}`, `--destinations=${destinations}`];
+    await this.#stage("synth", this.parquet, args, rows);
   }
 
-  /**
-   * Imports results made of the measurements.
-   *
-   * @param maxRows How many, at most.
-   */
+  /** Imports at most `maxRows` results made of the measurements. */
   async import(maxRows: number): Promise<void> {
-    const lines = join(this.#options.folder, "results.jsonl");
+    const { folder, log } = this.#options;
+    const lines = join(folder, "results.jsonl");
+    const output = join(folder, "imported.parquet");
     const { numRows, numBytes } = await writeAtlasLines(this.parquet, lines, maxRows);
-    const output = join(this.#options.folder, "imported.parquet");
-    const { perCore } = await this.#stage("import", output, numRows, ["--input", lines]);
+    const { perCore } = await this.#stage("import", output, ["--input", lines], numRows);
     const bytesPerRow = numBytes / numRows;
-    this.#options.log(
-      `import: ${(perCore * bytesPerRow / 1e6).toFixed(1)} MB/s per core, ${
-        bytesPerRow.toFixed(0)
-      } bytes a result`,
-    );
+    const megabytesPerS = (perCore * bytesPerRow / 1e6).toFixed(1);
+    log(`import: ${megabytesPerS} MB/s per core, ${bytesPerRow.toFixed(0)} bytes per result`);
     Deno.removeSync(lines);
     removeOutput(output);
   }
@@ -92,26 +78,32 @@ export class DataBench {
   /** Divides the measurements into shards. */
   async shard(): Promise<void> {
     const output = join(this.#options.folder, "shards");
-    await this.#stage("shard", output, this.#options.rows, ["--input", this.parquet, ...this.#memoryLimit()]);
+    await this.#stage("shard", output, this.#inputArgs());
     Deno.removeSync(output, { recursive: true });
   }
 
   /** Makes probe rows of the unsharded measurements. */
   async probeRows(): Promise<void> {
-    await this.#stage("probe-rows", this.probeRowsFolder, this.#options.rows, [
-      "--input",
-      this.parquet,
-      ...this.#memoryLimit(),
-    ]);
+    await this.#stage("probe-rows", this.probeRowsFolder, this.#inputArgs());
   }
 
-  /**
-   * Has DuckDB sort and group the same measurements.
-   *
-   * @param kinds Which of the two.
-   */
+  /** Runs jobs of DuckDB on the same measurements. The first one fetches DuckDB from npm. */
   async duckDb(kinds: readonly DuckDbJob["kind"][]): Promise<void> {
-    for (const kind of kinds) await this.#duckDbJob(kind);
+    const { folder, rows: dataRows, workers: numThreads, memoryLimitGb, signal } = this.#options;
+    for (const kind of kinds) {
+      const name = `DuckDB ${kind}`;
+      const output = join(folder, `duckdb-${kind}.parquet`);
+      const job: DuckDbJob = { kind, input: this.parquet, output, numThreads, memoryLimitGb };
+      let reason: string | undefined;
+      const row = await this.#measure(name, output, dataRows, async () => {
+        const result = await runDuckDb(job, signal);
+        if ("usage" in result) return result.usage;
+        reason = result.unavailable;
+        return undefined;
+      });
+      if (row) Deno.removeSync(output);
+      else this.failed.push({ name, dataRows, reason: reason ?? "" });
+    }
   }
 
   /** Compares probe-rows with DuckDB, one line for each of DuckDB's jobs. */
@@ -124,60 +116,74 @@ export class DataBench {
     );
   }
 
-  async #duckDbJob(kind: DuckDbJob["kind"]): Promise<void> {
-    const { folder, rows, workers, memoryLimitGb, repeats, signal } = this.#options;
-    const name = `DuckDB ${kind}`;
-    const output = join(folder, `duckdb-${kind}.parquet`);
-    const job: DuckDbJob = { kind, input: this.parquet, output, numThreads: workers, memoryLimitGb };
-    this.#options.onStage(name);
-    const usages: Usage[] = [];
-    for (let i = 0; i < repeats; i++) {
-      const result = await runDuckDb(job, { signal });
-      if ("unavailable" in result) {
-        this.failed.push({ name, dataRows: rows, reason: result.unavailable });
-        return;
-      }
-      usages.push(result.usage);
-    }
-    const bytesWritten = sizeOf(output);
-    this.rows.push(throughputOf({ name, dataRows: rows, unit: "rows/s", work: rows, bytesWritten }, usages));
-    Deno.removeSync(output);
-  }
-
+  /** Measures a stage. @param numRows Rows that it passes over. */
   async #stage(
     stage: string,
     output: string,
-    work: number,
     args: readonly string[],
+    numRows = this.#options.rows,
   ): Promise<Throughput> {
-    const { rows: dataRows, repeats, seed, workers, runStage, onStage } = this.#options;
-    onStage(stage);
+    const { seed, workers, runStage } = this.#options;
+    const common = ["--output", output, "--seed", `${seed}`, "--workers", `${workers}`, "--quiet"];
+    const row = await this.#measure(stage, output, numRows, async (i) => {
+      if (i > 0) removeOutput(output);
+      return (await runStage([stage, ...args, ...common])).usage;
+    });
+    if (!row) throw new Error(`Internal error: there is no usage of ${stage}`);
+    return row;
+  }
+
+  /** Runs `run` as often as wanted and adds a row; adds none and stops when it gives no usage. */
+  async #measure(
+    name: string,
+    output: string,
+    work: number,
+    run: (i: number) => Promise<Usage | undefined>,
+  ): Promise<Throughput | undefined> {
+    const { rows: dataRows, repeats, log } = this.#options;
+    log(`timing ${name} with ${formatCount(dataRows)} rows`);
     const usages: Usage[] = [];
     for (let i = 0; i < repeats; i++) {
-      if (i > 0) removeOutput(output);
-      const common = ["--output", output, "--seed", `${seed}`, "--workers", `${workers}`, "--quiet"];
-      const { usage } = await runStage([stage, ...args, ...common]);
+      const usage = await run(i);
+      if (!usage) return undefined;
       usages.push(usage);
     }
-    const bytesWritten = sizeOf(output);
-    const row = throughputOf({ name: stage, dataRows, unit: "rows/s", work, bytesWritten }, usages);
+    const what = { name, dataRows, unit: "rows/s", work, bytesWritten: sizeOf(output) } as const;
+    const row = throughputOf(what, usages);
     this.rows.push(row);
     return row;
   }
 
-  #memoryLimit(): string[] {
-    return ["--memory-limit-gb", `${this.#options.memoryLimitGb}`];
+  #inputArgs(): string[] {
+    return ["--input", this.parquet, "--memory-limit-gb", `${this.#options.memoryLimitGb}`];
   }
 }
 
-/** Size of a file, or of all files of a folder, in bytes. */
+/** Runs a job of DuckDB in a process of its own. @returns Its usage, or why there is none. */
+async function runDuckDb(
+  job: DuckDbJob,
+  signal: AbortSignal,
+): Promise<{ usage: Usage } | { unavailable: string }> {
+  if (Deno.build.standalone) {
+    return { unavailable: "this is the compiled program; run bench from a checkout" };
+  }
+  const path = (name: string) => fromFileUrl(new URL(name, import.meta.url));
+  const lock = ["--no-config", `--lock=${path("duckdb.lock")}`, "--frozen"];
+  // Permissions do not bind native code, and the kernel's peak memory can be read only with all of them.
+  const args = ["run", "--no-prompt", ...lock, "--allow-all", path("duckdb_child.ts"), JSON.stringify(job)];
+  return await runChild(args, { label: `DuckDB's ${job.kind}`, signal }) as
+    | { usage: Usage }
+    | { unavailable: string };
+}
+
+/** The size of a file, or of all files of a folder, in bytes. */
 function sizeOf(path: string): number {
   const { isDirectory, size } = Deno.statSync(path);
   if (!isDirectory) return size;
   return [...Deno.readDirSync(path)].reduce((sum, { name }) => sum + sizeOf(join(path, name)), 0);
 }
 
-/** Removes what a stage wrote, so that it runs again. */
+/** Removes the output of a stage, so that the stage runs again. */
 function removeOutput(path: string): void {
   const manifestPath = manifestPathBeside(path);
   const outputs = readManifest(manifestPath)?.outputs.map((output) => join(dirname(path), output.path));

@@ -1,11 +1,10 @@
 /**
- * DuckDB (https://duckdb.org) doing what `shard` and `probe-rows` do at heart, for comparison: a program of its own,
- * started by `bench` through {@link file://./duckdb.ts}, since DuckDB is needed by nothing else.
+ * DuckDB (https://duckdb.org) doing the main work of `shard` and `probe-rows`, for comparison. This is a program of its
+ * own, which {@link file://./data_stages.ts} starts, since nothing else needs DuckDB.
  *
- * The package is named by a text that is put together at run time, so that neither `deno install` nor `deno check`
- * fetches it; `duckdb.lock` beside this file fixes what is fetched when this program runs. Argument: a JSON object,
- * {@link DuckDbJob}. It prints `{usage}`, or `{unavailable}` with the reason where DuckDB cannot be had or
- * cannot do the job, for want of memory say.
+ * The name of the package is put together at run time, so that neither `deno install` nor `deno check` fetches it.
+ * `duckdb.lock` fixes its version. The argument is a {@link DuckDbJob} as JSON. The output is `{usage}`, or
+ * `{unavailable}` with the reason if DuckDB is not available or fails, for example for lack of memory.
  *
  * @module
  */
@@ -13,7 +12,7 @@ import { measureUsage } from "./usage.ts";
 
 const PACKAGE = ["npm:@duckdb/node-api", "1.5.5-r.5"].join("@");
 
-/** What is to be done. */
+/** A job. */
 export interface DuckDbJob {
   /** `sort`: all rows by source and time. `group`: a row per source with its list of measurements in time order. */
   kind: "sort" | "group";
@@ -25,7 +24,7 @@ export interface DuckDbJob {
   memoryLimitGb: number;
 }
 
-/** The little of `@duckdb/node-api` that is used. */
+/** The used part of `@duckdb/node-api`. */
 interface DuckDbApi {
   DuckDBInstance: {
     create(path: string, options: Record<string, string>): Promise<{

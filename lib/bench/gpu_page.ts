@@ -9,72 +9,55 @@ import { FULL_WIDTH } from "../report/theme.ts";
 import { describeFinding, type Finding, peakOf } from "./gpu_findings.ts";
 import type { AdapterRow, ProductRow, StepEnd, SurveyRows } from "./gpu_survey.ts";
 
-/** The content of a page. */
-export interface Survey {
+/** The page. @param notes What the reader should know first. */
+export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: {
   adapter: AdapterRow;
-  findings: Finding[];
+  findings: readonly Finding[];
   rows: SurveyRows;
-  steps: StepEnd[];
-  /** What the reader should know first. */
-  notes: string[];
-}
-
-/** The page. */
-export async function pageOfSurvey({ adapter, findings, rows, steps, notes }: Survey): Promise<string> {
-  const { products, decoding } = rows;
-  const part = (name: ProductRow["part"]) => products.filter((row) => row.part === name);
-  const fill = [...Map.groupBy(part("fill"), ({ kind, tile }) => `${kind}, tiles of ${tile}`)];
-  const decoded = [...Map.groupBy(decoding, ({ kind }) => kind)];
+  steps: readonly StepEnd[];
+  notes: readonly string[];
+}): Promise<string> {
+  const part = (name: ProductRow["part"]) => rows.products.filter((row) => row.part === name);
+  const fill = part("fill").map(({ kind, tile, m, n, gigaflopsPerS }) => ({
+    curve: `${kind}, tiles of ${tile}`,
+    x: m * n / 64 ** 2,
+    y: gigaflopsPerS,
+  }));
+  const decoding = rows.decoding.map(({ kind, rows, tokensPerS }) => ({
+    curve: kind,
+    x: rows,
+    y: tokensPerS,
+  }));
+  const lines = findings.map((finding) => {
+    const line = describeFinding(finding);
+    return finding.advice === "stays" ? { text: line } : { text: "", mark: line, kind: "loses" as const };
+  });
   const { features, limits, ...known } = adapter;
+  const about = Object.entries({ ...known, features: features.join(", "), ...limits });
   return await pageOf(`Survey of ${adapter.name}`, [
     ...notes.map((note) => element("p", note)),
     "<h2>What to set</h2>",
-    listOf(findings.map(itemOf)),
+    listOf(lines),
     "<h2>Whether it is right</h2>",
     tableOfRows(rows.checks),
     "<p>deno task test compares every kernel with float64.</p>",
-    "<h2>Training, steps of one micro-batch</h2>",
+    "<h2>Training</h2>",
     tableOfRows(rows.training),
     "<h2>Matrix products, GFLOP/s</h2>",
-    curvesFigure(
-      fill.map(([label, rows]) => ({
-        label,
-        points: rows.map(({ m, n, gigaflopsPerS: y }) => ({ x: m * n / 64 ** 2, y })),
-      })),
-      { name: "fill", x: "size of the result in tiles of 64 x 64", y: "GFLOP/s" },
-    ),
+    chartOf(fill, { name: "fill", x: "size of the result in tiles of 64 x 64", y: "GFLOP/s" }),
     "<h3>Gradients by splits</h3>",
-    ratesOf(part("splits"), ({ splits }) => `${splits}`),
+    tableOfRates(part("splits"), ({ splits }) => `${splits}`),
     "<h3>Layers of the presets by tiles</h3>",
-    ratesOf(
-      part("layers"),
-      ({ kernel, tile, dtype }) => `${kernel === "gemm_tiled" ? tile : kernel} ${dtype}`,
-    ),
+    tableOfRates(part("layers"), ({ kernel, tile, dtype }) => `${kernel} ${tile} ${dtype}`),
     "<h2>Decoding</h2>",
-    curvesFigure(
-      decoded.map(([label, rows]) => ({
-        label,
-        points: rows.map(({ rows: x, tokensPerS: y }) => ({ x, y })),
-      })),
-      { name: "decoding", x: "rows decoded together", y: "tokens/s" },
-    ),
+    chartOf(decoding, { name: "decoding", x: "rows decoded together", y: "tokens/s" }),
     "<h2>Other kernels</h2>",
     tableOfRows(rows.kernels),
     "<h2>Not measured</h2>",
     tableOfRows(steps.filter(({ reason }) => reason !== undefined)),
     "<h2>Adapter</h2>",
-    tableOf(
-      ["", ""],
-      Object.entries({ ...known, features: features.join(", "), ...limits })
-        .map(([name, value]) => [name, String(value)]),
-    ),
+    tableOf(["", ""], about.map(([name, value]) => [name, String(value)])),
   ]);
-}
-
-/** A finding; those that ask for a change are highlighted. */
-function itemOf(finding: Finding): Parameters<typeof listOf>[0][number] {
-  const line = describeFinding(finding);
-  return finding.advice === "stays" ? { text: line } : { text: "", mark: line, kind: "loses" };
 }
 
 const textOf = (value: unknown) =>
@@ -86,8 +69,8 @@ function tableOfRows(rows: readonly object[]): string {
   return tableOf(Object.keys(rows[0]), rows.map((row) => Object.values(row).map(textOf)));
 }
 
-/** The rates of each shape, a column for each way to compute it. */
-function ratesOf(products: readonly ProductRow[], wayOf: (row: ProductRow) => string): string {
+/** The rates of each shape, a column for each way to compute it, the best one marked. */
+function tableOfRates(products: readonly ProductRow[], wayOf: (row: ProductRow) => string): string {
   const ways = [...new Set(products.map(wayOf))];
   const shapes = Map.groupBy(products, ({ kind, m, n, k }) => `${kind} ${m} x ${n} x ${k}`);
   const cellOf = (rows: readonly ProductRow[], way: string): TableCell => {
@@ -98,19 +81,23 @@ function ratesOf(products: readonly ProductRow[], wayOf: (row: ProductRow) => st
   return tableOf(["", ...ways], lines, "numbers");
 }
 
-function curvesFigure(
-  curves: readonly { label: string; points: { x: number; y: number }[] }[],
+function chartOf(
+  points: readonly { curve: string; x: number; y: number }[],
   { name, x, y }: { name: string; x: string; y: string },
 ): Block {
-  if (curves.length === 0) return element("p", "None.");
-  return {
-    name,
-    caption: "",
-    chart: lineChart({
-      curves: curves.map((curve, i) => ({ ...curve, rank: rankOf(i), style: "marked" })),
-      x: { title: x, scale: "log", format: "~s" },
-      y: { title: y, scale: "log", format: "~s" },
-      width: FULL_WIDTH - 200,
-    }),
-  };
+  if (points.length === 0) return element("p", "None.");
+  const curves = [...Map.groupBy(points, ({ curve }) => curve)].map(([label, points], i) => ({
+    label,
+    points,
+    rank: rankOf(i),
+    style: "marked" as const,
+  }));
+  const axis = { scale: "log", format: "~s" } as const;
+  const chart = lineChart({
+    curves,
+    x: { ...axis, title: x },
+    y: { ...axis, title: y },
+    width: FULL_WIDTH - 200,
+  });
+  return { name, caption: "", chart };
 }

@@ -10,9 +10,15 @@ import { paddedVocabSize } from "../model/buffers.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { loadConfig, type RunConfig } from "../train/config.ts";
 import { PRESETS } from "../train/presets.ts";
-import { checkModel, checkProducts, timeSubmits } from "./gpu_checks.ts";
-import { type DecodedQuery, timeDecoding, timeTraining } from "./gpu_models.ts";
-import type { AdapterRow, ProductRow, SurveyDevice, SurveyRows, SurveyStep } from "./gpu_survey.ts";
+import { checkModel, checkProducts, timeDecoding, timeSubmits, timeTraining } from "./gpu_measures.ts";
+import type {
+  AdapterRow,
+  DecodedQuery,
+  ProductRow,
+  SurveyDevice,
+  SurveyRows,
+  SurveyStep,
+} from "./gpu_survey.ts";
 
 /** The size of a survey. */
 export interface SurveyScale {
@@ -26,7 +32,8 @@ export interface SurveyScale {
   maxRows: number;
   /** Numbers of splits of gradients. */
   splits: readonly number[];
-  trainSteps: number;
+  /** Seconds for which each storage is trained. */
+  trainS: number;
   /** Rows that are decoded together, by one step or by many. */
   rowsOfOneStep: readonly number[];
   rowsOfManySteps: readonly number[];
@@ -41,7 +48,7 @@ export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
     presets: [...PRESETS.keys()],
     maxRows: 2 ** 14,
     splits: [1, 2, 4, 8, 16, 32],
-    trainSteps: 100,
+    trainS: 30,
     rowsOfOneStep: [132, 264, 528, 1024, 2048, 4096, 8192, 16384, 32768],
     rowsOfManySteps: [48, 96, 192, 384, 768, 1024, 2048, 4096],
   },
@@ -52,7 +59,7 @@ export const SURVEY_SCALES: Record<"full" | "small", SurveyScale> = {
     presets: ["demo"],
     maxRows: 256,
     splits: [1, 2],
-    trainSteps: 1,
+    trainS: 0.001,
     rowsOfOneStep: [132, 264],
     rowsOfManySteps: [24, 48],
   },
@@ -63,97 +70,76 @@ export interface SurveyPlan {
   scale: SurveyScale;
   adapter: AdapterRow;
   device: SurveyDevice;
-  /** The configuration that is trained, and whose model decodes. */
+  /** The configuration whose model is trained and decodes. */
   config: RunConfig;
-  /** What is decoded by one step and by many. */
+  /** The queries decoded by one step and by many. */
   queries: readonly [DecodedQuery, DecodedQuery];
-  /** Each training ends after so many seconds, or when the time of all is over. */
-  trainS: number;
-  isOver: () => boolean;
-  /** Called with what a long step is doing. */
-  onNote: (note: string) => void;
 }
 
 /** The steps, which add to `rows`, the most important first. */
 export function surveySteps(plan: SurveyPlan, rows: SurveyRows): SurveyStep[] {
-  const { scale, device } = plan;
+  const { scale, device, config, queries } = plan;
+  const seconds = scale.caseS;
   const configs = scale.presets.map((name) => loadConfig(name));
-  const step = (name: string, run: () => Promise<unknown>): SurveyStep => ({
-    name,
-    run: async () => void await run(),
-  });
-  const products = (isWanted: (row: UntimedProduct) => boolean) =>
-    productsOf(configs, plan).filter(({ row }) => isWanted(row)).map(({ row, benchCase }) =>
-      step(`${row.part}: ${benchCase.name}`, async () => {
-        const { median } = await measureCase(await device.registry(), benchCase, { seconds: scale.caseS });
+  const steps: SurveyStep[] = [];
+  const add = (name: string, run: () => Promise<unknown>) =>
+    steps.push({ name, run: async () => void await run() });
+  add("check products", async () => rows.checks.push(...await checkProducts(await device.registry())));
+  add("check a model", async () => rows.checks.push(...await checkModel(await device.registry())));
+  add("time submits", async () => rows.submits.push(await timeSubmits(await device.registry())));
+  const { splits, layers } = productsOf(configs, plan);
+  const addProducts = (products: readonly TimedProduct[]) => {
+    for (const { row, benchCase } of products) {
+      add(`${row.part}: ${benchCase.name}`, async () => {
+        const { median } = await measureCase(await device.registry(), benchCase, { seconds });
         rows.products.push({ ...row, gigaflopsPerS: median });
-      })
-    );
-  return [
-    step("check products", async () => rows.checks.push(...await checkProducts(await device.registry()))),
-    step("check a model", async () => rows.checks.push(...await checkModel(await device.registry()))),
-    step("time submits", async () => rows.submits.push(await timeSubmits(await device.registry()))),
-    ...products(({ part }) => part !== "layers"),
-    ...modelSteps(plan, rows, step),
-    ...products(({ part }) => part === "layers"),
-    // A device without subgroups has other kernels.
-    ...[true, false].flatMap((subgroups) =>
-      kernelsOf(configs, scale).map((benchCase) =>
-        step(`${benchCase.name}, ${subgroups ? "with" : "without"} subgroups`, async () => {
-          const registry = await device.registry(subgroups);
-          const row = await measureCase(registry, benchCase, { seconds: scale.caseS });
-          rows.kernels.push({ ...row, subgroups });
-        })
-      )
-    ),
-  ];
-}
-
-/** Training and decoding. */
-function modelSteps(
-  { config, scale, queries, isOver, trainS, onNote }: SurveyPlan,
-  rows: SurveyRows,
-  step: (name: string, run: () => Promise<unknown>) => SurveyStep,
-): SurveyStep[] {
-  let drawn: Map<string, Float32Array> | undefined;
-  const weightsOf = () => drawn ??= initialParameters(config.model, 0);
-  const { trainSteps: steps } = scale;
-  return [
-    ...(["f32", "f16"] as const).map((dtype) =>
-      step(`train in ${dtype}`, async () => {
-        const onStep = (step: number) => onNote(`training in ${dtype}, step ${step} of ${steps}`);
-        const endMs = performance.now() + 1000 * trainS;
-        const isAtEnd = () => isOver() || performance.now() > endMs;
-        const stored = { ...config, train: { ...config.train, dtype } };
-        rows.training.push(await timeTraining(stored, weightsOf(), { steps, isOver: isAtEnd, onStep }));
-      })
-    ),
-    ...[scale.rowsOfOneStep, scale.rowsOfManySteps].flatMap((numbers, i) =>
-      numbers.map((count) =>
-        step(`decode ${count} rows by ${queries[i].kind}`, async () => {
-          const model = { config: config.model, weights: weightsOf() };
-          rows.decoding.push(await timeDecoding(model, queries[i], count));
-        })
-      )
-    ),
-  ];
+      });
+    }
+  };
+  addProducts(splits);
+  for (const dtype of ["f32", "f16"] as const) {
+    add(`train in ${dtype}`, async () => {
+      const stored = { ...config, train: { ...config.train, dtype } };
+      rows.training.push(await timeTraining(stored, scale.trainS));
+    });
+  }
+  const weights = initialParameters(config.model, 0);
+  for (const [i, numbers] of [scale.rowsOfOneStep, scale.rowsOfManySteps].entries()) {
+    for (const count of numbers) {
+      add(`decode ${count} rows by ${queries[i].kind}`, async () => {
+        const model = { config: config.model, weights };
+        rows.decoding.push(await timeDecoding(model, queries[i], count));
+      });
+    }
+  }
+  addProducts(layers);
+  // A device without subgroups has other kernels.
+  for (const subgroups of [true, false]) {
+    for (const benchCase of kernelsOf(configs, scale)) {
+      add(`${benchCase.name}, ${subgroups ? "with" : "without"} subgroups`, async () => {
+        const row = await measureCase(await device.registry(subgroups), benchCase, { seconds });
+        rows.kernels.push({ ...row, subgroups });
+      });
+    }
+  }
+  return steps;
 }
 
 type Shape = Pick<ProductRow, "kind" | "m" | "n" | "k">;
-type UntimedProduct = Omit<ProductRow, "gigaflopsPerS">;
+type TimedProduct = { row: Omit<ProductRow, "gigaflopsPerS">; benchCase: BenchCase };
 
-/** The products to be timed. */
+/** The products to time: `splits` with those that fill the adapter, `layers` of the presets. */
 function productsOf(
   configs: readonly RunConfig[],
   { scale, adapter }: SurveyPlan,
-): { row: UntimedProduct; benchCase: BenchCase }[] {
+): { splits: TimedProduct[]; layers: TimedProduct[] } {
   const variants = gemmVariants(adapter);
   const tiled = variants.filter(({ kernel }) => kernel === "gemm_tiled");
-  const of = (
+  const productOf = (
     variant: GemmVariant,
     { kind, m, n, k }: Shape,
     { part, dtype = "f32", splits = 1 }: Pick<ProductRow, "part"> & Partial<ProductRow>,
-  ) => {
+  ): TimedProduct => {
     const { kernel, tile } = variant;
     const name = `${dtype} in tiles of ${tile}, ${splits} splits`;
     return {
@@ -161,32 +147,30 @@ function productsOf(
       benchCase: gemmCase(kind, m, n, k, { name, how: { variant, splits }, dtype }),
     };
   };
-  const layers = distinct(configs.flatMap((config) => layersOf(config, scale)));
-  return [
-    ...scale.fillTiles.flatMap((count) => {
-      const side = sideOf(count);
-      const shape = { m: 64 * side, n: 64 * count / side, k: scale.fillK };
-      return [
-        of(tiled[0], { ...shape, kind: "TN" }, { part: "fill" }),
-        ...tiled.map((variant) => of(variant, { ...shape, kind: "NT" }, { part: "fill" })),
-      ];
-    }),
-    ...layers.filter(({ kind }) => kind === "TN").flatMap((shape) =>
-      scale.splits.filter((splits) => shape.k / splits >= 64)
-        .map((splits) => of(tiled[0], shape, { part: "splits", splits }))
-    ),
-    ...layers.flatMap((shape) =>
-      variants.flatMap((variant) => {
-        const splits = shape.kind === "TN" && variant.kernel === "gemm_tiled" ? splitsOf(shape) : 1;
-        return (["f32", "f16"] as const).map((dtype) =>
-          of(variant, shape, { part: "layers", dtype, splits })
-        );
-      })
-    ),
-  ];
+  const splits: TimedProduct[] = [];
+  const layers: TimedProduct[] = [];
+  for (const count of scale.fillTiles) {
+    const side = sideOf(count);
+    const shape: Shape = { kind: "NT", m: 64 * side, n: 64 * count / side, k: scale.fillK };
+    for (const variant of tiled) splits.push(productOf(variant, shape, { part: "fill" }));
+  }
+  for (const shape of distinct(configs.flatMap((config) => layersOf(config, scale)))) {
+    const isGradient = shape.kind === "TN";
+    for (const count of isGradient ? scale.splits : []) {
+      if (shape.k / count < 64) continue;
+      splits.push(productOf(tiled[0], shape, { part: "splits", splits: count }));
+    }
+    for (const variant of variants) {
+      const count = isGradient && variant.kernel === "gemm_tiled" ? splitsOf(shape) : 1;
+      for (const dtype of ["f32", "f16"] as const) {
+        layers.push(productOf(variant, shape, { part: "layers", dtype, splits: count }));
+      }
+    }
+  }
+  return { splits, layers };
 }
 
-/** Rows of so many tiles, about a square, and even, so that tiles of 128 x 128 divide both sides. */
+/** The rows of a result of `count` tiles: about a square, and even, so that tiles of 128 x 128 divide both sides. */
 function sideOf(count: number): number {
   let side = 2 * Math.floor(Math.sqrt(count) / 2);
   while (count / side % 2 !== 0) side -= 2;

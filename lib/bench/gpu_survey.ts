@@ -1,6 +1,6 @@
 /**
- * `bench gpu`: a survey of an adapter, step by step. A step that fails is reported and the others continue. When the time is
- * over, the steps that are left are reported, too.
+ * `bench gpu`: the steps of a survey run one by one. A step that fails is reported, and the others continue. Steps
+ * that are left when the time is over are reported, too.
  *
  * @module
  */
@@ -9,12 +9,26 @@ import { Gpu, type GpuInfo } from "../gpu/device.ts";
 import type { GemmKind } from "../gpu/ops/gemm.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import type { DType } from "../gpu/tensor.ts";
-import type { CheckRow, SubmitRow } from "./gpu_checks.ts";
-import type { DecodingRow, TrainingRow } from "./gpu_models.ts";
+
+/** The largest difference between what an adapter computes and what it should. */
+export interface CheckRow {
+  name: string;
+  error: number;
+  allowedError: number;
+}
+
+/** The time of a submit, and whether onSubmittedWorkDone() waits for the work in the call itself. */
+export interface SubmitRow {
+  /** Seconds of one small product, until the call returns; the median. */
+  submitS: number;
+  /** Seconds of much work, until the call returns, and until its promise settles. */
+  callS: number;
+  settledS: number;
+}
 
 /** A timed matrix product. */
 export interface ProductRow {
-  /** What for: how many tiles fill the adapter, how many splits are best, the layers of the presets. */
+  /** The purpose: how many tiles fill the adapter, how many splits are best, the layers of the presets. */
   part: "fill" | "splits" | "layers";
   kind: GemmKind;
   m: number;
@@ -28,6 +42,39 @@ export interface ProductRow {
   gigaflopsPerS: number;
 }
 
+/** The speed of training. */
+export interface TrainingRow {
+  dtype: DType;
+  /** Timed steps. */
+  steps: number;
+  /** Seconds from opening the device to the end of the first step, and the median of the steps after it. */
+  startS: number;
+  stepS: number;
+  tokensPerS: number;
+  /** Useful operations per second. */
+  gigaflopsPerS: number;
+  plannedMemoryBytes: number;
+}
+
+/** A kind of query as a decoder sees it. */
+export interface DecodedQuery {
+  /** `one step`: distributions of RTTs; `many steps`: whole measurements. */
+  kind: "one step" | "many steps";
+  promptTokens: number;
+  /** Rows that continue each prompt. */
+  rowsPerPrompt: number;
+  steps: number;
+}
+
+/** The speed of rows decoded together. */
+export interface DecodingRow extends DecodedQuery {
+  rows: number;
+  /** Median seconds of the prompts and all steps, results read back. */
+  seconds: number;
+  /** Tokens of steps. */
+  tokensPerS: number;
+}
+
 /** Everything that was measured. */
 export interface SurveyRows {
   checks: CheckRow[];
@@ -37,6 +84,11 @@ export interface SurveyRows {
   kernels: (BenchRow & { subgroups: boolean })[];
   training: TrainingRow[];
   decoding: DecodingRow[];
+}
+
+/** Rows before the first step. */
+export function emptyRows(): SurveyRows {
+  return { checks: [], submits: [], products: [], kernels: [], training: [], decoding: [] };
 }
 
 /** One step. */
@@ -76,8 +128,8 @@ export class SurveyDevice implements Disposable {
 /**
  * Runs the steps of a survey.
  *
- * @param options `device`: closed after a step that failed, which may have lost it; `isOver`: whether the time is;
- *   `onStep`: told of each before it begins.
+ * @param options `device`: closed after a failed step, which may have lost it; `isOver`: whether the time is over;
+ *   `onStep`: called before each step.
  * @throws {InterruptedError} If the signal is aborted.
  */
 export async function runSurvey(steps: readonly SurveyStep[], options: {
@@ -96,17 +148,22 @@ export async function runSurvey(steps: readonly SurveyStep[], options: {
     }
     onStep(i, name);
     const startMs = performance.now();
-    const failure = await run().then(() => undefined, (error: unknown) => error);
-    const seconds = (performance.now() - startMs) / 1000;
-    // A failure of an unknown adapter or driver is a result, too.
-    ends.push({ name, seconds, ...(failure === undefined ? {} : { reason: String(failure) }) });
-    if (failure !== undefined) device[Symbol.dispose]();
+    const end: StepEnd = { name, seconds: 0 };
+    try {
+      await run();
+    } catch (error) {
+      // A failure of an unknown adapter or driver is a result, too.
+      end.reason = String(error);
+      device[Symbol.dispose]();
+    }
+    end.seconds = (performance.now() - startMs) / 1000;
+    ends.push(end);
   }
   signal.throwIfAborted();
   return ends;
 }
 
-/** What the adapter is, can do and allows. */
+/** An adapter with its features and limits. */
 export interface AdapterRow extends GpuInfo {
   features: string[];
   limits: Record<string, number>;

@@ -7,9 +7,9 @@ import { BatchLoader } from "../loader/batches.ts";
 import { openProbeRows } from "../loader/row_source.ts";
 import { measureUsage, type Usage } from "./usage.ts";
 
-/** What is loaded how. */
+/** The data and how it is loaded. */
 export interface LoaderPassOptions {
-  /** What `probe-rows` wrote. */
+  /** The output folder of `probe-rows`. */
   data: string;
   split: string;
   seed: number;
@@ -21,7 +21,7 @@ export interface LoaderPassOptions {
   seconds: number;
 }
 
-/** A pass. */
+/** A pass over the data. */
 export interface LoaderPass {
   usage: Usage;
   numTokens: number;
@@ -31,8 +31,7 @@ export interface LoaderPass {
 /**
  * Loads batches.
  *
- * @param options What is loaded how.
- * @returns The first epoch, opening of the files included, and the time after it.
+ * @returns The first epoch, with the opening of the files, and the passes after it.
  * @throws {UserError} If there are no probe rows.
  */
 export async function passLoader(

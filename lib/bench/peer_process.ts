@@ -1,5 +1,5 @@
 /**
- * A process that runs another program, jax-js or PyTorch, and answers requests, so that both programs can take turns.
+ * A process that runs another program, jax-js or PyTorch, and answers requests, so that both programs take turns.
  *
  * @module
  */
@@ -7,7 +7,7 @@ import { fromFileUrl } from "@std/path";
 import { UserError } from "../errors.ts";
 import type { PeerReply, PeerRequest } from "./peers_child.ts";
 
-/** What answers requests. */
+/** A program that answers requests. */
 export interface Peer {
   readonly name: PeerName;
   ask(request: PeerRequest): Promise<PeerReply>;
@@ -23,63 +23,33 @@ export type PeerName = typeof PEERS[number];
 export interface PeerOptions {
   /** Stops it. */
   signal?: AbortSignal;
-  /** For jax-js: whether to use only packages that were fetched before. */
+  /** Whether jax-js uses only packages that were fetched before. */
   cachedOnly?: boolean;
-  /** For jax-js: Deno's cache (DENO_DIR, or Deno's default). */
-  cacheDir?: string;
-  /** For PyTorch: where `python3` is searched (PATH). */
-  searchPath?: string;
+  /** Further environment variables. */
+  env?: Record<string, string>;
 }
 
-/** A peer in a process of its own; to be disposed of. */
+/** A peer in a process of its own. */
 export class PeerProcess implements Peer, Disposable {
   readonly #child: Deno.ChildProcess;
   readonly #requests: WritableStreamDefaultWriter<Uint8Array>;
   readonly #replies: ReadableStreamDefaultReader<string>;
   readonly #errors: Promise<string>;
   readonly #signal: AbortSignal | undefined;
-  readonly #stop = () => {
-    try {
-      this.#child.kill("SIGTERM");
-    } catch {
-      // It has ended already.
-    }
-  };
   #received = "";
 
-  private constructor(readonly name: PeerName, { signal, cachedOnly, cacheDir, searchPath }: PeerOptions) {
-    const path = (file: string) => fromFileUrl(new URL(file, import.meta.url));
-    const jax = [
-      `--lock=${path("peers.lock")}`,
-      "--frozen",
-      ...(cachedOnly ? ["--cached-only"] : []),
-      ...["--allow-read", "--allow-env", "--allow-sys"],
-      path("peers_child.ts"),
-    ];
-    const mode = name === "PyTorch" ? "eager" : "compiled";
-    const torch = ["--allow-run=python3", path("peers_torch_child.ts"), mode];
-    this.#child = new Deno.Command(Deno.execPath(), {
-      args: ["run", "--no-prompt", "--no-config", ...(name === "jax-js" ? jax : torch)],
-      env: {
-        NO_COLOR: "1",
-        ...(cacheDir === undefined ? {} : { DENO_DIR: cacheDir }),
-        ...(searchPath === undefined ? {} : { PATH: searchPath }),
-      },
-      stdin: "piped",
-      stdout: "piped",
-      stderr: "piped",
-    }).spawn();
+  private constructor(readonly name: PeerName, options: PeerOptions) {
+    this.#child = commandOf(name, options).spawn();
     this.#requests = this.#child.stdin.getWriter();
     this.#replies = this.#child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     this.#errors = new Response(this.#child.stderr).text();
-    this.#signal = signal;
-    signal?.addEventListener("abort", this.#stop);
+    this.#signal = options.signal;
   }
 
   /**
-   * Starts a peer; jax-js is fetched from npm the first time.
+   * Starts a peer. The first start of jax-js fetches it from npm.
    *
-   * @throws {UserError} If it cannot be had.
+   * @throws {UserError} If the peer is not available.
    */
   static async start(name: PeerName, options: PeerOptions = {}): Promise<PeerProcess> {
     if (Deno.build.standalone) {
@@ -87,41 +57,72 @@ export class PeerProcess implements Peer, Disposable {
         `Cannot compare with ${name}: this is the compiled program, a checkout was wanted; run bench from one`,
       );
     }
-    const peer = new PeerProcess(name, options);
+    let peer: PeerProcess;
+    try {
+      peer = new PeerProcess(name, options);
+    } catch (cause) {
+      if (!(cause instanceof Deno.errors.NotFound)) throw cause;
+      throw new UserError(`Cannot compare with ${name}: there is no python3, one with torch was wanted`, {
+        cause,
+      });
+    }
     const { unavailable } = await peer.ask({ kind: "start" });
     if (unavailable === undefined) return peer;
     peer[Symbol.dispose]();
-    throw new UserError(`Cannot compare with ${name}: it cannot be had: ${unavailable}`);
+    throw new UserError(`Cannot compare with ${name}: it is not available: ${unavailable}`);
   }
 
   /**
-   * Asks one thing; the next may be asked when it is answered.
+   * Sends a request. The next one may be sent after the reply.
    *
    * @throws {UserError} If the process ended; the message says why.
    */
   async ask(request: PeerRequest): Promise<PeerReply> {
     // If the process has ended, the missing reply is reported.
     await this.#requests.write(new TextEncoder().encode(JSON.stringify(request) + "\n")).catch(() => {});
-    let end: number;
-    while ((end = this.#received.indexOf("\n")) < 0) {
+    while (!this.#received.includes("\n")) {
       const { value, done } = await this.#replies.read();
       this.#signal?.throwIfAborted();
       if (done) {
-        const lines = (await this.#errors).trimEnd().split("\n");
-        const reason = lines.find((line) => line.startsWith("error: ")) ?? lines.at(-1) ?? "";
-        throw new UserError(
-          `Cannot compare with ${this.name}: its process ended: ${reason.replace(/^error: /, "")}`,
-        );
+        throw new UserError(`Cannot compare with ${this.name}: its process ended: ${await this.#reason()}`);
       }
       this.#received += value;
     }
-    const line = this.#received.slice(0, end);
-    this.#received = this.#received.slice(end + 1);
+    const [line, ...rest] = this.#received.split("\n");
+    this.#received = rest.join("\n");
     return JSON.parse(line) as PeerReply;
   }
 
-  [Symbol.dispose](): void {
-    this.#signal?.removeEventListener("abort", this.#stop);
-    this.#stop();
+  async #reason(): Promise<string> {
+    const lines = (await this.#errors).trimEnd().split("\n");
+    return (lines.find((line) => line.startsWith("error: ")) ?? lines.at(-1) ?? "").replace(/^error: /, "");
   }
+
+  [Symbol.dispose](): void {
+    try {
+      this.#child.kill("SIGTERM");
+    } catch {
+      // It has ended already.
+    }
+  }
+}
+
+function commandOf(name: PeerName, { signal, cachedOnly = false, env }: PeerOptions): Deno.Command {
+  const path = (file: string) => fromFileUrl(new URL(file, import.meta.url));
+  const options: Deno.CommandOptions = {
+    env: { NO_COLOR: "1", ...env },
+    stdin: "piped",
+    stdout: "piped",
+    stderr: "piped",
+  };
+  if (signal) options.signal = signal;
+  if (name !== "jax-js") {
+    options.args = [path("peers_torch.py"), name === "PyTorch" ? "eager" : "compiled"];
+    return new Deno.Command("python3", options);
+  }
+  const permissions = ["--no-prompt", "--allow-read", "--allow-env", "--allow-sys"];
+  const lock = ["--no-config", `--lock=${path("peers.lock")}`, "--frozen"];
+  if (cachedOnly) lock.push("--cached-only");
+  options.args = ["run", ...permissions, ...lock, path("peers_child.ts")];
+  return new Deno.Command(Deno.execPath(), options);
 }

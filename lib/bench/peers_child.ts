@@ -1,19 +1,32 @@
 /**
- * jax-js (https://jax-js.com) training the same model, for comparison: a program of its own, started by `bench peers`
- * through {@link file://./peer_process.ts}, since jax-js is needed by nothing else.
+ * jax-js (https://jax-js.com) training the same model, for comparison. This is a program of its own, which
+ * {@link file://./peer_process.ts} starts, since nothing else needs jax-js.
  *
- * The package is named by a text that is put together at run time, so that neither `deno install` nor `deno check`
- * fetches it; `peers.lock` beside this file fixes what is fetched when this program runs. It reads requests from
- * standard input, a {@link PeerRequest} as JSON a line, and answers each with one line.
+ * The name of the package is put together at run time, so that neither `deno install` nor `deno check` fetches it.
+ * `peers.lock` fixes its version. Standard input has a {@link PeerRequest} as JSON per line; each is answered with one
+ * line of JSON.
  *
  * @module
  */
-import process from "node:process";
-import type { Jax, JaxArray, JaxArrays } from "./peers_jax.ts";
-import { jaxConstants, jaxLoss, type JaxModelConfig } from "./peers_jax_model.ts";
-import { jaxOptimizerState, type JaxRule, type JaxStepNumbers, jaxUpdate } from "./peers_jax_optimizer.ts";
+import {
+  type Jax,
+  type JaxArray,
+  type JaxArrays,
+  jaxConstants,
+  jaxLoss,
+  type JaxModelConfig,
+  jaxOptimizerState,
+  type JaxRule,
+  type JaxState,
+  type JaxStepNumbers,
+  jaxUpdate,
+} from "./peers_jax.ts";
+import { timed } from "./usage.ts";
 
 const PACKAGE = ["npm:@jax-js/jax", "0.1.25"].join("@");
+
+/** The numbers of a step, by group of parameters. */
+type StepNumbers = Record<string, JaxStepNumbers>;
 
 /** A model and its training. */
 export interface PeerModel {
@@ -27,22 +40,13 @@ export interface PeerModel {
   tokens: number[];
 }
 
-/** A matrix product: NN is A B, NT is A B^T, TN is A^T B; the result is (m, n), the sum is over k. */
-export interface Product {
-  kind: "NN" | "NT" | "TN";
-  m: number;
-  n: number;
-  k: number;
-}
-
-/** What can be asked. */
+/** A request. */
 export type PeerRequest =
   | { kind: "start" }
   | { kind: "model"; model: PeerModel }
-  | { kind: "step"; numbers: Record<string, JaxStepNumbers> }
-  | { kind: "product"; product: Product; seconds: number };
+  | { kind: "step"; numbers: StepNumbers };
 
-/** What is answered: to `step` and `product` how long one took, to `start` perhaps why there is no jax-js. */
+/** A reply: the times and the loss of a `step`; to `start`, the reason if the package is not available. */
 export interface PeerReply {
   unavailable?: string;
   seconds?: number;
@@ -51,111 +55,55 @@ export interface PeerReply {
   loss?: number;
 }
 
-/** Batches of products that are timed; the median counts. */
-const NUM_BATCHES = 5;
-
-/** A jitted training step and what it changes. */
-class Training {
-  readonly #step: (
+/** The jitted training step. It changes parameters and state. */
+function createTraining(jax: Jax, model: PeerModel): (numbers: StepNumbers) => Promise<PeerReply> {
+  const { config, rules, maxGradientNorm } = model;
+  const { numpy: np, tree } = jax;
+  const gradient = jax.valueAndGrad(jaxLoss(jax, config));
+  const update = jaxUpdate(jax, rules, maxGradientNorm);
+  const jitted = jax.jit((
     parameters: JaxArrays,
-    state: Record<string, JaxArrays>,
-    inputs: { tokens: JaxArray; constants: JaxArrays; numbers: Record<string, JaxArrays> },
-  ) => [JaxArray, JaxArrays, Record<string, JaxArrays>];
-  readonly #tokens: JaxArray;
-  readonly #constants: JaxArrays;
-  #parameters: JaxArrays;
-  #state: Record<string, JaxArrays>;
-
-  constructor(readonly jax: Jax, model: PeerModel) {
-    const { config, rules, maxGradientNorm } = model;
-    const { numpy: np } = jax;
-    const gradient = jax.valueAndGrad(jaxLoss(jax, config));
-    const update = jaxUpdate(jax, rules, maxGradientNorm);
-    this.#step = jax.jit((parameters, state, { tokens, constants, numbers }) => {
-      const [loss, gradients] = gradient(jax.tree.ref(parameters), tokens.ref, tokens, constants);
-      return [loss, ...update(parameters, gradients, state, numbers)];
+    state: JaxState,
+    { tokens, constants, numbers }: {
+      tokens: JaxArray;
+      constants: JaxArrays;
+      numbers: Record<string, JaxArrays>;
+    },
+  ): [JaxArray, JaxArrays, JaxState] => {
+    const [loss, gradients] = gradient(tree.ref(parameters), tokens.ref, tokens, constants);
+    return [loss, ...update(parameters, gradients, state, numbers)];
+  });
+  const tokens = np.array(Int32Array.from(model.tokens), { dtype: np.int32 });
+  const constants = jaxConstants(jax, config);
+  let parameters = readParameters(jax, model);
+  let state = jaxOptimizerState(jax, rules);
+  return async (numbers) => {
+    const scalars: Record<string, JaxArrays> = {};
+    for (const [group, values] of Object.entries(numbers)) {
+      scalars[group] = {};
+      for (const [name, value] of Object.entries(values)) {
+        scalars[group][name] = np.array(Float32Array.of(value)).reshape([]);
+      }
+    }
+    const inputs = { tokens: tokens.ref, constants: tree.ref(constants), numbers: scalars };
+    const { result: loss, times } = await timed(async () => {
+      let loss: JaxArray;
+      [loss, parameters, state] = jitted(parameters, state, inputs);
+      await jax.blockUntilReady([loss, parameters, state]);
+      return loss;
     });
-    this.#tokens = np.array(Int32Array.from(model.tokens), { dtype: np.int32 });
-    this.#constants = jaxConstants(jax, config);
-    this.#parameters = readParameters(jax, model);
-    this.#state = jaxOptimizerState(jax, rules);
-  }
-
-  async step(numbers: Record<string, JaxStepNumbers>): Promise<PeerReply> {
-    const { jax } = this;
-    const inputs = {
-      tokens: this.#tokens.ref,
-      constants: jax.tree.ref(this.#constants),
-      numbers: Object.fromEntries(
-        Object.entries(numbers).map(([group, values]) => [group, scalars(jax, values)]),
-      ),
-    };
-    let loss: JaxArray | undefined;
-    const times = await timed(async () => {
-      [loss, this.#parameters, this.#state] = this.#step(this.#parameters, this.#state, inputs);
-      await jax.blockUntilReady([loss, this.#parameters, this.#state]);
-    });
-    return { ...times, loss: (await loss?.data())?.[0] ?? NaN };
-  }
-}
-
-function scalars(jax: Jax, values: JaxStepNumbers): JaxArrays {
-  return Object.fromEntries(
-    Object.entries(values).map((
-      [name, value],
-    ) => [name, jax.numpy.array(Float32Array.of(value)).reshape([])]),
-  );
+    return { ...times, loss: (await loss.data())[0] };
+  };
 }
 
 function readParameters(jax: Jax, { rules, weightsPath }: PeerModel): JaxArrays {
   const weights = new Float32Array(Deno.readFileSync(weightsPath).buffer);
+  const parameters: JaxArrays = {};
   let at = 0;
-  return Object.fromEntries(
-    Object.entries(rules).map(([name, { shape: [rows, columns] }]) => {
-      const values = weights.slice(at, at += rows * columns);
-      return [name, jax.numpy.array(values).reshape([rows, columns])];
-    }),
-  );
-}
-
-async function timed(work: () => Promise<unknown>): Promise<{ seconds: number; cpuSeconds: number }> {
-  const [startMs, before] = [performance.now(), process.cpuUsage()];
-  await work();
-  const { user, system } = process.cpuUsage(before);
-  return { seconds: (performance.now() - startMs) / 1000, cpuSeconds: (user + system) / 1e6 };
-}
-
-/** Numbers within [-0.5, 0.5), as the kernels' own bench has them. */
-function matrix(jax: Jax, rows: number, columns: number): JaxArray {
-  const values = Float32Array.from({ length: rows * columns }, (_, i) => (i * Math.SQRT2) % 1 - 0.5);
-  return jax.numpy.array(values).reshape([rows, columns]);
-}
-
-/** Time of one product, medians over batches of them. */
-async function timeProduct(jax: Jax, { kind, m, n, k }: Product, seconds: number): Promise<PeerReply> {
-  const { numpy: np } = jax;
-  const a = kind === "TN" ? matrix(jax, k, m) : matrix(jax, m, k);
-  const b = kind === "NT" ? matrix(jax, n, k) : matrix(jax, k, n);
-  const multiply = jax.jit((a: JaxArray, b: JaxArray) =>
-    np.matmul(kind === "TN" ? np.transpose(a) : a, kind === "NT" ? np.transpose(b) : b)
-  );
-  const batch = (count: number) =>
-    timed(async () => {
-      const results = Array.from({ length: count }, () => multiply(a.ref, b.ref));
-      await jax.blockUntilReady(results);
-      jax.tree.dispose(results);
-    });
-  await batch(1);
-  const estimate = await batch(1);
-  const count = Math.max(1, Math.ceil(seconds / NUM_BATCHES / estimate.seconds));
-  const batches = [];
-  for (let i = 0; i < NUM_BATCHES; i++) batches.push(await batch(count));
-  jax.tree.dispose([a, b]);
-  const medianOf = (values: number[]) => values.sort((x, y) => x - y)[NUM_BATCHES >> 1] / count;
-  return {
-    seconds: medianOf(batches.map((times) => times.seconds)),
-    cpuSeconds: medianOf(batches.map((times) => times.cpuSeconds)),
-  };
+  for (const [name, { shape: [rows, columns] }] of Object.entries(rules)) {
+    parameters[name] = jax.numpy.array(weights.slice(at, at += rows * columns)).reshape([rows, columns]);
+  }
+  return parameters;
 }
 
 async function loadJax(): Promise<Jax | string> {
@@ -171,19 +119,17 @@ async function loadJax(): Promise<Jax | string> {
 
 async function serve(): Promise<void> {
   const jax = await loadJax();
-  let training: Training | undefined;
+  let step: ReturnType<typeof createTraining> | undefined;
   const answer = async (request: PeerRequest): Promise<PeerReply> => {
     if (typeof jax === "string") return { unavailable: jax };
     switch (request.kind) {
       case "start":
         return {};
       case "model":
-        training = new Training(jax, request.model);
+        step = createTraining(jax, request.model);
         return {};
       case "step":
-        return await training?.step(request.numbers) ?? {};
-      case "product":
-        return await timeProduct(jax, request.product, request.seconds);
+        return await step?.(request.numbers) ?? {};
     }
   };
   let rest = "";

@@ -1,4 +1,4 @@
-"""PyTorch on the processor training the same model, for comparison: started by peers_torch_child.ts.
+"""PyTorch on the processor training the same model, for comparison: started by peer_process.ts.
 
 Reads requests from standard input, a PeerRequest (peers_child.ts) as JSON a line, and answers each with one line. The
 first argument is `eager` or `compiled`, for torch.compile.
@@ -138,18 +138,6 @@ class Training:
         parameter.mul_(1 - n["learningRate"] * n["weightDecay"]).sub_(n["learningRate"] * update)
 
 
-def time_product(product, seconds):
-    m, n, k, kind = product["m"], product["n"], product["k"], product["kind"]
-    a, b = torch.rand(m, k) - 0.5, torch.rand(k, n) - 0.5
-    a = a.t().contiguous().t() if kind == "TN" else a
-    b = b.t().contiguous().t() if kind == "NT" else b
-    a @ b
-    times, end = [], time.perf_counter() + seconds
-    while len(times) < 5 or time.perf_counter() < end:
-        times.append(timed(lambda: a @ b)[1])
-    return {key: sorted(x[key] for x in times)[len(times) // 2] for key in ("seconds", "cpuSeconds")}
-
-
 training = None
 for line in sys.stdin:
     request = json.loads(line)
@@ -160,6 +148,4 @@ for line in sys.stdin:
         training = Training(request["model"], sys.argv[1] == "compiled")
     elif request["kind"] == "step":
         answer = training.step(request["numbers"])
-    elif request["kind"] == "product":
-        answer = time_product(request["product"], request["seconds"])
     print(json.dumps(answer), flush=True)

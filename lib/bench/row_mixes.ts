@@ -1,5 +1,5 @@
 /**
- * Probe rows of sizes that are hard on a loader: made for its bench, next to the even ones of `synth`.
+ * Made-up probe rows of sizes that are hard on a loader; rows of `synth` have about the same size.
  *
  * @module
  */
@@ -8,7 +8,7 @@ import { RandomStream } from "../random/philox.ts";
 import { ArrayRecordWriter } from "../array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../probe_rows/probe_row.ts";
 
-/** Sizes: short ones, exponential; or half of 1 to 5, half short, and four that hold most of the data. */
+/** Sizes: short ones, exponential; or half of 1 to 5, half short, and four with most of the data. */
 export type RowMix = "short rows" | "mixed rows";
 
 /** Mean measurements of a short row. ASSUMPTION; rows of menog-2019-05 have a median of 23 and a mean of 288. */
@@ -22,10 +22,10 @@ const FIRST_TIME_S = 1_750_000_000;
 /**
  * Writes a train split of made-up rows.
  *
- * @param folder Where; the split is a folder in it.
- * @param mix Their sizes.
- * @param options `numMeasurements` in all, some more or less; `seed`.
- * @returns Number of rows.
+ * @param folder The folder of the split's folder.
+ * @param mix The sizes of the rows.
+ * @param options `numMeasurements`: of all rows, approximately; `seed`.
+ * @returns The number of rows.
  */
 export async function writeRowMix(
   folder: string,

@@ -1,5 +1,5 @@
 /**
- * Inspects ArrayRecord files: probe rows in full, of anything else the container.
+ * Inspects ArrayRecord files: probe rows in full, the container of all others.
  *
  * @module
  */
@@ -84,12 +84,9 @@ function containerFacts(readers: readonly ArrayRecordReader[]): Fact[] {
   const corruptChunks = sum((reader) => reader.numCorruptChunks);
   const writerOptions = [...new Set(readers.map((reader) => reader.writerOptions))];
   const written = shortened(writerOptions.join(" | "), MAX_OPTIONS_LENGTH) || "no options noted";
+  const found = `${records} in ${chunks} chunks, ${formatFiles(files)}, every checksum verified`;
   return [
-    ["records", `${records} in ${chunks} chunks, ${formatFiles(files)}, every checksum verified`, {
-      files,
-      records,
-      chunks,
-    }],
+    ["records", found, { files, records, chunks }],
     ["size", `${formatBytes(bytes)}, ${formatBytes(decodedBytes)} of records`, { bytes, decodedBytes }],
     ["written with", written, { writerOptions }],
     ["damaged chunks", corruptChunks > 0 ? `${corruptChunks}, left out` : undefined, { corruptChunks }],

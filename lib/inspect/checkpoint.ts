@@ -1,5 +1,5 @@
 /**
- * Inspects checkpoints and safetensors files: tensors, shapes, parameters, configuration, state.
+ * Inspects checkpoints, run directories, metrics and safetensors files.
  *
  * @module
  */
@@ -7,11 +7,22 @@ import { dirname, join } from "@std/path";
 import { formatBytes, formatCount } from "../text/quantities.ts";
 import { FormatError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
+import { readManifest } from "../files/manifest.ts";
+import { listCheckpoints, stepName } from "../train/checkpoint.ts";
 import { readState } from "../train/checkpoint_state.ts";
+import { readMetrics } from "../train/metrics.ts";
 import { readSafetensorsHeader } from "../tensor_files/safetensors.ts";
-import { type Fact, formatPairs, formatValue, type Report, type Section, type Target } from "./report.ts";
+import {
+  type Fact,
+  formatPairs,
+  formatValue,
+  type Json,
+  type Report,
+  type Section,
+  type Target,
+} from "./report.ts";
 
-/** How many of the last losses are shown. */
+/** The number of last losses shown. */
 const SHOWN_LOSSES = 5;
 
 /**
@@ -22,28 +33,21 @@ const SHOWN_LOSSES = 5;
 export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   const { files } = readState(folder);
   const model = readTensorFile(join(folder, "model.safetensors"), files.model.sizeBytes);
+  const parameters = `${formatCount(model.numElements)} in ${model.numTensors} tensors`;
+  let optimizer = "none";
+  let optimizerTensors = 0;
   const optimizerPath = join(folder, "optimizer.safetensors");
-  const optimizer = exists(optimizerPath)
-    ? readTensorFile(optimizerPath, files.optimizer.sizeBytes)
-    : undefined;
-  return {
-    kind: "checkpoint",
-    path,
-    facts: [
-      ["parameters", `${formatCount(model.numElements)} in ${model.numTensors} tensors`, {
-        parameters: model.numElements,
-      }],
-      [
-        "optimizer",
-        optimizer
-          ? `${formatCount(optimizer.numElements)} numbers in ${optimizer.numTensors} tensors`
-          : "none",
-        { optimizerTensors: optimizer?.numTensors ?? 0 },
-      ],
-      ...stateFacts(folder),
-    ],
-    sections: [tensorSection(model)],
-  };
+  if (exists(optimizerPath)) {
+    const { numElements, numTensors } = readTensorFile(optimizerPath, files.optimizer.sizeBytes);
+    optimizer = `${formatCount(numElements)} numbers in ${numTensors} tensors`;
+    optimizerTensors = numTensors;
+  }
+  const facts: Fact[] = [
+    ["parameters", parameters, { parameters: model.numElements }],
+    ["optimizer", optimizer, { optimizerTensors }],
+    ...stateFacts(folder),
+  ];
+  return { kind: "checkpoint", path, facts, sections: [tensorSection(model)] };
 }
 
 /** Reads the header of a safetensors file. @throws {FormatError} If it is damaged. */
@@ -117,4 +121,62 @@ function tensorSection({ shapes }: TensorFile): Section {
   return ["tensors", entries.map(([name, shape]) => `${name.padEnd(width)}[${shape.join(", ")}]`), {
     tensors: shapes,
   }];
+}
+
+/**
+ * Reads a run's manifest, metrics and the states of its checkpoints.
+ *
+ * @throws {FormatError} If its manifest or metrics are damaged.
+ */
+export function inspectRun({ path, files: [folder] }: Target): Report {
+  const nested = join(folder, "checkpoints");
+  const states = listCheckpoints(exists(nested) ? nested : folder);
+  const checkpoints = states.map(({ step }) => stepName(step));
+  const manifest = readManifest(join(folder, "manifest.json"));
+  const complete = manifest?.complete ?? null;
+  const metricsPath = join(folder, "metrics.jsonl");
+  const [best] = states.filter(({ evalLoss }) => evalLoss !== null)
+    .sort((a, b) => (a.evalLoss ?? 0) - (b.evalLoss ?? 0));
+  const bestCheckpoint = best ? stepName(best.step) : null;
+  const bestText = best && `${bestCheckpoint}, validation loss ${best.evalLoss}`;
+  const facts: Fact[] = [
+    ["state", complete === null ? "no manifest" : complete ? "complete" : "not complete", { complete }],
+    ["checkpoints", checkpoints.join(", ") || "none", { checkpoints }],
+    ["best checkpoint", bestText, { bestCheckpoint }],
+  ];
+  if (exists(metricsPath)) facts.push(...metricsFacts(metricsPath));
+  return { kind: "run", path, facts };
+}
+
+/** Reads a metrics file by itself. @throws {FormatError} If a line is no metrics record. */
+export function inspectMetrics({ path, files: [file] }: Target): Report {
+  return { kind: "metrics", path, facts: metricsFacts(file) };
+}
+
+function metricsFacts(path: string): Fact[] {
+  const records = readMetrics(path);
+  const firstStep = records[0]?.step ?? null;
+  const lastStep = records.at(-1)?.step ?? null;
+  const metrics: Json = {};
+  const steps = records.length === 0 ? "none" : `${records.length}, ${firstStep} to ${lastStep}`;
+  const facts: Fact[] = [
+    ["logged steps", steps, { loggedSteps: records.length, firstStep, lastStep, metrics }],
+  ];
+  const names = new Set(records.flatMap((record) => Object.keys(record)));
+  names.delete("step");
+  for (const name of names) {
+    const values = records.map((record) => record[name]).filter((value) => typeof value === "number");
+    if (values.length === 0) {
+      metrics[name] = { count: 0, first: null, last: null, min: null, max: null };
+      continue;
+    }
+    const first = values[0];
+    const last = values[values.length - 1];
+    const min = values.reduce((a, b) => Math.min(a, b));
+    const max = values.reduce((a, b) => Math.max(a, b));
+    metrics[name] = { count: values.length, first, last, min, max };
+    const [from, to, least, most] = [first, last, min, max].map(formatValue);
+    facts.push([name, `${from} to ${to}, min ${least}, max ${most}`]);
+  }
+  return facts;
 }

@@ -8,7 +8,7 @@ import { type OutputFileOptions, writeOutputFile } from "../files/output_file.ts
 import { histogramChart } from "../report/charts.ts";
 import { renderPicture } from "../report/svg.ts";
 
-/** How many values lie in [low, high). */
+/** The number of values in [low, high). */
 export interface Bin {
   low: number;
   high: number;
@@ -17,18 +17,18 @@ export interface Bin {
 
 /** A histogram to be drawn. */
 export interface Histogram {
-  /** What is counted, such as `RTT, ms`; stands below the axis. */
+  /** The text below the axis: the counted value, such as `RTT, ms`. */
   label: string;
-  /** What the height of a bar is, such as `measurements`. */
+  /** The text of the vertical axis, such as `measurements`. */
   countLabel: string;
-  /** How bins are placed; times are ms since 1970, on a logarithmic axis all bounds are above 0. */
+  /** The horizontal axis: `utc` has times in ms since 1970, `log` only bounds above 0. */
   scale: "log" | "utc";
   bins: Bin[];
 }
 
 const DROPPED_BITS = 13;
 const NUM_BUCKETS = 1 << (31 - DROPPED_BITS);
-/** How many bins {@link ValueHistogram.logBins} has at most, and how many there are from 1 to 10 at most. */
+/** The most bins of {@link ValueHistogram.logBins}, in all and from 1 to 10. */
 const MAX_LOG_BINS = 60;
 const MAX_BINS_PER_DECADE = 32;
 
@@ -56,7 +56,7 @@ export class ValueHistogram {
     return this.#sum / this.count;
   }
 
-  /** Adds a value of 0 or more that a 32-bit float can hold; others are left out. */
+  /** Adds a value. Values below 0 or too large for a 32-bit float are left out. */
   add(value: number): void {
     this.#float[0] = value;
     if (!(value >= 0 && this.#float[0] < Infinity)) return;
@@ -69,10 +69,10 @@ export class ValueHistogram {
   }
 
   /**
-   * Bins that are equally wide on a logarithmic axis, from the least value above 0 to the greatest; whole powers of ten
-   * are bounds of bins wherever there are at least as many bins as these.
+   * Bins of equal width on a logarithmic axis, from the least value above 0 to the greatest. Whole powers of ten are
+   * bounds of bins, unless there are more powers than bins.
    *
-   * @returns Values of 0 (below 1e-41) are in the first. None if there are no others.
+   * @returns Values of 0 (below 1e-41) are in the first bin. None if all values are 0.
    */
   logBins(): Bin[] {
     const filled = [...this.#counts.keys()].filter((bucket) => bucket > 0 && this.#counts[bucket] > 0);
@@ -115,17 +115,17 @@ export class ValueHistogram {
   }
 }
 
-/** The most bins there are; after a join there are at least half as many between the first and the last time. */
+/** The most bins. After a join, at least half as many are between the first and the last time. */
 const MAX_TIME_BINS = 96;
 
 /**
- * Counts times, whose range is not known before, in bins of equal width.
+ * Counts times of an unknown range in bins of equal width.
  *
- * Bins are as wide as a power of two of seconds and begin at whole multiples of it; when there are too many, bins are
- * joined in pairs. So the result does not depend on the order of the times.
+ * The width is a power of two of seconds, and bins begin at whole multiples of it. When there are too many bins, they
+ * are joined in pairs, so the result does not depend on the order of the times.
  */
 export class TimeHistogram {
-  /** By their numbers: a bin begins at so many widths since 1970. */
+  /** The bins by their numbers: a bin begins at `number` widths since 1970. */
   #bins = new Map<number, { number: number; count: number }>();
   /** The bin of the last time, in which the next one often is. */
   #recent = { number: NaN, count: 0 };
@@ -177,8 +177,8 @@ export function logHistogram(label: string, countLabel: string, values: ValueHis
  * Writes histograms as SVG, the same bytes for the same counts.
  *
  * @param path The file to write.
- * @param groups What to draw, one group below the other.
- * @param options Who writes it, and what that reads.
+ * @param groups Histograms, one group below the other.
+ * @param options The stage and its inputs, for the manifest.
  * @throws {UserError} If there is nothing to draw or the file cannot be written.
  */
 export async function plotHistograms(

@@ -4,11 +4,16 @@
  * @module
  */
 import { inspectArrayRecords } from "./array_records.ts";
-import { inspectCheckpoint, inspectSafetensors, inspectState } from "./checkpoint.ts";
+import {
+  inspectCheckpoint,
+  inspectMetrics,
+  inspectRun,
+  inspectSafetensors,
+  inspectState,
+} from "./checkpoint.ts";
 import { detectTargets, isSummed, type Kind } from "./detect.ts";
 import { inspectManifest, inspectRejects, inspectTruth } from "./json_files.ts";
 import type { InspectOptions, Report, Target } from "./report.ts";
-import { inspectMetrics, inspectRun } from "./run.ts";
 import { inspectParquet } from "./token_files.ts";
 
 type Inspector = (target: Target, options: InspectOptions) => Report | Promise<Report>;

@@ -28,22 +28,18 @@ export function inspectManifest({ path, files: [file] }: Target): Report {
   const outputBytes = outputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
   const shown = inputs.slice(0, SHOWN_INPUTS).map(({ path }) => path);
   const more = inputs.length > SHOWN_INPUTS ? ", …" : "";
+  const state = complete ? "complete" : "not complete";
+  const written = `${outputs.length} files, ${formatBytes(outputBytes)}`;
   return {
     kind: "manifest",
     path,
     facts: [
-      ["stage", `${stage} of version ${version}, ${complete ? "complete" : "not complete"}`, {
-        ...manifest,
-        madeBy: stage,
-      }],
+      ["stage", `${stage} of version ${version}, ${state}`, { ...manifest, madeBy: stage }],
       ["inputs", `${inputs.length}: ${shown.join(", ")}${more}`, { inputs: inputs.length }],
       ["options", formatPairs(options)],
       ["counts", formatPairs(counts)],
       ["rejected", formatPairs(rejected)],
-      ["outputs", `${outputs.length} files, ${formatBytes(outputBytes)}`, {
-        outputs: outputs.length,
-        outputBytes,
-      }],
+      ["outputs", written, { outputs: outputs.length, outputBytes }],
     ],
   };
 }
@@ -53,22 +49,18 @@ export function inspectTruth({ path, files: [file] }: Target): Report {
   const { options, hosts, systems, routes } = SyntheticTruth.load(file).world;
   const probes = hosts.filter(({ role }) => role === "probe");
   const ipv6 = probes.filter(({ ipVersion }) => ipVersion === 6).length;
+  const ipv6Share = formatShare(ipv6 / Math.max(1, probes.length));
   const numDestinations = hosts.filter(({ role }) => role === "destination").length;
   const pairs = routes.flat();
   const routeChanges = pairs.filter(({ changeTimeS }) => changeTimeS !== undefined).length;
+  const networks = `${systems.length}, ${pairs.length} routes, ${routeChanges} of which change`;
   return {
     kind: "truth",
     path,
     facts: [
-      ["probe addresses", `${probes.length}, ${formatShare(ipv6 / Math.max(1, probes.length))} IPv6`, {
-        probeAddresses: probes.length,
-      }],
+      ["probe addresses", `${probes.length}, ${ipv6Share} IPv6`, { probeAddresses: probes.length }],
       ["destinations", `${numDestinations} addresses`, { destinationAddresses: numDestinations }],
-      ["systems", `${systems.length}, ${pairs.length} routes, ${routeChanges} of which change`, {
-        systems: systems.length,
-        routes: pairs.length,
-        routeChanges,
-      }],
+      ["systems", networks, { systems: systems.length, routes: pairs.length, routeChanges }],
       ["time", `${formatTime(options.startTimeS * 1e6)} to ${formatTime(options.endTimeS * 1e6)}`],
       ["seed", `${options.seed}`, { options }],
     ],

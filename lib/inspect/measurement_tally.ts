@@ -1,5 +1,5 @@
 /**
- * Counts measurements, whatever file they are of.
+ * Counts of measurements, for files of any kind.
  *
  * @module
  */
@@ -8,16 +8,48 @@ import { FAILED_RTT_MS } from "../measurement/batch.ts";
 import { KeyTable } from "../external_sort/key_table.ts";
 import { SPLIT_NAMES } from "../preprocess/splits.ts";
 import { mix } from "../random/mix.ts";
-import { DistinctCount } from "./distinct_count.ts";
 import { type Histogram, logHistogram, TimeHistogram, ValueHistogram } from "./histogram.ts";
 import { distributionFact, type Fact, formatShare, formatTime } from "./report.ts";
 
-/** What is known of all measurements together. */
+// About 100 bytes each in a Set: 100 MB.
+const MAX_DISTINCT = 1_000_000;
+
+/** The number of distinct values, exact up to a bound on memory. */
+export class DistinctCount {
+  readonly #seen = new Set<string | bigint>();
+
+  /** @param maxDistinct The most values that are kept. */
+  constructor(readonly maxDistinct: number = MAX_DISTINCT) {}
+
+  /** Adds a value. @returns Whether it is known to have been added before. */
+  add(value: string | bigint): boolean {
+    if (this.#seen.has(value)) return true;
+    if (this.#seen.size < this.maxDistinct) this.#seen.add(value);
+    return false;
+  }
+
+  /** The number of distinct values, or the bound if it was reached. */
+  get count(): number {
+    return this.#seen.size;
+  }
+
+  /** Whether the bound was reached, so that the count may be too small. */
+  get isCapped(): boolean {
+    return this.#seen.size >= this.maxDistinct;
+  }
+
+  /** The count as text: `17` or `at least 1000000`. */
+  toString(): string {
+    return `${this.isCapped ? "at least " : ""}${this.count}`;
+  }
+}
+
+/** What is counted over all measurements. */
 export class MeasurementTally {
   readonly sources = new DistinctCount();
   readonly destinations = new DistinctCount();
   count = 0;
-  /** RTTs that are neither one nor that of a failure. */
+  /** Values that are neither an RTT nor the mark of a failure. */
   numImpossible = 0;
   readonly #times = new TimeHistogram();
   readonly #rttMs = new ValueHistogram();
@@ -26,7 +58,7 @@ export class MeasurementTally {
   #firstUs = Infinity;
   #lastUs = -Infinity;
 
-  /** Adds a measurement; its addresses are to be added by themselves. */
+  /** Adds a measurement. Its addresses are added to `sources` and `destinations` by the caller. */
   add(timeUs: number, rttMs: number, ipVersion: number): void {
     this.count++;
     this.#times.add(timeUs);
@@ -38,7 +70,7 @@ export class MeasurementTally {
     if (ipVersion === 6) this.#numIpv6++;
   }
 
-  /** What is shown. @param others Further distinct values that were counted. */
+  /** The facts. @param others Further counts of distinct values. */
   facts(others: readonly DistinctCount[] = []): Fact[] {
     const share = (count: number) => count / Math.max(1, this.count);
     const firstTime = this.count > 0 ? formatTime(this.#firstUs) : null;
@@ -57,7 +89,7 @@ export class MeasurementTally {
     ];
   }
 
-  /** What a picture shows. */
+  /** The histograms for a picture. */
   histograms(): Histogram[] {
     return [
       logHistogram("RTT, ms", "measurements", this.#rttMs),
@@ -66,18 +98,18 @@ export class MeasurementTally {
   }
 }
 
-/** The different measurements: those of the same time are equal whose other values have the same hash of 64 bits. */
+/** A set of measurements. Two are equal if they have the same time and the same hash of 64 bits of the other values. */
 export class MeasurementSet {
   readonly #keys = new KeyTable();
   readonly #numbers = new Float64Array(3);
   readonly #words = new Uint32Array(this.#numbers.buffer);
 
-  /** How many there are. */
+  /** The number of different measurements. */
   get size(): number {
     return this.#keys.size;
   }
 
-  /** Adds a measurement unless it is there. @param src, dst Stand for the addresses. */
+  /** Adds a measurement. @param src, dst Numbers that stand for the addresses. */
   add(timeUs: number, rttMs: number, src: number, dst: number, msmId = 0): void {
     const words = this.#words;
     this.#numbers[0] = timeUs;
@@ -88,20 +120,20 @@ export class MeasurementSet {
     this.#keys.idOf(words, 0, 0);
   }
 
-  /** Forgets all. */
+  /** Removes all. */
   clear(): void {
     this.#keys.clear();
   }
 }
 
-/** How often a time is before the one before it. */
+/** The number of times that are earlier than the time before them. */
 export function countStepsBack(timesUs: Float64Array): number {
   let count = 0;
   for (let i = 1; i < timesUs.length; i++) if (timesUs[i] < timesUs[i - 1]) count++;
   return count;
 }
 
-/** The split that a file of a data folder belongs to, if its folder has the name of one. */
+/** The split of a file: the name of its folder, if that is the name of a split. */
 export function splitOf(path: string): string | undefined {
   const folder = basename(dirname(path));
   return SPLIT_NAMES.find((name) => name === folder);

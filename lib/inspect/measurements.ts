@@ -61,12 +61,9 @@ export async function inspectMeasurements({ path, files }: Target, options: Insp
   }
   const bytes = files.reduce((sum, file) => sum + fingerprint(file).sizeBytes, 0);
   const rejected = listOf(rejects.counts);
+  const found = `${numInFiles} in ${formatFiles(files.length)}, ${formatBytes(bytes)}`;
   const facts: Fact[] = [
-    ["rows", `${numInFiles} in ${formatFiles(files.length)}, ${formatBytes(bytes)}`, {
-      files: files.length,
-      bytes,
-      rows: numInFiles,
-    }],
+    ["rows", found, { files: files.length, bytes, rows: numInFiles }],
     ["splits", listOf(rowsBySplit) || undefined, { splits: rowsBySplit }],
     ["rejected", `${numInFiles - tally.count}${rejected && ` (${rejected})`}`, { rejected: rejects.counts }],
     ...tally.facts(),
@@ -87,10 +84,10 @@ function listOf(counts: Record<string, number>): string {
   return Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");
 }
 
-/** How many rows are looked at: 50 MB. */
+/** The most rows compared: 50 MB. */
 const MAX_COMPARED_ROWS = 1 << 21;
 
-/** Counts rows that were there before, among the first ones. */
+/** Counts rows that are equal to an earlier one, among the first rows. */
 class DuplicateRows {
   readonly #rows = new MeasurementSet();
   #numRows = 0;

@@ -1,5 +1,5 @@
 /**
- * How far an output is that one run or several tasks write, from its manifests and the sizes of its files.
+ * The progress of an output that one run or several tasks write, from its manifests and the sizes of its files.
  *
  * @module
  */
@@ -23,23 +23,23 @@ import {
   type WorkState,
 } from "./work_state.ts";
 
-/** A list of tasks is shown up to this length; JSON has it whole. */
+/** The longest list of tasks as text; JSON has the whole list. */
 const SHOWN_LIST = 400;
 
-/** Stands for outputs that are in no folder of theirs. */
+/** The name for outputs that are in no folder of their own. */
 const WHOLE = "all";
 
-/** How far one of the runs that write an output is. */
+/** The progress of one of the runs that write an output. */
 interface Part {
   index: number;
-  /** Undefined for a task that nothing is there of. */
+  /** Undefined for a task that has not begun. */
   state: WorkState | undefined;
   why: string;
   manifest: Manifest | undefined;
 }
 
 /**
- * Tells how far an output folder is.
+ * Reads the progress of an output folder.
  *
  * @param folder The folder, which has a manifest or a work folder.
  * @param nowMs The time, milliseconds since 1970.
@@ -98,21 +98,19 @@ function describe(path: string, parts: readonly Part[]): StatusReport {
     name === WHOLE ? formatCount(count) : `${name} ${formatCount(count)}`
   );
   const madeBy = manifests.at(0)?.stage ?? null;
-  const numDone = parts.filter(({ state }) => state === "done").length;
-  const tasks = `${numDone} of ${parts.length} tasks`;
-  return statusReport(stateOfAll(parts, manifests), {
-    kind: madeBy ?? "output",
-    path,
-    progress: parts.length > 1 ? tasks : `${outputs.length} files`,
-    facts: [
-      ...(parts.length > 1 ? taskFacts(parts, `${tasks} done`) : []),
-      ["outputs", `${outputs.length} files, ${formatBytes(outputBytes)}`, {
-        madeBy,
-        outputs: outputs.length,
-        outputBytes,
-      }],
-      ["rows", counts.join(", ") || undefined, { rows }],
-    ],
+  const files = `${outputs.length} files`;
+  const facts: Fact[] = [
+    ["outputs", `${files}, ${formatBytes(outputBytes)}`, { madeBy, outputs: outputs.length, outputBytes }],
+    ["rows", counts.join(", ") || undefined, { rows }],
+  ];
+  const about = { kind: madeBy ?? "output", path };
+  const state = stateOfAll(parts, manifests);
+  if (parts.length === 1) return statusReport(state, { ...about, progress: files, facts });
+  const progress = `${parts.filter(({ state }) => state === "done").length} of ${parts.length} tasks`;
+  return statusReport(state, {
+    ...about,
+    progress,
+    facts: [...taskFacts(parts, `${progress} done`), ...facts],
   });
 }
 

@@ -4,16 +4,23 @@
  * @module
  */
 import { createHash } from "node:crypto";
-import { FormatError } from "../errors.ts";
+import { FormatError, UserError } from "../errors.ts";
+import { BatchLoader } from "../loader/batches.ts";
+import { ArrayRecordRowSource } from "../loader/row_source.ts";
+import { MEASUREMENT_START } from "../tokens/vocab_v2.ts";
 import { Breather } from "../threads/stage_hooks.ts";
 import type { ArrayRecordReader } from "../array_record/reader.ts";
 import { decodeProbeRow, decodeProbeRowHeader, type ProbeRow } from "../probe_rows/probe_row.ts";
-import { DistinctCount } from "./distinct_count.ts";
 import { logHistogram, ValueHistogram } from "./histogram.ts";
-import { countStepsBack, MeasurementSet, MeasurementTally, splitOf } from "./measurement_tally.ts";
-import { type PackingTrial, tryPacking } from "./packing_trial.ts";
+import {
+  countStepsBack,
+  DistinctCount,
+  MeasurementSet,
+  MeasurementTally,
+  splitOf,
+} from "./measurement_tally.ts";
 import { distributionFact, type Fact, formatShare, type InspectOptions, type Report } from "./report.ts";
-import { describeMeasurement, tokenSection } from "./token_samples.ts";
+import { decodeV2, describeMeasurement, type TokenSample, tokenSection } from "./token_samples.ts";
 
 /** Tokens of the most common measurement: IPv4 with a 1-byte gap. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
@@ -21,7 +28,7 @@ const TYPICAL_MEASUREMENT_TOKENS = 16;
 /**
  * Reads all rows.
  *
- * @param path What was asked about.
+ * @param path The inspected path.
  * @param readers Its files, open.
  * @throws {FormatError} If a record is no probe row.
  */
@@ -54,7 +61,7 @@ class ProbeRowTally {
   readonly #sizes = new ValueHistogram();
   readonly #lengths = new ValueHistogram();
   readonly #spansS = new ValueHistogram();
-  /** The measurements of the row at hand that have the time of a neighbour. */
+  /** The measurements of the current row that have the time of a neighbour. */
   readonly #tied = new MeasurementSet();
   readonly #groups = new DistinctCount();
   readonly #contents = new DistinctCount();
@@ -64,7 +71,7 @@ class ProbeRowTally {
   #numOrderViolations = 0;
   #numDuplicates = 0;
   #numDuplicateRows = 0;
-  /** The last time of each group in the file at hand. */
+  /** The last time of each group in the current file. */
   readonly #lastUsOfGroup = new Map<bigint, number>();
   #file = "";
   #numRowsOutOfOrder = 0;
@@ -110,7 +117,7 @@ class ProbeRowTally {
     this.#numDuplicates += numTied - this.#tied.size;
   }
 
-  /** Rows of one group stand in time order in a file: a long history is cut into several. */
+  /** Counts rows that are out of order: the rows of one group are in time order in a file. */
   #addOrder(path: string, srcId: bigint, firstUs: number, lastUs: number): void {
     if (path !== this.#file) this.#lastUsOfGroup.clear();
     this.#file = path;
@@ -179,20 +186,14 @@ class ProbeRowTally {
   }
 
   #faultFacts(): Fact[] {
-    const count = (
-      label: string,
-      number: number,
-      json: string,
-    ): Fact => [label, `${number}`, { [json]: number }];
+    const { numImpossible } = this.measurements;
+    const duplicates = `${this.#numDuplicates} measurements, ${this.#numDuplicateRows} rows`;
     return [
-      count("impossible RTTs", this.measurements.numImpossible, "impossibleRtts"),
-      count("order violations", this.#numOrderViolations, "orderViolations"),
-      count("rows out of order", this.#numRowsOutOfOrder, "rowsOutOfOrder"),
-      ["duplicates", `${this.#numDuplicates} measurements, ${this.#numDuplicateRows} rows`, {
-        duplicates: this.#numDuplicates,
-        duplicateRows: this.#numDuplicateRows,
-      }],
-      count("wrong row times", this.#numWrongHeaders, "wrongRowTimes"),
+      ["impossible RTTs", `${numImpossible}`, { impossibleRtts: numImpossible }],
+      ["order violations", `${this.#numOrderViolations}`, { orderViolations: this.#numOrderViolations }],
+      ["rows out of order", `${this.#numRowsOutOfOrder}`, { rowsOutOfOrder: this.#numRowsOutOfOrder }],
+      ["duplicates", duplicates, { duplicates: this.#numDuplicates, duplicateRows: this.#numDuplicateRows }],
+      ["wrong row times", `${this.#numWrongHeaders}`, { wrongRowTimes: this.#numWrongHeaders }],
     ];
   }
 
@@ -202,4 +203,56 @@ class ProbeRowTally {
       : `${formatShare(paddingShare)} of ${numSequences} sequences of ${this.#options.sequenceLength} tokens`;
     return ["padding", text, { paddingShare, packedSequences: numSequences }];
   }
+}
+
+/** The most sequences packed; enough to know the padding within a tenth of a percent. */
+const MAX_SEQUENCES = 256;
+
+/** The result of packing rows as the trainer does. */
+interface PackingTrial {
+  numSequences: number;
+  /** Share of positions that are padding, 0 to 1; null if nothing was packed. */
+  paddingShare: number | null;
+  /** Why nothing was packed. */
+  problem?: string;
+  /** The first measurements of the first sequence. */
+  samples: TokenSample[];
+}
+
+/** Packs up to {@link MAX_SEQUENCES} sequences of the first epoch. @param path The folder, for error messages. */
+async function tryPacking(
+  path: string,
+  readers: readonly ArrayRecordReader[],
+  options: InspectOptions,
+): Promise<PackingTrial> {
+  const { sequenceLength, seed, onCorrupt } = options;
+  const breather = new Breather(options);
+  try {
+    const source = new ArrayRecordRowSource(path, readers, { onCorrupt });
+    const loader = BatchLoader.open(source, { seed, batchSize: 1, sequenceLength });
+    let numSequences = 0;
+    let numPadding = 0;
+    let first = new Uint16Array(0);
+    while (numSequences < MAX_SEQUENCES && loader.position.epoch === 0) {
+      await breather.breathe();
+      const { tokens, numPaddingTokens } = await loader.next();
+      if (numSequences === 0) first = tokens.slice(0, sequenceLength - numPaddingTokens);
+      numSequences++;
+      numPadding += numPaddingTokens;
+    }
+    const paddingShare = numPadding / (numSequences * sequenceLength);
+    return { numSequences, paddingShare, samples: samplesOf(first, options.samples) };
+  } catch (error) {
+    // Rows that cannot be packed are a finding, not a failure of the inspection.
+    if (!(error instanceof UserError) || options.signal?.aborted) throw error;
+    return { numSequences: 0, paddingShare: null, problem: error.message, samples: [] };
+  }
+}
+
+/** The first measurements; the last may end inside. */
+function samplesOf(tokens: Uint16Array, numSamples: number): TokenSample[] {
+  const starts = [...tokens.keys()].filter((at) => tokens[at] === MEASUREMENT_START);
+  return starts.slice(0, numSamples).map((start, i) =>
+    decodeV2(tokens.subarray(start, starts[i + 1]), tokens.subarray(0, start))
+  );
 }

@@ -1,13 +1,13 @@
 /**
- * What an inspection found, for a person and for a program.
+ * The results of an inspection, as text and as JSON.
  *
  * @module
  */
 import type { Histogram, ValueHistogram } from "./histogram.ts";
 
-/** How an inspection is done. */
+/** The options of an inspection. */
 export interface InspectOptions {
-  /** How many samples to show. */
+  /** The number of samples to show. */
   samples: number;
   /** T: the length of sequences for which packing is tried, tokens. */
   sequenceLength: number;
@@ -15,7 +15,7 @@ export interface InspectOptions {
   vocabulary?: "v1" | "v2";
   /** Seed of the packing. */
   seed: number;
-  /** What a damaged ArrayRecord chunk means: an error, or records to leave out and count. */
+  /** Whether a damaged ArrayRecord chunk is an error, or is left out and counted. */
   onCorrupt: "error" | "skip";
   /** Aborts the inspection. */
   signal?: AbortSignal;
@@ -23,38 +23,38 @@ export interface InspectOptions {
   onProgress?: (done: number, path: string) => void;
 }
 
-/** Files of one kind, or one folder, and the path through which they were named. */
+/** Files of one kind, or one folder, and the path from the command line. */
 export interface Target {
   path: string;
   files: string[];
 }
 
-/** What a program gets. */
+/** A JSON object. */
 export type Json = Record<string, unknown>;
 
-/** A label and a value, which is not shown where it is undefined; and the same for a program. */
+/** A label, its value as text (undefined: not shown), and its values for JSON. */
 export type Fact = readonly [label: string, value: string | undefined, json?: Json];
 
-/** Samples under a heading, which are not shown where there are none; and the same for a program. */
+/** A heading, samples as text (not shown if there are none), and their values for JSON. */
 export type Section = readonly [heading: string, lines: readonly string[], json?: Json];
 
-/** What was found in files of one kind. */
+/** The results for files of one kind. */
 export interface Report {
   /** The kind of the files, such as `probe rows`. */
   kind: string;
-  /** The path that was asked about. */
+  /** The inspected path. */
   path: string;
   /** In the order to show. */
   facts: readonly Fact[];
   /** Shown after the facts. */
   sections?: readonly Section[];
-  /** What a picture of it shows; absent if there is nothing to draw. */
+  /** The histograms of a picture; absent if there are none. */
   histograms?: readonly Histogram[];
 }
 
 const LABEL_WIDTH = 20;
 
-/** Draws reports as text. */
+/** Shows reports as text. */
 export function describeReports(reports: readonly Report[]): string {
   return reports.map(({ kind, path, facts, sections = [] }) => {
     const lines = [`${kind}: ${path}`];
@@ -68,7 +68,7 @@ export function describeReports(reports: readonly Report[]): string {
   }).join("\n\n");
 }
 
-/** A report for a program. */
+/** A report as JSON. */
 export function reportAsJson({ kind, path, facts, sections = [] }: Report): Json {
   return Object.assign({ kind, path }, ...[...facts, ...sections].map(([, , json]) => json));
 }
@@ -81,7 +81,7 @@ export function reportsAsJson(reports: readonly Report[]): Json {
     : { stage: "inspect", kind: "several", reports: objects };
 }
 
-/** How many files there are, as text. */
+/** A number of files as text. */
 export function formatFiles(count: number): string {
   return `${count} file${count === 1 ? "" : "s"}`;
 }
@@ -112,7 +112,7 @@ export function formatValue(value: number): string {
 /** The quantiles that are shown and reported. */
 const QUANTILES = [0.5, 0.9, 0.99] as const;
 
-/** A distribution of values as a fact. @param json The name that it has for a program, null where there are none. */
+/** A distribution of values as a fact. @param json Its key in JSON; the value is null if there are no values. */
 export function distributionFact(label: string, values: ValueHistogram, unit: string, json: string): Fact {
   if (values.count === 0) return [label, "none", { [json]: null }];
   const { min, max, mean } = values;

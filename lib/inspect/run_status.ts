@@ -1,5 +1,5 @@
 /**
- * How far a training run is, from its manifest, the end of its metrics and the state of its last checkpoint.
+ * The progress of a training run, from its manifest, the end of its metrics and the state of its last checkpoint.
  *
  * @module
  */
@@ -23,24 +23,24 @@ import {
   statusReport,
 } from "./work_state.ts";
 
-/** Of how many of the newest metrics lines the speed is the median. */
+/** The speed is the median of this many newest metrics lines. */
 const SPEED_RECORDS = 10;
-/** A process that logs every so often may rest for so many times as long. */
+/** A process may rest for this many times the usual time between two of its metrics lines. */
 const PATIENCE_RECORDS = 3;
 
-/** What a run left. */
+/** The traces of a run in its folder. */
 interface RunTraces {
   manifest: Manifest | undefined;
   config: RunConfig | undefined;
   records: MetricsRecord[];
   metricsMs: number;
   checkpoint: { state: CheckpointState; savedMs: number } | undefined;
-  /** What is missing or damaged. */
+  /** Missing or damaged files. */
   faults: string[];
 }
 
 /**
- * Tells how far a run is.
+ * Reads the progress of a run.
  *
  * @param folder The run's folder.
  * @param nowMs The time, milliseconds since 1970.
@@ -49,7 +49,7 @@ interface RunTraces {
  */
 export function runStatus(folder: string, nowMs: number): StatusReport {
   const traces = readTraces(folder);
-  const { config, records, checkpoint, faults } = traces;
+  const { config, records, checkpoint } = traces;
   const wantedSteps = config?.train.steps ?? null;
   const savedStep = checkpoint?.state.step ?? 0;
   const steps = Math.max(records.at(-1)?.step ?? 0, savedStep);
@@ -58,34 +58,32 @@ export function runStatus(folder: string, nowMs: number): StatusReport {
     ? deriveConfig(config).tokensPerStep / tokensPerSecond
     : null;
   const state = stateOfRun(folder, traces, { secondsPerStep: secondsPerStep ?? 0, nowMs });
-  // A run that stopped goes on from its checkpoint.
-  const doneSteps = state.state === "working" ? steps : savedStep;
-  const isEnding = state.state === "done" || wantedSteps === null || secondsPerStep === null;
-  const secondsLeft = isEnding ? null : (wantedSteps - doneSteps) * secondsPerStep;
-  const saved = checkpoint
-    ? { step: savedStep, secondsAgo: Math.max(0, nowMs - checkpoint.savedMs) / 1000 }
-    : null;
+  let secondsLeft: number | null = null;
+  if (state.state !== "done" && wantedSteps !== null && secondsPerStep !== null) {
+    // A run that stopped goes on from its checkpoint.
+    const doneSteps = state.state === "working" ? steps : savedStep;
+    secondsLeft = (wantedSteps - doneSteps) * secondsPerStep;
+  }
+  const timeLeft = secondsLeft === null ? undefined : `${formatSeconds(secondsLeft)} at that speed`;
+  const speed = tokensPerSecond ? `${formatCount(Math.round(tokensPerSecond))} tokens/s` : undefined;
   const progress = `${steps} of ${wantedSteps ?? "?"} steps`;
-  const unsaved = faults.length > 0 ? "unknown" : "none";
   const share = wantedSteps ? ` (${formatShare(steps / wantedSteps)})` : "";
-  return statusReport(state, {
-    kind: "run",
-    path: folder,
-    progress,
-    facts: [
-      ["steps", progress + share, { steps, wantedSteps }],
-      ["last checkpoint", saved ? `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago` : unsaved, {
-        checkpoint: saved,
-      }],
-      ["speed", tokensPerSecond ? `${formatCount(Math.round(tokensPerSecond))} tokens/s` : undefined, {
-        tokensPerSecond,
-      }],
-      ["time left", secondsLeft === null ? undefined : `${formatSeconds(secondsLeft)} at that speed`, {
-        secondsLeft,
-      }],
-      ...lossFacts(traces),
-    ],
-  });
+  const facts: Fact[] = [
+    ["steps", progress + share, { steps, wantedSteps }],
+    checkpointFact(traces, nowMs),
+    ["speed", speed, { tokensPerSecond }],
+    ["time left", timeLeft, { secondsLeft }],
+    ...lossFacts(traces),
+  ];
+  return statusReport(state, { kind: "run", path: folder, progress, facts });
+}
+
+function checkpointFact({ checkpoint, faults }: RunTraces, nowMs: number): Fact {
+  if (!checkpoint) return ["last checkpoint", faults.length > 0 ? "unknown" : "none", { checkpoint: null }];
+  const saved = { step: checkpoint.state.step, secondsAgo: Math.max(0, nowMs - checkpoint.savedMs) / 1000 };
+  return ["last checkpoint", `step ${saved.step}, ${formatSeconds(saved.secondsAgo)} ago`, {
+    checkpoint: saved,
+  }];
 }
 
 function stateOfRun(
@@ -122,7 +120,7 @@ function readTraces(folder: string): RunTraces {
   const records = attempt(() => readLastMetrics(metricsPath)) ?? [];
   const config = attempt(() => manifest && configOf(manifest));
   const traces = { manifest, config, records, metricsMs, checkpoint: undefined, faults };
-  // Of a run of another version nothing else is read.
+  // The checkpoints of another version are not read.
   if ((manifest && !config) || !hasCheckpoints(checkpoints)) return traces;
   if (!manifest) faults.push("manifest.json is missing");
   const checkpoint = attempt(() => readCheckpoint(checkpointDirectory(checkpoints), faults));

@@ -1,5 +1,5 @@
 /**
- * Tells how far runs and outputs are, for a person and for a script that waits for them. Nothing is written or locked.
+ * The progress of runs and outputs, for a person and for a script that waits for them. Nothing is written or locked.
  *
  * @module
  */
@@ -17,20 +17,20 @@ import { describeReports, type Json, reportAsJson } from "./report.ts";
 import { runStatus } from "./run_status.ts";
 import { infoOf, type StatusReport, statusReport, type WorkState } from "./work_state.ts";
 
-/** More reports have a line each. */
+/** The most reports shown with all facts; more reports have a line each. */
 const SHOWN_WHOLE = 5;
 const SHOWN_LINES = 40;
 const MAX_PATH = 60;
 const BESIDE = ".manifest.json";
-/** Those that need a look first. */
+/** The states, those that need attention first. */
 const ORDER: readonly WorkState[] = ["broken", "stopped", "working", "done"];
 
 /**
- * Tells how far all is that paths name.
+ * Reads the progress of everything at the paths.
  *
  * @param paths Runs, output folders, output files, or folders that hold several of these.
  * @param nowMs The time, milliseconds since 1970.
- * @returns A report for each, in their order; what is ours and cannot be read is broken.
+ * @returns A report for each, in their order. An output that cannot be read is broken.
  * @throws {UserError} If a path is none of these.
  */
 export function statusOf(paths: readonly string[], nowMs: number = Date.now()): StatusReport[] {
@@ -73,7 +73,7 @@ export function statusAsJson(reports: readonly StatusReport[]): Json {
   return { stage: "status", state, exitCode: exitCodeOf(reports), reports: reports.map(reportAsJson) };
 }
 
-/** Undefined for what is no run and no output by itself. */
+/** The status of a path; undefined if it is no run and no output by itself. */
 function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
   try {
     return readStatus(path, nowMs);
@@ -89,7 +89,7 @@ function statusOfOne(path: string, nowMs: number): StatusReport | undefined {
   }
 }
 
-/** @returns Undefined for what is none of ours. */
+/** As {@link statusOfOne}; a file that cannot be read is an error. */
 function readStatus(path: string, nowMs: number): StatusReport | undefined {
   if (!isFolder(path)) {
     const name = basename(path);
@@ -106,12 +106,12 @@ function readStatus(path: string, nowMs: number): StatusReport | undefined {
   if (manifest?.stage === "train" || lock?.holder.startsWith("train,") || !manifest && isTrained) {
     return runStatus(path, nowMs);
   }
-  // A manifest of another program is no reason to refuse what lies beside it.
+  // Beside a manifest of another program there may still be a run or outputs.
   const isForeign = !manifest && exists(manifestPath);
   return !isForeign && (lock || listTasks(path).length > 0) ? folderStatus(path, nowMs) : undefined;
 }
 
-/** What a folder holds that may be one of ours; of an output file that is only begun, its place. */
+/** The paths in a folder that may be runs or outputs, also those of output files that are not finished. */
 function membersOf(path: string): string[] {
   if (!isFolder(path)) {
     if (exists(path)) return [];

@@ -1,7 +1,8 @@
 /**
- * Inspects the token files of `pretokenize`: how many sequences and tokens, how long, and the first ones in words.
+ * Inspects the token files of `pretokenize`: the numbers of sequences and tokens, their lengths, and the first
+ * sequences in words.
  *
- * Such a file says in its footer which vocabulary it has; that tells it from measurements Parquet.
+ * The footer of such a file names its vocabulary; that of measurements Parquet does not.
  *
  * @module
  */
@@ -69,12 +70,9 @@ async function inspectTokenFiles(
     if (numWanted > 0) samples.push(...await readSamples(file, numWanted, metadata.vocabulary));
   }
   const bytes = files.reduce((sum, name) => sum + fingerprint(name).sizeBytes, 0);
+  const found = `${lengths.count} in ${formatFiles(files.length)}, ${formatBytes(bytes)}`;
   const facts: Fact[] = [
-    ["sequences", `${lengths.count} in ${formatFiles(files.length)}, ${formatBytes(bytes)}`, {
-      files: files.length,
-      bytes,
-      sequences: lengths.count,
-    }],
+    ["sequences", found, { files: files.length, bytes, sequences: lengths.count }],
     ["tokens", `${tokens}`, { tokens }],
     distributionFact("length", lengths, "tokens", "lengthTokens"),
     ...Object.entries(metadata).map(([key, value]): Fact => [key.replaceAll("_", " "), value, { metadata }]),

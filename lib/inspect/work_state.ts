@@ -1,5 +1,5 @@
 /**
- * How far the work on an output is, from what lies in its folder: without a lock, and without waiting for a process.
+ * The state of the work on an output, from the files in its folder. No lock is taken.
  *
  * @module
  */
@@ -9,19 +9,20 @@ import { explainFileError } from "../errors.ts";
 import { readLock } from "../files/output_lock.ts";
 import type { Fact, Report } from "./report.ts";
 
-/** `stopped`: the same command goes on with it. */
+/** `stopped`: the same command continues the work. */
 export type WorkState = "done" | "working" | "stopped" | "broken";
 
-/** How far the work is, and why that is so; empty of what is done. */
+/** The state of some work. */
 export interface Progress {
   state: WorkState;
+  /** The reason for the state; empty for `done`. */
   why: string;
 }
 
-/** What is known of a run or an output. */
+/** The status of a run or an output. */
 export interface StatusReport extends Report {
   state: WorkState;
-  /** How far it is, in a few words. */
+  /** The progress in a few words. */
   progress: string;
 }
 
@@ -34,15 +35,15 @@ export function statusReport(
   return { kind, path, state, progress, facts: [first, ...facts] };
 }
 
-/** A process that shows no sign for longer counts as gone. */
+/** A process without a sign of work for longer counts as stopped. */
 export const PATIENCE_MS = 60_000;
 
 /**
- * Tells whether a process works, from signs only: a lock can be tried only by taking it, which would turn others away.
+ * Decides whether a process works. It looks at signs only: to try a lock is to take it, and that would stop others.
  *
  * @param work The work folder, which has the lock's file.
- * @param sign `what`: what grows as the work goes on; `changedMs`: when it last did, milliseconds since 1970;
- *   `patienceMs`: how long it may rest; `nowMs`: the time.
+ * @param sign `what`: the file that grows during the work; `changedMs`: its last change, milliseconds since 1970;
+ *   `patienceMs`: the longest pause between changes; `nowMs`: the time.
  * @throws {UserError} If the lock's file cannot be read.
  */
 export function stateOfWork(
@@ -61,23 +62,19 @@ export function stateOfWork(
   const restMs = Math.max(0, nowMs - Math.max(changedMs, sinceMs));
   const rest = formatSeconds(restMs / 1000);
   if (restMs > patienceMs) {
-    return {
-      state: "stopped",
-      why:
-        `no sign of work for ${rest}: ${who}, was killed, or is busy without a sign; run the same command ` +
-        "again to go on",
-    };
+    const found = `no sign of work for ${rest}: ${who}, was killed, or is busy without a sign`;
+    return { state: "stopped", why: `${found}; run the same command again to go on` };
   }
   const sign = changedMs > sinceMs ? `${what} grew ${rest} ago` : `it took the lock ${rest} ago`;
   return { state: "working", why: `${sign} (${who})` };
 }
 
-/** When a file was last changed, milliseconds since 1970; 0 if there is none. @throws {UserError} If it is closed. */
+/** The last change of a file, milliseconds since 1970; 0 if there is none. @throws {UserError} If access fails. */
 export function changedMsOf(path: string): number {
   return infoOf(path)?.mtime?.getTime() ?? 0;
 }
 
-/** When anything in a folder was last changed, as {@link changedMsOf}. */
+/** The last change of any file in a folder, as {@link changedMsOf}. */
 export function newestChangeMs(folder: string): number {
   try {
     return [...Deno.readDirSync(folder)].reduce((newestMs, { name, isDirectory }) => {
@@ -85,13 +82,13 @@ export function newestChangeMs(folder: string): number {
       return Math.max(newestMs, isDirectory ? newestChangeMs(path) : changedMsOf(path));
     }, 0);
   } catch (error) {
-    // Whoever works there may move it away in between.
+    // A working process may have moved it.
     if (error instanceof Deno.errors.NotFound) return 0;
     throw explainFileError(error, `read ${folder}`);
   }
 }
 
-/** What is at a path, if anything is. @throws {UserError} If it cannot be asked. */
+/** The entry at a path, if there is one. @throws {UserError} If access fails. */
 export function infoOf(path: string): Deno.FileInfo | undefined {
   try {
     return Deno.statSync(path);
@@ -102,28 +99,25 @@ export function infoOf(path: string): Deno.FileInfo | undefined {
 }
 
 /**
- * Which files are missing or of another size.
+ * Finds files that are missing or have another size.
  *
- * @param folders Where they may be.
- * @param files What they should be.
- * @returns Such as `train/a.parquet is missing`, the first few and how many more.
+ * @param folders The folders in which they may be.
+ * @param files Their paths and sizes.
+ * @returns Texts such as `train/a.parquet is missing`: the first few, and the number of the others.
  */
 export function faultsOfSizes(
   folders: readonly string[],
   files: readonly { path: string; sizeBytes: number }[],
 ): string[] {
-  const faults = files.flatMap(({ path, sizeBytes }) => {
-    const sizes = folders.map((folder) => infoOf(join(folder, path))?.size).filter((size) =>
-      size !== undefined
-    );
-    if (sizes.includes(sizeBytes)) return [];
-    return sizes.length === 0
-      ? [`${path} is missing`]
-      : [`${path} has ${sizes[0]} bytes, ${sizeBytes} were wanted`];
-  });
-  return faults.length <= SHOWN_FAULTS
-    ? faults
-    : [...faults.slice(0, SHOWN_FAULTS), `${faults.length - SHOWN_FAULTS} more`];
+  const faults: string[] = [];
+  for (const { path, sizeBytes } of files) {
+    const sizes = folders.flatMap((folder) => infoOf(join(folder, path))?.size ?? []);
+    if (sizes.includes(sizeBytes)) continue;
+    const found = sizes.length === 0 ? "is missing" : `has ${sizes[0]} bytes, ${sizeBytes} were wanted`;
+    faults.push(`${path} ${found}`);
+  }
+  const rest = faults.splice(SHOWN_FAULTS);
+  return rest.length === 0 ? faults : [...faults, `${rest.length} more`];
 }
 
 const SHOWN_FAULTS = 3;

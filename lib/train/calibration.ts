@@ -24,6 +24,8 @@ import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
 
 /** How long steps took, and where the time of one goes. */
 export interface StepTimes {
+  /** Seconds from opening the device to the end of the first step, which is not timed. */
+  startS: number;
   /** Seconds of each timed step, without evaluations and checkpoints. */
   stepsS: number[];
   /** Time per kind of kernel in one step whose dispatches ran one by one, slowest first; empty unless asked for. */
@@ -41,6 +43,7 @@ export async function timeSteps(
   config: RunConfig,
   options: { seconds: number; profile?: boolean },
 ): Promise<StepTimes> {
+  const openMs = performance.now();
   using gpu = await Gpu.open();
   const registry = new KernelRegistry(gpu);
   const extent = trainingExtent(config);
@@ -64,13 +67,14 @@ export async function timeSteps(
     return (performance.now() - startMs) / 1000;
   };
   await step();
-  const stepsS: number[] = [];
   const startMs = performance.now();
+  const startS = (startMs - openMs) / 1000;
+  const stepsS: number[] = [];
   do stepsS.push(await step()); while (performance.now() - startMs < 1000 * options.seconds);
-  if (!options.profile) return { stepsS, profile: [] };
+  if (!options.profile) return { startS, stepsS, profile: [] };
   const ofModel = await model.profile(batch, 1 / tokensPerStep);
   const repeated = Array<ProfileRow[]>(microBatchesPerStep).fill(ofModel);
-  return { stepsS, profile: mergeProfiles([...repeated, await optimizer.profile(0)]) };
+  return { startS, stepsS, profile: mergeProfiles([...repeated, await optimizer.profile(0)]) };
 }
 
 /** Random addresses that, with the pairs of neighbours, fill the tables of a model. @param weights Gets their keys. */

@@ -1,6 +1,5 @@
 import { assert, assertEquals } from "@std/assert";
-import type { Scaling } from "../../lib/bench/scaling.ts";
-import type { Throughput } from "../../lib/bench/throughput.ts";
+import type { Scaling, Throughput } from "../../lib/bench/throughput.ts";
 import { fromFileUrl } from "@std/path";
 import { runProgram } from "../cli/process.ts";
 import { withFolder } from "../measurement/batches.ts";

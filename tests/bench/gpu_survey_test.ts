@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { checkModel, checkProducts } from "../../lib/bench/gpu_checks.ts";
+import { checkModel, checkProducts } from "../../lib/bench/gpu_measures.ts";
 import { type Finding, findingsOf } from "../../lib/bench/gpu_findings.ts";
-import type { ProductRow, SurveyRows } from "../../lib/bench/gpu_survey.ts";
+import { emptyRows, type ProductRow, type SurveyRows } from "../../lib/bench/gpu_survey.ts";
 import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KERNEL_SOURCES } from "../../lib/gpu/kernels.ts";
@@ -11,16 +11,11 @@ import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { gpuBench } from "../../tasks/bench_gpu.ts";
 import { withFolder } from "../measurement/batches.ts";
 
-const NOTHING: SurveyRows = {
-  ...{ checks: [], submits: [], products: [], kernels: [], training: [], decoding: [] },
-};
-const ADAPTER = {
-  ...{ name: "a GPU", vendor: "", subgroupSize: 32, isSoftware: false, features: [], limits: {} },
-};
+const ADAPTER = { name: "a GPU", vendor: "", subgroupSize: 32, isSoftware: false, features: [], limits: {} };
 const QUERY = { MAX_ROWS: 8192, MAX_CONTINUATIONS: 1024 };
 
 function adviceOn(rows: Partial<SurveyRows>, constant: string, features: string[] = []): string {
-  const findings = findingsOf({ ...NOTHING, ...rows }, { ...ADAPTER, features }, QUERY);
+  const findings = findingsOf({ ...emptyRows(), ...rows }, { ...ADAPTER, features }, QUERY);
   return findings.find((finding) => finding.constant === constant)?.advice ?? "no such finding";
 }
 
@@ -30,7 +25,7 @@ function productOf(row: Partial<ProductRow>): ProductRow {
 }
 
 Deno.test("findingsOf() has a finding for constants that are in the files it names", () => {
-  const findings = findingsOf(NOTHING, ADAPTER, QUERY);
+  const findings = findingsOf(emptyRows(), ADAPTER, QUERY);
   assertEquals(new Set(findings.map(({ constant }) => constant)).size, findings.length);
   for (const { constant, file, present } of findings) {
     const text = Deno.readTextFileSync(new URL(`../../${file}`, import.meta.url));

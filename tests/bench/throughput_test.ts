@@ -1,7 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { readEarlierRun } from "../../lib/bench/earlier_run.ts";
-import { describeScaling, scalingOf } from "../../lib/bench/scaling.ts";
-import { describeThroughputs, throughputOf } from "../../lib/bench/throughput.ts";
+import {
+  describeScaling,
+  describeThroughputs,
+  readEarlierRun,
+  scalingOf,
+  throughputOf,
+} from "../../lib/bench/throughput.ts";
 import { measureUsage } from "../../lib/bench/usage.ts";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { withFolder } from "../measurement/batches.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import fc from "fast-check";
-import { DistinctCount } from "../../lib/inspect/distinct_count.ts";
 import { ValueHistogram } from "../../lib/inspect/histogram.ts";
+import { DistinctCount } from "../../lib/inspect/measurement_tally.ts";
 
 Deno.test("ValueHistogram.quantile() is within 0.05 % of the sorted values' quantile", () => {
   fc.assert(fc.property(

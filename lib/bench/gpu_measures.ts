@@ -1,6 +1,9 @@
 /**
- * `bench gpu`: whether an adapter computes what it should, in seconds (`deno test tests/gpu` checks every kernel), and
- * whether the time of a submit is that of its work.
+ * The measures of `bench gpu`: checks within seconds that an adapter computes what it should (`deno test tests/gpu`
+ * checks every kernel), the time of submits, the start-up and speed of training on made-up batches, and the speed of
+ * queries by the number of rows decoded together.
+ *
+ * Training and decoding open devices of their own, whose memory is free afterwards.
  *
  * @module
  */
@@ -8,22 +11,19 @@ import { BenchMemory } from "../gpu/bench.ts";
 import { gemmCase } from "../gpu/bench_cases.ts";
 import { addGemm, type GemmKind, type GemmVariant, gemmVariants } from "../gpu/ops/gemm.ts";
 import { Program } from "../gpu/program.ts";
-import type { KernelRegistry } from "../gpu/registry.ts";
+import { Gpu } from "../gpu/device.ts";
+import { KernelRegistry } from "../gpu/registry.ts";
 import type { DType } from "../gpu/tensor.ts";
-import { parseModelConfig, vocabSize } from "../model/config.ts";
+import { type ModelConfig, parseModelConfig, vocabSize } from "../model/config.ts";
 import { Decoder } from "../model/decoder.ts";
 import { readParameterLike } from "../model/parameter_tensors.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
-import { claimedAddresses, denseBatch } from "../train/calibration.ts";
+import { claimedAddresses, denseBatch, timeSteps } from "../train/calibration.ts";
+import { deriveConfig, type RunConfig } from "../train/config.ts";
+import { planMemory } from "../train/memory_plan.ts";
+import type { CheckRow, DecodedQuery, DecodingRow, SubmitRow, TrainingRow } from "./gpu_survey.ts";
 import { medianOf } from "./throughput.ts";
-
-/** The largest difference between what an adapter computes and what it should. */
-export interface CheckRow {
-  name: string;
-  error: number;
-  allowedError: number;
-}
 
 /** Tolerances relative to the largest element: a hundred roundings of a sum, and one rounding to f16. */
 const PRODUCT_ERROR: Record<DType, number> = { f32: 1e-5, f16: 1e-3 };
@@ -119,15 +119,6 @@ export async function checkModel(registry: KernelRegistry): Promise<CheckRow[]> 
   ];
 }
 
-/** What a submit costs, and whether onSubmittedWorkDone() waits for the work in the call itself. */
-export interface SubmitRow {
-  /** Seconds of one small product, until the call returns; the median. */
-  submitS: number;
-  /** Seconds of much work, until the call returns, and until its promise settles. */
-  callS: number;
-  settledS: number;
-}
-
 /** The least time of much work. */
 const LONG_S = 0.1;
 
@@ -154,4 +145,69 @@ export async function timeSubmits(registry: KernelRegistry): Promise<SubmitRow> 
     settledS = (performance.now() - startMs) / 1000;
   }
   return { submitS: medianOf(times), callS, settledS };
+}
+
+/**
+ * Trains a configuration for some seconds.
+ *
+ * @throws {UserError} If the model does not fit the adapter.
+ */
+export async function timeTraining(config: RunConfig, seconds: number): Promise<TrainingRow> {
+  const { startS, stepsS, profile } = await timeSteps(config, { seconds, profile: true });
+  const stepS = medianOf(stepsS);
+  const flops = profile.reduce((sum, row) => sum + row.flops, 0);
+  return {
+    dtype: config.train.dtype,
+    steps: stepsS.length,
+    startS,
+    stepS,
+    tokensPerS: deriveConfig(config).tokensPerStep / stepS,
+    gigaflopsPerS: flops / stepS / 1e9,
+    plannedMemoryBytes: planMemory(config).totalBytes,
+  };
+}
+
+/** The fewest repetitions, and the time for more. */
+const MIN_REPETITIONS = 3;
+const TIMED_S = 0.5;
+
+/**
+ * Decodes rows together.
+ *
+ * @param rows A multiple of the query's `rowsPerPrompt` is used.
+ * @throws {UserError} If the decoder does not fit the adapter, or the prompt the model.
+ */
+export async function timeDecoding(
+  model: { config: ModelConfig; weights: Map<string, Float32Array> },
+  query: DecodedQuery,
+  rows: number,
+): Promise<DecodingRow> {
+  const { promptTokens, rowsPerPrompt, steps } = query;
+  const count = Math.floor(rows / rowsPerPrompt);
+  const { tokens } = denseBatch(count, promptTokens, claimedAddresses(model.config, model.weights));
+  const prompts = Array.from(
+    { length: count },
+    (_, i) => tokens.slice(i * promptTokens, (i + 1) * promptTokens),
+  );
+  const next = Uint16Array.from({ length: count * rowsPerPrompt }, (_, i) => tokens[i % tokens.length]);
+  using gpu = await Gpu.open();
+  const decoder = await Decoder.create(new KernelRegistry(gpu), model, {
+    maxPromptTokens: tokens.length,
+    maxRows: rows,
+    maxSteps: steps,
+    memoryLimitBytes: Infinity,
+  });
+  const times: number[] = [];
+  // The first repetition compiles and does not count.
+  while (times.length <= MIN_REPETITIONS || times.slice(1).reduce((sum, each) => sum + each) < TIMED_S) {
+    const startMs = performance.now();
+    // All is submitted before the first result is awaited, as queries do.
+    const results = [decoder.prefill(prompts)];
+    decoder.fork(prompts.map(() => rowsPerPrompt));
+    for (let step = 0; step < steps; step++) results.push(decoder.step(next));
+    await Promise.all(results);
+    times.push((performance.now() - startMs) / 1000);
+  }
+  const seconds = medianOf(times.slice(1));
+  return { ...query, rows, seconds, tokensPerS: next.length * steps / seconds };
 }
