@@ -116,14 +116,9 @@ export class ArrayRecordWriter {
     return { numRecords: this.#numRecords, numBytes: this.#position };
   }
 
-  /** Deletes the unfinished file; does nothing after a close. */
-  abort(): void {
-    this.#file.abort();
-  }
-
-  /** As {@link abort}: a file that was not closed by the end of its `using` block is deleted. */
+  /** Deletes the file if it was not closed. */
   [Symbol.dispose](): void {
-    this.abort();
+    this.#file.abort();
   }
 
   #flushGroup(): void {

@@ -28,13 +28,17 @@ import {
 } from "./manifest.ts";
 import { refuseOverlap } from "./output_guard.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
-import { finishMoving, MANIFEST, NEXT, type Place, placeOfFile } from "./output_place.ts";
 import {
+  finishMoving,
   type Found,
+  MANIFEST,
+  NEXT,
+  type Place,
+  placeOfFile,
   refuseOthersFiles,
   refuseOthersFolder,
   requireRegularPlaces,
-} from "./output_refusals.ts";
+} from "./output_place.ts";
 import { manifestName, refuseOtherDivision, refuseOtherTasks, workName } from "./task_manifests.ts";
 
 /** What a run starts with. */

@@ -9,10 +9,9 @@
 import { join } from "@std/path";
 import { UserError } from "../errors.ts";
 import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix, TRACE, WORK } from "./array_task.ts";
-import { exists } from "./inputs.ts";
-import type { IsRead } from "./inputs.ts";
+import { exists, type IsRead } from "./inputs.ts";
 import { areSameFiles, isSameRun, type Manifest, readManifest } from "./manifest.ts";
-import type { Found } from "./output_refusals.ts";
+import type { Found } from "./output_place.ts";
 
 /** The name of a task's manifest. */
 export function manifestName(task: ArrayTask): string {

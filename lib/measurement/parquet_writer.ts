@@ -178,13 +178,8 @@ export class MeasurementParquetWriter {
   }
 
   /** Deletes the temporary file; does nothing after {@link close}. */
-  abort(): void {
-    this.#output.abort();
-  }
-
-  /** Does what {@link abort} does. */
   [Symbol.dispose](): void {
-    this.abort();
+    this.#output.abort();
   }
 
   #flush(): void {

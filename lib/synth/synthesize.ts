@@ -6,8 +6,7 @@
 import { UserError } from "../errors.ts";
 import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import { makeCampaign } from "./campaign.ts";
-import { makeRowGroups } from "./row_group_threads.ts";
-import { SYNTH_COLUMNS } from "./row_groups.ts";
+import { makeRowGroups, SYNTH_COLUMNS } from "./row_groups.ts";
 import { SyntheticTruth, truthPathBeside } from "./truth.ts";
 import { makeWorld } from "./world.ts";
 
