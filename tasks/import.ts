@@ -6,7 +6,7 @@
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { fingerprint, listInputs, type OnLink } from "../lib/files/inputs.ts";
+import { listInputs, type OnLink } from "../lib/files/inputs.ts";
 import { UsageError } from "../lib/errors.ts";
 import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/import/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/atlas/atlas_result.ts";
@@ -63,7 +63,7 @@ export const importStage: Stage = defineStage({
     const paths = listFiles(options.input, columns ? CSV_FILES : ATLAS_FILES, context.log);
     const isCsv = columns !== undefined || areCsv(paths);
     if (isCsv) refuseAtlasOptions(options);
-    const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
+    const inputs = paths.map(inputFingerprint);
     const besides = (path: string) => [rejectsPathBeside(path)];
     const reading = isCsv ? { columns: options.columns ?? "of the header" } : { source, rtt };
     const start = { stage: "import", inputs, options: { ...reading, maxRejectRatio }, overwrite, besides };

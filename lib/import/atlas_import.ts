@@ -8,7 +8,7 @@
  * @module
  */
 import { shortened, UserError } from "../errors.ts";
-import type { InputFingerprint } from "../files/inputs.ts";
+import { fingerprint, type InputFingerprint } from "../files/inputs.ts";
 import {
   convertPing,
   type PingRow,
@@ -34,7 +34,8 @@ export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
 /** Resident memory without keys, measured with some GB of results. */
 const RUNTIME_BYTES = 200e6;
 /** Shares for keys: of what is left of the memory limit, and of the limit itself at least. */
-const [KEYS_SHARE, LEAST_KEYS_SHARE] = [0.7, 0.1];
+const KEYS_SHARE = 0.7;
+const LEAST_KEYS_SHARE = 0.1;
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** How {@link importAtlas} reads. */
@@ -66,8 +67,8 @@ export interface ImportSummary extends RowCounts {
 }
 
 /** The fingerprint of an input, standard input included (which is never the same twice). */
-export function inputFingerprint(path: string, ofFile: (path: string) => InputFingerprint): InputFingerprint {
-  return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : ofFile(path);
+export function inputFingerprint(path: string): InputFingerprint {
+  return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : fingerprint(path);
 }
 
 /**

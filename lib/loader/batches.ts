@@ -12,14 +12,22 @@ import type { RttEncodingChoice } from "../tokens/rtt_encoding.ts";
 import { WorkerPool } from "../threads/worker_pool.ts";
 import { type Batch, copySequence, paddingBatch, type SequenceBlock } from "./batch.ts";
 import type { BlockWorkerSetup } from "./block_worker.ts";
-import { type BlockJob, BlockMaker, type BlockOptions, blocksFrom } from "./blocks.ts";
+import {
+  type BlockJob,
+  BlockMaker,
+  type BlockOptions,
+  blocksFrom,
+  type BlockStream,
+  type DataPosition,
+  SequenceCursor,
+  STREAM_START,
+} from "./blocks.ts";
 import { contextForm } from "./context_form.ts";
 import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
 import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "./sampling_config.ts";
-import { type BlockStream, type DataPosition, SequenceCursor, STREAM_START } from "./sequence_cursor.ts";
 
 export type { Batch, SequenceArrays } from "./batch.ts";
-export type { DataPosition } from "./sequence_cursor.ts";
+export type { DataPosition } from "./blocks.ts";
 
 /** Small data are decoded once, and large data do not profit: they come by again after an epoch. */
 const DEFAULT_CACHE_BYTES = 100e6;
@@ -93,17 +101,11 @@ export class BatchLoader implements Disposable {
     const inThread = BatchLoader.open(source, loaderOptions);
     if (numWorkers === 0) return inThread;
     const { path, blockRows, numBlocks } = inThread.#cursor.stream;
-    const common = blockOptions(options);
-    const cacheBytes = Math.floor(common.cacheBytes / numWorkers);
-    const setup: BlockWorkerSetup = {
-      files: source.rowFiles,
-      options: { ...common, blockRows, cacheBytes },
-    };
-    const pool = new WorkerPool<BlockJob, SequenceBlock>(setup, {
-      name: "loader",
-      module: WORKER,
-      numWorkers,
-    });
+    const blocksOf = blockOptions({ ...loaderOptions, blockRows });
+    blocksOf.cacheBytes = Math.floor(blocksOf.cacheBytes / numWorkers);
+    const setup: BlockWorkerSetup = { files: source.rowFiles, options: blocksOf };
+    const workers = { name: "loader", module: WORKER, numWorkers };
+    const pool = new WorkerPool<BlockJob, SequenceBlock>(setup, workers);
     try {
       await pool.ready;
     } catch (error) {
@@ -122,7 +124,7 @@ export class BatchLoader implements Disposable {
 
   /** Where the next batch starts. */
   get position(): DataPosition {
-    return { ...this.#cursor.position };
+    return this.#cursor.position;
   }
 
   /**
@@ -132,10 +134,7 @@ export class BatchLoader implements Disposable {
    * @throws {UserError} If no row has a measurement.
    */
   async next(): Promise<Batch> {
-    const { batchSize, sequenceLength } = this.#options;
-    const batch = paddingBatch(batchSize, sequenceLength);
-    for (let row = 0; row < batchSize; row++) copySequence(batch, row, await this.#cursor.next());
-    return batch;
+    return await takeBatch(this.#cursor, this.#options, this.#options.batchSize);
   }
 
   /** Ends the workers, if there are any. */
@@ -164,19 +163,26 @@ export async function validationBatches(
     rttEncoding?: RttEncodingChoice | undefined;
   },
 ): Promise<Batch[]> {
-  const { sequenceLength, batchSize, numSequences } = options;
+  const { batchSize, numSequences } = options;
   const seeded = { ...options, sampling: heldOutSampling(options.sampling), seed: options.seed ?? 0 };
   checkOptions(seeded);
   const cursor = new SequenceCursor(streamHere(source, seeded), STREAM_START);
   const batches: Batch[] = [];
   for (let first = 0; first < numSequences; first += batchSize) {
-    const batch = paddingBatch(batchSize, sequenceLength);
-    for (let row = 0; row < Math.min(batchSize, numSequences - first); row++) {
-      copySequence(batch, row, await cursor.next());
-    }
-    batches.push(batch);
+    batches.push(await takeBatch(cursor, options, Math.min(batchSize, numSequences - first)));
   }
   return batches;
+}
+
+/** The next sequences as a batch; the rest of it is padding. */
+async function takeBatch(
+  cursor: SequenceCursor,
+  { batchSize, sequenceLength }: { batchSize: number; sequenceLength: number },
+  numSequences: number,
+): Promise<Batch> {
+  const batch = paddingBatch(batchSize, sequenceLength);
+  for (let row = 0; row < numSequences; row++) copySequence(batch, row, await cursor.next());
+  return batch;
 }
 
 /** The blocks from the first position's on, each made when it is asked for. */
