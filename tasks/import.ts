@@ -8,7 +8,12 @@ import { formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
 import { listInputs, type OnLink } from "../lib/files/inputs.ts";
 import { UsageError } from "../lib/errors.ts";
-import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/import/atlas_import.ts";
+import {
+  ATLAS_EXTENSIONS,
+  importAtlas,
+  type ImportSummary,
+  inputFingerprint,
+} from "../lib/import/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/atlas/atlas_result.ts";
 import { parseColumns } from "../lib/import/csv_columns.ts";
 import { CSV_EXTENSIONS, type CsvImportOptions, importCsv } from "../lib/import/csv_import.ts";
@@ -120,7 +125,10 @@ function refuseAtlasOptions(options: { source: string; rtt: string }): void {
 
 function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
   const { rejected } = manifest;
-  const { skippedByType, firstTimeS, lastTimeS, ...counts } = manifest.counts as unknown as Counts;
+  const { skippedByType, firstTimeS, lastTimeS, ...counts } = manifest.counts as unknown as Omit<
+    ImportSummary,
+    "rejected"
+  >;
   const skipped = sum(skippedByType);
   const toIso = (timeS: number | undefined) =>
     timeS === undefined ? undefined : new Date(timeS * 1000).toISOString();
@@ -150,17 +158,6 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     ...(isDone ? [] : [`  in ${formatSeconds(seconds)}`]),
   ].join("\n");
   return { text, json };
-}
-
-interface Counts {
-  rows: number;
-  failed: number;
-  duplicates: number;
-  skippedByType: Record<string, number>;
-  sources: number;
-  destinations: number;
-  firstTimeS?: number;
-  lastTimeS?: number;
 }
 
 function sum(counts: Record<string, number>): number {

@@ -19,6 +19,7 @@ import {
   blocksFrom,
   type BlockStream,
   type DataPosition,
+  type LoaderOptions,
   SequenceCursor,
   STREAM_START,
 } from "./blocks.ts";
@@ -27,33 +28,13 @@ import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
 import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "./sampling_config.ts";
 
 export type { Batch, SequenceArrays } from "./batch.ts";
-export type { DataPosition } from "./blocks.ts";
+export type { DataPosition, LoaderOptions } from "./blocks.ts";
 
 /** Small data are decoded once, and large data do not profit: they come by again after an epoch. */
 const DEFAULT_CACHE_BYTES = 100e6;
 const MAX_SEQUENCE_LENGTH = 0xffff;
 const MAX_WORKERS = 1024;
 const WORKER = new URL("./block_worker.ts", import.meta.url);
-
-/** What a loader is opened with. */
-export interface LoaderOptions {
-  /** The run's seed, 0..2^53 - 1. */
-  seed: number;
-  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
-  sequenceLength: number;
-  /** B, sequences of a batch. */
-  batchSize: number;
-  /** Where to start; the beginning of epoch 0 by default. */
-  position?: DataPosition;
-  /** How contexts are drawn. */
-  sampling?: SamplingConfig;
-  /** How RTTs are written in vocabulary v1; v2 is written without it. */
-  rttEncoding?: RttEncodingChoice | undefined;
-  /** Rows of a block; chosen from the sizes of the rows by default. Positions hold for one value only. */
-  blockRows?: number;
-  /** Bound on the memory of the decoded rows that are kept, bytes; 10^8 by default. */
-  cacheBytes?: number;
-}
 
 /** Gives batches of packed contexts without end. */
 export class BatchLoader implements Disposable {

@@ -10,7 +10,7 @@
 import { ensure, UserError } from "../errors.ts";
 import { RandomStream } from "../random/philox.ts";
 import { type SequenceBlock, writeSequences } from "./batch.ts";
-import type { LoaderOptions } from "./batches.ts";
+import type { RttEncodingChoice } from "../tokens/rtt_encoding.ts";
 import { type ContextForm, contextForm } from "./context_form.ts";
 import { type Context, numContextsOfRow, sampleContext } from "./contexts.ts";
 import { packContexts } from "./packing.ts";
@@ -27,6 +27,26 @@ const MAX_ROWS_PER_BLOCK = 4096;
 const NUM_PROBED_ROWS = 64;
 /** Tokens of an IPv4 measurement with a short gap; good enough for a guess. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
+
+/** What a loader is opened with. */
+export interface LoaderOptions {
+  /** The run's seed, 0..2^53 - 1. */
+  seed: number;
+  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
+  sequenceLength: number;
+  /** B, sequences of a batch. */
+  batchSize: number;
+  /** Where to start; the beginning of epoch 0 by default. */
+  position?: DataPosition;
+  /** How contexts are drawn. */
+  sampling?: SamplingConfig;
+  /** How RTTs are written in vocabulary v1; v2 is written without it. */
+  rttEncoding?: RttEncodingChoice | undefined;
+  /** Rows of a block; chosen from the sizes of the rows by default. Positions hold for one value only. */
+  blockRows?: number;
+  /** Bound on the memory of the decoded rows that are kept, bytes; 10^8 by default. */
+  cacheBytes?: number;
+}
 
 /** What blocks depend on; plain JSON. */
 export interface BlockOptions

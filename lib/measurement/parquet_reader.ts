@@ -121,11 +121,6 @@ export async function surveyInputs(paths: readonly string[]): Promise<InputSurve
   return { numRows, columns: [...columns] };
 }
 
-/** As {@link surveyInputs}, the number of rows alone. */
-export async function countRows(paths: readonly string[]): Promise<number> {
-  return (await surveyInputs(paths)).numRows;
-}
-
 /**
  * The column of times and what its numbers are.
  *

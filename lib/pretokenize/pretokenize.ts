@@ -9,7 +9,7 @@
 import { join } from "@std/path";
 import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { openRowFiles } from "../loader/row_source.ts";
-import { countRows } from "../measurement/parquet_reader.ts";
+import { surveyInputs } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { OutputRun } from "../preprocess/output_run.ts";
 import { PeakMemory } from "../runtime/peak_memory.ts";
@@ -160,7 +160,7 @@ class Work {
 
   async writeV1(options: V1Options): Promise<void> {
     const { files } = this.inputs;
-    const totalRows = await countRows(files);
+    const { numRows: totalRows } = await surveyInputs(files);
     const rttEncoding = await this.#rttEncoding(options, totalRows);
     const { clipUs } = rttEncoding;
     const rejects = new RejectLog();
