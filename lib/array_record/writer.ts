@@ -4,7 +4,7 @@
  *
  * Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block boundary, and
  * one block with the postscript that says where the footer is. Uncompressed files are byte for byte those of
- * Google's writer. References: riegeli_blocks.ts, riegeli_chunks.ts, array_record_footer.ts.
+ * Google's writer. References: riegeli_blocks.ts, riegeli_chunks.ts, footer.ts.
  *
  * @module
  */

@@ -5,7 +5,7 @@
  */
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
 import { explainFileError, UserError } from "../errors.ts";
-import { requireRegular } from "./regular_file.ts";
+import { requireRegular } from "./byte_file.ts";
 
 /** What an input file was when a stage read it; kept in manifests to tell a rerun from another run. */
 export interface InputFingerprint {

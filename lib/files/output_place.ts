@@ -10,7 +10,7 @@ import { WORK } from "./array_task.ts";
 import { syncDirectory } from "./atomic.ts";
 import { exists } from "./inputs.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
-import { requireRegular } from "./regular_file.ts";
+import { requireRegular } from "./byte_file.ts";
 
 /** The folder of outputs within a work folder. */
 export const NEXT = "next";

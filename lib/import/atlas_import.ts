@@ -24,7 +24,6 @@ import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import type { AtlasObject } from "../atlas/ping_fields.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { type RowCounts, RowSink } from "./row_sink.ts";
-import { TypeCounts } from "./type_counts.ts";
 import { moveUniqueRows } from "./unique_rows.ts";
 
 /** Which files of a directory are read. */
@@ -36,6 +35,11 @@ const RUNTIME_BYTES = 200e6;
 /** Shares for keys: of what is left of the memory limit, and of the limit itself at least. */
 const KEYS_SHARE = 0.7;
 const LEAST_KEYS_SHARE = 0.1;
+/** How many types of objects are counted apart: they are texts of the input, of any length and number. */
+const MAX_COUNTED_TYPES = 100;
+/** Stands for the types that are counted together. */
+const OTHER_TYPES = "other";
+const MAX_TYPE_LENGTH = 80;
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** How {@link importAtlas} reads. */
@@ -225,6 +229,22 @@ class Importer {
         packetErrorCount: row.numLost[i],
       });
     }
+  }
+}
+
+/** Counts objects by the names of their types. */
+class TypeCounts {
+  readonly #counts = new Map<string, number>();
+
+  add(type: string): void {
+    const name = shortened(type, MAX_TYPE_LENGTH);
+    const key = this.#counts.has(name) || this.#counts.size < MAX_COUNTED_TYPES ? name : OTHER_TYPES;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  /** In alphabetical order. */
+  get counts(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
   }
 }
 

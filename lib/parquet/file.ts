@@ -14,7 +14,7 @@ import {
   type SchemaElement,
 } from "hyparquet";
 import { FormatError, UserError } from "../errors.ts";
-import { FileWindow } from "../files/file_window.ts";
+import { FileWindow } from "../files/byte_file.ts";
 import type { ColumnChunkRange } from "./pages.ts";
 import { CompactReader } from "./thrift_reader.ts";
 
