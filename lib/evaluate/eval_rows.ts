@@ -108,7 +108,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
  * @returns Undefined if neither says.
  */
 export function splitModeOf(folder: string): SplitMode | undefined {
-  const manifests = requireFinished(folder);
+  const manifests = requireFinished(folder).map(({ manifest }) => manifest);
   const own = splitByOf(manifests.at(0));
   if (own) return own;
   const shards = new Set(manifests.flatMap(({ inputs }) => inputs.map(({ path }) => dirname(dirname(path)))));
@@ -117,7 +117,7 @@ export function splitModeOf(folder: string): SplitMode | undefined {
 }
 
 function manifestAt(folder: string): Manifest | undefined {
-  return isReadable(folder) ? requireFinished(folder).at(0) : undefined;
+  return isReadable(folder) ? requireFinished(folder).at(0)?.manifest : undefined;
 }
 
 function splitByOf(manifest: Manifest | undefined): SplitMode | undefined {

@@ -34,7 +34,7 @@ function onlyOf(files: readonly string[]): string | undefined {
 /** Paths of what the stage that wrote a folder read; none where no manifest says. */
 function inputsOf(folder: string): string[] {
   return isReadable(folder)
-    ? requireFinished(folder).flatMap(({ inputs }) => inputs.map(({ path }) => path))
+    ? requireFinished(folder).flatMap(({ manifest: { inputs } }) => inputs.map(({ path }) => path))
     : [];
 }
 

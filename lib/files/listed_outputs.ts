@@ -10,7 +10,7 @@ import { FormatError, UserError } from "../errors.ts";
 import { exists, findFiles, type IsRead, type OnLink, readText } from "./inputs.ts";
 import { type Manifest, type ManifestOutput, manifestPathBeside, readManifest } from "./manifest.ts";
 import { realPath } from "./real_path.ts";
-import { manifestName, readManifests, requireFinished } from "./task_manifests.ts";
+import { manifestName, readManifests, requireFinished, type TaskManifest } from "./task_manifests.ts";
 
 const DATA = [".parquet", ".arrayrecord"];
 /** How the name of a manifest ends that speaks for the file beside it. */
@@ -27,13 +27,6 @@ export interface ListedOutput {
   folder?: string;
 }
 
-/** A data file that no manifest lists, among files that a stage wrote. */
-export interface Stranger {
-  path: string;
-  folder: string;
-  stage: string;
-}
-
 /** How {@link findListedOutputs} looks. */
 export interface OutputSearch {
   /** What counts of folders, by path; all by default. */
@@ -43,12 +36,13 @@ export interface OutputSearch {
 }
 
 /** What {@link findListedOutputs} finds. */
-export interface FoundOutputs {
+interface FoundOutputs {
   /** All outputs of the manifests, by place. */
   listed: ReadonlyMap<string, ListedOutput>;
   /** Those of them that the arguments name. */
   inputs: ListedOutput[];
-  strangers: Stranger[];
+  /** Data files that no manifest lists, among files that the stage wrote to the folder. */
+  strangers: { path: string; folder: string; stage: string }[];
 }
 
 /** What arguments name. */
@@ -69,7 +63,7 @@ interface Scope {
 interface WrittenFolder {
   place: string;
   folder: string;
-  manifests: ReturnType<typeof readManifests>;
+  manifests: TaskManifest[];
   outputs: ListedOutput[];
 }
 
@@ -102,7 +96,7 @@ export function findListedOutputs(paths: readonly string[], search: OutputSearch
   const { isRead } = search;
   const folders = [...scope.writtenFolders].flatMap(([place, folder]) =>
     // Of a run that has not finished there may be nothing but its work folder.
-    readFolder(place, folder, scope.folders.has(place) ? finishedManifests : readManifests, isRead)
+    readFolder(place, folder, scope.folders.has(place) ? requireFinished : readManifests, isRead)
   );
   const outputs = [...[...scope.besides].flatMap(readBeside), ...folders.flatMap(({ outputs }) => outputs)];
   const listed = new Map(outputs.map((output) => [places.of(output.path), output]));
@@ -160,14 +154,6 @@ function findScope(paths: readonly string[], places: Places, search: OutputSearc
     }
   }
   return scope;
-}
-
-/** As `readManifests`. @throws {UserError} If a run or task is missing or did not finish. */
-function finishedManifests(folder: string, isRead?: IsRead): WrittenFolder["manifests"] {
-  return requireFinished(folder, isRead).map((manifest, i, { length: count }) => ({
-    task: { index: i + 1, count },
-    manifest,
-  }));
 }
 
 function readFolder(

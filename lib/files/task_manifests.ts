@@ -23,12 +23,18 @@ export function workName(task: ArrayTask): string {
   return WORK + taskSuffix(task);
 }
 
+/** A manifest of a folder, and the task that wrote it. */
+export interface TaskManifest {
+  task: ArrayTask;
+  manifest: Manifest;
+}
+
 /**
  * The manifests of a folder's finished runs, in the order of the tasks; none if it is no folder.
  *
  * @param isRead Which outputs are kept in them; all by default.
  */
-export function readManifests(folder: string, isRead?: IsRead): { task: ArrayTask; manifest: Manifest }[] {
+export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
   return listTasks(folder).flatMap((task) => {
     const manifest = readManifest(join(folder, manifestName(task)));
@@ -49,7 +55,7 @@ export function readManifests(folder: string, isRead?: IsRead): { task: ArrayTas
  * @returns The manifests in the order of the tasks.
  * @throws {UserError} If a task is missing or not finished, or tasks do not belong together.
  */
-export function requireFinished(folder: string, isRead?: IsRead): Manifest[] {
+export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[] {
   const begun = listTasks(folder);
   const found = readManifests(folder, isRead);
   const first = found.at(0)?.manifest ?? firstManifest(folder);
@@ -65,7 +71,7 @@ export function requireFinished(folder: string, isRead?: IsRead): Manifest[] {
   const { stage } = first;
   const missing = Array.from({ length: count }, (_, i) => i + 1)
     .filter((index) => !found.some(({ task, manifest }) => task.index === index && manifest.complete));
-  if (missing.length === 0) return found.map(({ manifest }) => manifest);
+  if (missing.length === 0) return found;
   const [index] = missing;
   const task = formatArrayTask({ index, count });
   const others = missing.length > 1 ? ` (and ${missing.length - 1} more)` : "";

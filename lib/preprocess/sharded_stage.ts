@@ -13,7 +13,7 @@ import { OutputRun, type SpillState } from "./output_run.ts";
 import { PeakMemory } from "../runtime/peak_memory.ts";
 import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
-import { SPLIT_NAMES, type SplitName } from "./splits.ts";
+import { SPLIT_NAMES } from "./splits.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import { type ShardQueue, StageThreads } from "./stage_threads.ts";
 
@@ -24,7 +24,7 @@ const SPILL_BUFFER_SHARE = 1 / 8;
 
 /** What a run did; `splits` has the sums of the shards' counts with `shards` and `bytes`. */
 export interface StageSummary {
-  splits: Record<SplitName, Record<string, number>>;
+  splits: Record<string, Record<string, number>>;
   rejected: Record<string, number>;
   inputRows: number;
   seconds: number;
@@ -42,7 +42,8 @@ export interface StageSummary {
 export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
-  using run = OutputRun.open(stage.output, { ...stage, options: stage.identity });
+  using run = new OutputRun(stage.output, { ...stage, options: stage.identity });
+  const sumBySplit = () => run.sumBySplit("shards", stage.counted, SPLIT_NAMES);
   const wasComplete = run.output.isComplete;
   if (!wasComplete) {
     const watched: StageHooks = {
@@ -58,12 +59,12 @@ export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): P
       run.discardIfUseless();
       throw error;
     }
-    run.finish(sumBySplit(run, stage));
+    run.finish(sumBySplit());
   }
   const seconds = (performance.now() - startMs) / 1000;
   const inputRows = Number(run.output.manifest.counts.inputRows ?? 0);
   return {
-    splits: sumBySplit(run, stage),
+    splits: sumBySplit(),
     rejected: run.output.manifest.rejected,
     inputRows,
     seconds,
@@ -146,23 +147,4 @@ async function timeRangeOf(stage: ShardedStage, hooks: StageHooks): Promise<[num
   if (!("plan" in stage.splits) || stage.splits.plan.mode !== "time") return undefined;
   const breather = new Breather(hooks);
   return await readTimeRangeUs(stage.inputs, () => breather.breathe());
-}
-
-function sumBySplit(
-  run: OutputRun,
-  { counted }: ShardedStage,
-): Record<SplitName, Record<string, number>> {
-  const names = ["shards", "bytes", ...counted];
-  const sums = Object.fromEntries(
-    SPLIT_NAMES.map((split) => [split, Object.fromEntries(names.map((name) => [name, 0]))]),
-  ) as Record<SplitName, Record<string, number>>;
-  for (const { path, sizeBytes, counts } of run.output.manifest.outputs) {
-    const split = SPLIT_NAMES.find((name) => path.startsWith(`${name}/`));
-    if (!split) continue;
-    const sum = sums[split];
-    sum.shards++;
-    sum.bytes += sizeBytes;
-    for (const [name, count] of Object.entries(counts ?? {})) sum[name] += count;
-  }
-  return sums;
 }

@@ -103,12 +103,13 @@ export async function pretokenize(
     onCorrupt: options.vocabulary === "v2" ? options.onCorrupt : "error",
   });
   const inputs = listSplitInputs(options.inputs, options.vocabulary === "v2" ? PROBE_ROWS : undefined);
-  using run = OutputRun.open(options.output, {
+  using run = new OutputRun(options.output, {
     stage: "pretokenize",
     inputs: inputs.files,
     options: identityOf(options),
     overwrite: options.overwrite,
   });
+  const sumBySplit = () => run.sumBySplit("files", ["sequences", "tokens"]);
   const wasComplete = run.output.isComplete;
   if (!wasComplete) {
     try {
@@ -119,11 +120,11 @@ export async function pretokenize(
       run.discardIfUseless();
       throw error;
     }
-    run.finish(sumBySplit(run));
+    run.finish(sumBySplit());
   }
   const { inputRows, ...further } = run.output.manifest.counts;
   delete further.splits;
-  const splits = sumBySplit(run);
+  const splits = sumBySplit();
   const sum = (name: string) => Object.values(splits).reduce((total, counts) => total + counts[name], 0);
   return {
     sequences: sum("sequences"),
@@ -248,18 +249,4 @@ class Work {
       return this.#breather.breathe();
     };
   }
-}
-
-function sumBySplit(run: OutputRun): Record<string, Record<string, number>> {
-  const sums: Record<string, Record<string, number>> = {};
-  for (const { path, sizeBytes, counts } of run.output.manifest.outputs) {
-    if (!counts) continue;
-    const split = SPLIT_NAMES.find((name) => path.startsWith(`${name}/`)) ?? "all";
-    const sum = sums[split] ??= { sequences: 0, tokens: 0, files: 0, bytes: 0 };
-    sum.sequences += counts.sequences;
-    sum.tokens += counts.tokens;
-    sum.files++;
-    sum.bytes += sizeBytes;
-  }
-  return sums;
 }
