@@ -150,10 +150,10 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     isDone
       ? `${output} is there already, made of the same inputs with the same options:`
       : `Wrote ${output}:`,
-    `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ${counts.destinations} destinations`,
-    `  ${counts.duplicates} duplicates and ${skipped} other results left out, ${
-      sum(rejected)
-    } rejected${reasons}`,
+    `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ` +
+    `${counts.destinations} destinations`,
+    `  ${counts.duplicates} duplicates and ${skipped} other results left out, ${sum(rejected)} ` +
+    `rejected${reasons}`,
     ...(json.firstTime ? [`  ${json.firstTime} to ${json.lastTime}`] : []),
     ...(isDone ? [] : [`  in ${formatSeconds(seconds)}`]),
   ].join("\n");

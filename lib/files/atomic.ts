@@ -46,11 +46,7 @@ export class AtomicFile {
       return new AtomicFile(
         path,
         temporaryPath,
-        Deno.openSync(temporaryPath, {
-          write: true,
-          create: true,
-          truncate: true,
-        }),
+        Deno.openSync(temporaryPath, { write: true, create: true, truncate: true }),
       );
     } catch (error) {
       throw explainFileError(error, `write ${path}`);

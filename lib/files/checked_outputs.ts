@@ -111,10 +111,8 @@ function requireThere(inputs: readonly ListedOutput[]): void {
   const [{ output, stage, folder, manifestPath }, ...others] = missing;
   throw new UserError(
     `Cannot read ${folder ?? manifestPath}: ${output.path} is missing${more(others.length)}, all that ` +
-      `${
-        basename(manifestPath)
-      } lists was wanted; copy it again, run ${stage} again with the same options, which ` +
-      `makes missing files anew, or delete the manifest to use what is there`,
+      `${basename(manifestPath)} lists was wanted; copy it again, run ${stage} again with the same ` +
+      "options, which makes missing files anew, or delete the manifest to use what is there",
   );
 }
 
@@ -150,9 +148,10 @@ function changed({ path, output, stage, manifestPath, folder }: ListedOutput, fo
   const again = `run ${stage} again with the same options`;
   return new UserError(
     folder === undefined
-      ? `Cannot read ${path}: it ${found} as ${name} says; copy both again, delete both and ${again}, or delete ` +
-        `the manifest if the change was on purpose`
-      : `Cannot read ${folder}: ${output.path} ${found} as ${name} says; copy it again, or delete it and ${again}`,
+      ? `Cannot read ${path}: it ${found} as ${name} says; copy both again, delete both and ${again}, ` +
+        "or delete the manifest if the change was on purpose"
+      : `Cannot read ${folder}: ${output.path} ${found} as ${name} says; copy it again, or delete it ` +
+        `and ${again}`,
   );
 }
 

@@ -47,9 +47,8 @@ export function listInputs(
     const files = findFiles(path, options);
     if (files.size === 0 && !options.isRead) {
       throw new UserError(
-        `Cannot read ${path}: no ${
-          options.extensions.join(" or ")
-        } file in it, ${options.wanted} was wanted; check the path`,
+        `Cannot read ${path}: no ${options.extensions.join(" or ")} file in it, ${options.wanted} was ` +
+          "wanted; check the path",
       );
     }
     for (const [real, file] of files) if (!found.has(real)) found.set(real, file);
@@ -200,10 +199,8 @@ function targetOf(
     const { NotFound, NotADirectory, FilesystemLoop } = Deno.errors;
     if (![NotFound, NotADirectory, FilesystemLoop].some((kind) => cause instanceof kind)) throw cause;
     throw new UserError(
-      `Cannot read ${link}: it is a link to ${
-        Deno.readLinkSync(link)
-      }, where nothing is, a file or folder was ` +
-        `wanted; mount or copy that, or delete the link`,
+      `Cannot read ${link}: it is a link to ${Deno.readLinkSync(link)}, where nothing is, a file or ` +
+        "folder was wanted; mount or copy that, or delete the link",
       { cause },
     );
   }

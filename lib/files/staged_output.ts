@@ -77,10 +77,8 @@ export class StagedOutput implements Disposable {
     const { overwrite } = start;
     if (overwrite && task.count > 1) {
       throw new UsageError(
-        `Cannot use --overwrite with --task ${
-          formatArrayTask(task)
-        }: tasks would delete each other's files; ` +
-          `delete ${folder} before the first task starts`,
+        `Cannot use --overwrite with --task ${formatArrayTask(task)}: tasks would delete each other's ` +
+          `files; delete ${folder} before the first task starts`,
       );
     }
     const place = {

@@ -252,10 +252,9 @@ function noPings(paths: readonly string[], skipped: Record<string, number>): Use
   const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
   const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
   return new UserError(
-    `Cannot import ${paths[0]}${others}: found no ping result (${
-      shortened(found || "no object at all", 200)
-    }), ` +
-      `ping results of RIPE Atlas were wanted; check --input`,
+    `Cannot import ${paths[0]}${others}: found no ping result ` +
+      `(${shortened(found || "no object at all", 200)}), ping results of RIPE Atlas were wanted; check ` +
+      "--input",
   );
 }
 

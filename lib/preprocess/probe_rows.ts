@@ -112,10 +112,8 @@ function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): 
   const smallest = 2 * RECORD_OVERHEAD_BYTES;
   if (maxRowSizeBytes >= smallest && maxRowSizeBytes <= largest) return;
   throw new UsageError(
-    `Cannot use --max-row-size-mb ${maxRowSizeBytes / 1e6}: ${smallest / 1e6} to ${
-      largest / 1e6
-    } was wanted ` +
-      `(an eighth of the memory limit); change it or raise --memory-limit-gb`,
+    `Cannot use --max-row-size-mb ${maxRowSizeBytes / 1e6}: ${smallest / 1e6} to ${largest / 1e6} was ` +
+      "wanted (an eighth of the memory limit); change it or raise --memory-limit-gb",
   );
 }
 
