@@ -1,7 +1,7 @@
 /**
- * What manifests say of inputs: which files our stages wrote there, and which lie among them that they did not.
+ * What manifests list of the inputs of a stage, and which data files lie there that no manifest lists.
  *
- * Files are told apart by their places, so that a folder is the same by whatever path it is named.
+ * Files are compared by their places, paths without links, so that all names of a folder mean the same one.
  *
  * @module
  */
@@ -13,7 +13,7 @@ import { realPath } from "./real_path.ts";
 import { manifestName, readManifests, requireFinished, type TaskManifest } from "./task_manifests.ts";
 
 const DATA = [".parquet", ".arrayrecord"];
-/** How the name of a manifest ends that speaks for the file beside it. */
+/** The end of the name of a manifest that describes the file beside it. */
 const BESIDE = ".manifest.json";
 
 /** An output of a manifest. */
@@ -23,15 +23,15 @@ export interface ListedOutput {
   output: ManifestOutput;
   stage: string;
   manifestPath: string;
-  /** The folder that the manifest speaks for; absent where it speaks for the file beside it. */
+  /** The folder that the manifest describes; absent if it describes the file beside it. */
   folder?: string;
 }
 
 /** How {@link findListedOutputs} looks. */
 export interface OutputSearch {
-  /** What counts of folders, by path; all by default. */
+  /** Which files of folders count, by path; all by default. */
   isRead?: IsRead | undefined;
-  /** Told of links that are followed. */
+  /** Called with the links that are followed. */
   onLink?: OnLink | undefined;
 }
 
@@ -87,7 +87,6 @@ export class Places {
  * Finds the manifests in the inputs and right above them, and what they list.
  *
  * @param paths Files, folders and globs. A folder names all outputs in it, a file only itself.
- * @param search What counts, and who is told.
  * @throws {UserError} If a run or task that wrote what is named did not finish.
  */
 export function findListedOutputs(paths: readonly string[], search: OutputSearch = {}): FoundOutputs {
@@ -189,13 +188,13 @@ function listOutputs(
   return outputs.map((output) => ({ ...from, stage, output, path: join(folder, output.path) }));
 }
 
-/** What is read of manifests, unless they are another program's (data may lie beside any `manifest.json`) or private. */
+/** Reads a manifest; undefined if it is another program's `manifest.json` or may not be read. */
 export function unlessForeign<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
     if (error instanceof FormatError && isForeign(error.path)) return undefined;
-    // Of a folder above the inputs; theirs was read before.
+    // This is the manifest of a folder above the inputs.
     const cause = error instanceof UserError ? error.cause : error;
     const isClosed = cause instanceof Deno.errors.PermissionDenied || cause instanceof Deno.errors.NotCapable;
     if (isClosed) return undefined;

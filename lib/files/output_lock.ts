@@ -1,8 +1,8 @@
 /**
- * A lock on an output: one process at a time writes it.
+ * A lock on an output, so that one process at a time writes it.
  *
- * The lock is the kernel's (flock), on a file that stays open while the output is written. So it ends with its
- * process, whatever ended that, and holds through links and over network file systems that support locks.
+ * It is a lock of the kernel (flock) on a file that stays open while the output is written. So it ends with its
+ * process, and works through links and on network file systems that support locks.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { explainFileError, UserError } from "../errors.ts";
 
 /** The name of the lock's file. */
 export const LOCK = "lock";
-/** The holder before may remove its folder between two steps of the next one, but not so often. */
+/** The last holder may remove the folder between two steps of the next one, but not so often. */
 const MAX_ATTEMPTS = 100;
 
 /** Another process holds the lock. */
@@ -66,7 +66,7 @@ export class OutputLock implements Disposable {
     }
   }
 
-  /** Gives the lock back, and removes the folder if nothing else is in it. */
+  /** Releases the lock, and removes the folder if it is empty. */
   [Symbol.dispose](): void {
     try {
       Deno.removeSync(join(this.folder, LOCK));

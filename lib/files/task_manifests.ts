@@ -48,8 +48,7 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
 }
 
 /**
- * Checks that the runs that write to a folder are all there and done. A folder without manifests passes: it was
- * made by other means.
+ * Checks that all runs that write to a folder are done. A folder without manifests passes.
  *
  * @param isRead Which outputs are kept in the manifests; all by default.
  * @returns The manifests in the order of the tasks.
@@ -109,7 +108,7 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
  */
 export function refuseOtherTasks(folder: string, found: Found): void {
   const { wanted, published, isPublished, hasBegunOther } = found;
-  // Listed before the manifests are: whoever put something else there wrote a manifest first.
+  // Listed before the manifests are read: a stage writes its manifest before other files.
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
   const sibling = firstManifest(folder);
   const isOther = published && !isPublished || hasBegunOther;
@@ -126,7 +125,7 @@ export function refuseOtherTasks(folder: string, found: Found): void {
   }
 }
 
-/** Reading one is enough to know a folder: each task compared itself with one when it came. */
+/** One manifest describes the folder: each task compared itself with one when it started. */
 function firstManifest(folder: string): Manifest | undefined {
   for (const task of listTasks(folder)) {
     // In this order: a run that ends moves its manifest from the one place to the other.
@@ -149,7 +148,7 @@ export function listTasks(folder: string): ArrayTask[] {
     const match = TRACE.exec(name);
     if (!match) continue;
     const task = match[1] ? { index: Number(match[1]), count: Number(match[2]) } : ONLY_TASK;
-    // A folder with nothing but a lock is of a run that has not come to begin.
+    // A folder with only a lock is of a run that has not begun.
     if (!name.startsWith(WORK) || exists(join(folder, name, "manifest.json"))) {
       tasks.set(taskSuffix(task), task);
     }

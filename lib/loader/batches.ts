@@ -1,9 +1,9 @@
 /**
- * Batches: what the trainer takes in.
+ * Batches for the trainer.
  *
- * Sequences come from blocks of rows, block after block, epoch after epoch, without end. The stream of sequences
- * is one and the same for any batch size; ranks that train together all take the same batches, and each works on its
- * share of them, see `shareOf`. A place in the stream is a {@link DataPosition}, which a checkpoint keeps.
+ * Sequences come from blocks of rows, epoch after epoch, without end. Their order does not depend on the batch size.
+ * All ranks of a training take the same batches, and each trains on its share of them (`shareOf`). A checkpoint keeps
+ * the place in the stream, a {@link DataPosition}.
  *
  * @module
  */
@@ -78,7 +78,7 @@ export class BatchLoader implements Disposable {
   ): Promise<BatchLoader> {
     const { numWorkers, ...loaderOptions } = options;
     checkInteger("numWorkers", numWorkers, { low: 0, high: MAX_WORKERS });
-    // Also finds fault with the position before a thread is started.
+    // This checks the position before a thread starts.
     const inThread = BatchLoader.open(source, loaderOptions);
     if (numWorkers === 0) return inThread;
     const { path, blockRows, numBlocks } = inThread.#cursor.stream;

@@ -1,9 +1,9 @@
 /**
- * An output folder that is filled shard by shard and survives a kill at any moment.
+ * An output folder that is filled shard by shard; a run can be killed at any moment and started again.
  *
- * Rows are first divided over `spill/` of the work folder (done when `spill/index.json` is there), then each finished
- * shard is added to the manifest. A rerun with the same inputs and options keeps finished shards, and the spill files
- * where they are whole; since all the rest is a function of inputs and options, the files end up the same.
+ * Rows are first written to `spill/` in the work folder, which is complete when `spill/index.json` exists. Then each
+ * finished shard is added to the manifest. A rerun with the same inputs and options keeps finished shards and complete
+ * spill files, and writes the same bytes.
  *
  * @module
  */

@@ -1,8 +1,8 @@
 /**
  * The threads of a stage: this one, which works too, and workers. With one thread there are no workers.
  *
- * A failure anywhere stops all threads, and the failure is reported only when every thread has put its files
- * away, so nothing is written afterwards.
+ * A failure in one thread stops all threads. It is thrown when every thread has closed its files, so nothing is
+ * written afterwards.
  *
  * @module
  */
