@@ -23,9 +23,9 @@ const SHOW_AFTER_MS = 2000;
 /** How {@link checkOutputs} works, and what it calls. */
 export interface OutputCheck extends OutputSearch {
   /** Whether every SHA-256 is compared; by default only those of small inputs. */
-  verify?: boolean;
+  verify?: boolean | undefined;
   /** With "skip", a damaged input passes unless `verify` is set. */
-  onCorrupt?: "error" | "skip";
+  onCorrupt?: "error" | "skip" | undefined;
   /** The check ends with the signal's reason soon after it is aborted. */
   signal?: AbortSignal;
   /** Called with the bytes compared and their total, if the comparison takes long. */

@@ -61,9 +61,7 @@ export class ParquetFile {
     if (firstRow !== this.numRows) {
       throw new FormatError(
         `its row groups have ${firstRow} rows and the footer says ${this.numRows}; make it again`,
-        {
-          path,
-        },
+        { path },
       );
     }
   }
@@ -157,10 +155,7 @@ function checkMagic(file: FileWindow): void {
   if (!isMagicAt(sizeBytes - MAGIC.length)) {
     throw new FormatError(
       "it does not end with PAR1, so it is truncated or damaged; fetch or make it again",
-      {
-        path,
-        offsetBytes: sizeBytes - MAGIC.length,
-      },
+      { path, offsetBytes: sizeBytes - MAGIC.length },
     );
   }
 }

@@ -11,7 +11,7 @@ import type { IsRead } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
 import { realPath } from "../files/real_path.ts";
 import { listTasks, manifestName } from "../files/task_manifests.ts";
-import { overlaps, shardOfParquetName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
+import { shardOfParquetName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 
 /** Of the options of `shard`, those that place sources. */
@@ -80,11 +80,9 @@ function neededShards(
   const at = SPLIT_NAMES.findIndex((name) => name === folder);
   if (at < 0) return [];
   const own = shardsWithin(numShards, shardRangeOf(task, numShards)).filter(({ split }) => split === folder);
-  return Array.from(
-    { length: ofFolders[at] },
-    (_, shard) =>
-      own.some((record) =>
-        overlaps({ shard, numShards: ofFolders[at] }, { ...record, numShards: numShards[at] })
-      ),
-  );
+  // The i-th of n shards has the part i / n to (i + 1) / n of all hashes.
+  const n = ofFolders[at];
+  const m = numShards[at];
+  const overlaps = (i: number, j: number) => i * m < (j + 1) * n && j * n < (i + 1) * m;
+  return Array.from({ length: n }, (_, i) => own.some(({ shard }) => overlaps(i, shard)));
 }
