@@ -179,22 +179,19 @@ function numThatFit(lengths: Uint32Array, room: number): number {
 
 /** Waiting contexts by their length in tokens; of one length, the last added comes first. */
 class ContextPool {
+  /** How many contexts wait. */
+  size = 0;
   readonly #byLength: Context[][];
   /** Prefix lengths of waiting contexts that were asked for: a context is a candidate many times. */
   readonly #prefixLengths = new Map<Context, Uint32Array>();
-  #size = 0;
 
   constructor(maxTokens: number) {
     this.#byLength = Array.from({ length: maxTokens + 1 }, () => []);
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
   add(context: Context): void {
     this.#byLength[context.numTokens].push(context);
-    this.#size++;
+    this.size++;
   }
 
   /** The longest context of at most `maxTokens` tokens. */
@@ -234,6 +231,6 @@ class ContextPool {
     const taken = this.#byLength[context.numTokens].pop();
     ensure(taken === context, "the pool changed between the choice of a context and its taking");
     this.#prefixLengths.delete(context);
-    this.#size--;
+    this.size--;
   }
 }

@@ -41,7 +41,7 @@ export interface ReadOptions {
    * Only the row groups whose first row, counted over all files, is from `first` on and before `end`. Ranges that
    * follow each other share out all rows.
    */
-  rowRange?: readonly [first: number, end: number];
+  rowRange?: readonly [first: number, end: number] | undefined;
 }
 
 /** A batch of good rows and where in the file they came from. */
