@@ -6,9 +6,14 @@
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
-import { fingerprint, listInputs, type OnLink } from "../lib/files/inputs.ts";
+import { listInputs, type OnLink } from "../lib/files/inputs.ts";
 import { UsageError } from "../lib/errors.ts";
-import { ATLAS_EXTENSIONS, importAtlas, inputFingerprint } from "../lib/import/atlas_import.ts";
+import {
+  ATLAS_EXTENSIONS,
+  importAtlas,
+  type ImportSummary,
+  inputFingerprint,
+} from "../lib/import/atlas_import.ts";
 import { RTT_CHOICES, SOURCE_CHOICES } from "../lib/atlas/atlas_result.ts";
 import { parseColumns } from "../lib/import/csv_columns.ts";
 import { CSV_EXTENSIONS, type CsvImportOptions, importCsv } from "../lib/import/csv_import.ts";
@@ -63,7 +68,7 @@ export const importStage: Stage = defineStage({
     const paths = listFiles(options.input, columns ? CSV_FILES : ATLAS_FILES, context.log);
     const isCsv = columns !== undefined || areCsv(paths);
     if (isCsv) refuseAtlasOptions(options);
-    const inputs = paths.map((path) => inputFingerprint(path, fingerprint));
+    const inputs = paths.map(inputFingerprint);
     const besides = (path: string) => [rejectsPathBeside(path)];
     const reading = isCsv ? { columns: options.columns ?? "of the header" } : { source, rtt };
     const start = { stage: "import", inputs, options: { ...reading, maxRejectRatio }, overwrite, besides };
@@ -120,7 +125,10 @@ function refuseAtlasOptions(options: { source: string; rtt: string }): void {
 
 function describe(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
   const { rejected } = manifest;
-  const { skippedByType, firstTimeS, lastTimeS, ...counts } = manifest.counts as unknown as Counts;
+  const { skippedByType, firstTimeS, lastTimeS, ...counts } = manifest.counts as unknown as Omit<
+    ImportSummary,
+    "rejected"
+  >;
   const skipped = sum(skippedByType);
   const toIso = (timeS: number | undefined) =>
     timeS === undefined ? undefined : new Date(timeS * 1000).toISOString();
@@ -142,25 +150,14 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
     isDone
       ? `${output} is there already, made of the same inputs with the same options:`
       : `Wrote ${output}:`,
-    `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ${counts.destinations} destinations`,
-    `  ${counts.duplicates} duplicates and ${skipped} other results left out, ${
-      sum(rejected)
-    } rejected${reasons}`,
+    `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ` +
+    `${counts.destinations} destinations`,
+    `  ${counts.duplicates} duplicates and ${skipped} other results left out, ${sum(rejected)} ` +
+    `rejected${reasons}`,
     ...(json.firstTime ? [`  ${json.firstTime} to ${json.lastTime}`] : []),
     ...(isDone ? [] : [`  in ${formatSeconds(seconds)}`]),
   ].join("\n");
   return { text, json };
-}
-
-interface Counts {
-  rows: number;
-  failed: number;
-  duplicates: number;
-  skippedByType: Record<string, number>;
-  sources: number;
-  destinations: number;
-  firstTimeS?: number;
-  lastTimeS?: number;
 }
 
 function sum(counts: Record<string, number>): number {

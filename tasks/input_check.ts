@@ -28,8 +28,8 @@ export async function checkInputs(
 ): Promise<CheckedOutputs> {
   using progress = new PhaseProgress(context, "bytes");
   return await checkOutputs(paths, {
-    ...(verify ? { verify } : {}),
-    ...(onCorrupt ? { onCorrupt } : {}),
+    verify,
+    onCorrupt,
     isRead,
     signal: context.signal,
     onProgress: progress.update,

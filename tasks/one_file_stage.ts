@@ -27,27 +27,19 @@ export interface FileRun {
   isDone: boolean;
 }
 
-/** Where a stage writes what it makes, before that is moved to its place. */
-export interface FileWork {
-  /** The output file; further files are written beside it. */
-  path: string;
-  /** A place for what is needed on the way, kept for a run that goes on. */
-  workPath(name: string): string;
-}
-
 /**
  * Makes an output file and its manifest, unless the same run has made it before.
  *
  * @param output The file.
  * @param start What the run depends on, whether the file of another run may be replaced, and `besides`: the further
  *   files that the stage may write beside a file.
- * @param make Writes the file.
+ * @param make Writes the file to `path` in the work folder, further files beside it, and temporary ones to `workPath`.
  * @throws {UserError} If one of the files is another run's, or another process writes them.
  */
 export async function makeOutputFile(
   output: string,
   start: OutputStart & { besides: (path: string) => readonly string[] },
-  make: (work: FileWork) => Promise<WrittenFile>,
+  make: (work: { path: string; workPath(name: string): string }) => Promise<WrittenFile>,
 ): Promise<FileRun> {
   const startMs = performance.now();
   const { path } = placeOfFile(output);

@@ -76,7 +76,8 @@ export const pretokenizeStage: Stage = defineStage({
     const { vocab, rttEncoding, rttClipMs, rttClipQuantile } = options;
     if (vocab === "v2" && rttEncoding !== "float64") {
       throw new UsageError(
-        `Cannot use --rtt-encoding ${rttEncoding} with vocabulary v2: it has one encoding; leave it out, or add --vocab v1`,
+        `Cannot use --rtt-encoding ${rttEncoding} with vocabulary v2: it has one encoding; leave it ` +
+          "out, or add --vocab v1",
       );
     }
     checkKind(options.input, vocab);
@@ -107,8 +108,8 @@ function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
   }
   if (vocab === "v1" && records !== undefined) {
     throw new UsageError(
-      `Cannot use --input ${records} with vocabulary v1: measurements Parquet was wanted, probe rows have no ` +
-        `msm_id; give the Parquet that they were made of, or add --vocab v2`,
+      `Cannot use --input ${records} with vocabulary v1: measurements Parquet was wanted, probe rows ` +
+        "have no msm_id; give the Parquet that they were made of, or add --vocab v2",
     );
   }
 }
@@ -116,18 +117,16 @@ function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
 function describe(output: string, result: PretokenizeSummary): string {
   const { splits, inputRows, seconds, peakMemoryBytes, rejected, wasComplete } = result;
   const lines = Object.entries(splits).map(([split, { sequences, tokens, files, bytes }]) =>
-    `${split.padEnd(6)}${formatCount(sequences)} sequences, ${
-      formatCount(tokens)
-    } tokens in ${files} files, ${formatBytes(bytes)}`
+    `${split.padEnd(6)}${formatCount(sequences)} sequences, ${formatCount(tokens)} tokens in ${files} ` +
+    `files, ${formatBytes(bytes)}`
   );
   const reasons = Object.entries(rejected).map(([reason, count]) => `${reason} ${count}`).join(", ");
   return [
     wasComplete ? `${output} is complete already` : `wrote ${output}`,
     ...lines,
     ...(reasons ? [`rejected: ${reasons}`] : []),
-    `${formatCount(inputRows)} rows read in ${formatSeconds(seconds)}, peak memory ${
-      formatBytes(peakMemoryBytes)
-    }`,
+    `${formatCount(inputRows)} rows read in ${formatSeconds(seconds)}, peak memory ` +
+    `${formatBytes(peakMemoryBytes)}`,
   ].join("\n");
 }
 

@@ -4,17 +4,15 @@
  * @module
  */
 import { flag } from "../lib/cli/flags.ts";
-import { parseArrayTask } from "../lib/files/array_task.ts";
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
-import { formatBytes, formatCount } from "../lib/text/quantities.ts";
+import { formatCount } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { neededParts } from "../lib/preprocess/needed_parts.ts";
 import { buildProbeRows } from "../lib/preprocess/probe_rows.ts";
 import { listSplitInputs } from "../lib/preprocess/split_folders.ts";
-import { parseRatios, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
-import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
+import { parseRatios } from "../lib/preprocess/splits.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
-import { describeSplitRun, splitByFlag, splitStageFlags } from "./split_stage.ts";
+import { limitsOf, splitByFlag, splitStageFlags, splitStageResult } from "./split_stage.ts";
 
 /** Val and test are an eighth of train by default, so they get an eighth of its files. */
 const HELD_OUT_SHARE = 1 / 8;
@@ -51,31 +49,24 @@ export const probeRowsStage: Stage = defineStage({
     const plan = { mode: options.splitBy, ratios: parseRatios(options.ratios), seed: options.seed };
     const numHeldOut = Math.max(1, Math.ceil(options.shards * HELD_OUT_SHARE));
     const numShards = [options.shards, numHeldOut, numHeldOut] as const;
-    const task = parseArrayTask(options.task);
-    const { isRead, manifests } = neededParts(options.input, { ...options, task, numShards }) ?? {};
+    const limits = limitsOf(options, options.maxRowSizeMb * 1e6);
+    const { isRead, manifests } = neededParts(options.input, { ...options, ...limits, numShards }) ?? {};
     await checkInputs(options.input, { verify: options.verify, isRead }, context);
     const { files, splitOfFile } = listSplitInputs(options.input, undefined, isRead);
     using progress = new PhaseProgress(context, "rows");
     const result = await buildProbeRows({
       ...options,
-      task,
+      ...limits,
       inputs: files,
       inputManifests: manifests,
       splits: splitOfFile ? { splitOfFile } : { plan },
       numShards,
       maxRowSizeBytes: Math.floor(options.maxRowSizeMb * 1e6),
-      memoryLimitBytes: options.memoryLimitGb * 1e9,
-      workers: threadsWithin(options.workers, options.memoryLimitGb * 1e9, options.maxRowSizeMb * 1e6),
     }, { signal: context.signal, onProgress: progress.update });
-    const lines = SPLIT_NAMES.map((split) => {
-      const { records, measurements, sources, shards, bytes } = result.splits[split];
-      return `${split.padEnd(6)}${formatCount(measurements)} measurements of ${
-        formatCount(sources)
-      } sources in ` +
-        `${formatCount(records)} records, ${shards} shards, ${formatBytes(bytes)}`;
+    return splitStageResult("probe-rows", options, result, ({ records, measurements, sources }) => {
+      const what = `${formatCount(measurements)} measurements of ${formatCount(sources)} sources`;
+      return `${what} in ${formatCount(records)} records`;
     });
-    const text = describeSplitRun(options.output, result, lines);
-    return { text, json: { stage: "probe-rows", output: options.output, task: options.task, ...result } };
   },
 });
 

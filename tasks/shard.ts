@@ -5,15 +5,13 @@
  */
 import { PhaseProgress } from "../lib/cli/phase_progress.ts";
 import { flag } from "../lib/cli/flags.ts";
-import { parseArrayTask } from "../lib/files/array_task.ts";
-import { formatBytes, formatCount } from "../lib/text/quantities.ts";
+import { formatCount } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { shardMeasurements } from "../lib/preprocess/shard.ts";
-import { parseRatios, SPLIT_NAMES } from "../lib/preprocess/splits.ts";
-import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
+import { parseRatios } from "../lib/preprocess/splits.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
-import { describeSplitRun, splitByFlag, splitStageFlags } from "./split_stage.ts";
+import { limitsOf, splitByFlag, splitStageFlags, splitStageResult } from "./split_stage.ts";
 
 /** The stage. */
 export const shardStage: Stage = defineStage({
@@ -35,20 +33,17 @@ export const shardStage: Stage = defineStage({
     using progress = new PhaseProgress(context, "rows");
     const result = await shardMeasurements({
       ...options,
-      task: parseArrayTask(options.task),
+      ...limitsOf(options),
       inputs: listInputs(options.input, { extensions: [".parquet"], wanted: "a Parquet file" }),
       ratios: parseRatios(options.ratios),
       numShards: [options.trainShards, options.valShards, options.testShards],
-      memoryLimitBytes: options.memoryLimitGb * 1e9,
-      workers: threadsWithin(options.workers, options.memoryLimitGb * 1e9),
     }, { signal: context.signal, onProgress: progress.update });
-    const lines = SPLIT_NAMES.map((split) => {
-      const { rows, sources, shards, bytes } = result.splits[split];
-      return `${split.padEnd(6)}${formatCount(rows)} rows of ${formatCount(sources)} sources in ` +
-        `${shards} shards, ${formatBytes(bytes)}`;
-    });
-    const text = describeSplitRun(options.output, result, lines);
-    return { text, json: { stage: "shard", output: options.output, task: options.task, ...result } };
+    return splitStageResult(
+      "shard",
+      options,
+      result,
+      ({ rows, sources }) => `${formatCount(rows)} rows of ${formatCount(sources)} sources`,
+    );
   },
 });
 

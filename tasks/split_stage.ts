@@ -4,9 +4,13 @@
  * @module
  */
 import { dataFlags, type Flag, flag } from "../lib/cli/flags.ts";
+import type { StageResult } from "../lib/cli/stage.ts";
+import { type ArrayTask, parseArrayTask } from "../lib/files/array_task.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/text/quantities.ts";
 import { GROUP_KEYS } from "../lib/external_sort/probe_columns.ts";
-import { SPLIT_MODES, type SplitMode } from "../lib/preprocess/splits.ts";
+import type { StageSummary } from "../lib/preprocess/sharded_stage.ts";
+import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../lib/preprocess/splits.ts";
+import { threadsWithin } from "../lib/preprocess/stage_threads.ts";
 
 const MODE_PURPOSES: Record<SplitMode, string> = {
   probe: "all measurements of a source together",
@@ -45,21 +49,40 @@ export const splitStageFlags = {
 };
 
 /**
- * What became of a run, for a person.
+ * The options as the stages in lib take them.
  *
- * @param output The folder written.
- * @param result What the run counted.
- * @param lines A line for each split.
+ * @param largestRecordBytes The largest record that a thread makes.
  */
-export function describeSplitRun(
-  output: string,
-  result: { wasComplete: boolean; inputRows: number; seconds: number; peakMemoryBytes: number },
-  lines: readonly string[],
-): string {
-  return [
+export function limitsOf(
+  { task, memoryLimitGb, workers }: { task: string; memoryLimitGb: number; workers: number },
+  largestRecordBytes?: number,
+): { task: ArrayTask; memoryLimitBytes: number; workers: number } {
+  const memoryLimitBytes = memoryLimitGb * 1e9;
+  const threads = threadsWithin(workers, memoryLimitBytes, largestRecordBytes);
+  return { task: parseArrayTask(task), memoryLimitBytes, workers: threads };
+}
+
+/**
+ * What became of a run.
+ *
+ * @param options Those of the stage.
+ * @param describe Describes the counts of a split.
+ */
+export function splitStageResult(
+  stage: string,
+  { output, task }: { output: string; task: string },
+  result: StageSummary,
+  describe: (counts: Record<string, number>) => string,
+): StageResult {
+  const lines = SPLIT_NAMES.map((split) => {
+    const { shards, bytes } = result.splits[split];
+    return `${split.padEnd(6)}${describe(result.splits[split])}, ${shards} shards, ${formatBytes(bytes)}`;
+  });
+  const text = [
     result.wasComplete ? `${output} is complete already` : `wrote ${output}`,
     ...lines,
     `${formatCount(result.inputRows)} rows read in ${formatSeconds(result.seconds)}, ` +
     `peak memory ${formatBytes(result.peakMemoryBytes)}`,
   ].join("\n");
+  return { text, json: { stage, output, task, ...result } };
 }

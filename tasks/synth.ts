@@ -55,10 +55,8 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
   };
   const text = isDone
     ? `${output} is there already, made with the same options: ${counts.rows} rows`
-    : `Wrote ${output} (${counts.rows} rows, ${counts.failed} without reply) and ${
-      truthPathBeside(output)
-    } ` +
-      `in ${formatSeconds(seconds)}`;
+    : `Wrote ${output} (${counts.rows} rows, ${counts.failed} without reply) and ` +
+      `${truthPathBeside(output)} in ${formatSeconds(seconds)}`;
   return { text, json };
 }
 

@@ -2,14 +2,14 @@
  * Reads ArrayRecord files: any record by its index, or all in order, every checksum verified.
  *
  * Opening reads the index at the end; records are then read with one seek a chunk. Format: see
- * array_record_writer.ts. Files of Google's `array_record` are read with any group size and compression
+ * writer.ts. Files of Google's `array_record` are read with any group size and compression
  * (none, zstd, brotli, snappy); transposed chunks are not.
  *
  * @module
  */
 import { partitionPoint } from "../collections/partition_point.ts";
 import { ensure, explainFileError, FormatError } from "../errors.ts";
-import { FileWindow } from "../files/file_window.ts";
+import { FileWindow } from "../files/byte_file.ts";
 import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";
 import {
   addWithOverhead,

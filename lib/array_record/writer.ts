@@ -4,7 +4,7 @@
  *
  * Layout: 64 bytes of signature, data chunks, a footer chunk with the index, padding to a block boundary, and
  * one block with the postscript that says where the footer is. Uncompressed files are byte for byte those of
- * Google's writer. References: riegeli_blocks.ts, riegeli_chunks.ts, array_record_footer.ts.
+ * Google's writer. References: riegeli_blocks.ts, riegeli_chunks.ts, footer.ts.
  *
  * @module
  */
@@ -43,6 +43,8 @@ export interface ArrayRecordWriterOptions {
 
 /** Writes one file; nothing is at its path until {@link ArrayRecordWriter.close}. */
 export class ArrayRecordWriter {
+  /** Records written so far. */
+  numRecords = 0;
   readonly #file: AtomicFile;
   readonly #hash: RiegeliHash;
   readonly #compression: Compression;
@@ -51,7 +53,6 @@ export class ArrayRecordWriter {
   #group: Uint8Array[] = [];
   #pending: Uint8Array[] = [];
   #pendingBytes = 0;
-  #numRecords = 0;
   /** Where the next chunk begins. */
   #position = 0;
 
@@ -75,11 +76,6 @@ export class ArrayRecordWriter {
     return new ArrayRecordWriter(AtomicFile.create(path), hash, options);
   }
 
-  /** Records written so far. */
-  get numRecords(): number {
-    return this.#numRecords;
-  }
-
   /**
    * Appends a record. The array may be used again afterwards.
    *
@@ -88,7 +84,7 @@ export class ArrayRecordWriter {
   write(record: Uint8Array): void {
     ensure(record.length <= MAX_RECORD_BYTES, `a record of ${record.length} bytes is too large`);
     this.#group.push(this.#groupSize === 1 ? record : record.slice());
-    this.#numRecords++;
+    this.numRecords++;
     if (this.#group.length >= this.#groupSize) this.#flushGroup();
   }
 
@@ -102,7 +98,7 @@ export class ArrayRecordWriter {
     this.#flushGroup();
     const footerOffsetBytes = this.#position;
     const footer = encodeFooter({
-      numRecords: this.#numRecords,
+      numRecords: this.numRecords,
       writerOptions: `group_size:${this.#groupSize},transpose:false,pad_to_block_boundary:false,` +
         `${COMPRESSION_OPTION[this.#compression]},max_parallelism:1`,
       chunks: this.#chunks,
@@ -113,17 +109,12 @@ export class ArrayRecordWriter {
     this.#padToBlockBoundary();
     this.#flushPending();
     this.#file.commit();
-    return { numRecords: this.#numRecords, numBytes: this.#position };
+    return { numRecords: this.numRecords, numBytes: this.#position };
   }
 
-  /** Deletes the unfinished file; does nothing after a close. */
-  abort(): void {
-    this.#file.abort();
-  }
-
-  /** As {@link abort}: a file that was not closed by the end of its `using` block is deleted. */
+  /** Deletes the file if it was not closed. */
   [Symbol.dispose](): void {
-    this.abort();
+    this.#file.abort();
   }
 
   #flushGroup(): void {

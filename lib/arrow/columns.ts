@@ -32,6 +32,11 @@ type ArrayType<T> = {
   BYTES_PER_ELEMENT: number;
 };
 
+/** The arrays of integers by their width in bits. */
+type IntegerArrays = Readonly<Record<number, ArrayType<NumberArray>>>;
+const SIGNED: IntegerArrays = { 8: Int8Array, 16: Int16Array, 32: Int32Array, 64: BigInt64Array };
+const UNSIGNED: IntegerArrays = { 8: Uint8Array, 16: Uint16Array, 32: Uint32Array, 64: BigInt64Array };
+
 const decoder = new TextDecoder();
 
 /** One decoded record batch. */
@@ -202,12 +207,9 @@ export class ArrowColumns {
 
   #rawIntegers(column: ArrowColumn): NumberArray {
     const { bitWidth, isSigned } = column.field;
-    const n = column.length;
-    if (bitWidth === 8) return this.#view<NumberArray>(column, isSigned ? Int8Array : Uint8Array, n);
-    if (bitWidth === 16) return this.#view<NumberArray>(column, isSigned ? Int16Array : Uint16Array, n);
-    if (bitWidth === 32) return this.#view<NumberArray>(column, isSigned ? Int32Array : Uint32Array, n);
-    if (bitWidth === 64) return this.#view(column, BigInt64Array, n);
-    throw this.#wrongType(column, "an integer");
+    const type = (isSigned ? SIGNED : UNSIGNED)[bitWidth];
+    if (!type) throw this.#wrongType(column, "an integer");
+    return this.#view(column, type, column.length);
   }
 
   /** The values as a typed array: a view where the alignment allows, else a copy. */

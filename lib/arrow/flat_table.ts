@@ -32,37 +32,37 @@ export class FlatTable {
 
   /** An unsigned byte or boolean; 0 if the field is absent. */
   uint8(field: number): number {
-    const at = this.#slot(field);
+    const at = this.positionOf(field);
     return at === 0 ? 0 : this.#view.getUint8(at);
   }
 
   /** A 16-bit integer; 0 if the field is absent. */
   int16(field: number): number {
-    const at = this.#slot(field);
+    const at = this.positionOf(field);
     return at === 0 ? 0 : this.#view.getInt16(at, true);
   }
 
   /** A 32-bit integer; 0 if the field is absent. */
   int32(field: number): number {
-    const at = this.#slot(field);
+    const at = this.positionOf(field);
     return at === 0 ? 0 : this.#view.getInt32(at, true);
   }
 
   /** A 64-bit integer, rounded above 2^53; 0 if the field is absent. */
   int64(field: number): number {
-    const at = this.#slot(field);
+    const at = this.positionOf(field);
     return at === 0 ? 0 : readInt64(this.#view, at);
   }
 
   /** A table within the table. */
   table(field: number): FlatTable | undefined {
-    const at = this.#slot(field);
+    const at = this.positionOf(field);
     return at === 0 ? undefined : new FlatTable(this.#view, this.#follow(at));
   }
 
   /** A text; empty if the field is absent. @throws {RangeError} If it passes the end or is no name, but a long text. */
   text(field: number): string {
-    const vector = this.#vector(field, 1);
+    const vector = this.vectorPosition(field, 1);
     if (vector.length > MAX_TEXT_BYTES) throw new RangeError(`a text of ${vector.length} bytes`);
     const { buffer, byteOffset } = this.#view;
     return decoder.decode(new Uint8Array(buffer, byteOffset + vector.at, vector.length));
@@ -70,7 +70,7 @@ export class FlatTable {
 
   /** A vector of tables. @throws {RangeError} If it passes the end. */
   tables(field: number): FlatTable[] {
-    const { at, length } = this.#vector(field, 4);
+    const { at, length } = this.vectorPosition(field, 4);
     return Array.from({ length }, (_, i) => new FlatTable(this.#view, this.#follow(at + 4 * i)));
   }
 
@@ -79,17 +79,8 @@ export class FlatTable {
     return readInt64(this.#view, at);
   }
 
-  /** Where a field's value stands in the buffer, for writing there; 0 if the field is absent. */
+  /** Where a field's value stands in the buffer; 0 if the field is absent. */
   positionOf(field: number): number {
-    return this.#slot(field);
-  }
-
-  /** Where the elements of a vector begin in the buffer, which holds all of them. @throws {RangeError} If it passes the end. */
-  vectorPosition(field: number, elementBytes: number): { at: number; length: number } {
-    return this.#vector(field, elementBytes);
-  }
-
-  #slot(field: number): number {
     const entry = 4 + 2 * field;
     if (entry >= this.#vtableSizeBytes) return 0;
     const offset = this.#view.getUint16(this.#vtable + entry, true);
@@ -100,8 +91,9 @@ export class FlatTable {
     return at + this.#view.getUint32(at, true);
   }
 
-  #vector(field: number, elementBytes: number): { at: number; length: number } {
-    const slot = this.#slot(field);
+  /** Where the elements of a vector begin in the buffer, which holds all of them. @throws {RangeError} If it passes the end. */
+  vectorPosition(field: number, elementBytes: number): { at: number; length: number } {
+    const slot = this.positionOf(field);
     if (slot === 0) return { at: 0, length: 0 };
     const at = this.#follow(slot);
     const length = this.#view.getUint32(at, true);

@@ -113,9 +113,8 @@ export class JsonObjectScanner {
     if (!isInObject && !open && !this.#inString) return;
     const inside = isInObject
       ? `the object that begins at byte ${this.#baseBytes + this.#at}`
-      : `the ${open?.opener === OPEN_BRACKET ? "list" : "object"} that begins at byte ${
-        open?.offsetBytes ?? 0
-      }`;
+      : `the ${open?.opener === OPEN_BRACKET ? "list" : "object"} that begins at byte ` +
+        `${open?.offsetBytes ?? 0}`;
     throw new FormatError(
       `the JSON ends inside ${inside}, so it is truncated; fetch the file again`,
       this.#where(this.#baseBytes + this.#bytes.length),

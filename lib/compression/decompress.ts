@@ -7,9 +7,9 @@
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
 import { explainFileError, FormatError } from "../errors.ts";
-import { openRegularFile } from "../files/regular_file.ts";
+import { openRegularFile } from "../files/byte_file.ts";
 import { decompressBzip2 } from "../runtime/bzip2_blocks.ts";
-import { decompressZstd } from "./zstd_frames.ts";
+import { decompressZstd } from "./zstd_decoder.ts";
 
 const CHUNK_BYTES = 1 << 18;
 

@@ -103,7 +103,7 @@ export async function openEvalRows(dataDir: string, options: EvalRowsOptions): P
  * @returns Undefined if neither says.
  */
 export function splitModeOf(folder: string): SplitMode | undefined {
-  const manifests = requireFinished(folder);
+  const manifests = requireFinished(folder).map(({ manifest }) => manifest);
   const own = splitByOf(manifests.at(0));
   if (own) return own;
   const modes = new Set(shardFoldersOf(manifests).map((shards) => splitByOf(manifestsOf(shards).at(0))));

@@ -12,7 +12,7 @@ import { truthPathBeside } from "../synth/truth.ts";
 
 /** The manifests of a folder; none where it is not there or may not be read. */
 export function manifestsOf(folder: string): readonly Manifest[] {
-  return isReadable(folder) ? requireFinished(folder) : [];
+  return isReadable(folder) ? requireFinished(folder).map(({ manifest }) => manifest) : [];
 }
 
 /** The folders of the shards that probe rows may have been made of. @param manifests Those of the rows. */

@@ -137,14 +137,10 @@ export class SpillWriter {
   }
 
   /** Deletes the file; does nothing after {@link finish}. */
-  abort(): void {
+  [Symbol.dispose](): void {
     if (!this.#isOpen) return;
     this.#close();
     Deno.removeSync(this.path);
-  }
-
-  [Symbol.dispose](): void {
-    this.abort();
   }
 
   #close(): void {

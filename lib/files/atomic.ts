@@ -26,8 +26,9 @@ export function isTemporary(name: string): boolean {
 
 /** A file under a temporary name, which takes its own name when committed. */
 export class AtomicFile {
+  /** How many bytes were written so far. */
+  offsetBytes = 0;
   #file: Deno.FsFile | undefined;
-  #offsetBytes = 0;
 
   private constructor(readonly path: string, readonly temporaryPath: string, file: Deno.FsFile) {
     this.#file = file;
@@ -46,20 +47,11 @@ export class AtomicFile {
       return new AtomicFile(
         path,
         temporaryPath,
-        Deno.openSync(temporaryPath, {
-          write: true,
-          create: true,
-          truncate: true,
-        }),
+        Deno.openSync(temporaryPath, { write: true, create: true, truncate: true }),
       );
     } catch (error) {
       throw explainFileError(error, `write ${path}`);
     }
-  }
-
-  /** How many bytes were written so far. */
-  get offsetBytes(): number {
-    return this.#offsetBytes;
   }
 
   /**
@@ -75,7 +67,7 @@ export class AtomicFile {
       this.abort();
       throw explainFileError(error, `write ${this.path}`);
     }
-    this.#offsetBytes += bytes.length;
+    this.offsetBytes += bytes.length;
   }
 
   /** Flushes to the disk and gives the file its name. @param path Another name than was said first. */

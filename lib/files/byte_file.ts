@@ -1,15 +1,18 @@
 /**
  * Open files whose bytes are read and written in whole: Deno's calls may take a part of what they are given.
  *
+ * Only regular files are opened for reading: a named pipe without a writer blocks for ever, a device has no end.
+ *
  * @module
  */
 import { dirname } from "@std/path";
-import { explainFileError, FormatError } from "../errors.ts";
-import { openRegularFile } from "./regular_file.ts";
+import { explainFileError, FormatError, UserError } from "../errors.ts";
 
 const CHUNK_BYTES = 1 << 20;
 /** Largest part of one call: the system takes no more than 2 GiB at a time. */
 const MAX_CALL_BYTES = 1 << 24;
+// ASSUMPTION: a window large enough to make system calls rare, small against every memory limit.
+const READ_AHEAD_BYTES = 1 << 18;
 
 /** A file open for reading or writing; errors name it and the byte. */
 export class ByteFile implements Disposable {
@@ -118,6 +121,88 @@ export class ByteFile implements Disposable {
     if (this.#isOpen) this.#file.close();
     this.#isOpen = false;
   }
+}
+
+/**
+ * A file read by position through one buffer: consecutive reads cost one system call per window, any other read
+ * exactly the bytes that it asks for.
+ */
+export class FileWindow implements Disposable {
+  readonly path: string;
+  readonly sizeBytes: number;
+  readonly #file: ByteFile;
+  #begin = 0;
+  #bytes: Uint8Array = new Uint8Array(0);
+
+  /** Opens a file. @throws {UserError} If that is not possible. */
+  constructor(path: string) {
+    this.path = path;
+    this.#file = ByteFile.open(path);
+    this.sizeBytes = this.#file.sizeBytes;
+  }
+
+  /**
+   * Reads `lengthBytes` at `offsetBytes`.
+   *
+   * @returns A view of a buffer that is never written to again.
+   * @throws {FormatError} If the file ends before.
+   */
+  read(offsetBytes: number, lengthBytes: number): Uint8Array {
+    if (offsetBytes + lengthBytes > this.sizeBytes) {
+      throw new FormatError("the file ends here; it is truncated, fetch or make it again", {
+        path: this.path,
+        offsetBytes: this.sizeBytes,
+      });
+    }
+    const end = this.#begin + this.#bytes.length;
+    if (offsetBytes < this.#begin || offsetBytes + lengthBytes > end) {
+      const isSequential = offsetBytes > this.#begin && offsetBytes <= end;
+      this.#fill(offsetBytes, isSequential ? Math.max(lengthBytes, READ_AHEAD_BYTES) : lengthBytes);
+    }
+    const at = offsetBytes - this.#begin;
+    return this.#bytes.subarray(at, at + lengthBytes);
+  }
+
+  /** Closes the file; a second call does nothing. */
+  [Symbol.dispose](): void {
+    this.#file[Symbol.dispose]();
+  }
+
+  #fill(offsetBytes: number, wantedBytes: number): void {
+    const bytes = new Uint8Array(Math.min(wantedBytes, this.sizeBytes - offsetBytes));
+    this.#file.readAt(offsetBytes, bytes);
+    this.#begin = offsetBytes;
+    this.#bytes = bytes;
+  }
+}
+
+/**
+ * Opens a regular file for reading.
+ *
+ * @param path The file.
+ * @param action What is tried, for errors; `read PATH` by default.
+ * @throws {UserError} If there is none that can be read.
+ */
+export function openRegularFile(path: string, action = `read ${path}`): Deno.FsFile {
+  try {
+    requireRegular(Deno.statSync(path), action);
+    return Deno.openSync(path);
+  } catch (error) {
+    throw explainFileError(error, action);
+  }
+}
+
+/** Refuses what is no regular file. @param action What is tried. @throws {UserError} If it is another thing. */
+export function requireRegular(info: Deno.FileInfo, action: string): void {
+  if (info.isFile) return;
+  const advice = info.isDirectory ? "name a file" : "name a regular file";
+  throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, a file was wanted; ${advice}`);
+}
+
+function kindOf({ isDirectory, isFifo, isSocket }: Deno.FileInfo): string {
+  if (isDirectory) return "a directory";
+  if (isFifo) return "a named pipe";
+  return isSocket ? "a socket" : "a device";
 }
 
 /** Writes all the bytes to what takes them in pieces. */

@@ -1,10 +1,9 @@
 /**
- * Checks that what our stages wrote is still what their manifests say: a broken copy of a folder would be read as a
- * smaller one in silence.
+ * Compares the inputs of a stage with their manifests: a broken copy of a folder would be read as a smaller data set
+ * without an error.
  *
- * Of a folder that is named everything is checked, also what its reader leaves out, such as the splits that `train`
- * does not need: a copy that lost one of them has mostly lost more. Of a file that is named, or of one split's
- * folder, only that: it was chosen on purpose. What no manifest speaks of passes, as it was made by other means.
+ * A named folder is checked as a whole, with the splits that the stage does not read: a copy that lacks one of them
+ * often lacks more. A named file, or the folder of one split, is checked alone. Files without a manifest pass.
  *
  * @module
  */
@@ -14,25 +13,22 @@ import { explainFileError, UserError } from "../errors.ts";
 import { ByteFile } from "./byte_file.ts";
 import { findListedOutputs, type ListedOutput, type OutputSearch, Places } from "./listed_outputs.ts";
 
-/**
- * Outputs that have no more bytes together are always compared by SHA-256. That takes 12 ms (1.4 GB/s on a core of a
- * shared server), the stage that reads them a second.
- */
+/** Inputs of at most so many bytes are always compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). */
 const SMALL_BYTES = 1 << 24;
-/** How long the thread is held before signals are let in. */
+/** Signals are handled at least this often. */
 const HOLD_MS = 50;
 /** A shorter comparison shows no progress. */
 const SHOW_AFTER_MS = 2000;
 
-/** How {@link checkOutputs} works, and whom it tells. */
+/** How {@link checkOutputs} works, and what it calls. */
 export interface OutputCheck extends OutputSearch {
-  /** Whether every SHA-256 is compared, however long it takes; by default those of small inputs are. */
-  verify?: boolean;
-  /** With "skip", damage is no reason to refuse an input unless `verify` asks for it. */
-  onCorrupt?: "error" | "skip";
+  /** Whether every SHA-256 is compared; by default only those of small inputs. */
+  verify?: boolean | undefined;
+  /** With "skip", a damaged input passes unless `verify` is set. */
+  onCorrupt?: "error" | "skip" | undefined;
   /** The check ends with the signal's reason soon after it is aborted. */
   signal?: AbortSignal;
-  /** Called with the bytes compared and all of them, if that takes long. */
+  /** Called with the bytes compared and their total, if the comparison takes long. */
   onProgress?: (phase: string, done: number, total: number) => void;
 }
 
@@ -43,22 +39,13 @@ export class CheckedOutputs {
   readonly #listed: ReadonlyMap<string, ListedOutput>;
   readonly #places = new Places();
 
-  /**
-   * Keeps what the manifests say.
-   *
-   * @param listed All that they list, by place.
-   * @param inputs Those of them that were checked.
-   */
+  /** Keeps what the manifests say. @param listed All outputs, by place. @param inputs The checked ones. */
   constructor(listed: ReadonlyMap<string, ListedOutput>, inputs: readonly ListedOutput[]) {
     this.#listed = listed;
     this.paths = inputs.map(({ path }) => path).sort();
   }
 
-  /**
-   * Refuses a file that has another number of records than its manifest says.
-   *
-   * @throws {UserError} If it has.
-   */
+  /** Compares a file's number of records with its manifest. @throws {UserError} If they differ. */
   requireRecords(path: string, numRecords: number): void {
     const listed = this.#listed.get(this.#places.of(path));
     const wanted = listed?.output.counts?.records;
@@ -68,8 +55,8 @@ export class CheckedOutputs {
 }
 
 /**
- * Checks all that manifests list of the inputs: that it is there, has its size and, where that takes no time or is
- * asked for, its SHA-256; and that no data file lies among it that they do not list.
+ * Checks that all outputs that the manifests list exist with the same size and (if small, or with `verify`) the same
+ * SHA-256, and that no other data file lies among them.
  *
  * @param paths Files, folders and globs, as `listInputs` takes them.
  * @throws {UserError} If something is missing, changed or too much, or a run or task did not finish.
@@ -111,10 +98,8 @@ function requireThere(inputs: readonly ListedOutput[]): void {
   const [{ output, stage, folder, manifestPath }, ...others] = missing;
   throw new UserError(
     `Cannot read ${folder ?? manifestPath}: ${output.path} is missing${more(others.length)}, all that ` +
-      `${
-        basename(manifestPath)
-      } lists was wanted; copy it again, run ${stage} again with the same options, which ` +
-      `makes missing files anew, or delete the manifest to use what is there`,
+      `${basename(manifestPath)} lists was wanted; copy it again, run ${stage} again with the same ` +
+      "options, which makes missing files anew, or delete the manifest to use what is there",
   );
 }
 
@@ -150,9 +135,10 @@ function changed({ path, output, stage, manifestPath, folder }: ListedOutput, fo
   const again = `run ${stage} again with the same options`;
   return new UserError(
     folder === undefined
-      ? `Cannot read ${path}: it ${found} as ${name} says; copy both again, delete both and ${again}, or delete ` +
-        `the manifest if the change was on purpose`
-      : `Cannot read ${folder}: ${output.path} ${found} as ${name} says; copy it again, or delete it and ${again}`,
+      ? `Cannot read ${path}: it ${found} as ${name} says; copy both again, delete both and ${again}, ` +
+        "or delete the manifest if the change was on purpose"
+      : `Cannot read ${folder}: ${output.path} ${found} as ${name} says; copy it again, or delete it ` +
+        `and ${again}`,
   );
 }
 

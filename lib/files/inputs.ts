@@ -5,7 +5,7 @@
  */
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
 import { explainFileError, UserError } from "../errors.ts";
-import { requireRegular } from "./regular_file.ts";
+import { requireRegular } from "./byte_file.ts";
 
 /** What an input file was when a stage read it; kept in manifests to tell a rerun from another run. */
 export interface InputFingerprint {
@@ -29,7 +29,7 @@ export type OnLink = (line: string) => void;
  * @param paths Files, directories (searched recursively, as the links in them are) and globs.
  * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
  *   by itself always counts. `wanted`: what the error message asks for, such as `a Parquet file`. `isRead`: what
- *   counts of directories, which may then have none. `onLink`: told of the links that are followed.
+ *   counts of directories, which may then have none. `onLink`: called with the links that are followed.
  * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
  *   such file.
  */
@@ -47,9 +47,8 @@ export function listInputs(
     const files = findFiles(path, options);
     if (files.size === 0 && !options.isRead) {
       throw new UserError(
-        `Cannot read ${path}: no ${
-          options.extensions.join(" or ")
-        } file in it, ${options.wanted} was wanted; check the path`,
+        `Cannot read ${path}: no ${options.extensions.join(" or ")} file in it, ${options.wanted} was ` +
+          "wanted; check the path",
       );
     }
     for (const [real, file] of files) if (!found.has(real)) found.set(real, file);
@@ -200,10 +199,8 @@ function targetOf(
     const { NotFound, NotADirectory, FilesystemLoop } = Deno.errors;
     if (![NotFound, NotADirectory, FilesystemLoop].some((kind) => cause instanceof kind)) throw cause;
     throw new UserError(
-      `Cannot read ${link}: it is a link to ${
-        Deno.readLinkSync(link)
-      }, where nothing is, a file or folder was ` +
-        `wanted; mount or copy that, or delete the link`,
+      `Cannot read ${link}: it is a link to ${Deno.readLinkSync(link)}, where nothing is, a file or ` +
+        "folder was wanted; mount or copy that, or delete the link",
       { cause },
     );
   }

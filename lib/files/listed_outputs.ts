@@ -1,7 +1,7 @@
 /**
- * What manifests say of inputs: which files our stages wrote there, and which lie among them that they did not.
+ * What manifests list of the inputs of a stage, and which data files lie there that no manifest lists.
  *
- * Files are told apart by their places, so that a folder is the same by whatever path it is named.
+ * Files are compared by their places, paths without links, so that all names of a folder mean the same one.
  *
  * @module
  */
@@ -10,10 +10,10 @@ import { FormatError, UserError } from "../errors.ts";
 import { exists, findFiles, type IsRead, type OnLink, readText } from "./inputs.ts";
 import { type Manifest, type ManifestOutput, manifestPathBeside, readManifest } from "./manifest.ts";
 import { realPath } from "./real_path.ts";
-import { manifestName, readManifests, requireFinished } from "./task_manifests.ts";
+import { manifestName, readManifests, requireFinished, type TaskManifest } from "./task_manifests.ts";
 
 const DATA = [".parquet", ".arrayrecord"];
-/** How the name of a manifest ends that speaks for the file beside it. */
+/** The end of the name of a manifest that describes the file beside it. */
 const BESIDE = ".manifest.json";
 
 /** An output of a manifest. */
@@ -23,32 +23,26 @@ export interface ListedOutput {
   output: ManifestOutput;
   stage: string;
   manifestPath: string;
-  /** The folder that the manifest speaks for; absent where it speaks for the file beside it. */
+  /** The folder that the manifest describes; absent if it describes the file beside it. */
   folder?: string;
-}
-
-/** A data file that no manifest lists, among files that a stage wrote. */
-export interface Stranger {
-  path: string;
-  folder: string;
-  stage: string;
 }
 
 /** How {@link findListedOutputs} looks. */
 export interface OutputSearch {
-  /** What counts of folders, by path; all by default. */
+  /** Which files of folders count, by path; all by default. */
   isRead?: IsRead | undefined;
-  /** Told of links that are followed. */
+  /** Called with the links that are followed. */
   onLink?: OnLink | undefined;
 }
 
 /** What {@link findListedOutputs} finds. */
-export interface FoundOutputs {
+interface FoundOutputs {
   /** All outputs of the manifests, by place. */
   listed: ReadonlyMap<string, ListedOutput>;
   /** Those of them that the arguments name. */
   inputs: ListedOutput[];
-  strangers: Stranger[];
+  /** Data files that no manifest lists, among files that the stage wrote to the folder. */
+  strangers: { path: string; folder: string; stage: string }[];
 }
 
 /** What arguments name. */
@@ -69,7 +63,7 @@ interface Scope {
 interface WrittenFolder {
   place: string;
   folder: string;
-  manifests: ReturnType<typeof readManifests>;
+  manifests: TaskManifest[];
   outputs: ListedOutput[];
 }
 
@@ -93,7 +87,6 @@ export class Places {
  * Finds the manifests in the inputs and right above them, and what they list.
  *
  * @param paths Files, folders and globs. A folder names all outputs in it, a file only itself.
- * @param search What counts, and who is told.
  * @throws {UserError} If a run or task that wrote what is named did not finish.
  */
 export function findListedOutputs(paths: readonly string[], search: OutputSearch = {}): FoundOutputs {
@@ -102,7 +95,7 @@ export function findListedOutputs(paths: readonly string[], search: OutputSearch
   const { isRead } = search;
   const folders = [...scope.writtenFolders].flatMap(([place, folder]) =>
     // Of a run that has not finished there may be nothing but its work folder.
-    readFolder(place, folder, scope.folders.has(place) ? finishedManifests : readManifests, isRead)
+    readFolder(place, folder, scope.folders.has(place) ? requireFinished : readManifests, isRead)
   );
   const outputs = [...[...scope.besides].flatMap(readBeside), ...folders.flatMap(({ outputs }) => outputs)];
   const listed = new Map(outputs.map((output) => [places.of(output.path), output]));
@@ -162,14 +155,6 @@ function findScope(paths: readonly string[], places: Places, search: OutputSearc
   return scope;
 }
 
-/** As `readManifests`. @throws {UserError} If a run or task is missing or did not finish. */
-function finishedManifests(folder: string, isRead?: IsRead): WrittenFolder["manifests"] {
-  return requireFinished(folder, isRead).map((manifest, i, { length: count }) => ({
-    task: { index: i + 1, count },
-    manifest,
-  }));
-}
-
 function readFolder(
   place: string,
   folder: string,
@@ -203,13 +188,13 @@ function listOutputs(
   return outputs.map((output) => ({ ...from, stage, output, path: join(folder, output.path) }));
 }
 
-/** What is read of manifests, unless they are another program's (data may lie beside any `manifest.json`) or private. */
+/** Reads a manifest; undefined if it is another program's `manifest.json` or may not be read. */
 export function unlessForeign<T>(read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
     if (error instanceof FormatError && isForeign(error.path)) return undefined;
-    // Of a folder above the inputs; theirs was read before.
+    // This is the manifest of a folder above the inputs.
     const cause = error instanceof UserError ? error.cause : error;
     const isClosed = cause instanceof Deno.errors.PermissionDenied || cause instanceof Deno.errors.NotCapable;
     if (isClosed) return undefined;

@@ -42,11 +42,17 @@ export type ManifestOutput = z.infer<typeof outputSchema>;
 
 /** Starts the manifest of a stage with the current software version. */
 export function newManifest({ stage, inputs, inputManifests, options }: ManifestStart): Manifest {
-  const divided = inputManifests ? { inputManifests } : {};
   // In the order of the schema, which is that of a manifest that was read.
   return {
-    ...{ stage, version: VERSION, inputs, ...divided, options },
-    ...{ counts: {}, rejected: {}, outputs: [], complete: false },
+    stage,
+    version: VERSION,
+    inputs,
+    ...(inputManifests ? { inputManifests } : {}),
+    options,
+    counts: {},
+    rejected: {},
+    outputs: [],
+    complete: false,
   };
 }
 

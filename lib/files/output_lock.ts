@@ -1,8 +1,8 @@
 /**
- * A lock on an output: one process at a time writes it.
+ * A lock on an output, so that one process at a time writes it.
  *
- * The lock is the kernel's (flock), on a file that stays open while the output is written. So it ends with its
- * process, whatever ended that, and holds through links and over network file systems that support locks.
+ * It is a lock of the kernel (flock) on a file that stays open while the output is written. So it ends with its
+ * process, and works through links and on network file systems that support locks.
  *
  * @module
  */
@@ -11,7 +11,7 @@ import { explainFileError, UserError } from "../errors.ts";
 
 /** The name of the lock's file. */
 export const LOCK = "lock";
-/** The holder before may remove its folder between two steps of the next one, but not so often. */
+/** The last holder may remove the folder between two steps of the next one, but not so often. */
 const MAX_ATTEMPTS = 100;
 
 /** Another process holds the lock. */
@@ -40,10 +40,10 @@ export class OutputLock implements Disposable {
         const file = openLock(folder);
         if (!file) continue;
         if (!file.tryLockSync(true)) {
-          const holder = readHolder(file);
+          const holder = readText(file);
           file.close();
           throw new BusyError(
-            `Cannot write to ${output}: another process is writing to it${holder}; ` +
+            `Cannot write to ${output}: another process is writing to it${holder && ` (${holder})`}; ` +
               "wait for it or choose another place for the output",
           );
         }
@@ -66,7 +66,7 @@ export class OutputLock implements Disposable {
     }
   }
 
-  /** Gives the lock back, and removes the folder if nothing else is in it. */
+  /** Releases the lock, and removes the folder if it is empty. */
   [Symbol.dispose](): void {
     try {
       Deno.removeSync(join(this.folder, LOCK));
@@ -112,7 +112,8 @@ function openLock(folder: string): Deno.FsFile | undefined {
 /** Whether the locked file is the one that others will open: the holder before may have deleted it. */
 function isStillThere(folder: string, file: Deno.FsFile): boolean {
   try {
-    const [named, held] = [Deno.statSync(join(folder, LOCK)), file.statSync()];
+    const named = Deno.statSync(join(folder, LOCK));
+    const held = file.statSync();
     return named.ino === held.ino && named.dev === held.dev;
   } catch (error) {
     if (error instanceof Deno.errors.NotFound) return false;
@@ -127,12 +128,7 @@ function writeHolder(file: Deno.FsFile, stage: string): void {
   );
 }
 
-/** ` (shard, process 71, since …)`, or nothing where the holder has not said so yet. */
-function readHolder(file: Deno.FsFile): string {
-  const text = readText(file);
-  return text === "" ? "" : ` (${text})`;
-}
-
+/** `shard, process 71, since …`, or nothing where the holder has not written it yet. */
 function readText(file: Deno.FsFile): string {
   const bytes = new Uint8Array(200);
   return new TextDecoder().decode(bytes.subarray(0, file.readSync(bytes) ?? 0)).trim();

@@ -1,14 +1,16 @@
 /**
- * Where outputs go, where they are made, and how they get from one place to the other.
+ * Where outputs go, what they may not replace there, and how they are moved there: another run's result is replaced
+ * with --overwrite only, another stage's or a user's file never.
  *
  * @module
  */
 import { basename, dirname, join, resolve } from "@std/path";
-import { explainFileError } from "../errors.ts";
+import { explainFileError, UserError } from "../errors.ts";
+import { WORK } from "./array_task.ts";
 import { syncDirectory } from "./atomic.ts";
 import { exists } from "./inputs.ts";
-import { readManifest } from "./manifest.ts";
-import { WORK } from "./array_task.ts";
+import { type Manifest, readManifest } from "./manifest.ts";
+import { requireRegular } from "./byte_file.ts";
 
 /** The folder of outputs within a work folder. */
 export const NEXT = "next";
@@ -85,4 +87,74 @@ function removeOutput(root: string, name: string): void {
       Deno.removeSync(join(root, folder));
     }
   } catch { /* it is gone already, or the folder holds more */ }
+}
+
+/** What is at an output's place before a run. */
+export interface Found {
+  wanted: Manifest;
+  /** The manifest of the outputs that are in their places. */
+  published: Manifest | undefined;
+  /** Whether that is of the wanted run. */
+  isPublished: boolean;
+  /** Whether there is unfinished work of another run. */
+  hasBegunOther: boolean;
+}
+
+/** Refuses a folder that holds other files or another run's. @throws {UserError} If it does. */
+export function refuseOthersFolder({ output, root }: Place, found: Found, overwrite: boolean): void {
+  const { wanted: { stage }, published, isPublished, hasBegunOther } = found;
+  if (isPublished) return;
+  if (hasBegunOther && !overwrite) {
+    throw new UserError(
+      `Cannot write to ${output}: a run with other inputs or options did not finish there; finish it, ` +
+        "choose another --output or add --overwrite",
+    );
+  }
+  const isEmpty = [...Deno.readDirSync(root)].every(({ name }) => name.startsWith(WORK));
+  if (isEmpty) return;
+  if (published?.stage === stage) {
+    if (overwrite) return;
+    throw new UserError(
+      `Cannot write to ${output}: ${stage} with other inputs or options wrote to it, an empty folder was wanted; ` +
+        "choose another --output or add --overwrite",
+    );
+  }
+  throw new UserError(
+    `Cannot write to ${output}: ${published ? `${published.stage} wrote to it` : "it holds other files"}, ` +
+      `an empty folder or one of ${stage} was wanted; choose another --output, or delete the folder by hand`,
+  );
+}
+
+/** Refuses names of what is no regular file. @throws {UserError} If there is one. */
+export function requireRegularPlaces({ root }: Place, names: readonly string[]): void {
+  for (const name of names) {
+    const path = join(root, name);
+    if (exists(path)) requireRegular(Deno.statSync(path), `write ${path}`);
+  }
+}
+
+/** Refuses to replace files that another run or nobody known wrote. @throws {UserError} If there is one. */
+export function refuseOthersFiles(
+  { root }: Place,
+  names: readonly string[],
+  found: Found,
+  overwrite: boolean,
+): void {
+  const { wanted: { stage }, published, isPublished } = found;
+  const own = new Set(published?.stage === stage ? published.outputs.map(({ path }) => path) : []);
+  for (const name of names) {
+    const path = join(root, name);
+    if (!exists(path)) continue;
+    if (!own.has(name)) {
+      const writer = published ? `${published.stage} wrote it` : "no manifest says who wrote it";
+      throw new UserError(
+        `Cannot write ${path}: it is there already, and ${writer}; choose another --output, or delete it by hand`,
+      );
+    }
+    if (isPublished || overwrite) continue;
+    throw new UserError(
+      `Cannot write ${path}: ${stage} with other inputs or options wrote it; ` +
+        "choose another --output or add --overwrite",
+    );
+  }
 }

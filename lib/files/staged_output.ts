@@ -1,13 +1,13 @@
 /**
- * The output of a stage: locked while it is made, built apart, put in its place when it is whole.
+ * The output of a stage: locked and built in a work folder, moved to its place when it is complete.
  *
- * Everything unfinished lies in a work folder: `DIR/.work/` of an output folder, `DIR/.work-00002-of-00004/` of one of
- * several tasks, `.F.parquet.work/` beside an output file. It holds the lock, the manifest of the work so far and, in
- * `next/`, the outputs. So all in it is this program's and may be deleted; elsewhere only files are deleted that the
- * manifest of the same stage lists, and an error leaves the result of an earlier run as it was.
+ * The work folder is `DIR/.work/` in an output folder, `DIR/.work-00002-of-00004/` for one of several tasks, and
+ * `.F.parquet.work/` beside an output file. It holds the lock, the manifest so far and, in `next/`, the outputs; the
+ * program may delete all of it. Elsewhere the program deletes only files that a manifest of the same stage lists, and
+ * an error leaves the result of an earlier run as it was.
  *
- * A manifest in the work folder with `complete: true` is the point of no return: from then on the outputs are moved to
- * their places, by this run or, after a kill, by the next one.
+ * Once the manifest in the work folder has `complete: true`, the outputs are moved to their places, by this run or,
+ * after a kill, by the next one.
  *
  * @module
  */
@@ -28,13 +28,17 @@ import {
 } from "./manifest.ts";
 import { refuseOverlap } from "./output_guard.ts";
 import { LOCK, OutputLock } from "./output_lock.ts";
-import { finishMoving, MANIFEST, NEXT, type Place, placeOfFile } from "./output_place.ts";
 import {
+  finishMoving,
   type Found,
+  MANIFEST,
+  NEXT,
+  type Place,
+  placeOfFile,
   refuseOthersFiles,
   refuseOthersFolder,
   requireRegularPlaces,
-} from "./output_refusals.ts";
+} from "./output_place.ts";
 import { manifestName, refuseOtherDivision, refuseOtherTasks, workName } from "./task_manifests.ts";
 
 /** What a run starts with. */
@@ -73,10 +77,8 @@ export class StagedOutput implements Disposable {
     const { overwrite } = start;
     if (overwrite && task.count > 1) {
       throw new UsageError(
-        `Cannot use --overwrite with --task ${
-          formatArrayTask(task)
-        }: tasks would delete each other's files; ` +
-          `delete ${folder} before the first task starts`,
+        `Cannot use --overwrite with --task ${formatArrayTask(task)}: tasks would delete each other's ` +
+          `files; delete ${folder} before the first task starts`,
       );
     }
     const place = {
@@ -92,7 +94,7 @@ export class StagedOutput implements Disposable {
     };
     const output = StagedOutput.#open(place, start, refuse);
     try {
-      // Of two that start at the same time, each looks after it began, so at least one sees the other.
+      // Of two runs that start together each checks after it began, so at least one sees the other.
       refuseOtherDivision(folder, task);
     } catch (error) {
       output.discard();
@@ -158,7 +160,7 @@ export class StagedOutput implements Disposable {
     return join(this.#place.work, NEXT);
   }
 
-  /** A place for what is needed on the way; it is deleted at the end. @param name Within the work folder. */
+  /** The path of a temporary file; it is deleted at the end. @param name Within the work folder. */
   workPath(name: string): string {
     return join(this.#place.work, name);
   }
@@ -205,7 +207,7 @@ export class StagedOutput implements Disposable {
     this.discard();
   }
 
-  /** Begins the next version of outputs that are published, which stay until that is. */
+  /** Begins new outputs; the published ones stay until the new ones are published. */
   begin(): void {
     Object.assign(this.manifest, { outputs: [], complete: false });
     this.#begin();
@@ -216,9 +218,9 @@ export class StagedOutput implements Disposable {
     this.#lock.clearFolder();
   }
 
-  /** Gives the output free for others; unfinished work stays for a run to go on with, if there is any. */
+  /** Releases the lock; unfinished work stays for the next run. */
   [Symbol.dispose](): void {
-    // A complete manifest that is still there says what is to be moved.
+    // The next run moves the outputs that a complete manifest lists.
     const hasWork = this.isComplete ||
       filesIn(this.#place.work).some((name) => name !== LOCK && name !== MANIFEST);
     if (!hasWork) this.discard();
@@ -231,7 +233,7 @@ export class StagedOutput implements Disposable {
     this.save();
   }
 
-  /** Keeps what an earlier run recorded and left, and deletes what it did not come to record. */
+  /** Keeps the outputs that an earlier run recorded, and deletes its other files. */
   #resume(): void {
     const { manifest } = this;
     const left = manifest.outputs.filter((output) => this.#has(output));

@@ -9,10 +9,9 @@
 import { join } from "@std/path";
 import { UserError } from "../errors.ts";
 import { type ArrayTask, formatArrayTask, ONLY_TASK, taskSuffix, TRACE, WORK } from "./array_task.ts";
-import { exists } from "./inputs.ts";
-import type { IsRead } from "./inputs.ts";
+import { exists, type IsRead } from "./inputs.ts";
 import { areSameFiles, isSameRun, type Manifest, readManifest } from "./manifest.ts";
-import type { Found } from "./output_refusals.ts";
+import type { Found } from "./output_place.ts";
 
 /** The name of a task's manifest. */
 export function manifestName(task: ArrayTask): string {
@@ -24,12 +23,18 @@ export function workName(task: ArrayTask): string {
   return WORK + taskSuffix(task);
 }
 
+/** A manifest of a folder, and the task that wrote it. */
+export interface TaskManifest {
+  task: ArrayTask;
+  manifest: Manifest;
+}
+
 /**
  * The manifests of a folder's finished runs, in the order of the tasks; none if it is no folder.
  *
  * @param isRead Which outputs are kept in them; all by default.
  */
-export function readManifests(folder: string, isRead?: IsRead): { task: ArrayTask; manifest: Manifest }[] {
+export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
   return listTasks(folder).flatMap((task) => {
     const manifest = readManifest(join(folder, manifestName(task)));
@@ -43,14 +48,13 @@ export function readManifests(folder: string, isRead?: IsRead): { task: ArrayTas
 }
 
 /**
- * Checks that the runs that write to a folder are all there and done. A folder without manifests passes: it was
- * made by other means.
+ * Checks that all runs that write to a folder are done. A folder without manifests passes.
  *
  * @param isRead Which outputs are kept in the manifests; all by default.
  * @returns The manifests in the order of the tasks.
  * @throws {UserError} If a task is missing or not finished, or tasks do not belong together.
  */
-export function requireFinished(folder: string, isRead?: IsRead): Manifest[] {
+export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[] {
   const begun = listTasks(folder);
   const found = readManifests(folder, isRead);
   const first = found.at(0)?.manifest ?? firstManifest(folder);
@@ -66,7 +70,7 @@ export function requireFinished(folder: string, isRead?: IsRead): Manifest[] {
   const { stage } = first;
   const missing = Array.from({ length: count }, (_, i) => i + 1)
     .filter((index) => !found.some(({ task, manifest }) => task.index === index && manifest.complete));
-  if (missing.length === 0) return found.map(({ manifest }) => manifest);
+  if (missing.length === 0) return found;
   const [index] = missing;
   const task = formatArrayTask({ index, count });
   const others = missing.length > 1 ? ` (and ${missing.length - 1} more)` : "";
@@ -104,7 +108,7 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
  */
 export function refuseOtherTasks(folder: string, found: Found): void {
   const { wanted, published, isPublished, hasBegunOther } = found;
-  // Listed before the manifests are: whoever put something else there wrote a manifest first.
+  // Listed before the manifests are read: a stage writes its manifest before other files.
   const names = [...Deno.readDirSync(folder)].map(({ name }) => name);
   const sibling = firstManifest(folder);
   const isOther = published && !isPublished || hasBegunOther;
@@ -121,7 +125,7 @@ export function refuseOtherTasks(folder: string, found: Found): void {
   }
 }
 
-/** Reading one is enough to know a folder: each task compared itself with one when it came. */
+/** One manifest describes the folder: each task compared itself with one when it started. */
 function firstManifest(folder: string): Manifest | undefined {
   for (const task of listTasks(folder)) {
     // In this order: a run that ends moves its manifest from the one place to the other.
@@ -144,7 +148,7 @@ export function listTasks(folder: string): ArrayTask[] {
     const match = TRACE.exec(name);
     if (!match) continue;
     const task = match[1] ? { index: Number(match[1]), count: Number(match[2]) } : ONLY_TASK;
-    // A folder with nothing but a lock is of a run that has not come to begin.
+    // A folder with only a lock is of a run that has not begun.
     if (!name.startsWith(WORK) || exists(join(folder, name, "manifest.json"))) {
       tasks.set(taskSuffix(task), task);
     }

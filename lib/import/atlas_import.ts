@@ -8,7 +8,7 @@
  * @module
  */
 import { shortened, UserError } from "../errors.ts";
-import type { InputFingerprint } from "../files/inputs.ts";
+import { fingerprint, type InputFingerprint } from "../files/inputs.ts";
 import {
   convertPing,
   type PingRow,
@@ -24,7 +24,6 @@ import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import type { AtlasObject } from "../atlas/ping_fields.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { type RowCounts, RowSink } from "./row_sink.ts";
-import { TypeCounts } from "./type_counts.ts";
 import { moveUniqueRows } from "./unique_rows.ts";
 
 /** Which files of a directory are read. */
@@ -34,7 +33,13 @@ export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
 /** Resident memory without keys, measured with some GB of results. */
 const RUNTIME_BYTES = 200e6;
 /** Shares for keys: of what is left of the memory limit, and of the limit itself at least. */
-const [KEYS_SHARE, LEAST_KEYS_SHARE] = [0.7, 0.1];
+const KEYS_SHARE = 0.7;
+const LEAST_KEYS_SHARE = 0.1;
+/** How many types of objects are counted apart: they are texts of the input, of any length and number. */
+const MAX_COUNTED_TYPES = 100;
+/** Stands for the types that are counted together. */
+const OTHER_TYPES = "other";
+const MAX_TYPE_LENGTH = 80;
 const OPTIONAL_COLUMNS = ["msmId", "prbId", "sizeBytes", "packetErrorCount"] as const;
 
 /** How {@link importAtlas} reads. */
@@ -66,8 +71,8 @@ export interface ImportSummary extends RowCounts {
 }
 
 /** The fingerprint of an input, standard input included (which is never the same twice). */
-export function inputFingerprint(path: string, ofFile: (path: string) => InputFingerprint): InputFingerprint {
-  return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : ofFile(path);
+export function inputFingerprint(path: string): InputFingerprint {
+  return path === STANDARD_INPUT ? { path, sizeBytes: 0, mtimeMs: Date.now() } : fingerprint(path);
 }
 
 /**
@@ -227,14 +232,29 @@ class Importer {
   }
 }
 
+/** Counts objects by the names of their types. */
+class TypeCounts {
+  readonly #counts = new Map<string, number>();
+
+  add(type: string): void {
+    const name = shortened(type, MAX_TYPE_LENGTH);
+    const key = this.#counts.has(name) || this.#counts.size < MAX_COUNTED_TYPES ? name : OTHER_TYPES;
+    this.#counts.set(key, (this.#counts.get(key) ?? 0) + 1);
+  }
+
+  /** In alphabetical order. */
+  get counts(): Record<string, number> {
+    return Object.fromEntries([...this.#counts].sort(([a], [b]) => (a < b ? -1 : 1)));
+  }
+}
+
 function noPings(paths: readonly string[], skipped: Record<string, number>): UserError {
   const others = paths.length > 1 ? ` and ${paths.length - 1} more` : "";
   const found = Object.entries(skipped).map(([type, count]) => `${type} ${count}`).join(", ");
   return new UserError(
-    `Cannot import ${paths[0]}${others}: found no ping result (${
-      shortened(found || "no object at all", 200)
-    }), ` +
-      `ping results of RIPE Atlas were wanted; check --input`,
+    `Cannot import ${paths[0]}${others}: found no ping result ` +
+      `(${shortened(found || "no object at all", 200)}), ping results of RIPE Atlas were wanted; check ` +
+      "--input",
   );
 }
 

@@ -60,10 +60,8 @@ export function parseColumns(text: string): CsvColumns {
 
 function wrongColumns(text: string, fault: string): UsageError {
   return new UsageError(
-    `Cannot use --columns ${shortened(text)}: ${fault}, KEY=NAME of src, dst, rtt, one of ${
-      TIME_KEYS.join(" ")
-    } ` +
-      `and perhaps ${OPTIONAL_KEYS.join(" ")} was wanted; separate them by commas`,
+    `Cannot use --columns ${shortened(text)}: ${fault}, KEY=NAME of src, dst, rtt, one of ` +
+      `${TIME_KEYS.join(" ")} and perhaps ${OPTIONAL_KEYS.join(" ")} was wanted; separate them by commas`,
   );
 }
 

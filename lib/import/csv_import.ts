@@ -55,7 +55,8 @@ export async function importCsv(
   using writer = MeasurementParquetWriter.create(outputPath, { optionalColumns: optionalColumnsOf(columns) });
   const sink = new RowSink(writer);
   const rejects = new RejectLog();
-  let [bytes, numRead] = [0, 0];
+  let bytes = 0;
+  let numRead = 0;
   for (const path of paths) {
     let layout: CsvLayout | undefined;
     let row = 0;

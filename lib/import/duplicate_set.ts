@@ -1,8 +1,8 @@
 /**
- * Finds results that were there before (same measurement, probe and time), exactly and in bounded memory.
+ * Finds duplicate results (same measurement, probe and time), exactly and in bounded memory.
  *
- * Keys are kept in a hash table. When it is full it forgets all, and repeated results that it let pass are found
- * afterwards in the file of rows (unique_rows.ts).
+ * A hash table holds the keys. When it is full it is cleared; the duplicates that it misses are found afterwards in the
+ * file of rows (unique_rows.ts).
  *
  * @module
  */
@@ -30,7 +30,7 @@ export function isSameResult(a: ResultKey, b: ResultKey): boolean {
 
 /** The keys of results; open addressing, keys are compared and not hashes. */
 export class DuplicateSet {
-  /** How often all keys were forgotten; where it is 0, {@link add} has found all there is to find. */
+  /** How often all keys were forgotten; if 0, {@link add} has found all duplicates. */
   numForgets = 0;
   readonly #maxBytes: number;
   #capacity = FIRST_CAPACITY;

@@ -42,11 +42,12 @@ export interface RowCounts {
 
 /** Writes and counts rows. */
 export class RowSink {
+  /** Rows added so far. */
+  numRows = 0;
   readonly #writer: MeasurementParquetWriter;
   readonly #sources = new Set<string>();
   readonly #destinations = new Set<string>();
   readonly #batch = makeBatch();
-  #numRows = 0;
   #numFailed = 0;
   #firstTimeUs = Infinity;
   #lastTimeUs = -Infinity;
@@ -54,11 +55,6 @@ export class RowSink {
   /** @param writer Where to; it must be closed after {@link finish}. */
   constructor(writer: MeasurementParquetWriter) {
     this.#writer = writer;
-  }
-
-  /** Rows added so far. */
-  get numRows(): number {
-    return this.#numRows;
   }
 
   /** Adds a row. @throws {UserError} If the disk is full. */
@@ -83,18 +79,18 @@ export class RowSink {
     this.#flush();
     const toSeconds = (timeUs: number) => Math.floor(timeUs / 1e6);
     return {
-      rows: this.#numRows,
+      rows: this.numRows,
       failed: this.#numFailed,
       sources: this.#sources.size,
       destinations: this.#destinations.size,
-      ...(this.#numRows > 0
+      ...(this.numRows > 0
         ? { firstTimeS: toSeconds(this.#firstTimeUs), lastTimeS: toSeconds(this.#lastTimeUs) }
         : {}),
     };
   }
 
   #count({ srcAddr, dstAddr, eventTimeUs, rttMs }: MeasurementRow): void {
-    this.#numRows++;
+    this.numRows++;
     if (rttMs === FAILED_RTT_MS) this.#numFailed++;
     if (this.#sources.size < MAX_COUNTED_ADDRESSES) this.#sources.add(srcAddr);
     if (this.#destinations.size < MAX_COUNTED_ADDRESSES) this.#destinations.add(dstAddr);

@@ -1,8 +1,8 @@
 /**
- * Rows of a measurements file moved to another without those of repeated results.
+ * Copies the rows of a measurements file without those of duplicate results.
  *
- * The file is read in several passes over the columns of the key. A pass compares a part of the keys, as many as memory
- * holds: 100 M rows take five passes of some 10 s with 2 GB.
+ * The columns of the key are read in several passes, each for as many keys as memory holds: 100 M rows take five passes
+ * of some 10 s with 2 GB.
  *
  * @module
  */

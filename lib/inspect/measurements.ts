@@ -5,7 +5,7 @@
  */
 import { formatBytes } from "../text/quantities.ts";
 import { fingerprint } from "../files/inputs.ts";
-import { countRows, readMeasurements, type SourcedBatch } from "../measurement/parquet_reader.ts";
+import { readMeasurements, type SourcedBatch, surveyInputs } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { Breather } from "../threads/stage_hooks.ts";
@@ -38,7 +38,7 @@ export async function inspectMeasurements({ path, files }: Target, options: Insp
   const tokenSamples: TokenSample[] = [];
   let numRows = 0;
   let numBackward = 0;
-  const numInFiles = await countRows(files);
+  const { numRows: numInFiles } = await surveyInputs(files);
   for await (const batch of readMeasurements(files, { rejects })) {
     const { eventTimeUs, srcAddr, dstAddr, rttMs, ipVersion } = batch;
     for (let row = 0; row < batch.numRows; row++) {

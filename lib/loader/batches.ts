@@ -1,9 +1,9 @@
 /**
- * Batches: what the trainer takes in.
+ * Batches for the trainer.
  *
- * Sequences come from blocks of rows, block after block, epoch after epoch, without end. The stream of sequences
- * is one and the same for any batch size; ranks that train together all take the same batches, and each works on its
- * share of them, see `shareOf`. A place in the stream is a {@link DataPosition}, which a checkpoint keeps.
+ * Sequences come from blocks of rows, epoch after epoch, without end. Their order does not depend on the batch size.
+ * All ranks of a training take the same batches, and each trains on its share of them (`shareOf`). A checkpoint keeps
+ * the place in the stream, a {@link DataPosition}.
  *
  * @module
  */
@@ -12,40 +12,29 @@ import type { RttEncodingChoice } from "../tokens/rtt_encoding.ts";
 import { WorkerPool } from "../threads/worker_pool.ts";
 import { type Batch, copySequence, paddingBatch, type SequenceBlock } from "./batch.ts";
 import type { BlockWorkerSetup } from "./block_worker.ts";
-import { type BlockJob, BlockMaker, type BlockOptions, blocksFrom } from "./blocks.ts";
+import {
+  type BlockJob,
+  BlockMaker,
+  type BlockOptions,
+  blocksFrom,
+  type BlockStream,
+  type DataPosition,
+  type LoaderOptions,
+  SequenceCursor,
+  STREAM_START,
+} from "./blocks.ts";
 import { contextForm } from "./context_form.ts";
 import type { ArrayRecordRowSource, ProbeRowSource } from "./row_source.ts";
 import { DEFAULT_SAMPLING, heldOutSampling, type SamplingConfig } from "./sampling_config.ts";
-import { type BlockStream, type DataPosition, SequenceCursor, STREAM_START } from "./sequence_cursor.ts";
 
 export type { Batch, SequenceArrays } from "./batch.ts";
-export type { DataPosition } from "./sequence_cursor.ts";
+export type { DataPosition, LoaderOptions } from "./blocks.ts";
 
 /** Small data are decoded once, and large data do not profit: they come by again after an epoch. */
 const DEFAULT_CACHE_BYTES = 100e6;
 const MAX_SEQUENCE_LENGTH = 0xffff;
 const MAX_WORKERS = 1024;
 const WORKER = new URL("./block_worker.ts", import.meta.url);
-
-/** What a loader is opened with. */
-export interface LoaderOptions {
-  /** The run's seed, 0..2^53 - 1. */
-  seed: number;
-  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
-  sequenceLength: number;
-  /** B, sequences of a batch. */
-  batchSize: number;
-  /** Where to start; the beginning of epoch 0 by default. */
-  position?: DataPosition;
-  /** How contexts are drawn. */
-  sampling?: SamplingConfig;
-  /** How RTTs are written in vocabulary v1; v2 is written without it. */
-  rttEncoding?: RttEncodingChoice | undefined;
-  /** Rows of a block; chosen from the sizes of the rows by default. Positions hold for one value only. */
-  blockRows?: number;
-  /** Bound on the memory of the decoded rows that are kept, bytes; 10^8 by default. */
-  cacheBytes?: number;
-}
 
 /** Gives batches of packed contexts without end. */
 export class BatchLoader implements Disposable {
@@ -89,21 +78,15 @@ export class BatchLoader implements Disposable {
   ): Promise<BatchLoader> {
     const { numWorkers, ...loaderOptions } = options;
     checkInteger("numWorkers", numWorkers, { low: 0, high: MAX_WORKERS });
-    // Also finds fault with the position before a thread is started.
+    // This checks the position before a thread starts.
     const inThread = BatchLoader.open(source, loaderOptions);
     if (numWorkers === 0) return inThread;
     const { path, blockRows, numBlocks } = inThread.#cursor.stream;
-    const common = blockOptions(options);
-    const cacheBytes = Math.floor(common.cacheBytes / numWorkers);
-    const setup: BlockWorkerSetup = {
-      files: source.rowFiles,
-      options: { ...common, blockRows, cacheBytes },
-    };
-    const pool = new WorkerPool<BlockJob, SequenceBlock>(setup, {
-      name: "loader",
-      module: WORKER,
-      numWorkers,
-    });
+    const blocksOf = blockOptions({ ...loaderOptions, blockRows });
+    blocksOf.cacheBytes = Math.floor(blocksOf.cacheBytes / numWorkers);
+    const setup: BlockWorkerSetup = { files: source.rowFiles, options: blocksOf };
+    const workers = { name: "loader", module: WORKER, numWorkers };
+    const pool = new WorkerPool<BlockJob, SequenceBlock>(setup, workers);
     try {
       await pool.ready;
     } catch (error) {
@@ -122,7 +105,7 @@ export class BatchLoader implements Disposable {
 
   /** Where the next batch starts. */
   get position(): DataPosition {
-    return { ...this.#cursor.position };
+    return this.#cursor.position;
   }
 
   /**
@@ -132,10 +115,7 @@ export class BatchLoader implements Disposable {
    * @throws {UserError} If no row has a measurement.
    */
   async next(): Promise<Batch> {
-    const { batchSize, sequenceLength } = this.#options;
-    const batch = paddingBatch(batchSize, sequenceLength);
-    for (let row = 0; row < batchSize; row++) copySequence(batch, row, await this.#cursor.next());
-    return batch;
+    return await takeBatch(this.#cursor, this.#options, this.#options.batchSize);
   }
 
   /** Ends the workers, if there are any. */
@@ -164,19 +144,26 @@ export async function validationBatches(
     rttEncoding?: RttEncodingChoice | undefined;
   },
 ): Promise<Batch[]> {
-  const { sequenceLength, batchSize, numSequences } = options;
+  const { batchSize, numSequences } = options;
   const seeded = { ...options, sampling: heldOutSampling(options.sampling), seed: options.seed ?? 0 };
   checkOptions(seeded);
   const cursor = new SequenceCursor(streamHere(source, seeded), STREAM_START);
   const batches: Batch[] = [];
   for (let first = 0; first < numSequences; first += batchSize) {
-    const batch = paddingBatch(batchSize, sequenceLength);
-    for (let row = 0; row < Math.min(batchSize, numSequences - first); row++) {
-      copySequence(batch, row, await cursor.next());
-    }
-    batches.push(batch);
+    batches.push(await takeBatch(cursor, options, Math.min(batchSize, numSequences - first)));
   }
   return batches;
+}
+
+/** The next sequences as a batch; the rest of it is padding. */
+async function takeBatch(
+  cursor: SequenceCursor,
+  { batchSize, sequenceLength }: { batchSize: number; sequenceLength: number },
+  numSequences: number,
+): Promise<Batch> {
+  const batch = paddingBatch(batchSize, sequenceLength);
+  for (let row = 0; row < numSequences; row++) copySequence(batch, row, await cursor.next());
+  return batch;
 }
 
 /** The blocks from the first position's on, each made when it is asked for. */

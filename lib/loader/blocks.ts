@@ -1,5 +1,5 @@
 /**
- * Blocks of rows made into sequences.
+ * Blocks of rows made into sequences, and the endless stream of these: block after block, epoch after epoch.
  *
  * An epoch visits every row once, in a pseudo-random order that is cut into blocks of rows. A block is what is
  * held in memory at once: its contexts, packed into sequences and shuffled. What a block holds depends on
@@ -7,10 +7,10 @@
  *
  * @module
  */
-import { UserError } from "../errors.ts";
+import { ensure, UserError } from "../errors.ts";
 import { RandomStream } from "../random/philox.ts";
-import type { RttEncodingChoice } from "../tokens/rtt_encoding.ts";
 import { type SequenceBlock, writeSequences } from "./batch.ts";
+import type { RttEncodingChoice } from "../tokens/rtt_encoding.ts";
 import { type ContextForm, contextForm } from "./context_form.ts";
 import { type Context, numContextsOfRow, sampleContext } from "./contexts.ts";
 import { packContexts } from "./packing.ts";
@@ -28,49 +28,69 @@ const NUM_PROBED_ROWS = 64;
 /** Tokens of an IPv4 measurement with a short gap; good enough for a guess. */
 const TYPICAL_MEASUREMENT_TOKENS = 16;
 
-/** What blocks depend on; plain JSON. */
-export interface BlockOptions {
-  /** The run's seed. */
+/** What a loader is opened with. */
+export interface LoaderOptions {
+  /** The run's seed, 0..2^53 - 1. */
   seed: number;
-  /** T, tokens of a sequence. */
+  /** T, tokens of a sequence, 47 (of vocabulary v1 55) to 65535. */
   sequenceLength: number;
+  /** B, sequences of a batch. */
+  batchSize: number;
+  /** Where to start; the beginning of epoch 0 by default. */
+  position?: DataPosition;
   /** How contexts are drawn. */
-  sampling: SamplingConfig;
+  sampling?: SamplingConfig;
   /** How RTTs are written in vocabulary v1; v2 is written without it. */
   rttEncoding?: RttEncodingChoice | undefined;
-  /** Rows of a block; by default such that a block has about 2^19 tokens. */
+  /** Rows of a block; chosen from the sizes of the rows by default. Positions hold for one value only. */
   blockRows?: number;
+  /** Bound on the memory of the decoded rows that are kept, bytes; 10^8 by default. */
+  cacheBytes?: number;
+}
+
+/** What blocks depend on; plain JSON. */
+export interface BlockOptions
+  extends Pick<LoaderOptions, "seed" | "sequenceLength" | "rttEncoding" | "blockRows"> {
+  /** How contexts are drawn. */
+  sampling: SamplingConfig;
   /** Bound on the memory of the prepared rows that are kept; no block depends on it. */
   cacheBytes: number;
 }
 
-/** Which block. */
-export interface BlockIndex {
+/** A place in the stream of sequences; plain JSON. */
+export interface DataPosition {
   /** Passes over all rows, from 0. */
   epoch: number;
   /** Block of rows within the epoch. */
   block: number;
+  /** Sequence within the block. */
+  sequence: number;
 }
 
+/** The stream's beginning. */
+export const STREAM_START: Readonly<DataPosition> = { epoch: 0, block: 0, sequence: 0 };
+
 /** A block to be made. */
-export interface BlockJob extends BlockIndex {
+export interface BlockJob extends Omit<DataPosition, "sequence"> {
   /** The buffer of a block that is used up, for the new one if it is large enough. */
   spent: SharedArrayBuffer | undefined;
 }
 
-/** The block after another, in this epoch or the next. */
-export function blockAfter({ epoch, block }: BlockIndex, numBlocks: number): BlockIndex {
-  return block + 1 === numBlocks ? { epoch: epoch + 1, block: 0 } : { epoch, block: block + 1 };
+/** The place of the first sequence of the next block, in this epoch or the next. */
+function blockAfter({ epoch, block }: DataPosition, numBlocks: number): DataPosition {
+  const isLast = block + 1 === numBlocks;
+  return { epoch: isLast ? epoch + 1 : epoch, block: isLast ? 0 : block + 1, sequence: 0 };
 }
 
-/** The blocks from one on, epoch after epoch, without end. @param spent Gives its buffers away. */
+/** The blocks from a place on, epoch after epoch, without end. @param spent Gives its buffers away. */
 export function* blocksFrom(
-  { epoch, block }: BlockIndex,
+  position: DataPosition,
   numBlocks: number,
   spent: SharedArrayBuffer[],
 ): Generator<BlockJob, never> {
-  let next = { epoch, block };
-  for (;; next = blockAfter(next, numBlocks)) yield { ...next, spent: spent.pop() };
+  for (let next = position;; next = blockAfter(next, numBlocks)) {
+    yield { epoch: next.epoch, block: next.block, spent: spent.pop() };
+  }
 }
 
 /** Makes the blocks of a source when they are asked for, in any order. */
@@ -162,4 +182,79 @@ function guessBlockRows(source: ProbeRowSource, { sequenceLength, sampling }: Bl
   }
   const rows = Math.round(TOKENS_PER_BLOCK * numProbed / Math.max(1, numTokens));
   return Math.max(MIN_ROWS_PER_BLOCK, Math.min(rows, MAX_ROWS_PER_BLOCK));
+}
+
+/** Where blocks come from. */
+export interface BlockStream {
+  /** The file or folder that rows come from, for error messages. */
+  path: string;
+  /** Rows of a block. */
+  blockRows: number;
+  /** Blocks of an epoch; the last can have fewer rows. */
+  numBlocks: number;
+  /** The blocks, without end, from that of the first position on. */
+  blocks: Iterator<SequenceBlock> | AsyncIterator<SequenceBlock>;
+  /** Buffers of blocks that are used up; further blocks are made in them. */
+  spent: SharedArrayBuffer[];
+}
+
+/** Walks over the sequences of blocks and epochs. */
+export class SequenceCursor {
+  #position: DataPosition;
+  #current: SequenceBlock | undefined;
+
+  /**
+   * @param stream Gives the blocks.
+   * @param position Where to start.
+   * @throws {UserError} If the source has no such position.
+   */
+  constructor(readonly stream: BlockStream, position: DataPosition) {
+    const { epoch, block, sequence } = position;
+    const isPlace = [epoch, block, sequence].every((n) => Number.isSafeInteger(n) && n >= 0);
+    if (!isPlace || block >= stream.numBlocks) throw this.#noSuchPosition(position);
+    this.#position = { epoch, block, sequence };
+  }
+
+  /** The place of the next sequence. */
+  get position(): DataPosition {
+    return { ...this.#position };
+  }
+
+  /**
+   * The next sequence: its block and its index there.
+   *
+   * @throws {FormatError} If a row cannot be read.
+   * @throws {UserError} If no row has a measurement.
+   */
+  async next(): Promise<{ block: SequenceBlock; index: number }> {
+    if (!this.#current) {
+      this.#current = await this.#take();
+      if (this.#position.sequence > this.#current.numSequences) throw this.#noSuchPosition(this.#position);
+    }
+    let numEmptyBlocks = 0;
+    while (this.#position.sequence >= this.#current.numSequences) {
+      if (this.#current.numSequences === 0 && ++numEmptyBlocks > this.stream.numBlocks) {
+        throw new UserError(
+          `Cannot read ${this.stream.path}: no measurement in its rows; make the probe rows again`,
+        );
+      }
+      this.#position = blockAfter(this.#position, this.stream.numBlocks);
+      this.#current = await this.#take();
+    }
+    return { block: this.#current, index: this.#position.sequence++ };
+  }
+
+  async #take(): Promise<SequenceBlock> {
+    if (this.#current) this.stream.spent.push(this.#current.buffer);
+    const { value, done } = await this.stream.blocks.next();
+    ensure(!done, "the stream of blocks has ended");
+    return value;
+  }
+
+  #noSuchPosition(position: DataPosition): UserError {
+    return new UserError(
+      `Cannot resume at data position ${JSON.stringify(position)}: not a place in ${this.stream.path}; ` +
+        "resume with the data and loader options that the checkpoint was made with",
+    );
+  }
 }

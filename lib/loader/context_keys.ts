@@ -20,8 +20,13 @@ export const indexOfKey = (key: number) => key >> 1;
 /** Whether the measurement carries its time. */
 export const isTimedKey = (key: number) => (key & 1) === 1;
 
+/** Whether a draw falls into a share of all; a share of 0 takes no draw. */
+export function isDrawn(share: number, random: RandomStream): boolean {
+  return share > 0 && random.float64() < share;
+}
+
 function drawTimed(timedShare: number, random: RandomStream): boolean {
-  return timedShare === 1 || (timedShare > 0 && random.float64() < timedShare);
+  return timedShare === 1 || isDrawn(timedShare, random);
 }
 
 /** All measurements of the row, if they fit. */
@@ -49,7 +54,7 @@ export function drawCandidates(
   fewDestinationsShare: number,
   random: RandomStream,
 ): Int32Array | undefined {
-  if (fewDestinationsShare === 0 || random.float64() >= fewDestinationsShare) return undefined;
+  if (!isDrawn(fewDestinationsShare, random)) return undefined;
   const first = dstIndex[random.below(dstIndex.length)];
   const count = Math.min(destinations.length, 1 + Math.floor(-Math.log2(1 - random.float64())));
   const others = drawDistinct(destinations.length, count, random);
@@ -103,13 +108,20 @@ export function drawWindow(
  */
 function largestFit(row: PreparedRow, keys: Int32Array, maxTokens: number): number {
   const [shortestGap, longestGap, absolute] = [timeLength(0, 0), timeLength(256, 0), timeLength(0, null)];
-  let [low, high, shortest, longest, numTimed] = [0, 0, 0, 0, 0];
+  let low = 0;
+  let high = 0;
+  let shortest = 0;
+  let longest = 0;
+  let hasTime = false;
   for (const key of keys) {
     const untimed = row.untimedLength[indexOfKey(key)];
-    const isTimed = isTimedKey(key);
-    if (isTimed) numTimed++;
-    shortest += untimed + (isTimed ? (numTimed === 1 ? absolute : shortestGap) : 0);
-    longest += untimed + (isTimed ? (numTimed === 1 ? absolute : longestGap) : 0);
+    shortest += untimed;
+    longest += untimed;
+    if (isTimedKey(key)) {
+      shortest += hasTime ? shortestGap : absolute;
+      longest += hasTime ? longestGap : absolute;
+      hasTime = true;
+    }
     if (shortest > maxTokens) break;
     high++;
     if (longest <= maxTokens) low = high;

@@ -22,6 +22,7 @@ import {
   drawWhole,
   drawWindow,
   indexOfKey,
+  isDrawn,
   isTimedKey,
   lengthOfKeys,
 } from "./context_keys.ts";
@@ -78,14 +79,15 @@ export function sampleContext(
   const mode = drawMode(random, config);
   const timedShare = drawTimedShare(mode, random);
   const maxCount = config.maxMeasurements ?? Infinity;
-  const keys = (row.timeS.length > maxCount ? undefined : drawWhole(row, maxTokens, timedShare, random)) ??
-    drawWindow(row, drawCandidates(row, config.fewDestinationsShare, random), {
-      isDense: config.denseWindowShare > 0 && random.float64() < config.denseWindowShare,
-      ...{ maxTokens, maxCount, timedShare, random },
-    });
+  let keys = row.timeS.length > maxCount ? undefined : drawWhole(row, maxTokens, timedShare, random);
+  if (!keys) {
+    const candidates = drawCandidates(row, config.fewDestinationsShare, random);
+    const isDense = isDrawn(config.denseWindowShare, random);
+    keys = drawWindow(row, candidates, { isDense, maxTokens, maxCount, timedShare, random });
+  }
   const numTokens = lengthOfKeys(row, keys);
   const measurements: ContextMeasurement[] = [];
-  const hasQueryOrder = config.queryOrderShare > 0 && random.float64() < config.queryOrderShare;
+  const hasQueryOrder = isDrawn(config.queryOrderShare, random);
   const sources = drawSources(row.sources, config.unknownSourceShare, random);
   const numUnknown = drawUnknown(config.staleRecallShare, random);
   for (const key of arrange(keys, random)) {
@@ -97,7 +99,7 @@ export function sampleContext(
 
 /** How many of a pair's newest RTTs are not known in a context: in a share of contexts 1 to 127, few as often as many. */
 function drawUnknown(share: number, random: RandomStream): number {
-  return share > 0 && random.float64() < share ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
+  return isDrawn(share, random) ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
 }
 
 /** What is recalled of a measurement's pair. @param numUnknown How many of the newest RTTs before it are not known. */
@@ -187,7 +189,7 @@ function arrange(keys: Int32Array, random: RandomStream): Int32Array {
  * for each, as a uniform draw says, from none to all but one.
  */
 function drawSources(sources: Uint8Array[], unknownShare: number, random: RandomStream): Uint8Array[] {
-  if (unknownShare === 0 || random.float64() >= unknownShare) return sources;
+  if (!isDrawn(unknownShare, random)) return sources;
   return sources.map((source) => {
     const numKept = random.below(source.length);
     return source.map((byte, i) => i < numKept ? byte : random.below(256));

@@ -1,12 +1,11 @@
 /**
- * Contexts placed into sequences of a fixed length, with next to no padding.
+ * Contexts packed into sequences of a fixed length, with less than 1 % padding.
  *
- * Most rows are far shorter than a sequence: one context a sequence would leave four fifths of it empty. So
- * contexts share sequences, longest first into the first that has room (first-fit decreasing: Johnson, "Near-
- * Optimal Bin Packing Algorithms", MIT 1973), done here one sequence at a time, which places them alike. What
- * then is left over at a sequence's end is closed by cutting: a waiting context is cut at a measurement
- * boundary so that its head fits, if need be after the last context placed gave up a few measurements. The
- * parts cut off wait as contexts of their own, so no measurement is lost.
+ * Most rows are far shorter than a sequence: with one context each, four fifths of a sequence would be padding. So
+ * contexts share sequences: the longest goes first into the first sequence that has room (first-fit decreasing:
+ * Johnson, "Near-Optimal Bin Packing Algorithms", MIT 1973). The gap at the end is filled by cutting a waiting context
+ * between two measurements; the last placed context may give up a few measurements for that. The rest of a cut context
+ * waits as a context of its own, so no measurement is lost.
  *
  * @module
  */
@@ -180,22 +179,19 @@ function numThatFit(lengths: Uint32Array, room: number): number {
 
 /** Waiting contexts by their length in tokens; of one length, the last added comes first. */
 class ContextPool {
+  /** How many contexts wait. */
+  size = 0;
   readonly #byLength: Context[][];
   /** Prefix lengths of waiting contexts that were asked for: a context is a candidate many times. */
   readonly #prefixLengths = new Map<Context, Uint32Array>();
-  #size = 0;
 
   constructor(maxTokens: number) {
     this.#byLength = Array.from({ length: maxTokens + 1 }, () => []);
   }
 
-  get size(): number {
-    return this.#size;
-  }
-
   add(context: Context): void {
     this.#byLength[context.numTokens].push(context);
-    this.#size++;
+    this.size++;
   }
 
   /** The longest context of at most `maxTokens` tokens. */
@@ -235,6 +231,6 @@ class ContextPool {
     const taken = this.#byLength[context.numTokens].pop();
     ensure(taken === context, "the pool changed between the choice of a context and its taking");
     this.#prefixLengths.delete(context);
-    this.#size--;
+    this.size--;
   }
 }

@@ -102,16 +102,12 @@ export function preparedRowBytes({ timeS, sources, destinations }: PreparedRow):
 
 /** Prepared rows, the most recently used ones kept up to a bound on their memory. */
 export class PreparedRowCache {
+  /** How much is held, at most the bound. */
+  sizeBytes = 0;
   readonly #rows = new Map<number, PreparedRow>();
-  #sizeBytes = 0;
 
   /** @param source The rows. @param maxBytes The bound on the sum of {@link preparedRowBytes}. */
   constructor(readonly source: ProbeRowSource, readonly maxBytes: number) {}
-
-  /** How much is held, at most the bound. */
-  get sizeBytes(): number {
-    return this.#sizeBytes;
-  }
 
   /**
    * A row, prepared.
@@ -131,7 +127,7 @@ export class PreparedRowCache {
     if (sizeBytes <= this.maxBytes) {
       this.#evict(this.maxBytes - sizeBytes);
       this.#rows.set(index, row);
-      this.#sizeBytes += sizeBytes;
+      this.sizeBytes += sizeBytes;
     }
     return row;
   }
@@ -139,9 +135,9 @@ export class PreparedRowCache {
   /** Drops the least recently used rows (a Map keeps the order of insertion) until so much is held at most. */
   #evict(maxBytes: number): void {
     for (const [index, row] of this.#rows) {
-      if (this.#sizeBytes <= maxBytes) return;
+      if (this.sizeBytes <= maxBytes) return;
       this.#rows.delete(index);
-      this.#sizeBytes -= preparedRowBytes(row);
+      this.sizeBytes -= preparedRowBytes(row);
     }
   }
 }

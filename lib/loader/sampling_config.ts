@@ -16,33 +16,19 @@ export interface SamplingConfig {
   /** Shares of contexts with all times, some times and no times; they add up to 1. */
   timestampModes: { full: number; partial: number; none: number };
   /**
-   * Share of the contexts of rows that do not fit whole that see a few destinations only, so that more of their
-   * measurements are of the same pair: where a probe measures many destinations in turn, a sample of all of them
-   * seldom shows how one pair goes on. Half of them see one destination, a quarter two, and so on.
+   * Share of contexts with few destinations, of rows that do not fit whole: half of them have one destination, a
+   * quarter two, and so on. So more of their measurements are of the same pair.
    */
   fewDestinationsShare: number;
-  /**
-   * Share of the contexts of rows that do not fit whole that have all measurements up to some moment, as many as fit,
-   * and not a sample of a window: what a model is asked with, where a context fills its sequence.
-   */
+  /** Share of contexts with the newest measurements up to some moment instead of a sample, of rows that do not fit. */
   denseWindowShare: number;
   /** At most so many measurements a context, 1..65,535; null for as many as fit. */
   maxMeasurements: number | null;
-  /**
-   * Share of the contexts whose measurements all have the order of queries, source, destination, time, result, and
-   * not an order each. A small model learns much sooner there to look up what a pair measured before.
-   */
+  /** Share of contexts whose measurements all have the field order of queries: source, destination, time, result. */
   queryOrderShare: number;
-  /**
-   * Share of the contexts in which the end of each source address is replaced by random bytes, the same throughout the
-   * context: so that the model learns to read from the context what it cannot know of a source that it has not met,
-   * however much of its prefix it knows.
-   */
+  /** Share of contexts in which random bytes replace the end of each source address: sources that nobody has seen. */
   unknownSourceShare: number;
-  /**
-   * Share of the contexts in which some of the newest RTTs of each pair are not recalled: so that the model learns how
-   * much less old ones say.
-   */
+  /** Share of contexts in which the newest RTTs of each pair are not recalled, only older ones. */
   staleRecallShare: number;
 }
 

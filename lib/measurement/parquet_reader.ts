@@ -41,7 +41,7 @@ export interface ReadOptions {
    * Only the row groups whose first row, counted over all files, is from `first` on and before `end`. Ranges that
    * follow each other share out all rows.
    */
-  rowRange?: readonly [first: number, end: number];
+  rowRange?: readonly [first: number, end: number] | undefined;
 }
 
 /** A batch of good rows and where in the file they came from. */
@@ -119,11 +119,6 @@ export async function surveyInputs(paths: readonly string[]): Promise<InputSurve
     for (const { key, name } of OPTIONAL_COLUMNS) if (file.column(name)) columns.add(key);
   }
   return { numRows, columns: [...columns] };
-}
-
-/** As {@link surveyInputs}, the number of rows alone. */
-export async function countRows(paths: readonly string[]): Promise<number> {
-  return (await surveyInputs(paths)).numRows;
 }
 
 /**

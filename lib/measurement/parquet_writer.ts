@@ -109,11 +109,12 @@ export interface WriterOptions {
 
 /** Writes batches of measurements to one Parquet file. */
 export class MeasurementParquetWriter {
+  /** Rows appended so far. */
+  numRows = 0;
   readonly #output: ParquetOutput;
   readonly #group: RowGroup;
   readonly #numberNames: readonly string[];
   #optional: readonly OptionalColumn[] | undefined;
-  #numRows = 0;
 
   private constructor(path: string, { optionalColumns, numberColumns = [] }: WriterOptions) {
     this.#output = new ParquetOutput(path);
@@ -132,11 +133,6 @@ export class MeasurementParquetWriter {
     return new MeasurementParquetWriter(path, options);
   }
 
-  /** Rows appended so far. */
-  get numRows(): number {
-    return this.#numRows;
-  }
-
   /**
    * Appends the rows of a batch; the batch may be reused afterwards.
    *
@@ -150,7 +146,7 @@ export class MeasurementParquetWriter {
       from += this.#group.fill(batch, from, numbers);
       if (this.#group.numRows === ROW_GROUP_ROWS) this.#flush();
     }
-    this.#numRows += batch.numRows;
+    this.numRows += batch.numRows;
   }
 
   /**
@@ -162,7 +158,7 @@ export class MeasurementParquetWriter {
   appendRowGroup(group: EncodedRowGroup): void {
     this.#flush();
     this.#output.write(group);
-    this.#numRows += group.numRows;
+    this.numRows += group.numRows;
   }
 
   /**
@@ -174,17 +170,12 @@ export class MeasurementParquetWriter {
   close(): { rows: number; sizeBytes: number } {
     this.#flush();
     const sizeBytes = this.#output.close(schemaOf(this.#optional ?? [], this.#numberNames));
-    return { rows: this.#numRows, sizeBytes };
+    return { rows: this.numRows, sizeBytes };
   }
 
   /** Deletes the temporary file; does nothing after {@link close}. */
-  abort(): void {
-    this.#output.abort();
-  }
-
-  /** Does what {@link abort} does. */
   [Symbol.dispose](): void {
-    this.abort();
+    this.#output.abort();
   }
 
   #flush(): void {

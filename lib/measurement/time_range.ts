@@ -68,7 +68,7 @@ async function scannedRangeUs(
   return range;
 }
 
-/** As the values of the column are converted; see parquet_values.ts. */
+/** Converts as the values of the column are converted, see parquet/values.ts. */
 function toMicros(value: bigint, kind: NumberKind): number {
   if (kind === "nanos") return Number(value / 1000n);
   return Number(value) * (kind === "seconds" ? 1e6 : kind === "millis" ? 1e3 : 1);

@@ -10,7 +10,8 @@ const UNITS_US = { seconds: 1e6, milliseconds: 1e3, microseconds: 1, nanoseconds
 export type TimeUnit = keyof typeof UNITS_US;
 
 /** The date that was read last, and whether there is one like it: many times have the same. */
-let [lastDate, isLastDate] = ["", false];
+let lastDate = "";
+let isLastDate = false;
 
 /**
  * Reads a point in time of the years that measurements may have, 1990 to 2099.

@@ -186,7 +186,9 @@ export function joinDeltaByteArrays(bytes: Uint8Array, numValues: number, maxLen
   const suffixes = findDeltaLengthByteArrays(bytes.subarray(numBytes), numValues);
   const bounds = new Uint32Array(2 * numValues);
   let joined = new Uint8Array(bytes.length);
-  let [begin, end, length] = [0, 0, 0];
+  let begin = 0;
+  let end = 0;
+  let length = 0;
   for (let i = 0; i < numValues; i++) {
     const prefix = Number(prefixes[i]);
     if (!(prefix >= 0 && prefix <= length)) throw new EncodingError(`a prefix of ${prefix} bytes`);

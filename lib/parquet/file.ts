@@ -14,7 +14,7 @@ import {
   type SchemaElement,
 } from "hyparquet";
 import { FormatError, UserError } from "../errors.ts";
-import { FileWindow } from "../files/file_window.ts";
+import { FileWindow } from "../files/byte_file.ts";
 import type { ColumnChunkRange } from "./pages.ts";
 import { CompactReader } from "./thrift_reader.ts";
 
@@ -61,9 +61,7 @@ export class ParquetFile {
     if (firstRow !== this.numRows) {
       throw new FormatError(
         `its row groups have ${firstRow} rows and the footer says ${this.numRows}; make it again`,
-        {
-          path,
-        },
+        { path },
       );
     }
   }
@@ -157,10 +155,7 @@ function checkMagic(file: FileWindow): void {
   if (!isMagicAt(sizeBytes - MAGIC.length)) {
     throw new FormatError(
       "it does not end with PAR1, so it is truncated or damaged; fetch or make it again",
-      {
-        path,
-        offsetBytes: sizeBytes - MAGIC.length,
-      },
+      { path, offsetBytes: sizeBytes - MAGIC.length },
     );
   }
 }

@@ -2,7 +2,7 @@
  * A Parquet file that is being written: row groups leave memory one by one, the file appears under its name only when
  * it is whole.
  *
- * Schema and footer are `hyparquet-writer`'s, the column chunks our own (parquet_chunk_writer.ts says why).
+ * Schema and footer are `hyparquet-writer`'s, the column chunks our own (chunk_writer.ts says why).
  *
  * @module
  */

@@ -13,9 +13,9 @@ import { writeVarint } from "./hybrid_writer.ts";
 /** The encodings we write, with their numbers in the format's Encoding enum. */
 const WRITTEN_ENCODING = { PLAIN: 0, RLE_DICTIONARY: 8 } as const;
 
-const PAGE_TYPE = { dictionary: 2, dataV2: 3 } as const;
-/** Field ids of PageHeader in parquet.thrift. */
-const HEADER_FIELD = { dictionary: 7, dataV2: 8 } as const;
+/** The number of each kind in the format's PageType enum, and the field of PageHeader that has its own struct. */
+const DICTIONARY_PAGE = { type: 2, field: 7 } as const;
+const DATA_PAGE_V2 = { type: 3, field: 8 } as const;
 const COMPACT_I32 = 5;
 const COMPACT_STRUCT = 12;
 const ZSTD_LEVEL = 3; // zstd's own default
@@ -47,18 +47,16 @@ export interface DataPage {
 /**
  * Writes the page of a dictionary.
  *
- * @param sink Where to.
  * @param bytes The values, PLAIN.
  * @param numValues How many there are.
  * @returns Size with header before compression, bytes.
  */
 export function writeDictionaryPage(sink: PageSink, bytes: Uint8Array, numValues: number): number {
-  const compressed = compress(bytes);
-  const header = new HeaderWriter(PAGE_TYPE.dictionary, bytes.length, compressed.length);
-  const headerBytes = header.end(HEADER_FIELD.dictionary, [numValues, WRITTEN_ENCODING.PLAIN]);
-  sink.appendBytes(headerBytes);
-  sink.appendBytes(compressed);
-  return headerBytes.length + bytes.length;
+  return writePage(sink, DICTIONARY_PAGE, {
+    levels: [],
+    bytes,
+    numbers: [numValues, WRITTEN_ENCODING.PLAIN],
+  });
 }
 
 /**
@@ -68,57 +66,42 @@ export function writeDictionaryPage(sink: PageSink, bytes: Uint8Array, numValues
  */
 export function writeDataPage(sink: PageSink, page: DataPage): number {
   const { bytes, encoding, definitionLevels, repetitionLevels } = page;
-  const levelBytes = repetitionLevels.length + definitionLevels.length;
-  const compressed = compress(bytes);
-  const header = new HeaderWriter(
-    PAGE_TYPE.dataV2,
-    levelBytes + bytes.length,
-    levelBytes + compressed.length,
-  );
-  const headerBytes = header.end(HEADER_FIELD.dataV2, [
+  const numbers = [
     page.numValues,
     page.numNulls,
     page.numRows,
     WRITTEN_ENCODING[encoding],
     definitionLevels.length,
     repetitionLevels.length,
-  ]);
-  sink.appendBytes(headerBytes);
-  sink.appendBytes(repetitionLevels);
-  sink.appendBytes(definitionLevels);
-  sink.appendBytes(compressed);
-  return headerBytes.length + levelBytes + bytes.length;
+  ];
+  return writePage(sink, DATA_PAGE_V2, { levels: [repetitionLevels, definitionLevels], bytes, numbers });
 }
 
 const ZSTD_OPTIONS = {
   params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
-function compress(bytes: Uint8Array): Uint8Array {
-  return zstdCompressSync(bytes, ZSTD_OPTIONS);
-}
-
-/** Writes a PageHeader: three i32, then a struct of i32. */
-class HeaderWriter {
-  readonly #bytes = new Uint8Array(MAX_HEADER_BYTES);
-  #at = 0;
-
-  constructor(pageType: number, uncompressedBytes: number, compressedBytes: number) {
-    for (const value of [pageType, uncompressedBytes, compressedBytes]) this.#int32(value);
-  }
-
-  /** Adds the struct of the page's own kind and ends the header. */
-  end(fieldId: number, values: readonly number[]): Uint8Array {
-    this.#bytes[this.#at++] = (fieldId - 3) << 4 | COMPACT_STRUCT; // field 3 came before
-    for (const value of values) this.#int32(value);
-    this.#bytes[this.#at++] = 0; // the struct's end
-    this.#bytes[this.#at++] = 0; // the header's end
-    return this.#bytes.subarray(0, this.#at);
-  }
-
-  /** The next field, an i32 that is not negative, in zigzag form. */
-  #int32(value: number): void {
-    this.#bytes[this.#at++] = 1 << 4 | COMPACT_I32;
-    this.#at = writeVarint(this.#bytes, this.#at, value * 2);
-  }
+/** Writes a page. @param content `levels`: stored as they are; `numbers`: of the kind's own struct in the header. */
+function writePage(
+  sink: PageSink,
+  { type, field }: { type: number; field: number },
+  { levels, bytes, numbers }: { levels: Uint8Array[]; bytes: Uint8Array; numbers: number[] },
+): number {
+  const compressed = zstdCompressSync(bytes, ZSTD_OPTIONS);
+  const levelBytes = levels.reduce((sum, { length }) => sum + length, 0);
+  const header = new Uint8Array(MAX_HEADER_BYTES);
+  let at = 0;
+  // Each is the next field, an i32 that is not negative, in zigzag form.
+  const addNumbers = (values: readonly number[]) => {
+    for (const value of values) {
+      header[at++] = 1 << 4 | COMPACT_I32;
+      at = writeVarint(header, at, value * 2);
+    }
+  };
+  addNumbers([type, levelBytes + bytes.length, levelBytes + compressed.length]);
+  header[at++] = (field - 3) << 4 | COMPACT_STRUCT; // field 3 came before
+  addNumbers(numbers);
+  at += 2; // zeros end the struct and the header
+  for (const part of [header.subarray(0, at), ...levels, compressed]) sink.appendBytes(part);
+  return at + levelBytes + bytes.length;
 }

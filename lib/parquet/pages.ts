@@ -8,7 +8,7 @@
 import { crc32 } from "node:zlib";
 import type { CompressionCodec, SchemaElement } from "hyparquet";
 import { FormatError, UserError } from "../errors.ts";
-import type { FileWindow } from "../files/file_window.ts";
+import type { FileWindow } from "../files/byte_file.ts";
 import { decompressPage } from "./codecs.ts";
 import { decodeHybrid, EncodingError } from "./encodings.ts";
 import { type PageHeader, readPageHeader } from "./page_header.ts";

@@ -8,15 +8,11 @@ import { decodeUtf8 } from "./values.ts";
 
 /** Numbers texts 0, 1, 2, … in the order in which they are first seen. */
 export class TextPool {
+  /** Another number after each {@link trim} that made the codes void. */
+  generation = 0;
   /** The text of each code. */
   readonly texts: string[] = [];
   readonly #codes = new Map<string, number>();
-  #generation = 0;
-
-  /** Another number after each {@link trim} that made the codes void. */
-  get generation(): number {
-    return this.#generation;
-  }
 
   /** The code of a text. */
   codeOf(text: string): number {
@@ -38,7 +34,7 @@ export class TextPool {
     if (this.texts.length <= maxTexts) return;
     this.texts.length = 0;
     this.#codes.clear();
-    this.#generation++;
+    this.generation++;
   }
 }
 

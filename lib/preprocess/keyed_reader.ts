@@ -48,15 +48,8 @@ export async function* readKeyed(
   const keys = new SourceKeys(options.seed);
   const idByCode = new PerText((length) => new Int32Array(length), (text) => keys.idOfAddress(text));
   const { rejects, rowRange } = options;
-  const range = rowRange ? { rowRange } : {};
-  const read = {
-    rejects,
-    columns,
-    required,
-    neverNull,
-    ifMissing: "use --group-by src_addr, or add the column",
-    ...range,
-  };
+  const ifMissing = "use --group-by src_addr, or add the column";
+  const read = { rejects, columns, required, neverNull, ifMissing, rowRange };
   for await (const batch of readMeasurements(paths, read)) {
     if (keys.trim(MAX_KNOWN_KEYS)) idByCode.clear();
     const { pool, srcCode, dstCode } = batch;

@@ -11,7 +11,7 @@ import type { IsRead } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
 import { realPath } from "../files/real_path.ts";
 import { listTasks, manifestName } from "../files/task_manifests.ts";
-import { overlaps, shardOfParquetName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
+import { shardOfParquetName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
 import { SPLIT_NAMES } from "./splits.ts";
 
 /** Of the options of `shard`, those that place sources. */
@@ -22,7 +22,7 @@ const placingSchema = z.object({
 });
 
 /** What a task of `probe-rows` makes. */
-export interface WantedRecords {
+interface WantedRecords {
   task: ArrayTask;
   /** ArrayRecord files of train, val and test, of all tasks. */
   numShards: readonly number[];
@@ -31,23 +31,19 @@ export interface WantedRecords {
   seed: number;
 }
 
-/** What {@link neededParts} finds. */
-export interface NeededParts {
-  /** False for parts that hold no rows for the task. */
-  isRead: IsRead;
-  /** The manifests of all parts, also of those that are not read. */
-  manifests: string[];
-}
-
 /**
  * Finds out which parts a task needs. Whether they are there, and all tasks of `shard` done, `checkOutputs()` says.
  *
  * @param paths The inputs.
- * @returns Undefined if the task has to read everything: there is but one, or not all inputs are folders of `shard`
+ * @returns `isRead`: false for parts that hold no rows for the task; `manifests`: those of all parts, also of those
+ *   that are not read. Undefined if the task has to read everything: there is but one, or not all inputs are folders of `shard`
  *   that place sources as the task does.
  * @throws {FormatError} If a manifest is none.
  */
-export function neededParts(paths: readonly string[], wanted: WantedRecords): NeededParts | undefined {
+export function neededParts(
+  paths: readonly string[],
+  wanted: WantedRecords,
+): { isRead: IsRead; manifests: string[] } | undefined {
   if (wanted.task.count === 1) return undefined;
   const numShardsOf = new Map<string, readonly number[]>();
   const manifests: string[] = [];
@@ -84,11 +80,9 @@ function neededShards(
   const at = SPLIT_NAMES.findIndex((name) => name === folder);
   if (at < 0) return [];
   const own = shardsWithin(numShards, shardRangeOf(task, numShards)).filter(({ split }) => split === folder);
-  return Array.from(
-    { length: ofFolders[at] },
-    (_, shard) =>
-      own.some((record) =>
-        overlaps({ shard, numShards: ofFolders[at] }, { ...record, numShards: numShards[at] })
-      ),
-  );
+  // The i-th of n shards has the part i / n to (i + 1) / n of all hashes.
+  const n = ofFolders[at];
+  const m = numShards[at];
+  const overlaps = (i: number, j: number) => i * m < (j + 1) * n && j * n < (i + 1) * m;
+  return Array.from({ length: n }, (_, i) => own.some(({ shard }) => overlaps(i, shard)));
 }

@@ -1,9 +1,9 @@
 /**
- * An output folder that is filled shard by shard and survives a kill at any moment.
+ * An output folder that is filled shard by shard; a run can be killed at any moment and started again.
  *
- * Rows are first divided over `spill/` of the work folder (done when `spill/index.json` is there), then each finished
- * shard is added to the manifest. A rerun with the same inputs and options keeps finished shards, and the spill files
- * where they are whole; since all the rest is a function of inputs and options, the files end up the same.
+ * Rows are first written to `spill/` in the work folder, which is complete when `spill/index.json` exists. Then each
+ * finished shard is added to the manifest. A rerun with the same inputs and options keeps finished shards and complete
+ * spill files, and writes the same bytes.
  *
  * @module
  */
@@ -12,9 +12,10 @@ import { UserError } from "../errors.ts";
 import { type ArrayTask, ONLY_TASK, taskSuffix } from "../files/array_task.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
-import type { ManifestOutput } from "../files/manifest.ts";
+import { describeOutput, type ManifestOutput } from "../files/manifest.ts";
 import { StagedOutput } from "../files/staged_output.ts";
 import type { SpillIndex } from "../external_sort/spill.ts";
+import { SPLIT_NAMES } from "./splits.ts";
 
 /** Rewriting the manifest after each shard may take at most this share of the time, whatever its size. */
 const MANIFEST_TIME_SHARE = 0.05;
@@ -29,8 +30,8 @@ export interface SpillState {
   columns: string[];
 }
 
-/** What {@link OutputRun.open} needs. */
-export interface OutputRunStart {
+/** What {@link OutputRun} needs. */
+interface OutputRunStart {
   stage: string;
   /** Input files. */
   inputs: readonly string[];
@@ -53,24 +54,18 @@ export class OutputRun implements Disposable {
   /** Where the task lists rejected rows, within the folder. */
   readonly rejectsName: string;
 
-  private constructor(output: StagedOutput, task: ArrayTask) {
-    this.output = output;
-    this.#task = task;
-    this.rejectsName = `rejects${taskSuffix(task)}.jsonl`;
-  }
-
   /**
    * Opens the folder: fresh, or with what an earlier run of the same work left.
    *
    * @throws {UserError} If it holds another run's files, or an input does not exist.
    */
-  static open(folder: string, start: OutputRunStart): OutputRun {
-    const { task = ONLY_TASK } = start;
-    const { stage, options, overwrite } = start;
-    const inputs = start.inputs.map((path) => fingerprint(path));
-    const inputManifests = start.inputManifests?.map((path) => fingerprint(path));
+  constructor(folder: string, { task = ONLY_TASK, stage, options, overwrite, ...start }: OutputRunStart) {
+    const inputs = start.inputs.map(fingerprint);
+    const inputManifests = start.inputManifests?.map(fingerprint);
     const output = { stage, inputs, inputManifests, options, overwrite };
-    return new OutputRun(StagedOutput.openFolder(folder, output, task), task);
+    this.output = StagedOutput.openFolder(folder, output, task);
+    this.#task = task;
+    this.rejectsName = `rejects${taskSuffix(task)}.jsonl`;
   }
 
   /** The path of a thread's spill file. */
@@ -125,14 +120,17 @@ export class OutputRun implements Disposable {
 
   /** Adds a finished output to the manifest. */
   async record(name: string, counts?: Record<string, number>): Promise<void> {
-    await this.output.record(name, counts);
-    this.#saveNowAndThen();
+    this.add(await describeOutput(this.output.folder, name, counts));
   }
 
-  /** As {@link record}, of an output that is described already. */
+  /** As {@link record}, of an output that is described already; saves the manifest if that takes little of the time. */
   add(output: ManifestOutput): void {
     this.output.add(output);
-    this.#saveNowAndThen();
+    const startMs = performance.now();
+    if (startMs < this.#nextWriteMs) return;
+    this.output.save();
+    const endMs = performance.now();
+    this.#nextWriteMs = endMs + (endMs - startMs) / MANIFEST_TIME_SHARE;
   }
 
   /**
@@ -155,9 +153,33 @@ export class OutputRun implements Disposable {
   }
 
   /**
+   * The sums of the outputs' counts by split, `all` for outputs in no split.
+   *
+   * @param files What the number of outputs is called.
+   * @param counted What is counted of an output.
+   * @param splits Those that are there even without outputs.
+   */
+  sumBySplit(
+    files: string,
+    counted: readonly string[],
+    splits: readonly string[] = [],
+  ): Record<string, Record<string, number>> {
+    const zeros = () => Object.fromEntries([files, "bytes", ...counted].map((name) => [name, 0]));
+    const sums = Object.fromEntries(splits.map((split) => [split, zeros()]));
+    for (const { path, sizeBytes, counts } of this.output.manifest.outputs) {
+      if (!counts) continue;
+      const sum = sums[SPLIT_NAMES.find((name) => path.startsWith(`${name}/`)) ?? "all"] ??= zeros();
+      sum[files]++;
+      sum.bytes += sizeBytes;
+      for (const name of counted) sum[name] += counts[name];
+    }
+    return sums;
+  }
+
+  /**
    * Puts the outputs in their places.
    *
-   * @param splits The sums of the shards' counts, for the manifest.
+   * @param splits Of {@link sumBySplit}, for the manifest.
    * @throws {UserError} If an input changed since the start.
    */
   finish(splits: Record<string, Record<string, number>>): void {
@@ -180,13 +202,5 @@ export class OutputRun implements Disposable {
     for (const path of [join(this.#spill, "index.json"), this.#spill]) {
       if (exists(path)) Deno.removeSync(path, { recursive: true });
     }
-  }
-
-  #saveNowAndThen(): void {
-    const startMs = performance.now();
-    if (startMs < this.#nextWriteMs) return;
-    this.output.save();
-    const endMs = performance.now();
-    this.#nextWriteMs = endMs + (endMs - startMs) / MANIFEST_TIME_SHARE;
   }
 }

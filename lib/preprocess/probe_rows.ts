@@ -12,15 +12,14 @@
  * @module
  */
 import { UsageError } from "../errors.ts";
-import { type ArrayTask, ONLY_TASK } from "../files/array_task.ts";
+import { ONLY_TASK } from "../files/array_task.ts";
 import { ArrayRecordWriter } from "../array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../probe_rows/probe_row.ts";
-import type { SplitSource } from "./partition_share.ts";
-import { type GroupKey, probeSchema } from "../external_sort/probe_columns.ts";
+import { probeSchema } from "../external_sort/probe_columns.ts";
 import { RECORD_OVERHEAD_BYTES, RowCutter } from "./row_cutter.ts";
 import { recordShardName, shardRangeOf, shardsWithin } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
-import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
+import type { ShardedStage, ShardedStageOptions, ShardJob, SplitSource } from "./sharded_stage_definition.ts";
 import { PartitionSorter, type RowSink, rowsWithin } from "../external_sort/sorted_rows.ts";
 import { type ColumnData, rowBytes } from "../external_sort/spill_block.ts";
 import { type KeyedBatch, SPLIT_NAMES } from "./splits.ts";
@@ -42,31 +41,12 @@ const MAX_CACHED_PARTITIONS = 1024;
 /** A record is held about three times while it is built, encoded and compressed; the rest is room for others. */
 const RECORD_MEMORY_SHARE = 1 / 8;
 
-/** What {@link buildProbeRows} does. */
-export interface ProbeRowsOptions {
-  /** Parquet files, sorted. */
-  inputs: readonly string[];
-  /** If `inputs` are only those that the task reads: the manifests of all, as `neededParts()` finds them. */
-  inputManifests?: readonly string[] | undefined;
-  /** The output folder. */
-  output: string;
+/** What {@link buildProbeRows} does; a task makes a share of the output's shards. */
+export interface ProbeRowsOptions extends ShardedStageOptions {
   splits: SplitSource;
-  groupBy: GroupKey;
-  /** ArrayRecord files of train, val and test. */
-  numShards: readonly [train: number, val: number, test: number];
   /** No record is larger, in bytes. */
   maxRowSizeBytes: number;
   compression: "zstd" | "brotli" | "none";
-  /** Of the hash, u32. */
-  seed: number;
-  /** Largest share of rows that may be rejected. */
-  maxRejectRatio: number;
-  memoryLimitBytes: number;
-  overwrite: boolean;
-  /** Threads at most (default 1); the output does not depend on it. */
-  workers?: number;
-  /** Which share of the output's shards is made; all of them by default. */
-  task?: ArrayTask;
 }
 
 /**
@@ -85,9 +65,9 @@ export async function buildProbeRows(
 
 /** What the stage does, for whichever thread does it. */
 export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
-  const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, output, overwrite } = options;
-  const { workers = 1, task: arrayTask = ONLY_TASK, inputManifests } = options;
-  const ownShards = shardRangeOf(arrayTask, numShards);
+  const { splits, groupBy, numShards, maxRowSizeBytes, compression, seed, inputManifests } = options;
+  const { workers = 1, task = ONLY_TASK } = options;
+  const ownShards = shardRangeOf(task, numShards);
   const own = shardsWithin(numShards, ownShards);
   const sortMemoryBytes = options.memoryLimitBytes * SORT_MEMORY_SHARE / workers;
   const schema = probeSchema(groupBy);
@@ -97,33 +77,21 @@ export function probeRowsStage(options: ProbeRowsOptions): ShardedStage {
     : { splitBy: "folders" };
   let sorter: PartitionSorter | undefined;
   return {
+    ...options,
     stage: "probe-rows",
-    arrayTask,
-    inputManifests,
-    output,
-    overwrite,
-    workers,
     options,
     identity: { ...identity, groupBy, numShards, maxRowSizeBytes, compression, seed },
-    task: {
-      ...options,
-      rowShare: ONLY_TASK,
-      ownShards,
-      schema,
-      columns: [],
-      fill,
-      subdivisions: (numRows) => {
-        const rowsPerShard = numRows / (inputManifests ? own.length : numShards[0]);
-        const needed = Math.min(
-          Math.ceil(rowsPerShard / rowsPerPartition),
-          Math.floor(MAX_PARTITIONS / own.length),
-        );
-        const fast = Math.min(
-          Math.ceil(rowsPerShard / CACHED_ROWS),
-          Math.floor(MAX_CACHED_PARTITIONS / own.length),
-        );
-        return Math.max(1, needed, fast);
-      },
+    rowShare: ONLY_TASK,
+    ownShards,
+    schema,
+    columns: [],
+    fill,
+    subdivisions: (numRows) => {
+      const rowsPerShard = numRows / (inputManifests ? own.length : numShards[0]);
+      const most = (partitions: number) => Math.floor(partitions / own.length);
+      const needed = Math.min(Math.ceil(rowsPerShard / rowsPerPartition), most(MAX_PARTITIONS));
+      const fast = Math.min(Math.ceil(rowsPerShard / CACHED_ROWS), most(MAX_CACHED_PARTITIONS));
+      return Math.max(1, needed, fast);
     },
     shardName: (shard) => recordShardName(shard, numShards[SPLIT_NAMES.indexOf(shard.split)]),
     counted: ["records", "measurements", "sources"],
@@ -144,10 +112,8 @@ function checkRowSize({ maxRowSizeBytes, memoryLimitBytes }: ProbeRowsOptions): 
   const smallest = 2 * RECORD_OVERHEAD_BYTES;
   if (maxRowSizeBytes >= smallest && maxRowSizeBytes <= largest) return;
   throw new UsageError(
-    `Cannot use --max-row-size-mb ${maxRowSizeBytes / 1e6}: ${smallest / 1e6} to ${
-      largest / 1e6
-    } was wanted ` +
-      `(an eighth of the memory limit); change it or raise --memory-limit-gb`,
+    `Cannot use --max-row-size-mb ${maxRowSizeBytes / 1e6}: ${smallest / 1e6} to ${largest / 1e6} was ` +
+      "wanted (an eighth of the memory limit); change it or raise --memory-limit-gb",
   );
 }
 

@@ -1,9 +1,9 @@
 /**
- * Sorted measurements cut into probe rows: a new one where the group changes, and where the record would pass
- * the size limit.
+ * Sorted measurements cut into probe rows: a new row begins with each group, and where the record would exceed the
+ * size limit.
  *
- * The size is reckoned from above, from the columns' widths and the texts of the dictionaries, so a row is
- * encoded once and never passes the limit.
+ * An upper bound of the size is computed from the widths of the columns and the texts of the dictionaries, so a row is
+ * encoded once and never exceeds the limit.
  *
  * @module
  */

@@ -10,14 +10,14 @@
  *
  * @module
  */
-import { type ArrayTask, ONLY_TASK } from "../files/array_task.ts";
+import { ONLY_TASK } from "../files/array_task.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { MeasurementParquetWriter, OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { KeyTable, KeyTranslation } from "../external_sort/key_table.ts";
 import type { GroupKey } from "../external_sort/probe_columns.ts";
 import { parquetShardName } from "./shard_layout.ts";
 import { runShardedStage, type StageSummary } from "./sharded_stage.ts";
-import type { ShardedStage, ShardJob } from "./sharded_stage_definition.ts";
+import type { ShardedStage, ShardedStageOptions, ShardJob } from "./sharded_stage_definition.ts";
 import { integerToWords, KeyKind, wordsToAddress } from "../external_sort/source_key.ts";
 import { type ColumnData, makeColumn, type SpillColumn } from "../external_sort/spill_block.ts";
 import type { KeyedBatch, SplitMode, SplitRatios } from "./splits.ts";
@@ -33,28 +33,10 @@ const SCHEMA: readonly SpillColumn[] = [
 /** The address texts kept from block to block. */
 const MAX_TEXTS = 1 << 18;
 
-/** What {@link shardMeasurements} does. */
-export interface ShardOptions {
-  /** Parquet files, sorted. */
-  inputs: readonly string[];
-  /** The output folder. */
-  output: string;
+/** What {@link shardMeasurements} does; a task reads a share of the input and makes a part of each shard. */
+export interface ShardOptions extends ShardedStageOptions {
   splitBy: SplitMode;
   ratios: SplitRatios;
-  /** What a source is. */
-  groupBy: GroupKey;
-  /** Shards of train, val and test. */
-  numShards: readonly [train: number, val: number, test: number];
-  /** Of the hash, u32. */
-  seed: number;
-  /** Largest share of rows that may be rejected. */
-  maxRejectRatio: number;
-  memoryLimitBytes: number;
-  overwrite: boolean;
-  /** Threads at most (default 1); the output does not depend on it. */
-  workers?: number;
-  /** Which share of the input is read and makes a part of each shard; all of it by default. */
-  task?: ArrayTask;
 }
 
 /**
@@ -72,27 +54,20 @@ export async function shardMeasurements(
 
 /** What the stage does, for whichever thread does it. */
 export function shardStage(options: ShardOptions): ShardedStage {
-  const { splitBy, ratios, groupBy, numShards, seed, output, overwrite } = options;
-  const arrayTask = options.task ?? ONLY_TASK;
+  const { splitBy, ratios, groupBy, numShards, seed, task = ONLY_TASK } = options;
   return {
-    arrayTask,
-    workers: options.workers ?? 1,
-    options,
+    ...options,
     stage: "shard",
-    output,
-    overwrite,
+    options,
     identity: { splitBy, ratios, groupBy, numShards, seed },
-    task: {
-      ...options,
-      rowShare: arrayTask,
-      ownShards: [0, numShards[0] + numShards[1] + numShards[2]],
-      splits: { plan: { mode: splitBy, ratios, seed } },
-      schema: SCHEMA,
-      columns: OPTIONAL_COLUMNS.map(({ key }) => key),
-      fill,
-      subdivisions: () => 1,
-    },
-    shardName: (shard) => parquetShardName(shard, arrayTask),
+    splits: { plan: { mode: splitBy, ratios, seed } },
+    rowShare: task,
+    ownShards: [0, numShards[0] + numShards[1] + numShards[2]],
+    schema: SCHEMA,
+    columns: OPTIONAL_COLUMNS.map(({ key }) => key),
+    fill,
+    subdivisions: () => 1,
+    shardName: (shard) => parquetShardName(shard, task),
     counted: ["rows", "sources"],
     writeShard: (job) => writeShard(job, groupBy),
   };

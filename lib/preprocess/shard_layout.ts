@@ -79,18 +79,6 @@ export function shardsWithin(numShards: readonly number[], [first, end]: ShardRa
   return all.slice(first, end);
 }
 
-/** A part of all values of a source's hash: the `shard`-th of `numShards` equal ones. */
-export interface HashRange {
-  shard: number;
-  numShards: number;
-}
-
-/** Whether some hash lies in both ranges. */
-export function overlaps(a: HashRange, b: HashRange): boolean {
-  return a.shard * b.numShards < (b.shard + 1) * a.numShards &&
-    b.shard * a.numShards < (a.shard + 1) * b.numShards;
-}
-
 /** `train/shard-00000.parquet`: a shard of measurements, or a task's part of it (`…-part-00002-of-00004.parquet`). */
 export function parquetShardName({ split, shard }: Shard, task: ArrayTask): string {
   const part = task.count === 1 ? "" : `-part${taskSuffix(task)}`;

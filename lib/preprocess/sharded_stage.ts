@@ -4,24 +4,27 @@
  *
  * @module
  */
+import { join } from "@std/path";
 import { shareOf } from "../files/array_task.ts";
-import { surveyInputs } from "../measurement/parquet_reader.ts";
-import { OutputRun } from "./output_run.ts";
-import { partitionRows } from "./partitioner.ts";
+import { type InputSurvey, surveyInputs } from "../measurement/parquet_reader.ts";
+import { RejectLog } from "../measurement/rejects.ts";
+import { readTimeRangeUs } from "../measurement/time_range.ts";
+import { OutputRun, type SpillState } from "./output_run.ts";
 import { PeakMemory } from "../runtime/peak_memory.ts";
 import { type Shard, ShardLayout, shardsWithin } from "./shard_layout.ts";
-import type { ShardQueue } from "./shard_queue.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
-import { SPLIT_NAMES, type SplitName } from "./splits.ts";
-import type { StageHooks } from "../threads/stage_hooks.ts";
-import { StageThreads } from "./stage_threads.ts";
+import { SPLIT_NAMES } from "./splits.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
+import { type ShardQueue, StageThreads } from "./stage_threads.ts";
 
 /** A thread takes 0.1 s to start, in which another reads this many rows. */
 const MIN_ROWS_PER_THREAD = 50_000;
+/** Share of the memory limit for rows waiting to be written, over all threads. */
+const SPILL_BUFFER_SHARE = 1 / 8;
 
 /** What a run did; `splits` has the sums of the shards' counts with `shards` and `bytes`. */
 export interface StageSummary {
-  splits: Record<SplitName, Record<string, number>>;
+  splits: Record<string, Record<string, number>>;
   rejected: Record<string, number>;
   inputRows: number;
   seconds: number;
@@ -36,18 +39,11 @@ export interface StageSummary {
  *
  * @throws {UserError} If the input or output cannot be used.
  */
-export async function runShardedStage(definition: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
+export async function runShardedStage(stage: ShardedStage, hooks: StageHooks): Promise<StageSummary> {
   const startMs = performance.now();
   using memory = new PeakMemory();
-  const { stage, task, inputManifests, identity, overwrite, arrayTask } = definition;
-  using run = OutputRun.open(definition.output, {
-    stage,
-    inputs: task.inputs,
-    inputManifests,
-    options: identity,
-    overwrite,
-    task: arrayTask,
-  });
+  using run = new OutputRun(stage.output, { ...stage, options: stage.identity });
+  const sumBySplit = () => run.sumBySplit("shards", stage.counted, SPLIT_NAMES);
   const wasComplete = run.output.isComplete;
   if (!wasComplete) {
     const watched: StageHooks = {
@@ -58,17 +54,17 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
       },
     };
     try {
-      await writeShards(definition, run, watched);
+      await writeShards(stage, run, watched);
     } catch (error) {
       run.discardIfUseless();
       throw error;
     }
-    run.finish(sumBySplit(run, definition));
+    run.finish(sumBySplit());
   }
   const seconds = (performance.now() - startMs) / 1000;
   const inputRows = Number(run.output.manifest.counts.inputRows ?? 0);
   return {
-    splits: sumBySplit(run, definition),
+    splits: sumBySplit(),
     rejected: run.output.manifest.rejected,
     inputRows,
     seconds,
@@ -78,16 +74,16 @@ export async function runShardedStage(definition: ShardedStage, hooks: StageHook
   };
 }
 
-async function writeShards(definition: ShardedStage, run: OutputRun, hooks: StageHooks): Promise<void> {
-  const { task, shardName, workers } = definition;
+async function writeShards(stage: ShardedStage, run: OutputRun, hooks: StageHooks): Promise<void> {
+  const { inputs, numShards, ownShards, shardName, workers = 1 } = stage;
   const isFinished = (shard: Shard) => run.output.finished(shardName(shard)) !== undefined;
-  if (shardsWithin(task.numShards, task.ownShards).every(isFinished)) return;
-  const survey = await surveyInputs(task.inputs);
-  const [first, end] = shareOf(task.rowShare, survey.numRows);
+  if (shardsWithin(numShards, ownShards).every(isFinished)) return;
+  const survey = await surveyInputs(inputs);
+  const [first, end] = shareOf(stage.rowShare, survey.numRows);
   const numThreads = Math.max(1, Math.min(workers, Math.floor((end - first) / MIN_ROWS_PER_THREAD)));
-  using threads = new StageThreads(numThreads, definition);
-  const state = run.earlierSpill() ?? await partitionRows(task, run, { survey, threads, hooks });
-  const layout = new ShardLayout(task.numShards, state.subdivisions, task.ownShards);
+  using threads = new StageThreads(numThreads, stage);
+  const state = run.earlierSpill() ?? await partitionRows(stage, run, { survey, threads, hooks });
+  const layout = new ShardLayout(numShards, state.subdivisions, ownShards);
   const queue: ShardQueue = {
     folder: run.output.folder,
     spill: state.indexes.map((index, i) => ({ path: run.spillPath(i), index })),
@@ -106,21 +102,49 @@ async function writeShards(definition: ShardedStage, run: OutputRun, hooks: Stag
   }, hooks);
 }
 
-function sumBySplit(
+/** Divides the rows of the task over spill files; each thread reads a run of rows into a file of its own. */
+async function partitionRows(
+  stage: ShardedStage,
   run: OutputRun,
-  { counted }: ShardedStage,
-): Record<SplitName, Record<string, number>> {
-  const names = ["shards", "bytes", ...counted];
-  const sums = Object.fromEntries(
-    SPLIT_NAMES.map((split) => [split, Object.fromEntries(names.map((name) => [name, 0]))]),
-  ) as Record<SplitName, Record<string, number>>;
-  for (const { path, sizeBytes, counts } of run.output.manifest.outputs) {
-    const split = SPLIT_NAMES.find((name) => path.startsWith(`${name}/`));
-    if (!split) continue;
-    const sum = sums[split];
-    sum.shards++;
-    sum.bytes += sizeBytes;
-    for (const [name, count] of Object.entries(counts ?? {})) sum[name] += count;
-  }
-  return sums;
+  { survey, threads, hooks }: { survey: InputSurvey; threads: StageThreads; hooks: StageHooks },
+): Promise<SpillState> {
+  run.beginSpill();
+  const timeRangeUs = await timeRangeOf(stage, hooks);
+  const [first, end] = shareOf(stage.rowShare, survey.numRows);
+  const subdivisions = stage.subdivisions(end - first);
+  const numShares = threads.numThreads;
+  const boundary = (i: number) => first + Math.floor((end - first) * i / numShares);
+  const shares = Array.from({ length: numShares }, (_, i) => ({
+    rowRange: [boundary(i), boundary(i + 1)] as const,
+    spillPath: run.spillPath(i),
+    subdivisions,
+    bufferBytes: stage.memoryLimitBytes * SPILL_BUFFER_SHARE / numShares,
+    timeRangeUs,
+  }));
+  const round = {
+    work: shares.map((share) => ({ kind: "partition" as const, share })),
+    phase: "reading",
+    total: end - first,
+  };
+  const results = (await threads.run(round, hooks)).filter((result) => result !== undefined);
+  const rejects = new RejectLog();
+  for (const result of results) rejects.merge(result.rejects);
+  const numRowsRead = results.reduce((sum, result) => sum + result.numRowsRead, 0);
+  if (rejects.write(join(run.output.folder, run.rejectsName))) await run.record(run.rejectsName);
+  rejects.check(numRowsRead, stage.maxRejectRatio);
+  run.checkInputs();
+  const columns = stage.columns.filter((column) => survey.columns.includes(column)).sort();
+  const state = { indexes: results.map(({ index }) => index), subdivisions, columns };
+  const rows = Object.fromEntries(
+    SPLIT_NAMES.map((split) => [split, results.reduce((sum, result) => sum + result.rows[split], 0)]),
+  );
+  const counts = { inputRows: numRowsRead, rows, ...(timeRangeUs ? { timeRangeUs } : {}) };
+  run.finishSpill(state, { counts, rejected: rejects.counts });
+  return state;
+}
+
+async function timeRangeOf(stage: ShardedStage, hooks: StageHooks): Promise<[number, number] | undefined> {
+  if (!("plan" in stage.splits) || stage.splits.plan.mode !== "time") return undefined;
+  const breather = new Breather(hooks);
+  return await readTimeRangeUs(stage.inputs, () => breather.breathe());
 }

@@ -43,10 +43,8 @@ export function listSplitInputs(
   if (split.length < paths.length) {
     const other = paths.find((path) => !split.includes(path));
     throw new UsageError(
-      `Cannot use --input ${other} with ${
-        split[0]
-      }: one has no folders train, val, test and the other has; ` +
-        `give them to runs of their own`,
+      `Cannot use --input ${other} with ${split[0]}: one has no folders train, val, test and the other ` +
+        "has; give them to runs of their own",
     );
   }
   const files = listInputs([...folders.values()].flat(), { ...kind, isRead });

@@ -66,9 +66,8 @@ export function parseRatios(text: string): SplitRatios {
   const isInRange = parts.length === 3 && parts.every((part) => part >= 0 && part <= MAX_RATIO);
   if (!isInRange || parts.every((part) => part === 0)) {
     throw new UsageError(
-      `Cannot use --ratios ${
-        shortened(text)
-      }: three numbers train,val,test from 0 to ${MAX_RATIO}, not all 0, were wanted, such as 80,10,10`,
+      `Cannot use --ratios ${shortened(text)}: three numbers train,val,test from 0 to ${MAX_RATIO}, not ` +
+        "all 0, were wanted, such as 80,10,10",
     );
   }
   const total = parts[0] + parts[1] + parts[2];

@@ -1,23 +1,37 @@
 /**
  * The threads of a stage: this one, which works too, and workers. With one thread there are no workers.
  *
- * A failure anywhere stops all threads, and the failure is reported only when every thread has put its files
- * away, so nothing is written afterwards.
+ * A failure in one thread stops all threads. It is thrown when every thread has closed its files, so nothing is
+ * written afterwards.
  *
  * @module
  */
-import type { ManifestOutput } from "../files/manifest.ts";
+import { join } from "@std/path";
+import { type SpillPart, SpillReader } from "../external_sort/spill.ts";
+import { describeOutput, type ManifestOutput } from "../files/manifest.ts";
+import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import { type JobContext, WorkerPool } from "../threads/worker_pool.ts";
 import { type PartitionShare, partitionShare, type ShareResult } from "./partition_share.ts";
-import { type ShardQueue, writeFromQueue } from "./shard_queue.ts";
+import type { Shard } from "./shard_layout.ts";
 import type { ShardedStage } from "./sharded_stage_definition.ts";
-import type { StageHooks } from "../threads/stage_hooks.ts";
 
 /** A thread has its own runtime, caches and buffers: 270 MB measured with 10 M rows and a limit of 2 GB. */
 const THREAD_BYTES = 270e6;
 /** Records that a thread's memory must hold beside what it is made of: its columns, bytes, compressed bytes. */
 const RECORDS_PER_THREAD = 8;
 const WORKER = new URL("./stage_worker.ts", import.meta.url);
+
+/** The shards that are not finished: plain data, the same for all threads. */
+export interface ShardQueue {
+  /** The output folder. */
+  folder: string;
+  spill: SpillPart[];
+  /** Optional columns that the input had. */
+  columns: string[];
+  shards: (Shard & { partitions: number[] })[];
+  /** One i32: the number of shards that were taken. */
+  numTaken: SharedArrayBuffer;
+}
 
 /** A piece of work for a thread: plain data. */
 export type StageWork =
@@ -50,14 +64,37 @@ export async function doStageWork(
   { signal, report }: JobContext<StageEvent>,
 ): Promise<StageResult> {
   const hooks: StageHooks = { signal, onProgress: (_phase, rows) => report({ rows }) };
-  if (work.kind === "partition") return await partitionShare(stage.task, work.share, hooks);
+  if (work.kind === "partition") return await partitionShare(stage, work.share, hooks);
   const { queue, runsPath } = work;
   await writeFromQueue(stage, { queue, runsPath, onShard: (shard) => report({ shard }) }, hooks);
   return undefined;
 }
 
+/** Writes shards until none is left. @param hooks `onProgress` gets the rows written by this thread. */
+async function writeFromQueue(
+  stage: ShardedStage,
+  { queue, runsPath, onShard }: { queue: ShardQueue; runsPath: string; onShard(shard: ManifestOutput): void },
+  hooks: StageHooks,
+): Promise<void> {
+  using spill = new SpillReader(queue.spill, stage.schema);
+  const breather = new Breather(hooks);
+  const taken = new Int32Array(queue.numTaken);
+  let numRowsDone = 0;
+  for (let at; (at = Atomics.add(taken, 0, 1)) < queue.shards.length;) {
+    const { partitions, ...shard } = queue.shards[at];
+    const name = stage.shardName(shard);
+    const path = join(queue.folder, name);
+    const job = { spill, columns: queue.columns, partitions, path, breather, runsPath };
+    const counts = await stage.writeShard(job);
+    onShard(await describeOutput(queue.folder, name, counts));
+    for (const partition of partitions) numRowsDone += spill.numRows[partition];
+    hooks.onProgress?.("writing", numRowsDone, numRowsDone);
+    await breather.breathe();
+  }
+}
+
 /** What all threads do at a time. */
-export interface StageRound {
+interface StageRound {
   /** A piece of work for each thread, this one's first. */
   work: StageWork[];
   /** Called with the shards that are finished. */

@@ -9,7 +9,7 @@
 import { join } from "@std/path";
 import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { openRowFiles } from "../loader/row_source.ts";
-import { countRows } from "../measurement/parquet_reader.ts";
+import { surveyInputs } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { OutputRun } from "../preprocess/output_run.ts";
 import { PeakMemory } from "../runtime/peak_memory.ts";
@@ -103,12 +103,13 @@ export async function pretokenize(
     onCorrupt: options.vocabulary === "v2" ? options.onCorrupt : "error",
   });
   const inputs = listSplitInputs(options.inputs, options.vocabulary === "v2" ? PROBE_ROWS : undefined);
-  using run = OutputRun.open(options.output, {
+  using run = new OutputRun(options.output, {
     stage: "pretokenize",
     inputs: inputs.files,
     options: identityOf(options),
     overwrite: options.overwrite,
   });
+  const sumBySplit = () => run.sumBySplit("files", ["sequences", "tokens"]);
   const wasComplete = run.output.isComplete;
   if (!wasComplete) {
     try {
@@ -119,11 +120,11 @@ export async function pretokenize(
       run.discardIfUseless();
       throw error;
     }
-    run.finish(sumBySplit(run));
+    run.finish(sumBySplit());
   }
   const { inputRows, ...further } = run.output.manifest.counts;
   delete further.splits;
-  const splits = sumBySplit(run);
+  const splits = sumBySplit();
   const sum = (name: string) => Object.values(splits).reduce((total, counts) => total + counts[name], 0);
   return {
     sequences: sum("sequences"),
@@ -160,7 +161,7 @@ class Work {
 
   async writeV1(options: V1Options): Promise<void> {
     const { files } = this.inputs;
-    const totalRows = await countRows(files);
+    const { numRows: totalRows } = await surveyInputs(files);
     const rttEncoding = await this.#rttEncoding(options, totalRows);
     const { clipUs } = rttEncoding;
     const rejects = new RejectLog();
@@ -248,18 +249,4 @@ class Work {
       return this.#breather.breathe();
     };
   }
-}
-
-function sumBySplit(run: OutputRun): Record<string, Record<string, number>> {
-  const sums: Record<string, Record<string, number>> = {};
-  for (const { path, sizeBytes, counts } of run.output.manifest.outputs) {
-    if (!counts) continue;
-    const split = SPLIT_NAMES.find((name) => path.startsWith(`${name}/`)) ?? "all";
-    const sum = sums[split] ??= { sequences: 0, tokens: 0, files: 0, bytes: 0 };
-    sum.sequences += counts.sequences;
-    sum.tokens += counts.tokens;
-    sum.files++;
-    sum.bytes += sizeBytes;
-  }
-  return sums;
 }

@@ -32,7 +32,7 @@ const SCHEMA: SchemaElement[] = [
   { name: "length", repetition_type: "REQUIRED", type: "INT64" },
 ];
 
-/** What {@link TokenParquetWriter.create} needs. */
+/** What {@link TokenParquetWriter} needs. */
 export interface TokenParquetOptions {
   /** Tokens of the vocabulary. */
   vocabSize: number;
@@ -55,18 +55,14 @@ export class TokenParquetWriter {
   #numGroupTokens = 0;
   #lengths: number[] = [];
 
-  private constructor(path: string, { vocabSize, metadata }: TokenParquetOptions) {
-    this.#vocabulary = Array.from({ length: vocabSize }, (_, token) => token);
-    this.#output = new ParquetOutput(path, metadata);
-  }
-
   /**
    * Opens the file under its temporary name.
    *
    * @throws {UserError} If the file cannot be made.
    */
-  static create(path: string, options: TokenParquetOptions): TokenParquetWriter {
-    return new TokenParquetWriter(path, options);
+  constructor(path: string, { vocabSize, metadata }: TokenParquetOptions) {
+    this.#vocabulary = Array.from({ length: vocabSize }, (_, token) => token);
+    this.#output = new ParquetOutput(path, metadata);
   }
 
   /**
@@ -101,13 +97,8 @@ export class TokenParquetWriter {
   }
 
   /** Deletes the temporary file; does nothing after {@link close}. */
-  abort(): void {
-    this.#output.abort();
-  }
-
-  /** Does what {@link abort} does. */
   [Symbol.dispose](): void {
-    this.abort();
+    this.#output.abort();
   }
 
   #flush(): void {

@@ -40,8 +40,8 @@ export class TokenShards implements Disposable {
   }
 
   /** Counts a sequence whose file is finished already. */
-  async skip(): Promise<void> {
-    await this.#count();
+  skip(): Promise<void> | undefined {
+    return this.#count();
   }
 
   /**
@@ -50,19 +50,14 @@ export class TokenShards implements Disposable {
    * @throws {UserError} If the disk is full.
    */
   append(tokens: Uint16Array): Promise<void> | undefined {
-    this.#writer ??= TokenParquetWriter.create(join(this.#run.output.folder, this.#name), this.#options);
+    this.#writer ??= new TokenParquetWriter(join(this.#run.output.folder, this.#name), this.#options);
     this.#writer.append(tokens);
     return this.#count();
   }
 
-  /** Finishes the last file. */
-  async close(): Promise<void> {
-    await this.#finishFile();
-  }
-
   /** Deletes what is not finished. */
   [Symbol.dispose](): void {
-    this.#writer?.abort();
+    this.#writer?.[Symbol.dispose]();
   }
 
   /** `train/tokens-00000.parquet`. */
@@ -78,10 +73,11 @@ export class TokenShards implements Disposable {
   /** A promise at the end of a file only: there are millions of sequences. */
   #count(): Promise<void> | undefined {
     if (++this.#numInFile < this.#options.sequencesPerFile) return undefined;
-    return this.#finishFile();
+    return this.close();
   }
 
-  async #finishFile(): Promise<void> {
+  /** Finishes the file that is being written. */
+  async close(): Promise<void> {
     if (this.#writer) await this.#run.record(this.#name, this.#writer.close());
     this.#writer = undefined;
     this.#file++;

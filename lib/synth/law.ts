@@ -76,25 +76,14 @@ export interface RouteLaw {
 
 /** The distribution of the RTT of one pair of hosts at one time. */
 export class RttLaw {
-  /** Probability of no reply. */
-  readonly pFailed: number;
-  /** The least RTT: base and queue. */
-  readonly offsetMs: number;
-  /** Median of the common jitter (m above). */
-  readonly jitterMs: number;
-
   /**
    * Takes the three numbers that the law of a pair and time comes down to.
    *
    * @param pFailed Probability of no reply.
-   * @param offsetMs The least RTT.
-   * @param jitterMs Median of the common jitter.
+   * @param offsetMs The least RTT: base and queue.
+   * @param jitterMs Median of the common jitter (m above).
    */
-  constructor(pFailed: number, offsetMs: number, jitterMs: number) {
-    this.pFailed = pFailed;
-    this.offsetMs = offsetMs;
-    this.jitterMs = jitterMs;
-  }
+  constructor(readonly pFailed: number, readonly offsetMs: number, readonly jitterMs: number) {}
 
   /** P(RTT <= rttMs), given that there is a reply. */
   cdf(rttMs: number): number {

@@ -10,21 +10,14 @@ import type { World } from "./world.ts";
 /** How much likelier a destination of the probe's own region is; set so that the median RTT is about 50 ms. */
 const SAME_REGION_WEIGHT = 6;
 
-/** Which pair is measured at which place of a round, in shared memory. */
-export interface Schedule {
-  /** Index of the probe's host, per place of the round. */
-  src: Int32Array;
-  /** Index of the destination's host, likewise. */
-  dst: Int32Array;
-}
-
 /**
  * Chooses the destinations of every probe.
  *
  * @param world The world.
  * @param numRows How many rows there will be: the more of them, the more destinations a probe has.
+ * @returns The hosts of the probe and of the destination per place of a round, by index, in shared memory.
  */
-export function makeSchedule(world: World, numRows: number): Schedule {
+export function makeSchedule(world: World, numRows: number): { src: Int32Array; dst: Int32Array } {
   const { hosts, options } = world;
   const probes = hosts.flatMap(({ role }, index) => role === "probe" ? [index] : []);
   const numWanted = Math.max(1, Math.round(Math.sqrt(numRows / probes.length) / 2));
@@ -50,15 +43,8 @@ export function makeSchedule(world: World, numRows: number): Schedule {
   return schedule;
 }
 
-/** The destinations of an IP version. */
-interface Candidates {
-  /** Indexes of their hosts, ascending. */
-  hosts: number[];
-  /** Their regions. */
-  regions: string[];
-}
-
-function candidatesOf({ hosts, systems }: World, ipVersion: 4 | 6): Candidates {
+/** The destinations of an IP version: indexes of their hosts, ascending, and their regions. */
+function candidatesOf({ hosts, systems }: World, ipVersion: 4 | 6): { hosts: number[]; regions: string[] } {
   const indexes = hosts.flatMap((host, index) =>
     host.role === "destination" && host.ipVersion === ipVersion ? [index] : []
   );
@@ -69,7 +55,7 @@ function candidatesOf({ hosts, systems }: World, ipVersion: 4 | 6): Candidates {
 function chooseDestinations(
   { hosts, systems, options }: World,
   probe: number,
-  { numWanted, from }: { numWanted: number; from: Candidates },
+  { numWanted, from }: { numWanted: number; from: ReturnType<typeof candidatesOf> },
 ): number[] {
   const random = new RandomStream(options.seed, "synth/schedule", probe);
   const { region } = systems[hosts[probe].system];

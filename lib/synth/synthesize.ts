@@ -6,10 +6,9 @@
 import { UserError } from "../errors.ts";
 import { MeasurementParquetWriter } from "../measurement/parquet_writer.ts";
 import { makeCampaign } from "./campaign.ts";
-import { makeRowGroups } from "./row_group_threads.ts";
-import { SYNTH_COLUMNS } from "./row_groups.ts";
+import { makeRowGroups, SYNTH_COLUMNS } from "./row_groups.ts";
 import { SyntheticTruth, truthPathBeside } from "./truth.ts";
-import { makeWorld } from "./world.ts";
+import { makeWorld, type WorldOptions } from "./world.ts";
 
 const DAY_S = 86_400;
 
@@ -17,19 +16,11 @@ const DAY_S = 86_400;
 const SYNTH_START_S = Date.UTC(2025, 5, 24) / 1000;
 
 /** What {@link synthesize} makes. */
-export interface SynthOptions {
-  /** Seed of the world and of the measurements. */
-  seed: number;
+export interface SynthOptions extends Omit<WorldOptions, "startTimeS" | "endTimeS"> {
   /** Number of measurements. */
   rows: number;
-  /** Number of sources. */
-  probes: number;
-  /** Number of destinations. */
-  destinations: number;
   /** Length of the campaign. */
   days: number;
-  /** Share of the probes (and so of the rows) with IPv6, 0 to 1. */
-  ipv6Share: number;
   /** Threads, 1 by default; they change no byte. */
   workers?: number;
   /** Ends the work when it is aborted. */
@@ -57,19 +48,15 @@ export async function synthesize(
   }
   const endTimeS = SYNTH_START_S + Math.round(days * DAY_S);
   const world = makeWorld({ seed, probes, destinations, ipv6Share, startTimeS: SYNTH_START_S, endTimeS });
-  const truth = new SyntheticTruth(world);
   using writer = MeasurementParquetWriter.create(output, { optionalColumns: SYNTH_COLUMNS });
   let failed = 0;
-  const groups = makeRowGroups(makeCampaign(world, rows), {
-    numThreads: options.workers ?? 1,
-    signal: options.signal,
-  });
-  for await (const { group, numFailed } of groups) {
+  const threads = { numThreads: options.workers ?? 1, signal: options.signal };
+  for await (const { group, numFailed } of makeRowGroups(makeCampaign(world, rows), threads)) {
     writer.appendRowGroup(group);
     failed += numFailed;
     options.onProgress?.(writer.numRows);
   }
-  truth.save(truthPathBeside(output));
+  new SyntheticTruth(world).save(truthPathBeside(output));
   writer.close();
   return { rows, failed };
 }

@@ -11,7 +11,7 @@ import { z } from "zod";
 import { FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
-import { LAW, PathLaw, type RouteLaw, type RttLaw } from "./law.ts";
+import { LAW, PathLaw, type RttLaw } from "./law.ts";
 import type { World, WorldHost } from "./world.ts";
 
 const FORMAT = "ping-llm synthetic truth 1";
@@ -71,15 +71,9 @@ const truthSchema = z.object({
   }))),
 });
 
-/** The law of a pair of hosts at any time. */
+/** The law of a pair of hosts at any time: one before its route changes, one from then on. */
 class PairLaw {
-  /**
-   * Takes the two laws that hold one after the other.
-   *
-   * @param before The law before the pair's route changes.
-   * @param after The law from then on.
-   * @param changeTimeS When that is, s since 1970; Infinity for never.
-   */
+  /** @param changeTimeS When the route changes, seconds since 1970; Infinity for never. */
   constructor(readonly before: PathLaw, readonly after: PathLaw, readonly changeTimeS: number) {}
 
   /** The distribution at a time, in seconds since 1970. */
@@ -93,16 +87,8 @@ export class SyntheticTruth {
   readonly #hosts: Map<string, WorldHost>;
   readonly #pairs = new Map<string, PairLaw>();
 
-  /** The world with all its numbers. */
-  readonly world: World;
-
-  /**
-   * Makes the truth of a world.
-   *
-   * @param world The world; its hosts are told apart by their addresses.
-   */
-  constructor(world: World) {
-    this.world = world;
+  /** Makes the truth of a world. @param world All its numbers; no two hosts have the same address. */
+  constructor(readonly world: World) {
     this.#hosts = new Map(world.hosts.map((host) => [host.address, host]));
   }
 
@@ -136,21 +122,6 @@ export class SyntheticTruth {
     return this.#hosts.has(address);
   }
 
-  /** The probability of no reply. @throws {RangeError} If an address is no host of this world. */
-  failureProbability(src: string, dst: string, timeS: number): number {
-    return this.law(src, dst, timeS).pFailed;
-  }
-
-  /** P(RTT <= rttMs) given a reply. @throws {RangeError} If an address is no host of this world. */
-  rttCdf(src: string, dst: string, timeS: number, rttMs: number): number {
-    return this.law(src, dst, timeS).cdf(rttMs);
-  }
-
-  /** The q-quantile of the RTT given a reply, ms. @throws {RangeError} If an address is no host of this world. */
-  rttQuantile(src: string, dst: string, timeS: number, q: number): number {
-    return this.law(src, dst, timeS).quantile(q);
-  }
-
   /**
    * The whole distribution of the RTT of a pair at a time.
    *
@@ -175,29 +146,14 @@ export class SyntheticTruth {
   }
 }
 
-/**
- * The law of a pair of hosts, for many times.
- *
- * @param world Where the hosts are.
- * @param src The source, a host of this world.
- * @param dst The destination, likewise.
- */
+/** The law of a pair of hosts of a world, for many times. */
 export function pairLaw({ routes, hubs }: World, src: WorldHost, dst: WorldHost): PairLaw {
   const a = Math.min(src.system, dst.system);
   const route = routes[a][Math.max(src.system, dst.system) - a];
-  const { jitterFraction, loss } = route;
-  const at = (stretch: number, hub: number): RouteLaw => ({
-    stretch,
-    hub: hubs[hub],
-    jitterFraction,
-    loss,
-  });
-  const before = new PathLaw(src, dst, at(route.stretch, route.hub));
-  const after = new PathLaw(
-    src,
-    dst,
-    at(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub),
-  );
+  const pathLaw = (stretch: number, hub: number) =>
+    new PathLaw(src, dst, { ...route, stretch, hub: hubs[hub] });
+  const before = pathLaw(route.stretch, route.hub);
+  const after = pathLaw(route.changedStretch ?? route.stretch, route.changedHub ?? route.hub);
   return new PairLaw(before, after, route.changeTimeS ?? Infinity);
 }
 

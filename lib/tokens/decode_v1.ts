@@ -6,43 +6,25 @@
  *
  * @module
  */
-import { TokenCursor } from "./token_cursor.ts";
-import { TokenError } from "./token_error.ts";
-import {
-  type Block,
-  BLOCKS,
-  BYTE_BASE,
-  DEST_IP_START,
-  ERROR_COUNT_START,
-  IPV4_START,
-  IPV6_START,
-  MEASUREMENT_START,
-  MSM_ID_START,
-  RTT_START,
-  SIZE_START,
-  SRC_IP_START,
-  TIMESTAMP_START,
-  tokenName,
-  VOCAB_SIZE,
-  type WholeMeasurement,
-} from "./grammar_v1.ts";
+import * as v1 from "./grammar_v1.ts";
 import { RTT_BYTES, type RttEncoding } from "./rtt_encoding.ts";
+import { TokenCursor, TokenError } from "./token_cursor.ts";
 
 const TWO_32 = 2 ** 32;
-const BLOCK_OF_ROLE: Readonly<Record<number, Block>> = {
-  [SRC_IP_START]: "source",
-  [DEST_IP_START]: "destination",
-  [RTT_START]: "rtt",
-  [SIZE_START]: "size",
-  [ERROR_COUNT_START]: "errorCount",
-  [TIMESTAMP_START]: "time",
-  [MSM_ID_START]: "msmId",
+const BLOCK_OF_ROLE: Readonly<Record<number, v1.Block>> = {
+  [v1.SRC_IP_START]: "source",
+  [v1.DEST_IP_START]: "destination",
+  [v1.RTT_START]: "rtt",
+  [v1.SIZE_START]: "size",
+  [v1.ERROR_COUNT_START]: "errorCount",
+  [v1.TIMESTAMP_START]: "time",
+  [v1.MSM_ID_START]: "msmId",
 };
 
 /** A measurement with the order of its blocks and its place in the stream. */
-export interface DecodedWholeMeasurement extends WholeMeasurement {
+export interface DecodedWholeMeasurement extends v1.WholeMeasurement {
   /** The blocks as they stood. */
-  order: readonly Block[];
+  order: readonly v1.Block[];
   /** Index of its MeasurementStart. */
   position: number;
 }
@@ -69,14 +51,13 @@ class WholeMeasurementReader extends TokenCursor {
   readonly #number = new DataView(new ArrayBuffer(RTT_BYTES));
 
   constructor(tokens: Uint16Array, readonly rttEncoding: RttEncoding) {
-    super(tokens, { byteBase: BYTE_BASE, vocabSize: VOCAB_SIZE, tokenName });
+    super(tokens, v1);
   }
 
   readMeasurement(): DecodedWholeMeasurement {
     const position = this.at;
-    if (this.tokens[this.at] !== MEASUREMENT_START) throw this.unexpected(tokenName(MEASUREMENT_START));
-    this.at++;
-    const order: Block[] = [];
+    this.readStart();
+    const order: v1.Block[] = [];
     const nothing = new Uint8Array(0);
     const measurement = {
       source: nothing,
@@ -87,7 +68,7 @@ class WholeMeasurementReader extends TokenCursor {
       timeS: 0,
       msmId: 0,
     };
-    while (order.length < BLOCKS.length) {
+    while (order.length < v1.BLOCKS.length) {
       const block = BLOCK_OF_ROLE[this.tokens[this.at]];
       if (block === undefined) throw this.unexpected(`a block (${missing(order)})`);
       if (order.includes(block)) throw this.unexpected(`no second ${block}`);
@@ -98,7 +79,7 @@ class WholeMeasurementReader extends TokenCursor {
     return { ...measurement, order, position };
   }
 
-  #readBlock(block: Block, measurement: WholeMeasurement): void {
+  #readBlock(block: v1.Block, measurement: v1.WholeMeasurement): void {
     switch (block) {
       case "source":
         measurement.source = this.#readAddress();
@@ -125,20 +106,18 @@ class WholeMeasurementReader extends TokenCursor {
 
   #readAddress(): Uint8Array {
     const version = this.tokens[this.at];
-    if (version !== IPV4_START && version !== IPV6_START) {
-      throw this.unexpected(`${tokenName(IPV4_START)} or ${tokenName(IPV6_START)}`);
+    if (version !== v1.IPV4_START && version !== v1.IPV6_START) {
+      throw this.unexpected(`${v1.tokenName(v1.IPV4_START)} or ${v1.tokenName(v1.IPV6_START)}`);
     }
     this.at++;
-    const bytes = new Uint8Array(version === IPV4_START ? 4 : 16);
-    for (let i = 0; i < bytes.length; i++) bytes[i] = this.readByte();
-    return bytes;
+    return this.readBytes(version === v1.IPV4_START ? 4 : 16);
   }
 
   #readRtt(): number | null {
     const position = this.at;
     const rttMs = this.rttEncoding.decode(this.#readNumber(RTT_BYTES));
     if (rttMs !== undefined) return rttMs;
-    const bytes = Array.from(this.tokens.subarray(position, this.at), (token) => token - BYTE_BASE);
+    const bytes = Array.from(this.tokens.subarray(position, this.at), (token) => token - v1.BYTE_BASE);
     throw new TokenError(
       position,
       `found the bytes ${bytes.join(" ")}, an RTT of the encoding ${this.rttEncoding.name} was wanted`,
@@ -160,6 +139,6 @@ class WholeMeasurementReader extends TokenCursor {
   }
 }
 
-function missing(order: readonly Block[]): string {
-  return BLOCKS.filter((block) => !order.includes(block)).join(", ");
+function missing(order: readonly v1.Block[]): string {
+  return v1.BLOCKS.filter((block) => !order.includes(block)).join(", ");
 }

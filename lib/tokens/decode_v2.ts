@@ -7,31 +7,14 @@
  *
  * @module
  */
+import * as v2 from "./grammar_v2.ts";
 import { isCanonicalRttCode } from "./rtt_code.ts";
-import { TokenCursor } from "./token_cursor.ts";
-import { TokenError } from "./token_error.ts";
-import {
-  BYTE_BASE,
-  DST_IPV4,
-  DST_IPV6,
-  FAILED,
-  type Field,
-  MEASUREMENT_START,
-  RTT_START,
-  SRC_IPV4,
-  SRC_IPV6,
-  TIMESTAMP_ABS,
-  TIMESTAMP_DELTA1,
-  TIMESTAMP_DELTA4,
-  type TokenMeasurement,
-  tokenName,
-  VOCAB_SIZE,
-} from "./grammar_v2.ts";
+import { TokenCursor, TokenError } from "./token_cursor.ts";
 
 /** A measurement with the order of its blocks and its place in the stream. */
-export interface DecodedMeasurement extends TokenMeasurement {
+export interface DecodedMeasurement extends v2.TokenMeasurement {
   /** The blocks as they stood, `time` only if there was one. */
-  order: readonly Field[];
+  order: readonly v2.Field[];
   /** Index of its MeasurementStart. */
   position: number;
 }
@@ -54,18 +37,18 @@ class TokenReader extends TokenCursor {
   #previousTimeS: number | null = null;
 
   constructor(tokens: Uint16Array) {
-    super(tokens, { byteBase: BYTE_BASE, vocabSize: VOCAB_SIZE, tokenName });
+    super(tokens, v2);
   }
 
   readMeasurement(): DecodedMeasurement {
     const position = this.at;
-    this.#expectStart();
-    const order: Field[] = [];
+    this.readStart();
+    const order: v2.Field[] = [];
     let source: Uint8Array | undefined;
     let destination: Uint8Array | undefined;
     let result: { rttCode: number | null } | undefined;
     let timeS: number | null = null;
-    while (this.at < this.tokens.length && this.tokens[this.at] !== MEASUREMENT_START) {
+    while (this.at < this.tokens.length && this.tokens[this.at] !== v2.MEASUREMENT_START) {
       const field = fieldOf(this.tokens[this.at]);
       if (field === undefined) throw this.unexpected("a block");
       if (order.includes(field)) throw this.unexpected(`no second ${field}`);
@@ -81,20 +64,13 @@ class TokenReader extends TokenCursor {
     return { source, destination, rttCode: result.rttCode, timeS, order, position };
   }
 
-  #expectStart(): void {
-    if (this.tokens[this.at] !== MEASUREMENT_START) throw this.unexpected(tokenName(MEASUREMENT_START));
-    this.at++;
-  }
-
   #readAddress(): Uint8Array {
     const role = this.tokens[this.at++];
-    const bytes = new Uint8Array(role === SRC_IPV4 || role === DST_IPV4 ? 4 : 16);
-    for (let i = 0; i < bytes.length; i++) bytes[i] = this.readByte();
-    return bytes;
+    return this.readBytes(role === v2.SRC_IPV4 || role === v2.DST_IPV4 ? 4 : 16);
   }
 
   #readResult(): number | null {
-    if (this.tokens[this.at++] === FAILED) return null;
+    if (this.tokens[this.at++] === v2.FAILED) return null;
     const position = this.at;
     const code = this.#readNumber(2);
     if (!isCanonicalRttCode(code)) {
@@ -106,13 +82,13 @@ class TokenReader extends TokenCursor {
   #readTime(): number {
     const position = this.at;
     const role = this.tokens[this.at++];
-    if ((role === TIMESTAMP_ABS) !== (this.#previousTimeS === null)) {
-      const wanted = role === TIMESTAMP_ABS ? "a gap after the first time" : "an absolute first time";
-      throw new TokenError(position, `found ${tokenName(role)}, ${wanted} was wanted`);
+    if ((role === v2.TIMESTAMP_ABS) !== (this.#previousTimeS === null)) {
+      const wanted = role === v2.TIMESTAMP_ABS ? "a gap after the first time" : "an absolute first time";
+      throw new TokenError(position, `found ${v2.tokenName(role)}, ${wanted} was wanted`);
     }
-    const numBytes = role === TIMESTAMP_ABS ? 8 : role === TIMESTAMP_DELTA1 ? 1 : 4;
+    const numBytes = role === v2.TIMESTAMP_ABS ? 8 : role === v2.TIMESTAMP_DELTA1 ? 1 : 4;
     const value = this.#readNumber(numBytes);
-    if (role === TIMESTAMP_DELTA4 && value <= 255) {
+    if (role === v2.TIMESTAMP_DELTA4 && value <= 255) {
       throw new TokenError(position, `found a gap of ${value} s in 4 bytes, 1 byte was wanted`);
     }
     const timeS = (this.#previousTimeS ?? 0) + value;
@@ -130,10 +106,10 @@ class TokenReader extends TokenCursor {
   }
 }
 
-function fieldOf(token: number): Field | undefined {
-  if (token === SRC_IPV4 || token === SRC_IPV6) return "source";
-  if (token === DST_IPV4 || token === DST_IPV6) return "destination";
-  if (token === RTT_START || token === FAILED) return "result";
-  if (token >= TIMESTAMP_ABS && token <= TIMESTAMP_DELTA4) return "time";
+function fieldOf(token: number): v2.Field | undefined {
+  if (token === v2.SRC_IPV4 || token === v2.SRC_IPV6) return "source";
+  if (token === v2.DST_IPV4 || token === v2.DST_IPV6) return "destination";
+  if (token === v2.RTT_START || token === v2.FAILED) return "result";
+  if (token >= v2.TIMESTAMP_ABS && token <= v2.TIMESTAMP_DELTA4) return "time";
   return undefined;
 }

@@ -5,27 +5,7 @@
  */
 import { ensure } from "../errors.ts";
 import { RandomStream } from "../random/philox.ts";
-import {
-  type Block,
-  BLOCKS,
-  BYTE_BASE,
-  DEST_IP_START,
-  ERROR_COUNT_START,
-  type FieldMeasurement,
-  fieldsLength,
-  IPV4_START,
-  IPV6_START,
-  MAX_ERROR_COUNT,
-  MAX_SIZE_BYTES,
-  MEASUREMENT_START,
-  measurementLength,
-  MSM_ID_START,
-  RTT_START,
-  SIZE_START,
-  SRC_IP_START,
-  TIMESTAMP_START,
-  type WholeMeasurement,
-} from "./grammar_v1.ts";
+import * as v1 from "./grammar_v1.ts";
 import type { Field } from "./grammar_v2.ts";
 import { RTT_BYTES, type RttEncoding } from "./rtt_encoding.ts";
 
@@ -38,7 +18,7 @@ const TWO_32 = 2 ** 32;
  * @param msmId Measurement id, an integer of at most 53 bits.
  * @param eventTimeUs When, whole microseconds since 1970.
  */
-export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
+export function blockOrder(msmId: number, eventTimeUs: number): v1.Block[] {
   const timeHigh = Math.floor(eventTimeUs / TWO_32);
   const random = new RandomStream(
     Math.abs(msmId),
@@ -47,7 +27,7 @@ export function blockOrder(msmId: number, eventTimeUs: number): Block[] {
     eventTimeUs - timeHigh * TWO_32,
     msmId < 0 ? 1 : 0,
   );
-  const order = [...BLOCKS];
+  const order = [...v1.BLOCKS];
   random.shuffle(order);
   return order;
 }
@@ -75,7 +55,7 @@ export class WholeMeasurementWriter {
    * @returns Number of tokens written.
    * @throws {RangeError} As {@link write}.
    */
-  writeFields(measurement: FieldMeasurement, order: readonly Field[]): number {
+  writeFields(measurement: v1.FieldMeasurement, order: readonly Field[]): number {
     const { source, destination, timeS } = measurement;
     const rttMs = measurement.rttMs === null
       ? null
@@ -85,7 +65,7 @@ export class WholeMeasurementWriter {
     return this.write(
       { source, destination, rttMs, timeS: timeS ?? 0, ...unknown },
       timeS === null ? blocks.filter((block) => block !== "time") : blocks,
-      fieldsLength(measurement),
+      v1.fieldsLength(measurement),
     );
   }
 
@@ -99,9 +79,9 @@ export class WholeMeasurementWriter {
    * @throws {RangeError} If the array is full or a value has no tokens; nothing counts as written then.
    */
   write(
-    measurement: WholeMeasurement,
-    order: readonly Block[],
-    length: number = measurementLength(measurement),
+    measurement: v1.WholeMeasurement,
+    order: readonly v1.Block[],
+    length: number = v1.measurementLength(measurement),
   ): number {
     const start = this.at;
     if (start + length > this.out.length) {
@@ -110,7 +90,7 @@ export class WholeMeasurementWriter {
       );
     }
     try {
-      this.out[this.at++] = MEASUREMENT_START;
+      this.out[this.at++] = v1.MEASUREMENT_START;
       for (const block of order) this.#writeBlock(block, measurement);
     } catch (error) {
       this.at = start;
@@ -123,27 +103,27 @@ export class WholeMeasurementWriter {
     return length;
   }
 
-  #writeBlock(block: Block, measurement: WholeMeasurement): void {
+  #writeBlock(block: v1.Block, measurement: v1.WholeMeasurement): void {
     switch (block) {
       case "source":
-        return this.#writeAddress(SRC_IP_START, measurement.source);
+        return this.#writeAddress(v1.SRC_IP_START, measurement.source);
       case "destination":
-        return this.#writeAddress(DEST_IP_START, measurement.destination);
+        return this.#writeAddress(v1.DEST_IP_START, measurement.destination);
       case "rtt":
         this.rttEncoding.encode(measurement.rttMs, this.#number);
-        return this.#writeNumber(RTT_START, RTT_BYTES);
+        return this.#writeNumber(v1.RTT_START, RTT_BYTES);
       case "size":
-        requireInteger("packet size", measurement.sizeBytes, 0, MAX_SIZE_BYTES);
+        requireInteger("packet size", measurement.sizeBytes, 0, v1.MAX_SIZE_BYTES);
         this.#number.setUint16(0, measurement.sizeBytes);
-        return this.#writeNumber(SIZE_START, 2);
+        return this.#writeNumber(v1.SIZE_START, 2);
       case "errorCount":
-        requireInteger("error count", measurement.packetErrorCount, 0, MAX_ERROR_COUNT);
+        requireInteger("error count", measurement.packetErrorCount, 0, v1.MAX_ERROR_COUNT);
         this.#number.setUint8(0, measurement.packetErrorCount);
-        return this.#writeNumber(ERROR_COUNT_START, 1);
+        return this.#writeNumber(v1.ERROR_COUNT_START, 1);
       case "time":
-        return this.#writeInt64(TIMESTAMP_START, "time", measurement.timeS);
+        return this.#writeInt64(v1.TIMESTAMP_START, "time", measurement.timeS);
       case "msmId":
-        return this.#writeInt64(MSM_ID_START, "measurement id", measurement.msmId);
+        return this.#writeInt64(v1.MSM_ID_START, "measurement id", measurement.msmId);
     }
   }
 
@@ -152,8 +132,8 @@ export class WholeMeasurementWriter {
       throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, 4 or 16 were wanted`);
     }
     this.out[this.at++] = role;
-    this.out[this.at++] = bytes.length === 4 ? IPV4_START : IPV6_START;
-    for (let i = 0; i < bytes.length; i++) this.out[this.at++] = BYTE_BASE + bytes[i];
+    this.out[this.at++] = bytes.length === 4 ? v1.IPV4_START : v1.IPV6_START;
+    for (let i = 0; i < bytes.length; i++) this.out[this.at++] = v1.BYTE_BASE + bytes[i];
   }
 
   #writeInt64(role: number, name: string, value: number): void {
@@ -167,7 +147,7 @@ export class WholeMeasurementWriter {
   /** Writes a role and the first bytes of the number. */
   #writeNumber(role: number, numBytes: number): void {
     this.out[this.at++] = role;
-    for (let i = 0; i < numBytes; i++) this.out[this.at++] = BYTE_BASE + this.#number.getUint8(i);
+    for (let i = 0; i < numBytes; i++) this.out[this.at++] = v1.BYTE_BASE + this.#number.getUint8(i);
   }
 }
 

@@ -4,20 +4,7 @@
  * @module
  */
 import { ensure } from "../errors.ts";
-import {
-  BYTE_BASE,
-  DST_IPV4,
-  FAILED,
-  type Field,
-  MEASUREMENT_START,
-  measurementLength,
-  RTT_START,
-  SRC_IPV4,
-  TIMESTAMP_ABS,
-  TIMESTAMP_DELTA1,
-  TIMESTAMP_DELTA4,
-  type TokenMeasurement,
-} from "./grammar_v2.ts";
+import * as v2 from "./grammar_v2.ts";
 import { isCanonicalRttCode } from "./rtt_code.ts";
 
 /** Writes the measurements of one context into an array. */
@@ -47,18 +34,18 @@ export class TokenWriter {
    * @returns Number of tokens written.
    * @throws {RangeError} If the array is full or a value has no tokens.
    */
-  write(measurement: TokenMeasurement, order: readonly Field[]): number {
+  write(measurement: v2.TokenMeasurement, order: readonly v2.Field[]): number {
     const start = this.at;
-    const length = measurementLength(measurement, this.previousTimeS);
+    const length = v2.measurementLength(measurement, this.previousTimeS);
     if (start + length > this.#out.length) {
       throw new RangeError(
         `Cannot write a measurement of ${length} tokens: found room for ${this.#out.length - start}`,
       );
     }
-    this.#out[this.at++] = MEASUREMENT_START;
+    this.#out[this.at++] = v2.MEASUREMENT_START;
     for (const field of order) {
-      if (field === "source") this.#writeAddress(SRC_IPV4, measurement.source);
-      else if (field === "destination") this.#writeAddress(DST_IPV4, measurement.destination);
+      if (field === "source") this.#writeAddress(v2.SRC_IPV4, measurement.source);
+      else if (field === "destination") this.#writeAddress(v2.DST_IPV4, measurement.destination);
       else if (field === "result") this.#writeResult(measurement.rttCode);
       else if (measurement.timeS !== null) this.#writeTime(measurement.timeS);
     }
@@ -74,18 +61,18 @@ export class TokenWriter {
       throw new RangeError(`Cannot write an address: found ${bytes.length} bytes, 4 or 16 were wanted`);
     }
     this.#out[this.at++] = bytes.length === 4 ? ipv4Role : ipv4Role + 1;
-    for (let i = 0; i < bytes.length; i++) this.#out[this.at++] = BYTE_BASE + bytes[i];
+    for (let i = 0; i < bytes.length; i++) this.#out[this.at++] = v2.BYTE_BASE + bytes[i];
   }
 
   #writeResult(rttCode: number | null): void {
     if (rttCode === null) {
-      this.#out[this.at++] = FAILED;
+      this.#out[this.at++] = v2.FAILED;
       return;
     }
     if (!isCanonicalRttCode(rttCode)) {
       throw new RangeError(`Cannot write RTT code ${rttCode}: a canonical code was wanted`);
     }
-    this.#out[this.at++] = RTT_START;
+    this.#out[this.at++] = v2.RTT_START;
     this.#writeNumber(rttCode, 2);
   }
 
@@ -94,7 +81,7 @@ export class TokenWriter {
       throw new RangeError(`Cannot write the time ${timeS}: whole seconds in 0..2^53-1 were wanted`);
     }
     if (this.previousTimeS === null) {
-      this.#out[this.at++] = TIMESTAMP_ABS;
+      this.#out[this.at++] = v2.TIMESTAMP_ABS;
       this.#writeNumber(timeS, 8);
       this.previousTimeS = timeS;
       return;
@@ -103,7 +90,7 @@ export class TokenWriter {
     if (gapS > 0xffffffff) {
       throw new RangeError(`Cannot write a gap of ${gapS} s: at most 2^32-1 s were wanted`);
     }
-    this.#out[this.at++] = gapS <= 255 ? TIMESTAMP_DELTA1 : TIMESTAMP_DELTA4;
+    this.#out[this.at++] = gapS <= 255 ? v2.TIMESTAMP_DELTA1 : v2.TIMESTAMP_DELTA4;
     this.#writeNumber(gapS, gapS <= 255 ? 1 : 4);
     this.previousTimeS += gapS;
   }
@@ -113,7 +100,7 @@ export class TokenWriter {
     let rest = value;
     for (let i = this.at + numBytes - 1; i >= this.at; i--) {
       const quotient = Math.floor(rest / 256);
-      this.#out[i] = BYTE_BASE + rest - quotient * 256;
+      this.#out[i] = v2.BYTE_BASE + rest - quotient * 256;
       rest = quotient;
     }
     this.at += numBytes;

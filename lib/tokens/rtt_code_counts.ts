@@ -7,18 +7,14 @@ import { decodeRttCode, encodeRttCode } from "./rtt_code.ts";
 
 /** Counts RTTs; half a megabyte. */
 export class RttCodeCounts {
-  readonly #counts = new Float64Array(0x10000);
-  #total = 0;
-
   /** RTTs counted. */
-  get total(): number {
-    return this.#total;
-  }
+  total = 0;
+  readonly #counts = new Float64Array(0x10000);
 
   /** Counts an RTT. @param rttMs Milliseconds, 0 or more. */
   add(rttMs: number): void {
     this.#counts[encodeRttCode(rttMs)]++;
-    this.#total++;
+    this.total++;
   }
 
   /**
@@ -28,8 +24,8 @@ export class RttCodeCounts {
    * @param quantile 0 to 1.
    */
   quantileMs(quantile: number): number {
-    if (this.#total === 0) return NaN;
-    const rank = Math.min(this.#total - 1, Math.floor(quantile * this.#total));
+    if (this.total === 0) return NaN;
+    const rank = Math.min(this.total - 1, Math.floor(quantile * this.total));
     let numBelow = 0;
     return decodeRttCode(this.#counts.findIndex((count) => (numBelow += count) > rank));
   }

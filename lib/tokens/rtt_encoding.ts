@@ -85,7 +85,8 @@ export const FIXED_RTT: RttEncoding = {
   name: "fixed",
   maxRttMs: MAX_US / US_PER_MS,
   encode(rttMs, out) {
-    writeUs(rttMs === null ? null : toUs(rttMs), out);
+    if (rttMs !== null) requireRtt(rttMs, FIXED_RTT.maxRttMs);
+    writeUs(rttMs === null ? null : Math.min(Math.round(rttMs * US_PER_MS), MAX_US), out);
   },
   decode(bytes) {
     return readUs(bytes, MAX_US);
@@ -150,11 +151,6 @@ function requireRtt(rttMs: number, maxRttMs: number): void {
   throw new RangeError(`Cannot encode an RTT of ${rttMs} ms: a number in 0..${maxRttMs} was wanted`);
 }
 
-function toUs(rttMs: number): number {
-  requireRtt(rttMs, MAX_US / US_PER_MS);
-  return Math.min(Math.round(rttMs * US_PER_MS), MAX_US);
-}
-
 function logBucket(rttMs: number): number {
   requireRtt(rttMs, Number.MAX_VALUE);
   const bucket = Math.floor(Math.log(rttMs / LOG_LOW_MS) / LOG_STEP);
@@ -167,7 +163,8 @@ function writeUs(us: number | null, out: DataView): void {
 }
 
 function readUs(bytes: DataView, maxUs: number): number | null | undefined {
-  const [high, low] = [bytes.getUint32(0), bytes.getUint32(4)];
+  const high = bytes.getUint32(0);
+  const low = bytes.getUint32(4);
   if (high === ALL_ONES && low === ALL_ONES) return null;
   const us = high * TWO_32 + low;
   return us <= maxUs ? us / US_PER_MS : undefined;

@@ -1,17 +1,31 @@
 /**
- * A place in a token stream, and the two steps that the readers of both vocabularies take from it.
+ * A place in a token stream, and the steps that the readers of both vocabularies take from it.
  *
  * @module
  */
-import { TokenError } from "./token_error.ts";
+import { UserError } from "../errors.ts";
 
-/** What of a vocabulary the cursor needs. */
-export interface TokenNames {
-  /** The token of byte 0; bytes are the last tokens. */
-  readonly byteBase: number;
-  /** Number of tokens. */
-  readonly vocabSize: number;
-  /** A token in words. */
+/** A token stream that breaks the grammar of its vocabulary. */
+export class TokenError extends UserError {
+  /** Stands before the message in logs and stack traces. */
+  override name = "TokenError";
+
+  /**
+   * Puts the position before the message.
+   *
+   * @param position Index of the wrong token in the stream; the stream's length when it ends too early.
+   * @param message What was found and what was wanted.
+   */
+  constructor(readonly position: number, message: string) {
+    super(`Cannot decode tokens at position ${position}: ${message}`);
+  }
+}
+
+/** What the cursor needs of a vocabulary: its module. Tokens from BYTE_BASE on are bytes. */
+interface Grammar {
+  readonly MEASUREMENT_START: number;
+  readonly BYTE_BASE: number;
+  readonly VOCAB_SIZE: number;
   tokenName(token: number): string;
 }
 
@@ -20,22 +34,36 @@ export class TokenCursor {
   /** Index of the next token. */
   at = 0;
 
-  /** @param tokens The stream. @param names Its vocabulary. */
-  constructor(readonly tokens: Uint16Array, readonly names: TokenNames) {}
+  constructor(readonly tokens: Uint16Array, readonly grammar: Grammar) {}
+
+  /** Reads the token that opens a measurement. @throws {TokenError} If the next token is another one. */
+  readStart(): void {
+    const { MEASUREMENT_START, tokenName } = this.grammar;
+    if (this.tokens[this.at] !== MEASUREMENT_START) throw this.unexpected(tokenName(MEASUREMENT_START));
+    this.at++;
+  }
 
   /** Reads a byte. @throws {TokenError} If the next token is none. */
   readByte(): number {
     const token = this.tokens[this.at];
+    const { BYTE_BASE, VOCAB_SIZE } = this.grammar;
     // An index past the end gives undefined, which fails the comparison too.
-    if (!(token >= this.names.byteBase && token < this.names.vocabSize)) throw this.unexpected("a byte");
+    if (!(token >= BYTE_BASE && token < VOCAB_SIZE)) throw this.unexpected("a byte");
     this.at++;
-    return token - this.names.byteBase;
+    return token - BYTE_BASE;
+  }
+
+  /** Reads some bytes. @throws {TokenError} If one of the next tokens is none. */
+  readBytes(count: number): Uint8Array {
+    const bytes = new Uint8Array(count);
+    for (let i = 0; i < count; i++) bytes[i] = this.readByte();
+    return bytes;
   }
 
   /** The error for a next token that is not what was wanted. */
   unexpected(wanted: string): TokenError {
     const atEnd = this.at >= this.tokens.length;
-    const found = atEnd ? "the end of the tokens" : this.names.tokenName(this.tokens[this.at]);
+    const found = atEnd ? "the end of the tokens" : this.grammar.tokenName(this.tokens[this.at]);
     return new TokenError(this.at, `found ${found}, ${wanted} was wanted`);
   }
 }

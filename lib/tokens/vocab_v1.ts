@@ -8,4 +8,4 @@ export * from "./grammar_v1.ts";
 export * from "./rtt_encoding.ts";
 export { blockOrder, WholeMeasurementWriter } from "./encode_v1.ts";
 export { type DecodedWholeMeasurement, decodeWholeMeasurements } from "./decode_v1.ts";
-export { TokenError } from "./token_error.ts";
+export { TokenError } from "./token_cursor.ts";

@@ -6,4 +6,4 @@
 export * from "./grammar_v2.ts";
 export { TokenWriter } from "./encode_v2.ts";
 export { type DecodedMeasurement, decodeTokens } from "./decode_v2.ts";
-export { TokenError } from "./token_error.ts";
+export { TokenError } from "./token_cursor.ts";

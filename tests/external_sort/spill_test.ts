@@ -85,7 +85,7 @@ Deno.test("SpillReader reads files that were written side by side as one, file a
   Deno.removeSync(folder, { recursive: true });
 });
 
-Deno.test("SpillWriter.abort() leaves no file and SpillReader refuses another size", () => {
+Deno.test("A SpillWriter that is not finished leaves no file and SpillReader refuses another size", () => {
   const folder = Deno.makeTempDirSync();
   const path = join(folder, "rows.bin");
   {

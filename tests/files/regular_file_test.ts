@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
-import { openRegularFile } from "../../lib/files/regular_file.ts";
+import { openRegularFile } from "../../lib/files/byte_file.ts";
 import { inFolder } from "./temporary_folder.ts";
 
 Deno.test("openRegularFile() opens a file and refuses what is none, in one line and without waiting", () =>

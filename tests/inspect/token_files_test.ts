@@ -8,7 +8,7 @@ import { TemporaryFolder } from "../files/temporary_folder.ts";
 const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };
 
 function write(path: string, vocabulary: string, sequences: number[][]): void {
-  using writer = TokenParquetWriter.create(path, {
+  using writer = new TokenParquetWriter(path, {
     vocabSize: 267,
     metadata: { "ping_llm.vocabulary": vocabulary, "ping_llm.rtt_encoding": "log" },
   });

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/
 import type { SchemaElement } from "hyparquet";
 import { type ColumnSource, parquetWriteBuffer } from "hyparquet-writer";
 import { FormatError, UserError } from "../../lib/errors.ts";
-import { countRows, readMeasurements } from "../../lib/measurement/parquet_reader.ts";
+import { readMeasurements, surveyInputs } from "../../lib/measurement/parquet_reader.ts";
 import { ROW_GROUP_ROWS } from "../../lib/measurement/parquet_writer.ts";
 import { RejectLog } from "../../lib/measurement/rejects.ts";
 import { joinBatches, makeBatch, readAll, withFolder, writeParquet } from "./batches.ts";
@@ -52,7 +52,7 @@ Deno.test("readMeasurements() reads what MeasurementParquetWriter wrote, over se
     assertEquals(rejects.counts, {});
     assertEquals(batches.map(({ firstRow }) => firstRow), [0, 50_000, 100_000, ROW_GROUP_ROWS]);
     assertEquals(joinBatches(batches), makeBatch(numRows));
-    assertEquals(await countRows([path, path]), 2 * numRows);
+    assertEquals((await surveyInputs([path, path])).numRows, 2 * numRows);
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name), ["f.parquet"]);
   }));
 

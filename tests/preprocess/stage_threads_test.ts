@@ -1,8 +1,7 @@
 import { assert, assertRejects } from "@std/assert";
 import { toFileUrl } from "@std/path";
 import { shardStage } from "../../lib/preprocess/shard.ts";
-import type { ShardQueue } from "../../lib/preprocess/shard_queue.ts";
-import { StageThreads } from "../../lib/preprocess/stage_threads.ts";
+import { type ShardQueue, StageThreads } from "../../lib/preprocess/stage_threads.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { SHARD_OPTIONS } from "./stage_options.ts";
 

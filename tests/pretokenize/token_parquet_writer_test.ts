@@ -7,7 +7,7 @@ import { readTokenFile } from "./token_files.ts";
 const OPTIONS = { vocabSize: 267, metadata: { "ping_llm.vocabulary": "v2" } };
 
 function write(path: string, sequences: readonly Uint16Array[]): { sequences: number; tokens: number } {
-  using writer = TokenParquetWriter.create(path, OPTIONS);
+  using writer = new TokenParquetWriter(path, OPTIONS);
   for (const tokens of sequences) writer.append(tokens);
   return writer.close();
 }
@@ -60,7 +60,7 @@ Deno.test("TokenParquetWriter begins a row group when one is full", async () => 
 Deno.test("TokenParquetWriter leaves nothing behind when it is given up", () => {
   using folder = new TemporaryFolder();
   {
-    using writer = TokenParquetWriter.create(folder.at("a.parquet"), OPTIONS);
+    using writer = new TokenParquetWriter(folder.at("a.parquet"), OPTIONS);
     writer.append(Uint16Array.of(1));
     assertThrows(() => writer.append(new Uint16Array(0)), Error, "no tokens");
   }

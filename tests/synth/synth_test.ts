@@ -123,15 +123,15 @@ Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts
     assertEquals(loaded.world, truth.world);
     const [src, dst] = [truth.world.hosts[0].address, truth.world.hosts[89].address];
     const timeS = OPTIONS.startTimeS + 12_345;
-    assertEquals(loaded.rttQuantile(src, dst, timeS, 0.5), truth.rttQuantile(src, dst, timeS, 0.5));
+    assertEquals(loaded.law(src, dst, timeS).quantile(0.5), truth.law(src, dst, timeS).quantile(0.5));
     assertEquals(
-      loaded.rttCdf(src, dst, timeS, loaded.rttQuantile(src, dst, timeS, 0.25)).toFixed(9),
+      loaded.law(src, dst, timeS).cdf(loaded.law(src, dst, timeS).quantile(0.25)).toFixed(9),
       "0.250000000",
     );
-    assertEquals(loaded.failureProbability(src, dst, timeS), truth.law(src, dst, timeS).pFailed);
+    assertEquals(loaded.law(src, dst, timeS).pFailed, truth.law(src, dst, timeS).pFailed);
     assert(loaded.has(src) && !loaded.has("192.0.2.1"));
     assertThrows(
-      () => loaded.rttCdf("192.0.2.1", dst, timeS, 1),
+      () => loaded.law("192.0.2.1", dst, timeS).cdf(1),
       RangeError,
       "no host of this synthetic Internet",
     );
@@ -152,7 +152,7 @@ Deno.test("a route change moves the truth at its time, and only then", () => {
     const other = src?.system === a ? b : a;
     const dst = world.hosts.find(({ system, role }) => role === "destination" && system === other);
     if (!src || !dst || !route.changeTimeS) continue;
-    const medianMs = (timeS: number) => truth.rttQuantile(src.address, dst.address, timeS, 0.5);
+    const medianMs = (timeS: number) => truth.law(src.address, dst.address, timeS).quantile(0.5);
     const [before, after] = [medianMs(route.changeTimeS - 1), medianMs(route.changeTimeS)];
     assert(Math.abs(medianMs(route.changeTimeS - 2) - before) < 0.01);
     if (Math.abs(before - after) > 0.1) numSeen++;
@@ -193,13 +193,13 @@ Deno.test("SyntheticTruth says what the formulas in the truth file say, computed
       const m = (src.jitterFloorMs + dst.jitterFloorMs + route.jitterFraction * propagation) *
         (1 + 1.5 * busy(src));
       const pFailed = Math.min(0.999, (route.loss + src.loss + dst.loss) * (1 + busy(src)));
-      assertAlmostEquals(truth.failureProbability(src.address, dst.address, timeS), pFailed, 1e-12);
+      assertAlmostEquals(truth.law(src.address, dst.address, timeS).pFailed, pFailed, 1e-12);
       if (km(src, dst) < 50) continue; // where this test's formula for distances loses digits
       numChecked++;
-      assertEquals(truth.rttCdf(src.address, dst.address, timeS, offset - 1e-6), 0);
+      assertEquals(truth.law(src.address, dst.address, timeS).cdf(offset - 1e-6), 0);
       // At y = m the lognormal part is at its median.
       const p = 0.97 * 0.5 + 0.03 * (1 - (1 + m / (2 + 10 * m)) ** -1.5);
-      assertAlmostEquals(truth.rttCdf(src.address, dst.address, timeS, offset + m), p, 1e-6);
+      assertAlmostEquals(truth.law(src.address, dst.address, timeS).cdf(offset + m), p, 1e-6);
     }
     assert(numChecked > 20);
   }));
