@@ -34,7 +34,7 @@ import { OutputLock } from "../lib/files/output_lock.ts";
 import { requireQueryable } from "../lib/query/ping_model.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { readState } from "../lib/train/checkpoint_state.ts";
-import { loadConfig, type RunConfig } from "../lib/train/config.ts";
+import { loadConfig, type RunConfig } from "../lib/train/run_config.ts";
 import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
 import { type ChainFolder, chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage } from "./probe_rows.ts";

@@ -19,7 +19,7 @@ import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
 import { exists } from "../lib/files/inputs.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
 import { openProbeRows } from "../lib/loader/row_source.ts";
-import { deriveConfig, loadConfig } from "../lib/train/config.ts";
+import { deriveConfig, loadConfig } from "../lib/train/run_config.ts";
 import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
 import { readMetrics } from "../lib/train/metrics.ts";
 import { VERSION } from "../lib/version.ts";

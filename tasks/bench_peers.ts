@@ -17,7 +17,7 @@ import { UserError } from "../lib/errors.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
 import { Gpu } from "../lib/gpu/device.ts";
 import { KernelRegistry } from "../lib/gpu/registry.ts";
-import { loadConfig, type RunConfig } from "../lib/train/config.ts";
+import { loadConfig, type RunConfig } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/version.ts";
 
 /** How long each product is timed, as a share of the time for training. */

@@ -8,7 +8,7 @@ import { splitArguments } from "../lib/cli/arguments.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { type ChainJob, chainJobs } from "../lib/cluster/chain.ts";
-import { type ChainStage, loadClusterConfig } from "../lib/cluster/config.ts";
+import { type ChainStage, loadClusterConfig } from "../lib/cluster/cluster_config.ts";
 import { writeScripts } from "../lib/cluster/script_files.ts";
 import { submitCommands, submitJobs } from "../lib/cluster/submit.ts";
 import { UsageError } from "../lib/errors.ts";

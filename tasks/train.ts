@@ -11,7 +11,7 @@ import { defineStage, serveStage, type StageContext, type StageResult } from "..
 import { UsageError, UserError } from "../lib/errors.ts";
 import { Communicator } from "../lib/mpi/communicator.ts";
 import { launchOf } from "../lib/mpi/launch.ts";
-import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/config.ts";
+import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/run_config.ts";
 import { AgreedError } from "../lib/train/ranks.ts";
 import type { StartOptions } from "../lib/train/run_start.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import type { KernelRegistry } from "../gpu/registry.ts";
-import type { ModelConfig } from "../model/config.ts";
+import type { ModelConfig } from "../model/model_config.ts";
 import { rowDeltaOf, withRowDelta } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { baseOf, writeDelta } from "../train/adapted_checkpoint.ts";

@@ -10,7 +10,7 @@ import { named, UserError } from "../errors.ts";
 import { addLimitRows } from "../gpu/ops/address_rows.ts";
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
-import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../model/config.ts";
+import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
 import { NO_ROW } from "../model/row_table.ts";

@@ -10,12 +10,12 @@ import { addGemm, type GemmKind, type GemmVariant, gemmVariants } from "../gpu/o
 import { Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import type { DType } from "../gpu/tensor.ts";
-import { parseModelConfig, vocabSize } from "../model/config.ts";
+import { parseModelConfig, vocabSize } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
 import { readParameterLike } from "../model/parameter_tensors.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
-import { claimedAddresses, denseBatch } from "../train/calibration.ts";
+import { claimedAddresses, denseBatch } from "../train/step_timing.ts";
 import { medianOf } from "./throughput.ts";
 
 /** The largest difference between what an adapter computes and what it should. */

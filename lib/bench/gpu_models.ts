@@ -9,12 +9,12 @@ import { Gpu } from "../gpu/device.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import type { DType } from "../gpu/tensor.ts";
-import type { ModelConfig } from "../model/config.ts";
+import type { ModelConfig } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
-import { claimedAddresses, denseBatch } from "../train/calibration.ts";
-import { deriveConfig, type RunConfig, trainingExtent } from "../train/config.ts";
+import { claimedAddresses, denseBatch } from "../train/step_timing.ts";
+import { deriveConfig, type RunConfig, trainingExtent } from "../train/run_config.ts";
 import { planMemory } from "../train/memory_plan.ts";
 import { medianOf } from "./throughput.ts";
 

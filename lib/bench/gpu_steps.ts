@@ -8,7 +8,7 @@ import { attentionCases, gemmCase, rowCases } from "../gpu/bench_cases.ts";
 import { type GemmVariant, gemmVariants, splitsOf } from "../gpu/ops/gemm.ts";
 import { paddedVocabSize } from "../model/buffers.ts";
 import { initialParameters } from "../model/parameters.ts";
-import { loadConfig, type RunConfig } from "../train/config.ts";
+import { loadConfig, type RunConfig } from "../train/run_config.ts";
 import { PRESETS } from "../train/presets.ts";
 import { checkModel, checkProducts, timeSubmits } from "./gpu_checks.ts";
 import { type DecodedQuery, timeDecoding, timeTraining } from "./gpu_models.ts";

@@ -1,7 +1,7 @@
 /**
  * Checks a configuration against its zod schema, with a one-line error.
  *
- * Each section of the run configuration has its schema in the room that uses it (lib/model/config.ts, …). All are checked
+ * Each section of the run configuration has its schema in the room that uses it (lib/model/model_config.ts, …). All are checked
  * here, so that unknown keys and wrong values are reported in the same way.
  *
  * @module

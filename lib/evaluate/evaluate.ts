@@ -6,7 +6,7 @@
 import type { CheckedOutputs } from "../files/checked_outputs.ts";
 import { SyntheticTruth } from "../synth/truth.ts";
 import type { StageHooks } from "../threads/stage_hooks.ts";
-import { numParameters } from "../model/config.ts";
+import { numParameters } from "../model/model_config.ts";
 import type { SplitName } from "../preprocess/splits.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";

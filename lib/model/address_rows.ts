@@ -15,7 +15,7 @@ import {
   pairHashes,
   type PairState,
 } from "./address_keys.ts";
-import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
+import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./model_config.ts";
 import { PairHistory, recallTimed, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
 import type { RttEstimate } from "./selected_rows.ts";

@@ -15,7 +15,7 @@ import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { type BackwardTensors, paddedVocabSize } from "./buffers.ts";
 import { numRowSlots, numRowUses } from "./batch_rows.ts";
-import { vocabSize } from "./config.ts";
+import { vocabSize } from "./model_config.ts";
 import { addBlockActivations, attentionShape, type Pass, ropeShape } from "./forward.ts";
 
 /**

@@ -6,7 +6,7 @@
  */
 import { mix } from "../random/mix.ts";
 import { type AddressRows, ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows } from "./config.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
 import { PACKED_RECALL, unpackRecall } from "../tokens/rtt_recall.ts";
 import { RTT_START } from "../tokens/vocab_v2.ts";
 import { RowCursor } from "./row_cursor.ts";

@@ -14,7 +14,7 @@ import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
 import { AddressRows } from "./address_rows.ts";
 import type { TimedRtt } from "./pair_history.ts";
-import { type ModelConfig, vocabSize } from "./config.ts";
+import { type ModelConfig, vocabSize } from "./model_config.ts";
 import { DecodedRows, type PromptKeys, tilesOfPositions } from "./decoded_rows.ts";
 import { DecoderTokenRows } from "./decoder_token_rows.ts";
 import { requireNoOverflow } from "./finite.ts";

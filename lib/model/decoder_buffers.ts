@@ -10,7 +10,7 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, numAddressRows, vocabSize } from "./config.ts";
+import { type ModelConfig, numAddressRows, vocabSize } from "./model_config.ts";
 import type { HiddenTensors } from "./forward.ts";
 import type { ChosenRowTensors } from "./head.ts";
 

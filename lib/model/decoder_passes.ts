@@ -10,7 +10,7 @@ import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { rotationTable } from "../gpu/ops/qk_norm_rope.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import type { ModelConfig } from "./config.ts";
+import type { ModelConfig } from "./model_config.ts";
 import type { DecoderTensors } from "./decoder_buffers.ts";
 import { addHiddenStates, type HiddenPass, type WantedRows } from "./forward.ts";
 

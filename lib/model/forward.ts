@@ -16,7 +16,7 @@ import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows } from "./config.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
 import type { InputTensors } from "./inputs.ts";
 
 /** What {@link addHiddenStates} works on. */

@@ -9,7 +9,7 @@ import { addGemm } from "../gpu/ops/gemm.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { paddedVocabSize } from "./buffers.ts";
-import { type ModelConfig, vocabSize } from "./config.ts";
+import { type ModelConfig, vocabSize } from "./model_config.ts";
 import { named } from "../errors.ts";
 import type { Pass } from "./forward.ts";
 import { rttDistanceTerm } from "./rtt_rows.ts";

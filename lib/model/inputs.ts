@@ -11,7 +11,7 @@ import type { Tensor } from "../gpu/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type BatchRows, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows, vocabSize } from "./config.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows, vocabSize } from "./model_config.ts";
 import { markRttBytes } from "./rtt_rows.ts";
 
 /** The tensors of a batch. */

@@ -5,7 +5,7 @@
  */
 import { numbersOfNode } from "../coordinates/coordinates.ts";
 import { ensure, named } from "../errors.ts";
-import type { ModelConfig } from "./config.ts";
+import type { ModelConfig } from "./model_config.ts";
 import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
 
 /** Some nodes of a model's coordinates, with their keys and values. */

@@ -4,7 +4,7 @@
  * @module
  */
 import { ensure, named } from "../errors.ts";
-import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
+import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./model_config.ts";
 import { NO_NODES, type NodeDelta, nodeDeltaOf, withNodeDelta } from "./node_delta.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 

@@ -8,7 +8,7 @@ import { adamWHyper, addAdamW, NUM_ADAMW_HYPER } from "../gpu/ops/adamw.ts";
 import type { Gpu } from "../gpu/device.ts";
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import type { AdamWConfig } from "./config.ts";
+import type { AdamWConfig } from "./optim_config.ts";
 import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 
 /** The rule `adamw`. */

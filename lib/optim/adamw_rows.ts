@@ -10,7 +10,7 @@ import type { Gpu } from "../gpu/device.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { AdamWRule } from "./adamw.ts";
-import type { AdamWConfig } from "./config.ts";
+import type { AdamWConfig } from "./optim_config.ts";
 import type { StepFactors, TrainedParameter } from "./rule.ts";
 
 /** The rule of `wpe.weight`, whose gradient lies in slots. */

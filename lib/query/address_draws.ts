@@ -10,7 +10,7 @@
 import { RandomStream } from "../random/philox.ts";
 import { type ByteRange, byteRange, type IpPrefix, isAddress } from "../addresses/ip_prefix.ts";
 import { BYTE_BASE, type Field } from "../tokens/vocab_v2.ts";
-import { vocabSize } from "../model/config.ts";
+import { vocabSize } from "../model/model_config.ts";
 import { byteMass, drawByte } from "./byte_mass.ts";
 import { MAX_CONTINUATIONS } from "./decoder_extent.ts";
 import type { PingModel } from "./ping_model.ts";

@@ -10,8 +10,8 @@
  * @module
  */
 import { rowOf } from "./token_rows.ts";
-import type { ModelConfig } from "../model/config.ts";
-import { vocabSize } from "../model/config.ts";
+import type { ModelConfig } from "../model/model_config.ts";
+import { vocabSize } from "../model/model_config.ts";
 import { BYTE_BASE } from "../tokens/vocab_v2.ts";
 import { byteMass } from "./byte_mass.ts";
 import { branchRows, NO_TOKEN } from "./row_branches.ts";

@@ -8,7 +8,7 @@
  * @module
  */
 import { ensure, UserError } from "../errors.ts";
-import { type ModelConfig, vocabSize } from "../model/config.ts";
+import { type ModelConfig, vocabSize } from "../model/model_config.ts";
 import { CANONICAL_RTT_CODES, encodeRttCode } from "../tokens/rtt_code.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, type Field, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import type { Continuation } from "./byte_walks.ts";

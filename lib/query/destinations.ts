@@ -8,7 +8,7 @@
  * @module
  */
 import { UserError } from "../errors.ts";
-import type { ModelConfig } from "../model/config.ts";
+import type { ModelConfig } from "../model/model_config.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import type { IpPrefix } from "../addresses/ip_prefix.ts";
 import { type Continuation, walkOn } from "./byte_walks.ts";

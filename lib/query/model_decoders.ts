@@ -6,7 +6,7 @@
  * @module
  */
 import type { KernelRegistry } from "../gpu/registry.ts";
-import type { ModelConfig } from "../model/config.ts";
+import type { ModelConfig } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { continuationExtent, groupsOf, promptExtent } from "./decoder_extent.ts";

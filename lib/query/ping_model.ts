@@ -8,7 +8,7 @@ import type { AdaptedParts } from "../adapt/free_rows.ts";
 import { FormatError } from "../errors.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
-import { type ModelConfig, vocabSize } from "../model/config.ts";
+import { type ModelConfig, vocabSize } from "../model/model_config.ts";
 import { withRowDelta } from "../model/row_delta.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";

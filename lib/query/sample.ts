@@ -16,7 +16,7 @@ import {
   type TokenMeasurement,
   TokenWriter,
 } from "../tokens/vocab_v2.ts";
-import { vocabSize } from "../model/config.ts";
+import { vocabSize } from "../model/model_config.ts";
 import { MeasurementGrammar } from "./measurement_grammar.ts";
 import { MAX_CONTINUATIONS } from "./decoder_extent.ts";
 import type { PingModel } from "./ping_model.ts";

@@ -8,7 +8,7 @@ import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
-import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/config.ts";
+import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
 import { NO_NODES, numbersPerNode } from "../model/node_delta.ts";

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { ensure, FormatError } from "../errors.ts";
-import { checkpointShapes } from "../model/config.ts";
+import { checkpointShapes } from "../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { LOSS_SCALE_STATE } from "../optim/optimizer.ts";
 import { type CheckpointState, type LoadedCheckpoint, readState, writeState } from "./checkpoint_state.ts";

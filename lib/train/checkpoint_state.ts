@@ -11,7 +11,7 @@ import { ConfigError, FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import type { DataPosition } from "../loader/batches.ts";
-import { parseRunConfig, type RunConfig } from "./config.ts";
+import { parseRunConfig, type RunConfig } from "./run_config.ts";
 import type { SafetensorsFile } from "../tensor_files/safetensors.ts";
 
 /** What `state.json` says. */

@@ -5,9 +5,9 @@
  */
 import type { ProbeRowSource } from "../loader/row_source.ts";
 import { AddressRows } from "../model/address_rows.ts";
-import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/config.ts";
+import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/model_config.ts";
 import { NO_ROW } from "../model/row_table.ts";
-import { deriveConfig, type RunConfig } from "./config.ts";
+import { deriveConfig, type RunConfig } from "./run_config.ts";
 import { TypicalRtts } from "./typical_rtts.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";

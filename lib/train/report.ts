@@ -7,7 +7,7 @@ import { formatCount } from "../text/quantities.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { element, pageOf, tableOf } from "../report/page.ts";
 import { VERSION } from "../version.ts";
-import { describeConfig, flattenConfig, type RunConfig } from "./config.ts";
+import { describeConfig, flattenConfig, type RunConfig } from "./run_config.ts";
 import type { MetricsRecord } from "./metrics.ts";
 import { figuresOf } from "./report_plots.ts";
 

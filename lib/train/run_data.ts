@@ -15,9 +15,9 @@ import {
   validationBatches,
 } from "../loader/batches.ts";
 import { type ArrayRecordRowSource, openProbeRows } from "../loader/row_source.ts";
-import { rttEncodingChoice } from "../model/config.ts";
+import { rttEncodingChoice } from "../model/model_config.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import type { RunConfig } from "./config.ts";
+import type { RunConfig } from "./run_config.ts";
 
 /** What to train on. */
 export interface DataOptions {

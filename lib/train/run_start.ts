@@ -11,12 +11,12 @@ import { dirname } from "@std/path";
 import { ConfigError, ensure, UserError } from "../errors.ts";
 import { exists } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
-import { parameterShapes } from "../model/config.ts";
+import { parameterShapes } from "../model/model_config.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { hasCheckpoints, loadCheckpoint, loadForResume, loadResumable, makeLatest } from "./checkpoint.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
 import type { LoadedCheckpoint } from "./checkpoint_state.ts";
-import { type ConfigDifference, differences, type RunConfig, type RunIdentity } from "./config.ts";
+import { type ConfigDifference, differences, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { fromFirst } from "./ranks.ts";
 import { RunFolder } from "./run_folder.ts";
 

@@ -17,7 +17,7 @@ import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import { describeConfig, type RunConfig } from "./config.ts";
+import { describeConfig, type RunConfig } from "./run_config.ts";
 import { dataFingerprint } from "./data_fingerprint.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";

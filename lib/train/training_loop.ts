@@ -16,7 +16,7 @@ import type { Optimizer } from "../optim/optimizer.ts";
 import { VERSION } from "../version.ts";
 import { saveCheckpoint, stepName } from "./checkpoint.ts";
 import { collectGarbage } from "../runtime/collect_garbage.ts";
-import { deriveConfig, type RunConfig } from "./config.ts";
+import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { ScalarLog } from "./metrics.ts";
 import { agreedError, type StepWishes, type StepWork } from "./ranks.ts";
 import { StepBatches } from "./step_batches.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import type { DType } from "../../lib/gpu/tensor.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { type OptimConfig, parseOptimConfig } from "../../lib/optim/config.ts";
+import { type OptimConfig, parseOptimConfig } from "../../lib/optim/optim_config.ts";
 import { LOSS_SCALE_STATE, Optimizer } from "../../lib/optim/optimizer.ts";
 import { assertSameBits, testOnEachDevice } from "../gpu/support.ts";
 import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "../model/tiny_model.ts";

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { parameterShapes, vocabSize } from "../../lib/model/config.ts";
+import { parameterShapes, vocabSize } from "../../lib/model/model_config.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { type OptimConfig, parseOptimConfig } from "../../lib/optim/config.ts";
+import { type OptimConfig, parseOptimConfig } from "../../lib/optim/optim_config.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
 import { widthFactor } from "../../lib/optim/schedule.ts";
 import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "../gpu/support.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
-import { loadConfig } from "../../lib/train/config.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
 import { writeRunReport } from "../../lib/train/report.ts";
 import { curveOf } from "../../lib/train/report_plots.ts";
