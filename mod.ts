@@ -195,8 +195,7 @@ export type { ContinuedPrompt } from "./lib/query/continuations.ts";
 export type { Adaptation, AdaptOptions } from "./lib/adapt/adapt.ts";
 export type { FitOptions } from "./lib/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/adapt/free_rows.ts";
-export type { NodeDelta } from "./lib/model/node_delta.ts";
-export type { RowDelta } from "./lib/model/row_delta.ts";
+export type { NodeDelta, RowDelta } from "./lib/model/row_delta.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export {
   CALIBRATION_LEVELS,

@@ -6,7 +6,7 @@
 import { named } from "../errors.ts";
 import { addAttention } from "../gpu/ops/attention.ts";
 import { addRows } from "../gpu/ops/address_rows.ts";
-import { addCopy } from "../gpu/ops/copy.ts";
+import { addCopy } from "../gpu/ops/elementwise.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { addGemm } from "../gpu/ops/gemm.ts";
 import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";

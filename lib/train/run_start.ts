@@ -23,9 +23,9 @@ import { RunFolder } from "./run_folder.ts";
 /** Where a run starts by request; at most one of both. */
 export interface StartOptions {
   /** A checkpoint, or a run with one, to continue from with all its state; one of this run: to go back to. */
-  resumeFrom?: string;
+  resumeFrom?: string | undefined;
   /** A checkpoint, or a run with one, that gives a new run its weights; all else is new. */
-  initFrom?: string;
+  initFrom?: string | undefined;
 }
 
 /** What a run starts from. */

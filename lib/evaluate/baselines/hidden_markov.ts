@@ -9,7 +9,7 @@
 import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
 import { observeAll, SAMPLE_LEVELS } from "./baseline.ts";
 import { advance, fitLevels, type Levels, stepped, studentCdf } from "./hidden_levels.ts";
-import { logOfRtt } from "../../coordinates/log_rtt.ts";
+import { logOfRtt } from "../../coordinates/rtt_scale.ts";
 
 /** The newest measurements of a pair that levels are fitted to. */
 const MAX_SERIES = 1000;

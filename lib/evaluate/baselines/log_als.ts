@@ -9,7 +9,7 @@
 import { RandomStream } from "../../random/philox.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery } from "./baseline.ts";
 import { type FactorisationOptions, getOrMake } from "./factors.ts";
-import { logOfRtt } from "../../coordinates/log_rtt.ts";
+import { logOfRtt } from "../../coordinates/rtt_scale.ts";
 import { RidgeSum } from "../../coordinates/ridge.ts";
 
 /** Standard deviation of the first values of the vectors: small beside the biases. */
