@@ -146,14 +146,14 @@ export {
   type RowsConfig,
 } from "./lib/model/model_config.ts";
 export type { ModelBatch } from "./lib/model/batch_rows.ts";
-export type { Share } from "./lib/model/batch_share.ts";
+export type { Share } from "./lib/model/batch_rows.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
 export { Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/optim_config.ts";
 export type { ScheduleShape } from "./lib/optim/schedule.ts";
 export { Optimizer } from "./lib/optim/optimizer.ts";
 export { loadCheckpoint } from "./lib/train/checkpoint.ts";
-export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_state.ts";
+export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_files.ts";
 export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
 export type { SafetensorsFile } from "./lib/tensor_files/safetensors.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";

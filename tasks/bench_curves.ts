@@ -20,7 +20,7 @@ import { exists } from "../lib/files/inputs.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
 import { openProbeRows } from "../lib/loader/row_source.ts";
 import { deriveConfig, loadConfig } from "../lib/train/run_config.ts";
-import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
+import { dataFingerprint } from "../lib/train/run_data.ts";
 import { readMetrics } from "../lib/train/metrics.ts";
 import { VERSION } from "../lib/version.ts";
 

@@ -8,7 +8,7 @@ import type { ModelConfig } from "../model/model_config.ts";
 import { rowDeltaOf, withRowDelta } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { baseOf, writeDelta } from "../train/adapted_checkpoint.ts";
-import type { AdaptedFrom, LoadedCheckpoint } from "../train/checkpoint_state.ts";
+import type { AdaptedFrom, LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { adapt, type Adaptation, type AdaptOptions, requireRows } from "./adapt.ts";
 
 /** A model whose rows and coordinates are adapted to measurements. */

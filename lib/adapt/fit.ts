@@ -15,7 +15,7 @@ import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { Transformer } from "../model/transformer.ts";
-import { AdamWRowsRule } from "../optim/adamw_rows.ts";
+import { AdamWRowsRule } from "../optim/adamw.ts";
 import { learningRateFactor, type ScheduleShape } from "../optim/schedule.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { type FitBatch, fitBatches, type FitExtent, fitExtent } from "./fit_batches.ts";

@@ -7,7 +7,7 @@ import { dirname, join } from "@std/path";
 import { formatBytes, formatCount } from "../text/quantities.ts";
 import { FormatError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
-import { readState } from "../train/checkpoint_state.ts";
+import { readState } from "../train/checkpoint_files.ts";
 import { readSafetensorsHeader } from "../tensor_files/safetensors.ts";
 import { type Fact, formatPairs, formatValue, type Report, type Section, type Target } from "./report.ts";
 

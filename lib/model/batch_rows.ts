@@ -1,6 +1,6 @@
 /**
- * Batches, the learned rows of their tokens, and the slots that gather the gradients of a step's rows. A step touches few
- * rows of a table, whatever the table's size.
+ * Batches: a rank's share of one, the places where RTT codes are predicted, the learned rows of its tokens, and the slots
+ * that gather the gradients of a step's rows. A step touches few rows of a table, whatever the table's size.
  *
  * @module
  */
@@ -159,4 +159,54 @@ export class RowSlots {
     });
     return places;
   }
+}
+
+/** One of the ranks that train together. */
+export interface Share {
+  /** From 0. */
+  readonly rank: number;
+  /** How many ranks there are; divides the sequences of a batch. */
+  readonly size: number;
+}
+
+/** The sequences r, r + R, … of a batch, for rank r of R. @param numSequences Sequences of the whole batch. */
+export function shareOf(batch: ModelBatch, numSequences: number, share: Share): ModelBatch {
+  return {
+    tokens: shareOfRows(batch.tokens, numSequences, share),
+    targets: shareOfRows(batch.targets, numSequences, share),
+    lossMask: shareOfRows(batch.lossMask, numSequences, share),
+    segmentStart: shareOfRows(batch.segmentStart, numSequences, share),
+    ...(batch.recalls ? { recalls: shareOfRows(batch.recalls, numSequences, share) } : {}),
+  };
+}
+
+/** The rows r, r + R, … of an array, for rank r of R. @param numRows Rows of the whole array. */
+export function shareOfRows<T extends Uint8Array | Uint16Array | Uint32Array>(
+  array: T,
+  numRows: number,
+  { rank, size }: Share,
+): T {
+  const length = array.length / numRows;
+  const own = array.slice(0, array.length / size) as T;
+  for (let row = rank, at = 0; row < numRows; row += size, at += length) {
+    own.set(array.subarray(row * length, (row + 1) * length), at);
+  }
+  return own;
+}
+
+/**
+ * The loss mask with 2 where the target is the first byte of an RTT code, and 3 where it is the second.
+ *
+ * @param sequenceLength T of the batch's (B, T).
+ */
+export function markRttBytes(
+  { tokens, lossMask, segmentStart }: ModelBatch,
+  sequenceLength: number,
+): Uint8Array {
+  return lossMask.map((counts, row) => {
+    if (!counts) return 0;
+    if (tokens[row] === RTT_START) return 2;
+    const isFirst = row % sequenceLength === segmentStart[row];
+    return !isFirst && tokens[row - 1] === RTT_START ? 3 : 1;
+  });
 }

@@ -8,7 +8,7 @@ import { addAttention } from "../gpu/ops/attention.ts";
 import { addRows } from "../gpu/ops/address_rows.ts";
 import { addCopy } from "../gpu/ops/elementwise.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
-import { addGemm } from "../gpu/ops/gemm.ts";
+import { addGemm, type GemmEpilogue } from "../gpu/ops/gemm.ts";
 import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
 import { addShiftKeys } from "../gpu/ops/shift_keys.ts";
@@ -60,9 +60,17 @@ export interface Pass extends HiddenPass {
   readonly tensors: ModelTensors;
 }
 
-/** The tensor of a block's parameter, such as `attn.q`. */
-function blockWeight(weights: Map<string, Tensor>, layer: number, part: string): Tensor {
-  return named(weights, `blocks.${layer}.${part}_proj.weight`);
+/** Adds y = x W^T for all rows, through an epilogue. @param args `name`: that of W. */
+export function addLinear(
+  program: Program,
+  { extent, tensors }: Pick<HiddenPass, "extent"> & { tensors: Pick<HiddenTensors, "operands"> },
+  { name, label, ...args }: { name: string; label: string; x: Tensor; y: Tensor; epilogue?: GemmEpilogue },
+): void {
+  const { x: a, y: c, epilogue = "store" } = args;
+  const b = named(tensors.operands, name);
+  const [n, k] = b.shape;
+  const m = extent.batchSize * extent.sequenceLength;
+  addGemm(program, { kind: "NT", m, n, k, a, b, c, epilogue, label });
 }
 
 /** Adds the f16 copies of operands, which must follow every change of parameters. */
@@ -181,14 +189,10 @@ function addFromQueries(program: Program, pass: HiddenPass, layer: number): void
   addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
   if (pass.addAttention) pass.addAttention(program, layer);
   else addAttentionOfBatch(program, pass, layer);
-  addGemm(program, {
-    kind: "NT",
-    m: extent.batchSize * extent.sequenceLength,
-    n: config.width,
-    k: config.numHeads * config.headDim,
-    a: saved.attention,
-    b: blockWeight(tensors.operands, layer, "attn.o"),
-    c: saved.xMiddle,
+  addLinear(program, pass, {
+    name: `blocks.${layer}.attn.o_proj.weight`,
+    x: saved.attention,
+    y: saved.xMiddle,
     epilogue: { add: saved.x },
     label: "o_proj",
   });
@@ -197,36 +201,24 @@ function addFromQueries(program: Program, pass: HiddenPass, layer: number): void
 /** q, k or v = its matrix times xNorm. */
 function addProjection(
   program: Program,
-  { config, extent, tensors }: HiddenPass,
+  pass: HiddenPass,
   { layer, part }: { layer: number; part: "q" | "k" | "v" },
 ): void {
-  const saved = tensors.layers[layer];
-  addGemm(program, {
-    kind: "NT",
-    m: extent.batchSize * extent.sequenceLength,
-    n: config.numHeads * config.headDim,
-    k: config.width,
-    a: saved.xNorm,
-    b: blockWeight(tensors.operands, layer, `attn.${part}`),
-    c: saved[part],
-    label: "qkv_proj",
-  });
+  const { xNorm, [part]: y } = pass.tensors.layers[layer];
+  const name = `blocks.${layer}.attn.${part}_proj.weight`;
+  addLinear(program, pass, { name, x: xNorm, y, label: "qkv_proj" });
 }
 
 /** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, kept for training. */
-function addMlpUp(program: Program, { config, extent, tensors }: HiddenPass, layer: number): void {
+function addMlpUp(program: Program, pass: HiddenPass, layer: number): void {
+  const { config: { width, activation }, extent, tensors } = pass;
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = tensors.layers[layer];
   const rows = extent.batchSize * extent.sequenceLength;
-  const { width: C, mlpWidth: M, activation } = config;
-  addRmsNorm(program, { x: xMiddle, y: xMiddleNorm, scale: xMiddleScale, rows, width: C });
-  addGemm(program, {
-    kind: "NT",
-    m: rows,
-    n: M,
-    k: C,
-    a: xMiddleNorm,
-    b: blockWeight(tensors.operands, layer, "mlp.up"),
-    c: activated,
+  addRmsNorm(program, { x: xMiddle, y: xMiddleNorm, scale: xMiddleScale, rows, width });
+  addLinear(program, pass, {
+    name: `blocks.${layer}.mlp.up_proj.weight`,
+    x: xMiddleNorm,
+    y: activated,
     epilogue: { activation, ...(hidden ? { before: hidden } : {}) },
     label: "up_proj",
   });
@@ -235,21 +227,12 @@ function addMlpUp(program: Program, { config, extent, tensors }: HiddenPass, lay
 /** out = xMiddle + down_proj(activated). */
 function addMlpDown(
   program: Program,
-  { config, extent, tensors }: HiddenPass,
+  pass: HiddenPass,
   { layer, out }: { layer: number; out: Tensor },
 ): void {
-  const { xMiddle, activated } = tensors.layers[layer];
-  addGemm(program, {
-    kind: "NT",
-    m: extent.batchSize * extent.sequenceLength,
-    n: config.width,
-    k: config.mlpWidth,
-    a: activated,
-    b: blockWeight(tensors.operands, layer, "mlp.down"),
-    c: out,
-    epilogue: { add: xMiddle },
-    label: "down_proj",
-  });
+  const { xMiddle: add, activated } = pass.tensors.layers[layer];
+  const name = `blocks.${layer}.mlp.down_proj.weight`;
+  addLinear(program, pass, { name, x: activated, y: out, epilogue: { add }, label: "down_proj" });
 }
 
 /** attention = attention(rope(qkNorm(q)), rope(qkNorm(k)), v) within the batch's segments. */

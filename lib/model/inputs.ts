@@ -10,9 +10,8 @@ import { previousRows } from "../gpu/ops/shift_keys.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type BatchRows, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
+import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
 import { type ModelConfig, type ModelExtent, numAddressRows, vocabSize } from "./model_config.ts";
-import { markRttBytes } from "./rtt_rows.ts";
 
 /** The tensors of a batch. */
 export interface InputTensors {

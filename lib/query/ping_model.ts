@@ -14,7 +14,7 @@ import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
-import type { LoadedCheckpoint } from "../train/checkpoint_state.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import {
   continuationLogProbabilities,
   type ContinuedPrompt,

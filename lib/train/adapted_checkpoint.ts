@@ -20,7 +20,7 @@ import {
   withRowDelta,
 } from "../model/row_delta.ts";
 import { halvesOf, ofHalves } from "../model/row_table.ts";
-import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_state.ts";
+import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_files.ts";
 import { readSafetensors, type SafetensorsContent, writeSafetensors } from "../tensor_files/safetensors.ts";
 
 /** The file's name in its folder. */

@@ -45,7 +45,7 @@ export interface RunConfig {
 export interface RunIdentity {
   config: RunConfig;
   seed: number;
-  /** See data_fingerprint.ts. */
+  /** See `dataFingerprint`. */
   data: string;
 }
 

@@ -11,7 +11,7 @@ import { ensure } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { LOSS_SCALE } from "../gpu/ops/clip.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import type { CheckpointState } from "./checkpoint_state.ts";
+import type { CheckpointState } from "./checkpoint_files.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { ALONE, type RankSums } from "./ranks.ts";
 

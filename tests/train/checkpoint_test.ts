@@ -12,10 +12,9 @@ import {
   saveCheckpoint,
   stepName,
 } from "../../lib/train/checkpoint.ts";
-import type { CheckpointContent } from "../../lib/train/checkpoint_files.ts";
+import { type CheckpointContent, readState, writeState } from "../../lib/train/checkpoint_files.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
-import { readState, writeState } from "../../lib/train/checkpoint_state.ts";
 import {
   readSafetensors,
   readSafetensorsHeader,
