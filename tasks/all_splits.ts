@@ -6,7 +6,7 @@
  */
 import { join } from "@std/path";
 import { parseDurationS } from "../lib/cli/duration.ts";
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { Stage, StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/errors.ts";
 import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/evaluate/adapt_section.ts";

@@ -5,7 +5,7 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { parseArrayTask } from "../lib/files/array_task.ts";
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatBytes, formatCount } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { neededParts } from "../lib/preprocess/needed_parts.ts";

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { parseArrayTask } from "../lib/files/array_task.ts";
 import { formatBytes, formatCount } from "../lib/text/quantities.ts";

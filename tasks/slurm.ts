@@ -115,7 +115,10 @@ export const slurmStage: Stage = defineStage({
     refuseOverlap(options.output, files);
     const jobs = chainJobs({
       ...options,
-      ...{ splitBy, inputs: options.input, output: absolutePath(options.output), folder: Deno.cwd() },
+      splitBy,
+      inputs: options.input,
+      output: absolutePath(options.output),
+      folder: Deno.cwd(),
       program: programOf(cluster.program),
     }, cluster);
     jobs.forEach(checkArguments);

@@ -4,7 +4,7 @@
  * @module
  */
 import type { AddressRows } from "../model/address_rows.ts";
-import type { NewNode } from "../coordinates/coordinates.ts";
+import type { NodePlace } from "../model/node_coordinates.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { formatAddress } from "../addresses/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
@@ -25,7 +25,7 @@ export function locateAddresses(
   { addresses, adaptedNodes }: { addresses: ReadonlySet<string>; adaptedNodes: ReadonlySet<number> },
 ): Uint32Array {
   const { coordinates } = rows;
-  const places = new Map<number, NewNode>();
+  const places = new Map<number, NodePlace>();
   if (!coordinates) return new Uint32Array();
   const asked = [...rttsOf(measurements, addresses)].map((own) => ({
     ...own,
@@ -34,7 +34,7 @@ export function locateAddresses(
     .filter(({ node }) => adaptedNodes.has(node) || !coordinates.hasPlace(node));
   // Addresses that are located now do not help to locate each other.
   const without = new Set(asked.map(({ node }) => node));
-  const found: { address: Uint8Array; place: NewNode }[] = [];
+  const found: { address: Uint8Array; place: NodePlace }[] = [];
   for (const { address, rttsMs } of asked) {
     const known = [...rttsMs.values()].map(({ other, ms }) => ({
       node: rows.nodeOf(other),

@@ -44,26 +44,19 @@ export function addBackward(program: Program, pass: Pass): void {
     addAttentionBlockBackward(program, pass, { layer, backward });
     program.mark(`blocks.${layer}.`);
   }
-  if (inputs.tokenRows) {
-    addEmbeddingBackward(program, {
-      tokenRows: inputs.tokenRows,
-      dx: backward.dx,
-      dTable: named(gradients, "wte.weight"),
-      rows,
-      width,
-      vocabSize: vocabSize(config),
-    });
-  }
-  if (inputs.rowPlaces) {
-    addEmbeddingBackward(program, {
+  const tables = [
+    { name: "wte.weight", tokenRows: inputs.tokenRows, vocabSize: vocabSize(config), numUses: rows },
+    {
+      name: "wpe.weight",
       tokenRows: inputs.rowPlaces,
-      dx: backward.dx,
-      dTable: named(gradients, "wpe.weight"),
-      rows,
-      width,
       vocabSize: numRowSlots(config, extent),
       numUses: numRowUses(extent),
-    });
+    },
+  ];
+  for (const { name, tokenRows, ...sizes } of tables) {
+    if (!tokenRows) continue;
+    const dTable = named(gradients, name);
+    addEmbeddingBackward(program, { tokenRows, dx: backward.dx, dTable, rows, width, ...sizes });
   }
 }
 

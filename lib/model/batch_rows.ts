@@ -4,6 +4,7 @@
  *
  * @module
  */
+import { tokenRows } from "../gpu/ops/embedding.ts";
 import { mix } from "../random/mix.ts";
 import { type AddressRows, ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
@@ -139,25 +140,9 @@ export class RowSlots {
    * @returns (numSlots + 1 + numUses): see `tokenRows`.
    */
   places(rowsOfTokens: Uint32Array): Uint32Array<ArrayBuffer> {
-    const slots = this.#slots;
-    const { numSlots } = this;
-    const places = new Uint32Array(numSlots + 1 + this.numUses);
     this.claim(rowsOfTokens);
-    for (const row of rowsOfTokens) {
-      const slot = row === NO_ROW ? undefined : slots.get(row);
-      if (slot !== undefined) places[slot + 1]++;
-    }
-    let start = places[0] = numSlots + 1;
-    for (let slot = 0; slot < numSlots; slot++) {
-      const count = places[slot + 1];
-      places[slot + 1] = start;
-      start += count;
-    }
-    rowsOfTokens.forEach((row, i) => {
-      const slot = row === NO_ROW ? undefined : slots.get(row);
-      if (slot !== undefined) places[places[slot + 1]++] = Math.floor(i / ROWS_PER_TOKEN);
-    });
-    return places;
+    const slots = rowsOfTokens.map((row) => row === NO_ROW ? NO_ROW : this.#slots.get(row) ?? NO_ROW);
+    return tokenRows(slots, this.numSlots, { perRow: ROWS_PER_TOKEN, numUses: this.numUses });
   }
 }
 

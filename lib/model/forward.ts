@@ -187,8 +187,19 @@ function addFromQueries(program: Program, pass: HiddenPass, layer: number): void
   addProjection(program, pass, { layer, part: "q" });
   const shape = { ...ropeShape(config, extent), ...(rotation ? { rotation } : {}) };
   addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
-  if (pass.addAttention) pass.addAttention(program, layer);
-  else addAttentionOfBatch(program, pass, layer);
+  if (pass.addAttention) {
+    pass.addAttention(program, layer);
+  } else {
+    addAttention(program, {
+      q: saved.qRotated,
+      k: saved.kRotated,
+      v: saved.v,
+      segmentStart: tensors.inputs.segmentStart,
+      out: saved.attention,
+      logSumExp: saved.logSumExp,
+      ...attentionShape(config, extent),
+    });
+  }
   addLinear(program, pass, {
     name: `blocks.${layer}.attn.o_proj.weight`,
     x: saved.attention,
@@ -233,18 +244,4 @@ function addMlpDown(
   const { xMiddle: add, activated } = pass.tensors.layers[layer];
   const name = `blocks.${layer}.mlp.down_proj.weight`;
   addLinear(program, pass, { name, x: activated, y: out, epilogue: { add }, label: "down_proj" });
-}
-
-/** attention = attention(rope(qkNorm(q)), rope(qkNorm(k)), v) within the batch's segments. */
-function addAttentionOfBatch(program: Program, { config, extent, tensors }: HiddenPass, layer: number): void {
-  const { qRotated, kRotated, v, attention, logSumExp } = tensors.layers[layer];
-  addAttention(program, {
-    q: qRotated,
-    k: kRotated,
-    v,
-    segmentStart: tensors.inputs.segmentStart,
-    out: attention,
-    logSumExp,
-    ...attentionShape(config, extent),
-  });
 }

@@ -28,6 +28,9 @@ export interface CoordinatesConfig {
   dropShare: number;
 }
 
+/** The place of an address that was not fitted. */
+export type NodePlace = NewNode;
+
 /** The name of the entry of keys in a checkpoint. */
 export const COORDINATE_KEYS = "coordinates.keys";
 /** The name of the entry of a part of `SavedCoordinates`. */
@@ -113,13 +116,13 @@ export class NodeCoordinates {
   locate(
     known: readonly { node: number; rttMs: number }[],
     without: ReadonlySet<number>,
-  ): NewNode | undefined {
+  ): NodePlace | undefined {
     const usable = known.filter(({ node }) => this.hasPlace(node) && !without.has(node));
     return usable.length === 0 ? undefined : this.#coordinates?.locate(usable, without);
   }
 
   /** Gives nodes places that {@link locate} found. The loaded weights do not change. */
-  put(places: ReadonlyMap<number, NewNode>): void {
+  put(places: ReadonlyMap<number, NodePlace>): void {
     if (!this.#coordinates || places.size === 0) return;
     this.#coordinates = Coordinates.load(this.#coordinates.size, this.#coordinates.save());
     for (const [node, place] of places) this.#coordinates.put(node, place);

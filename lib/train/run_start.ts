@@ -99,8 +99,13 @@ function chooseStart(
   if (resumeFrom !== undefined && !hasBegun) {
     const resumed = loadResumable(resumeFrom, notes);
     const directory = Deno.realPathSync(resumed.directory);
-    const isOwn = hasOwn && isSamePath(dirname(directory), folder.checkpointsDir);
-    if (hasOwn && !isOwn) throw occupied(folder);
+    const isOwn = hasOwn && dirname(directory) === Deno.realPathSync(folder.checkpointsDir);
+    if (hasOwn && !isOwn) {
+      throw new UserError(
+        `Cannot resume in ${folder.path} from another run: it has checkpoints of its own; choose another --run, or ` +
+          `start over with --fresh`,
+      );
+    }
     checkFollowing(resumed, wanted, onLog);
     if (isOwn) makeLatest(directory);
     return { resumed, isOwn, initial: undefined };
@@ -125,17 +130,6 @@ export function checkNotWithin(path: string, runDir: string): void {
     }
     if (at === dirname(at)) return;
   }
-}
-
-function isSamePath(a: string, b: string): boolean {
-  return Deno.realPathSync(a) === Deno.realPathSync(b);
-}
-
-function occupied(folder: RunFolder): UserError {
-  return new UserError(
-    `Cannot resume in ${folder.path} from another run: it has checkpoints of its own; choose another --run, or ` +
-      `start over with --fresh`,
-  );
 }
 
 /** Refuses to continue a run that was started differently. */
