@@ -144,17 +144,17 @@ export {
   numParameters,
   type PairRowsConfig,
   type RowsConfig,
-} from "./lib/model/config.ts";
+} from "./lib/model/model_config.ts";
 export type { ModelBatch } from "./lib/model/batch_rows.ts";
-export type { Share } from "./lib/model/batch_share.ts";
+export type { Share } from "./lib/model/batch_rows.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
 export { Transformer } from "./lib/model/transformer.ts";
-export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/config.ts";
+export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/optim_config.ts";
 export type { ScheduleShape } from "./lib/optim/schedule.ts";
 export { Optimizer } from "./lib/optim/optimizer.ts";
 export { loadCheckpoint } from "./lib/train/checkpoint.ts";
-export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_state.ts";
-export { loadConfig, type RunConfig } from "./lib/train/config.ts";
+export type { AdaptedFrom, CheckpointState, LoadedCheckpoint } from "./lib/train/checkpoint_files.ts";
+export { loadConfig, type RunConfig } from "./lib/train/run_config.ts";
 export type { SafetensorsFile } from "./lib/tensor_files/safetensors.ts";
 export type { DataOptions } from "./lib/train/run_data.ts";
 export type { StartOptions } from "./lib/train/run_start.ts";
@@ -193,8 +193,7 @@ export type { ContinuedPrompt } from "./lib/query/continuations.ts";
 export type { Adaptation, AdaptOptions } from "./lib/adapt/adapt.ts";
 export type { FitOptions } from "./lib/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/adapt/free_rows.ts";
-export type { NodeDelta } from "./lib/model/node_delta.ts";
-export type { RowDelta } from "./lib/model/row_delta.ts";
+export type { NodeDelta, RowDelta } from "./lib/model/row_delta.ts";
 export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export {
   CALIBRATION_LEVELS,

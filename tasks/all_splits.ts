@@ -6,7 +6,7 @@
  */
 import { join } from "@std/path";
 import { parseDurationS } from "../lib/cli/duration.ts";
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { Stage, StageContext, StageResult } from "../lib/cli/stage.ts";
 import { UserError } from "../lib/errors.ts";
 import { ADAPTABLE_SPLITS, canAdapt, requireAdaptable } from "../lib/evaluate/sections/adapt_section.ts";
@@ -28,9 +28,9 @@ import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { OutputLock } from "../lib/files/output_lock.ts";
 import { requireQueryable } from "../lib/query/ping_model.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
-import { readState } from "../lib/train/checkpoint_state.ts";
-import { loadConfig } from "../lib/train/config.ts";
-import { dataFingerprint } from "../lib/train/data_fingerprint.ts";
+import { readState } from "../lib/train/checkpoint_files.ts";
+import { loadConfig } from "../lib/train/run_config.ts";
+import { dataFingerprint } from "../lib/train/run_data.ts";
 import { type ChainFolder, chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { shardStage } from "./shard.ts";

@@ -23,7 +23,7 @@ import { writeFileAtomic, writeJsonAtomic } from "../lib/files/atomic.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
 import { MAX_CONTINUATIONS, MAX_ROWS, PROMPT_TOKENS_PER_CONTINUATION } from "../lib/query/decoder_extent.ts";
 import { FIRST_BYTES } from "../lib/query/rtt/rtt_bytes.ts";
-import { loadConfig } from "../lib/train/config.ts";
+import { loadConfig } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/version.ts";
 
 const JSON_NAME = "gpu.json";

@@ -11,7 +11,7 @@ import { UserError } from "../lib/errors.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
 import { Gpu } from "../lib/gpu/device.ts";
 import { KernelRegistry } from "../lib/gpu/registry.ts";
-import { loadConfig } from "../lib/train/config.ts";
+import { loadConfig } from "../lib/train/run_config.ts";
 import { VERSION } from "../lib/version.ts";
 
 const STEP_NOTE =

@@ -11,8 +11,8 @@ import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
 import { WORK } from "../lib/files/array_task.ts";
 import { writeJsonAtomic } from "../lib/files/atomic.ts";
 import { exists, readText } from "../lib/files/inputs.ts";
-import { timeSteps } from "../lib/train/calibration.ts";
-import { deriveConfig, type RunConfig } from "../lib/train/config.ts";
+import { timeSteps } from "../lib/train/step_timing.ts";
+import { deriveConfig, type RunConfig } from "../lib/train/run_config.ts";
 import { trainStage } from "./train.ts";
 
 const TIMING_S = 4;

@@ -21,12 +21,12 @@ import { exists } from "../lib/files/inputs.ts";
 import { placeOfFile } from "../lib/files/output_place.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
 import { VERSION } from "../lib/version.ts";
-import { STAGES } from "./stages.ts";
+import { moduleOf, STAGES } from "./stages.ts";
 
 const PROGRAM: Program = {
   root: fromFileUrl(new URL("../", import.meta.url)),
   main: "tasks/main.ts",
-  stages: Object.values(STAGES).map(({ module }) => `tasks/${basename(module)}`),
+  stages: Object.keys(STAGES).map((name) => `tasks/${basename(moduleOf(name).pathname)}`),
 };
 /** What `uname -sm` says of a build of Deno. */
 const SYSTEMS: Record<string, string> = {

@@ -15,7 +15,7 @@ import { OutputLock } from "../lib/files/output_lock.ts";
 import { WORK } from "../lib/files/array_task.ts";
 import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/import/atlas_import.ts";
-import { loadConfig } from "../lib/train/config.ts";
+import { loadConfig } from "../lib/train/run_config.ts";
 import { chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";
 import { evalStage } from "./eval.ts";
 import { importStage } from "./import.ts";

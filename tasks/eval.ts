@@ -5,7 +5,7 @@
  */
 import { flag, kebab, type Values } from "../lib/cli/flags.ts";
 import { didYouMean } from "../lib/text/nearest.ts";
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
 import { requireAdaptable } from "../lib/evaluate/sections/adapt_section.ts";

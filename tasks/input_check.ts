@@ -4,7 +4,7 @@
  * @module
  */
 import { flag } from "../lib/cli/flags.ts";
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/files/checked_outputs.ts";
 

@@ -10,7 +10,7 @@ import { permissionsOf, refuseOverlaps } from "../lib/cli/stage_permissions.ts";
 import { runStageThread } from "../lib/cli/stage_thread.ts";
 import { UserError } from "../lib/errors.ts";
 import { VERSION } from "../lib/version.ts";
-import { needsOf, STAGES } from "./stages.ts";
+import { moduleOf, needsOf, STAGES } from "./stages.ts";
 
 function help(): string {
   return [
@@ -18,7 +18,7 @@ function help(): string {
     "",
     "Usage: ping-llm STAGE [options]    (from a checkout: deno task STAGE [options])",
     "",
-    ...Object.entries(STAGES).map(([name, { purpose }]) => `  ${name.padEnd(12)}${purpose}`),
+    ...Object.entries(STAGES).map(([name, purpose]) => `  ${name.padEnd(12)}${purpose}`),
     "",
     "STAGE --help lists a stage's options. --version prints the version.",
   ].join("\n");
@@ -42,6 +42,5 @@ if (import.meta.main) {
     if (!(error instanceof UserError)) throw error;
     endProcess({ exitCode: error.exitCode, text: error.message });
   }
-  const module = new URL(STAGES[name].module, import.meta.url);
-  runStageThread(module, args, { permissions: permissionsOf(needs, rest), signals });
+  runStageThread(moduleOf(name), args, { permissions: permissionsOf(needs, rest), signals });
 }

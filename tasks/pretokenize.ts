@@ -4,7 +4,7 @@
  * @module
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";

@@ -4,7 +4,7 @@
  * @module
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
 import {
   defineStage,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { PhaseProgress } from "../lib/cli/phase_progress.ts";
+import { PhaseProgress } from "../lib/cli/progress.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { formatCount } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";

@@ -8,9 +8,8 @@ import { splitArguments } from "../lib/cli/arguments.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { type ChainJob, chainJobs } from "../lib/cluster/chain.ts";
-import { type ChainStage, loadClusterConfig } from "../lib/cluster/config.ts";
-import { writeScripts } from "../lib/cluster/script_files.ts";
-import { submitCommands, submitJobs } from "../lib/cluster/submit.ts";
+import { type ChainStage, loadClusterConfig } from "../lib/cluster/cluster_config.ts";
+import { submitCommands, submitJobs, writeScripts } from "../lib/cluster/submit.ts";
 import { UsageError } from "../lib/errors.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
@@ -116,7 +115,10 @@ export const slurmStage: Stage = defineStage({
     refuseOverlap(options.output, files);
     const jobs = chainJobs({
       ...options,
-      ...{ splitBy, inputs: options.input, output: absolutePath(options.output), folder: Deno.cwd() },
+      splitBy,
+      inputs: options.input,
+      output: absolutePath(options.output),
+      folder: Deno.cwd(),
       program: programOf(cluster.program),
     }, cluster);
     jobs.forEach(checkArguments);

@@ -16,80 +16,30 @@ import {
 import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
 import { LAUNCH_VARIABLES } from "../lib/mpi/launch.ts";
 
-/** A stage as the command line names it. */
-export interface StageEntry {
-  purpose: string;
-  /** The module, beside this one. */
-  module: string;
-}
-
-/** The stages in the order of the chain. */
-export const STAGES: Record<string, StageEntry> = {
-  "synth": {
-    purpose: "make measurements of a synthetic Internet whose truth is known",
-    module: "./synth.ts",
-  },
-  "import": {
-    purpose: "turn RIPE Atlas ping results or CSV into measurements Parquet",
-    module: "./import.ts",
-  },
-  "shard": {
-    purpose: "divide measurements into Parquet shards of train, val and test",
-    module: "./shard.ts",
-  },
-  "probe-rows": {
-    purpose: "group measurements by source into ArrayRecord shards",
-    module: "./probe_rows.ts",
-  },
-  "pretokenize": {
-    purpose: "write token sequences as Parquet, for other trainers",
-    module: "./pretokenize.ts",
-  },
-  "inspect": {
-    purpose: "summarise any file or folder of the chain",
-    module: "./inspect.ts",
-  },
-  "status": {
-    purpose: "tell how far runs and outputs are, also while others work on them",
-    module: "./status.ts",
-  },
-  "train": {
-    purpose: "train a model on probe rows",
-    module: "./train.ts",
-  },
-  "adapt": {
-    purpose: "fit a model to a few measurements of addresses that it does not know",
-    module: "./adapt.ts",
-  },
-  "eval": {
-    purpose: "tell how well a model predicts held-out measurements, beside simple methods",
-    module: "./eval.ts",
-  },
-  "query": {
-    purpose: "ask a trained model for RTT distributions",
-    module: "./query.ts",
-  },
-  "score": {
-    purpose: "add log-likelihoods and anomaly p-values to measurements",
-    module: "./score.ts",
-  },
-  "slurm": {
-    purpose: "write the chain as jobs of a SLURM cluster, and submit them",
-    module: "./slurm.ts",
-  },
-  "demo": {
-    purpose: "run the whole chain, small, end to end",
-    module: "./demo.ts",
-  },
-  "bench": {
-    purpose: "measure the throughput of kernels, training, preprocessing and loading",
-    module: "./bench.ts",
-  },
-  "compile": {
-    purpose: "make one executable file of the program",
-    module: "./compile.ts",
-  },
+/** What each stage is for, in the order of the chain. */
+export const STAGES: Record<string, string> = {
+  "synth": "make measurements of a synthetic Internet whose truth is known",
+  "import": "turn RIPE Atlas ping results or CSV into measurements Parquet",
+  "shard": "divide measurements into Parquet shards of train, val and test",
+  "probe-rows": "group measurements by source into ArrayRecord shards",
+  "pretokenize": "write token sequences as Parquet, for other trainers",
+  "inspect": "summarise any file or folder of the chain",
+  "status": "tell how far runs and outputs are, also while others work on them",
+  "train": "train a model on probe rows",
+  "adapt": "fit a model to a few measurements of addresses that it does not know",
+  "eval": "tell how well a model predicts held-out measurements, beside simple methods",
+  "query": "ask a trained model for RTT distributions",
+  "score": "add log-likelihoods and anomaly p-values to measurements",
+  "slurm": "write the chain as jobs of a SLURM cluster, and submit them",
+  "demo": "run the whole chain, small, end to end",
+  "bench": "measure the throughput of kernels, training, preprocessing and loading",
+  "compile": "make one executable file of the program",
 };
+
+/** The URL of a stage's module, beside this one. */
+export function moduleOf(stage: string): URL {
+  return new URL(`./${stage.replace("-", "_")}.ts`, import.meta.url);
+}
 
 const dataBench: StageNeeds = {
   paths: { compare: input, folder: outputFolder },

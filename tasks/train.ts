@@ -11,9 +11,8 @@ import { defineStage, serveStage, type StageContext, type StageResult } from "..
 import { UsageError, UserError } from "../lib/errors.ts";
 import { Communicator } from "../lib/mpi/communicator.ts";
 import { launchOf } from "../lib/mpi/launch.ts";
-import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/config.ts";
+import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/run_config.ts";
 import { AgreedError } from "../lib/train/ranks.ts";
-import type { StartOptions } from "../lib/train/run_start.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 
@@ -117,6 +116,11 @@ async function trainOn(
   context: StageContext,
 ): Promise<StageResult> {
   const startMs = performance.now();
+  if (options.resumeFrom !== undefined && options.initFrom !== undefined) {
+    throw new UsageError(
+      "Cannot use --resume-from and --init-from together: either sets the start; leave one out",
+    );
+  }
   const progress = new TrainingProgress(context);
   const checked = await checkInputs([options.data], options, context);
   const result = await train({
@@ -131,9 +135,10 @@ async function trainOn(
     fresh: options.fresh,
     profile: options.profile,
     autotune: !options.noAutotune,
-    ...(options.autotuneCache === undefined ? {} : { autotuneCache: options.autotuneCache }),
-    ...startOf(options),
-    ...(options.maxTime === undefined ? {} : { maxTimeS: parseDurationS(options.maxTime, "max-time") }),
+    autotuneCache: options.autotuneCache,
+    resumeFrom: options.resumeFrom,
+    initFrom: options.initFrom,
+    maxTimeS: options.maxTime === undefined ? undefined : parseDurationS(options.maxTime, "max-time"),
     signal: context.signal,
     onProgress: (state) => progress.update(state),
     onLog: (line) => progress.log(line),
@@ -161,20 +166,6 @@ function configOf(options: TrainFlags): RunConfig {
   );
   const config = loadConfig(options.config, [...options.set, ...sets]);
   return options.tokens === undefined ? config : withTotalTokens(config, options.tokens);
-}
-
-function startOf(
-  { resumeFrom, initFrom }: { resumeFrom: string | undefined; initFrom: string | undefined },
-): StartOptions {
-  if (resumeFrom !== undefined && initFrom !== undefined) {
-    throw new UsageError(
-      "Cannot use --resume-from and --init-from together: either sets the start; leave one out",
-    );
-  }
-  return {
-    ...(resumeFrom === undefined ? {} : { resumeFrom }),
-    ...(initFrom === undefined ? {} : { initFrom }),
-  };
 }
 
 /** A variable of the environment, where it may be read. */

@@ -9,7 +9,7 @@
  * @module
  */
 
-import type { ModelConfig } from "../lib/model/config.ts";
+import type { ModelConfig } from "../lib/model/model_config.ts";
 
 /** Half the distance from 1 to the next float32: the relative error of one rounding. */
 export const UNIT_ROUNDOFF = 2 ** -24;

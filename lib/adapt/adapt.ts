@@ -6,7 +6,7 @@
  */
 import { named, UserError } from "../errors.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
-import { numAddressRows, ROW_KEYS } from "../model/config.ts";
+import { numAddressRows, ROW_KEYS } from "../model/model_config.ts";
 import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { fitFreeRows, type FitOptions } from "./fit.ts";

@@ -4,11 +4,11 @@
  * @module
  */
 import type { KernelRegistry } from "../gpu/registry.ts";
-import type { ModelConfig } from "../model/config.ts";
+import type { ModelConfig } from "../model/model_config.ts";
 import { rowDeltaOf, withRowDelta } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { baseOf, writeDelta } from "../train/adapted_checkpoint.ts";
-import type { AdaptedFrom, LoadedCheckpoint } from "../train/checkpoint_state.ts";
+import type { AdaptedFrom, LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { adapt, type Adaptation, type AdaptOptions, requireRows } from "./adapt.ts";
 import type { AdaptedParts } from "./free_rows.ts";
 

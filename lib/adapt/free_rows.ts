@@ -6,7 +6,7 @@
  */
 import { named } from "../errors.ts";
 import { AddressRows } from "../model/address_rows.ts";
-import type { ModelConfig } from "../model/config.ts";
+import type { ModelConfig } from "../model/model_config.ts";
 import { locateAddresses } from "./locate_addresses.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
 import { NO_ROW } from "../model/row_table.ts";

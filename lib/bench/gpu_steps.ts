@@ -8,7 +8,7 @@ import { attentionCases, gemmCase, rowCases } from "../gpu/bench_cases.ts";
 import { type GemmVariant, gemmVariants, splitsOf } from "../gpu/ops/gemm.ts";
 import { paddedVocabSize } from "../model/buffers.ts";
 import { initialParameters } from "../model/parameters.ts";
-import { loadConfig, type RunConfig } from "../train/config.ts";
+import { loadConfig, type RunConfig } from "../train/run_config.ts";
 import { PRESETS } from "../train/presets.ts";
 import { checkModel, checkProducts, timeDecoding, timeSubmits, timeTraining } from "./gpu_measures.ts";
 import type {

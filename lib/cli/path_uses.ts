@@ -83,7 +83,7 @@ export const watched: PathUse = {
   role: "other",
   accessTo: (paths) => {
     const places = withReal(paths).flatMap((path) => {
-      if (isFolder(path)) return [path, ...linkTargets(path, WATCHED_LEVELS)];
+      if (infoOf(path)?.isDirectory) return [path, ...linkTargets(path, WATCHED_LEVELS)];
       return TRACE.test(nameOf(path)) ? [folderOf(path)] : writtenWith(path.replace(/\.manifest\.json$/, ""));
     });
     return reading(places);
@@ -255,18 +255,14 @@ function rootOf(path: string): string {
 }
 
 function exists(path: string): boolean {
-  try {
-    return Deno.statSync(path) !== undefined;
-  } catch {
-    return false;
-  }
+  return infoOf(path) !== undefined;
 }
 
-function isFolder(path: string): boolean {
+function infoOf(path: string): Deno.FileInfo | undefined {
   try {
-    return Deno.statSync(path).isDirectory;
+    return Deno.statSync(path);
   } catch {
-    return false;
+    return undefined;
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * Progress on standard error: a bar that redraws itself on a terminal, one line every 10 s otherwise.
+ * Progress on standard error: a bar that redraws itself on a terminal, one line every 10 s otherwise. Work that has several
+ * phases has one display after the other.
  *
  * @module
  */
@@ -95,5 +96,41 @@ function consoleColumns(): number {
     return Deno.consoleSize().columns;
   } catch {
     return 80;
+  }
+}
+
+/** Receives how much of a phase is done, and how much there is. */
+export type OnPhaseProgress = (phase: string, done: number, total: number) => void;
+
+/** What starts displays, such as the context of a stage. */
+interface ProgressMaker {
+  progress(label: string, options: { total?: number; unit: string; start?: number }): Progress;
+}
+
+/** Shows the phases of a piece of work; ends the last display when disposed. */
+export class PhaseProgress implements Disposable {
+  readonly #context: ProgressMaker;
+  readonly #unit: string;
+  #phase: string | undefined;
+  #shown: Progress | undefined;
+
+  /** @param context The stage's. @param unit What is counted, such as `rows`. */
+  constructor(context: ProgressMaker, unit: string) {
+    this.#context = context;
+    this.#unit = unit;
+  }
+
+  /** Shows how much is done; a new phase replaces the display. */
+  readonly update: OnPhaseProgress = (phase, done, total) => {
+    if (phase !== this.#phase) {
+      this.#shown?.finish();
+      this.#shown = this.#context.progress(phase, { total, unit: this.#unit, start: done });
+      this.#phase = phase;
+    }
+    this.#shown?.update(done);
+  };
+
+  [Symbol.dispose](): void {
+    this.#shown?.finish();
   }
 }

@@ -11,8 +11,7 @@ import { commonFlags, describeFlags, type Flags, parseFlags, type Values } from 
 import { didYouMean } from "../text/nearest.ts";
 import { startThreadsWith } from "../threads/thread.ts";
 import { Progress } from "./progress.ts";
-import { RequestedThread } from "./requested_thread.ts";
-import type { StageCommand, StageReport } from "./stage_thread.ts";
+import { RequestedThread, type StageCommand, type StageReport } from "./stage_thread.ts";
 
 /** What a stage gets from the program. */
 export interface StageContext {

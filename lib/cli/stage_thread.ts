@@ -2,11 +2,11 @@
  * Runs a stage in a thread that has only the permissions that the stage needs. This thread waits and takes signals.
  *
  * Only a new thread can have permissions narrowed to paths: a process can only give up a permission as a whole. The
- * stage's own threads inherit its permissions.
+ * stage's own threads, which this thread starts for it (lib/threads), have the same permissions.
  *
  * @module
  */
-import type { Introduction } from "../threads/thread.ts";
+import type { Introduction, Thread } from "../threads/thread.ts";
 import { endProcess, type Outcome, type SignalListener } from "./ending.ts";
 
 /** A message to the thread of a stage. */
@@ -57,4 +57,41 @@ export function runStageThread(
     signals.begin(({ signal }) => post({ kind: "stop", signal }));
     post({ kind: "run", args });
   };
+}
+
+/** The stage's handle of such a thread. */
+export class RequestedThread implements Thread {
+  onmessage: Thread["onmessage"] = null;
+  onerror: Thread["onerror"] = null;
+  readonly #port: MessagePort;
+
+  /**
+   * Asks for the thread.
+   *
+   * @param id Its number among those of the stage.
+   * @param module Its module.
+   * @param main The first thread.
+   */
+  constructor(readonly id: number, module: URL, readonly main: Pick<Worker, "postMessage">) {
+    const { port1, port2 } = new MessageChannel();
+    this.#port = port1;
+    port1.onmessage = (event) => this.onmessage?.(event);
+    const request: StageReport = { kind: "start thread", id, module: module.href, port: port2 };
+    main.postMessage(request, [port2]);
+  }
+
+  postMessage(message: unknown, transfer: Transferable[] = []): void {
+    this.#port.postMessage(message, transfer);
+  }
+
+  terminate(): void {
+    const request: StageReport = { kind: "end thread", id: this.id };
+    this.main.postMessage(request);
+    this.#port.close();
+  }
+
+  /** Reports that the thread has died. */
+  fail(message: string): void {
+    this.onerror?.({ message, preventDefault: () => {} });
+  }
 }

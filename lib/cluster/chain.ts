@@ -5,7 +5,13 @@
  * @module
  */
 import { ConfigError } from "../errors.ts";
-import { CHAIN_STAGES, type ChainStage, type ClusterConfig, demandsOf, type JobDemands } from "./config.ts";
+import {
+  CHAIN_STAGES,
+  type ChainStage,
+  type ClusterConfig,
+  demandsOf,
+  type JobDemands,
+} from "./cluster_config.ts";
 import { type Job, jobScript } from "./job_script.ts";
 
 /** A job of a chain. */

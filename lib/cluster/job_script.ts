@@ -5,7 +5,7 @@
  */
 import { UsageError } from "../errors.ts";
 import { nameOf } from "../files/real_path.ts";
-import type { ClusterConfig, JobDemands } from "./config.ts";
+import type { ClusterConfig, JobDemands } from "./cluster_config.ts";
 import JOB from "./job.sh" with { type: "text" };
 
 /** What a script is made from. */

@@ -4,8 +4,7 @@
  * @module
  */
 import { UserError } from "../errors.ts";
-import { flagsOfStages, type Program, threadModules } from "./program.ts";
-import { runDeno } from "./runtime.ts";
+import { flagsOfStages, type Program, runDeno, threadModules } from "./program.ts";
 
 /** In Deno's message if its runtime stub cannot be fetched. */
 const NO_STUB = /denort|base binary/;

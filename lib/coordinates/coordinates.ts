@@ -6,11 +6,10 @@
  *
  * @module
  */
-import { UNKNOWN } from "./components.ts";
 import { ensure } from "../errors.ts";
 import { Factorisation, type LocatedPlace } from "./factorisation.ts";
-import { foldOfPair } from "./known_pairs.ts";
-import { logOfRtt } from "./log_rtt.ts";
+import { foldOfPair, UNKNOWN } from "./known_pairs.ts";
+import { logOfRtt } from "./rtt_scale.ts";
 
 /** The scales whose estimates are averaged, see `toScale`. */
 export const POWERS: readonly number[] = [0, 0.5, 1];

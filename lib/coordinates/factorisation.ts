@@ -4,8 +4,7 @@
  *
  * @module
  */
-import { componentsOf, UNKNOWN } from "./components.ts";
-import type { FoldSet, Neighbours } from "./known_pairs.ts";
+import { componentsOf, type FoldSet, type Neighbours, UNKNOWN } from "./known_pairs.ts";
 import {
   MAX_CANDIDATES,
   MAX_COMPARED,

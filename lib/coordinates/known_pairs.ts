@@ -1,7 +1,7 @@
 /** The RTTs of pairs of nodes, as a factorisation reads them: by node. @module */
 import { ensure } from "../errors.ts";
 import { mix } from "../random/mix.ts";
-import { logOfRtt } from "./log_rtt.ts";
+import { logOfRtt } from "./rtt_scale.ts";
 
 /** Pairs of nodes whose RTT is known; each pair occurs once, in either order. */
 export interface KnownPairs {
@@ -81,3 +81,33 @@ export class Neighbours {
 
 /** Folds that a fit ignores, one bit each. */
 export type FoldSet = number;
+
+/** The component of a node without known pairs. */
+export const UNKNOWN = -1;
+
+/**
+ * Finds the components of a network.
+ *
+ * @param without Folds whose pairs are ignored.
+ * @returns The number of each node's component; {@link UNKNOWN} without known pairs.
+ */
+export function componentsOf(neighbours: Neighbours, without: FoldSet): Float32Array {
+  const { start, others, folds, numNodes } = neighbours;
+  const components = new Float32Array(numNodes).fill(UNKNOWN);
+  const waiting = new Uint32Array(numNodes);
+  for (let first = 0; first < numNodes; first++) {
+    let numWaiting = 0;
+    if (components[first] === UNKNOWN) waiting[numWaiting++] = first;
+    while (numWaiting > 0) {
+      const node = waiting[--numWaiting];
+      for (let entry = start[node]; entry < start[node + 1]; entry++) {
+        if (without >> folds[entry] & 1) continue;
+        components[node] = first;
+        if (components[others[entry]] !== UNKNOWN) continue;
+        components[others[entry]] = first;
+        waiting[numWaiting++] = others[entry];
+      }
+    }
+  }
+  return components;
+}

@@ -1,9 +1,17 @@
 /**
- * Scales between milliseconds and their logarithm: Box and Cox, "An Analysis of Transformations", J. R. Statist. Soc. B
+ * The logarithm of RTTs, on which their errors are alike, and scales between it and milliseconds: Box and Cox, "An Analysis of Transformations", J. R. Statist. Soc. B
  * 26 (1964). Near the typical RTT a step is the same relative step on every scale.
  *
  * @module
  */
+
+/** RTTs are at least this before the logarithm is taken, in ms; far below what a network card can do. */
+const MIN_RTT_MS = 1e-3;
+
+/** The natural logarithm of an RTT in ms, of 0 too. */
+export function logOfRtt(rttMs: number): number {
+  return Math.log(Math.max(rttMs, MIN_RTT_MS));
+}
 
 /** RTTs below this share of the typical one count as it. */
 const MIN_SHARE = 1e-3;

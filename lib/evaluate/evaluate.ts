@@ -6,12 +6,12 @@
 import type { CheckedOutputs } from "../files/checked_outputs.ts";
 import { SyntheticTruth } from "../synth/truth.ts";
 import type { StageHooks } from "../threads/stage_hooks.ts";
-import { numParameters } from "../model/config.ts";
+import { numParameters } from "../model/model_config.ts";
 import type { SplitName } from "../preprocess/splits.ts";
 import { PingModel } from "../query/ping_model.ts";
 import { loadCheckpoint } from "../train/checkpoint.ts";
-import type { LoadedCheckpoint } from "../train/checkpoint_state.ts";
-import { dataFingerprint } from "../train/data_fingerprint.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
+import { dataFingerprint } from "../train/run_data.ts";
 import { VERSION } from "../version.ts";
 import { evaluateAdapted } from "./sections/adapt_section.ts";
 import { forecastWithBaselines } from "./baselines/baseline_forecasts.ts";

@@ -104,7 +104,8 @@ export function gemmCase(
     work: 2 * m * n * k,
     prepare(memory) {
       const { dtype = "f32" } = special ?? {};
-      const [a, b] = [memory.floats("a", [m, k], dtype), memory.floats("b", [k, n], dtype)];
+      const a = memory.floats("a", [m, k], dtype);
+      const b = memory.floats("b", [k, n], dtype);
       const c = memory.floats("c", [m, n], dtype);
       const epilogue = special?.epilogue?.(memory.float32("other", [m, n])) ?? "store";
       return (program) => addGemm(program, { kind, m, n, k, a, b, c, epilogue, ...special?.how });
@@ -154,125 +155,109 @@ export function attentionCases(shape: AttentionShape): BenchCase[] {
   ];
 }
 
-/** A case of `length` elements. @param prepare Makes tensors of that length by `tensor`. */
-function elementCase(
+/**
+ * A case of `length` elements.
+ *
+ * @param add Appends the kernel to a program.
+ * @param prepare Makes the kernel's arguments; `tensor` makes tensors of that length.
+ */
+function elementCase<Args>(
   name: string,
   length: number,
-  prepare: (memory: BenchMemory, tensor: (label: string) => Tensor) => (
-    program: Program,
-  ) => void,
+  add: (program: Program, args: Args) => void,
+  prepare: (tensor: (label: string) => Tensor, memory: BenchMemory) => Args,
 ): BenchCase {
   return {
     name,
     unit: "ns/element",
     work: length,
-    prepare: (memory) => prepare(memory, (label) => memory.float32(label, [length])),
+    prepare(memory) {
+      const args = prepare((label) => memory.float32(label, [length]), memory);
+      return (program) => add(program, args);
+    },
   };
 }
 
 /** The kernels that work row by row, at a width. */
 export function rowCases(width: number): BenchCase[] {
   const vocabSize = 267;
+  const length = ROWS * width;
   const shape = { rows: ROWS, width };
-  const named = (name: string) => `${name} ${ROWS} x ${width}`;
+  const size = `${ROWS} x ${width}`;
   return [
-    elementCase(named("rmsNorm"), ROWS * width, (memory, tensor) => {
-      const args = { x: tensor("x"), y: tensor("y"), scale: memory.float32("scale", [ROWS]) };
-      return (program) => addRmsNorm(program, { ...args, ...shape });
+    elementCase(`rmsNorm ${size}`, length, addRmsNorm, (tensor, memory) => {
+      return { ...shape, x: tensor("x"), y: tensor("y"), scale: memory.float32("scale", [ROWS]) };
     }),
-    elementCase(named("rmsNorm backward"), ROWS * width, (memory, tensor) => {
-      const args = { x: tensor("x"), dy: tensor("dy"), dx: tensor("dx"), scale: memory.float32("s", [ROWS]) };
-      return (program) => addRmsNormBackward(program, { ...args, ...shape, accumulate: true });
+    elementCase(`rmsNorm backward ${size}`, length, addRmsNormBackward, (tensor, memory) => {
+      const [x, dy, dx] = ["x", "dy", "dx"].map(tensor);
+      return { ...shape, x, dy, dx, scale: memory.float32("s", [ROWS]), accumulate: true };
     }),
-    elementCase(named("embedding"), ROWS * width, (memory, tensor) => {
-      const args = {
-        tokens: memory.uint32("tokens", [ROWS], vocabSize),
-        table: memory.float32("table", [vocabSize, width]),
-        x: tensor("x"),
-      };
-      return (program) => addEmbedding(program, { ...args, ...shape });
+    elementCase(`embedding ${size}`, length, addEmbedding, (tensor, memory) => {
+      const tokens = memory.uint32("tokens", [ROWS], vocabSize);
+      return { ...shape, tokens, table: memory.float32("table", [vocabSize, width]), x: tensor("x") };
     }),
-    elementCase(named("embedding backward"), ROWS * width, (memory, tensor) => {
+    elementCase(`embedding backward ${size}`, length, addEmbeddingBackward, (tensor, memory) => {
       const tokens = Array.from({ length: ROWS }, (_, row) => 7 * row % vocabSize);
-      const args = {
-        tokenRows: memory.uint32From(
-          "token rows",
-          [numTokenRows(ROWS, vocabSize)],
-          tokenRows(tokens, vocabSize),
-        ),
+      const rows = tokenRows(tokens, vocabSize);
+      return {
+        ...shape,
+        vocabSize,
+        tokenRows: memory.uint32From("token rows", [numTokenRows(ROWS, vocabSize)], rows),
         dTable: memory.float32("dTable", [vocabSize, width]),
         dx: tensor("dx"),
       };
-      return (program) => addEmbeddingBackward(program, { ...args, ...shape, vocabSize });
     }),
   ];
 }
 
 function headCases(heads: { numHeads: number; headDim: number; sequenceLength: number }): BenchCase[] {
-  const width = heads.numHeads * heads.headDim;
+  const length = ROWS * heads.numHeads * heads.headDim;
   const shape = { ...heads, rows: ROWS, norm: true };
-  const inputs = (memory: BenchMemory, tensor: (label: string) => Tensor) => ({
-    ...shape,
-    x: tensor("x"),
-    scale: memory.float32("scale", [ROWS, heads.numHeads]),
-  });
-  const name = `${ROWS} x ${heads.numHeads} heads of ${heads.headDim}`;
+  const size = `${ROWS} x ${heads.numHeads} heads of ${heads.headDim}`;
+  const scale = (memory: BenchMemory) => memory.float32("scale", [ROWS, heads.numHeads]);
+  const previous = (memory: BenchMemory) => memory.uint32("previous", [ROWS], ROWS);
   return [
-    elementCase(`qkNorm and RoPE ${name}`, ROWS * width, (memory, tensor) => {
-      const args = { ...inputs(memory, tensor), y: tensor("y") };
-      return (program) => addQkNormRope(program, args);
+    elementCase(`qkNorm and RoPE ${size}`, length, addQkNormRope, (tensor, memory) => {
+      return { ...shape, x: tensor("x"), scale: scale(memory), y: tensor("y") };
     }),
-    elementCase(`qkNorm and RoPE backward ${name}`, ROWS * width, (memory, tensor) => {
-      const args = { ...inputs(memory, tensor), dy: tensor("dy"), dx: tensor("dx") };
-      return (program) => addQkNormRopeBackward(program, args);
+    elementCase(`qkNorm and RoPE backward ${size}`, length, addQkNormRopeBackward, (tensor, memory) => {
+      return { ...shape, x: tensor("x"), scale: scale(memory), dy: tensor("dy"), dx: tensor("dx") };
     }),
-    elementCase(`key shift ${name}`, ROWS * width, (memory, tensor) => {
+    elementCase(`key shift ${size}`, length, addShiftKeys, (tensor, memory) => {
       const x = tensor("x");
-      const args = {
-        ...shape,
-        x,
-        earlier: x,
-        previous: memory.uint32("previous", [ROWS], ROWS),
-        y: tensor("y"),
-      };
-      return (program) => addShiftKeys(program, args);
+      return { ...shape, x, earlier: x, previous: previous(memory), y: tensor("y") };
     }),
-    elementCase(`key shift backward ${name}`, ROWS * width, (memory, tensor) => {
-      const args = {
-        ...shape,
-        dy: tensor("dy"),
-        previous: memory.uint32("previous", [ROWS], ROWS),
-        dx: tensor("dx"),
-      };
-      return (program) => addShiftKeysBackward(program, args);
+    elementCase(`key shift backward ${size}`, length, addShiftKeysBackward, (tensor, memory) => {
+      return { ...shape, dy: tensor("dy"), previous: previous(memory), dx: tensor("dx") };
     }),
   ];
 }
 
 function crossEntropyCase(): BenchCase {
-  const [vocabSize, stride] = [267, 268];
-  return elementCase(`cross-entropy and gradient ${ROWS} x ${vocabSize}`, ROWS * stride, (memory, tensor) => {
-    const args = {
-      logits: tensor("logits"),
-      dLogits: tensor("dLogits"),
-      targets: memory.uint32("targets", [ROWS], vocabSize),
-      lossMask: memory.uint32("lossMask", [ROWS], 2),
-      losses: memory.float32("losses", [ROWS]),
-      weight: memory.float32("weight", [1]),
-    };
-    return (program) => addCrossEntropy(program, { ...args, softcap: 15, rows: ROWS, vocabSize, stride });
-  });
+  const vocabSize = 267;
+  const stride = 268;
+  const name = `cross-entropy and gradient ${ROWS} x ${vocabSize}`;
+  return elementCase(name, ROWS * stride, addCrossEntropy, (tensor, memory) => ({
+    logits: tensor("logits"),
+    dLogits: tensor("dLogits"),
+    targets: memory.uint32("targets", [ROWS], vocabSize),
+    lossMask: memory.uint32("lossMask", [ROWS], 2),
+    losses: memory.float32("losses", [ROWS]),
+    weight: memory.float32("weight", [1]),
+    softcap: 15,
+    rows: ROWS,
+    vocabSize,
+    stride,
+  }));
 }
 
 function elementwiseCases(length: number): BenchCase[] {
-  const named = (name: string) => `${name} ${length}`;
   return [
-    elementCase(named("sum of squares"), length, (memory, tensor) => {
-      const [x, out] = [tensor("x"), memory.float32("out", [1])];
-      const partials = memory.float32("partials", [256]);
-      return (program) => addSumOfSquares(program, { inputs: [x], out, partials });
+    elementCase(`sum of squares ${length}`, length, addSumOfSquares, (tensor, memory) => {
+      const inputs = [tensor("x")];
+      return { inputs, out: memory.float32("out", [1]), partials: memory.float32("partials", [256]) };
     }),
-    elementCase(named("adamw"), length, (memory, tensor) => {
+    elementCase(`adamw ${length}`, length, addAdamW, (tensor, memory) => {
       const hyper = memory.float32("hyper", [NUM_ADAMW_HYPER]);
       const rates = { learningRate: 1e-3, beta1: 0.8, beta2: 0.95, epsilon: 1e-8, weightDecay: 0.1, step: 9 };
       memory.gpu.write(hyper, adamWHyper(rates));
@@ -280,8 +265,8 @@ function elementwiseCases(length: number): BenchCase[] {
       memory.gpu.write(clip, Float32Array.of(1, 1, 0, 0));
       const expAvgSq = tensor("v");
       memory.gpu.write(expAvgSq, new Float32Array(length).fill(0.1));
-      const args = { parameter: tensor("p"), gradient: tensor("g"), expAvg: tensor("m"), expAvgSq };
-      return (program) => addAdamW(program, { ...args, hyper, clip, length });
+      const [parameter, gradient, expAvg] = ["p", "g", "m"].map(tensor);
+      return { parameter, gradient, expAvg, expAvgSq, hyper, clip, length };
     }),
   ];
 }

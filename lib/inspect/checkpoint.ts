@@ -9,7 +9,7 @@ import { FormatError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
 import { listCheckpoints, stepName } from "../train/checkpoint.ts";
-import { readState } from "../train/checkpoint_state.ts";
+import { readState } from "../train/checkpoint_files.ts";
 import { readMetrics } from "../train/metrics.ts";
 import { readSafetensorsHeader } from "../tensor_files/safetensors.ts";
 import {

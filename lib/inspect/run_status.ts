@@ -9,8 +9,8 @@ import { ConfigError, UserError } from "../errors.ts";
 import { WORK } from "../files/array_task.ts";
 import { type Manifest, readManifest } from "../files/manifest.ts";
 import { checkpointDirectory, hasCheckpoints } from "../train/checkpoint.ts";
-import { type CheckpointState, readState } from "../train/checkpoint_state.ts";
-import { deriveConfig, parseRunConfig, type RunConfig } from "../train/config.ts";
+import { type CheckpointState, readState } from "../train/checkpoint_files.ts";
+import { deriveConfig, parseRunConfig, type RunConfig } from "../train/run_config.ts";
 import { type MetricsRecord, readLastMetrics } from "../train/metrics.ts";
 import { type Fact, formatShare, formatValue } from "./report.ts";
 import {

@@ -12,15 +12,15 @@ import {
   beginAddress,
   type Hashes,
   isChosen,
+  NO_ROW,
   pairHashes,
   type PairState,
-} from "./address_keys.ts";
-import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
-import { PairHistory, recallTimed, type TimedRtt } from "./pair_history.ts";
+  RowTable,
+} from "./row_table.ts";
+import { type ModelConfig, PAIR_HISTORY, ROW_KEYS } from "./model_config.ts";
+import { PairHistory, recallTimed, type SequenceMemory, type TimedRtt } from "./pair_history.ts";
 import { NodeCoordinates } from "./node_coordinates.ts";
 import type { RttEstimate } from "./selected_rows.ts";
-import { NO_ROW, RowTable } from "./row_table.ts";
-import type { SequenceMemory } from "./sequence_memory.ts";
 
 /** The most rows that a token has. */
 export const ROWS_PER_TOKEN = 9;

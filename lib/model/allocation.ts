@@ -21,22 +21,21 @@ export function labelled(make: MakeTensor, prefix: string): MakeTensor {
 
 /** The bytes of all tensors that `build` makes, without allocating them. */
 export function plannedSizeBytes(build: (make: MakeTensor) => unknown): number {
-  let sum = 0;
-  build((_label, shape, dtype) => {
-    sum += allocationSizeBytes(shape, dtype);
-    return UNALLOCATED;
-  });
-  return sum;
+  return sizesOf(build).reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
 }
 
 /** The bytes of the largest tensor that `build` makes, without allocating it. */
 export function largestTensorBytes(build: (make: MakeTensor) => unknown): number {
-  let largest = 0;
-  build((_label, shape, dtype) => {
-    largest = Math.max(largest, allocationSizeBytes(shape, dtype));
+  return sizesOf(build).reduce((largest, { sizeBytes }) => Math.max(largest, sizeBytes), 0);
+}
+
+function sizesOf(build: (make: MakeTensor) => unknown): { label: string; sizeBytes: number }[] {
+  const sizes: { label: string; sizeBytes: number }[] = [];
+  build((label, shape, dtype) => {
+    sizes.push({ label, sizeBytes: allocationSizeBytes(shape, dtype) });
     return UNALLOCATED;
   });
-  return largest;
+  return sizes;
 }
 
 /** The largest tensor that the adapter can bind, in bytes. */
@@ -56,13 +55,10 @@ export async function allocateTensors<T>(
   options: { what: string; remedy: string },
 ): Promise<T> {
   const limitBytes = bufferLimitBytes(gpu);
-  build((label, shape, dtype) => {
-    const sizeBytes = allocationSizeBytes(shape, dtype);
-    if (sizeBytes > limitBytes) {
-      throw tooLarge(`${label} takes ${mib(sizeBytes)}`, `${mib(limitBytes)} a buffer`, options);
-    }
-    return UNALLOCATED;
-  });
+  const large = sizesOf(build).find(({ sizeBytes }) => sizeBytes > limitBytes);
+  if (large) {
+    throw tooLarge(`${large.label} takes ${mib(large.sizeBytes)}`, `${mib(limitBytes)} a buffer`, options);
+  }
   gpu.device.pushErrorScope("out-of-memory");
   const tensors = build((label, shape, dtype) => gpu.tensor(label, shape, dtype));
   if (await gpu.device.popErrorScope()) {

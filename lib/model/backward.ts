@@ -13,9 +13,9 @@ import { addRmsNormBackward } from "../gpu/ops/rms_norm.ts";
 import { addShiftKeysBackward } from "../gpu/ops/shift_keys.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
-import { type BackwardTensors, paddedVocabSize } from "./buffers.ts";
+import type { BackwardTensors } from "./buffers.ts";
 import { numRowSlots, numRowUses } from "./batch_rows.ts";
-import { vocabSize } from "./config.ts";
+import { vocabSize } from "./model_config.ts";
 import { addBlockActivations, attentionShape, type Pass, ropeShape } from "./forward.ts";
 
 /**
@@ -30,21 +30,12 @@ export function addBackward(program: Program, pass: Pass): void {
   const width = config.width;
   addLinearBackward(program, pass, {
     name: "lm_head.weight",
-    extents: { out: paddedVocabSize(config), in: width },
     dy: backward.dLogits,
     x: head.xLastNorm,
     dx: backward.dNorm,
   });
   program.mark("lm_head.");
-  addRmsNormBackward(program, {
-    x: head.xLast,
-    scale: head.xLastScale,
-    dy: backward.dNorm,
-    dx: backward.dx,
-    rows,
-    width,
-    accumulate: false,
-  });
+  addNormBackward(program, pass, { x: head.xLast, scale: head.xLastScale, backward, accumulate: false });
   for (let layer = config.numLayers - 1; layer >= 0; layer--) {
     // With recomputation all blocks share their tensors, which still hold the last block's activations.
     const isLost = extent.checkpointActivations && layer < config.numLayers - 1;
@@ -53,26 +44,19 @@ export function addBackward(program: Program, pass: Pass): void {
     addAttentionBlockBackward(program, pass, { layer, backward });
     program.mark(`blocks.${layer}.`);
   }
-  if (inputs.tokenRows) {
-    addEmbeddingBackward(program, {
-      tokenRows: inputs.tokenRows,
-      dx: backward.dx,
-      dTable: named(gradients, "wte.weight"),
-      rows,
-      width,
-      vocabSize: vocabSize(config),
-    });
-  }
-  if (inputs.rowPlaces) {
-    addEmbeddingBackward(program, {
+  const tables = [
+    { name: "wte.weight", tokenRows: inputs.tokenRows, vocabSize: vocabSize(config), numUses: rows },
+    {
+      name: "wpe.weight",
       tokenRows: inputs.rowPlaces,
-      dx: backward.dx,
-      dTable: named(gradients, "wpe.weight"),
-      rows,
-      width,
       vocabSize: numRowSlots(config, extent),
       numUses: numRowUses(extent),
-    });
+    },
+  ];
+  for (const { name, tokenRows, ...sizes } of tables) {
+    if (!tokenRows) continue;
+    const dTable = named(gradients, name);
+    addEmbeddingBackward(program, { tokenRows, dx: backward.dx, dTable, rows, width, ...sizes });
   }
 }
 
@@ -82,23 +66,24 @@ function addLinearBackward(
   { extent, tensors }: Pass,
   args: {
     name: string;
-    extents: { out: number; in: number };
     dy: Tensor;
     x: Tensor;
     dx: Tensor;
     epilogue?: GemmEpilogue;
   },
 ): void {
-  const { name, extents, dy, x, dx, epilogue = "store" } = args;
+  const { name, dy, x, dx, epilogue = "store" } = args;
+  const weight = named(tensors.operands, name);
+  const [numOutputs, numInputs] = weight.shape;
   const rows = extent.batchSize * extent.sequenceLength;
   const part = name.replace(/^blocks\.\d+\.\w+\.|\.weight$/g, "");
   addGemm(program, {
     kind: "NN",
     m: rows,
-    n: extents.in,
-    k: extents.out,
+    n: numInputs,
+    k: numOutputs,
     a: dy,
-    b: named(tensors.operands, name),
+    b: weight,
     c: dx,
     epilogue,
     label: `${part} dx`,
@@ -107,8 +92,8 @@ function addLinearBackward(
   if (!gradient) return;
   addGemm(program, {
     kind: "TN",
-    m: extents.out,
-    n: extents.in,
+    m: numOutputs,
+    n: numInputs,
     k: rows,
     a: dy,
     b: x,
@@ -124,47 +109,29 @@ interface BlockArgs {
 }
 
 function addMlpBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
-  const { config, extent, tensors } = pass;
-  const saved = tensors.layers[layer];
-  const rows = extent.batchSize * extent.sequenceLength;
-  const { width: C, mlpWidth: M } = config;
-  const { hidden, activated } = saved;
+  const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = pass.tensors.layers[layer];
   ensure(hidden, "a model without training keeps no argument of the activation");
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.down_proj.weight`,
-    extents: { out: C, in: M },
     dy: backward.dx,
     x: activated,
     dx: backward.dHidden,
-    epilogue: { activation: config.activation, slopeAt: hidden },
+    epilogue: { activation: pass.config.activation, slopeAt: hidden },
   });
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.mlp.up_proj.weight`,
-    extents: { out: M, in: C },
     dy: backward.dHidden,
-    x: saved.xMiddleNorm,
+    x: xMiddleNorm,
     dx: backward.dNorm,
   });
-  addRmsNormBackward(program, {
-    x: saved.xMiddle,
-    scale: saved.xMiddleScale,
-    dy: backward.dNorm,
-    dx: backward.dx,
-    rows,
-    width: C,
-    accumulate: true,
-  });
+  addNormBackward(program, pass, { x: xMiddle, scale: xMiddleScale, backward, accumulate: true });
 }
 
 function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backward }: BlockArgs): void {
   const { config, extent, tensors } = pass;
   const saved = tensors.layers[layer];
-  const rows = extent.batchSize * extent.sequenceLength;
-  const { width: C } = config;
-  const HD = config.numHeads * config.headDim;
   addLinearBackward(program, pass, {
     name: `blocks.${layer}.attn.o_proj.weight`,
-    extents: { out: C, in: HD },
     dy: backward.dx,
     x: saved.attention,
     dx: backward.dAttention,
@@ -184,7 +151,7 @@ function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backwa
     ...attentionShape(config, extent),
   });
   const shape = ropeShape(config, extent);
-  const { dqRotated, dkRotated, dkUnshifted = dkRotated, dq, dk, dv, dNorm, dx } = backward;
+  const { dqRotated, dkRotated, dkUnshifted = dkRotated, dq, dk, dv, dNorm } = backward;
   const { previous } = tensors.inputs;
   if (previous) addShiftKeysBackward(program, { dy: dkRotated, previous, dx: dkUnshifted, ...shape });
   addQkNormRopeBackward(program, { x: saved.q, scale: saved.qScale, dy: dqRotated, dx: dq, ...shape });
@@ -192,20 +159,26 @@ function addAttentionBlockBackward(program: Program, pass: Pass, { layer, backwa
   for (const [part, dy] of [["q", dq], ["k", dk], ["v", dv]] as const) {
     addLinearBackward(program, pass, {
       name: `blocks.${layer}.attn.${part}_proj.weight`,
-      extents: { out: HD, in: C },
       dy,
       x: saved.xNorm,
       dx: dNorm,
       epilogue: part === "q" ? "store" : "accumulate",
     });
   }
-  addRmsNormBackward(program, {
-    x: saved.x,
-    scale: saved.xScale,
-    dy: dNorm,
-    dx,
-    rows,
-    width: C,
-    accumulate: true,
-  });
+  addNormBackward(program, pass, { x: saved.x, scale: saved.xScale, backward, accumulate: true });
+}
+
+/** Adds the gradient of x of rmsNorm(x), whose gradient is `dNorm`, to `dx`, or stores it there. */
+function addNormBackward(
+  program: Program,
+  { config: { width }, extent }: Pass,
+  { backward: { dNorm: dy, dx }, ...args }: {
+    x: Tensor;
+    scale: Tensor;
+    backward: BackwardTensors;
+    accumulate: boolean;
+  },
+): void {
+  const rows = extent.batchSize * extent.sequenceLength;
+  addRmsNormBackward(program, { ...args, dy, dx, rows, width });
 }

@@ -1,12 +1,13 @@
 /**
- * Batches, the learned rows of their tokens, and the slots that gather the gradients of a step's rows. A step touches few
- * rows of a table, whatever the table's size.
+ * Batches: a rank's share of one, the places where RTT codes are predicted, the learned rows of its tokens, and the slots
+ * that gather the gradients of a step's rows. A step touches few rows of a table, whatever the table's size.
  *
  * @module
  */
+import { tokenRows } from "../gpu/ops/embedding.ts";
 import { mix } from "../random/mix.ts";
 import { type AddressRows, ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows } from "./config.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
 import { PACKED_RECALL, unpackRecall } from "../tokens/rtt_recall.ts";
 import { RTT_START } from "../tokens/vocab_v2.ts";
 import { RowCursor } from "./row_cursor.ts";
@@ -139,24 +140,58 @@ export class RowSlots {
    * @returns (numSlots + 1 + numUses): see `tokenRows`.
    */
   places(rowsOfTokens: Uint32Array): Uint32Array<ArrayBuffer> {
-    const slots = this.#slots;
-    const { numSlots } = this;
-    const places = new Uint32Array(numSlots + 1 + this.numUses);
     this.claim(rowsOfTokens);
-    for (const row of rowsOfTokens) {
-      const slot = row === NO_ROW ? undefined : slots.get(row);
-      if (slot !== undefined) places[slot + 1]++;
-    }
-    let start = places[0] = numSlots + 1;
-    for (let slot = 0; slot < numSlots; slot++) {
-      const count = places[slot + 1];
-      places[slot + 1] = start;
-      start += count;
-    }
-    rowsOfTokens.forEach((row, i) => {
-      const slot = row === NO_ROW ? undefined : slots.get(row);
-      if (slot !== undefined) places[places[slot + 1]++] = Math.floor(i / ROWS_PER_TOKEN);
-    });
-    return places;
+    const slots = rowsOfTokens.map((row) => row === NO_ROW ? NO_ROW : this.#slots.get(row) ?? NO_ROW);
+    return tokenRows(slots, this.numSlots, { perRow: ROWS_PER_TOKEN, numUses: this.numUses });
   }
+}
+
+/** One of the ranks that train together. */
+export interface Share {
+  /** From 0. */
+  readonly rank: number;
+  /** How many ranks there are; divides the sequences of a batch. */
+  readonly size: number;
+}
+
+/** The sequences r, r + R, … of a batch, for rank r of R. @param numSequences Sequences of the whole batch. */
+export function shareOf(batch: ModelBatch, numSequences: number, share: Share): ModelBatch {
+  return {
+    tokens: shareOfRows(batch.tokens, numSequences, share),
+    targets: shareOfRows(batch.targets, numSequences, share),
+    lossMask: shareOfRows(batch.lossMask, numSequences, share),
+    segmentStart: shareOfRows(batch.segmentStart, numSequences, share),
+    ...(batch.recalls ? { recalls: shareOfRows(batch.recalls, numSequences, share) } : {}),
+  };
+}
+
+/** The rows r, r + R, … of an array, for rank r of R. @param numRows Rows of the whole array. */
+export function shareOfRows<T extends Uint8Array | Uint16Array | Uint32Array>(
+  array: T,
+  numRows: number,
+  { rank, size }: Share,
+): T {
+  const length = array.length / numRows;
+  const own = array.slice(0, array.length / size) as T;
+  for (let row = rank, at = 0; row < numRows; row += size, at += length) {
+    own.set(array.subarray(row * length, (row + 1) * length), at);
+  }
+  return own;
+}
+
+/**
+ * The loss mask with 2 where the target is the first byte of an RTT code, and 3 where it is the second.
+ *
+ * @param sequenceLength T of the batch's (B, T).
+ */
+export function markRttBytes(
+  { tokens, lossMask, segmentStart }: ModelBatch,
+  sequenceLength: number,
+): Uint8Array {
+  return lossMask.map((counts, row) => {
+    if (!counts) return 0;
+    if (tokens[row] === RTT_START) return 2;
+    const isFirst = row % sequenceLength === segmentStart[row];
+    return !isFirst && tokens[row - 1] === RTT_START ? 3 : 1;
+  });
 }

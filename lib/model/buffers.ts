@@ -10,7 +10,7 @@
 import type { DType, Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor } from "./allocation.ts";
 import { numRowSlots } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, parameterShapes, vocabSize } from "./config.ts";
+import { type ModelConfig, type ModelExtent, parameterShapes, vocabSize } from "./model_config.ts";
 import { type InputTensors, inputTensors } from "./inputs.ts";
 
 /** Activations of one block. With dtype f16 all are f16 but x, xMiddle, the scales and logSumExp. */

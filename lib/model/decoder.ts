@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { ensure, named, UserError } from "../errors.ts";
+import { ensure, UserError } from "../errors.ts";
 import { type DecodeTile, decodeTileRows, decodeTiles } from "../gpu/ops/attention_decode.ts";
 import { previousRows } from "../gpu/ops/shift_keys.ts";
 import { Program } from "../gpu/program.ts";
@@ -14,18 +14,19 @@ import type { KernelRegistry } from "../gpu/registry.ts";
 import { allocateTensors, mib } from "./allocation.ts";
 import { AddressRows } from "./address_rows.ts";
 import type { TimedRtt } from "./pair_history.ts";
-import { type ModelConfig, vocabSize } from "./config.ts";
+import { type ModelConfig, vocabSize } from "./model_config.ts";
 import { DecodedRows, type PromptKeys, tilesOfPositions } from "./decoded_rows.ts";
 import { DecoderTokenRows } from "./decoder_token_rows.ts";
 import { requireNoOverflow } from "./finite.ts";
 import {
+  addPrefill,
+  addStep,
   buildDecoder,
   type DecoderExtent,
   decoderSizeBytes,
   type DecoderTensors,
   programRows,
 } from "./decoder_buffers.ts";
-import { addPrefill, addStep } from "./decoder_passes.ts";
 import { addChosenLogProbabilities } from "./head.ts";
 import { writeParameters } from "./parameter_tensors.ts";
 
@@ -249,7 +250,7 @@ export class Decoder {
         addChosenLogProbabilities(program, {
           config,
           hiddenStates: head.xLastNorm,
-          head: named(parameters, "lm_head.weight"),
+          operands: parameters,
           tensors: chosenRows ? tensors : { ...tensors, positions: tensors.rowIndex },
           rows,
         }),

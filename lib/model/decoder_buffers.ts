@@ -1,8 +1,9 @@
 /**
- * The tensors of a decoder: caches of keys and values, and what one prefill or step works on.
+ * The tensors of a decoder, and the programs of its prefill and steps. These are the model's own passes
+ * ({@link addHiddenStates}) with other positions and attention.
  *
- * There are two caches for each block: (P, H, D) of the prompts' tokens, each prompt once, however many rows continue it;
- * and (S, N, H, D) of the tokens that rows appended.
+ * There are two caches of keys and values for each block: (P, H, D) of the prompts' tokens, each prompt once, however many
+ * rows continue it; and (S, N, H, D) of the tokens that rows appended.
  *
  * @module
  */
@@ -10,9 +11,14 @@ import type { Tensor } from "../gpu/tensor.ts";
 import { labelled, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, numAddressRows, vocabSize } from "./config.ts";
-import type { HiddenTensors } from "./forward.ts";
+import { type ModelConfig, numAddressRows, vocabSize } from "./model_config.ts";
+import { addHiddenStates, type HiddenPass, type HiddenTensors, type WantedRows } from "./forward.ts";
 import type { ChosenRowTensors } from "./head.ts";
+import { ensure } from "../errors.ts";
+import { addAttentionDecode } from "../gpu/ops/attention_decode.ts";
+import { addEmbedding } from "../gpu/ops/embedding.ts";
+import { rotationTable } from "../gpu/ops/qk_norm_rope.ts";
+import type { Program } from "../gpu/program.ts";
 
 /** Numbers of rows are multiples of it: the tile of matrix products, which also aligns parts of caches. */
 const ROW_STEP = 32;
@@ -113,4 +119,100 @@ export function buildDecoder(config: ModelConfig, extent: DecoderExtent, make: M
       logProbabilities: make("log-probabilities", [rows, vocabSize(config)]),
     },
   };
+}
+
+interface DecoderPass {
+  readonly config: ModelConfig;
+  readonly tensors: DecoderTensors;
+  /** Rows of the program, padding included. */
+  readonly rows: number;
+}
+
+/**
+ * Adds the pass over prompts.
+ *
+ * @param args `numWanted`: compute the hidden states of only so many rows, those of `chosen.positions`, each in its own
+ *   tile; undefined for all rows.
+ */
+export function addPrefill(program: Program, args: DecoderPass & { numWanted: number | undefined }): void {
+  const { tensors, numWanted } = args;
+  const pass = passOf(program, args, tensors.promptLayers);
+  const some = numWanted === undefined ? {} : { wanted: wantedRows(args, numWanted) };
+  addHiddenStates(program, { ...pass, ...some });
+}
+
+/** Adds the pass over the newest token of each row. */
+export function addStep(program: Program, args: DecoderPass & { step: number; numTiles: number }): void {
+  const { config, tensors, rows, step, numTiles } = args;
+  const { promptLayers, suffixes, suffixRows } = tensors;
+  const { numHeads, headDim } = config;
+  const offsetBytes = step * suffixRows.shape[1] * numHeads * headDim * 4;
+  const part = (cache: Tensor): Tensor => ({ ...cache, shape: [rows, numHeads, headDim], offsetBytes });
+  const layers = promptLayers.map((layer, i) => ({
+    ...layer,
+    kRotated: part(suffixes[i].k),
+    kUnshifted: suffixes[i].kUnshifted && part(suffixes[i].kUnshifted),
+    v: part(suffixes[i].v),
+  }));
+  addHiddenStates(program, {
+    ...passOf(program, args, layers),
+    earlierKeys: (layer) => {
+      const earlier = (step === 0 ? promptLayers : suffixes)[layer].kUnshifted;
+      ensure(earlier, "a model without keyShift has no keys before their shift");
+      return earlier;
+    },
+    addAttention: (program, layer) =>
+      addCachedAttention(program, args, { layer, numRows: rows, numTiles, numSteps: step + 1 }),
+  });
+}
+
+/** Adds the rotations of the rows' positions. @returns What {@link addHiddenStates} needs. */
+function passOf(
+  program: Program,
+  { config, tensors, rows }: DecoderPass,
+  layers: DecoderTensors["promptLayers"],
+): HiddenPass {
+  const { parameters, inputs, head, positions, rotation } = tensors;
+  const table = rotationTable(program, config);
+  addEmbedding(program, { tokens: positions, table, x: rotation, rows, width: config.headDim });
+  const extent = { batchSize: 1, sequenceLength: rows, training: false };
+  return { config, extent, tensors: { operands: parameters, inputs, head, layers }, rotation };
+}
+
+function wantedRows(args: DecoderPass, rows: number): WantedRows {
+  const { promptLayers, chosen, chosenRotation } = args.tensors;
+  const layer = promptLayers.length - 1;
+  return {
+    rows,
+    index: chosen.positions,
+    // Both are unused from the choice of rows to its last reader.
+    x: chosen.picked,
+    xNorm: promptLayers[layer].xMiddleNorm,
+    rotation: chosenRotation,
+    addAttention: (program) =>
+      addCachedAttention(program, args, { layer, numRows: rows, numTiles: rows, numSteps: 0 }),
+  };
+}
+
+/** Adds a block's attention to the prompts' keys and to those that rows appended. */
+function addCachedAttention(
+  program: Program,
+  { config, tensors }: DecoderPass,
+  { layer, ...sizes }: { layer: number; numRows: number; numTiles: number; numSteps: number },
+): void {
+  const { promptLayers, suffixes, suffixRows, tiles } = tensors;
+  const { qRotated, kRotated, v, attention } = promptLayers[layer];
+  addAttentionDecode(program, {
+    q: qRotated,
+    promptK: kRotated,
+    promptV: v,
+    out: attention,
+    suffixK: suffixes[layer].k,
+    suffixV: suffixes[layer].v,
+    suffixRows,
+    tiles,
+    numHeads: config.numHeads,
+    headDim: config.headDim,
+    ...sizes,
+  });
 }

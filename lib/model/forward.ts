@@ -6,9 +6,9 @@
 import { named } from "../errors.ts";
 import { addAttention } from "../gpu/ops/attention.ts";
 import { addRows } from "../gpu/ops/address_rows.ts";
-import { addCopy } from "../gpu/ops/copy.ts";
+import { addCopy } from "../gpu/ops/elementwise.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
-import { addGemm } from "../gpu/ops/gemm.ts";
+import { addGemm, type GemmEpilogue } from "../gpu/ops/gemm.ts";
 import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
 import { addShiftKeys } from "../gpu/ops/shift_keys.ts";
@@ -16,7 +16,7 @@ import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows } from "./config.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
 import type { InputTensors } from "./inputs.ts";
 
 /** What {@link addHiddenStates} works on. */
@@ -60,9 +60,17 @@ export interface Pass extends HiddenPass {
   readonly tensors: ModelTensors;
 }
 
-/** The tensor of a block's parameter, such as `attn.q`. */
-function blockWeight(weights: Map<string, Tensor>, layer: number, part: string): Tensor {
-  return named(weights, `blocks.${layer}.${part}_proj.weight`);
+/** Adds y = x W^T for all rows, through an epilogue. @param args `name`: that of W. */
+export function addLinear(
+  program: Program,
+  { extent, tensors }: Pick<HiddenPass, "extent"> & { tensors: Pick<HiddenTensors, "operands"> },
+  { name, label, ...args }: { name: string; label: string; x: Tensor; y: Tensor; epilogue?: GemmEpilogue },
+): void {
+  const { x: a, y: c, epilogue = "store" } = args;
+  const b = named(tensors.operands, name);
+  const [n, k] = b.shape;
+  const m = extent.batchSize * extent.sequenceLength;
+  addGemm(program, { kind: "NT", m, n, k, a, b, c, epilogue, label });
 }
 
 /** Adds the f16 copies of operands, which must follow every change of parameters. */
@@ -179,16 +187,23 @@ function addFromQueries(program: Program, pass: HiddenPass, layer: number): void
   addProjection(program, pass, { layer, part: "q" });
   const shape = { ...ropeShape(config, extent), ...(rotation ? { rotation } : {}) };
   addQkNormRope(program, { x: saved.q, y: saved.qRotated, scale: saved.qScale, ...shape });
-  if (pass.addAttention) pass.addAttention(program, layer);
-  else addAttentionOfBatch(program, pass, layer);
-  addGemm(program, {
-    kind: "NT",
-    m: extent.batchSize * extent.sequenceLength,
-    n: config.width,
-    k: config.numHeads * config.headDim,
-    a: saved.attention,
-    b: blockWeight(tensors.operands, layer, "attn.o"),
-    c: saved.xMiddle,
+  if (pass.addAttention) {
+    pass.addAttention(program, layer);
+  } else {
+    addAttention(program, {
+      q: saved.qRotated,
+      k: saved.kRotated,
+      v: saved.v,
+      segmentStart: tensors.inputs.segmentStart,
+      out: saved.attention,
+      logSumExp: saved.logSumExp,
+      ...attentionShape(config, extent),
+    });
+  }
+  addLinear(program, pass, {
+    name: `blocks.${layer}.attn.o_proj.weight`,
+    x: saved.attention,
+    y: saved.xMiddle,
     epilogue: { add: saved.x },
     label: "o_proj",
   });
@@ -197,36 +212,24 @@ function addFromQueries(program: Program, pass: HiddenPass, layer: number): void
 /** q, k or v = its matrix times xNorm. */
 function addProjection(
   program: Program,
-  { config, extent, tensors }: HiddenPass,
+  pass: HiddenPass,
   { layer, part }: { layer: number; part: "q" | "k" | "v" },
 ): void {
-  const saved = tensors.layers[layer];
-  addGemm(program, {
-    kind: "NT",
-    m: extent.batchSize * extent.sequenceLength,
-    n: config.numHeads * config.headDim,
-    k: config.width,
-    a: saved.xNorm,
-    b: blockWeight(tensors.operands, layer, `attn.${part}`),
-    c: saved[part],
-    label: "qkv_proj",
-  });
+  const { xNorm, [part]: y } = pass.tensors.layers[layer];
+  const name = `blocks.${layer}.attn.${part}_proj.weight`;
+  addLinear(program, pass, { name, x: xNorm, y, label: "qkv_proj" });
 }
 
 /** activated = activation(up_proj(rmsNorm(xMiddle))); `hidden` is the activation's argument, kept for training. */
-function addMlpUp(program: Program, { config, extent, tensors }: HiddenPass, layer: number): void {
+function addMlpUp(program: Program, pass: HiddenPass, layer: number): void {
+  const { config: { width, activation }, extent, tensors } = pass;
   const { xMiddle, xMiddleNorm, xMiddleScale, hidden, activated } = tensors.layers[layer];
   const rows = extent.batchSize * extent.sequenceLength;
-  const { width: C, mlpWidth: M, activation } = config;
-  addRmsNorm(program, { x: xMiddle, y: xMiddleNorm, scale: xMiddleScale, rows, width: C });
-  addGemm(program, {
-    kind: "NT",
-    m: rows,
-    n: M,
-    k: C,
-    a: xMiddleNorm,
-    b: blockWeight(tensors.operands, layer, "mlp.up"),
-    c: activated,
+  addRmsNorm(program, { x: xMiddle, y: xMiddleNorm, scale: xMiddleScale, rows, width });
+  addLinear(program, pass, {
+    name: `blocks.${layer}.mlp.up_proj.weight`,
+    x: xMiddleNorm,
+    y: activated,
     epilogue: { activation, ...(hidden ? { before: hidden } : {}) },
     label: "up_proj",
   });
@@ -235,33 +238,10 @@ function addMlpUp(program: Program, { config, extent, tensors }: HiddenPass, lay
 /** out = xMiddle + down_proj(activated). */
 function addMlpDown(
   program: Program,
-  { config, extent, tensors }: HiddenPass,
+  pass: HiddenPass,
   { layer, out }: { layer: number; out: Tensor },
 ): void {
-  const { xMiddle, activated } = tensors.layers[layer];
-  addGemm(program, {
-    kind: "NT",
-    m: extent.batchSize * extent.sequenceLength,
-    n: config.width,
-    k: config.mlpWidth,
-    a: activated,
-    b: blockWeight(tensors.operands, layer, "mlp.down"),
-    c: out,
-    epilogue: { add: xMiddle },
-    label: "down_proj",
-  });
-}
-
-/** attention = attention(rope(qkNorm(q)), rope(qkNorm(k)), v) within the batch's segments. */
-function addAttentionOfBatch(program: Program, { config, extent, tensors }: HiddenPass, layer: number): void {
-  const { qRotated, kRotated, v, attention, logSumExp } = tensors.layers[layer];
-  addAttention(program, {
-    q: qRotated,
-    k: kRotated,
-    v,
-    segmentStart: tensors.inputs.segmentStart,
-    out: attention,
-    logSumExp,
-    ...attentionShape(config, extent),
-  });
+  const { xMiddle: add, activated } = pass.tensors.layers[layer];
+  const name = `blocks.${layer}.mlp.down_proj.weight`;
+  addLinear(program, pass, { name, x: activated, y: out, epilogue: { add }, label: "down_proj" });
 }

@@ -5,28 +5,20 @@
  */
 import { addCrossEntropy, addLogProbabilities } from "../gpu/ops/cross_entropy.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
-import { addGemm } from "../gpu/ops/gemm.ts";
 import type { Program } from "../gpu/program.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { paddedVocabSize } from "./buffers.ts";
-import { type ModelConfig, vocabSize } from "./config.ts";
-import { named } from "../errors.ts";
-import type { Pass } from "./forward.ts";
-import { rttDistanceTerm } from "./rtt_rows.ts";
+import { type ModelConfig, vocabSize } from "./model_config.ts";
+import { BYTE_BASE } from "../tokens/vocab_v2.ts";
+import { addLinear, type Pass } from "./forward.ts";
 
 /** Adds the logits and losses of all positions, and with `training` the gradient of the logits. */
 export function addLosses(program: Program, { config, extent, tensors }: Pass): void {
-  const { head, inputs, operands, backward } = tensors;
+  const { head, inputs, backward } = tensors;
   const { rttDistanceWeights, rttByteWeight } = extent;
   const rows = extent.batchSize * extent.sequenceLength;
   const stride = paddedVocabSize(config);
-  addLogits(program, {
-    config,
-    x: head.xLastNorm,
-    head: named(operands, "lm_head.weight"),
-    logits: head.logits,
-    rows,
-  });
+  addLinear(program, { extent, tensors }, { ...LM_HEAD, x: head.xLastNorm, y: head.logits });
   addCrossEntropy(program, {
     logits: head.logits,
     targets: inputs.targets,
@@ -40,27 +32,11 @@ export function addLosses(program: Program, { config, extent, tensors }: Pass): 
     vocabSize: vocabSize(config),
     stride,
     ...(backward ? { dLogits: backward.dLogits } : {}),
-    ...(rttDistanceWeights ? { ordinal: rttDistanceTerm(rttDistanceWeights) } : {}),
+    ...(rttDistanceWeights ? { ordinal: { firstByte: BYTE_BASE, weights: rttDistanceWeights } } : {}),
   });
 }
 
-/** Adds logits = x head^T. @param args `x`: (rows, C); `head`: (padded V, C); `logits`: (rows, padded V). */
-function addLogits(
-  program: Program,
-  args: { config: ModelConfig; x: Tensor; head: Tensor; logits: Tensor; rows: number },
-): void {
-  const { config, x, head, logits, rows } = args;
-  addGemm(program, {
-    kind: "NT",
-    m: rows,
-    n: paddedVocabSize(config),
-    k: config.width,
-    a: x,
-    b: head,
-    c: logits,
-    label: "lm_head",
-  });
-}
+const LM_HEAD = { name: "lm_head.weight", label: "lm_head" };
 
 /** What {@link addChosenLogProbabilities} reads and writes besides the hidden states; tensors may be larger. */
 export interface ChosenRowTensors {
@@ -79,17 +55,24 @@ export interface ChosenRowTensors {
 /**
  * Adds the log-probabilities of every next token at chosen rows.
  *
- * @param args `hiddenStates`: (any, C), normalised; `head`: (padded V, C); `rows`: n.
+ * @param args `hiddenStates`: (any, C), normalised; `operands`: with the head's weight; `rows`: n.
  */
 export function addChosenLogProbabilities(
   program: Program,
-  args: { config: ModelConfig; hiddenStates: Tensor; head: Tensor; tensors: ChosenRowTensors; rows: number },
+  args: {
+    config: ModelConfig;
+    hiddenStates: Tensor;
+    operands: Map<string, Tensor>;
+    tensors: ChosenRowTensors;
+    rows: number;
+  },
 ): void {
-  const { config, hiddenStates, head, tensors, rows } = args;
+  const { config, hiddenStates, operands, tensors, rows } = args;
   const { positions, picked, logits, rowIndex, logProbabilities } = tensors;
   // An embedding picks rows of a matrix.
   addEmbedding(program, { tokens: positions, table: hiddenStates, x: picked, rows, width: config.width });
-  addLogits(program, { config, x: picked, head, logits, rows });
+  const extent = { batchSize: 1, sequenceLength: rows, training: false };
+  addLinear(program, { extent, tensors: { operands } }, { ...LM_HEAD, x: picked, y: logits });
   const layout = { vocabSize: vocabSize(config), stride: paddedVocabSize(config), softcap: config.softcap };
   addLogProbabilities(program, { logits, rowIndex, out: logProbabilities, numRows: rows, ...layout });
 }

@@ -10,9 +10,8 @@ import { previousRows } from "../gpu/ops/shift_keys.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import type { MakeTensor } from "./allocation.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
-import { type BatchRows, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, numAddressRows, vocabSize } from "./config.ts";
-import { markRttBytes } from "./rtt_rows.ts";
+import { type BatchRows, markRttBytes, type ModelBatch, numRowSlots, numRowUses } from "./batch_rows.ts";
+import { type ModelConfig, type ModelExtent, numAddressRows, vocabSize } from "./model_config.ts";
 
 /** The tensors of a batch. */
 export interface InputTensors {
@@ -44,6 +43,9 @@ export interface InputTensors {
 export function inputTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor): InputTensors {
   const { batchSize, sequenceLength, training, dtype, freeRows } = extent;
   const shape = [batchSize, sequenceLength];
+  const hasRows = numAddressRows(config) > 0;
+  const numSlots = numRowSlots(config, extent);
+  const numRowPlaces = numTokenRows(numRowUses(extent), numSlots);
   const numPlaces = numTokenRows(batchSize * sequenceLength, vocabSize(config));
   return {
     tokens: make("tokens", shape),
@@ -52,22 +54,11 @@ export function inputTensors(config: ModelConfig, extent: ModelExtent, make: Mak
     segmentStart: make("segmentStart", shape),
     previous: config.keyShift ? make("previous", shape) : undefined,
     tokenRows: training && freeRows === undefined ? make("token rows", [numPlaces]) : undefined,
-    ...addressRowTensors(config, extent, make),
+    addressRows: hasRows ? make("rows of tokens", [batchSize, sequenceLength, ROWS_PER_TOKEN]) : undefined,
+    rowPlaces: hasRows && training ? make("tokens of slots", [numRowPlaces]) : undefined,
+    slotRows: hasRows && training ? make("rows of slots", [1 + numSlots]) : undefined,
     weight: make("weight", [1]),
     lossScale: training && dtype === "f16" ? make("loss scale", [2]) : undefined,
-  };
-}
-
-function addressRowTensors(config: ModelConfig, extent: ModelExtent, make: MakeTensor) {
-  if (numAddressRows(config) === 0) {
-    return { addressRows: undefined, rowPlaces: undefined, slotRows: undefined };
-  }
-  const { batchSize, sequenceLength, training } = extent;
-  const numSlots = numRowSlots(config, extent);
-  return {
-    addressRows: make("rows of tokens", [batchSize, sequenceLength, ROWS_PER_TOKEN]),
-    rowPlaces: training ? make("tokens of slots", [numTokenRows(numRowUses(extent), numSlots)]) : undefined,
-    slotRows: training ? make("rows of slots", [1 + numSlots]) : undefined,
   };
 }
 

@@ -14,7 +14,7 @@ import {
   operandTensors,
   parameterTensors,
 } from "./buffers.ts";
-import type { ModelConfig, ModelExtent } from "./config.ts";
+import type { ModelConfig, ModelExtent } from "./model_config.ts";
 
 /** Bytes of a model's GPU memory, by purpose. */
 export interface ModelMemory {

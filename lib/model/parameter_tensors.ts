@@ -6,7 +6,7 @@
 import { UserError } from "../errors.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import { checkpointShapes, type ModelConfig, vocabSize } from "./config.ts";
+import { checkpointShapes, type ModelConfig, vocabSize } from "./model_config.ts";
 
 /**
  * Sets all parameters.

@@ -13,7 +13,7 @@ import {
   numAddressRows,
   numSelectedRows,
   parameterShapes,
-} from "./config.ts";
+} from "./model_config.ts";
 import { byteOfSelectedRow } from "./selected_rows.ts";
 
 /** Standard deviation of the initial weights (GPT-2). */

@@ -13,10 +13,9 @@ import {
   SRC_IPV6,
   VOCAB_SIZE,
 } from "../tokens/vocab_v2.ts";
-import { type AddressState, advance, type PairState } from "./address_keys.ts";
+import { type AddressState, advance, NO_ROW, type PairState } from "./row_table.ts";
 import { type AddressRows, ROWS_PER_TOKEN, type RowUse } from "./address_rows.ts";
-import { NO_ROW } from "./row_table.ts";
-import { SequenceMemory } from "./sequence_memory.ts";
+import { SequenceMemory } from "./pair_history.ts";
 import { type KnownRtt, rowsBeforeFirstByte, rowsBeforeSecondByte } from "./selected_rows.ts";
 
 const INFERENCE: RowUse = { isTraining: false, context: 0 };

@@ -3,9 +3,10 @@
  *
  * @module
  */
+import { numbersOfNode } from "../coordinates/coordinates.ts";
 import { ensure, named } from "../errors.ts";
-import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./config.ts";
-import { NO_NODES, type NodeDelta, nodeDeltaOf, withNodeDelta } from "./node_delta.ts";
+import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "./model_config.ts";
+import { COORDINATE_KEYS, nameOfCoordinates, sizeOfCoordinates } from "./node_coordinates.ts";
 import { HISTORY_LENGTH } from "./pair_history.ts";
 
 /** The name of the learned rows among weights. */
@@ -25,33 +26,27 @@ export interface RowDelta {
   readonly coordinates: NodeDelta;
 }
 
-/**
- * The weights with some rows and coordinates replaced; all else is shared with those given.
- *
- * @param weights Of a model with learned rows.
- */
-export function withRowDelta(
-  config: ModelConfig,
-  weights: ReadonlyMap<string, Float32Array>,
-  { rows, keys, values, history, coordinates }: RowDelta,
-): Map<string, Float32Array> {
-  const { width } = config;
-  const { firstPair, length } = historyShape(config);
-  const [allKeys, allValues] = [ROW_KEYS, ROW_VALUES].map((name) => named(weights, name).slice());
-  ensure(rows.every((row) => row < numAddressRows(config)), "rows of another model");
-  const allHistories = weights.get(PAIR_HISTORY)?.slice();
-  rows.forEach((row, i) => {
-    if (row >= firstPair) {
-      allHistories?.set(history.subarray(length * i, length * (i + 1)), length * (row - firstPair));
-    }
-    allKeys.set(keys.subarray(2 * i, 2 * i + 2), 2 * row);
-    allValues.set(values.subarray(width * i, width * (i + 1)), width * row);
-  });
-  const changed = withNodeDelta(config, weights, coordinates).set(ROW_KEYS, allKeys).set(
-    ROW_VALUES,
-    allValues,
-  );
-  return allHistories ? changed.set(PAIR_HISTORY, allHistories) : changed;
+/** Some nodes of a model's coordinates, with their keys and values. */
+export interface NodeDelta {
+  /** Their numbers, ascending. */
+  readonly nodes: Uint32Array;
+  /** (nodes, 2): see `RowTable.save`. */
+  readonly keys: Float32Array;
+  /** (nodes, {@link numbersPerNode}), in the order of `numbersOfNode`. */
+  readonly values: Float32Array;
+}
+
+/** A delta without nodes. */
+export const NO_NODES: NodeDelta = {
+  nodes: new Uint32Array(),
+  keys: new Float32Array(),
+  values: new Float32Array(),
+};
+
+/** The numbers of a node's coordinates in a {@link NodeDelta}; 0 without coordinates. */
+export function numbersPerNode({ coordinates }: ModelConfig): number {
+  if (!coordinates) return 0;
+  return numbersOfNode(sizeOfCoordinates(coordinates), 0).reduce((sum, { length }) => sum + length, 0);
 }
 
 /** The first pair's row, and K of {@link RowDelta}. */
@@ -61,6 +56,25 @@ export function historyShape(
   return { firstPair: prefixVectors?.rows ?? 0, length: pairVectors?.history ? HISTORY_LENGTH : 0 };
 }
 
+/**
+ * The weights with some rows and coordinates replaced; all else is shared with those given.
+ *
+ * @param weights Of a model with learned rows.
+ */
+export function withRowDelta(
+  config: ModelConfig,
+  weights: ReadonlyMap<string, Float32Array>,
+  delta: RowDelta,
+): Map<string, Float32Array> {
+  const copies = new Map<string, Float32Array>();
+  eachPiece(config, delta, ({ name, start, length, values, at }) => {
+    const copy = copies.get(name) ?? named(weights, name).slice();
+    copies.set(name, copy);
+    copy.set(values.subarray(at, at + length), start);
+  });
+  return new Map([...weights, ...copies]);
+}
+
 /** Some rows and coordinates of weights, as a delta. @param rows Their numbers, ascending. @param nodes Likewise. */
 export function rowDeltaOf(
   config: ModelConfig,
@@ -68,24 +82,53 @@ export function rowDeltaOf(
   rows: Uint32Array,
   nodes: Uint32Array = NO_NODES.nodes,
 ): RowDelta {
-  const pick = (name: string, width: number) => {
-    const values = named(weights, name);
-    const picked = new Float32Array(rows.length * width);
-    rows.forEach((row, i) => picked.set(values.subarray(width * row, width * (row + 1)), width * i));
-    return picked;
-  };
-  const { firstPair, length } = historyShape(config);
-  const history = new Float32Array(rows.length * length);
-  const all = weights.get(PAIR_HISTORY);
-  rows.forEach((row, i) => {
-    const first = length * (row - firstPair);
-    if (all && row >= firstPair) history.set(all.subarray(first, first + length), length * i);
-  });
-  return {
+  const delta: RowDelta = {
     rows,
-    keys: pick(ROW_KEYS, 2),
-    values: pick(ROW_VALUES, config.width),
-    history,
-    coordinates: nodeDeltaOf(config, weights, nodes),
+    keys: new Float32Array(2 * rows.length),
+    values: new Float32Array(config.width * rows.length),
+    history: new Float32Array(historyShape(config).length * rows.length),
+    coordinates: {
+      nodes,
+      keys: new Float32Array(2 * nodes.length),
+      values: new Float32Array(numbersPerNode(config) * nodes.length),
+    },
   };
+  eachPiece(config, delta, ({ name, start, length, values, at }) => {
+    values.set(named(weights, name).subarray(start, start + length), at);
+  });
+  return delta;
+}
+
+/** Some numbers of a row or node: where they are in the weights, and where in the delta. */
+interface Piece {
+  /** The entry of the weights. */
+  readonly name: string;
+  readonly start: number;
+  readonly length: number;
+  /** The array of the delta. */
+  readonly values: Float32Array;
+  readonly at: number;
+}
+
+function eachPiece(config: ModelConfig, delta: RowDelta, visit: (piece: Piece) => void): void {
+  const { rows, keys, values, history, coordinates: { nodes, ...ofNodes } } = delta;
+  const { width, coordinates } = config;
+  const { firstPair, length } = historyShape(config);
+  ensure(rows.every((row) => row < numAddressRows(config)), "rows of another model");
+  rows.forEach((row, i) => {
+    visit({ name: ROW_KEYS, start: 2 * row, length: 2, values: keys, at: 2 * i });
+    visit({ name: ROW_VALUES, start: width * row, length: width, values, at: width * i });
+    if (row < firstPair || length === 0) return;
+    visit({ name: PAIR_HISTORY, start: length * (row - firstPair), length, values: history, at: length * i });
+  });
+  ensure(nodes.every((node) => node < (coordinates?.nodes ?? 0)), "coordinates of another model");
+  if (!coordinates) return;
+  let at = 0;
+  nodes.forEach((node, i) => {
+    visit({ name: COORDINATE_KEYS, start: 2 * node, length: 2, values: ofNodes.keys, at: 2 * i });
+    for (const { part, start, length } of numbersOfNode(sizeOfCoordinates(coordinates), node)) {
+      visit({ name: nameOfCoordinates(part), start, length, values: ofNodes.values, at });
+      at += length;
+    }
+  });
 }

@@ -24,9 +24,11 @@ import {
   numRowUses,
   RowSlots,
   rowsOfBatch,
+  type Share,
+  shareOf,
+  shareOfRows,
 } from "./batch_rows.ts";
-import { type Share, shareOf, shareOfRows } from "./batch_share.ts";
-import { type ModelConfig, type ModelExtent, vocabSize } from "./config.ts";
+import { type ModelConfig, type ModelExtent, vocabSize } from "./model_config.ts";
 import { addHiddenStates, addOperandCopies, type Pass } from "./forward.ts";
 import { addLosses } from "./head.ts";
 import { writeInputs } from "./inputs.ts";

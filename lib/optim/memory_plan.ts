@@ -7,7 +7,7 @@ import { NUM_ADAMW_HYPER } from "../gpu/ops/adamw.ts";
 import { muonScratchShapes, NUM_MUON_HYPER } from "../gpu/ops/muon.ts";
 import { numPartialSums } from "../gpu/ops/reduce.ts";
 import type { MakeTensor } from "../model/allocation.ts";
-import { type GroupName, groupOf, type OptimConfig } from "./config.ts";
+import { type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
 import { stackOf } from "./muon.ts";
 
 /**

@@ -16,7 +16,7 @@ import {
 } from "../gpu/ops/muon.ts";
 import type { Program } from "../gpu/program.ts";
 import { type Tensor, tensorSizeBytes } from "../gpu/tensor.ts";
-import type { MuonConfig } from "./config.ts";
+import type { MuonConfig } from "./optim_config.ts";
 import type { StepFactors, TrainedParameter, UpdateRule } from "./rule.ts";
 
 /** The most bytes of a stack of matrices: enough work for a dispatch, and half of what lavapipe can bind. */

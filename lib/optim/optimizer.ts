@@ -15,13 +15,12 @@ import { addSumOfSquares } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
-import { type ModelConfig, parameterShapes } from "../model/config.ts";
+import { type ModelConfig, parameterShapes } from "../model/model_config.ts";
 import { addOperandCopies } from "../model/forward.ts";
 import { readParameterLike } from "../model/parameter_tensors.ts";
 import type { Transformer } from "../model/transformer.ts";
-import { AdamWRule } from "./adamw.ts";
-import { AdamWRowsRule } from "./adamw_rows.ts";
-import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./config.ts";
+import { AdamWRowsRule, AdamWRule } from "./adamw.ts";
+import { type GroupConfig, type GroupName, groupOf, type OptimConfig } from "./optim_config.ts";
 import { MuonRule } from "./muon.ts";
 import type { TrainedParameter, UpdateRule } from "./rule.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "./schedule.ts";
@@ -33,10 +32,6 @@ export const LOSS_SCALE_STATE = "loss_scale";
 export class Optimizer {
   /** (1) f32: global norm of the gradient before clipping; not finite if the step was skipped. To be read only. */
   readonly gradNorm: Tensor;
-  /** (1) f32: steps skipped since the optimizer was made. */
-  readonly numSkipped: Tensor;
-  /** (1) f32: steps skipped in a row up to the last one, without those that only lowered the loss scale. */
-  readonly numSkippedInARow: Tensor;
   /** (1) f32: the loss scale of the next step; undefined without one. To be read only. */
   readonly lossScale: Tensor | undefined;
   /** What is kept between steps: checkpoint name -> tensor. */
@@ -57,8 +52,6 @@ export class Optimizer {
     this.#modelConfig = model.config;
     const clip = this.#gpu.tensor("clip factor", [4]);
     this.gradNorm = elementOf(clip, CLIP.norm);
-    this.numSkipped = elementOf(clip, CLIP.numSkipped);
-    this.numSkippedInARow = elementOf(clip, CLIP.numSkippedInARow);
     const { lossScale } = model;
     if (lossScale) this.state.set(LOSS_SCALE_STATE, lossScale);
     this.lossScale = lossScale && elementOf(lossScale, 0);

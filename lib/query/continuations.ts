@@ -9,7 +9,7 @@
  *
  * @module
  */
-import { vocabSize } from "../model/config.ts";
+import { vocabSize } from "../model/model_config.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import { branchRows, NO_TOKEN } from "./decoder_rows.ts";

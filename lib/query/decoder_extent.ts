@@ -4,7 +4,7 @@
  * @module
  */
 import { contextForm } from "../loader/context_form.ts";
-import { type ModelConfig, rttEncodingChoice } from "../model/config.ts";
+import { type ModelConfig, rttEncodingChoice } from "../model/model_config.ts";
 import { type DecoderExtent, decoderSizeBytes } from "../model/decoder_buffers.ts";
 import { FIRST_BYTES } from "./rtt/rtt_bytes.ts";
 

@@ -6,7 +6,7 @@
  * @module
  */
 import type { KernelRegistry } from "../gpu/registry.ts";
-import { type ModelConfig, vocabSize } from "../model/config.ts";
+import { type ModelConfig, vocabSize } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
 import {

@@ -5,7 +5,7 @@
  * @module
  */
 import type { Decoder } from "../model/decoder.ts";
-import { vocabSize } from "../model/config.ts";
+import { vocabSize } from "../model/model_config.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { encodeQuery } from "../query/query_tokens.ts";
 import { FIRST_BYTES } from "../query/rtt/rtt_bytes.ts";

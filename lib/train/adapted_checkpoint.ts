@@ -8,13 +8,19 @@ import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
-import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/config.ts";
+import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
-import { NO_NODES, numbersPerNode } from "../model/node_delta.ts";
-import { historyShape, ROW_VALUES, type RowDelta, withRowDelta } from "../model/row_delta.ts";
+import {
+  historyShape,
+  NO_NODES,
+  numbersPerNode,
+  ROW_VALUES,
+  type RowDelta,
+  withRowDelta,
+} from "../model/row_delta.ts";
 import { halvesOf, ofHalves } from "../model/row_table.ts";
-import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_state.ts";
+import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_files.ts";
 import { readSafetensors, type SafetensorsContent, writeSafetensors } from "../tensor_files/safetensors.ts";
 
 /** The file's name in its folder. */

@@ -15,12 +15,14 @@ import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { DELTA_FILE, isAdapted, loadAdapted } from "./adapted_checkpoint.ts";
 import {
   type CheckpointContent,
+  type CheckpointState,
+  type LoadedCheckpoint,
   readCheckpoint,
   readResumable,
+  readState,
   type ResumableCheckpoint,
   writeCheckpoint,
 } from "./checkpoint_files.ts";
-import { type CheckpointState, type LoadedCheckpoint, readState } from "./checkpoint_state.ts";
 
 const STEP_NAME = /^step-(\d{8,})$/;
 const LATEST = "latest";

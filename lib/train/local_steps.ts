@@ -10,7 +10,7 @@
  */
 import { named } from "../errors.ts";
 import type { Batch } from "../loader/batches.ts";
-import { shareOf } from "../model/batch_share.ts";
+import { shareOf } from "../model/batch_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { CompressedSum } from "../mpi/compressed_sum.ts";

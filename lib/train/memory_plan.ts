@@ -7,7 +7,7 @@ import { ConfigError } from "../errors.ts";
 import type { GpuInfo } from "../gpu/device.ts";
 import { largestTensorBytes, type MakeTensor, plannedSizeBytes } from "../model/allocation.ts";
 import { gpuParameterShapes, modelTensors } from "../model/buffers.ts";
-import { numParameters, parameterShapes } from "../model/config.ts";
+import { numParameters, parameterShapes } from "../model/model_config.ts";
 import {
   largestBatchSize,
   type ModelMemory,
@@ -15,7 +15,7 @@ import {
   smallerBatchAdvice,
 } from "../model/memory_plan.ts";
 import { numStateValues, optimizerTensors } from "../optim/memory_plan.ts";
-import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
+import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
 
 /** Bytes of GPU memory by purpose. All is allocated at the start and kept, so the sum is the peak. */
 export interface MemoryPlan extends ModelMemory {

@@ -8,10 +8,10 @@
 import { createHash } from "node:crypto";
 import { ConfigError, InterruptedError, UserError } from "../errors.ts";
 import type { Batch } from "../loader/batches.ts";
-import type { Share } from "../model/batch_share.ts";
+import type { Share } from "../model/batch_rows.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { VERSION } from "../version.ts";
-import { flattenConfig, type RunConfig, type RunIdentity } from "./config.ts";
+import { flattenConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 
 /** Sums over the ranks. */
 export interface RankSums {

@@ -14,7 +14,8 @@ import { type Manifest, newManifest, readManifest, writeManifest } from "../file
 import { OutputLock } from "../files/output_lock.ts";
 import { WORK } from "../files/array_task.ts";
 import { checkpointPaths, hasCheckpoints } from "./checkpoint.ts";
-import { EVENT_FILE } from "./event_log.ts";
+import { EVENT_FILE, EventLog } from "./event_log.ts";
+import { MetricsLog, type ScalarLog } from "./metrics.ts";
 
 const STAGE = "train";
 const AUTOTUNE = "autotune.json";
@@ -74,6 +75,29 @@ export class RunFolder {
       throw error;
     }
     return folder;
+  }
+
+  /**
+   * Opens `metrics.jsonl` and the TensorBoard event file, both cut off after a step.
+   *
+   * @param lastStep The step that the run resumes after; 0 starts the files anew.
+   * @throws {UserError} If one cannot be written.
+   * @throws {FormatError} If a line of the metrics that is to stay is none.
+   */
+  openScalars(lastStep: number): ScalarLog {
+    const metrics = MetricsLog.open(this.metricsPath, { lastStep });
+    const logs: ScalarLog[] = [metrics];
+    try {
+      logs.push(EventLog.open(this.eventsPath, { lastStep }));
+    } catch (error) {
+      metrics[Symbol.dispose]();
+      throw error;
+    }
+    return {
+      append: (record) => logs.forEach((log) => log.append(record)),
+      flush: () => logs.forEach((log) => log.flush()),
+      [Symbol.dispose]: () => logs.forEach((log) => log[Symbol.dispose]()),
+    };
   }
 
   /** Sets the earlier run aside. {@link dropReplaced} deletes it; without that it is put back. */

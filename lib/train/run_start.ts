@@ -11,21 +11,20 @@ import { dirname } from "@std/path";
 import { ConfigError, ensure, UserError } from "../errors.ts";
 import { exists } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
-import { parameterShapes } from "../model/config.ts";
+import { parameterShapes } from "../model/model_config.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { hasCheckpoints, loadCheckpoint, loadForResume, loadResumable, makeLatest } from "./checkpoint.ts";
-import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import type { LoadedCheckpoint } from "./checkpoint_state.ts";
-import { type ConfigDifference, differences, type RunConfig, type RunIdentity } from "./config.ts";
+import type { LoadedCheckpoint, ResumableCheckpoint } from "./checkpoint_files.ts";
+import { type ConfigDifference, differences, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { fromFirst } from "./ranks.ts";
 import { RunFolder } from "./run_folder.ts";
 
 /** Where a run starts by request; at most one of both. */
 export interface StartOptions {
   /** A checkpoint, or a run with one, to continue from with all its state; one of this run: to go back to. */
-  resumeFrom?: string;
+  resumeFrom?: string | undefined;
   /** A checkpoint, or a run with one, that gives a new run its weights; all else is new. */
-  initFrom?: string;
+  initFrom?: string | undefined;
 }
 
 /** What a run starts from. */
@@ -100,8 +99,13 @@ function chooseStart(
   if (resumeFrom !== undefined && !hasBegun) {
     const resumed = loadResumable(resumeFrom, notes);
     const directory = Deno.realPathSync(resumed.directory);
-    const isOwn = hasOwn && isSamePath(dirname(directory), folder.checkpointsDir);
-    if (hasOwn && !isOwn) throw occupied(folder);
+    const isOwn = hasOwn && dirname(directory) === Deno.realPathSync(folder.checkpointsDir);
+    if (hasOwn && !isOwn) {
+      throw new UserError(
+        `Cannot resume in ${folder.path} from another run: it has checkpoints of its own; choose another --run, or ` +
+          `start over with --fresh`,
+      );
+    }
     checkFollowing(resumed, wanted, onLog);
     if (isOwn) makeLatest(directory);
     return { resumed, isOwn, initial: undefined };
@@ -126,17 +130,6 @@ export function checkNotWithin(path: string, runDir: string): void {
     }
     if (at === dirname(at)) return;
   }
-}
-
-function isSamePath(a: string, b: string): boolean {
-  return Deno.realPathSync(a) === Deno.realPathSync(b);
-}
-
-function occupied(folder: RunFolder): UserError {
-  return new UserError(
-    `Cannot resume in ${folder.path} from another run: it has checkpoints of its own; choose another --run, or ` +
-      `start over with --fresh`,
-  );
 }
 
 /** Refuses to continue a run that was started differently. */

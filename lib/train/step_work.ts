@@ -8,7 +8,7 @@ import type { Transformer } from "../model/transformer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import type { RunConfig } from "./config.ts";
+import type { RunConfig } from "./run_config.ts";
 import { GradientExchange } from "./gradient_exchange.ts";
 import { LocalSteps } from "./local_steps.ts";
 import { agreeOn, ALONE, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";

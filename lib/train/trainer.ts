@@ -10,27 +10,23 @@ import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { exists } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { refuseOverlap } from "../files/output_guard.ts";
-import { Gpu, type GpuInfo } from "../gpu/device.ts";
+import type { GpuInfo } from "../gpu/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
-import { Transformer } from "../model/transformer.ts";
-import { Optimizer } from "../optim/optimizer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import { describeConfig, type RunConfig } from "./config.ts";
-import { dataFingerprint } from "./data_fingerprint.ts";
+import { describeConfig, type RunConfig } from "./run_config.ts";
+import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
-import { checkSameRun, shareConfig, type StepWork } from "./ranks.ts";
+import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
 import { REPORT, RunFolder } from "./run_folder.ts";
-import { type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { agreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
 import { openGpu, openModel } from "./open_model.ts";
-import { openScalarLogs } from "./scalar_logs.ts";
-import { type JournalState, StepJournal } from "./step_journal.ts";
+import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
-import { type LoopStart, type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
+import { type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
 
@@ -41,7 +37,7 @@ export interface TrainOptions extends DataOptions, StartOptions {
   /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
   fresh?: boolean;
   /** Stop after so many seconds, with everything saved. */
-  maxTimeS?: number;
+  maxTimeS?: number | undefined;
   /** Stops the run after the step in flight, with everything saved. */
   signal?: AbortSignal;
   /** Profile one of the first steps and write it to the run's folder and the log. No result depends on it. */
@@ -97,49 +93,86 @@ export interface TrainResult {
  */
 export async function train(given: TrainOptions): Promise<TrainResult> {
   const deadlineMs = performance.now() + 1000 * (given.maxTimeS ?? Infinity);
-  const { resumeFrom, initFrom } = given;
-  const startFrom = resumeFrom ?? initFrom;
-  if (given.fresh && startFrom !== undefined) checkNotWithin(startFrom, given.runDir);
-  refuseOverlap(given.runDir, [given.dataDir]);
-  const checked = given.checked ?? await checkOutputs([given.dataDir], {
-    onCorrupt: given.onCorrupt ?? "error",
-  });
-  const data = await dataFingerprint(given.dataDir);
-  const options = await fitted({ ...given, checked });
-  const { ranks, seed, onLog = () => {} } = options;
-  if (ranks) await checkSameRun(ranks, { config: options.config, seed, data });
-  const config = shareConfig(options.config, ranks?.size ?? 1);
-  checkHostMemory(config);
+  const options = await checkedOptions(given);
+  const { config, rankConfig, data, ranks, seed, onLog } = options;
   using run = await openRun(options.runDir, ranks);
-  const start = await agreeOnStart(run, { config: options.config, seed, data }, { ...options, onLog, ranks });
+  const start = await agreeOnStart(run, { config, seed, data }, options);
   const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {
     const last = { step: resumed.state.step, checkpoint: resumed.directory };
-    if (run && !exists(run.reportPath)) await report(run, options, { data, ...last });
+    if (run && !exists(run.reportPath)) await report(run, options, last.checkpoint);
     await run?.finishEarlier(() => describeRun(run, last));
-    return alreadyDone(resumed, reportPath(options));
+    return alreadyDone(resumed, join(options.runDir, REPORT));
   }
   describeStart(start, config).forEach(onLog);
-  describeConfig(config, ranks?.size).forEach(onLog);
-  using rows = await openRows({ ...options, checked });
-  using loader = await openLoader(rows, { ...options, config, resumed, numRanks: ranks?.size ?? 1 });
+  describeConfig(rankConfig, ranks?.size).forEach(onLog);
+  return await trainFrom(start, { run, options, deadlineMs });
+}
+
+/** Options that are checked and complete. */
+interface CheckedOptions extends TrainOptions {
+  checked: CheckedOutputs;
+  /** The fingerprint of the data. */
+  data: string;
+  /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, fitted to the data. */
+  rankConfig: RunConfig;
+  ranks: Communicator | undefined;
+  onLog: (line: string) => void;
+}
+
+/** Checks what can be checked before the run's folder is opened. @throws As {@link train}. */
+async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
+  const { dataDir, runDir, ranks, seed, onCorrupt = "error", onLog = () => {} } = given;
+  const startFrom = given.resumeFrom ?? given.initFrom;
+  if (given.fresh && startFrom !== undefined) checkNotWithin(startFrom, runDir);
+  refuseOverlap(runDir, [dataDir]);
+  const checked = given.checked ?? await checkOutputs([dataDir], { onCorrupt });
+  const data = await dataFingerprint(dataDir);
+  let { config } = given;
+  if (config.fit) {
+    using rows = await openRows({ ...given, checked });
+    config = fitConfig(config, rows.train);
+  }
+  if (ranks) await checkSameRun(ranks, { config, seed, data });
+  const rankConfig = shareConfig(config, ranks?.size ?? 1);
+  checkHostMemory(rankConfig);
+  return { ...given, config, rankConfig, checked, data, ranks, onLog };
+}
+
+/** Trains from a start to the end of the run or to the deadline. */
+async function trainFrom(
+  start: RunStart,
+  { run, options, deadlineMs }: {
+    run: RunFolder | undefined;
+    options: CheckedOptions;
+    deadlineMs: number;
+  },
+): Promise<TrainResult> {
+  const { rankConfig: config, data, ranks, seed, resumeFrom, initFrom, onLog } = options;
+  const { resumed, isOwn } = start;
+  const ofRank = { ...options, config };
+  using rows = await openRows(options);
+  using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
   using gpu = await openGpu(onLog);
-  const { model, optimizer } = await openModel(
-    gpu,
-    { autotuneCache: run?.autotunePath, ...options, config },
-    {
-      ...start,
-      train: rows.train,
-    },
-  );
+  const autotuneCache = options.autotuneCache ?? run?.autotunePath;
+  const { model, optimizer } = await openModel(gpu, { ...ofRank, autotuneCache }, {
+    ...start,
+    train: rows.train,
+  });
   if (options.fresh) run?.replace();
   const manifest = run?.begin({
     inputs: rows.train.files,
     options: { config: options.config, seed, data, resumeFrom, initFrom },
   });
-  using scalars = openScalars(run, start);
+  using scalars = run?.openScalars(isOwn ? resumed?.state.step ?? 0 : 0) ?? NO_LOG;
   const work = await openWork(gpu, { model, optimizer }, { config, ranks, resumed });
-  const journal = openJournal(gpu, { model, optimizer, scalars, work }, { config, state: resumed?.state });
+  const { lossScale, gradNorm: gradientNorm } = optimizer;
+  const journal = new StepJournal(gpu, { lossSum: model.lossSum, gradientNorm, lossScale }, {
+    scalars,
+    logEverySteps: config.train.logEverySteps,
+    state: resumed?.state,
+    ranks: work,
+  });
   let profile: ProfileRow[] | null = null;
   const loop = new TrainingLoop({
     config: options.config,
@@ -148,7 +181,7 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     model,
     optimizer,
     loader,
-    openValidation: () => openValidation(rows, { ...options, config }),
+    openValidation: () => openValidation(rows, ofRank),
     journal,
     scalars,
     work,
@@ -164,12 +197,12 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
         reportProfile(run, measured, gpu.info).forEach(onLog);
       }
       : undefined,
-  }, loopStart(start));
+  }, start);
   let isDone: boolean;
   try {
     isDone = await loop.run();
   } finally {
-    if (run) await report(run, options, { data, checkpoint: loop.checkpoint });
+    if (run) await report(run, options, loop.checkpoint);
   }
   if (isDone && run && manifest) run.finish(manifest, await describeRun(run, loop));
   return {
@@ -183,28 +216,13 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
     numSkippedSteps: journal.state.numSkippedSteps,
     sentBytes: ranks?.numSentBytes ?? null,
     checkpoint: loop.checkpoint,
-    report: reportPath(options),
+    report: join(options.runDir, REPORT),
     profile,
   };
 }
 
-function openScalars(run: RunFolder | undefined, { isOwn, resumed }: RunStart): ScalarLog {
-  if (!run) return { append() {}, flush() {}, [Symbol.dispose]() {} };
-  return openScalarLogs({ metrics: run.metricsPath, events: run.eventsPath }, {
-    lastStep: isOwn ? resumed?.state.step ?? 0 : 0,
-  });
-}
-
-function reportPath({ runDir }: TrainOptions): string {
-  return join(runDir, REPORT);
-}
-
-/** The options with a configuration that is fitted to the data. */
-async function fitted<T extends TrainOptions & { checked: CheckedOutputs }>(options: T): Promise<T> {
-  if (!options.config.fit) return options;
-  using rows = await openRows(options);
-  return { ...options, config: fitConfig(options.config, rows.train) };
-}
+/** The log of a rank that writes none. */
+const NO_LOG: ScalarLog = { append() {}, flush() {}, [Symbol.dispose]() {} };
 
 function alreadyDone({ state, directory }: ResumableCheckpoint, reportPath: string): TrainResult {
   return {
@@ -234,8 +252,8 @@ function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: Gp
 /** Writes the report, also of a run that was stopped: it takes less than a second. */
 async function report(
   run: RunFolder,
-  { config, seed, dataDir }: TrainOptions,
-  { data, checkpoint }: { data: string; checkpoint: string | null },
+  { config, seed, dataDir, data }: CheckedOptions,
+  checkpoint: string | null,
 ): Promise<void> {
   await writeRunReport(run.reportPath, {
     runDir: run.path,
@@ -253,28 +271,6 @@ function describeStart({ resumed, isOwn, initial }: RunStart, { train }: RunConf
   if (!resumed) return [];
   const from = isOwn ? "" : ` from ${resumed.directory}`;
   return [`resuming after step ${resumed.state.step} of ${train.steps}${from}`];
-}
-
-function loopStart({ resumed, isOwn }: RunStart): LoopStart {
-  if (!resumed) return { step: 0, evalLoss: null, checkpoint: null };
-  const { directory, state: { step, evalLoss } } = resumed;
-  return { step, evalLoss, checkpoint: isOwn ? directory : null };
-}
-
-function openJournal(
-  gpu: Gpu,
-  { model, optimizer, scalars, work }: {
-    model: Transformer;
-    optimizer: Optimizer;
-    scalars: ScalarLog;
-    work: StepWork;
-  },
-  { config, state }: { config: RunConfig; state: JournalState | undefined },
-): StepJournal {
-  const { lossScale, gradNorm: gradientNorm } = optimizer;
-  const sources = { lossSum: model.lossSum, gradientNorm, lossScale };
-  const { logEverySteps } = config.train;
-  return new StepJournal(gpu, sources, { scalars, logEverySteps, state, ranks: work });
 }
 
 /** The counts and outputs of a finished run for its manifest. */

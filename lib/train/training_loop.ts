@@ -16,9 +16,10 @@ import type { Optimizer } from "../optim/optimizer.ts";
 import { VERSION } from "../version.ts";
 import { saveCheckpoint, stepName } from "./checkpoint.ts";
 import { collectGarbage } from "../runtime/collect_garbage.ts";
-import { deriveConfig, type RunConfig } from "./config.ts";
+import { deriveConfig, type RunConfig } from "./run_config.ts";
 import type { ScalarLog } from "./metrics.ts";
 import { agreedError, type StepWishes, type StepWork } from "./ranks.ts";
+import type { RunStart } from "./run_start.ts";
 import { StepBatches } from "./step_batches.ts";
 import type { StepJournal } from "./step_journal.ts";
 import { validate } from "./validation.ts";
@@ -77,14 +78,6 @@ export interface StepProfile {
   rows: ProfileRow[];
 }
 
-/** Where the loop starts: at a checkpoint or with a new run. */
-export interface LoopStart {
-  step: number;
-  evalLoss: number | null;
-  /** The checkpoint's folder; null for a new run. */
-  checkpoint: string | null;
-}
-
 /** Steps before the one that is profiled. */
 const WARM_UP_STEPS = 3;
 
@@ -105,13 +98,13 @@ export class TrainingLoop {
   #lastYieldMs = performance.now();
 
   /** @param parts What to work with. @param start Where to start. */
-  constructor(parts: LoopParts, start: LoopStart) {
+  constructor(parts: LoopParts, { resumed, isOwn }: RunStart) {
     this.#parts = parts;
-    this.#step = start.step;
-    this.#profiledStep = Math.min(start.step + WARM_UP_STEPS, parts.config.train.steps - 1);
-    this.#evalLoss = start.evalLoss;
-    this.#checkpoint = start.checkpoint;
-    this.#isSaved = start.checkpoint !== null;
+    this.#step = resumed?.state.step ?? 0;
+    this.#profiledStep = Math.min(this.#step + WARM_UP_STEPS, parts.config.train.steps - 1);
+    this.#evalLoss = resumed?.state.evalLoss ?? null;
+    this.#checkpoint = isOwn ? resumed?.directory ?? null : null;
+    this.#isSaved = this.#checkpoint !== null;
     this.#batches = new StepBatches(parts.loader, parts.config.train.batchSize, () => this.#yieldToSignals());
   }
 

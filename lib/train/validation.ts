@@ -1,6 +1,6 @@
 /** The loss on the fixed validation batches. @module */
 import type { Batch } from "../loader/batches.ts";
-import { markRttBytes } from "../model/rtt_rows.ts";
+import { markRttBytes } from "../model/batch_rows.ts";
 import type { Transformer } from "../model/transformer.ts";
 import { ALONE, type RankSums } from "./ranks.ts";
 

@@ -4,7 +4,7 @@ import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
-import { PAIR_HISTORY, ROW_KEYS } from "../../lib/model/config.ts";
+import { PAIR_HISTORY, ROW_KEYS } from "../../lib/model/model_config.ts";
 import { ROW_VALUES, withRowDelta } from "../../lib/model/row_delta.ts";
 import { HISTORY_LENGTH } from "../../lib/model/pair_history.ts";
 import { NUM_RECALLED } from "../../lib/tokens/rtt_recall.ts";

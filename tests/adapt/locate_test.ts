@@ -4,7 +4,7 @@ import { adapt, type AdaptOptions } from "../../lib/adapt/adapt.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
-import { PAIR_HISTORY, ROW_KEYS } from "../../lib/model/config.ts";
+import { PAIR_HISTORY, ROW_KEYS } from "../../lib/model/model_config.ts";
 import { numbersOfNode } from "../../lib/coordinates/coordinates.ts";
 import { coordinateEntries } from "../../lib/model/node_coordinates.ts";
 import { ROW_VALUES, withRowDelta } from "../../lib/model/row_delta.ts";

@@ -1,8 +1,8 @@
 /** A checkpoint of the tiny model with rows of addresses. @module */
 import { join } from "@std/path";
-import { parameterShapes } from "../../lib/model/config.ts";
+import { parameterShapes } from "../../lib/model/model_config.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
-import { loadConfig } from "../../lib/train/config.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
 import { tinyRowModel } from "./tiny_rows.ts";
 
 /** Writes it, or another model, as a run. @param run The run's folder. @param step Whose number tells it from others. */

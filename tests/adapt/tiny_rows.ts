@@ -1,6 +1,6 @@
 /** A tiny model with rows of a few addresses, and measurements of one that it does not know. @module */
 import { AddressRows } from "../../lib/model/address_rows.ts";
-import { type ModelConfig, numAddressRows, ROW_KEYS } from "../../lib/model/config.ts";
+import { type ModelConfig, numAddressRows, ROW_KEYS } from "../../lib/model/model_config.ts";
 import { coordinateEntries } from "../../lib/model/node_coordinates.ts";
 import type { RttEstimate } from "../../lib/model/selected_rows.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";

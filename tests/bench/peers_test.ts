@@ -5,7 +5,7 @@ import { compareTraining } from "../../lib/bench/peers.ts";
 import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { parseRunConfig, type RunConfig } from "../../lib/train/config.ts";
+import { parseRunConfig, type RunConfig } from "../../lib/train/run_config.ts";
 import { withFolder } from "../measurement/batches.ts";
 
 const ADAMW = { kind: "adamw", learningRate: 0.01 };

@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { basename, dirname, fromFileUrl, join } from "@std/path";
 import { VERSION } from "../../lib/version.ts";
-import { STAGES } from "../../tasks/stages.ts";
+import { moduleOf, STAGES } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { outputOf, type ProcessResult, runDeno, runStageProcess } from "./process.ts";
 import { loadStage } from "./stage_in_process.ts";
@@ -218,7 +218,7 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     assertEquals(others, []);
     assertEquals((Deno.statSync(elsewhere.at(`tmp/${own}`)).mode ?? 0) & 0o777, 0o700);
     const unpacked = elsewhere.at(`tmp/${own}/unpacked`);
-    const lost = join(unpacked, hash, "program/tasks", basename(STAGES.synth.module));
+    const lost = join(unpacked, hash, "program/tasks", basename(moduleOf("synth").pathname));
     Deno.removeSync(lost);
     await machine.done(["synth", "--help"], { env });
     assert(isFile(lost));

@@ -4,13 +4,13 @@
  * @module
  */
 import type { Stage } from "../../lib/cli/stage.ts";
-import { STAGES } from "../../tasks/stages.ts";
+import { moduleOf } from "../../tasks/stages.ts";
 
 /** Loads a stage. @param name As the command line has it. */
 export async function loadStage(name: string): Promise<Stage> {
-  const module: Record<string, Stage> = await import(`../../tasks/${STAGES[name].module}`);
+  const module: Record<string, Stage> = await import(moduleOf(name).href);
   const stage = Object.values(module).find((exported) => exported.name === name);
-  if (!stage) throw new Error(`no stage ${name} in ${STAGES[name].module}`);
+  if (!stage) throw new Error(`no stage ${name} in ${moduleOf(name)}`);
   return stage;
 }
 

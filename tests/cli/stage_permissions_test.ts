@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import { dirname, fromFileUrl, join } from "@std/path";
 import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
-import { NEEDS, needsOf, STAGES } from "../../tasks/stages.ts";
+import { moduleOf, NEEDS, needsOf, STAGES } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import type { Allowed, Attempts } from "./permission_probe.ts";
 import { loadStage } from "./stage_in_process.ts";
@@ -323,8 +323,7 @@ Deno.test("a link as an output opens the place it leads to, there or not", () =>
 });
 
 Deno.test("a stage's module by itself, with all permissions of its process, does nothing", async () => {
-  for (const { module } of Object.values(STAGES)) {
-    const path = fromFileUrl(new URL(`../../tasks/${module}`, import.meta.url));
+  for (const path of Object.keys(STAGES).map((name) => fromFileUrl(moduleOf(name)))) {
     assert(Deno.readTextFileSync(path).includes("if (import.meta.main) serveStage("), path);
   }
   const { code, stderr } = await new Deno.Command(Deno.execPath(), {

@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "@std/assert";
-import { fromFileUrl, join } from "@std/path";
+import { basename, fromFileUrl, join } from "@std/path";
 import { compileArguments } from "../../lib/compile/compiled.ts";
 import { LAUNCH_VARIABLES } from "../../lib/mpi/launch.ts";
 import { codeFiles, flagsOfStages, type Program, threadModules } from "../../lib/compile/program.ts";
-import { STAGES } from "../../tasks/stages.ts";
+import { moduleOf, STAGES } from "../../tasks/stages.ts";
 
 const PROGRAM: Program = {
   root: fromFileUrl(new URL("../../", import.meta.url)),
   main: "tasks/main.ts",
-  stages: Object.values(STAGES).map(({ module }) => module.replace("./", "tasks/")),
+  stages: Object.keys(STAGES).map((name) => `tasks/${basename(moduleOf(name).pathname)}`),
 };
 
 Deno.test("threadModules() finds every module that serves a thread", () => {

@@ -11,7 +11,7 @@ import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { withFolder } from "../measurement/batches.ts";
 import { tinyBatch, tinyConfig, tinyWeights, toFloat32 } from "../model/tiny_model.ts";
-import { parseOptimConfig } from "../../lib/optim/config.ts";
+import { parseOptimConfig } from "../../lib/optim/optim_config.ts";
 import { assertSameBits } from "./support.ts";
 
 /** A registry of an adapter without subgroups, whose matrix products come in tiles of 64 and of 128. */

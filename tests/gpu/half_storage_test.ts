@@ -2,7 +2,7 @@ import { assert, assertEquals, assertThrows } from "@std/assert";
 import { KernelError } from "../../lib/errors.ts";
 import { withHalfStorage } from "../../lib/gpu/half_storage.ts";
 import { KERNEL_SOURCES } from "../../lib/gpu/kernels.ts";
-import { addCopy } from "../../lib/gpu/ops/copy.ts";
+import { addCopy } from "../../lib/gpu/ops/elementwise.ts";
 import { addSum } from "../../lib/gpu/ops/reduce.ts";
 import { Program } from "../../lib/gpu/program.ts";
 import { HALF_STORAGE } from "../tolerances.ts";

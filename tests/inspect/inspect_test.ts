@@ -6,11 +6,11 @@ import { inspect } from "../../lib/inspect/inspect.ts";
 import { describeReports, type InspectOptions, reportsAsJson } from "../../lib/inspect/report.ts";
 import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
 import { synthesize } from "../../lib/synth/synthesize.ts";
-import { parameterShapes } from "../../lib/model/config.ts";
+import { parameterShapes } from "../../lib/model/model_config.ts";
 import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow, probeRowSrcId } from "../../lib/probe_rows/probe_row.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
-import { loadConfig } from "../../lib/train/config.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
 import { SMALL_RUN } from "../train/small_run.ts";
 
 const OPTIONS: InspectOptions = { samples: 2, sequenceLength: 64, seed: 0, onCorrupt: "error" };

@@ -12,7 +12,10 @@ Deno.test("faultOfImport() accepts imports down the layers", () => {
 });
 
 Deno.test("faultOfImport() refuses imports up the layers, of private files and of kernels", () => {
-  assertEquals(faultOfImport("lib/gpu/program.ts", "../model/config.ts"), "lib/gpu may not import lib/model");
+  assertEquals(
+    faultOfImport("lib/gpu/program.ts", "../model/model_config.ts"),
+    "lib/gpu may not import lib/model",
+  );
   assertEquals(
     faultOfImport("lib/addresses/ip.ts", "../gpu/device.ts"),
     "lib/addresses may not import lib/gpu",

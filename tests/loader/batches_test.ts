@@ -6,7 +6,7 @@ import {
   type LoaderOptions,
   validationBatches,
 } from "../../lib/loader/batches.ts";
-import { shareOf } from "../../lib/model/batch_share.ts";
+import { shareOf } from "../../lib/model/batch_rows.ts";
 import { MemoryRowSource } from "../../lib/loader/row_source.ts";
 import { DEFAULT_SAMPLING } from "../../lib/loader/sampling_config.ts";
 import { ConfigError, UserError } from "../../lib/errors.ts";

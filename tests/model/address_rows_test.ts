@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertGreater, assertLess, assertNotEquals } from "@std/assert";
 import { AddressRows, ROWS_PER_TOKEN, type RowUse } from "../../lib/model/address_rows.ts";
-import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/config.ts";
+import { checkpointShapes, type ModelConfig, ROW_KEYS } from "../../lib/model/model_config.ts";
 import { PairHistory, type TimedRtt } from "../../lib/model/pair_history.ts";
 import { RowCursor } from "../../lib/model/row_cursor.ts";
 import { NO_ROW, RowTable } from "../../lib/model/row_table.ts";

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { type ModelConfig, vocabSize } from "../../lib/model/config.ts";
+import { type ModelConfig, vocabSize } from "../../lib/model/model_config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
 import { type DecoderExtent, decoderSizeBytes, programRows } from "../../lib/model/decoder_buffers.ts";
 import { Transformer } from "../../lib/model/transformer.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { type ModelExtent, vocabSize } from "../../lib/model/config.ts";
+import { type ModelExtent, vocabSize } from "../../lib/model/model_config.ts";
 import { planModelMemory } from "../../lib/model/memory_plan.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";

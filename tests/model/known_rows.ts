@@ -6,7 +6,7 @@
  */
 import { assert } from "@std/assert";
 import { AddressRows } from "../../lib/model/address_rows.ts";
-import { type ModelConfig, numAddressRows } from "../../lib/model/config.ts";
+import { type ModelConfig, numAddressRows } from "../../lib/model/model_config.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { Transformer } from "../../lib/model/transformer.ts";

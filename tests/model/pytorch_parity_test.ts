@@ -14,11 +14,11 @@ import {
   parameterShapes,
   parseModelConfig,
   vocabSize,
-} from "../../lib/model/config.ts";
+} from "../../lib/model/model_config.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { parseOptimConfig } from "../../lib/optim/config.ts";
+import { parseOptimConfig } from "../../lib/optim/optim_config.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
 import { readSafetensors, type SafetensorsContent } from "../../lib/tensor_files/safetensors.ts";
 import { assertClose, testOnEachDevice } from "../gpu/support.ts";

@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
-import type { ModelConfig } from "../../lib/model/config.ts";
+import type { ModelConfig } from "../../lib/model/model_config.ts";
 import { checkGradient } from "../reference/check_gradient.ts";
 import { referenceBackward, referenceForward, type Weights } from "../reference/model.ts";
 import { tinyBatch, tinyConfig, tinyWeights } from "./tiny_model.ts";

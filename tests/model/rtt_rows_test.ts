@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import type { ModelExtent } from "../../lib/model/config.ts";
-import { markRttBytes } from "../../lib/model/rtt_rows.ts";
+import type { ModelExtent } from "../../lib/model/model_config.ts";
+import { markRttBytes } from "../../lib/model/batch_rows.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { decodeTokens, type Field, RTT_START, TokenWriter } from "../../lib/tokens/vocab_v2.ts";

@@ -3,7 +3,12 @@
  *
  * @module
  */
-import { type ModelConfig, parameterShapes, parseModelConfig, vocabSize } from "../../lib/model/config.ts";
+import {
+  type ModelConfig,
+  parameterShapes,
+  parseModelConfig,
+  vocabSize,
+} from "../../lib/model/model_config.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import type { Weights } from "../reference/model.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertEquals, assertGreater, assertRejects, assertThrows } from
 import { UserError } from "../../lib/errors.ts";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { planModelMemory } from "../../lib/model/memory_plan.ts";
-import { type ModelConfig, parameterShapes, vocabSize } from "../../lib/model/config.ts";
+import { type ModelConfig, parameterShapes, vocabSize } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { readParameterLike } from "../../lib/model/parameter_tensors.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";

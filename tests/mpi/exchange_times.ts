@@ -15,8 +15,8 @@ import { Transformer } from "../../lib/model/transformer.ts";
 import { Communicator } from "../../lib/mpi/communicator.ts";
 import { CompressedSum } from "../../lib/mpi/compressed_sum.ts";
 import { launchOf } from "../../lib/mpi/launch.ts";
-import { claimedAddresses, denseBatch } from "../../lib/train/calibration.ts";
-import { loadConfig, trainingExtent } from "../../lib/train/config.ts";
+import { claimedAddresses, denseBatch } from "../../lib/train/step_timing.ts";
+import { loadConfig, trainingExtent } from "../../lib/train/run_config.ts";
 import { GradientExchange } from "../../lib/train/gradient_exchange.ts";
 
 /** Between a GPU and the host, as little as PCI Express 4.0 x16 gives in practice. */

@@ -1,10 +1,10 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { UserError } from "../../lib/errors.ts";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { parameterShapes, vocabSize } from "../../lib/model/config.ts";
+import { parameterShapes, vocabSize } from "../../lib/model/model_config.ts";
 import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
-import { type OptimConfig, parseOptimConfig } from "../../lib/optim/config.ts";
+import { type OptimConfig, parseOptimConfig } from "../../lib/optim/optim_config.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
 import { widthFactor } from "../../lib/optim/schedule.ts";
 import { assertClose, assertSameBits, randomNormal, testOnEachDevice } from "../gpu/support.ts";
@@ -135,24 +135,19 @@ testOnEachDevice("overfitting one tiny batch brings the loss near zero", async (
   assert(losses[0] > 4 && losses[losses.length - 1] < 0.2, `losses ${losses}`);
 });
 
-testOnEachDevice("step() skips and counts a gradient that is not finite", async ({ registry, gpu }) => {
+testOnEachDevice("step() skips a gradient that is not finite", async ({ registry, gpu }) => {
   const { model, optimizer } = await setUp(registry, { totalSteps: 10 });
   const batch = tinyBatch(model.config, BATCH_SIZE);
   model.accumulate(batch, 1);
   optimizer.step(0);
   const weights = await model.weights();
   const state = await optimizer.readState();
-  for (const [numSkipped, weight] of [[1, NaN], [2, Infinity], [3, 3e38]] as const) {
+  for (const weight of [NaN, Infinity, 3e38]) {
     model.zeroGradients();
     model.accumulate(batch, weight);
-    optimizer.step(numSkipped);
-    const [norm, skipped, inARow] = await gpu.read(
-      optimizer.gradNorm,
-      optimizer.numSkipped,
-      optimizer.numSkippedInARow,
-    );
-    assert(!Number.isFinite(norm[0]), `norm ${norm[0]}`);
-    assertEquals([skipped[0], inARow[0]], [numSkipped, numSkipped]);
+    optimizer.step(1);
+    const [[norm]] = await gpu.read(optimizer.gradNorm);
+    assert(!Number.isFinite(norm), `norm ${norm}`);
   }
   for (const [name, values] of await model.weights()) {
     assertSameBits(values, weights.get(name) ?? values, name);
@@ -163,8 +158,8 @@ testOnEachDevice("step() skips and counts a gradient that is not finite", async 
   model.zeroGradients();
   model.accumulate(batch, 1);
   optimizer.step(4);
-  const [skipped, inARow] = await gpu.read(optimizer.numSkipped, optimizer.numSkippedInARow);
-  assertEquals([skipped[0], inARow[0]], [3, 0]);
+  const [[norm]] = await gpu.read(optimizer.gradNorm);
+  assert(Number.isFinite(norm), `norm ${norm}`);
 });
 
 testOnEachDevice("a run goes on from saved weights and state with the same bits", async ({ registry }) => {

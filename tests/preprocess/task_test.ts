@@ -19,7 +19,7 @@ import { neededParts } from "../../lib/preprocess/needed_parts.ts";
 import { listSplitInputs } from "../../lib/preprocess/split_folders.ts";
 import { SPLIT_MODES, SPLIT_NAMES, type SplitMode } from "../../lib/preprocess/splits.ts";
 import { pretokenize } from "../../lib/pretokenize/pretokenize.ts";
-import { dataFingerprint } from "../../lib/train/data_fingerprint.ts";
+import { dataFingerprint } from "../../lib/train/run_data.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "./folder_hashes.ts";
 import { sampleBatch, writeParquet, writeRowGroups } from "./sample_parquet.ts";

@@ -1,9 +1,9 @@
 /** A checkpoint for the tests of stages that ask a model: the tiny model with initial weights. @module */
 import { join } from "@std/path";
-import { parameterShapes } from "../../lib/model/config.ts";
+import { parameterShapes } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
-import { loadConfig } from "../../lib/train/config.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
 import { TINY_CONFIG } from "./tiny_model.ts";
 import { SMALL_RUN } from "../train/small_run.ts";
 

@@ -7,7 +7,7 @@
  * @module
  */
 import { ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
-import { type ModelConfig, numAddressRows, vocabSize } from "../../lib/model/config.ts";
+import { type ModelConfig, numAddressRows, vocabSize } from "../../lib/model/model_config.ts";
 import { ACTIVATION, ACTIVATION_SLOPE } from "./activation.ts";
 import { addRows, addRowsBackward } from "./address_rows.ts";
 import { attention, attentionBackward, type AttentionProblem } from "./attention.ts";

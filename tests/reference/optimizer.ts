@@ -1,6 +1,6 @@
 /** The whole optimizer step in float64: clipping, schedule, and each group's rule. @module */
-import { type ModelConfig, parameterShapes } from "../../lib/model/config.ts";
-import { groupOf, type OptimConfig } from "../../lib/optim/config.ts";
+import { type ModelConfig, parameterShapes } from "../../lib/model/model_config.ts";
+import { groupOf, type OptimConfig } from "../../lib/optim/optim_config.ts";
 import { momentumAt } from "../../lib/optim/muon.ts";
 import { learningRateFactor, weightDecayFactor, widthFactor } from "../../lib/optim/schedule.ts";
 import type { AdamWStep } from "../../lib/gpu/ops/adamw.ts";

@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import { locateAddresses } from "../../lib/adapt/locate_addresses.ts";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
-import { ROW_KEYS } from "../../lib/model/config.ts";
+import { ROW_KEYS } from "../../lib/model/model_config.ts";
 import { ROW_VALUES, rowDeltaOf, withRowDelta } from "../../lib/model/row_delta.ts";
 import { baseOf, DELTA_FILE, writeDelta } from "../../lib/train/adapted_checkpoint.ts";
 import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";

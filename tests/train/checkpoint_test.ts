@@ -3,7 +3,7 @@ import { join } from "@std/path";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { temporaryName } from "../../lib/files/atomic.ts";
 import { exists } from "../../lib/files/inputs.ts";
-import { parameterShapes } from "../../lib/model/config.ts";
+import { parameterShapes } from "../../lib/model/model_config.ts";
 import {
   listCheckpoints,
   loadCheckpoint,
@@ -12,10 +12,9 @@ import {
   saveCheckpoint,
   stepName,
 } from "../../lib/train/checkpoint.ts";
-import type { CheckpointContent } from "../../lib/train/checkpoint_files.ts";
+import { type CheckpointContent, readState, writeState } from "../../lib/train/checkpoint_files.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
-import { loadConfig } from "../../lib/train/config.ts";
-import { readState, writeState } from "../../lib/train/checkpoint_state.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
 import {
   readSafetensors,
   readSafetensorsHeader,

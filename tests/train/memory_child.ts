@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { loadConfig } from "../../lib/train/config.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
 import { train } from "../../lib/train/trainer.ts";
 import { SMALL_RUN } from "./small_run.ts";
 

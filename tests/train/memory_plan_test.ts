@@ -5,7 +5,7 @@ import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { paddingBatch } from "../../lib/loader/batch.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
-import { loadConfig } from "../../lib/train/config.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
 import {
   checkHostMemory,
   checkMemory,

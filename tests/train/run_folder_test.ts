@@ -7,7 +7,7 @@ import { newManifest, readManifest, writeManifest } from "../../lib/files/manife
 import { stepName } from "../../lib/train/checkpoint.ts";
 import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
 import { encodeProbeRow, type ProbeRow } from "../../lib/probe_rows/probe_row.ts";
-import { dataFingerprint } from "../../lib/train/data_fingerprint.ts";
+import { dataFingerprint } from "../../lib/train/run_data.ts";
 import { EVENT_FILE } from "../../lib/train/event_log.ts";
 import { RunFolder } from "../../lib/train/run_folder.ts";
 import { inFolder, TemporaryFolder } from "../files/temporary_folder.ts";

@@ -9,7 +9,7 @@
 import { RandomStream } from "../../random/philox.ts";
 import type { Baseline, BaselineMeasurement, BaselineQuery } from "./baseline.ts";
 import { Descent, dot, type Factor, type FactorisationOptions } from "./factors.ts";
-import { logOfRtt } from "../../coordinates/log_rtt.ts";
+import { logOfRtt } from "../../coordinates/rtt_scale.ts";
 
 /** Step sizes (ASSUMPTION; the article gives none). */
 const RATES = { first: 0.01, last: 0.001, firstOfEnd: 0.1 };

@@ -9,7 +9,7 @@
 import { getOrMake } from "../../collections/get_or_make.ts";
 import { type BaselineMeasurement, type BaselineQuery, OnePassBaseline, SAMPLE_LEVELS } from "./baseline.ts";
 import { advance, fitLevels, type Levels, stepped, studentCdf } from "./hidden_levels.ts";
-import { logOfRtt } from "../../coordinates/log_rtt.ts";
+import { logOfRtt } from "../../coordinates/rtt_scale.ts";
 
 /** The newest measurements of a pair that levels are fitted to. */
 const MAX_SERIES = 1000;

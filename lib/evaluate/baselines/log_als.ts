@@ -10,7 +10,7 @@ import { RandomStream } from "../../random/philox.ts";
 import { type Baseline, type BaselineMeasurement, type BaselineQuery } from "./baseline.ts";
 import { getOrMake } from "../../collections/get_or_make.ts";
 import { type FactorisationOptions } from "./factors.ts";
-import { logOfRtt } from "../../coordinates/log_rtt.ts";
+import { logOfRtt } from "../../coordinates/rtt_scale.ts";
 import { RidgeSum } from "../../coordinates/ridge.ts";
 
 /** Standard deviation of the first values of the vectors: small beside the biases. */

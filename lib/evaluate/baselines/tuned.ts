@@ -18,7 +18,7 @@ import {
   SAMPLE_LEVELS,
   type Tuning,
 } from "./baseline.ts";
-import { logOfRtt } from "../../coordinates/log_rtt.ts";
+import { logOfRtt } from "../../coordinates/rtt_scale.ts";
 
 /** Predictions beside what was measured, ms. */
 interface Trial {

@@ -11,7 +11,7 @@
  */
 import { ADAPT_DEFAULTS } from "../../adapt/adapt.ts";
 import { PingModel } from "../../query/ping_model.ts";
-import type { LoadedCheckpoint } from "../../train/checkpoint_state.ts";
+import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { forecastRtts, joinForecasts, type RttForecasts } from "./rtt_forecasts.ts";
 import type { UnseenCases } from "./unseen_addresses.ts";
 

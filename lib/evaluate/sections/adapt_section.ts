@@ -6,7 +6,7 @@
  */
 import { UsageError } from "../../errors.ts";
 import type { SplitMode } from "../../preprocess/splits.ts";
-import type { RunConfig } from "../../train/config.ts";
+import type { RunConfig } from "../../train/run_config.ts";
 import { forecastUnseen } from "./adapt_baselines.ts";
 import { type AdaptedModels, type AdaptFit, forecastAdapted } from "./adapt_forecasts.ts";
 import type { Baseline } from "../baselines/baseline.ts";

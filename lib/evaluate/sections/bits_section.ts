@@ -11,7 +11,7 @@ import { type Context, numContextsOfRow, sampleContext } from "../../loader/cont
 import { prepareRow } from "../../loader/prepared_row.ts";
 import type { ProbeRowSource } from "../../loader/row_source.ts";
 import { heldOutSampling, type SamplingConfig } from "../../loader/sampling_config.ts";
-import { rttEncodingChoice } from "../../model/config.ts";
+import { rttEncodingChoice } from "../../model/model_config.ts";
 import type { PingModel } from "../../query/ping_model.ts";
 import { drawDistinct } from "../../random/distinct.ts";
 import { RandomStream } from "../../random/philox.ts";

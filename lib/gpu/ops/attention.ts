@@ -31,6 +31,16 @@ export interface AttentionShape {
   readonly headDim: number;
 }
 
+/** The tensors of an attention, see {@link addAttention}. */
+interface AttentionTensors {
+  q: Tensor;
+  k: Tensor;
+  v: Tensor;
+  segmentStart: Tensor;
+  out: Tensor;
+  logSumExp: Tensor;
+}
+
 const HEAD_DIMS = [32, 64, 128];
 /** Dims, of one or more rows, that a workgroup of each kind owns: 8 lanes of 128, or 64 threads of 32. */
 export const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
@@ -43,17 +53,7 @@ export const DIMS_PER_GROUP = { subgroup8: 1024, tiled: 2048 };
  *   segment of each token begins, at most its own position, never decreasing along the sequence.
  * @throws {KernelError} If a tensor is too small or `headDim` is not 32, 64 or 128.
  */
-export function addAttention(
-  program: Program,
-  args: AttentionShape & {
-    q: Tensor;
-    k: Tensor;
-    v: Tensor;
-    segmentStart: Tensor;
-    out: Tensor;
-    logSumExp: Tensor;
-  },
-): void {
+export function addAttention(program: Program, args: AttentionShape & AttentionTensors): void {
   const { q, k, v, segmentStart, out, logSumExp } = args;
   const variant = attentionVariant(program.registry.gpu.info);
   requireShape(`attention_forward_${variant}`, args, { q, k, v, out }, { logSumExp }, segmentStart);
@@ -74,14 +74,8 @@ export function addAttention(
  */
 export function addAttentionBackward(
   program: Program,
-  args: AttentionShape & {
-    q: Tensor;
-    k: Tensor;
-    v: Tensor;
-    out: Tensor;
+  args: AttentionShape & AttentionTensors & {
     dOut: Tensor;
-    logSumExp: Tensor;
-    segmentStart: Tensor;
     dq: Tensor;
     dk: Tensor;
     dv: Tensor;

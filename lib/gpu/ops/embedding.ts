@@ -37,20 +37,27 @@ export function numTokenRows(rows: number, vocabSize: number): number {
 /**
  * The rows sorted by their tokens, as {@link addEmbeddingBackward} reads them.
  *
- * @param tokens (rows), each below `vocabSize`.
- * @returns (vocabSize + 1 + rows): the rows of token v are the elements from element v to before element v + 1, ascending.
+ * @param tokens (rows, perRow); what is not below `vocabSize` is left out.
+ * @param options `perRow`: tokens of a row (1). `numUses`: how many tokens there is room for (all).
+ * @returns (vocabSize + 1 + numUses): the rows of token v are the elements from element v to before element v + 1, ascending.
  */
-export function tokenRows(tokens: ArrayLike<number>, vocabSize: number): Uint32Array<ArrayBuffer> {
-  const places = new Uint32Array(numTokenRows(tokens.length, vocabSize));
+export function tokenRows(
+  tokens: ArrayLike<number>,
+  vocabSize: number,
+  { perRow = 1, numUses = tokens.length } = {},
+): Uint32Array<ArrayBuffer> {
+  const places = new Uint32Array(numTokenRows(numUses, vocabSize));
   // Counting sort: element v + 1 first counts the rows of token v, then is where the next one goes, at last their end.
-  for (let row = 0; row < tokens.length; row++) places[tokens[row] + 1]++;
+  for (let i = 0; i < tokens.length; i++) if (tokens[i] < vocabSize) places[tokens[i] + 1]++;
   let start = places[0] = vocabSize + 1;
   for (let token = 0; token < vocabSize; token++) {
     const count = places[token + 1];
     places[token + 1] = start;
     start += count;
   }
-  for (let row = 0; row < tokens.length; row++) places[places[tokens[row] + 1]++] = row;
+  for (let i = 0; i < tokens.length; i++) {
+    if (tokens[i] < vocabSize) places[places[tokens[i] + 1]++] = Math.floor(i / perRow);
+  }
   return places;
 }
 

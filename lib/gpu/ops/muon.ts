@@ -51,51 +51,33 @@ export interface StackShape {
   columns: number;
 }
 
-/** Memory that a stack of matrices needs during an update; stacks of one shape share it. */
-export interface MuonScratch {
-  /** (count, rows, columns): x and the next x. */
-  readonly x: readonly [Tensor, Tensor];
-  /** (count, size, size), with size the smaller extent: the Gram matrix, and four polynomials of it. */
-  readonly gram: Tensor;
-  readonly polynomials: readonly [Tensor, Tensor, Tensor, Tensor];
-  readonly partials: Tensor;
-  /** (count). */
-  readonly sumOfSquares: Tensor;
-}
-
-/** Allocates the scratch memory for stacks of at most `count` matrices of one shape. */
-export function makeMuonScratch(program: Program, stack: StackShape): MuonScratch {
-  const shapes = muonScratchShapes(stack);
-  const make = (label: keyof typeof shapes) => program.registry.gpu.tensor(`Muon ${label}`, shapes[label]);
-  return {
-    x: [make("x"), make("next x")],
-    gram: make("Gram matrix"),
-    polynomials: [
-      make("polynomial"),
-      make("polynomial times Gram matrix"),
-      make("product"),
-      make("next product"),
-    ],
-    partials: make("partial sums"),
-    sumOfSquares: make("sum of squares"),
-  };
-}
-
-/** Label -> shape of every tensor that {@link makeMuonScratch} makes. */
+/** Label -> shape of the memory that a stack of matrices needs during an update; stacks of one shape share it. */
 export function muonScratchShapes({ count, rows, columns }: StackShape) {
   const size = Math.min(rows, columns);
   const square = [count, size, size];
   return {
-    "x": [count, rows, columns],
-    "next x": [count, rows, columns],
-    "Gram matrix": square,
-    "polynomial": square,
-    "polynomial times Gram matrix": square,
-    "product": square,
-    "next product": square,
-    "partial sums": [count * numRowPartialSums(rows * columns)],
-    "sum of squares": [count],
+    x: [count, rows, columns],
+    nextX: [count, rows, columns],
+    gram: square,
+    polynomial: square,
+    polynomialTimesGram: square,
+    product: square,
+    nextProduct: square,
+    partials: [count * numRowPartialSums(rows * columns)],
+    sumOfSquares: [count],
   };
+}
+
+/** The tensors of {@link muonScratchShapes}. */
+export type MuonScratch = Readonly<Record<keyof ReturnType<typeof muonScratchShapes>, Tensor>>;
+
+/** Allocates the scratch memory for stacks of at most `count` matrices of one shape. */
+export function makeMuonScratch(program: Program, stack: StackShape): MuonScratch {
+  const shapes = Object.entries(muonScratchShapes(stack));
+  const { gpu } = program.registry;
+  return Object.fromEntries(
+    shapes.map(([name, shape]) => [name, gpu.tensor(`Muon ${name}`, shape)]),
+  ) as MuonScratch;
 }
 
 /**
@@ -117,23 +99,22 @@ export function addMuon(
   requireMultiple("muon_momentum", { rows, columns }, 4);
   requireLength("muon_momentum", NUM_MUON_HYPER, { hyper });
   const grid = elementwiseGrid(length);
-  const [x, next] = scratch.x;
+  const { x, nextX, sumOfSquares, partials } = scratch;
   // A dispatch for one matrix binds the whole stack and reads or writes one matrix of it.
   const oneOf = (stack: Tensor): Tensor => ({ ...stack, shape: [rows, columns] });
   matrices.forEach(({ parameter, gradient, momentum }, i) => {
     requireLength("muon_momentum", length, { parameter, gradient, momentum });
     program.add({
       kernel: "muon_momentum",
-      bindings: { gradient, hyper, clip, momentum, x: oneOf(next) },
+      bindings: { gradient, hyper, clip, momentum, x: oneOf(nextX) },
       params: { length, first4: i * length / 4 },
       grid,
     });
   });
-  const { sumOfSquares, partials } = scratch;
-  addSumOfSquaresOfRows(program, { x: next, count: shape.count, length, partials, out: sumOfSquares });
+  addSumOfSquaresOfRows(program, { x: nextX, count: shape.count, length, partials, out: sumOfSquares });
   program.add({
     kernel: "muon_normalize",
-    bindings: { x: next, sum_of_squares: sumOfSquares, y: x },
+    bindings: { x: nextX, sum_of_squares: sumOfSquares, y: x },
     params: { length },
     grid: [...grid, shape.count],
   });
@@ -156,9 +137,11 @@ export function addMuon(
  */
 function addNewtonSchulz(
   program: Program,
-  { x: [first, last], gram, polynomials: [polynomial, half, ...products] }: MuonScratch,
+  scratch: MuonScratch,
   { count, rows, columns }: StackShape,
 ): Tensor {
+  const { x: first, nextX: last, gram, polynomial, polynomialTimesGram: half } = scratch;
+  let { product, nextProduct: next } = scratch;
   const isTall = rows > columns;
   const size = Math.min(rows, columns);
   const shared = { label: "Newton-Schulz", batch: count };
@@ -166,7 +149,6 @@ function addNewtonSchulz(
   const long = Math.max(rows, columns);
   const gramKind = isTall ? "TN" : "NT";
   addGemm(program, { ...square, kind: gramKind, k: long, a: first, b: first, c: gram });
-  let [product, next] = products;
   for (let step = 0; step < NEWTON_SCHULZ_STEPS; step++) {
     const p = step === 0 ? product : polynomial;
     addGemm(program, { ...square, a: gram, b: gram, c: p, epilogue: { gram } });

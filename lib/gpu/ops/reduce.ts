@@ -37,10 +37,11 @@ export function addSumOfSquares(
   requireLength(KERNEL, total, { partials });
   let first = 0;
   inputs.forEach((x, i) => {
-    addPartials(program, { x, length: lengths[i], partials, first, square: true });
-    first += numPartialSums(lengths[i]);
+    const numPartials = numPartialSums(lengths[i]);
+    addPass(program, { label: "sum of squares", x, length: lengths[i], out: partials, first, numPartials });
+    first += numPartials;
   });
-  addTotal(program, { x: partials, length: total, out, accumulate: false });
+  addTotal(program, { x: partials, length: total, out });
 }
 
 /** Partial sums per row of {@link addSumOfSquaresOfRows}; a multiple of 4, since they are summed as vec4. */
@@ -65,21 +66,9 @@ export function addSumOfSquaresOfRows(
   requireLength(KERNEL, count * length, { x });
   requireLength(KERNEL, count * numPartials, { partials });
   requireLength(KERNEL, count, { out });
-  const shared = { kernel: KERNEL, label: "sum of squares of rows" } as const;
-  program.add({
-    ...shared,
-    overrides: { SQUARE: 1 },
-    bindings: { x, partials },
-    params: { length, first: 0, num_partials: numPartials, accumulate: 0 },
-    grid: [...gridOf(numPartials), count],
-  });
-  program.add({
-    ...shared,
-    overrides: { SQUARE: 0 },
-    bindings: { x: partials, partials: out },
-    params: { length: numPartials, first: 0, num_partials: 1, accumulate: 0 },
-    grid: [1, 1, count],
-  });
+  const label = "sum of squares of rows";
+  addPass(program, { label, x, length, out: partials, numPartials, count });
+  addPass(program, { label, isSum: true, x: partials, length: numPartials, out, count });
 }
 
 /**
@@ -94,41 +83,48 @@ export function addSum(
 ): void {
   const { x, length, out, accumulate = false } = args;
   requireLength(KERNEL, length, { x });
-  const numParts = numPartialSums(length);
-  if (numParts === 1) return addTotal(program, { x, length, out, accumulate });
-  const partials = program.registry.gpu.tensor("partial sums", [numParts]);
-  addPartials(program, { x, length, partials, first: 0, square: false });
-  addTotal(program, { x: partials, length: numParts, out, accumulate });
-}
-
-function addPartials(
-  program: Program,
-  args: { x: Tensor; length: number; partials: Tensor; first: number; square: boolean },
-): void {
-  const { x, length, partials, first, square } = args;
   const numPartials = numPartialSums(length);
-  program.add({
-    kernel: KERNEL,
-    label: square ? "sum of squares" : "sum",
-    overrides: { SQUARE: Number(square) },
-    bindings: { x, partials },
-    params: { length, first, num_partials: numPartials, accumulate: 0 },
-    grid: gridOf(numPartials),
-  });
+  if (numPartials === 1) return addTotal(program, { x, length, out, accumulate });
+  const partials = program.registry.gpu.tensor("partial sums", [numPartials]);
+  addPass(program, { label: "sum", isSum: true, x, length, out: partials, numPartials });
+  addTotal(program, { x: partials, length: numPartials, out, accumulate });
 }
 
 function addTotal(
   program: Program,
-  args: { x: Tensor; length: number; out: Tensor; accumulate: boolean },
+  args: { x: Tensor; length: number; out: Tensor; accumulate?: boolean },
 ): void {
-  const { x, length, out, accumulate } = args;
-  requireLength(KERNEL, 1, { out });
+  requireLength(KERNEL, 1, { out: args.out });
+  addPass(program, { label: "sum", isSum: true, ...args });
+}
+
+/**
+ * Adds a pass that writes `numPartials` sums of each of `count` rows.
+ *
+ * @param args `isSum`: sums the elements, not their squares; `first`: where the sums start in `out`.
+ */
+function addPass(
+  program: Program,
+  args: {
+    label: string;
+    isSum?: boolean;
+    x: Tensor;
+    length: number;
+    out: Tensor;
+    first?: number;
+    numPartials?: number;
+    count?: number;
+    accumulate?: boolean;
+  },
+): void {
+  const { label, isSum = false, x, length, out, first = 0, numPartials = 1, count = 1, accumulate = false } =
+    args;
   program.add({
     kernel: KERNEL,
-    label: "sum",
-    overrides: { SQUARE: 0 },
+    label,
+    overrides: { SQUARE: Number(!isSum) },
     bindings: { x, partials: out },
-    params: { length, first: 0, num_partials: 1, accumulate: Number(accumulate) },
-    grid: [1],
+    params: { length, first, num_partials: numPartials, accumulate: Number(accumulate) },
+    grid: [...gridOf(numPartials), count],
   });
 }

@@ -10,7 +10,7 @@
  * @module
  */
 import { ensure } from "../../errors.ts";
-import { type ModelConfig, rttEncodingChoice } from "../../model/config.ts";
+import { type ModelConfig, rttEncodingChoice } from "../../model/model_config.ts";
 import { FIELD_GRAMMARS } from "../../tokens/field_grammar.ts";
 import { chosenRttEncoding } from "../../tokens/rtt_encoding.ts";
 import { fieldsLength, WholeMeasurementWriter } from "../../tokens/vocab_v1.ts";

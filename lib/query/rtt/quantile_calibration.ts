@@ -17,7 +17,7 @@
 import { z } from "zod";
 import { ensure, FormatError } from "../../errors.ts";
 import { readText } from "../../files/inputs.ts";
-import type { LoadedCheckpoint } from "../../train/checkpoint_state.ts";
+import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
 /** Where R is known; straight in between. Finer at the ends, where intervals end. */

@@ -17,7 +17,7 @@ import { forecastRtts } from "../../../lib/evaluate/sections/rtt_forecasts.ts";
 import { drawUnseen, unseenAddresses } from "../../../lib/evaluate/sections/unseen_addresses.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { loadCheckpoint } from "../../../lib/train/checkpoint.ts";
-import type { LoadedCheckpoint } from "../../../lib/train/checkpoint_state.ts";
+import type { LoadedCheckpoint } from "../../../lib/train/checkpoint_files.ts";
 import { withRowCheckpoint } from "../../adapt/row_checkpoint.ts";
 import { KNOWN } from "../../adapt/tiny_rows.ts";
 import { meshRows } from "./mesh_rows.ts";

@@ -1,7 +1,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { ConfigError } from "../../lib/errors.ts";
 import { momentumAt } from "../../lib/optim/muon.ts";
-import { groupOf, parseOptimConfig } from "../../lib/optim/config.ts";
+import { groupOf, parseOptimConfig } from "../../lib/optim/optim_config.ts";
 
 const GROUP = { kind: "adamw", learningRate: 0.1 };
 const GROUPS = { embedding: GROUP, head: GROUP, matrices: GROUP };

@@ -15,9 +15,9 @@ import {
   modelConfigSchema,
   type ModelExtent,
   numParameters,
-} from "../model/config.ts";
+} from "../model/model_config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
-import { type OptimConfig, optimConfigSchema } from "../optim/config.ts";
+import { type OptimConfig, optimConfigSchema } from "../optim/optim_config.ts";
 import { PRESETS } from "./presets.ts";
 import {
   type FitConfig,
@@ -45,7 +45,7 @@ export interface RunConfig {
 export interface RunIdentity {
   config: RunConfig;
   seed: number;
-  /** See data_fingerprint.ts. */
+  /** See `dataFingerprint`. */
   data: string;
 }
 

@@ -9,7 +9,7 @@ import { Autotuner } from "../gpu/autotune.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import { AddressRows } from "../model/address_rows.ts";
-import { type ModelConfig, numAddressRows } from "../model/config.ts";
+import { type ModelConfig, numAddressRows } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { mergeProfiles } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
@@ -20,7 +20,7 @@ import { MAX_MEASUREMENT_TOKENS } from "../loader/contexts.ts";
 import { RandomStream } from "../random/philox.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 import { QUERY_ORDER, TokenWriter } from "../tokens/vocab_v2.ts";
-import { deriveConfig, type RunConfig, trainingExtent } from "./config.ts";
+import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
 
 /** How long steps took, and where the time of one goes. */
 export interface StepTimes {

@@ -9,7 +9,7 @@ import {
   loadConfig,
   parseRunConfig,
   withTotalTokens,
-} from "../../lib/train/config.ts";
+} from "../../lib/train/run_config.ts";
 import { PRESETS } from "../../lib/train/presets.ts";
 
 Deno.test("loadConfig() takes every preset", () => {

@@ -1,6 +1,6 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
 import { ConfigError } from "../../lib/errors.ts";
-import { numParameters, parameterShapes, parseModelConfig } from "../../lib/model/config.ts";
+import { numParameters, parameterShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { tinyConfig } from "./tiny_model.ts";
 
