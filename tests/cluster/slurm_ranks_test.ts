@@ -1,7 +1,7 @@
 /** Training by several ranks on the nodes of a real SLURM. */
 import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
-import { runStageProcess } from "../cli/process.ts";
+import { outputOf, runStageProcess } from "../cli/process.ts";
 import { launchers } from "../mpi/launchers.ts";
 import { SlurmCluster, slurmIsMissing, until } from "./slurm_cluster.ts";
 import {
@@ -14,7 +14,6 @@ import {
   succeed,
   untilTraining,
 } from "./small_chain.ts";
-import { outputOf } from "../cli/process.ts";
 
 Deno.test("slurm asks for ranks, with memory and processors for each", async () => {
   using folder = await prepared();

@@ -6,10 +6,9 @@
 import { assert, assertEquals } from "@std/assert";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
-import { rowsOfBatch } from "../../lib/model/batch_rows.ts";
+import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
 import { type ModelConfig, vocabSize } from "../../lib/model/model_config.ts";
 import { Decoder } from "../../lib/model/decoder.ts";
-import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/optim/optim_config.ts";

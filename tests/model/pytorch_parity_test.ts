@@ -7,7 +7,7 @@ import { assert, assertEquals } from "@std/assert";
 import { fromFileUrl } from "@std/path";
 import type { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
-import { rowsOfBatch } from "../../lib/model/batch_rows.ts";
+import { type ModelBatch, rowsOfBatch } from "../../lib/model/batch_rows.ts";
 import {
   type ModelConfig,
   numAddressRows,
@@ -15,7 +15,6 @@ import {
   parseModelConfig,
   vocabSize,
 } from "../../lib/model/model_config.ts";
-import type { ModelBatch } from "../../lib/model/batch_rows.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { parseOptimConfig } from "../../lib/optim/optim_config.ts";

@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import type { MetricsRecord } from "../../lib/train/metrics.ts";
-import { writeRunReport } from "../../lib/train/report.ts";
-import { curveOf } from "../../lib/train/report.ts";
+import { curveOf, writeRunReport } from "../../lib/train/report.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
 import { SMALL_RUN } from "./small_run.ts";

@@ -7,8 +7,7 @@
 import { join } from "@std/path";
 import { exists } from "../../files/inputs.ts";
 import type { PingModel } from "../../query/ping_model.ts";
-import type { MassRanges } from "../../query/rtt/quantile_calibration.ts";
-import { QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
+import { type MassRanges, QuantileCalibration } from "../../query/rtt/quantile_calibration.ts";
 import { type Coverage, coverages } from "../metrics/calibration.ts";
 import { drawCases } from "../cases.ts";
 import { type EvalRowsOptions, openEvalRows } from "../eval_rows.ts";

@@ -1,8 +1,7 @@
 /** Probe rows between addresses that are known and addresses that are not, for tests of adaptation. @module */
 import { MemoryRowSource } from "../../../lib/loader/row_source.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
-import type { ProbeRow } from "../../../lib/probe_rows/probe_row.ts";
-import { probeRowSrcId } from "../../../lib/probe_rows/probe_row.ts";
+import { type ProbeRow, probeRowSrcId } from "../../../lib/probe_rows/probe_row.ts";
 
 /** A measurement of such a row; the RTT in ms, -1 without a reply. */
 export type MeshMeasurement = readonly [destination: string, rttMs: number, timeS: number];

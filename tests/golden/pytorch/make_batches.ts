@@ -7,9 +7,8 @@
  */
 import { BatchLoader } from "../../../lib/loader/batches.ts";
 import { MemoryRowSource } from "../../../lib/loader/row_source.ts";
-import { rowsOfBatch } from "../../../lib/model/batch_rows.ts";
+import { type ModelBatch, rowsOfBatch } from "../../../lib/model/batch_rows.ts";
 import { numAddressRows } from "../../../lib/model/model_config.ts";
-import type { ModelBatch } from "../../../lib/model/batch_rows.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 import { FLOAT64_RTT } from "../../../lib/tokens/rtt_encoding.ts";
 import { blockOrder, WholeMeasurementWriter } from "../../../lib/tokens/vocab_v1.ts";
