@@ -211,6 +211,7 @@ export {
   rttBetweenPrefixes,
   type RttMixtureOptions,
 } from "./lib/query/rtt/prefix_query.ts";
+export type { LikelyOptions } from "./lib/query/rtt/rtt_distributions.ts";
 export type { RttMixture } from "./lib/query/rtt/rtt_mixture.ts";
 export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
 export {

@@ -53,7 +53,11 @@ export function requireQueryable(
 
 /** A trained model on a GPU. */
 export class PingModel {
-  /** Give log-probabilities of tokens. */
+  /**
+   * They give log-probabilities of tokens.
+   *
+   * @internal
+   */
   readonly decoders: ModelDecoders;
   readonly #calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
