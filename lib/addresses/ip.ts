@@ -70,7 +70,9 @@ function parseIpv4(text: string, start: number): Uint8Array | undefined {
 
 function parseIpv6(text: string): Uint8Array | undefined {
   const bytes = new Uint8Array(16);
-  let [at, numGroups, gap] = [0, 0, -1];
+  let at = 0;
+  let numGroups = 0;
+  let gap = -1;
   if (text.startsWith("::")) [at, gap] = [2, 0];
   while (at < text.length) {
     if (numGroups === NUM_GROUPS) return undefined;
@@ -127,7 +129,9 @@ function isIpv4Mapped(bytes: Uint8Array): boolean {
 
 /** Start and length of the first longest run of zero groups. */
 function longestZeroRun(groups: number[]): [number, number] {
-  let [bestStart, bestLength, length] = [0, 0, 0];
+  let bestStart = 0;
+  let bestLength = 0;
+  let length = 0;
   groups.forEach((group, i) => {
     length = group === 0 ? length + 1 : 0;
     if (length > bestLength) [bestStart, bestLength] = [i - length + 1, length];

@@ -218,7 +218,8 @@ function plainTexts(texts: readonly string[]): PlainValues {
 /** The least and the largest text by their bytes, which is the order that the format wants. */
 function textStatistics(bytes: Uint8Array, ends: Int32Array, numNulls: number): Statistics {
   const textAt = (i: number) => bytes.subarray((i === 0 ? 0 : ends[i - 1]) + LENGTH_BYTES, ends[i]);
-  let [min, max] = [textAt(0), textAt(0)];
+  let min = textAt(0);
+  let max = min;
   for (let i = 1; i < ends.length; i++) {
     const text = textAt(i);
     if (compareBytes(text, min) < 0) min = text;
@@ -262,7 +263,8 @@ function plainIntegers(values: Float64Array): Uint8Array {
 
 /** The least and the largest number; Infinity and -Infinity for none. NaN is passed over, as the format wants. */
 function rangeOf(values: Float64Array): [min: number, max: number] {
-  let [min, max] = [Infinity, -Infinity];
+  let min = Infinity;
+  let max = -Infinity;
   for (let i = 0; i < values.length; i++) {
     const value = values[i];
     if (value < min) min = value;

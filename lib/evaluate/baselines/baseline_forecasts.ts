@@ -179,7 +179,8 @@ export function* merged(
   b: Iterable<BaselineMeasurement>,
 ): Generator<BaselineMeasurement> {
   const [first, second] = [a[Symbol.iterator](), b[Symbol.iterator]()];
-  let [x, y] = [first.next(), second.next()];
+  let x = first.next();
+  let y = second.next();
   while (!x.done || !y.done) {
     if (!x.done && (y.done || x.value.timeS <= y.value.timeS)) {
       yield x.value;

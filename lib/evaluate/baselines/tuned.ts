@@ -71,7 +71,8 @@ export class TunedBaseline implements Baseline {
   }
 
   #choose(tuning: Tuning): void {
-    let [best, trial]: [number, Trial | undefined] = [Infinity, undefined];
+    let best = Infinity;
+    let trial: Trial | undefined;
     for (const settings of this.#candidates.keys()) {
       const tried = tryOut(this.#make(settings), tuning);
       const error = quantileOfSample(
