@@ -1,0 +1,14 @@
+/** Prints the usage of waiting and of computing, each for some time, as measured in this process alone. @module */
+import { measureUsage } from "../../lib/bench/usage.ts";
+
+const waiting = await measureUsage(async () => {
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  return 7;
+});
+const busy = await measureUsage(() => {
+  const startMs = performance.now();
+  let sum = 0;
+  while (performance.now() - startMs < 200) sum += Math.sqrt(sum + 1);
+  return Promise.resolve(sum);
+});
+console.log(JSON.stringify({ result: waiting.result, waiting: waiting.usage, busy: busy.usage }));
