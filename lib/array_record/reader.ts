@@ -154,7 +154,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
    * Chunk headers as they stand in the file. Each has a checksum of its chunk's data, so they tell files apart for a
    * small part of what it costs to read these. Nothing is verified.
    *
-   * @param maxChunks Of how many data chunks at most; of more an even spread, the first and last among them.
+   * @param maxChunks The most data chunks. Of a file with more, an even spread with the first and the last.
    * @returns First the header of the index, then those of data chunks.
    */
   *chunkHeaders(maxChunks: number): Generator<Uint8Array> {

@@ -12,7 +12,7 @@ export class EncodingError extends Error {
 }
 
 const MINIBLOCK_MULTIPLE = 32;
-/** What the byte arrays of a page may have together; writers' pages have 1 MB. */
+/** The most bytes that the byte arrays of a page have together; writers' pages have 1 MB. */
 const MAX_JOINED_BYTES = 2 ** 26;
 
 /**

@@ -42,7 +42,7 @@ export interface Piece<T> {
   isNull: Uint8Array | undefined;
 }
 
-/** Reads a column chunk front to back; a page's array has one element per row, at a null whatever. */
+/** Reads a column chunk front to back; a page's array has one element per row, and at a null any value. */
 export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
   readonly #source: ByteSource;
   readonly #chunk: ColumnChunkRange;

@@ -49,7 +49,7 @@ function isUnsigned({ logical_type, converted_type }: SchemaElement): boolean {
 }
 
 /**
- * Decodes the numbers of a page; integers of 2^53 and more are rounded, and to no safe integer.
+ * Decodes the numbers of a page; integers of 2^53 and more become numbers that are no safe integers.
  *
  * @param bytes The encoded values.
  * @param numValues How many there are, nulls left out.
