@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { UsageError } from "../errors.ts";
 import { type Arity, splitArguments } from "./arguments.ts";
 import { didYouMean } from "../text/nearest.ts";

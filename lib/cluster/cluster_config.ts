@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { applySet, parseConfig, readConfigFile } from "../config/config_file.ts";
 
 /** The stages of the chain, in order. */

@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { join, toFileUrl } from "@std/path";
-import { z } from "zod";
+import * as z from "zod";
 import { readText } from "../files/inputs.ts";
 import { UserError } from "../errors.ts";
 import type { TarEntry } from "./tar.ts";

@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { didYouMean } from "../text/nearest.ts";
 import { ConfigError, FormatError, UsageError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";

@@ -6,7 +6,7 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
-import { z } from "zod";
+import * as z from "zod";
 import { FormatError } from "../errors.ts";
 import { VERSION } from "../version.ts";
 import { writeJsonAtomic } from "./atomic.ts";

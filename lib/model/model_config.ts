@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { parseConfig } from "../config/config_file.ts";
 import { ConfigError } from "../errors.ts";
 import type { DType } from "../gpu/tensor.ts";

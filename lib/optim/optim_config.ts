@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { parseConfig } from "../config/config_file.ts";
 import type { ScheduleShape } from "./schedule.ts";
 

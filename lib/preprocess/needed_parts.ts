@@ -5,7 +5,7 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
-import { z } from "zod";
+import * as z from "zod";
 import type { ArrayTask } from "../files/array_task.ts";
 import type { IsRead } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";

@@ -7,7 +7,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
 import { writeFileAtomic } from "../files/atomic.ts";

@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { ensure, FormatError } from "../errors.ts";
 
 /** Bytes of the header's length at the start of a file. */

@@ -17,7 +17,7 @@ import {
   type SafetensorsFile,
   writeSafetensors,
 } from "../tensor_files/safetensors.ts";
-import { z } from "zod";
+import * as z from "zod";
 import { readText } from "../files/inputs.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import type { DataPosition } from "../loader/batches.ts";

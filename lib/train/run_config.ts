@@ -4,7 +4,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { applySet, parseConfig, readConfigFile } from "../config/config_file.ts";
 import { didYouMean } from "../text/nearest.ts";
 import { formatCount } from "../text/quantities.ts";

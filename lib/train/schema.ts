@@ -6,7 +6,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 
 /** The section `train` of the run configuration. Counts are at least 1, and at most 1,000,000,000 unless they say less. */
 export interface TrainConfig {

@@ -14,7 +14,7 @@
  *
  * @module
  */
-import { z } from "zod";
+import * as z from "zod";
 import { ensure, FormatError } from "../../errors.ts";
 import { readText } from "../../files/inputs.ts";
 import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
