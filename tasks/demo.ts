@@ -91,7 +91,7 @@ export const demoStage = defineStage({
     const learned = options.input.length === 0 ? "a synthetic Internet" : options.input.join(" ");
     const speed = demo.tokensPerSecond ? `, ${formatCount(Math.round(demo.tokensPerSecond))} tokens/s` : "";
     const text = `learned ${learned} in ${formatSeconds(result.seconds)} (${steps} steps${speed})\n` +
-      `  report  ${result.page}`;
+      `  report  ${result.page}\n  ask it  deno task serve --checkpoint ${run}`;
     return { text, json: result };
   },
 });
