@@ -2,9 +2,9 @@
  * ping-llm as a library: everything that a stage does can be done from a program.
  *
  * ```ts ignore
- * import { PingModel, plotRttDistribution, rttBetweenPrefixes } from "@ping-llm/ping-llm";
+ * import { loadModel, plotRttDistribution, rttBetweenPrefixes } from "@ping-llm/ping-llm";
  *
- * using model = await PingModel.load("runs/demo/train");
+ * using model = await loadModel("runs/demo/train");
  *
  * // Between two addresses: exact.
  * const rtt = await model.rttDistribution({ src: "192.0.2.1", dst: "198.51.100.7", time: "2025-11-01T12:00Z" });
@@ -194,9 +194,13 @@ export type { Adaptation, AdaptOptions } from "./lib/adapt/adapt.ts";
 export type { FitOptions } from "./lib/adapt/fit.ts";
 export type { AdaptedParts } from "./lib/adapt/free_rows.ts";
 export type { NodeDelta, RowDelta } from "./lib/model/row_delta.ts";
-export { PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
+export { loadModel } from "./lib/query_files/load_model.ts";
+export { readCalibration } from "./lib/query_files/calibration_file.ts";
+export { readLines } from "./lib/query_files/read_lines.ts";
+export { type ModelCheckpoint, PingModel, type PingModelOptions } from "./lib/query/ping_model.ts";
 export {
   CALIBRATION_LEVELS,
+  type CheckpointIdentity,
   type MassRanges,
   QuantileCalibration,
 } from "./lib/query/rtt/quantile_calibration.ts";
@@ -222,6 +226,7 @@ export {
   summaryOf,
   type SummaryOptions,
 } from "./lib/query/rtt/rtt_summary.ts";
+export type { TextLine } from "./lib/query/text_lines.ts";
 export { type BadLine, type FileQuery, readQueries } from "./lib/query/rtt/query_file.ts";
 export {
   type ParsedQuestion,

@@ -5,7 +5,7 @@
  */
 import { join, relative } from "@std/path";
 import { ADAPT_DEFAULTS, type AdaptOptions } from "../lib/adapt/adapt.ts";
-import { AdaptedCheckpoint } from "../lib/adapt/adapted_model.ts";
+import { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
 import { usesAddress } from "../lib/adapt/free_rows.ts";
 import { flag } from "../lib/cli/flags.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
@@ -22,7 +22,7 @@ import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
 import { Gpu } from "../lib/gpu/device.ts";
 import { KernelRegistry } from "../lib/gpu/registry.ts";
-import { listMeasurementFiles, readMeasurementFiles } from "../lib/query/measurement_files.ts";
+import { listMeasurementFiles, readMeasurementFiles } from "../lib/query_files/measurement_files.ts";
 import { formatAddress } from "../lib/addresses/ip.ts";
 import { DELTA_FILE, isAdapted } from "../lib/train/adapted_checkpoint.ts";
 import {

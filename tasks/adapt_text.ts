@@ -1,6 +1,6 @@
 /** Messages and counts of `adapt`. @module */
 import type { Adaptation } from "../lib/adapt/adapt.ts";
-import type { AdaptedCheckpoint } from "../lib/adapt/adapted_model.ts";
+import type { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
 
 /** The most addresses that a line names. */
 const MAX_NAMED = 3;

@@ -7,7 +7,7 @@ import { flag } from "../lib/cli/flags.ts";
 import { defineStage, type Stage } from "../lib/cli/stage.ts";
 import { formatTable } from "../lib/text/table.ts";
 import { listInputs } from "../lib/files/inputs.ts";
-import { PingModel } from "../lib/query/ping_model.ts";
+import { loadModel } from "../lib/query_files/load_model.ts";
 import { studyAnomalies } from "../lib/score/anomalies.ts";
 
 /** The stage `bench anomalies`. */
@@ -41,7 +41,7 @@ export const anomaliesBench: Stage = defineStage({
       extensions: [".parquet"],
       wanted: "a measurements Parquet file",
     });
-    using model = await PingModel.load(options.checkpoint);
+    using model = await loadModel(options.checkpoint);
     using progress = stage.progress("scoring", { unit: "measurements" });
     const kinds = await studyAnomalies(model, paths, {
       count,

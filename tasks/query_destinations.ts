@@ -16,7 +16,8 @@ import {
   likelyDestinations,
   prefixLengthOf,
 } from "../lib/query/destinations/destinations.ts";
-import { PingModel } from "../lib/query/ping_model.ts";
+import type { PingModel } from "../lib/query/ping_model.ts";
+import { loadModel } from "../lib/query_files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { formatPrefix } from "../lib/addresses/ip_prefix.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
@@ -76,7 +77,7 @@ export const destinationsStage = defineStage({
     const prefixLength = prefixLengthOf(question, options.prefixLength);
     const context = await contextOf(options.context, stage, timeS);
     const query = { ...question, context };
-    using model = await PingModel.load(options.checkpoint);
+    using model = await loadModel(options.checkpoint);
     const whole = { ...query, destination: source };
     const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
     logContext(stage, contextMeasurements, context);

@@ -12,7 +12,7 @@ import { readMeasurements } from "../lib/measurement/parquet_reader.ts";
 import { RejectLog } from "../lib/measurement/rejects.ts";
 import { knownAt, tokenMeasurementAt } from "../lib/query/context.ts";
 import { type MeasurementBits, measurementBits, type OrderBits } from "../lib/query/likelihood/likelihood.ts";
-import { PingModel } from "../lib/query/ping_model.ts";
+import { loadModel } from "../lib/query_files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import type { Field, TokenMeasurement } from "../lib/tokens/vocab_v2.ts";
 import { checkInputs } from "./input_check.ts";
@@ -59,7 +59,7 @@ export const likelihoodStage = defineStage({
       wanted: "a measurements Parquet file",
     });
     const context = await contextOf(options.context, stage);
-    using model = await PingModel.load(options.checkpoint, { anyVocabulary: true });
+    using model = await loadModel(options.checkpoint, { anyVocabulary: true });
     if (options.context !== undefined && model.config.vocabulary === "v1") {
       throw new UsageError(
         `Cannot use --context ${options.context}: the model has vocabulary v1, in which measurements stand by ` +

@@ -6,7 +6,7 @@
 import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
-import { readContext } from "../lib/query/measurement_files.ts";
+import { readContext } from "../lib/query_files/measurement_files.ts";
 import { checkpointDirectory } from "../lib/train/checkpoint.ts";
 import { parseTimeS } from "../lib/query/rtt/rtt_question.ts";
 import { parseAddress } from "../lib/addresses/ip.ts";

@@ -10,12 +10,14 @@ import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
 import { shortened, UsageError, UserError } from "../lib/errors.ts";
 import { writeOutputFile } from "../lib/files/output_file.ts";
-import { readMeasurementFiles } from "../lib/query/measurement_files.ts";
-import { PingModel } from "../lib/query/ping_model.ts";
+import { readCalibration } from "../lib/query_files/calibration_file.ts";
+import { loadModel } from "../lib/query_files/load_model.ts";
+import { readMeasurementFiles } from "../lib/query_files/measurement_files.ts";
+import { readLines } from "../lib/query_files/read_lines.ts";
+import type { PingModel } from "../lib/query/ping_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { type AnsweredQuery, answerQueries } from "../lib/query/rtt/answer_queries.ts";
 import { DEFAULT_NUM_DRAWS, rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
-import { QuantileCalibration } from "../lib/query/rtt/quantile_calibration.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
@@ -114,7 +116,7 @@ async function answerOne(
   const timeS = timeOf(options.time);
   const context = await contextOf(options.context, stage, timeS);
   const addresses = [source, destination].filter(isAddress).map(({ bytes }) => formatAddress(bytes));
-  using model = await loadModel(options, stage, addresses);
+  using model = await askedModel(options, stage, addresses);
   const query = { source, destination, timeS, context };
   const whole = { ...query, source: source.bytes, destination: destination.bytes };
   const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
@@ -180,13 +182,18 @@ async function answerFile(
   }
   using lines = openLines("query rtt", options, "answers");
   const context = await contextOf(options.context, stage);
-  using model = await loadModel(options, stage);
+  using model = await askedModel(options, stage);
   using progress = stage.progress("answering", { unit: "queries" });
   let firstBad: string | undefined;
   let numAnswered = 0;
   let numBad = 0;
   const onDraws = () => stage.signal.throwIfAborted();
-  const answers = answerQueries(model, readQueries(queries), { context, numDraws, seed, onDraws });
+  const answers = answerQueries(model, readQueries(readLines(queries), queries), {
+    context,
+    numDraws,
+    seed,
+    onDraws,
+  });
   for await (const answer of answers) {
     stage.signal.throwIfAborted();
     if ("error" in answer) {
@@ -241,14 +248,14 @@ function lineOf({ query, answer, ...context }: AnsweredQuery, summary: SummaryOp
  *
  * @param addresses Whose rows may change (default: those that training did not know).
  */
-async function loadModel(
+async function askedModel(
   { checkpoint, calibration, adapt }: Options,
   stage: StageContext,
   addresses?: readonly string[],
 ): Promise<PingModel> {
-  const model = await PingModel.load(
+  const model = await loadModel(
     checkpoint,
-    calibration === undefined ? {} : { calibration: QuantileCalibration.read(calibration) },
+    calibration === undefined ? {} : { calibration: readCalibration(calibration) },
   );
   if (adapt === undefined) return model;
   const asked = addresses && new Set(addresses);

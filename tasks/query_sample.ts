@@ -5,7 +5,7 @@
  */
 import { flag } from "../lib/cli/flags.ts";
 import { defineStage } from "../lib/cli/stage.ts";
-import { PingModel } from "../lib/query/ping_model.ts";
+import { loadModel } from "../lib/query_files/load_model.ts";
 import { sampleContextThatFits, sampleMeasurements } from "../lib/query/likelihood/sample.ts";
 import { formatAddress } from "../lib/addresses/ip.ts";
 import { decodeRttCode } from "../lib/tokens/rtt_code.ts";
@@ -47,7 +47,7 @@ export const sampleStage = defineStage({
     const timeS = timeOf(options.time);
     using lines = openLines("query sample", options, "measurements");
     const context = await contextOf(options.context, stage, timeS);
-    using model = await PingModel.load(options.checkpoint);
+    using model = await loadModel(options.checkpoint);
     const query = { source, destination, timeS, context };
     logContext(stage, sampleContextThatFits(query, model.config.sequenceLength).length, context);
     using progress = stage.progress("sampling", { total: count, unit: "measurements" });

@@ -8,7 +8,8 @@
  * @module
  */
 import { partitionPoint } from "../collections/partition_point.ts";
-import { ensure, explainFileError, FormatError } from "../errors.ts";
+import { ensure, FormatError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { FileWindow } from "../files/byte_file.ts";
 import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";
 import {

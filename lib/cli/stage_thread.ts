@@ -12,7 +12,7 @@ import { endProcess, type Outcome, type SignalListener } from "./ending.ts";
 /** A message to the thread of a stage. */
 export type StageCommand =
   | { kind: "run"; args: readonly string[] }
-  | { kind: "stop"; signal: Deno.Signal }
+  | { kind: "stop"; signal: string }
   | { kind: "thread died"; id: number; message: string };
 
 /** A message from the thread of a stage, which also asks for threads of its own, see lib/threads. */

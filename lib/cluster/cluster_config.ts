@@ -4,7 +4,8 @@
  * @module
  */
 import * as z from "zod";
-import { applySet, parseConfig, readConfigFile } from "../config/config_file.ts";
+import { applySet, parseConfig } from "../config/config_file.ts";
+import { readJsonObject } from "../files/inputs.ts";
 
 /** The stages of the chain, in order. */
 export const CHAIN_STAGES = ["shard", "probe-rows", "train", "eval"] as const;
@@ -102,7 +103,7 @@ export function loadClusterConfig(
   given: readonly (readonly [key: string, value: unknown])[],
   sets: readonly string[],
 ): ClusterConfig {
-  const raw = file === undefined ? {} : readConfigFile(file, "a cluster's configuration");
+  const raw = file === undefined ? {} : readJsonObject(file, "a cluster's configuration");
   for (const [key, value] of given) {
     if (value === undefined || Array.isArray(value) && value.length === 0) continue;
     applySet(raw, `${key}=${JSON.stringify(value)}`);

@@ -3,7 +3,8 @@
  *
  * @module
  */
-import { explainFileError, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 
 /** A file of an archive. */
 export interface TarEntry {

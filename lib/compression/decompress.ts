@@ -6,7 +6,8 @@
  */
 import { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { explainFileError, FormatError } from "../errors.ts";
+import { FormatError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { openRegularFile } from "../files/byte_file.ts";
 import { decompressBzip2 } from "../runtime/bzip2_blocks.ts";
 import { decompressZstd } from "./zstd_decoder.ts";

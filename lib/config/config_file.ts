@@ -8,8 +8,7 @@
  */
 import * as z from "zod";
 import { didYouMean } from "../text/nearest.ts";
-import { ConfigError, FormatError, UsageError } from "../errors.ts";
-import { readText } from "../files/inputs.ts";
+import { ConfigError, UsageError } from "../errors.ts";
 
 /**
  * Checks a value.
@@ -33,25 +32,6 @@ export function parseConfig<T>(schema: z.ZodType<T>, value: unknown, keyPath = "
   const found = valueAt(value, issue.path);
   const shown = found === undefined ? "nothing" : JSON.stringify(found);
   throw new ConfigError(dotted(keyPath, path), `found ${shown}, ${wanted(issue)}`);
-}
-
-/**
- * Reads a configuration without checking its keys.
- *
- * @param path A JSON file.
- * @param wanted What it is, for errors, such as `a run configuration`.
- * @throws {FormatError} If it is no JSON object.
- * @throws {UserError} If it cannot be read.
- */
-export function readConfigFile(path: string, wanted: string): Record<string, unknown> {
-  const text = readText(path);
-  try {
-    const value: unknown = JSON.parse(text);
-    if (isObject(value)) return value;
-  } catch (cause) {
-    throw new FormatError(`it is no JSON, ${wanted} was wanted`, { path, cause });
-  }
-  throw new FormatError(`it is no JSON object, ${wanted} was wanted`, { path });
 }
 
 /**

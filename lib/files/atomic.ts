@@ -8,7 +8,7 @@
  * @module
  */
 import { dirname, join } from "@std/path";
-import { explainFileError } from "../errors.ts";
+import { explainFileError } from "./file_errors.ts";
 import { writeWhole } from "./byte_file.ts";
 
 /** What {@link temporaryName} makes: no name that a user would choose. */

@@ -6,7 +6,8 @@
  * @module
  */
 import { dirname } from "@std/path";
-import { explainFileError, FormatError, UserError } from "../errors.ts";
+import { FormatError, UserError } from "../errors.ts";
+import { explainFileError } from "./file_errors.ts";
 
 const CHUNK_BYTES = 1 << 20;
 /** Largest part of one call: the system takes no more than 2 GiB at a time. */

@@ -9,7 +9,8 @@
  */
 import { createHash } from "node:crypto";
 import { basename } from "@std/path";
-import { explainFileError, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
+import { explainFileError } from "./file_errors.ts";
 import { ByteFile } from "./byte_file.ts";
 import { findListedOutputs, type ListedOutput, type OutputSearch, Places } from "./listed_outputs.ts";
 

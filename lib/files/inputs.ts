@@ -4,8 +4,9 @@
  * @module
  */
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
-import { explainFileError, UserError } from "../errors.ts";
+import { FormatError, UserError } from "../errors.ts";
 import { requireRegular } from "./byte_file.ts";
+import { explainFileError } from "./file_errors.ts";
 
 /** What an input file was when a stage read it; kept in manifests to tell a rerun from another run. */
 export interface InputFingerprint {
@@ -104,6 +105,27 @@ export function readText(path: string): string {
   } catch (error) {
     throw explainFileError(error, `read ${path}`);
   }
+}
+
+/**
+ * The object in a JSON file.
+ *
+ * @param path The file.
+ * @param wanted What it is, for errors, such as `a run configuration`.
+ * @throws {FormatError} If it is no JSON object.
+ * @throws {UserError} If it cannot be read.
+ */
+export function readJsonObject(path: string, wanted: string): Record<string, unknown> {
+  const text = readText(path);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) {
+      return value as Record<string, unknown>;
+    }
+  } catch (cause) {
+    throw new FormatError(`it is no JSON, ${wanted} was wanted`, { path, cause });
+  }
+  throw new FormatError(`it is no JSON object, ${wanted} was wanted`, { path });
 }
 
 /** Whether the path exists. */

@@ -7,7 +7,8 @@
  * @module
  */
 import { basename, join } from "@std/path";
-import { explainFileError, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
+import { explainFileError } from "./file_errors.ts";
 import { AtomicFile } from "./atomic.ts";
 import { writeWhole } from "./byte_file.ts";
 import { refuseOverlap } from "./output_guard.ts";

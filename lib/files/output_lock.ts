@@ -7,7 +7,8 @@
  * @module
  */
 import { join } from "@std/path";
-import { explainFileError, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
+import { explainFileError } from "./file_errors.ts";
 
 /** The name of the lock's file. */
 export const LOCK = "lock";

@@ -5,7 +5,8 @@
  * @module
  */
 import { basename, dirname, join, resolve } from "@std/path";
-import { explainFileError, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
+import { explainFileError } from "./file_errors.ts";
 import { WORK } from "./array_task.ts";
 import { syncDirectory } from "./atomic.ts";
 import { exists } from "./inputs.ts";

@@ -7,7 +7,8 @@
  * @module
  */
 import { dirname } from "@std/path";
-import { ensure, explainFileError } from "../errors.ts";
+import { ensure } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { syncDirectory } from "../files/atomic.ts";
 import type { MeasurementBatch } from "../measurement/batch.ts";
 import { DuplicateSet, isSameResult, maxKeys, partOfKey, type ResultKey } from "./duplicate_set.ts";

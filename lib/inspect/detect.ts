@@ -4,7 +4,8 @@
  * @module
  */
 import { basename, join } from "@std/path";
-import { explainFileError, FormatError, UserError } from "../errors.ts";
+import { FormatError, UserError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { exists, fingerprint, listInputs, readText } from "../files/inputs.ts";
 import { ByteFile } from "../files/byte_file.ts";
 import { requireFinished } from "../files/task_manifests.ts";

@@ -5,7 +5,8 @@
  */
 import { basename, dirname, join } from "@std/path";
 import { formatTable } from "../text/table.ts";
-import { explainFileError, shortened, UserError } from "../errors.ts";
+import { shortened, UserError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { WORK } from "../files/array_task.ts";
 import { exists } from "../files/inputs.ts";
 import { unlessForeign } from "../files/listed_outputs.ts";

@@ -5,7 +5,7 @@
  */
 import { join } from "@std/path";
 import { formatSeconds } from "../text/quantities.ts";
-import { explainFileError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { readLock } from "../files/output_lock.ts";
 import type { Fact, Report } from "./report.ts";
 

@@ -1,5 +1,5 @@
 /**
- * A trained model as a library: load a checkpoint, ask for RTT distributions.
+ * A trained model as a library: ask for RTT distributions. It runs in Deno and in a browser.
  *
  * @module
  */
@@ -11,11 +11,9 @@ import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
 import type { ModelConfig } from "../model/model_config.ts";
 import { RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { loadCheckpoint } from "../train/checkpoint.ts";
-import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { ModelDecoders } from "./model_decoders.ts";
 import { encodeQuery, type RttQuery } from "./query_tokens.ts";
-import type { QuantileCalibration } from "./rtt/quantile_calibration.ts";
+import type { CheckpointIdentity, QuantileCalibration } from "./rtt/quantile_calibration.ts";
 import type { RttDistribution } from "./rtt/rtt_distribution.ts";
 import { type LikelyOptions, rttDistributions } from "./rtt/rtt_distributions.ts";
 import {
@@ -38,9 +36,19 @@ export interface PingModelOptions {
   anyVocabulary?: boolean;
 }
 
+/** What of a checkpoint a model is made of. */
+export interface ModelCheckpoint extends CheckpointIdentity {
+  /** The configuration of its model. */
+  readonly config: { readonly model: ModelConfig };
+  /** Parameters by name, row-major. */
+  readonly weights: Map<string, Float32Array>;
+  /** Of an adapted checkpoint: the rows and nodes that differ from its base. */
+  readonly adapted?: AdaptedParts;
+}
+
 /** Refuses a checkpoint whose model cannot answer questions. @throws {UserError} If its vocabulary is not v2. */
 export function requireQueryable(
-  { directory, config }: Pick<LoadedCheckpoint, "directory" | "config">,
+  { directory, config }: Pick<ModelCheckpoint, "directory" | "config">,
 ): void {
   const { vocabulary } = config.model;
   if (vocabulary === "v2") return;
@@ -77,22 +85,12 @@ export class PingModel {
   }
 
   /**
-   * Loads a checkpoint and opens the GPU.
-   *
-   * @param path A run directory, its `checkpoints`, or one `step-…` directory.
-   * @throws {UserError} If there is no usable checkpoint or no GPU.
-   */
-  static async load(path: string, options: PingModelOptions = {}): Promise<PingModel> {
-    return await PingModel.from(loadCheckpoint(path), options);
-  }
-
-  /**
-   * Opens the GPU for a checkpoint that is read already.
+   * Opens the GPU for a checkpoint that is read already. `loadModel` reads one from disk.
    *
    * @throws {UserError} If its vocabulary is not v2, the calibration is of another model, or there is no GPU.
    */
   static async from(
-    checkpoint: LoadedCheckpoint,
+    checkpoint: ModelCheckpoint,
     options: PingModelOptions = {},
   ): Promise<PingModel> {
     if (!options.anyVocabulary) requireQueryable(checkpoint);

@@ -1,10 +1,9 @@
 /**
- * The lines of a text file, one at a time. Memory is bounded: a line that is too long is skipped.
+ * The lines of a text, one at a time. Memory is bounded: a line that is too long is skipped.
  *
  * @module
  */
-import { explainFileError, UserError } from "../errors.ts";
-import { STANDARD_INPUT } from "../compression/decompress.ts";
+import { UserError } from "../errors.ts";
 
 /** A query with the longest context, 6,000 measurements, is shorter. */
 export const MAX_LINE_BYTES = 16 * 2 ** 20;
@@ -22,30 +21,26 @@ export interface TextLine {
 }
 
 /**
- * Reads lines.
+ * Divides a text into lines.
  *
- * @param path A file, or `-` for standard input.
+ * @param chunks The bytes of the text, in pieces of any length.
  * @param maxLineBytes The longest line.
- * @throws {UserError} If the file cannot be read.
  */
-export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): AsyncGenerator<TextLine> {
-  try {
-    // Leaving the loop closes the file.
-    const file = path === STANDARD_INPUT ? Deno.stdin : await Deno.open(path);
-    const line = new LineBytes(maxLineBytes);
-    for await (const chunk of file.readable) {
-      let start = 0;
-      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-        line.append(chunk.subarray(start, end));
-        yield line.take();
-        start = end + 1;
-      }
-      line.append(chunk.subarray(start));
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  maxLineBytes = MAX_LINE_BYTES,
+): AsyncGenerator<TextLine> {
+  const line = new LineBytes(maxLineBytes);
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      line.append(chunk.subarray(start, end));
+      yield line.take();
+      start = end + 1;
     }
-    if (line.lengthBytes > 0) yield line.take();
-  } catch (error) {
-    throw explainFileError(error, `read ${path}`);
+    line.append(chunk.subarray(start));
   }
+  if (line.lengthBytes > 0) yield line.take();
 }
 
 /**

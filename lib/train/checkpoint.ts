@@ -8,7 +8,8 @@
  * @module
  */
 import { basename, dirname, join } from "@std/path";
-import { explainFileError, FormatError, UserError } from "../errors.ts";
+import { FormatError, UserError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { removeStaleTemporaries, syncDirectory, temporaryName, writeFileAtomic } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";

@@ -11,7 +11,7 @@
  * @module
  */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
-import { explainFileError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { ByteFile } from "../files/byte_file.ts";
 import type { MetricsRecord, ScalarLog } from "./metrics.ts";
 import { decodeTfRecords, encodeTfRecord } from "../tensor_files/tfrecord.ts";

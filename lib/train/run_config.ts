@@ -5,7 +5,8 @@
  * @module
  */
 import * as z from "zod";
-import { applySet, parseConfig, readConfigFile } from "../config/config_file.ts";
+import { applySet, parseConfig } from "../config/config_file.ts";
+import { readJsonObject } from "../files/inputs.ts";
 import { didYouMean } from "../text/nearest.ts";
 import { formatCount } from "../text/quantities.ts";
 import { ConfigError, UsageError } from "../errors.ts";
@@ -238,5 +239,5 @@ function loadRaw(nameOrFile: string): Record<string, unknown> {
     const hint = didYouMean(nameOrFile, [...PRESETS.keys()]);
     throw new UsageError(`Cannot use --config ${nameOrFile}: no preset has that name${hint}`);
   }
-  return readConfigFile(nameOrFile, "a run configuration");
+  return readJsonObject(nameOrFile, "a run configuration");
 }

@@ -7,7 +7,8 @@
  * @module
  */
 import { dirname, join, relative } from "@std/path";
-import { explainFileError, UserError } from "../errors.ts";
+import { UserError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
 import { isTemporary, removeStaleTemporaries } from "../files/atomic.ts";
 import { exists } from "../files/inputs.ts";
 import { type Manifest, newManifest, readManifest, writeManifest } from "../files/manifest.ts";

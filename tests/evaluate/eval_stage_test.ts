@@ -1,7 +1,8 @@
 import { assert, assertEquals, assertMatch, assertNotMatch, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
-import { CALIBRATION_LEVELS, QuantileCalibration } from "../../lib/query/rtt/quantile_calibration.ts";
+import { CALIBRATION_LEVELS } from "../../lib/query/rtt/quantile_calibration.ts";
+import { readCalibration } from "../../lib/query_files/calibration_file.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
@@ -98,7 +99,7 @@ Deno.test("query rtt --calibration answers with the corrected distribution of ev
   const corrected = JSON.parse((await succeed(...question, "--calibration", report)).stdout);
   assertEquals([raw.calibration, corrected.calibration], [undefined, report]);
   assertEquals(corrected.pFailed, raw.pFailed);
-  const calibration = QuantileCalibration.read(report);
+  const calibration = readCalibration(report);
   const text = await succeed(...question.slice(0, -1), "--calibration", report);
   assertStringIncludes(text.stdout, "RTT 192.0.2.1 -> 192.0.2.2, corrected");
   const shares = CALIBRATION_LEVELS.map((level) => calibration.shareBelow(level));

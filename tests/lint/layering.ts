@@ -1,5 +1,6 @@
 /**
- * The house's lint plugin: imports go down the layers, `.wgsl` comes in through one module.
+ * The house's lint plugin: imports go down the layers, `.wgsl` comes in through one module, and what runs in a browser
+ * keeps to what a browser has.
  *
  * Used by `deno lint` (deno.json, lint.plugins) and by layering_test.ts.
  *
@@ -23,7 +24,7 @@ export const MAY_IMPORT: Record<string, readonly string[]> = {
   "runtime": [ERRORS],
   "threads": [ERRORS],
   "files": [ERRORS, "version.ts"],
-  "config": [ERRORS, "files", "text"],
+  "config": [ERRORS, "text"],
 
   // Formats, which know nothing of measurements.
   "compression": [ERRORS, "files", "runtime"],
@@ -87,8 +88,45 @@ MAY_IMPORT["adapt"] = [ERRORS, "addresses", "gpu", "model", "optim", "tokens", "
 // What is asked of a model, and how good it is: all below but what starts tasks.
 const BELOW = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile", "cluster"].includes(name));
 for (const folder of ["query", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW;
+MAY_IMPORT["query_files"] = [...BELOW, "query"];
 MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
+
+/** What runs in a browser as it does in Deno: rooms, and modules of rooms that also read and write files. */
+export const IN_BROWSER: readonly string[] = [
+  ...[ERRORS, "collections", "config", "random", "text", "runtime/queue_idle.ts"],
+  "tensor_files/safetensors_header.ts",
+  ...["addresses", "context", "tokens", "measurement/batch.ts", "measurement/time_text.ts"],
+  ...["contexts", "context_form", "context_keys", "sampling_config"].map((name) => `loader/${name}.ts`),
+  ...["coordinates", "gpu", "model", "optim", "report"],
+  ...["adapt", "query", "score/result_surprise.ts", "score/score_results.ts", "api"],
+];
+
+/** Modules of such rooms that run in Deno only. */
+export const NOT_IN_BROWSER: readonly string[] = ["adapt/checkpoint.ts", "gpu/autotune.ts", "gpu/bench.ts"];
+
+/** Whether a module runs in a browser. @param path From the repository's root. */
+function runsInBrowser(path: string): boolean {
+  const [top, room, ...rest] = path.split("/");
+  const name = [room, ...rest].join("/");
+  return top === "lib" && !NOT_IN_BROWSER.includes(name) &&
+    IN_BROWSER.some((each) => [room, name].includes(each));
+}
+
+/**
+ * Says why a browser has not what a module imports, if it is one that runs there.
+ *
+ * @param importer The importing file's path from the repository's root.
+ * @param specifier What stands in the import of a value; types are nothing at run time.
+ * @returns The fault, or undefined.
+ */
+export function faultInBrowser(importer: string, specifier: string): string | undefined {
+  if (!runsInBrowser(importer)) return undefined;
+  if (/^(?:node:|@std\/)/.test(specifier)) return `${importer} runs in a browser, which has no ${specifier}`;
+  const target = new URL(specifier, `file:///${importer}`).pathname.slice(1);
+  if (!specifier.startsWith(".") || !target.endsWith(".ts") || runsInBrowser(target)) return undefined;
+  return `${importer} runs in a browser, ${target} does not`;
+}
 
 /** What the README.md of a room says of its imports, such as "May import: `files`, `text`." */
 export function importsLine(room: string): string {
@@ -126,23 +164,56 @@ export function faultOfImport(importer: string, specifier: string): string | und
   return allowed.includes(to) ? undefined : `lib/${from} may not import lib/${to}`;
 }
 
+/** The path of the file that is checked, from the repository's root, if it is one of ours. */
+function pathOf({ filename }: Deno.lint.RuleContext): string | undefined {
+  return /(?:^|\/)((?:lib|tasks|tests|mod\.ts).*)$/.exec(filename.replaceAll("\\", "/"))?.[1];
+}
+
+/** Calls back for every import and re-export of a file. */
+function onImports(
+  check: (source: Deno.lint.StringLiteral, isTypeOnly: boolean) => void,
+): Deno.lint.LintVisitor {
+  return {
+    ImportDeclaration: ({ source, importKind, specifiers }) =>
+      check(
+        source,
+        importKind === "type" || specifiers.length > 0 &&
+            specifiers.every((each) => each.type === "ImportSpecifier" && each.importKind === "type"),
+      ),
+    ExportNamedDeclaration({ source, exportKind, specifiers }) {
+      const isTypeOnly = exportKind === "type" || specifiers.every((each) => each.exportKind === "type");
+      if (source) check(source, isTypeOnly);
+    },
+    ExportAllDeclaration: ({ source, exportKind }) => check(source, exportKind === "type"),
+  };
+}
+
 const plugin: Deno.lint.Plugin = {
   name: "ping-llm",
   rules: {
     "layering": {
       create(context) {
-        const importer = /(?:^|\/)((?:lib|tasks|tests|mod\.ts).*)$/.exec(
-          context.filename.replaceAll("\\", "/"),
-        )?.[1];
+        const importer = pathOf(context);
         if (!importer) return {};
-        const check = (node: { source: Deno.lint.StringLiteral | null }) => {
-          const fault = node.source && faultOfImport(importer, node.source.value);
-          if (node.source && fault) context.report({ node: node.source, message: fault });
-        };
+        return onImports((source) => {
+          const fault = faultOfImport(importer, source.value);
+          if (fault) context.report({ node: source, message: fault });
+        });
+      },
+    },
+    "browser": {
+      create(context) {
+        const importer = pathOf(context);
+        if (!importer || !runsInBrowser(importer)) return {};
         return {
-          ImportDeclaration: check,
-          ExportNamedDeclaration: check,
-          ExportAllDeclaration: check,
+          ...onImports((source, isTypeOnly) => {
+            const fault = isTypeOnly ? undefined : faultInBrowser(importer, source.value);
+            if (fault) context.report({ node: source, message: fault });
+          }),
+          Identifier(node) {
+            if (node.name !== "Deno") return;
+            context.report({ node, message: `${importer} runs in a browser, which has no Deno` });
+          },
         };
       },
     },

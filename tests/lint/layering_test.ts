@@ -1,7 +1,14 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertMatch } from "@std/assert";
 import { resolve, toFileUrl } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
-import { faultOfImport, importsLine, MAY_IMPORT } from "./layering.ts";
+import plugin, {
+  faultInBrowser,
+  faultOfImport,
+  importsLine,
+  IN_BROWSER,
+  MAY_IMPORT,
+  NOT_IN_BROWSER,
+} from "./layering.ts";
 
 Deno.test("faultOfImport() accepts imports down the layers", () => {
   assertEquals(faultOfImport("lib/model/forward.ts", "../gpu/program.ts"), undefined);
@@ -24,6 +31,39 @@ Deno.test("faultOfImport() refuses imports up the layers, of private files and o
   assert(faultOfImport("lib/model/forward.ts", "../../kernels/gemm.wgsl"));
   assert(faultOfImport("lib/train/trainer.ts", "../../tasks/train.ts"));
   assert(faultOfImport("lib/unknown/a.ts", "../gpu/device.ts"));
+});
+
+/** What the lint says of a text in the place of a file. */
+function lintOf(path: string, text: string): string[] {
+  return Deno.lint.runPlugin(plugin, `/checkout/${path}`, text).map(({ message }) => message);
+}
+
+Deno.test("what runs in a browser neither uses Deno nor imports what does", () => {
+  const path = "lib/query/ping_model.ts";
+  const refused: [text: string, of: RegExp][] = [
+    ["export const text = Deno.readTextFileSync('a');", /has no Deno/],
+    ["export type Signal = Deno.Signal;", /has no Deno/],
+    ['import { createHash } from "node:crypto";', /has no node:crypto/],
+    ['import { join } from "@std/path";', /has no @std\/path/],
+    ['import { readText } from "../files/inputs.ts";', /lib\/files\/inputs.ts does not/],
+    ['import { type Batches, batches } from "../loader/batches.ts";', /lib\/loader\/batches.ts does not/],
+    ['export * from "../gpu/autotune.ts";', /lib\/gpu\/autotune.ts does not/],
+  ];
+  for (const [text, wanted] of refused) {
+    const [message = ""] = lintOf(path, text);
+    assertMatch(message, wanted);
+    assertEquals(lintOf("lib/query_files/load_model.ts", text), [], "a module of Deno may");
+  }
+  const accepted = [
+    'import * as z from "zod";',
+    'import { contextForm } from "../loader/context_form.ts";',
+    'import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";',
+    'import { type LoadedCheckpoint } from "../train/checkpoint_files.ts";',
+  ];
+  for (const text of accepted) assertEquals(lintOf(path, text), []);
+  assertEquals(faultInBrowser("lib/gpu/bench.ts", "node:process"), undefined);
+  const missing = [...IN_BROWSER, ...NOT_IN_BROWSER].filter((name) => !exists(`lib/${name}`));
+  assertEquals(missing, []);
 });
 
 Deno.test("the layers are the folders and files of lib/", () => {

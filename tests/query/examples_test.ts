@@ -9,7 +9,7 @@ const ROOT = new URL("../../", import.meta.url);
 function examplesOf(path: string): string[] {
   const text = Deno.readTextFileSync(new URL(path, ROOT)).replace(/^ \* ?/gm, "");
   return [...text.matchAll(/```ts ignore\n([^]*?)```/g)].map(([, code]) => code).filter((code) =>
-    code.includes("PingModel.load")
+    code.includes("loadModel")
   );
 }
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
-import { readContext } from "../../lib/query/measurement_files.ts";
+import { readContext } from "../../lib/query_files/measurement_files.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { makeBatch, writeParquet } from "../measurement/batches.ts";
 import { withCheckpoint } from "./tiny_checkpoint.ts";

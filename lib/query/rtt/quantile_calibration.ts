@@ -16,8 +16,6 @@
  */
 import * as z from "zod";
 import { ensure, FormatError } from "../../errors.ts";
-import { readText } from "../../files/inputs.ts";
-import type { LoadedCheckpoint } from "../../train/checkpoint_files.ts";
 import { RttDistribution } from "./rtt_distribution.ts";
 
 /** Where R is known; straight in between. Finer at the ends, where intervals end. */
@@ -35,6 +33,14 @@ interface ReportedModel {
   readonly step: number;
   /** SHA-256 of the checkpoint's weights. */
   readonly sha256: string;
+}
+
+/** Which checkpoint it is. */
+export interface CheckpointIdentity {
+  /** Where it is from, for errors. */
+  readonly directory: string;
+  /** Steps of training, and what identifies the weights. */
+  readonly state: { readonly step: number; readonly files: { readonly model: { readonly sha256: string } } };
 }
 
 /** R: what share of measurements lies below a level of their predicted distributions. */
@@ -72,12 +78,14 @@ export class QuantileCalibration {
   }
 
   /**
-   * Reads the one in an evaluation's `report.json`.
+   * The one in an evaluation's `report.json`.
    *
+   * @param text The text of the file.
+   * @param path Its path, for errors.
    * @throws {FormatError} If the file has none, or one whose numbers are not R, or does not say of which model it is.
    */
-  static read(path: string): QuantileCalibration {
-    const { calibration: { shares }, run } = readReport(path);
+  static parse(text: string, path: string): QuantileCalibration {
+    const { calibration: { shares }, run } = parseReport(text, path);
     if (!isRising(shares)) {
       const wanted = `${CALIBRATION_LEVELS.length} numbers that rise from 0 to 1 were wanted`;
       throw new FormatError(`its calibration is damaged, ${wanted}; run eval again with --overwrite`, {
@@ -93,7 +101,7 @@ export class QuantileCalibration {
    *
    * @throws {FormatError} If the report is of other weights, be it of the same run at another step.
    */
-  requireOf({ directory, state }: Pick<LoadedCheckpoint, "directory" | "state">): void {
+  requireOf({ directory, state }: CheckpointIdentity): void {
     const { sha256 } = state.files.model;
     if (!this.#model || this.#model.sha256 === sha256) return;
     const { path, checkpoint, step } = this.#model;
@@ -138,8 +146,7 @@ const reportSchema = z.object({
   calibration: z.object({ shares: z.array(z.number()) }),
 });
 
-function readReport(path: string): z.infer<typeof reportSchema> {
-  const text = readText(path);
+function parseReport(text: string, path: string): z.infer<typeof reportSchema> {
   try {
     return reportSchema.parse(JSON.parse(text));
   } catch (cause) {

@@ -8,7 +8,7 @@
  */
 import { FormatError, shortened, UserError } from "../../errors.ts";
 import { type ParsedQuestion, parseQuestion } from "./rtt_question.ts";
-import { jsonObjectOf, readLines } from "../text_lines.ts";
+import { jsonObjectOf, type TextLine } from "../text_lines.ts";
 
 const COLUMNS = ["src", "dst", "time"];
 const WANTED = "one with src, dst and perhaps time and context was wanted";
@@ -34,14 +34,18 @@ export interface BadLine {
 /**
  * Reads queries; empty lines are skipped.
  *
- * @param path JSON lines if the first line that is not empty starts with `{`, else CSV.
- * @throws {UserError} If the file cannot be read, or its header names other columns.
+ * @param lines JSON lines if the first one that is not empty starts with `{`, else CSV.
+ * @param path The name of their file, for errors.
+ * @throws {UserError} If the header names other columns.
  */
-export async function* readQueries(path: string): AsyncGenerator<FileQuery | BadLine> {
+export async function* readQueries(
+  lines: AsyncIterable<TextLine>,
+  path: string,
+): AsyncGenerator<FileQuery | BadLine> {
   let columns: string[] | undefined;
   let isFirst = true;
   let line = 0;
-  for await (const { text, fault } of readLines(path)) {
+  for await (const { text, fault } of lines) {
     line++;
     if (text.trim() === "" && fault === undefined) continue;
     if (isFirst && !text.trimStart().startsWith("{")) columns = headerOf(text, path);

@@ -2,7 +2,8 @@ import { assert, assertAlmostEquals, assertEquals, assertRejects, assertThrows }
 import { join } from "@std/path";
 import { FormatError } from "../../../lib/errors.ts";
 import { CALIBRATION_LEVELS, QuantileCalibration } from "../../../lib/query/rtt/quantile_calibration.ts";
-import { PingModel } from "../../../lib/query/ping_model.ts";
+import { readCalibration } from "../../../lib/query_files/calibration_file.ts";
+import { loadModel } from "../../../lib/query_files/load_model.ts";
 import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode } from "../../../lib/tokens/rtt_code.ts";
@@ -76,7 +77,7 @@ Deno.test("corrected intervals hold what they say of further measurements, raw o
   assert(share > 0.87 && share < 0.93, `${share}`);
 });
 
-Deno.test("QuantileCalibration.read() reads the one of a report, and refuses files without", () => {
+Deno.test("readCalibration() reads the one of a report, and refuses files without", () => {
   using folder = new TemporaryFolder();
   const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
   const path = folder.at("report.json");
@@ -86,7 +87,7 @@ Deno.test("QuantileCalibration.read() reads the one of a report, and refuses fil
       typeof calibration === "string" ? calibration : JSON.stringify({ run, calibration }),
     );
   write({ shares, numMeasurements: 100 });
-  assertEquals(QuantileCalibration.read(path).shares, shares);
+  assertEquals(readCalibration(path).shares, shares);
   const changed = (index: number, share: number | null) => ({ shares: shares.with(index, share as number) });
   const endless = JSON.stringify({ run: RUN, calibration: changed(5, 12345) }).replace("12345", "1e999");
   const cases: [unknown, string][] = [
@@ -102,30 +103,30 @@ Deno.test("QuantileCalibration.read() reads the one of a report, and refuses fil
   ];
   for (const [bad, message] of cases) {
     write(bad);
-    const error = assertThrows(() => QuantileCalibration.read(path), FormatError, message);
+    const error = assertThrows(() => readCalibration(path), FormatError, message);
     assert(error.message.includes(path), error.message);
   }
   write({ shares }, { checkpoint: "a", step: 3 });
-  assertThrows(() => QuantileCalibration.read(path), FormatError, "it does not say of which model it is");
+  assertThrows(() => readCalibration(path), FormatError, "it does not say of which model it is");
 });
 
 /** What a report says of its model. */
 const RUN = { checkpoint: "runs/a/checkpoints/step-00000020", step: 20, modelSha256: "ab".repeat(32) };
 
-Deno.test("PingModel.load() refuses the calibration of another model, also of another step, and names both", () =>
+Deno.test("loadModel() refuses the calibration of another model, also of another step, and names both", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const path = join(folder, "report.json");
     const { shares } = QuantileCalibration.of(pointsOf(100, (u) => u ** 3));
     const { directory, state: { files } } = loadCheckpoint(checkpoint);
     const read = (modelSha256: string) => {
       Deno.writeTextFileSync(path, JSON.stringify({ run: { ...RUN, modelSha256 }, calibration: { shares } }));
-      return QuantileCalibration.read(path);
+      return readCalibration(path);
     };
-    const refused = PingModel.load(checkpoint, { calibration: read(RUN.modelSha256) });
+    const refused = loadModel(checkpoint, { calibration: read(RUN.modelSha256) });
     const { message } = await assertRejects(() => refused, FormatError);
     for (const part of [path, RUN.checkpoint, "step 20, SHA-256 abababababab…", directory, "step 3"]) {
       assert(message.includes(part), message);
     }
-    using model = await PingModel.load(checkpoint, { calibration: read(files.model.sha256) });
+    using model = await loadModel(checkpoint, { calibration: read(files.model.sha256) });
     assertEquals(model.step, 3);
   }));

@@ -3,7 +3,8 @@ import { FormatError, UserError } from "../../../lib/errors.ts";
 import { answerQueries } from "../../../lib/query/rtt/answer_queries.ts";
 import { rttBetweenPrefixes } from "../../../lib/query/rtt/prefix_query.ts";
 import { type BadLine, type FileQuery, readQueries } from "../../../lib/query/rtt/query_file.ts";
-import { MAX_LINE_BYTES, readLines } from "../../../lib/query/text_lines.ts";
+import { MAX_LINE_BYTES } from "../../../lib/query/text_lines.ts";
+import { readLines } from "../../../lib/query_files/read_lines.ts";
 import { formatPrefix } from "../../../lib/addresses/ip_prefix.ts";
 import { withTinyModel } from "../tiny_model.ts";
 
@@ -12,7 +13,7 @@ async function read(content: string | Uint8Array): Promise<(FileQuery | BadLine)
   try {
     if (typeof content === "string") Deno.writeTextFileSync(path, content);
     else Deno.writeFileSync(path, content);
-    return await Array.fromAsync(readQueries(path));
+    return await Array.fromAsync(readQueries(readLines(path), path));
   } finally {
     Deno.removeSync(path);
   }
@@ -94,7 +95,7 @@ Deno.test("readQueries() refuses a header that it does not know and a file that 
   await assertRejects(() => read("source,dst\n1.2.3.4,1.2.3.4\n"), FormatError, "header src,dst[,time]");
   await assertRejects(() => read("src,src,dst\n"), FormatError);
   await assertRejects(() => read(new Uint8Array(1000).fill(200)), FormatError);
-  await assertRejects(() => Array.fromAsync(readQueries("no/such/file")), UserError, "no such file");
+  await assertRejects(() => Array.fromAsync(readLines("no/such/file")), UserError, "no such file");
 });
 
 Deno.test("readQueries() reads lines that lie across its buffer's edges", async () => {

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../../../lib/errors.ts";
-import { PingModel } from "../../../lib/query/ping_model.ts";
+import { loadModel } from "../../../lib/query_files/load_model.ts";
 import { runStageProcess } from "../../cli/process.ts";
 import { faultOfXml } from "../../report/xml.ts";
 import { withCheckpoint } from "../tiny_checkpoint.ts";
@@ -58,8 +58,8 @@ Deno.test("query rtt refuses what is no prefix, RTT or number of draws in one li
     }
   }));
 
-Deno.test("PingModel.load() refuses a folder without checkpoints and a model of another vocabulary", () =>
+Deno.test("loadModel() refuses a folder without checkpoints and a model of another vocabulary", () =>
   withCheckpoint(async (folder, checkpoint) => {
-    await assertRejects(() => PingModel.load(join(folder, "nowhere")), UserError, "nowhere");
-    await assertRejects(() => PingModel.load(checkpoint), FormatError, "vocabulary v1, v2 was wanted");
+    await assertRejects(() => loadModel(join(folder, "nowhere")), UserError, "nowhere");
+    await assertRejects(() => loadModel(checkpoint), FormatError, "vocabulary v1, v2 was wanted");
   }, { vocabulary: "v1" }));

@@ -4,7 +4,11 @@ import { adapt } from "../../lib/adapt/adapt.ts";
 import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
-import { measurementOfLine, readContext, readMeasurementFiles } from "../../lib/query/measurement_files.ts";
+import {
+  measurementOfLine,
+  readContext,
+  readMeasurementFiles,
+} from "../../lib/query_files/measurement_files.ts";
 import { formatAddress } from "../../lib/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import { tinyRowModel } from "../adapt/tiny_rows.ts";

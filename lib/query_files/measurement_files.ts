@@ -10,9 +10,10 @@ import { readMeasurements } from "../measurement/parquet_reader.ts";
 import { RejectLog } from "../measurement/rejects.ts";
 import { addressBytes } from "../addresses/ip.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
-import { tokenMeasurement, tokenMeasurementAt } from "./context.ts";
-import { parseMeasurement } from "./rtt/rtt_question.ts";
-import { jsonObjectOf, readLines, type TextLine } from "./text_lines.ts";
+import { tokenMeasurement, tokenMeasurementAt } from "../query/context.ts";
+import { parseMeasurement } from "../query/rtt/rtt_question.ts";
+import { jsonObjectOf, type TextLine } from "../query/text_lines.ts";
+import { readLines } from "./read_lines.ts";
 
 const PARQUET = ".parquet";
 const WANTED = {

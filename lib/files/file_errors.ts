@@ -1,0 +1,40 @@
+/**
+ * What the operating system says of a file, for people.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+
+/**
+ * Turns what the operating system says of a file into a one-line error that names the file.
+ *
+ * @param error What a Deno file call threw.
+ * @param action What was tried, such as `write runs/demo/a.parquet`.
+ * @returns A {@link UserError} for the known causes, else the error itself.
+ */
+export function explainFileError(error: unknown, action: string): unknown {
+  if (error instanceof UserError || !(error instanceof Error)) return error;
+  const cause = { cause: error };
+  if (error instanceof Deno.errors.NotFound) {
+    return new UserError(`Cannot ${action}: no such file or directory; check the path`, cause);
+  }
+  if (error instanceof Deno.errors.PermissionDenied || error instanceof Deno.errors.NotCapable) {
+    return new UserError(`Cannot ${action}: permission denied; check the owner and mode of the path`, cause);
+  }
+  if (error instanceof Deno.errors.IsADirectory) {
+    return new UserError(`Cannot ${action}: it is a directory, a file was wanted; name a file`, cause);
+  }
+  if (error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.AlreadyExists) {
+    return new UserError(`Cannot ${action}: a part of the path is not a directory; check the path`, cause);
+  }
+  if (/os error 2[34]\b|E[MN]FILE|too many open files/i.test(error.message)) {
+    return new UserError(
+      `Cannot ${action}: this process may not open more files; raise the limit with ulimit -n, or give fewer files`,
+      cause,
+    );
+  }
+  if (/os error 28|ENOSPC|no space left/i.test(error.message)) {
+    return new UserError(`Cannot ${action}: no space left on the device; free some and run again`, cause);
+  }
+  return error;
+}
