@@ -6,9 +6,10 @@
  * @module
  */
 import type { KernelRegistry } from "../gpu/registry.ts";
+import { bufferLimitBytes } from "../model/allocation.ts";
 import { type ModelConfig, vocabSize } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
-import type { DecoderExtent } from "../model/decoder_buffers.ts";
+import type { DecoderExtent, DecoderMemory } from "../model/decoder_buffers.ts";
 import {
   continuationLogProbabilities,
   type ContinuedPrompt,
@@ -26,7 +27,7 @@ export interface DecodedModel {
 /** Two decoders of one model, made when they are first needed: for prompts and one step, and for many steps. */
 export class ModelDecoders {
   readonly #model: DecodedModel;
-  readonly #memoryLimitBytes: number;
+  readonly #memory: DecoderMemory;
   #prompter: Promise<Decoder> | undefined;
   #continuer: Promise<Decoder> | undefined;
   /** Settles when all work asked for so far is done; never rejects. */
@@ -35,12 +36,15 @@ export class ModelDecoders {
   /** @param memoryLimitBytes What each of them may take of the GPU's memory besides weights. */
   constructor(model: DecodedModel, memoryLimitBytes: number) {
     this.#model = model;
-    this.#memoryLimitBytes = memoryLimitBytes;
+    this.#memory = {
+      limitBytes: memoryLimitBytes,
+      bufferBytes: bufferLimitBytes(model.registry.gpu.device),
+    };
   }
 
   /** How many tokens of prompts and rows {@link continuePrompts} can hold. */
   get continuationExtent(): DecoderExtent {
-    return continuationExtent(this.#model.config, this.#memoryLimitBytes);
+    return continuationExtent(this.#model.config, this.#memory);
   }
 
   /**
@@ -55,7 +59,7 @@ export class ModelDecoders {
     numChildren: number,
     work: (decoder: Decoder, group: readonly Uint16Array[], first: number) => Promise<void>,
   ): Promise<void> {
-    const extent = promptExtent(this.#model.config, this.#memoryLimitBytes);
+    const extent = promptExtent(this.#model.config, this.#memory);
     let first = 0;
     for (const group of groupsOf(prompts, extent, numChildren)) {
       await this.#exclusively(async () => {
@@ -143,7 +147,7 @@ export class ModelDecoders {
   }
 
   #create(extent: DecoderExtent): Promise<Decoder> {
-    const memoryLimitBytes = this.#memoryLimitBytes;
-    return Decoder.create(this.#model.registry, this.#model, { ...extent, memoryLimitBytes });
+    const { registry } = this.#model;
+    return Decoder.create(registry, this.#model, { ...extent, memoryLimitBytes: this.#memory.limitBytes });
   }
 }
