@@ -91,6 +91,7 @@ for (const folder of ["query", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW;
 MAY_IMPORT["query_files"] = [...BELOW, "query"];
 MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
+MAY_IMPORT["api"] = [...BELOW, "query", "score"];
 
 /** What runs in a browser as it does in Deno: rooms, and modules of rooms that also read and write files. */
 export const IN_BROWSER: readonly string[] = [
@@ -210,6 +211,10 @@ const plugin: Deno.lint.Plugin = {
             const fault = isTypeOnly ? undefined : faultInBrowser(importer, source.value);
             if (fault) context.report({ node: source, message: fault });
           }),
+          VariableDeclaration(node) {
+            if (node.kind !== "using" && node.kind !== "await using") return;
+            context.report({ node, message: `${importer} runs in a browser, and not all know using` });
+          },
           Identifier(node) {
             if (node.name !== "Deno") return;
             context.report({ node, message: `${importer} runs in a browser, which has no Deno` });

@@ -42,6 +42,7 @@ Deno.test("what runs in a browser neither uses Deno nor imports what does", () =
   const path = "lib/query/ping_model.ts";
   const refused: [text: string, of: RegExp][] = [
     ["export const text = Deno.readTextFileSync('a');", /has no Deno/],
+    ["using file = open();", /not all know using/],
     ["export type Signal = Deno.Signal;", /has no Deno/],
     ['import { createHash } from "node:crypto";', /has no node:crypto/],
     ['import { join } from "@std/path";', /has no @std\/path/],
