@@ -32,7 +32,12 @@ export async function loadWeights(site: Site, address: URL, onBytes: OnBytes): P
   let doneBytes = 0;
   for (const file of site.weights) {
     const url = new URL(file.path, address);
-    const bytes = await bytesOf(file, url, cache, (loadedBytes) => onBytes(doneBytes + loadedBytes, totalBytes));
+    const bytes = await bytesOf(
+      file,
+      url,
+      cache,
+      (loadedBytes) => onBytes(doneBytes + loadedBytes, totalBytes),
+    );
     for (const [name, values] of decodeTensors(bytes, url.href)) weights.set(name, values);
     doneBytes += file.sizeBytes;
   }
@@ -72,7 +77,9 @@ async function faultOf(bytes: Uint8Array<ArrayBuffer>, { sha256 }: WeightFile): 
   const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
   const found = Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("");
   if (found === sha256) return undefined;
-  return `its SHA-256 is ${found.slice(0, 12)}…, ${sha256.slice(0, 12)}… was wanted: it was damaged or replaced`;
+  return `its SHA-256 is ${found.slice(0, 12)}…, ${
+    sha256.slice(0, 12)
+  }… was wanted: it was damaged or replaced`;
 }
 
 async function downloaded(
@@ -115,5 +122,7 @@ async function fetched(url: URL, options: RequestInit): Promise<Response> {
 }
 
 function unreachable(url: URL, found: string, cause?: unknown): UserError {
-  return new UserError(`Cannot load ${url.href}: ${found}; check the connection and load the page again`, { cause });
+  return new UserError(`Cannot load ${url.href}: ${found}; check the connection and load the page again`, {
+    cause,
+  });
 }

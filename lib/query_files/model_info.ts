@@ -1,5 +1,5 @@
 /**
- * What the server says of its model: the checkpoint, the training curve, an evaluation.
+ * What is said of a model to those who ask it: the checkpoint, the training curve, an evaluation.
  *
  * @module
  */
@@ -21,7 +21,7 @@ export interface ModelInfoOptions {
   /** The GPU or software driver. */
   adapter: string;
   isCalibrated: boolean;
-  /** See {@link evaluationOf}. */
+  /** See {@link readEvaluation}. */
   evaluation: ModelApiAnswer["evaluation"];
 }
 
@@ -83,15 +83,28 @@ const reportSchema = z.object({
 });
 
 /**
- * The evaluation in a `report.json`.
+ * The evaluation of a model.
  *
- * @param path The report.
- * @param checkpoint Whose evaluation is wanted.
- * @returns null if it has no section on RTTs, undefined if it is of another model.
- * @throws {UserError} If there is none.
- * @throws {FormatError} If it is no report of an evaluation.
+ * @param named A `report.json`, if one was named; else that in the run or beside it, if it is of this model.
+ * @param checkpoint The model.
+ * @returns null if there is none of it.
+ * @throws {UserError} If the named one cannot be read.
+ * @throws {FormatError} If it is no report of an evaluation, or that of another model.
  */
-export function evaluationOf(
+export function readEvaluation(
+  named: string | undefined,
+  checkpoint: LoadedCheckpoint,
+): ModelApiAnswer["evaluation"] {
+  const path = named ?? evaluationPath(checkpoint);
+  const evaluation = path === undefined ? null : evaluationOf(path, checkpoint);
+  if (evaluation !== undefined) return evaluation;
+  if (named === undefined) return null;
+  const wanted = `one of ${checkpoint.directory} was wanted; run eval on that one`;
+  throw new FormatError(`it is of another model, ${wanted}`, { path: named });
+}
+
+/** The evaluation in a report; null if it has no section on RTTs, undefined if it is of another model. */
+function evaluationOf(
   path: string,
   { state }: Pick<LoadedCheckpoint, "state">,
 ): ModelApiAnswer["evaluation"] | undefined {
@@ -122,7 +135,7 @@ function readReport(path: string): z.infer<typeof reportSchema> {
 }
 
 /** Where the evaluation of a model lies if nobody says it: in its run, or beside it as `demo` has it. */
-export function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
+function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
   const run = runFolderOf(checkpoint);
   if (run === undefined) return undefined;
   return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(isReadable);
