@@ -67,6 +67,15 @@ export const run: PathUse = {
   },
 };
 
+/** As {@link run}, and the evaluation beside a run, as `demo` makes it. */
+export const runWithEvaluation: PathUse = {
+  ...run,
+  accessTo: (paths) => {
+    const { read } = run.accessTo(paths);
+    return reading([...read, ...read.map((path) => `${folderOf(path)}/eval/report.json`).filter(exists)]);
+  },
+};
+
 /** Probe rows, and the true distributions of the measurements that they were made from. */
 export const rowsWithTruth: PathUse = {
   arity: "one",

@@ -32,20 +32,33 @@ export async function* readLines(path: string, maxLineBytes = MAX_LINE_BYTES): A
   try {
     // Leaving the loop closes the file.
     const file = path === STANDARD_INPUT ? Deno.stdin : await Deno.open(path);
-    const line = new LineBytes(maxLineBytes);
-    for await (const chunk of file.readable) {
-      let start = 0;
-      for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
-        line.append(chunk.subarray(start, end));
-        yield line.take();
-        start = end + 1;
-      }
-      line.append(chunk.subarray(start));
-    }
-    if (line.lengthBytes > 0) yield line.take();
+    yield* linesOf(file.readable, maxLineBytes);
   } catch (error) {
     throw explainFileError(error, `read ${path}`);
   }
+}
+
+/**
+ * The lines of bytes as they come.
+ *
+ * @param chunks What is read in pieces.
+ * @param maxLineBytes The longest line.
+ */
+export async function* linesOf(
+  chunks: AsyncIterable<Uint8Array>,
+  maxLineBytes: number,
+): AsyncGenerator<TextLine> {
+  const line = new LineBytes(maxLineBytes);
+  for await (const chunk of chunks) {
+    let start = 0;
+    for (let end = chunk.indexOf(NEWLINE); end >= 0; end = chunk.indexOf(NEWLINE, start)) {
+      line.append(chunk.subarray(start, end));
+      yield line.take();
+      start = end + 1;
+    }
+    line.append(chunk.subarray(start));
+  }
+  if (line.lengthBytes > 0) yield line.take();
 }
 
 /**

@@ -89,6 +89,7 @@ const BELOW = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile", "clus
 for (const folder of ["query", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW;
 MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
+MAY_IMPORT["api"] = [...BELOW, "query", "score"];
 
 /** What the README.md of a room says of its imports, such as "May import: `files`, `text`." */
 export function importsLine(room: string): string {
