@@ -1,0 +1,191 @@
+/** The fourth part of the page: which destinations an RTT fits. @module */
+import type { DestinationsApiAnswer, DestinationsApiQuestion } from "../api/schemas.ts";
+import { AnswerState } from "./answer_state.tsx";
+import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
+import { formatMs, formatPercent, formatRange } from "./number_text.ts";
+import type { PartProps } from "./part_props.ts";
+import { type PrefixNode, prefixTree, TREE_LENGTHS } from "./prefix_tree.ts";
+import { formatTime, questionTimeS } from "./question_time.ts";
+import type { Fields } from "./url_state.ts";
+import { useAnswer } from "./use_answer.ts";
+
+/** How many prefixes of each length are asked for. */
+const TOP = 20;
+/** Branches that hold so much are open at first. */
+const OPEN_FROM = 0.1;
+
+function questionOf(fields: Fields, nowMs: number): { question: DestinationsApiQuestion; faults: Faults } {
+  const faults = faultsOf(fields, ["src"], nowMs);
+  if (!faults.src && fields.src?.includes("/")) faults.src = "Found a prefix, one address was wanted";
+  const low = rttOf(fields.low);
+  const high = fields.high?.trim() ? rttOf(fields.high) : low;
+  if (!(low >= 0)) faults.low = "An RTT in ms was wanted, such as 20";
+  if (!(high >= low)) faults.high = "An RTT in ms was wanted, at least the other one, or nothing";
+  const timestamp = questionTimeS(fields.time, nowMs) as number | null;
+  return { question: { src_addr: fields.src?.trim() ?? "", rtt: [low, high], timestamp, top: TOP }, faults };
+}
+
+function rttOf(text: string | undefined): number {
+  const trimmed = text?.trim().replace(/ ?ms$/, "") ?? "";
+  return trimmed === "" ? NaN : Number(trimmed);
+}
+
+/** See the module. */
+export function FitsPart(part: PartProps) {
+  const { fields, askedAtMs, opened: { api } } = part;
+  const isAsked = fields.low !== undefined || fields.high !== undefined;
+  const { question, faults } = questionOf(fields, askedAtMs);
+  const isRight = isAsked && Object.keys(faults).length === 0;
+  const lengths = TREE_LENGTHS[question.src_addr.includes(":") ? 6 : 4];
+  const answer = useAnswer<DestinationsApiAnswer[]>(
+    isRight ? JSON.stringify(["fits", question]) : null,
+    async (signal, report) => {
+      const answers: DestinationsApiAnswer[] = [];
+      for (const prefix_length of lengths) {
+        report([...answers]);
+        answers.push(await api.destinations({ ...question, prefix_length }, signal));
+      }
+      return answers;
+    },
+  );
+  const numDone = answer.isBusy ? answer.value?.length ?? 0 : 0;
+  const errorFaults = faultsOfError(answer.error);
+  const shown = isAsked ? { ...faults, ...errorFaults } : {};
+  return (
+    <>
+      <Question part={part} verb="Search">
+        <div class="row">
+          <TextField part={part} faults={shown} name="src" label="Source" placeholder="192.0.2.1" />
+          <TextField
+            part={part}
+            faults={shown}
+            name="low"
+            label="RTT, ms"
+            inputMode="decimal"
+            placeholder="20"
+          />
+          <TextField
+            part={part}
+            faults={shown}
+            name="high"
+            label="to, ms (if a range)"
+            inputMode="decimal"
+            placeholder="25"
+          />
+          <TimeField part={part} faults={shown} />
+        </div>
+      </Question>
+      <AnswerState
+        answer={Object.keys(errorFaults).length > 0 ? { ...answer, error: undefined } : answer}
+        doing={`Searching prefixes of ${lengths[Math.min(numDone, lengths.length - 1)]} bits, ${
+          numDone + 1
+        } of ${lengths.length}`}
+        summary={(answers) => summaryOf(answers)}
+      >
+        {(answers: DestinationsApiAnswer[]) => answers.length === 0 ? null : <Tree answers={answers} />}
+      </AnswerState>
+    </>
+  );
+}
+FitsPart.heading = "Which destinations fit an RTT?";
+
+function summaryOf(answers: readonly DestinationsApiAnswer[]): string {
+  const best = answers.map(({ destinations }) => destinations[0]).filter((first) => first !== undefined);
+  const texts = best.map(({ prefix, probability }) => `${prefix} with ${formatPercent(probability)}`);
+  return `The most probable: ${texts.join(", ")}.`;
+}
+
+function Tree({ answers }: { answers: readonly DestinationsApiAnswer[] }) {
+  const tree = prefixTree(answers.map(({ destinations }) => destinations));
+  const [{ src_addr, rtt: [low, high], timestamp, unlisted_probability }] = answers;
+  return (
+    <section aria-labelledby="fitting">
+      <h2 id="fitting">Destinations at {formatRange(low, high)} from {src_addr}</h2>
+      <p>
+        {formatTime(timestamp)}. Probabilities are shares of all destinations that the model thinks of for
+        {" "}
+        {low === high ? `an RTT of ${formatMs(low)}` : "these RTTs"}; {TOP} of each length at most.
+      </p>
+      <Branches nodes={tree} restProbability={unlisted_probability} restName="all other prefixes" />
+      <Proof answers={answers} />
+    </section>
+  );
+}
+
+function Branches(
+  { nodes, restProbability, restName }: {
+    nodes: readonly PrefixNode[];
+    restProbability: number;
+    restName: string;
+  },
+) {
+  return (
+    <ul class="tree">
+      {nodes.map((node) => (
+        <li key={node.prefix}>
+          {node.children.length === 0
+            ? (
+              <div class="branch">
+                <Branch {...node} />
+              </div>
+            )
+            : (
+              <details open={node.probability >= OPEN_FROM}>
+                <summary class="branch">
+                  <Branch {...node} />
+                </summary>
+                <Branches
+                  nodes={node.children}
+                  restProbability={node.restProbability}
+                  restName={`elsewhere in ${node.prefix}`}
+                />
+              </details>
+            )}
+        </li>
+      ))}
+      <li>
+        <div class="branch rest">
+          <Branch prefix={restName} probability={restProbability} />
+        </div>
+      </li>
+    </ul>
+  );
+}
+
+function Branch(
+  { prefix, probability, standard_error = 0 }: {
+    prefix: string;
+    probability: number;
+    standard_error?: number;
+  },
+) {
+  const isSure = standard_error < probability / 1000;
+  return (
+    <>
+      <span class="prefix">{prefix}</span>
+      <meter min={0} max={1} value={probability} aria-hidden="true" />
+      <span class="share">
+        {formatPercent(probability)}
+        {isSure ? null : <small>± {formatPercent(standard_error)}</small>}
+      </span>
+    </>
+  );
+}
+
+/** What is not listed, and whether something of it could be more probable. */
+function Proof({ answers }: { answers: readonly DestinationsApiAnswer[] }) {
+  return (
+    <details>
+      <summary>What the lists leave out</summary>
+      <ul>
+        {answers.map(({ prefix_length, destinations, unlisted_probability, unlisted_at_most, is_proven }) => (
+          <li key={prefix_length}>
+            /{prefix_length}: {destinations.length} listed, {formatPercent(unlisted_probability)} not listed
+            {unlisted_at_most === undefined ? "" : `, none of it above ${formatPercent(unlisted_at_most)}`}
+            {is_proven === false ? "; the search ended early, so others may belong here" : ""}.
+          </li>
+        ))}
+      </ul>
+    </details>
+  );
+}
