@@ -35,6 +35,7 @@ export const STAGES: Record<string, string> = {
   "query": "ask a trained model for RTT distributions",
   "score": "add log-likelihoods and anomaly p-values to measurements",
   "serve": "answer questions to a trained model over HTTP, with a page for people",
+  "export": "write a site with the model in it, for any web server",
   "slurm": "write the chain as jobs of a SLURM cluster, and submit them",
   "demo": "run the whole chain, small, end to end",
   "bench": "measure the throughput of kernels, training, preprocessing and loading",
@@ -106,6 +107,9 @@ export const NEEDS: Record<string, StageNeeds> = {
   "serve": {
     paths: { checkpoint: runWithEvaluation, calibration: input, report: input },
     listens: SERVED_AT,
+  },
+  "export": {
+    paths: { checkpoint: runWithEvaluation, calibration: input, report: input, output: outputFolder },
   },
   "slurm": { paths: { input: inputs, config, output: outputFolder }, programs: ["sbatch"] },
   "demo": {
