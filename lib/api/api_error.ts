@@ -69,20 +69,27 @@ function sentenceOf(fault: string): string {
 /**
  * What is wrong with a value that a schema refused: the first field at fault, what was found there and what was wanted.
  *
- * @param error With the values, see `reportInput` of zod; without them only what was wanted is said.
+ * @param refused The value, where it is known; else nothing is said of what was found.
  */
-export function faultOf({ issues: [issue] }: z.core.$ZodError): string {
-  const name = issue.path.map((key, i) =>
-    typeof key === "number" ? `[${key}]` : i > 0 ? `.${String(key)}` : String(key)
+export function faultOf({ issues: [issue] }: z.core.$ZodError, refused?: { value: unknown }): string {
+  const { path } = issue;
+  const name = path.map((key, i) =>
+    typeof key === "number" ? `[${key}]` : `${i > 0 ? "." : ""}${String(key)}`
   )
     .join("");
   if (issue.code === "unrecognized_keys") {
     const key = shown(issue.keys[0]);
     return `found ${name === "" ? key : `${key} in ${name}`}, ${issue.message}`;
   }
-  const { input } = issue;
-  const found = input === undefined ? `no ${name || "value"}` : [name, shown(input)].join(" ").trim();
-  return `found ${found}, ${wantedBy(issue)}`;
+  const wanted = wantedBy(issue);
+  if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
+  const found = path.reduce(fieldOf, refused.value);
+  if (found === undefined) return `found no ${name || "value"}, ${wanted}`;
+  return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${wanted}`;
+}
+
+function fieldOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {
