@@ -92,6 +92,7 @@ MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
 MAY_IMPORT["api"] = [...BELOW, "query", "score"];
 MAY_IMPORT["query_files"] = [...BELOW, "query", "api"];
+MAY_IMPORT["serve"] = [...BELOW, "query", "api"];
 MAY_IMPORT["site"] = [...BELOW, "api"];
 
 /** What runs in a browser as it does in Deno: rooms, and modules of rooms that also read and write files. */
