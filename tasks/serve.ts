@@ -7,19 +7,18 @@ import { parseAddress } from "../lib/addresses/ip.ts";
 import { PingService } from "../lib/api/ping_service.ts";
 import { flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
-import { FormatError, shortened, UsageError } from "../lib/errors.ts";
+import { shortened, UsageError } from "../lib/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { QuantileCalibration } from "../lib/query/rtt/quantile_calibration.ts";
+import { readCalibration } from "../lib/query_files/calibration_file.ts";
+import { modelInfo, readEvaluation } from "../lib/query_files/model_info.ts";
 import { hashOf } from "../lib/serve/answers.ts";
 import { makeApp } from "../lib/serve/app.ts";
-import { evaluationOf, evaluationPath, modelInfo } from "../lib/serve/model_info.ts";
 import { readPageFiles } from "../lib/serve/page_files.ts";
 import { type ServedModel, ServedModels } from "../lib/serve/served_models.ts";
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/server_metrics.ts";
 import { watchCheckpoint } from "../lib/serve/watch.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
-import type { LoadedCheckpoint } from "../lib/train/checkpoint_files.ts";
 import { VERSION } from "../lib/version.ts";
 import { SERVED_AT } from "./stages.ts";
 
@@ -113,9 +112,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
 async function loadServed(options: Options, metrics: ServerMetrics): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue } = options;
   const checkpoint = loadCheckpoint(options.checkpoint);
-  const calibration = options.calibration === undefined
-    ? undefined
-    : QuantileCalibration.read(options.calibration);
+  const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
   const evaluation = readEvaluation(options.report, checkpoint);
   const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
   const info = modelInfo(checkpoint, {
@@ -132,19 +129,6 @@ async function loadServed(options: Options, metrics: ServerMetrics): Promise<Ser
     step: model.step,
     close: () => model.close(),
   };
-}
-
-/** The evaluation of a model; null where there is none of it. @throws {UserError} If the named report is not of it. */
-function readEvaluation(
-  named: string | undefined,
-  checkpoint: LoadedCheckpoint,
-): ReturnType<typeof evaluationOf> & (object | null) {
-  const path = named ?? evaluationPath(checkpoint);
-  const evaluation = path === undefined ? null : evaluationOf(path, checkpoint);
-  if (evaluation !== undefined) return evaluation;
-  if (named === undefined) return null;
-  const wanted = `one of ${checkpoint.directory} was wanted; run eval on that one`;
-  throw new FormatError(`it is of another model, ${wanted}`, { path: named });
 }
 
 function requireHost(host: string): void {
