@@ -8,10 +8,9 @@
  */
 import { shortened } from "../errors.ts";
 import type { Address } from "../addresses/address_book.ts";
-import { FAILED_RTT_MS, isRtt } from "../measurement/batch.ts";
+import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "../measurement/batch.ts";
 import { type AtlasObject, fieldsOfObject, isReply, type PingFields } from "./ping_fields.ts";
 import type { RejectReason } from "../measurement/rejects.ts";
-import { END_TIME_US, MIN_TIME_US } from "../measurement/row_selection.ts";
 
 /** Which address stands for the source: `auto` is `from` where that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";

@@ -12,6 +12,11 @@ import { END_RTT_MS } from "../tokens/rtt_code.ts";
 /** RTT of a measurement that got no reply, as it stands in files. */
 export const FAILED_RTT_MS: number = -1;
 
+/** Earliest time that is accepted: 1990-01-01, in microseconds since 1970. */
+export const MIN_TIME_US: number = Date.UTC(1990, 0, 1) * 1000;
+/** First time that is too late: 2100-01-01, in microseconds since 1970. */
+export const END_TIME_US: number = Date.UTC(2100, 0, 1) * 1000;
+
 /** Whether a reply may have taken so long: shorter than the longest RTT that has a code. */
 export function isRtt(rttMs: number): boolean {
   return rttMs >= 0 && rttMs < END_RTT_MS;

@@ -6,17 +6,12 @@
  */
 import { ensure, shortened } from "../errors.ts";
 import { parseAddress } from "../addresses/ip.ts";
-import { FAILED_RTT_MS, isRtt, type MeasurementBatch } from "./batch.ts";
+import { END_TIME_US, FAILED_RTT_MS, isRtt, type MeasurementBatch, MIN_TIME_US } from "./batch.ts";
 import type { TextPiece } from "../parquet/column.ts";
 import type { Piece } from "../parquet/pages.ts";
 import { OPTIONAL_COLUMNS, type OptionalColumn } from "./parquet_writer.ts";
 import type { RejectLog, RejectReason } from "./rejects.ts";
 import { PerText, type TextPool } from "../parquet/text_pool.ts";
-
-/** Earliest time that is accepted: 1990-01-01, in microseconds since 1970. */
-export const MIN_TIME_US = Date.UTC(1990, 0, 1) * 1000;
-/** First time that is too late: 2100-01-01, in microseconds since 1970. */
-export const END_TIME_US = Date.UTC(2100, 0, 1) * 1000;
 
 const MICROSECONDS = 1e6;
 

@@ -10,7 +10,7 @@ import { NumberCursor } from "../parquet/column.ts";
 import { ParquetFile, type RowGroupRange } from "../parquet/file.ts";
 import { timeColumn } from "./parquet_reader.ts";
 import type { NumberKind } from "../parquet/values.ts";
-import { END_TIME_US, MIN_TIME_US } from "./row_selection.ts";
+import { END_TIME_US, MIN_TIME_US } from "./batch.ts";
 
 const BATCH_ROWS = 65_536;
 

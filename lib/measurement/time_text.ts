@@ -1,5 +1,5 @@
 /** A point in time as people and programs write it: ISO 8601 or Unix time. @module */
-import { END_TIME_US, MIN_TIME_US } from "./row_selection.ts";
+import { END_TIME_US, MIN_TIME_US } from "./batch.ts";
 
 /** Date, perhaps time, perhaps zone, whose minutes databases leave out. */
 const ISO_TIME = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|([+-]\d\d)(?::?(\d\d))?)?)?$/;
