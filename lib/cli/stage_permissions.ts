@@ -42,8 +42,14 @@ const SWITCHES = ["json", "quiet", "help", "version"];
  */
 export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.PermissionOptions {
   if (needs.everything) return "inherit";
-  const { reads = () => [], sys = [], startsProcesses = false, programs = [], launchVariables = [], listens } =
-    needs;
+  const {
+    reads = () => [],
+    sys = [],
+    startsProcesses = false,
+    programs = [],
+    launchVariables = [],
+    listens,
+  } = needs;
   const accesses = namedPaths(needs, args).map(({ use, values }) => accessOf(use, values));
   const isGranted = (wanted: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(wanted).state === "granted";

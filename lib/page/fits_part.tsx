@@ -191,8 +191,8 @@ function Branch({ prefix, probability, standard_error = 0, most }: {
   standard_error?: number;
   most: number;
 }) {
-  // Errors that would not change the digits that are shown are left out.
-  const isSure = standard_error < probability / 100;
+  // Small errors are left out: they change the last digit at most by some.
+  const isSure = standard_error < probability / 20;
   return (
     <>
       <span class="prefix">{prefix}</span>

@@ -129,7 +129,10 @@ class LineAnswers {
   #refused(): LineError | undefined {
     if (!this.#lines || this.#lines.isWhole) return undefined;
     const line = this.#lines.numLines + 1;
-    return { line, error: `Cannot answer line ${line} and those after it: the server stops; ask again later` };
+    return {
+      line,
+      error: `Cannot answer line ${line} and those after it: the server stops; ask again later`,
+    };
   }
 
   /** Ends the reading of lines and the use of the model. */

@@ -7,7 +7,6 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
 import { routePath } from "hono/route";
-import { secureHeaders } from "hono/secure-headers";
 import { ApiError, problemOf } from "../api/api_error.ts";
 import type {
   DestinationsApiQuestion,
@@ -65,15 +64,15 @@ export function makeApp(options: AppOptions): Hono {
 /** What holds for all routes. */
 function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptions): void {
   const hosts = new HostNames(host, allowOrigins);
-  app.use(secureHeaders({ crossOriginResourcePolicy: allowOrigins.length === 0 ? "same-origin" : false }));
   app.use(async (c, next) => {
     const end = metrics.begin();
-    try {
-      await next();
-    } finally {
-      whenSent(c, () => end(c.res.status === 404 ? "none" : routePath(c, -1), c.res.status));
-      if (stopping.aborted) c.header("connection", "close");
-    }
+    await next();
+    const route = routePath(c, -1);
+    whenSent(c, () => end(route === "/*" ? "none" : route, c.res.status));
+    c.header("x-content-type-options", "nosniff");
+    c.header("referrer-policy", "no-referrer");
+    if (allowOrigins.length === 0) c.header("cross-origin-resource-policy", "same-origin");
+    if (stopping.aborted) c.header("connection", "close");
   });
   app.use(async (c, next) => {
     hosts.require(c.req.url);
@@ -102,26 +101,67 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
 
 /** The questions to the model. The service checks what is asked, so here it may be anything. */
 function addQuestions(app: Hono, options: AppOptions): void {
-  app.get("/v1/rtt", (c) =>
-    answerGet(c.req.raw, options, (service, _, signal) =>
-      service.rtt(queryFields(c.req.url) as RttApiQuestion, signal)));
-  app.post("/v1/rtt", (c) =>
-    answerPost(c.req.raw, options, (service, body, signal) => service.rtt(body as RttApiQuestion, signal)));
-  app.post("/v1/rtt:batch", (c) =>
-    answerLines(c.req.raw, options, (service, lines, signal) =>
-      service.rttLines(lines, queryFields(c.req.url), signal)));
-  app.get("/v1/destinations", (c) =>
-    answerGet(c.req.raw, options, (service, _, signal) =>
-      service.destinations(queryFields(c.req.url) as DestinationsApiQuestion, signal)));
-  app.post("/v1/destinations", (c) =>
-    answerPost(c.req.raw, options, (service, body, signal) =>
-      service.destinations(body as DestinationsApiQuestion, signal)));
-  app.post("/v1/likelihood", (c) =>
-    answerPost(c.req.raw, options, (service, body, signal) =>
-      service.likelihood(body as LikelihoodApiQuestion, signal)));
-  app.post("/v1/score", (c) =>
-    answerLines(c.req.raw, options, (service, lines, signal) =>
-      service.scoreLines(lines, queryFields(c.req.url) as ScoreApiOptions, signal)));
+  app.get(
+    "/v1/rtt",
+    (c) =>
+      answerGet(
+        c.req.raw,
+        options,
+        (service, _, signal) => service.rtt(queryFields(c.req.url) as RttApiQuestion, signal),
+      ),
+  );
+  app.post(
+    "/v1/rtt",
+    (c) =>
+      answerPost(c.req.raw, options, (service, body, signal) => service.rtt(body as RttApiQuestion, signal)),
+  );
+  app.post(
+    "/v1/rtt:batch",
+    (c) =>
+      answerLines(
+        c.req.raw,
+        options,
+        (service, lines, signal) => service.rttLines(lines, queryFields(c.req.url), signal),
+      ),
+  );
+  app.get(
+    "/v1/destinations",
+    (c) =>
+      answerGet(
+        c.req.raw,
+        options,
+        (service, _, signal) =>
+          service.destinations(queryFields(c.req.url) as DestinationsApiQuestion, signal),
+      ),
+  );
+  app.post(
+    "/v1/destinations",
+    (c) =>
+      answerPost(
+        c.req.raw,
+        options,
+        (service, body, signal) => service.destinations(body as DestinationsApiQuestion, signal),
+      ),
+  );
+  app.post(
+    "/v1/likelihood",
+    (c) =>
+      answerPost(
+        c.req.raw,
+        options,
+        (service, body, signal) => service.likelihood(body as LikelihoodApiQuestion, signal),
+      ),
+  );
+  app.post(
+    "/v1/score",
+    (c) =>
+      answerLines(
+        c.req.raw,
+        options,
+        (service, lines, signal) =>
+          service.scoreLines(lines, queryFields(c.req.url) as ScoreApiOptions, signal),
+      ),
+  );
 }
 
 /** What is said of the server and its model. */

@@ -26,7 +26,9 @@ export class HostNames {
   constructor(host: string, allowOrigins: readonly string[]) {
     const own = host.includes(":") ? `[${host}]` : host;
     this.#isAny = !LOOPBACK.test(own) || allowOrigins.includes("*");
-    this.#names = new Set(allowOrigins.filter(URL.canParse).map((origin) => new URL(origin).hostname));
+    this.#names = new Set(
+      allowOrigins.filter((origin) => origin !== "*").map((origin) => new URL(origin).hostname),
+    );
   }
 
   /** @throws {ApiError} 421 if a URL names another host. */
@@ -35,7 +37,9 @@ export class HostNames {
     if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
     throw new ApiError(
       421,
-      `Cannot answer for the host ${shortened(hostname)}: a name of this machine such as localhost was wanted; ` +
+      `Cannot answer for the host ${
+        shortened(hostname)
+      }: a name of this machine such as localhost was wanted; ` +
         "start the server with --allow-origin and the origin that people use",
     );
   }

@@ -110,7 +110,11 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
         TIME,
         parameter("top", { type: "integer", minimum: 1 }, "how many (20)"),
         parameter("prefix_length", whole, "of the listed prefixes"),
-        parameter("candidates", { type: "integer", minimum: 1 }, "rank so many drawn ones instead of a search"),
+        parameter(
+          "candidates",
+          { type: "integer", minimum: 1 },
+          "rank so many drawn ones instead of a search",
+        ),
         parameter("max_codes", { type: "integer", minimum: 1 }, "RTTs of a range that are searched"),
         parameter("max_expansions", { type: "integer", minimum: 1 }, "steps of the search"),
       ],
@@ -152,7 +156,11 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
     },
   },
   "/healthz": {
-    get: { summary: "whether the server answers", answer: { type: "text/plain", schemas: [] }, problems: [503] },
+    get: {
+      summary: "whether the server answers",
+      answer: { type: "text/plain", schemas: [] },
+      problems: [503],
+    },
   },
   "/metrics": {
     get: {

@@ -8,9 +8,9 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { getRequestListener } from "@hono/node-server";
-import { explainListenError } from "./listen_error.ts";
-import type { Limits } from "./limits.ts";
 import { ApiError } from "../api/api_error.ts";
+import { UserError } from "../errors.ts";
+import type { Limits } from "./limits.ts";
 import { problemResponse, rawProblem } from "./problems.ts";
 
 /** Bytes of a request's head; a question with every field is shorter. */
@@ -64,7 +64,7 @@ export class HttpServer {
     try {
       await promise;
     } catch (error) {
-      throw explainListenError(error, `${host}:${port}`);
+      throw listenError(error, `${host}:${port}`);
     }
     const address = server.address();
     const own = host.includes(":") ? `[${host}]` : host;
@@ -85,6 +85,19 @@ export class HttpServer {
     clearInterval(idle);
     clearTimeout(late);
   }
+}
+
+/** Why a server cannot listen, by the codes of the system. */
+const LISTEN_FAULTS: Record<string, string> = {
+  EADDRINUSE: "another program listens there; choose another --port",
+  EADDRNOTAVAIL: "it is no address of this machine; choose another --host",
+  EACCES: "the system does not allow it; choose a --port of at least 1024",
+};
+
+function listenError(error: unknown, place: string): unknown {
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  if (!Object.hasOwn(LISTEN_FAULTS, code)) return error;
+  return new UserError(`Cannot listen at ${place}: ${LISTEN_FAULTS[code]}`, { cause: error });
 }
 
 function listenerOf({ fetch }: ServerOptions): (request: IncomingMessage, response: ServerResponse) => void {

@@ -91,6 +91,7 @@ MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
 MAY_IMPORT["api"] = [...BELOW, "query", "score"];
 MAY_IMPORT["page"] = [ERRORS, "addresses", "api", "atlas", "measurement", "report", "text"];
+MAY_IMPORT["serve"] = [...BELOW, "query", "api"];
 
 /** What the README.md of a room says of its imports, such as "May import: `files`, `text`." */
 export function importsLine(room: string): string {
