@@ -13,11 +13,13 @@ import type { Fields } from "./url_state.ts";
 import { useAnswer } from "./use_answer.ts";
 
 /** The fields for a source, a destination and a time. */
-export function AddressFields({ part, faults }: { part: PartProps; faults: Faults }) {
+export function AddressFields(
+  { part, faults, dstPlaceholder }: { part: PartProps; faults: Faults; dstPlaceholder: string },
+) {
   return (
     <div class="row">
       <TextField part={part} faults={faults} name="src" label="Source" placeholder="192.0.2.1" />
-      <TextField part={part} faults={faults} name="dst" label="Destination" placeholder="198.51.100.0/24" />
+      <TextField part={part} faults={faults} name="dst" label="Destination" placeholder={dstPlaceholder} />
       <TimeField part={part} faults={faults} />
     </div>
   );
@@ -49,7 +51,7 @@ export function AskPart(part: PartProps) {
   return (
     <>
       <Question part={part} verb="Ask">
-        <AddressFields part={part} faults={{ ...faults, ...errorFaults }} />
+        <AddressFields part={part} faults={{ ...faults, ...errorFaults }} dstPlaceholder="198.51.100.0/24" />
       </Question>
       <Examples part={part} isFirst={!isAsked} />
       <AnswerState

@@ -20,6 +20,8 @@ export type Colors = Record<(typeof COLOR_NAMES)[number], string>;
 export interface ChartPlan {
   data: uPlot.AlignedData;
   options: (colors: Colors, widthPx: number) => Omit<uPlot.Options, "width" | "height">;
+  /** What a point of the data says, by its index, for the pointer that is over it. */
+  readout: (index: number) => string;
 }
 
 /**
@@ -39,10 +41,16 @@ export function Chart({ label, heightPx, plan }: { label: string; heightPx: numb
     const draw = () => {
       chart?.destroy();
       const width = element.clientWidth;
+      if (width === 0) return;
       const options = plan.options(colorsOf(element), width);
-      chart = width === 0
-        ? undefined
-        : new uPlot({ ...options, width, height: heightPx }, plan.data, element);
+      const readout = document.createElement("p");
+      readout.className = "readout";
+      const setCursor = ({ cursor: { idx } }: uPlot) => {
+        readout.textContent = typeof idx === "number" ? plan.readout(idx) : "";
+      };
+      const hooks = { ...options.hooks, setCursor: [setCursor] };
+      chart = new uPlot({ ...options, hooks, width, height: heightPx }, plan.data, element);
+      chart.root.append(readout);
     };
     const observer = new ResizeObserver(() => {
       if (chart?.width !== element.clientWidth) draw();
@@ -75,15 +83,20 @@ function colorsOf(element: Element): Colors {
   ) as Colors;
 }
 
+/** A legend would only repeat the readout, and zooming hides what a link shows. */
+export const PLAIN = { legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } } } as const;
+
 /** The font of texts in charts. */
 export const CHART_FONT = "12px system-ui, sans-serif";
 
 /** How axes look. */
-export function axisStyle(colors: Colors): uPlot.Axis {
+export function axisStyle(colors: Colors, side: "below" | "left"): uPlot.Axis {
   return {
+    size: side === "below" ? 32 : 48,
+    gap: 4,
     stroke: colors.muted,
     font: CHART_FONT,
-    grid: { stroke: colors.rule, width: 1 },
+    grid: { show: side === "left", stroke: colors.rule, width: 1 },
     ticks: { stroke: colors.rule, width: 1, size: 4 },
   };
 }

@@ -3,8 +3,8 @@ import { useMemo } from "preact/hooks";
 import uPlot from "uplot";
 import type { RttApiAnswer } from "../api/schemas.ts";
 import { logTicks } from "./axis_ticks.ts";
-import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded } from "./chart.tsx";
-import { formatMs, formatRange } from "./number_text.ts";
+import { axisStyle, Chart, CHART_FONT, type ChartPlan, type Colors, faded, PLAIN } from "./chart.tsx";
+import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 
 /** The quantiles of a curve: every half per cent, so that it is as fine where it is steep as where it is flat. */
 export const CURVE_QUANTILES = Array.from({ length: 199 }, (_, i) => (i + 1) / 200);
@@ -17,6 +17,8 @@ export interface Curve {
 }
 
 const HEIGHT_PX = 300;
+/** The curve from here to as much below 1: what is beyond is rare, far away, and in the table. */
+const SHOWN_FROM = 0.01;
 
 /** The chart. The last curve is the one that bands and marks belong to; the others are drawn as dashes. */
 export function DistributionChart({ curves }: { curves: readonly Curve[] }) {
@@ -41,7 +43,9 @@ export function quantileOf(answer: RttApiAnswer, quantile: number): number {
 /** The curve as uPlot takes it: the logarithm of RTTs, and P(RTT <= it), equal RTTs once. */
 function pointsOf(answer: RttApiAnswer): [number[], number[]] {
   const byRtt = new Map(
-    CURVE_QUANTILES.map((quantile) => [Math.log10(Math.max(quantileOf(answer, quantile), 1e-3)), quantile]),
+    CURVE_QUANTILES.filter((quantile) => quantile >= SHOWN_FROM && quantile <= 1 - SHOWN_FROM).map((
+      quantile,
+    ) => [Math.log10(Math.max(quantileOf(answer, quantile), 1e-3)), quantile]),
   );
   return [[...byRtt.keys()], [...byRtt.values()]];
 }
@@ -53,10 +57,10 @@ function planOf(curves: readonly Curve[]): ChartPlan {
   const main = curves[curves.length - 1].answer;
   return {
     data,
+    readout: (index) => readoutOf(curves, 10 ** xs[index]),
     options: (colors, widthPx) => ({
-      scales: { x: { time: false, range: paddedRange(xs[0], xs[xs.length - 1]) }, y: { range: [0, 1.12] } },
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false } },
+      scales: { x: { time: false, range: paddedRange(xs[0], xs[xs.length - 1]) }, y: { range: [0, 1.2] } },
+      ...PLAIN,
       series: [
         {},
         ...curves.map((_, i) => ({
@@ -69,15 +73,13 @@ function planOf(curves: readonly Curve[]): ChartPlan {
       ],
       axes: [
         {
-          ...axisStyle(colors),
-          grid: { show: false },
+          ...axisStyle(colors, "below"),
           splits: (_chart, _axis, low, high) =>
             logTicks(10 ** low, 10 ** high, Math.max(3, widthPx / 90)).map(Math.log10),
           values: (_chart, splits) => splits.map((log) => formatTick(10 ** log)),
         },
         {
-          ...axisStyle(colors),
-          size: 48,
+          ...axisStyle(colors, "left"),
           splits: () => [0, 0.25, 0.5, 0.75, 1],
           values: (_chart, splits) => splits.map((value) => `${value * 100} %`),
         },
@@ -91,6 +93,15 @@ function planOf(curves: readonly Curve[]): ChartPlan {
       },
     }),
   };
+}
+
+/** The probabilities of at most so many milliseconds. */
+function readoutOf(curves: readonly Curve[], rttMs: number): string {
+  const texts = curves.map(({ name, answer }) => {
+    const quantile = CURVE_QUANTILES.findLast((q) => quantileOf(answer, q) <= rttMs * (1 + 1e-9)) ?? 0;
+    return `${formatPercent(quantile)}${name === "" ? "" : ` ${name}`}`;
+  });
+  return `P(RTT ≤ ${formatMs(rttMs)}) = ${texts.join(", ")}`;
 }
 
 function paddedRange(low: number, high: number): [number, number] {
@@ -109,17 +120,14 @@ function drawBands(chart: uPlot, answer: RttApiAnswer, colors: Colors): void {
   ctx.save();
   ctx.font = CHART_FONT.replace("12px", `${12 * pixel}px`);
   ctx.textBaseline = "top";
+  ctx.textAlign = "left";
   for (const [low, high, opacity, row] of [[0.05, 0.95, 0.1, 0], [0.25, 0.75, 0.16, 1]]) {
     const [from, to] = [low, high].map((quantile) => positionOf(chart, quantileOf(answer, quantile)));
     ctx.fillStyle = faded(colors.accent, opacity);
     ctx.fillRect(from, bbox.top, to - from, bbox.height);
     ctx.fillStyle = colors.ink;
-    const text = `${Math.round((high - low) * 100)} %`;
-    const fits = to - from > ctx.measureText(text).width + 8 * pixel;
-    ctx.textAlign = fits && row === 1 ? "center" : "left";
-    // The wide band is named at its left edge, the narrow one in its middle; where that is too narrow, beside it.
-    const x = row === 0 ? from + 4 * pixel : fits ? (from + to) / 2 : to + 4 * pixel;
-    ctx.fillText(text, x, bbox.top + 3 * pixel);
+    // A row for each name: the bands may lie close together, or begin at the same RTT.
+    ctx.fillText(`${Math.round((high - low) * 100)} %`, from + 4 * pixel, bbox.top + (3 + 15 * row) * pixel);
   }
   ctx.restore();
 }

@@ -11,8 +11,8 @@ import { useAnswer } from "./use_answer.ts";
 
 /** How many prefixes of each length are asked for. */
 const TOP = 20;
-/** Branches that hold so much are open at first. */
-const OPEN_FROM = 0.1;
+/** Less probable prefixes are behind a line to open, if there are several. */
+const SMALL = 0.001;
 
 function questionOf(fields: Fields, nowMs: number): { question: DestinationsApiQuestion; faults: Faults } {
   const faults = faultsOf(fields, ["src"], nowMs);
@@ -106,64 +106,97 @@ function Tree({ answers }: { answers: readonly DestinationsApiAnswer[] }) {
         {" "}
         {low === high ? `an RTT of ${formatMs(low)}` : "these RTTs"}; {TOP} of each length at most.
       </p>
-      <Branches nodes={tree} restProbability={unlisted_probability} restName="all other prefixes" />
+      <Branches
+        nodes={tree}
+        most={tree[0]?.probability ?? 1}
+        rest={{ name: "all other prefixes", probability: unlisted_probability }}
+      />
       <Proof answers={answers} />
     </section>
   );
 }
 
 function Branches(
-  { nodes, restProbability, restName }: {
+  { nodes, most, rest }: {
     nodes: readonly PrefixNode[];
-    restProbability: number;
-    restName: string;
+    /** The probability that fills a bar. */
+    most: number;
+    rest: { name: string; probability: number };
   },
 ) {
+  const large = nodes.filter(({ probability }) => probability >= SMALL);
+  const small = nodes.slice(large.length);
+  const isFolded = large.length > 0 && small.length > 1;
+  const together = small.reduce((sum, { probability }) => sum + probability, 0);
   return (
     <ul class="tree">
-      {nodes.map((node) => (
+      {(isFolded ? large : nodes).map((node, i) => (
         <li key={node.prefix}>
-          {node.children.length === 0
-            ? (
-              <div class="branch">
-                <Branch {...node} />
-              </div>
-            )
-            : (
-              <details open={node.probability >= OPEN_FROM}>
-                <summary class="branch">
-                  <Branch {...node} />
-                </summary>
-                <Branches
-                  nodes={node.children}
-                  restProbability={node.restProbability}
-                  restName={`elsewhere in ${node.prefix}`}
-                />
-              </details>
-            )}
+          <Node node={node} most={most} isOpen={i === 0} />
         </li>
       ))}
+      {isFolded
+        ? (
+          <li>
+            <details>
+              <summary class="branch rest">
+                <Branch prefix={`${small.length} less probable ones`} probability={together} most={most} />
+              </summary>
+              <ul class="tree">
+                {small.map((node) => (
+                  <li key={node.prefix}>
+                    <Node node={node} most={most} isOpen={false} />
+                  </li>
+                ))}
+              </ul>
+            </details>
+          </li>
+        )
+        : null}
       <li>
         <div class="branch rest">
-          <Branch prefix={restName} probability={restProbability} />
+          <Branch prefix={rest.name} probability={rest.probability} most={most} />
         </div>
       </li>
     </ul>
   );
 }
 
-function Branch(
-  { prefix, probability, standard_error = 0 }: {
-    prefix: string;
-    probability: number;
-    standard_error?: number;
-  },
-) {
-  const isSure = standard_error < probability / 1000;
+function Node({ node, most, isOpen }: { node: PrefixNode; most: number; isOpen: boolean }) {
+  const { prefix, children, restProbability } = node;
+  if (children.length === 0) {
+    return (
+      <div class="branch">
+        <Branch {...node} most={most} />
+      </div>
+    );
+  }
+  return (
+    <details open={isOpen}>
+      <summary class="branch">
+        <Branch {...node} most={most} />
+      </summary>
+      <Branches
+        nodes={children}
+        most={most}
+        rest={{ name: `elsewhere in ${prefix}`, probability: restProbability }}
+      />
+    </details>
+  );
+}
+
+function Branch({ prefix, probability, standard_error = 0, most }: {
+  prefix: string;
+  probability: number;
+  standard_error?: number;
+  most: number;
+}) {
+  // Small errors are left out: they change the last digit at most by some.
+  const isSure = standard_error < probability / 20;
   return (
     <>
       <span class="prefix">{prefix}</span>
-      <meter min={0} max={1} value={probability} aria-hidden="true" />
+      <meter min={0} max={most} value={probability} aria-hidden="true" />
       <span class="share">
         {formatPercent(probability)}
         {isSure ? null : <small>± {formatPercent(standard_error)}</small>}

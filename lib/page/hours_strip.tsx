@@ -4,7 +4,7 @@ import uPlot from "uplot";
 import type { PingApi } from "../api/ping_api.ts";
 import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
 import { AnswerState } from "./answer_state.tsx";
-import { axisStyle, Chart, type ChartPlan, faded } from "./chart.tsx";
+import { axisStyle, Chart, type ChartPlan, faded, PLAIN } from "./chart.tsx";
 import { quantileOf } from "./distribution_chart.tsx";
 import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 import { formatTime } from "./question_time.ts";
@@ -100,13 +100,16 @@ function planOf(hours: readonly Hour[]): ChartPlan {
   const rows = QUANTILES.map((quantile) => hours.map(({ answer }) => quantileOf(answer, quantile)));
   return {
     data: [hours.map(({ timeS }) => timeS), ...rows],
+    readout: (index) => {
+      const [low, , median, , high] = rows.map((row) => row[index]);
+      return `${formatTime(hours[index].timeS)}: ${formatMs(median)}, 90 % in ${formatRange(low, high)}`;
+    },
     options: (colors) => ({
       tzDate: (timeS) => uPlot.tzDate(new Date(timeS * 1000), "Etc/UTC"),
       scales: {
         y: { range: (_chart, low, high) => [low - (high - low) * 0.15, high + (high - low) * 0.15] },
       },
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false } },
+      ...PLAIN,
       series: [
         {},
         ...QUANTILES.map((quantile) => ({
@@ -120,8 +123,8 @@ function planOf(hours: readonly Hour[]): ChartPlan {
         { series: [4, 2], fill: faded(colors.accent, 0.2) },
       ],
       axes: [
-        { ...axisStyle(colors), grid: { show: false }, values: (_chart, splits) => splits.map(formatHour) },
-        { ...axisStyle(colors), size: 48 },
+        { ...axisStyle(colors, "below"), values: (_chart, splits) => splits.map(formatHour) },
+        axisStyle(colors, "left"),
       ],
     }),
   };

@@ -25,7 +25,7 @@ export function httpApi(base: string): PingApi {
   const postLines = <T>(path: string, lines: readonly unknown[], signal?: AbortSignal) =>
     ask(new URL(path, base), {
       body: lines.map((line) => `${JSON.stringify(line)}\n`).join(""),
-      type: "application/jsonl",
+      type: "application/x-ndjson",
       signal,
     }).then((text) => text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line) as T));
   return {

@@ -3,7 +3,7 @@ import { useMemo } from "preact/hooks";
 import type { ModelApiAnswer } from "../api/schemas.ts";
 import { formatCount } from "../text/quantities.ts";
 import { AnswerState } from "./answer_state.tsx";
-import { axisStyle, Chart, type ChartPlan } from "./chart.tsx";
+import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
 import { formatMs } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
 import { useAnswer } from "./use_answer.ts";
@@ -62,7 +62,7 @@ function Identity({ model }: { model: ModelApiAnswer }) {
   return (
     <dl class="facts">
       {rows.map(([name, value]) => (
-        <div key={name}>
+        <div key={name} class={value.length > 40 ? "wide" : ""}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
@@ -129,10 +129,15 @@ function planOf(curve: CurvePoints): ChartPlan {
       curve.map(({ train_loss }) => train_loss),
       curve.map(({ eval_loss }) => eval_loss),
     ],
+    readout: (index) => {
+      const { step, train_loss, eval_loss } = curve[index];
+      const losses = [["training", train_loss], ["validation", eval_loss]] as const;
+      const texts = losses.flatMap(([name, loss]) => loss === null ? [] : `${name} ${loss.toFixed(3)}`);
+      return `step ${step}: ${texts.join(", ")}`;
+    },
     options: (colors) => ({
       scales: { x: { time: false } },
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false } },
+      ...PLAIN,
       series: [
         {},
         { stroke: colors.faint, width: 1.5, spanGaps: true, points: { show: false } },
@@ -143,7 +148,7 @@ function planOf(curve: CurvePoints): ChartPlan {
           points: { show: true, size: 6, stroke: colors.accent, fill: colors.paper },
         },
       ],
-      axes: [{ ...axisStyle(colors), grid: { show: false } }, { ...axisStyle(colors), size: 48 }],
+      axes: [axisStyle(colors, "below"), axisStyle(colors, "left")],
     }),
   };
 }

@@ -17,7 +17,7 @@ export type PastedPing = ApiMeasurement & { timestamp: number | null; line: numb
 /** What a pasted text holds. */
 export interface Pasted {
   /** For people. */
-  format: "output of ping" | "JSON" | "CSV";
+  format: "Output of ping" | "JSON" | "CSV";
   /** In order of time; those without a time first, as they stand. */
   pings: PastedPing[];
   /** The lines that cannot be used, and why. */
@@ -64,7 +64,7 @@ function parseOutput(text: string, options: PasteOptions): Pasted {
     const guessS = endTimeS === null ? null : endTimeS - (echoes.length - 1 - i);
     return { src_addr: src, dst_addr: destination, timestamp: timeS ?? guessS, rtt: rttMs, line };
   });
-  return { format: "output of ping", pings, faults };
+  return { format: "Output of ping", pings, faults };
 }
 
 function parseCsv(text: string): Pasted {

@@ -99,7 +99,7 @@ export function PingsPart(part: PartProps) {
           placeholder={PLACEHOLDER}
           rows={8}
         />
-        <AddressFields part={part} faults={allFaults} />
+        <AddressFields part={part} faults={allFaults} dstPlaceholder="that of the pings" />
         <p class="hint">
           Output of ping does not say its source: give your public address. The destination is the pings' own
           unless another is given; the time is that of the last ping where they have none.

@@ -23,6 +23,12 @@ export function formatTime(timeS: number | null): string {
   return timeS === null ? "any time" : `${inputTime(timeS).replace("T", " ")} UTC`;
 }
 
+/** A time for people, to the second. */
+export function formatSecond(timeS: number | null): string {
+  if (timeS === null) return "any time";
+  return `${new Date(timeS * 1000).toISOString().slice(0, 19).replace("T", " ")} UTC`;
+}
+
 /** A time as an input of type datetime-local takes it. */
 export function inputTime(timeS: number): string {
   return new Date(timeS * 1000).toISOString().slice(0, 16);

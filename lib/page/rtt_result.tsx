@@ -99,6 +99,9 @@ function QuantileTable({ curves }: { curves: readonly Curve[] }) {
   );
 }
 
+/** A note on the mean: the page shows none. */
+const IS_ABOUT_MEAN = /^\d+ % of the mean /;
+
 function RttNotes({ answer }: { answer: RttApiAnswer }) {
   const { drawn, notes = [], timestamp, context_measurements } = answer;
   const given = context_measurements === 1
@@ -111,7 +114,7 @@ function RttNotes({ answer }: { answer: RttApiAnswer }) {
         {context_measurements === 0 ? "" : given}.
         {drawn ? ` A mixture over ${drawn.num_distinct} pairs of addresses that the model drew.` : ""}
       </p>
-      {notes.map((note) => <p key={note}>{note}</p>)}
+      {notes.filter((note) => !IS_ABOUT_MEAN.test(note)).map((note) => <p key={note}>{note}</p>)}
     </div>
   );
 }

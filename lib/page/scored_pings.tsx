@@ -2,7 +2,7 @@
 import type { LineError, ScoreApiAnswer } from "../api/schemas.ts";
 import { formatMs, formatPValue } from "./number_text.ts";
 import type { PastedPing } from "./paste.ts";
-import { formatTime } from "./question_time.ts";
+import { formatSecond } from "./question_time.ts";
 import { judge, sumUp, type Surprise } from "./surprise.ts";
 
 /** Rows that are shown at once; the others behind a button to open. */
@@ -63,7 +63,7 @@ function PingTable(
               <td>{ping.rtt === null ? "no reply" : formatMs(ping.rtt)}</td>
               <td>{pValue === undefined ? "–" : formatPValue(pValue)}</td>
               <td class="text mark">{MARKS[judgement]}</td>
-              <td class="text">{formatTime(ping.timestamp)}</td>
+              <td class="text">{formatSecond(ping.timestamp)}</td>
               <td class="text">{ping.dst_addr}</td>
             </tr>
           ))}

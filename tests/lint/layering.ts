@@ -92,6 +92,19 @@ MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
 MAY_IMPORT["api"] = [...BELOW, "query", "score"];
 MAY_IMPORT["query_files"] = [...BELOW, "query", "api"];
+MAY_IMPORT["page"] = [
+  ERRORS,
+  "addresses",
+  "api",
+  "atlas",
+  "measurement",
+  "model",
+  "query",
+  "report",
+  "site",
+  "tensor_files",
+  "text",
+];
 MAY_IMPORT["serve"] = [...BELOW, "query", "api"];
 MAY_IMPORT["site"] = [...BELOW, "api"];
 
@@ -133,7 +146,7 @@ export function faultInBrowser(importer: string, specifier: string): string | un
   if (!runsInBrowser(importer)) return undefined;
   if (/^(?:node:|@std\/)/.test(specifier)) return `${importer} runs in a browser, which has no ${specifier}`;
   const target = new URL(specifier, `file:///${importer}`).pathname.slice(1);
-  if (!specifier.startsWith(".") || !target.endsWith(".ts") || runsInBrowser(target)) return undefined;
+  if (!specifier.startsWith(".") || !/\.tsx?$/.test(target) || runsInBrowser(target)) return undefined;
   return `${importer} runs in a browser, ${target} does not`;
 }
 

@@ -84,7 +84,9 @@ Deno.test("every room has a README.md that says what it may import and names fil
     const line = importsLine(room);
     if (!text.replace(/\s+/g, " ").includes(line)) faults.push(`${path} does not say: ${line}`);
     const sources = sourcesIn(`lib/${room}`);
-    for (const [, name] of text.matchAll(/`((?:lib|tasks|tests|kernels|configs)\/[\w./-]+|[a-z]\w*\.ts)`/g)) {
+    for (
+      const [, name] of text.matchAll(/`((?:lib|tasks|tests|kernels|configs)\/[\w./-]+|[a-z]\w*\.tsx?)`/g)
+    ) {
       const isThere = name.includes("/")
         ? exists(name)
         : sources.some((source) => source.endsWith(`/${name}`));
@@ -112,12 +114,12 @@ interface Graph {
   modules: { specifier: string; dependencies?: { code?: Dependency; type?: Dependency }[] }[];
 }
 
-/** The path of every file of TypeScript in a folder and those in it. */
+/** The path of every file of TypeScript in a folder and those in it, with JSX or without. */
 function sourcesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
     const path = `${folder}/${name}`;
     if (isDirectory) return sourcesIn(path);
-    return name.endsWith(".ts") ? [path] : [];
+    return /\.tsx?$/.test(name) ? [path] : [];
   });
 }
 
