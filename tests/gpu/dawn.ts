@@ -11,7 +11,7 @@ interface Dawn {
   globals: Record<string, unknown>;
 }
 
-const { create, globals }: Dawn = createRequire(import.meta.url)("webgpu");
+const { create, globals }: Dawn = createRequire(new URL("dawn/", import.meta.url))("webgpu");
 Object.assign(globalThis, globals);
 Object.defineProperty(navigator, "gpu", { value: create([]) });
 
