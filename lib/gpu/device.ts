@@ -81,9 +81,10 @@ export class Gpu {
       );
     }
     const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
-    const { description, device: deviceName, vendor, subgroupMinSize, subgroupMaxSize } = adapter
+    const { description, device: deviceName, vendor, architecture, subgroupMinSize, subgroupMaxSize } = adapter
       .info as GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number };
-    const name = description || deviceName || vendor || "unnamed adapter";
+    // Browsers tell pages no more than these two, such as `nvidia ampere`.
+    const name = description || deviceName || `${vendor} ${architecture}`.trim() || "unnamed adapter";
     return new Gpu(device, {
       name,
       vendor,

@@ -18,6 +18,8 @@ import type { PageMessage, WorkerMessage } from "./worker_messages.ts";
 
 /** What queries may take of the GPU's memory besides the weights: a phone shares it with all that is open. */
 const MEMORY_LIMIT_BYTES = 2 ** 28;
+/** Has the kernels compiled, and says before anybody asks if they cannot run. */
+const FIRST_QUESTION = { src: "192.0.2.1", dst: "192.0.2.2" };
 /** Between two reports of progress. */
 const REPORT_MS = 100;
 
@@ -37,7 +39,7 @@ async function open(address: URL): Promise<void> {
     service = await loadService(address);
     post({ kind: "ready" });
   } catch (error) {
-    post({ kind: "status", status: { state: "failed", message: messageOf(error) } });
+    post({ kind: "status", status: { state: "failed", message: messageOf(error, "run the model here") } });
   }
 }
 
@@ -57,6 +59,7 @@ async function loadService(address: URL): Promise<PingService> {
     memoryLimitBytes: MEMORY_LIMIT_BYTES,
     ...(site.calibration && { calibration: new QuantileCalibration(site.calibration) }),
   });
+  await model.rttDistribution(FIRST_QUESTION);
   return new PingService(model, { info: { ...site.model, adapter: model.gpu.info.name } });
 }
 
@@ -96,7 +99,7 @@ async function answer({ id, operation, args }: Extract<PageMessage, { kind: "ask
     if (!service) throw new UserError("Cannot answer: the model is not loaded");
     post({ kind: "answer", id, answer: await run(service, operation, [...args, controller.signal]) });
   } catch (error) {
-    post({ kind: "problem", id, detail: messageOf(error) });
+    post({ kind: "problem", id, detail: messageOf(error, "answer") });
   } finally {
     asked.delete(id);
   }
@@ -109,9 +112,9 @@ async function run(api: PingApi, operation: keyof PingApi, args: readonly unknow
 }
 
 /** What went wrong, for people; what only a bug of ours can cause is in the console too. */
-function messageOf(error: unknown): string {
+function messageOf(error: unknown, action: string): string {
   const { status, detail } = problemOf(error);
   if (status !== 500) return detail;
   console.error(error);
-  return `Cannot answer: ${error instanceof Error ? error.message : String(error)}`;
+  return `Cannot ${action}: ${error instanceof Error ? error.message : String(error)}`;
 }

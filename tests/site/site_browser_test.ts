@@ -68,7 +68,7 @@ async function withSite(
 async function statusOf(page: Page, url: string, wanted: RegExp): Promise<string> {
   await page.goto(url);
   const status = page.getByRole("status").filter({ hasText: wanted });
-  await status.waitFor({ timeout: 60_000 });
+  await status.waitFor({ timeout: 120_000 });
   return await status.innerText();
 }
 
@@ -136,6 +136,8 @@ Deno.test({
       const loaded = () => server.requests.filter((path) => path === WEIGHTS).length;
       const first = await load();
       assertEquals(loaded(), 1);
+      await first.goto(server.at("/#model"));
+      await first.getByText("swiftshader").waitFor({ timeout: 10_000 });
       await load();
       assertEquals(loaded(), 0, "kept");
       await first.evaluate(`(async () => {
