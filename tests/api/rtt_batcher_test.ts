@@ -161,7 +161,7 @@ Deno.test("a question that cannot be asked or used fails alone, an error of the 
     const fragile = {
       config: model.config,
       async rttDistributions(queries: readonly RttQuery[]) {
-        if (isBroken) throw new Error("the GPU is gone");
+        if (isBroken) throw new UserError("the GPU is gone");
         return await model.rttDistributions(queries);
       },
     };
@@ -184,7 +184,8 @@ Deno.test("a question that cannot be asked or used fails alone, an error of the 
       "",
     ]);
     isBroken = true;
-    await assertRejects(() => batcher.ask(queryOf(0), keep), Error, "the GPU is gone");
+    const broken = await assertRejects(() => batcher.ask(queryOf(0), keep), Error, "the GPU is gone");
+    assertEquals(problemOf(broken).status, 500);
     isBroken = false;
     await batcher.ask(queryOf(0), keep);
   }, 3));
