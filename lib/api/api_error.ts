@@ -57,7 +57,7 @@ function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   if (error instanceof InterruptedError) return new ApiError(503, ENDED);
   if (error instanceof UserError) return new ApiError(400, sentenceOf(error.message));
-  if (error instanceof z.core.$ZodError) return new ApiError(400, sentenceOf(faultOf(error)));
+  if (error instanceof z.ZodError) return new ApiError(400, sentenceOf(faultOf(error)));
   if (error instanceof DOMException && ABORTS.includes(error.name)) {
     return new ApiError(503, ENDED);
   }

@@ -300,6 +300,11 @@ Deno.test("long work ends with its signal, while it waits and while it runs", ()
     running.abort();
     await assertRejects(() => first, DOMException);
     assertEquals((await third).orders.length, 24);
+    const ranking = { src_addr: "192.0.2.1", rtt: [5, 5] as [number, number], candidates: 1024 };
+    await assertRejects(
+      () => service.destinations({ ...ranking, max_expansions: 2 ** 13 }, AbortSignal.timeout(100)),
+      DOMException,
+    );
     await assertRejects(() => service.rtt(questionOf(1), AbortSignal.abort()), DOMException);
     const lines = service.rttLines(streamOf([JSON.stringify(questionOf(1))]), {}, AbortSignal.abort());
     await assertRejects(() => Array.fromAsync(lines), DOMException);
