@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import { UserError } from "../errors.ts";
+import { InterruptedError, UserError } from "../errors.ts";
 import { shown } from "../query/rtt/rtt_question.ts";
 import type { Problem } from "./schemas.ts";
 
@@ -22,6 +22,8 @@ const TITLES: Readonly<Record<number, string>> = {
 
 /** What `AbortSignal` ends with: by a caller, or by its time limit. */
 const ABORTS = ["AbortError", "TimeoutError"];
+
+const ENDED = "Cannot answer: the request was ended before its answer was there; ask again";
 
 /** A request that is not answered; its message is for people. */
 export class ApiError extends Error {
@@ -53,12 +55,27 @@ export function problemOf(error: unknown): Problem {
 
 function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof InterruptedError) return new ApiError(503, ENDED);
   if (error instanceof UserError) return new ApiError(400, sentenceOf(error.message));
   if (error instanceof z.ZodError) return new ApiError(400, sentenceOf(faultOf(error)));
   if (error instanceof DOMException && ABORTS.includes(error.name)) {
-    return new ApiError(503, "Cannot answer: the request was ended before its answer was there; ask again");
+    return new ApiError(503, ENDED);
   }
   return new ApiError(500, "Cannot answer: an error of the server, not of the request; its log says more");
+}
+
+/**
+ * Does work on a request that was checked before, so that what fails then, such as the GPU, is no fault of the caller.
+ *
+ * @throws {Error} If it fails; what a signal ends is thrown as it is.
+ */
+export async function computed<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UserError) || error instanceof InterruptedError) throw error;
+    throw new Error(`Internal error: ${error.message}`, { cause: error });
+  }
 }
 
 /** What parts of the program say of a value, such as `found no src, …`, as a whole line. */

@@ -7,6 +7,7 @@ import { UserError } from "../errors.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { encodeQuery } from "../query/query_tokens.ts";
 import { type ScoreCase, scoreResults } from "../score/score_results.ts";
+import { computed } from "./api_error.ts";
 import { LineHistories } from "./line_histories.ts";
 import type { Answered, Line } from "./lines.ts";
 import { readFields, readMeasurement } from "./read_question.ts";
@@ -72,7 +73,7 @@ async function* scorePart(
   seed: number,
 ): AsyncGenerator<Answered<ScoreApiAnswer>> {
   const cases = part.flatMap((entry) => "error" in entry ? [] : [entry.case]);
-  const { scores } = await scoreResults(model, cases, { seed });
+  const { scores } = await computed(() => scoreResults(model, cases, { seed }));
   let numScored = 0;
   for (const entry of part) {
     if ("error" in entry) {

@@ -12,7 +12,7 @@ import {
   rttQuestionSchema,
   scoreOptionsSchema,
 } from "../../lib/api/schemas.ts";
-import { FormatError, UsageError, UserError } from "../../lib/errors.ts";
+import { FormatError, InterruptedError, UsageError, UserError } from "../../lib/errors.ts";
 import { streamOf, withService } from "./tiny_service.ts";
 
 const QUESTION = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
@@ -34,12 +34,18 @@ Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and te
     new ApiError(413, "Cannot read: found 2 MB, at most 1 MB was wanted"),
     AbortSignal.abort().reason,
     new DOMException("too late", "TimeoutError"),
+    new InterruptedError("SIGTERM"),
   ].map(problemOf);
   assertEquals(known.map(({ status, title, detail }) => [status, title, detail]), [
     [400, "Bad Request", "Cannot answer: found no src, one was wanted"],
     [400, "Bad Request", "Cannot use --src: it is none"],
     [400, "Bad Request", "Cannot read a.json: found nothing"],
     [413, "Content Too Large", "Cannot read: found 2 MB, at most 1 MB was wanted"],
+    [
+      503,
+      "Service Unavailable",
+      "Cannot answer: the request was ended before its answer was there; ask again",
+    ],
     [
       503,
       "Service Unavailable",

@@ -2,7 +2,7 @@ import { assert, assertAlmostEquals, assertEquals, assertNotEquals } from "@std/
 import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { LineHistories } from "../../lib/api/line_histories.ts";
-import type { LineError, ScoreApiAnswer } from "../../lib/api/schemas.ts";
+import { type LineError, scoreAnswerSchema, type ScoreApiAnswer } from "../../lib/api/schemas.ts";
 import { parseMeasurement } from "../../lib/query/rtt/rtt_question.ts";
 import { scoreFile } from "../../lib/score/score_file.ts";
 import { scoreResults } from "../../lib/score/score_results.ts";
@@ -22,7 +22,8 @@ function lineOf(dst: number, time: number | null, rtt: number | null = 10 + dst)
 
 function numbersOf(answer: ScoreApiAnswer | LineError): [number, number] {
   assert(!("error" in answer), JSON.stringify(answer));
-  return [answer.log_likelihood, answer.p_value];
+  const { log_likelihood, p_value } = scoreAnswerSchema.parse(answer);
+  return [log_likelihood, p_value];
 }
 
 /** The index of each measurement of a context among all lines. */
