@@ -81,10 +81,10 @@ export class Gpu {
       );
     }
     const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
-    const { description, device: deviceName, vendor, architecture, subgroupMinSize, subgroupMaxSize } = adapter
-      .info as GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number };
-    // Browsers tell pages no more than these two, such as `nvidia ampere`.
-    const name = description || deviceName || `${vendor} ${architecture}`.trim() || "unnamed adapter";
+    const info: GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number } = adapter.info;
+    const { description, vendor, subgroupMinSize, subgroupMaxSize } = info;
+    // Browsers tell pages no more than vendor and architecture, such as `nvidia ampere`.
+    const name = description || info.device || `${vendor} ${info.architecture}`.trim() || "unnamed adapter";
     return new Gpu(device, {
       name,
       vendor,

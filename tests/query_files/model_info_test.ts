@@ -1,7 +1,8 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
 import { modelAnswerSchema } from "../../lib/api/schemas.ts";
-import { evaluationOf, evaluationPath, modelInfo } from "../../lib/serve/model_info.ts";
+import { FormatError } from "../../lib/errors.ts";
+import { modelInfo, readEvaluation } from "../../lib/query_files/model_info.ts";
 import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 
@@ -15,7 +16,10 @@ Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was 
       "train/loss": 2000 - i,
       ...((i + 1) % 250 === 0 && { "eval/loss": i }),
     }));
-    Deno.writeTextFileSync(join(folder, "metrics.jsonl"), lines.map((line) => JSON.stringify(line) + "\n").join(""));
+    Deno.writeTextFileSync(
+      join(folder, "metrics.jsonl"),
+      lines.map((line) => JSON.stringify(line) + "\n").join(""),
+    );
     assertEquals(modelInfo(checkpoint, options).training_curve.map(({ step }) => step), [1, 2, 3]);
     const info = modelInfo({ ...checkpoint, state: { ...checkpoint.state, step: 900 } }, options);
     modelAnswerSchema.strict().parse(info);
@@ -28,10 +32,10 @@ Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was 
     return Promise.resolve();
   }));
 
-Deno.test("evaluationOf() reads the report of this model, the model first, and no other's", () =>
+Deno.test("readEvaluation() reads the report of this model, the model first, and no other's", () =>
   withCheckpoint((folder, path) => {
     const checkpoint = loadCheckpoint(path);
-    assertEquals(evaluationPath(checkpoint), undefined);
+    assertEquals(readEvaluation(undefined, checkpoint), null);
     Deno.mkdirSync(join(folder, "eval"));
     const report = join(folder, "eval", "report.json");
     const overall = { medianAbsoluteMs: 1, meanAbsoluteMs: 2, crpsMs: 3 };
@@ -43,18 +47,22 @@ Deno.test("evaluationOf() reads the report of this model, the model first, and n
     const baselines = [{ name: "median", overall: { ...overall, crpsMs: null } }];
     const { sha256 } = checkpoint.state.files.model;
     write(sha256, { rtt: { model: { overall }, baselines } });
-    assertEquals(evaluationPath(checkpoint), report);
-    assertEquals(evaluationOf(report, checkpoint), {
+    const wanted = {
       num_measurements: 9,
       split: "test",
       methods: [
         { name: "model", median_absolute_ms: 1, mean_absolute_ms: 2, crps_ms: 3 },
         { name: "median", median_absolute_ms: 1, mean_absolute_ms: 2, crps_ms: null },
       ],
-    });
+    };
+    assertEquals([readEvaluation(report, checkpoint), readEvaluation(undefined, checkpoint)], [
+      wanted,
+      wanted,
+    ]);
     write(sha256, {});
-    assertEquals(evaluationOf(report, checkpoint), null);
+    assertEquals(readEvaluation(report, checkpoint), null);
     write("0".repeat(64), { rtt: { model: { overall }, baselines } });
-    assertEquals(evaluationOf(report, checkpoint), undefined);
+    assertEquals(readEvaluation(undefined, checkpoint), null);
+    assertThrows(() => readEvaluation(report, checkpoint), FormatError, "it is of another model");
     return Promise.resolve();
   }));
