@@ -95,7 +95,6 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   stage.signal.throwIfAborted();
   const server = await HttpServer.listen({
     ...{ host, port: options.port, limits: options, fetch: app.fetch },
-    onRefuse: () => metrics.refuse(),
   });
   console.log(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
   const { signal, log } = stage;

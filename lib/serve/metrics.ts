@@ -29,7 +29,7 @@ export class Counter implements Metric {
   constructor(readonly name: string, readonly help: string) {}
 
   /** Counts one. */
-  add(labels: Labels = {}): void {
+  add(labels: Labels): void {
     const key = JSON.stringify(labels);
     const entry = this.#counts.get(key);
     if (entry) entry.count++;

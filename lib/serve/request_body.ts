@@ -104,7 +104,8 @@ export class BodyLines implements AsyncIterable<string> {
 function bodyOf({ body }: Request, signal: AbortSignal): ReadableStream<Uint8Array> {
   signal.throwIfAborted();
   if (!body) return new Blob([]).stream();
-  return body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal });
+  // To cancel the body would end the connection, and with it the answer.
+  return body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal, preventCancel: true });
 }
 
 function requireType(request: Request, wanted: readonly string[]): void {

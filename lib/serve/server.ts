@@ -28,8 +28,6 @@ export interface ServerOptions {
   limits: Limits;
   /** Answers a request. */
   fetch: (request: Request, env: object) => Response | Promise<Response>;
-  /** Called for each connection over the limit. */
-  onRefuse: () => void;
 }
 
 /** A server that listens. */
@@ -53,7 +51,6 @@ export class HttpServer {
       requireHostHeader: false,
     }, listenerOf(options));
     server.maxConnections = limits.maxConnections;
-    server.on("drop", options.onRefuse);
     server.on("clientError", (error: Error & { code?: string }, socket) => {
       if (socket.writable) socket.end(rawProblem(...faultOf(error)));
       else socket.destroy();
@@ -79,7 +76,8 @@ export class HttpServer {
    */
   async stop(withinS: number): Promise<void> {
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
-    const idle = setInterval(() => this.#server.closeIdleConnections(), 50);
+    // A client who still sends lines gets time to read that they are not answered.
+    const idle = setInterval(() => this.#server.closeIdleConnections(), 1000);
     const late = setTimeout(() => this.#server.closeAllConnections(), 1000 * withinS);
     await closed;
     clearInterval(idle);

@@ -19,7 +19,6 @@ export class ServerMetrics {
     LATENCY_BOUNDS_S,
   );
   readonly #batches = new Histogram("ping_llm_batch_queries", "Queries in a batch of the GPU.", BATCH_BOUNDS);
-  readonly #refused = new Counter("ping_llm_connections_refused_total", "Connections over the limit.");
   #numInFlight = 0;
 
   /** How many requests are being answered. */
@@ -47,11 +46,6 @@ export class ServerMetrics {
     this.#batches.observe(size);
   }
 
-  /** Counts a connection that was closed at once. */
-  refuse(): void {
-    this.#refused.add();
-  }
-
   /** All of it as text. */
   text(models: ServedModels): string {
     const gauge = (name: string, help: string, read: () => number) => new Reading(name, help, "gauge", read);
@@ -59,7 +53,6 @@ export class ServerMetrics {
       this.#requests,
       this.#seconds,
       this.#batches,
-      this.#refused,
       gauge("ping_llm_requests_in_flight", "Requests being answered.", () => this.#numInFlight),
       gauge("ping_llm_queue_length", "Questions that wait.", () => models.current.service.queueLength),
       gauge("ping_llm_model_step", "Optimizer steps of the served model.", () => models.current.step),
