@@ -20,7 +20,9 @@ export function logTicks(low: number, high: number, most: number): number[] {
   const sparse = STRIDES.map((stride) =>
     decades.filter((decade) => decade % stride === 0).map((decade) => Number(`1e${decade}`))
   );
-  const dense = STEPS.map((steps) => decades.flatMap((decade) => steps.map((step) => Number(`${step}e${decade}`))));
+  const dense = STEPS.map((steps) =>
+    decades.flatMap((decade) => steps.map((step) => Number(`${step}e${decade}`)))
+  );
   const choices = [...sparse, ...dense].map((ticks) => ticks.filter(isInside));
   const best = choices.filter(({ length }) => length <= most).at(-1) ?? [];
   // A range shorter than a decade is nearly linear.
