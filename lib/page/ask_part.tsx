@@ -81,7 +81,8 @@ export function AskPart(part: PartProps) {
 AskPart.heading = "How long does a ping take?";
 
 function Examples({ part, isFirst }: { part: PartProps; isFirst: boolean }) {
-  const questions = lastQuestions();
+  const { fields } = part;
+  const questions = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
   if (questions.length === 0) {
     return isFirst
       ? (

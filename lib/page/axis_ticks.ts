@@ -1,5 +1,7 @@
 /** Where the labels of a logarithmic axis stand. @module */
 
+/** How many decades are between labels where there is room for few. */
+const STRIDES = [6, 4, 3, 2];
 /** Steps of labels within a decade, from few to many. */
 const STEPS = [[1], [1, 3], [1, 2, 5], [1, 1.5, 2, 3, 5, 7]];
 
@@ -15,9 +17,13 @@ export function logTicks(low: number, high: number, most: number): number[] {
   const lastDecade = Math.ceil(Math.log10(high));
   const decades = Array.from({ length: lastDecade - firstDecade + 1 }, (_, i) => firstDecade + i);
   const isInside = (value: number) => value >= low && value <= high;
-  const choices = STEPS.map((steps) =>
-    decades.flatMap((decade) => steps.map((step) => Number(`${step}e${decade}`))).filter(isInside)
+  const sparse = STRIDES.map((stride) =>
+    decades.filter((decade) => decade % stride === 0).map((decade) => Number(`1e${decade}`))
   );
+  const dense = STEPS.map((steps) =>
+    decades.flatMap((decade) => steps.map((step) => Number(`${step}e${decade}`)))
+  );
+  const choices = [...sparse, ...dense].map((ticks) => ticks.filter(isInside));
   const best = choices.filter(({ length }) => length <= most).at(-1) ?? [];
   // A range shorter than a decade is nearly linear.
   return best.length < Math.min(4, most) && high < 10 * low ? linearTicks(low, high, most) : best;

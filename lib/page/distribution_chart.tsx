@@ -109,8 +109,9 @@ function paddedRange(low: number, high: number): [number, number] {
   return [low - padding, high + padding];
 }
 
+/** A round number without the zeros behind its point. */
 function formatTick(rttMs: number): string {
-  return `${Number((rttMs < 1000 ? rttMs : rttMs / 1000).toPrecision(3))} ${rttMs < 1000 ? "ms" : "s"}`;
+  return formatMs(rttMs).replace(/\.?0+ /, (zeros) => zeros.startsWith(".") ? " " : zeros);
 }
 
 /** Shades what 90 % and 50 % of the replies take, and says so above. */

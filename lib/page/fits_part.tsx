@@ -11,6 +11,8 @@ import { useAnswer } from "./use_answer.ts";
 
 /** How many prefixes of each length are asked for. */
 const TOP = 20;
+/** Steps of each search: what a person waits for. */
+const MAX_EXPANSIONS = 512;
 /** Less probable prefixes are behind a line to open, if there are several. */
 const SMALL = 0.001;
 
@@ -22,7 +24,16 @@ function questionOf(fields: Fields, nowMs: number): { question: DestinationsApiQ
   if (!(low >= 0)) faults.low = "An RTT in ms was wanted, such as 20";
   if (!(high >= low)) faults.high = "An RTT in ms was wanted, at least the other one, or nothing";
   const timestamp = questionTimeS(fields.time, nowMs) as number | null;
-  return { question: { src_addr: fields.src?.trim() ?? "", rtt: [low, high], timestamp, top: TOP }, faults };
+  return {
+    question: {
+      src_addr: fields.src?.trim() ?? "",
+      rtt: [low, high],
+      timestamp,
+      top: TOP,
+      max_expansions: MAX_EXPANSIONS,
+    },
+    faults,
+  };
 }
 
 function rttOf(text: string | undefined): number {
@@ -207,18 +218,27 @@ function Branch({ prefix, probability, standard_error = 0, most }: {
 
 /** What is not listed, and whether something of it could be more probable. */
 function Proof({ answers }: { answers: readonly DestinationsApiAnswer[] }) {
+  const unproven = answers.filter(({ is_proven }) => is_proven === false);
   return (
-    <details>
-      <summary>What the lists leave out</summary>
-      <ul>
-        {answers.map(({ prefix_length, destinations, unlisted_probability, unlisted_at_most, is_proven }) => (
-          <li key={prefix_length}>
-            /{prefix_length}: {destinations.length} listed, {formatPercent(unlisted_probability)} not listed
-            {unlisted_at_most === undefined ? "" : `, none of it above ${formatPercent(unlisted_at_most)}`}
-            {is_proven === false ? "; the search ended early, so others may belong here" : ""}.
-          </li>
-        ))}
-      </ul>
-    </details>
+    <>
+      {unproven.length === 0 ? null : (
+        <p class="notes">
+          The search ended before it was sure for{" "}
+          {unproven.map(({ prefix_length }) => `/${prefix_length}`).join(", ")}:{" "}
+          prefixes that are not listed may be more probable than some that are.
+        </p>
+      )}
+      <details>
+        <summary>What the lists leave out</summary>
+        <ul>
+          {answers.map(({ prefix_length, destinations, unlisted_probability, unlisted_at_most }) => (
+            <li key={prefix_length}>
+              /{prefix_length}: {destinations.length} listed, {formatPercent(unlisted_probability)} not listed
+              {unlisted_at_most === undefined ? "" : `, none of it above ${formatPercent(unlisted_at_most)}`}.
+            </li>
+          ))}
+        </ul>
+      </details>
+    </>
   );
 }

@@ -69,33 +69,28 @@ function parseOutput(text: string, options: PasteOptions): Pasted {
 
 function parseCsv(text: string): Pasted {
   const pasted: Pasted = { format: "CSV", pings: [], faults: [] };
-  let names: string[] | undefined;
-  text.split("\n").forEach((whole, i) => {
-    if (whole.trim() === "") return;
-    const fields = whole.split(/[,;\t]/).map((field) => field.trim().replace(/^"(.*)"$/, "$1"));
-    if (names) {
-      const record = Object.fromEntries(names.map((name, column) => [name, fields[column]]));
-      return take(pasted, i + 1, () => pingOfRecord(record));
-    }
-    names = fields.map((name) => name.toLowerCase());
-    const missing = [NAMES.src, NAMES.dst, NAMES.rtt].filter((known) => !valueOf(names ?? [], known));
-    if (missing.length === 0) return;
-    const wanted = missing.map(([name]) => name).join(", ");
-    pasted.faults.push({
-      line: i + 1,
-      message:
-        `no output of ping, no JSON, and as the header of CSV it has no column ${wanted}; src_addr, dst_addr, rtt and ` +
-        "perhaps timestamp are wanted",
-    });
-    names = [];
+  const rows = text.split("\n").map((line) =>
+    line.split(/[,;\t]/).map((field) => field.trim().replace(/^"(.*)"$/, "$1"))
+  );
+  const isRow = (fields: readonly string[]) => fields.length > 1 || fields[0] !== "";
+  const header = Math.max(0, rows.findIndex(isRow));
+  const names = rows[header].map((name) => name.toLowerCase());
+  const missing = [NAMES.src, NAMES.dst, NAMES.rtt].filter((known) =>
+    !known.some((name) => names.includes(name))
+  );
+  if (missing.length > 0) {
+    const message = `no output of ping, no JSON, and as the header of CSV it has no column ${
+      missing.map(([name]) => name).join(", ")
+    }; src_addr, dst_addr, rtt and perhaps timestamp are wanted`;
+    pasted.faults.push({ line: header + 1, message });
+    return pasted;
+  }
+  rows.forEach((fields, i) => {
+    if (i <= header || !isRow(fields)) return;
+    const record = Object.fromEntries(names.map((name, column) => [name, fields[column]]));
+    take(pasted, i + 1, () => pingOfRecord(record));
   });
-  // Without the columns every line would be at fault.
-  if (pasted.faults[0]?.message.startsWith("no output")) pasted.faults.length = 1;
   return pasted;
-}
-
-function valueOf(names: readonly string[], known: readonly string[]): string | undefined {
-  return known.find((name) => names.includes(name));
 }
 
 function parseJson(text: string): Pasted {

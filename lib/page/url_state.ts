@@ -13,7 +13,7 @@ export type PartName = (typeof PARTS)[number];
 
 /** The fields of all parts; parts that ask for the same thing share one. */
 const FIELD_NAMES = [
-  ...["src", "dst", "time", "sources", "destinations", "cell", "pings", "from", "low", "high"] as const,
+  ...["src", "dst", "sources", "destinations", "cell", "low", "high", "time", "pings"] as const,
 ];
 /** The name of a field. */
 export type FieldName = (typeof FIELD_NAMES)[number];
@@ -29,13 +29,17 @@ export interface PageState {
 /** The longest packed text of pasted pings that a link holds, in characters: mail and chat programs keep so much whole. */
 const MAX_PACKED_LENGTH = 4000;
 
-/** Writes the state. @returns The fragment with its `#`; the pasted pings only if they are short when packed. */
+/**
+ * Writes the state.
+ *
+ * @returns The fragment with its `#`; `isWhole`: whether the part's pasted pings are in it, which must be short when packed.
+ */
 export async function formatHash({ part, fields }: PageState): Promise<{ hash: string; isWhole: boolean }> {
   const values = new URLSearchParams();
   let isWhole = true;
   for (const name of FIELD_NAMES) {
     const text = fields[name];
-    if (!text) continue;
+    if (!text || name === "pings" && part !== "pings") continue;
     if (name !== "pings") values.set(name, text);
     else {
       const packed = await packText(text);
