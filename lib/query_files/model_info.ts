@@ -138,16 +138,11 @@ function readReport(path: string): z.infer<typeof reportSchema> {
 function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
   const run = runFolderOf(checkpoint);
   if (run === undefined) return undefined;
-  return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(isReadable);
+  return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(exists);
 }
 
 /** The run of a checkpoint, or of its base; undefined for one that lies by itself. */
 function runFolderOf({ directory, adapted }: LoadedCheckpoint): string | undefined {
   const checkpoints = dirname(adapted?.base ?? directory);
   return basename(checkpoints) === "checkpoints" ? dirname(checkpoints) : undefined;
-}
-
-/** Whether a file is there; the stage may not even look at files that were not there when it started. */
-function isReadable(path: string): boolean {
-  return Deno.permissions.querySync({ name: "read", path }).state === "granted" && exists(path);
 }

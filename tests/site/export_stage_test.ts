@@ -47,6 +47,10 @@ Deno.test("export writes the page, and weights whose size and SHA-256 the site n
     assertEquals(readSafetensors(at("site/model.safetensors")).tensors, checkpoint.weights);
     const changedMs = Deno.statSync(at("site/site.json")).mtime?.getTime();
     assertStringIncludes(await exported(at, "site"), "complete already");
+    for (const part of ["run/checkpoints", "run/checkpoints/step-00000003"]) {
+      const args = ["export", "--checkpoint", at(part), "--output", at("site")];
+      assertStringIncludes((await runStageProcess(args)).stdout, "complete already");
+    }
     assertEquals(Deno.statSync(at("site/site.json")).mtime?.getTime(), changedMs);
     await refused(
       ["--checkpoint", at("run"), "--output", at("site"), "--dtype", "f16"],
