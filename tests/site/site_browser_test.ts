@@ -172,7 +172,13 @@ Deno.test({
       await refused(`found ${bytes.length - 1} bytes, ${bytes.length} were wanted`);
       Deno.removeSync(path);
       await refused("the server answered 404");
-      Deno.writeTextFileSync(`${server.folder}/site.json`, "{}");
+      const description = `${server.folder}/site.json`;
+      const { model, ...site } = JSON.parse(Deno.readTextFileSync(description));
+      model.config.model.prefixVectors.rows = 2 ** 24;
+      Deno.writeTextFileSync(description, JSON.stringify({ model, ...site }));
+      const large = await statusOf(page, server.at("/"), /^Cannot/);
+      assertStringIncludes(large, "Cannot run the model here: its largest tensor has 2,049 MiB, at most ");
+      Deno.writeTextFileSync(description, "{}");
       assertStringIncludes(await statusOf(page, server.at("/"), /^Cannot/), "run deno task export again");
     }),
 });
@@ -186,6 +192,9 @@ Deno.test({
       const said = await statusOf(page, server.at("/"), /^Cannot/);
       assertStringIncludes(said, "Cannot run the model here: ");
       assertStringIncludes(said, "WebGPU was wanted; open the page in a current Chrome");
+      const insecure = await statusOf(page, server.at("/").replace("127.0.0.1", "site.test"), /^Cannot/);
+      assertStringIncludes(insecure, "came neither by https nor from this machine");
+      assertStringIncludes(insecure, "open it with https");
       assertEquals(server.requests.includes(WEIGHTS), false);
-    }, { browserOptions: [] }),
+    }, { browserOptions: ["--host-resolver-rules=MAP site.test 127.0.0.1"] }),
 });
