@@ -16,7 +16,7 @@ import { readMeasurementFiles } from "../lib/query_files/measurement_files.ts";
 import { readLines } from "../lib/query_files/read_lines.ts";
 import type { PingModel } from "../lib/query/ping_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
-import { type AnsweredQuery, answerQueries } from "../lib/query/rtt/answer_queries.ts";
+import { type AnsweredQuery, answerQueries, notesOn } from "../lib/query/rtt/answer_queries.ts";
 import { DEFAULT_NUM_DRAWS, rttBetweenPrefixes } from "../lib/query/rtt/prefix_query.ts";
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
@@ -218,27 +218,16 @@ async function answerFile(
   };
 }
 
-function lineOf({ query, answer, ...context }: AnsweredQuery, summary: SummaryOptions) {
-  const { line, src, dst, timeS } = query;
-  const { numContext, numContextUsed, numContextLater } = context;
-  const notes = [...query.notes];
-  if (numContextLater > 0) {
-    notes.push(`${numContextLater} context measurements are after the query's time and were left out`);
-  }
-  if (numContextUsed < numContext) {
-    notes.push(
-      `the newest ${numContextUsed} of ${numContext} context measurements were used: more do not fit`,
-    );
-  }
-  const onMean = noteOnMean(answer.mixture.distribution);
-  if (onMean !== undefined) notes.push(onMean);
+function lineOf(answered: AnsweredQuery, summary: SummaryOptions) {
+  const { line, src, dst, timeS } = answered.query;
+  const notes = notesOn(answered);
   return {
     line,
     src,
     dst,
     timeS,
-    contextMeasurements: numContextUsed,
-    ...summaryOf(answer, summary),
+    contextMeasurements: answered.numContextUsed,
+    ...summaryOf(answered.answer, summary),
     ...(notes.length > 0 && { notes }),
   };
 }

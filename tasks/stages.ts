@@ -11,10 +11,14 @@ import {
   outputFolder,
   rowsWithTruth,
   run,
+  runWithEvaluation,
   watched,
 } from "../lib/cli/path_uses.ts";
 import type { StageNeeds } from "../lib/cli/stage_permissions.ts";
 import { LAUNCH_VARIABLES } from "../lib/mpi/launch.ts";
+
+/** Where `serve` listens unless told otherwise. */
+export const SERVED_AT = { host: "127.0.0.1", port: "8080" };
 
 /** What each stage is for, in the order of the chain. */
 export const STAGES: Record<string, string> = {
@@ -30,6 +34,8 @@ export const STAGES: Record<string, string> = {
   "eval": "tell how well a model predicts held-out measurements, beside simple methods",
   "query": "ask a trained model for RTT distributions",
   "score": "add log-likelihoods and anomaly p-values to measurements",
+  "serve": "answer questions to a trained model over HTTP, with a page for people",
+  "export": "write a site with the model in it, for any web server",
   "slurm": "write the chain as jobs of a SLURM cluster, and submit them",
   "demo": "run the whole chain, small, end to end",
   "bench": "measure the throughput of kernels, training, preprocessing and loading",
@@ -97,6 +103,13 @@ export const NEEDS: Record<string, StageNeeds> = {
   "query sample": { paths: { checkpoint: run, context: input, output: outputFile() } },
   "score": {
     paths: { checkpoint: run, input: inputs, history: inputs, output: outputFile(".rejects.jsonl") },
+  },
+  "serve": {
+    paths: { checkpoint: runWithEvaluation, calibration: input, report: input },
+    listens: SERVED_AT,
+  },
+  "export": {
+    paths: { checkpoint: runWithEvaluation, calibration: input, report: input, output: outputFolder },
   },
   "slurm": { paths: { input: inputs, config, output: outputFolder }, programs: ["sbatch"] },
   "demo": {

@@ -64,6 +64,21 @@ export async function fitFreeRows(
   plan: FreeRows,
   options: FitOptions,
 ): Promise<FittedRows> {
+  const owned: { destroy(): void }[] = [];
+  try {
+    return await fitWith(registry, model, plan, { ...options, own: (resource) => owned.push(resource) });
+  } finally {
+    for (const resource of owned) resource.destroy();
+  }
+}
+
+/** @param options `own`: takes what is destroyed after the fit. */
+async function fitWith(
+  registry: KernelRegistry,
+  model: RowModel,
+  plan: FreeRows,
+  { own, ...options }: FitOptions & { own: (resource: { destroy(): void }) => void },
+): Promise<FittedRows> {
   const { gpu } = registry;
   const { width, sequenceLength } = model.config;
   const numFree = plan.free.length;
@@ -75,8 +90,7 @@ export async function fitFreeRows(
     training: true,
     freeRows: numFree,
   });
-  using owned = new DisposableStack();
-  owned.defer(() => fitted.destroy());
+  own(fitted);
   fitted.load(table.weights());
   const parameter = named(fitted.parameters, ROW_VALUES);
   const gradient = named(fitted.gradients, ROW_VALUES);
@@ -94,7 +108,7 @@ export async function fitFreeRows(
   );
   const clip = gpu.tensorFrom("no clipping", [4], Float32Array.of(1, 0, 0, 0));
   for (const { buffer } of [anchors, limits, clip, ...rule.state.values()]) {
-    owned.defer(() => buffer.destroy());
+    own(buffer);
   }
   const update = new Program(registry, "update of rows");
   rule.add(update, clip);

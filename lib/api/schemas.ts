@@ -16,8 +16,16 @@ const time = z.union([z.string(), z.number()]).nullish();
 const address = z.string();
 const probability = z.number().min(0).max(1);
 
+/** An object that refuses other fields and says which ones it has. */
+function fields<Shape extends z.ZodRawShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
+  const wanted = `only ${Object.keys(shape).join(", ")} were wanted`;
+  return z.strictObject(shape, {
+    error: ({ code }) => code === "unrecognized_keys" ? wanted : undefined,
+  });
+}
+
 /** A measurement that was made. */
-export const measurementSchema = z.strictObject({
+export const measurementSchema = fields({
   src_addr: address,
   dst_addr: address,
   timestamp: time,
@@ -27,19 +35,21 @@ export const measurementSchema = z.strictObject({
 export type ApiMeasurement = z.input<typeof measurementSchema>;
 
 /** What of a distribution is wanted. */
-const wanted = {
+export const rttWantedSchema = fields({
   quantiles: z.array(probability).max(200).optional(),
   at: z.array(z.number().min(0)).max(200).optional(),
   cdf: z.int().min(2).max(1000).optional(),
-};
+});
+/** See {@link rttWantedSchema}: the fields of the same names of a question. */
+export type RttApiWanted = z.input<typeof rttWantedSchema>;
 
 /** A question for the RTT between two addresses or prefixes. */
-export const rttQuestionSchema = z.strictObject({
+export const rttQuestionSchema = fields({
   src_addr: address,
   dst_addr: address,
   timestamp: time,
   context: z.array(measurementSchema).optional(),
-  ...wanted,
+  ...rttWantedSchema.shape,
   draws: z.int().min(2).max(2 ** 12).optional(),
   seed: z.int().min(0).max(2 ** 32 - 1).optional(),
 });
@@ -98,7 +108,7 @@ export const lineErrorSchema = z.object({ line: z.int(), error: z.string() });
 export type LineError = z.infer<typeof lineErrorSchema>;
 
 /** A question for destinations. */
-export const destinationsQuestionSchema = z.strictObject({
+export const destinationsQuestionSchema = fields({
   src_addr: address,
   rtt: z.tuple([z.number().min(0), z.number().min(0)]),
   timestamp: time,
@@ -133,7 +143,7 @@ export const destinationsAnswerSchema = z.object({
 export type DestinationsApiAnswer = z.infer<typeof destinationsAnswerSchema>;
 
 /** A question for how probable a measurement is. */
-export const likelihoodQuestionSchema = z.strictObject({
+export const likelihoodQuestionSchema = fields({
   ...measurementSchema.shape,
   context: z.array(measurementSchema).optional(),
 });
@@ -172,7 +182,7 @@ export const scoreAnswerSchema = z.object({
 export type ScoreApiAnswer = z.infer<typeof scoreAnswerSchema>;
 
 /** How lines of measurements are scored. */
-export const scoreOptionsSchema = z.strictObject({
+export const scoreOptionsSchema = fields({
   context: z.coerce.number().int().min(0).max(1000).optional(),
   seed: z.coerce.number().int().min(0).max(2 ** 32 - 1).optional(),
 });

@@ -60,10 +60,19 @@ export const run: PathUse = {
   role: "other",
   accessTo: (paths) => {
     const runs = withReal([...paths, ...paths.flatMap(basesOf)]).map((path) => {
-      const folder = folderOf(path);
-      return nameOf(folder) === "checkpoints" ? folderOf(folder) : path;
+      const checkpoints = [path, folderOf(path)].find((folder) => nameOf(folder) === "checkpoints");
+      return checkpoints === undefined ? path : folderOf(checkpoints);
     });
     return reading([...runs, ...runs.flatMap((path) => linkTargets(path))]);
+  },
+};
+
+/** As {@link run}, and the evaluation beside a run, as `demo` makes it. */
+export const runWithEvaluation: PathUse = {
+  ...run,
+  accessTo: (paths) => {
+    const { read } = run.accessTo(paths);
+    return reading([...read, ...read.map((path) => `${folderOf(path)}/eval/report.json`)]);
   },
 };
 

@@ -23,6 +23,8 @@ export interface StageNeeds {
   launchVariables?: readonly string[];
   /** Names of other programs that it starts. */
   programs?: string[];
+  /** Where it takes connections if `--host` and `--port` do not say so. */
+  listens?: { host: string; port: string };
   /** Whether it has all permissions of this process. */
   everything?: boolean;
 }
@@ -40,7 +42,14 @@ const SWITCHES = ["json", "quiet", "help", "version"];
  */
 export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.PermissionOptions {
   if (needs.everything) return "inherit";
-  const { reads = () => [], sys = [], startsProcesses = false, programs = [], launchVariables = [] } = needs;
+  const {
+    reads = () => [],
+    sys = [],
+    startsProcesses = false,
+    programs = [],
+    launchVariables = [],
+    listens,
+  } = needs;
   const accesses = namedPaths(needs, args).map(({ use, values }) => accessOf(use, values));
   const isGranted = (wanted: Deno.PermissionDescriptor) =>
     Deno.permissions.querySync(wanted).state === "granted";
@@ -53,7 +62,7 @@ export function permissionsOf(needs: StageNeeds, args: readonly string[]): Deno.
     write: allowed("write"),
     run: started.filter((command) => isGranted({ name: "run", command })),
     sys: sys.filter((kind) => isGranted({ name: "sys", kind })),
-    net: false,
+    net: (listens ? [placeOf(listens, needs, args)] : []).filter((host) => isGranted({ name: "net", host })),
     env: launchVariables.filter((variable) => isGranted({ name: "env", variable })),
     ffi: launchVariables.some((name) => isGranted({ name: "env", variable: name }) && Deno.env.has(name)) &&
       isGranted({ name: "ffi" }),
@@ -77,18 +86,38 @@ export function refuseOverlaps(needs: StageNeeds, args: readonly string[]): void
   for (const output of valuesOf("output")) refuseOverlap(output, inputs);
 }
 
-/** The options with paths, and their values. */
-function namedPaths(
-  { paths = {}, defaults = {} }: StageNeeds,
+/** The host and port of a stage that takes connections. */
+function placeOf(
+  defaults: NonNullable<StageNeeds["listens"]>,
+  needs: StageNeeds,
   args: readonly string[],
-): { use: PathUse; values: string[] }[] {
-  const named = new Map<string, string[]>();
-  const arityOf = (option: string) => paths[option]?.arity ?? (SWITCHES.includes(option) ? "boolean" : "one");
-  for (const { option = "", values } of splitArguments(args, arityOf)) {
-    if (Object.hasOwn(paths, option)) named.set(option, [...named.get(option) ?? [], ...values]);
-  }
+): string {
+  const named = namedValues(needs, args, Object.keys(defaults));
+  const [host = defaults.host] = named.get("host") ?? [];
+  const [port = defaults.port] = named.get("port") ?? [];
+  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/** The options with paths, and their values. */
+function namedPaths(needs: StageNeeds, args: readonly string[]): { use: PathUse; values: string[] }[] {
+  const { paths = {}, defaults = {} } = needs;
+  const named = namedValues(needs, args, Object.keys(paths));
   for (const [option, path] of Object.entries(defaults)) {
     if (!named.has(option)) named.set(option, [path()]);
   }
   return [...named].map(([option, values]) => ({ use: paths[option], values }));
+}
+
+/** The values of some of the options. */
+function namedValues(
+  { paths = {} }: StageNeeds,
+  args: readonly string[],
+  wanted: readonly string[],
+): Map<string, string[]> {
+  const named = new Map<string, string[]>();
+  const arityOf = (option: string) => paths[option]?.arity ?? (SWITCHES.includes(option) ? "boolean" : "one");
+  for (const { option = "", values } of splitArguments(args, arityOf)) {
+    if (wanted.includes(option)) named.set(option, [...named.get(option) ?? [], ...values]);
+  }
+  return named;
 }

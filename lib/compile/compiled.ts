@@ -9,6 +9,9 @@ import { flagsOfStages, type Program, runDeno, threadModules } from "./program.t
 /** In Deno's message if its runtime stub cannot be fetched. */
 const NO_STUB = /denort|base binary/;
 
+/** The files of the page, which no module imports. */
+const PAGE = "lib/page/bundle";
+
 /**
  * Runs `deno compile`. One process runs all stages, so it has the permissions of all of them. Each stage is narrowed in its
  * thread, as in a checkout.
@@ -31,7 +34,7 @@ export async function writeCompiled(path: string, program: Program, signal: Abor
 /** Deno's arguments to compile a program into a file. */
 export function compileArguments(path: string, program: Program): string[] {
   const flags = new Set([...flagsOfStages(program).values()].flat());
-  const loaded = [...program.stages, ...threadModules(program)].flatMap((module) => ["--include", module]);
+  const loaded = [...program.stages, ...threadModules(program), PAGE].flatMap((path) => ["--include", path]);
   const found = ["--quiet", "--no-check", "--frozen", "--exclude-unused-npm"];
   return ["compile", ...found, ...flags, ...loaded, "--output", path, program.main];
 }

@@ -36,6 +36,11 @@ export class SourceHistory {
   /** @param maxContext How many measurements a context has at most. @param maxKept For tests. */
   constructor(readonly maxContext: number, readonly maxKept: number = MAX_KEPT) {}
 
+  /** How many measurements are remembered. */
+  get numKept(): number {
+    return this.#numKept + this.#waiting.length;
+  }
+
   /** Forgets everything, for the next source. */
   clear(): void {
     this.#all = [];

@@ -18,6 +18,8 @@ export interface GpuInfo {
   readonly vendor: string;
   /** Lanes that run in lockstep, if the adapter has subgroups of one fixed size; else undefined. */
   readonly subgroupSize: number | undefined;
+  /** Whether WGSL must say `enable subgroups;`, as the standard wants; Deno's compiler (naga) refuses that line. */
+  readonly enablesSubgroups: boolean;
   /** Whether the adapter is a software one. */
   readonly isSoftware: boolean;
 }
@@ -79,13 +81,16 @@ export class Gpu {
       );
     }
     const hasSubgroups = device.features.has("subgroups" as GPUFeatureName);
-    const { description, device: deviceName, vendor, subgroupMinSize, subgroupMaxSize } = adapter
-      .info as GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number };
-    const name = description || deviceName || vendor || "unnamed adapter";
+    const info: GPUAdapterInfo & { subgroupMinSize?: number; subgroupMaxSize?: number } = adapter.info;
+    const { description, vendor, subgroupMinSize, subgroupMaxSize } = info;
+    // Browsers tell pages no more than vendor and architecture, such as `nvidia ampere`.
+    const name = description || info.device || `${vendor} ${info.architecture}`.trim() || "unnamed adapter";
     return new Gpu(device, {
       name,
       vendor,
       subgroupSize: hasSubgroups && subgroupMinSize === subgroupMaxSize ? subgroupMinSize : undefined,
+      // An adapter that lists the feature is the standard's.
+      enablesSubgroups: hasSubgroups && adapter.features.has("subgroups" as GPUFeatureName),
       isSoftware: SOFTWARE.test(`${name} ${description} ${vendor}`),
     });
   }
@@ -195,7 +200,11 @@ export class Gpu {
         )
       );
       this.device.queue.submit([encoder.finish()]);
-      await staging.mapAsync(GPUMapMode.READ);
+      // Of a lost device it says no more than that it failed.
+      await staging.mapAsync(GPUMapMode.READ).catch(async (error) => {
+        await this.finish();
+        throw error;
+      });
       const bytes = staging.getMappedRange();
       const parts = tensors.map((tensor, i) => bytes.slice(starts[i], starts[i] + tensorSizeBytes(tensor)));
       this.check();

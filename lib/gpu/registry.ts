@@ -125,13 +125,10 @@ export class KernelRegistry {
   }
 
   #prelude({ usesLanes, usesSubgroups }: KernelInterface): string {
-    const hasSubgroups = this.gpu.info.subgroupSize !== undefined;
-    // Deno's naga takes subgroup built-ins without the directive and rejects it; browsers want it.
-    const directive = hasSubgroups && (usesLanes || usesSubgroups) && !("Deno" in globalThis)
-      ? "enable subgroups;\n"
-      : "";
+    const { subgroupSize, enablesSubgroups } = this.gpu.info;
+    const directive = enablesSubgroups && (usesLanes || usesSubgroups) ? "enable subgroups;\n" : "";
     if (!usesLanes) return directive;
-    return `${directive}const LANES = ${this.lanes}u;\n${hasSubgroups ? LANES_SUBGROUP : LANES_WORKGROUP}`;
+    return `${directive}const LANES = ${this.lanes}u;\n${subgroupSize ? LANES_SUBGROUP : LANES_WORKGROUP}`;
   }
 }
 

@@ -38,9 +38,9 @@ function sizesOf(build: (make: MakeTensor) => unknown): { label: string; sizeByt
   return sizes;
 }
 
-/** The largest tensor that the adapter can bind, in bytes. */
-export function bufferLimitBytes({ device }: Gpu): number {
-  return Math.min(device.limits.maxBufferSize, device.limits.maxStorageBufferBindingSize);
+/** The largest tensor that an adapter or device can bind, in bytes. */
+export function bufferLimitBytes({ limits }: Pick<GPUDevice, "limits">): number {
+  return Math.min(limits.maxBufferSize, limits.maxStorageBufferBindingSize);
 }
 
 /**
@@ -54,7 +54,7 @@ export async function allocateTensors<T>(
   build: (make: MakeTensor) => T,
   options: { what: string; remedy: string },
 ): Promise<T> {
-  const limitBytes = bufferLimitBytes(gpu);
+  const limitBytes = bufferLimitBytes(gpu.device);
   const large = sizesOf(build).find(({ sizeBytes }) => sizeBytes > limitBytes);
   if (large) {
     throw tooLarge(`${large.label} takes ${mib(large.sizeBytes)}`, `${mib(limitBytes)} a buffer`, options);

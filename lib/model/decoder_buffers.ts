@@ -8,7 +8,7 @@
  * @module
  */
 import type { Tensor } from "../gpu/tensor.ts";
-import { labelled, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
+import { labelled, largestTensorBytes, type MakeTensor, plannedSizeBytes } from "./allocation.ts";
 import { blockTensors, type LayerTensors, paddedVocabSize, parameterTensors } from "./buffers.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type ModelConfig, numAddressRows, vocabSize } from "./model_config.ts";
@@ -68,6 +68,20 @@ export function programRows(numRows: number): number {
 export function decoderSizeBytes(config: ModelConfig, extent: DecoderExtent): number {
   return plannedSizeBytes((make) => buildDecoder(config, extent, make)) -
     plannedSizeBytes((make) => parameterTensors(config, make));
+}
+
+/** What a decoder may take of a GPU. */
+export interface DecoderMemory {
+  /** All tensors together besides the weights, in bytes. */
+  readonly limitBytes: number;
+  /** A single tensor, in bytes. */
+  readonly bufferBytes: number;
+}
+
+/** Whether a decoder of some extent fits. */
+export function decoderFits(config: ModelConfig, extent: DecoderExtent, memory: DecoderMemory): boolean {
+  return decoderSizeBytes(config, extent) <= memory.limitBytes &&
+    largestTensorBytes((make) => buildDecoder(config, extent, make)) <= memory.bufferBytes;
 }
 
 /** Makes all tensors of a decoder. */

@@ -69,7 +69,7 @@ export function smallerBatchAdvice(fitting: number): string {
  * @throws {UserError} If one of them is larger than the adapter's buffers can be, or memory runs out.
  */
 export async function allocate(gpu: Gpu, config: ModelConfig, extent: ModelExtent): Promise<ModelTensors> {
-  const limitBytes = bufferLimitBytes(gpu);
+  const limitBytes = bufferLimitBytes(gpu.device);
   const fits = (batchSize: number) =>
     largestTensorBytes((make) => modelTensors(config, { ...extent, batchSize }, make)) <= limitBytes;
   return await allocateTensors(gpu, (make) => modelTensors(config, extent, make), {

@@ -1,11 +1,11 @@
 /**
- * How many prompts and rows a decoder of queries holds at once, within a memory limit.
+ * How many prompts and rows a decoder of queries holds at once, within the memory of the GPU.
  *
  * @module
  */
 import { contextForm } from "../loader/context_form.ts";
 import { type ModelConfig, rttEncodingChoice } from "../model/model_config.ts";
-import { type DecoderExtent, decoderSizeBytes } from "../model/decoder_buffers.ts";
+import { type DecoderExtent, decoderFits, type DecoderMemory } from "../model/decoder_buffers.ts";
 import { FIRST_BYTES } from "./rtt/rtt_bytes.ts";
 
 /**
@@ -25,8 +25,8 @@ export function maxContinuationTokens(config: ModelConfig): number {
   return contextForm(rttEncodingChoice(config)).maxMeasurementTokens - 1;
 }
 
-/** For prompts and one step after them: the largest within the memory limit, down to one query. */
-export function promptExtent(config: ModelConfig, memoryLimitBytes: number): DecoderExtent {
+/** For prompts and one step after them: the largest that fits, down to one query. */
+export function promptExtent(config: ModelConfig, memory: DecoderMemory): DecoderExtent {
   for (let rows = MAX_ROWS;; rows /= 2) {
     const extent = {
       maxPromptTokens: Math.max(rows, config.sequenceLength),
@@ -34,20 +34,20 @@ export function promptExtent(config: ModelConfig, memoryLimitBytes: number): Dec
       maxSteps: 1,
     };
     const isSmallest = rows < FIRST_BYTES.length;
-    if (isSmallest || decoderSizeBytes(config, extent) <= memoryLimitBytes) return extent;
+    if (isSmallest || decoderFits(config, extent, memory)) return extent;
   }
 }
 
 /** Tokens of prompts for each row that continues them: those of 20 measurements for 24 orders of another. */
 export const PROMPT_TOKENS_PER_CONTINUATION = 8;
 
-/** For rows that continue prompts by whole measurements: the largest within the memory limit, down to a few rows. */
-export function continuationExtent(config: ModelConfig, memoryLimitBytes: number): DecoderExtent {
+/** For rows that continue prompts by whole measurements: the largest that fits, down to a few rows. */
+export function continuationExtent(config: ModelConfig, memory: DecoderMemory): DecoderExtent {
   for (let maxRows = MAX_CONTINUATIONS;; maxRows /= 2) {
     const maxPromptTokens = Math.max(config.sequenceLength, PROMPT_TOKENS_PER_CONTINUATION * maxRows);
     const extent = { maxPromptTokens, maxRows, maxSteps: maxContinuationTokens(config) };
     const isSmallest = maxRows <= 32;
-    if (isSmallest || decoderSizeBytes(config, extent) <= memoryLimitBytes) return extent;
+    if (isSmallest || decoderFits(config, extent, memory)) return extent;
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * safetensors files of float32 tensors: what checkpoints are made of, so that PyTorch opens them as they are.
+ * safetensors files of float32 and float16 tensors: what checkpoints are made of, so that PyTorch opens them as they are.
  *
  * Layout: u64 little-endian length N of the header; N bytes of JSON that start with `{` and may end in spaces,
  * name -> {dtype, shape, data_offsets [begin, end)} relative to byte 8 + N, and `__metadata__` (text to text);
@@ -9,14 +9,15 @@
  * @module
  */
 import { createHash, type Hash } from "node:crypto";
-import { ensure, FormatError, named } from "../errors.ts";
+import { ensure, named } from "../errors.ts";
 import { AtomicFile } from "../files/atomic.ts";
 import { ByteFile } from "../files/byte_file.ts";
 import {
   decodeHeader,
+  elementsOf,
   encodeHeader,
+  headerLengthBytes,
   LENGTH_BYTES,
-  MAX_HEADER_BYTES,
   numElements,
   type SafetensorsHeader,
   sortedNames,
@@ -40,6 +41,12 @@ export interface SafetensorsFile {
   sha256: string;
 }
 
+/** How a file is written. */
+interface SafetensorsOptions {
+  metadata?: Record<string, string>;
+  halves?: ReadonlySet<string>;
+}
+
 /** How much is hashed and written in one call. */
 const CHUNK_BYTES = 1 << 24;
 
@@ -53,13 +60,19 @@ export class SafetensorsWriter {
   readonly #file: AtomicFile;
   readonly #hash: Hash = createHash("sha256");
   readonly #shapes: Map<string, readonly number[]>;
+  readonly #halves: ReadonlySet<string>;
   /** The names in the order in which they are to be written. */
   readonly names: readonly string[];
   #numWritten = 0;
 
-  private constructor(file: AtomicFile, shapes: Map<string, readonly number[]>) {
+  private constructor(
+    file: AtomicFile,
+    shapes: Map<string, readonly number[]>,
+    halves: ReadonlySet<string>,
+  ) {
     this.#file = file;
     this.#shapes = shapes;
+    this.#halves = halves;
     this.names = sortedNames(shapes.keys());
   }
 
@@ -68,16 +81,16 @@ export class SafetensorsWriter {
    *
    * @param path Its name once closed.
    * @param shapes The extents of every tensor.
-   * @param options `metadata`: free text to text for the header.
+   * @param options `metadata`: free text to text for the header; `halves`: the tensors to store as float16 (none).
    * @throws {UserError} If the file cannot be made.
    */
   static create(
     path: string,
     shapes: Map<string, readonly number[]>,
-    options: { metadata?: Record<string, string> } = {},
+    { metadata = {}, halves = new Set() }: SafetensorsOptions = {},
   ): SafetensorsWriter {
-    const header = encodeHeader(shapes, options.metadata ?? {});
-    const writer = new SafetensorsWriter(AtomicFile.create(path), shapes);
+    const header = encodeHeader(shapes, metadata, halves);
+    const writer = new SafetensorsWriter(AtomicFile.create(path), shapes, halves);
     writer.#write(header);
     return writer;
   }
@@ -96,7 +109,8 @@ export class SafetensorsWriter {
       `tensor ${name} differs from its shape`,
     );
     this.#numWritten++;
-    this.#write(new Uint8Array(data.buffer, data.byteOffset, data.byteLength));
+    const { buffer, byteOffset, byteLength } = this.#halves.has(name) ? new Float16Array(data) : data;
+    this.#write(new Uint8Array(buffer, byteOffset, byteLength));
   }
 
   /** Flushes the file and gives it its name. */
@@ -128,11 +142,14 @@ export class SafetensorsWriter {
  * Writes a whole file.
  *
  * @param path The file.
- * @param content Shapes, elements and metadata; the same names in both maps.
+ * @param content Shapes, elements and metadata; the same names in both maps. `halves`: the tensors to store as float16.
  * @throws {UserError} If it cannot be written.
  */
-export function writeSafetensors(path: string, content: SafetensorsContent): SafetensorsFile {
-  using writer = SafetensorsWriter.create(path, content.shapes, { metadata: content.metadata });
+export function writeSafetensors(
+  path: string,
+  content: SafetensorsContent & { halves?: ReadonlySet<string> },
+): SafetensorsFile {
+  using writer = SafetensorsWriter.create(path, content.shapes, content);
   for (const name of writer.names) {
     writer.write(name, named(content.tensors, name));
   }
@@ -144,19 +161,17 @@ export function writeSafetensors(path: string, content: SafetensorsContent): Saf
  *
  * @param path The file.
  * @throws {UserError} If it cannot be opened.
- * @throws {FormatError} If it is truncated or damaged, or holds a tensor that is not float32.
+ * @throws {FormatError} If it is truncated or damaged, or holds a tensor that is neither float32 nor float16.
  */
 export function readSafetensors(path: string): SafetensorsContent {
   using file = ByteFile.open(path);
   const { entries, metadata, dataOffsetBytes } = readHeader(file);
   const tensors = new Map<string, Float32Array>();
   const shapes = new Map<string, number[]>();
-  for (const [name, { shape, begin, end }] of entries) {
-    const data = new Float32Array(numElements(shape));
-    const bytes = new Uint8Array(data.buffer);
-    ensure(bytes.length === end - begin, `range of ${name} was not checked`);
+  for (const [name, { shape, dtype, begin, end }] of entries) {
+    const bytes = new Uint8Array(end - begin);
     file.readAt(dataOffsetBytes + begin, bytes);
-    tensors.set(name, data);
+    tensors.set(name, elementsOf(bytes, dtype));
     shapes.set(name, shape);
   }
   return { shapes, tensors, metadata };
@@ -171,20 +186,9 @@ export function readSafetensorsHeader(path: string): Omit<SafetensorsContent, "t
 
 function readHeader(file: ByteFile): SafetensorsHeader & { dataOffsetBytes: number } {
   const { path, sizeBytes } = file;
-  const lengthBytes = new Uint8Array(LENGTH_BYTES);
-  if (sizeBytes < LENGTH_BYTES) {
-    throw new FormatError(`the file ends, ${LENGTH_BYTES} bytes of header length were wanted`, {
-      path,
-      offsetBytes: sizeBytes,
-    });
-  }
-  file.readAt(0, lengthBytes);
-  const length = new DataView(lengthBytes.buffer).getBigUint64(0, true);
-  if (length > BigInt(Math.min(MAX_HEADER_BYTES, sizeBytes - LENGTH_BYTES))) {
-    const found = `the header is said to have ${length} bytes, the file has ${sizeBytes}`;
-    throw new FormatError(`${found}; it is truncated or no safetensors file`, { path, offsetBytes: 0 });
-  }
-  const text = new Uint8Array(Number(length));
+  const start = new Uint8Array(LENGTH_BYTES);
+  if (sizeBytes >= LENGTH_BYTES) file.readAt(0, start);
+  const text = new Uint8Array(headerLengthBytes(start, { path, sizeBytes }));
   file.readAt(LENGTH_BYTES, text);
   return { ...decodeHeader(text, { path, sizeBytes }), dataOffsetBytes: LENGTH_BYTES + text.length };
 }

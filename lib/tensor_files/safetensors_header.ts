@@ -1,6 +1,6 @@
 /**
- * The header of a safetensors file: names, shapes and places of its tensors, as bytes and back, checked.
- * See safetensors.ts for the format.
+ * The header of a safetensors file: names, shapes and places of its tensors, as bytes and back, checked; and a whole file
+ * in memory. See safetensors.ts for the format.
  *
  * @module
  */
@@ -20,9 +20,15 @@ const entrySchema = z.object({
 });
 const metadataSchema = z.record(z.string(), z.string());
 
+/** How the elements of a tensor are stored, and the bytes of one. */
+const ELEMENT_BYTES = { F32: 4, F16: 2 } as const;
+/** See {@link ELEMENT_BYTES}. */
+export type ElementType = keyof typeof ELEMENT_BYTES;
+
 /** A tensor's shape and place. */
 export interface Entry {
   shape: number[];
+  dtype: ElementType;
   /** First byte and byte after the last, from the start of the data. */
   begin: number;
   end: number;
@@ -38,11 +44,13 @@ export interface SafetensorsHeader {
 /**
  * Encodes length and header of a file whose tensors follow in the order of their names.
  *
+ * @param halves The tensors that are float16; the others are float32.
  * @returns The bytes before the first tensor, a multiple of 8.
  */
 export function encodeHeader(
   shapes: Map<string, readonly number[]>,
   metadata: Record<string, string>,
+  halves: ReadonlySet<string> = new Set(),
 ): Uint8Array {
   const header: [string, unknown][] = [];
   if (Object.keys(metadata).length > 0) header.push([METADATA_KEY, metadata]);
@@ -50,8 +58,9 @@ export function encodeHeader(
   for (const name of sortedNames(shapes.keys())) {
     const shape = shapes.get(name) ?? [];
     ensure(name !== METADATA_KEY, `a tensor is called ${METADATA_KEY}`);
-    const end = offsetBytes + 4 * numElements(shape);
-    header.push([name, { dtype: "F32", shape, data_offsets: [offsetBytes, end] }]);
+    const dtype: ElementType = halves.has(name) ? "F16" : "F32";
+    const end = offsetBytes + ELEMENT_BYTES[dtype] * numElements(shape);
+    header.push([name, { dtype, shape, data_offsets: [offsetBytes, end] }]);
     offsetBytes = end;
   }
   const json = `{${
@@ -67,14 +76,65 @@ export function encodeHeader(
   return bytes;
 }
 
+/** What a file is, for errors and to check its header against. */
+export interface TensorFile {
+  path: string;
+  sizeBytes: number;
+}
+
+/** The length of the header. @param start The first bytes of the file. @throws {FormatError} If it cannot be one. */
+export function headerLengthBytes(start: Uint8Array, { path, sizeBytes }: TensorFile): number {
+  if (sizeBytes < LENGTH_BYTES) {
+    throw new FormatError(`the file ends, ${LENGTH_BYTES} bytes of header length were wanted`, {
+      path,
+      offsetBytes: sizeBytes,
+    });
+  }
+  const length = new DataView(start.buffer, start.byteOffset).getBigUint64(0, true);
+  if (length > BigInt(Math.min(MAX_HEADER_BYTES, sizeBytes - LENGTH_BYTES))) {
+    const found = `the header is said to have ${length} bytes, the file has ${sizeBytes}`;
+    throw new FormatError(`${found}; it is truncated or no safetensors file`, { path, offsetBytes: 0 });
+  }
+  return Number(length);
+}
+
+/** The elements of a tensor as float32. @param bytes From the start of a buffer, or aligned to its elements. */
+export function elementsOf(bytes: Uint8Array, dtype: ElementType): Float32Array {
+  const { buffer, byteOffset, byteLength } = bytes;
+  const length = byteLength / ELEMENT_BYTES[dtype];
+  if (dtype === "F16") return Float32Array.from(new Float16Array(buffer, byteOffset, length));
+  return new Float32Array(buffer, byteOffset, length);
+}
+
+/**
+ * Decodes a whole file in memory. Tensors of float32 share its memory where they are aligned.
+ *
+ * @param bytes From the start of their buffer.
+ * @param path The file's name, for errors.
+ * @returns Tensors by name, each a flat row-major array.
+ * @throws {FormatError} As {@link decodeHeader}.
+ */
+export function decodeTensors(bytes: Uint8Array, path: string): Map<string, Float32Array> {
+  const file = { path, sizeBytes: bytes.length };
+  const start = LENGTH_BYTES + headerLengthBytes(bytes, file);
+  const { entries } = decodeHeader(bytes.subarray(LENGTH_BYTES, start), file);
+  return new Map([...entries].map(([name, { dtype, begin, end }]) => {
+    const isAligned = (start + begin) % ELEMENT_BYTES[dtype] === 0;
+    const part = isAligned
+      ? bytes.subarray(start + begin, start + end)
+      : bytes.slice(start + begin, start + end);
+    return [name, elementsOf(part, dtype)];
+  }));
+}
+
 /**
  * Decodes a header and checks it against the file's size.
  *
  * @param text The header without its length.
  * @param file The file's path and size in bytes.
- * @throws {FormatError} If it is no header, or a tensor is not float32, overlaps another, or leaves a hole.
+ * @throws {FormatError} If it is no header, or a tensor is not of floats, overlaps another, or leaves a hole.
  */
-export function decodeHeader(text: Uint8Array, file: { path: string; sizeBytes: number }): SafetensorsHeader {
+export function decodeHeader(text: Uint8Array, file: TensorFile): SafetensorsHeader {
   const header = parseHeader(text, file.path);
   checkRanges(header.entries, { ...file, dataOffsetBytes: LENGTH_BYTES + text.length });
   return header;
@@ -108,12 +168,15 @@ function parseEntry(name: string, value: unknown, at: { path: string; offsetByte
     throw new FormatError(`tensor ${name} lacks a valid dtype, shape or data_offsets`, at);
   }
   const { dtype, shape, data_offsets: [begin, end] } = parsed.data;
-  if (dtype !== "F32") throw new FormatError(`tensor ${name} is ${dtype}, F32 was wanted; convert it`, at);
-  if (end - begin !== 4 * numElements(shape)) {
-    const found = `tensor ${name} of shape [${shape}] has ${end - begin} bytes`;
-    throw new FormatError(`${found}, ${4 * numElements(shape)} were wanted`, at);
+  if (dtype !== "F32" && dtype !== "F16") {
+    throw new FormatError(`tensor ${name} is ${dtype}, F32 or F16 was wanted; convert it`, at);
   }
-  return { shape, begin, end };
+  const wanted = ELEMENT_BYTES[dtype] * numElements(shape);
+  if (end - begin !== wanted) {
+    const found = `tensor ${name} of shape [${shape}] has ${end - begin} bytes`;
+    throw new FormatError(`${found}, ${wanted} were wanted`, at);
+  }
+  return { shape, dtype, begin, end };
 }
 
 /** The ranges cover the data from its first to its last byte, without overlap or hole. */

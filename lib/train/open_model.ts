@@ -49,7 +49,7 @@ export async function openModel(
   { resumed, initial, train }: RunStart & { train: ProbeRowSource },
 ): Promise<{ model: Transformer; optimizer: Optimizer }> {
   onLog(describeMemoryPlan(planMemory(config)));
-  checkMemory(config, { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu) });
+  checkMemory(config, { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) });
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);

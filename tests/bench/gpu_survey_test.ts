@@ -11,7 +11,15 @@ import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { gpuBench } from "../../tasks/bench_gpu.ts";
 import { withFolder } from "../measurement/batches.ts";
 
-const ADAPTER = { name: "a GPU", vendor: "", subgroupSize: 32, isSoftware: false, features: [], limits: {} };
+const ADAPTER = {
+  name: "a GPU",
+  vendor: "",
+  subgroupSize: 32,
+  enablesSubgroups: false,
+  isSoftware: false,
+  features: [],
+  limits: {},
+};
 const QUERY = { MAX_ROWS: 8192, MAX_CONTINUATIONS: 1024 };
 
 function adviceOn(rows: Partial<SurveyRows>, constant: string, features: string[] = []): string {

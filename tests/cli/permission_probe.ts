@@ -23,6 +23,8 @@ export interface Allowed {
 const OTHERS: Record<string, () => unknown> = {
   env: () => Deno.env.get("HOME"),
   net: () => Deno.listen({ port: 0 }).close(),
+  loopback: () => Deno.listen({ hostname: "127.0.0.1", port: 0 }).close(),
+  served: () => Deno.listen({ hostname: "127.0.0.1", port: 8080 }).close(),
   run: () => new Deno.Command("true").outputSync(),
   deno: () => new Deno.Command(Deno.execPath(), { args: ["--version"] }).outputSync(),
   sbatch: () => new Deno.Command("sbatch", { args: ["--version"] }).outputSync(),

@@ -58,6 +58,7 @@ const CHAIN: string[][] = [
     "1",
   ],
   ["query", "rtt", "--checkpoint", "DONE/adapted", ...PAIR, "--adapt", "DONE/new.jsonl"],
+  ["export", "--checkpoint", "DONE/adapted", "--output", "OUT/site"],
   [
     ...["eval", "--checkpoint", "DONE/run", "--data", "DONE/rows", "--output", "OUT/eval"],
     ...["--max-measurements", "20", "--contexts", "0"],

@@ -26,6 +26,7 @@ const READS = [
     "run/checkpoints/step-1/config.json",
     "adapted/manifest.json",
     "adapted/rows.safetensors",
+    "eval/report.json",
   ],
   ...["link.parquet", "out/", "dir/report.json", "secret", "/etc/hostname", "/proc/self/environ"],
 ];
@@ -159,6 +160,17 @@ const TABLE: Row[] = [
     reads: ["in/b.parquet", ...TRAINED, "out/"],
     writes: [...FILE_WRITES, "out/f.rejects.jsonl"],
   },
+  {
+    command: "serve --checkpoint run --calibration in/b.parquet",
+    reads: ["in/b.parquet", ...TRAINED, "eval/report.json"],
+    others: ["served"],
+  },
+  {
+    command: "serve --checkpoint run/checkpoints/step-1 --port 0 --watch --report in/b.parquet",
+    reads: ["in/b.parquet", ...TRAINED, "eval/report.json"],
+    others: ["loopback"],
+  },
+  { command: "serve --checkpoint run --host ::1 --port=0", reads: [...TRAINED, "eval/report.json"] },
   {
     command: "slurm --input in/b.parquet --config link.parquet --output dir",
     reads: ["in/a.parquet", "in/b.parquet", "link.parquet", "dir/report.json"],

@@ -59,7 +59,8 @@ Deno.test("withHalfStorage() refuses other arrays, names and uses, with the line
 });
 
 testOnEachDevice("every array of vec4f of every kernel can be f16", async ({ registry, gpu }) => {
-  const prelude = `const LANES = ${registry.lanes}u;
+  const prelude = `${gpu.info.enablesSubgroups ? "enable subgroups;" : ""}
+const LANES = ${registry.lanes}u;
 fn lane_sum(x: f32, lane: u32) -> f32 { return x; }
 fn lane_max(x: f32, lane: u32) -> f32 { return x; }
 `;

@@ -88,22 +88,44 @@ MAY_IMPORT["adapt"] = [ERRORS, "addresses", "gpu", "model", "optim", "tokens", "
 // What is asked of a model, and how good it is: all below but what starts tasks.
 const BELOW = Object.keys(MAY_IMPORT).filter((name) => !["cli", "compile", "cluster"].includes(name));
 for (const folder of ["query", "inspect", "bench"]) MAY_IMPORT[folder] = BELOW;
-MAY_IMPORT["query_files"] = [...BELOW, "query"];
 MAY_IMPORT["evaluate"] = [...BELOW, "query"];
 MAY_IMPORT["score"] = [...BELOW, "query", "evaluate"];
+MAY_IMPORT["api"] = [...BELOW, "query", "score"];
+MAY_IMPORT["query_files"] = [...BELOW, "query", "api"];
+MAY_IMPORT["page"] = [
+  ERRORS,
+  "addresses",
+  "api",
+  "atlas",
+  "measurement",
+  "model",
+  "query",
+  "report",
+  "site",
+  "tensor_files",
+  "text",
+];
+MAY_IMPORT["serve"] = [...BELOW, "query", "api"];
+MAY_IMPORT["site"] = [...BELOW, "api"];
 
 /** What runs in a browser as it does in Deno: rooms, and modules of rooms that also read and write files. */
 export const IN_BROWSER: readonly string[] = [
   ...[ERRORS, "collections", "config", "random", "text", "runtime/queue_idle.ts"],
   "tensor_files/safetensors_header.ts",
-  ...["addresses", "context", "tokens", "measurement/batch.ts", "measurement/time_text.ts"],
+  ...["addresses", "atlas", "context", "tokens", "measurement/batch.ts", "measurement/time_text.ts"],
   ...["contexts", "context_form", "context_keys", "sampling_config"].map((name) => `loader/${name}.ts`),
   ...["coordinates", "gpu", "model", "optim", "report"],
   ...["adapt", "query", "score/result_surprise.ts", "score/score_results.ts", "api"],
+  ...["site/site_file.ts", "page"],
 ];
 
 /** Modules of such rooms that run in Deno only. */
-export const NOT_IN_BROWSER: readonly string[] = ["adapt/checkpoint.ts", "gpu/autotune.ts", "gpu/bench.ts"];
+export const NOT_IN_BROWSER: readonly string[] = [
+  "adapt/checkpoint.ts",
+  "gpu/autotune.ts",
+  "gpu/bench.ts",
+  "page/bundle.ts",
+];
 
 /** Whether a module runs in a browser. @param path From the repository's root. */
 function runsInBrowser(path: string): boolean {
@@ -124,7 +146,7 @@ export function faultInBrowser(importer: string, specifier: string): string | un
   if (!runsInBrowser(importer)) return undefined;
   if (/^(?:node:|@std\/)/.test(specifier)) return `${importer} runs in a browser, which has no ${specifier}`;
   const target = new URL(specifier, `file:///${importer}`).pathname.slice(1);
-  if (!specifier.startsWith(".") || !target.endsWith(".ts") || runsInBrowser(target)) return undefined;
+  if (!specifier.startsWith(".") || !/\.tsx?$/.test(target) || runsInBrowser(target)) return undefined;
   return `${importer} runs in a browser, ${target} does not`;
 }
 
@@ -210,6 +232,10 @@ const plugin: Deno.lint.Plugin = {
             const fault = isTypeOnly ? undefined : faultInBrowser(importer, source.value);
             if (fault) context.report({ node: source, message: fault });
           }),
+          VariableDeclaration(node) {
+            if (node.kind !== "using" && node.kind !== "await using") return;
+            context.report({ node, message: `${importer} runs in a browser, and not all know using` });
+          },
           Identifier(node) {
             if (node.name !== "Deno") return;
             context.report({ node, message: `${importer} runs in a browser, which has no Deno` });

@@ -42,6 +42,7 @@ Deno.test("what runs in a browser neither uses Deno nor imports what does", () =
   const path = "lib/query/ping_model.ts";
   const refused: [text: string, of: RegExp][] = [
     ["export const text = Deno.readTextFileSync('a');", /has no Deno/],
+    ["using file = open();", /not all know using/],
     ["export type Signal = Deno.Signal;", /has no Deno/],
     ['import { createHash } from "node:crypto";', /has no node:crypto/],
     ['import { join } from "@std/path";', /has no @std\/path/],
@@ -83,7 +84,9 @@ Deno.test("every room has a README.md that says what it may import and names fil
     const line = importsLine(room);
     if (!text.replace(/\s+/g, " ").includes(line)) faults.push(`${path} does not say: ${line}`);
     const sources = sourcesIn(`lib/${room}`);
-    for (const [, name] of text.matchAll(/`((?:lib|tasks|tests|kernels|configs)\/[\w./-]+|[a-z]\w*\.ts)`/g)) {
+    for (
+      const [, name] of text.matchAll(/`((?:lib|tasks|tests|kernels|configs)\/[\w./-]+|[a-z]\w*\.tsx?)`/g)
+    ) {
       const isThere = name.includes("/")
         ? exists(name)
         : sources.some((source) => source.endsWith(`/${name}`));
@@ -111,12 +114,12 @@ interface Graph {
   modules: { specifier: string; dependencies?: { code?: Dependency; type?: Dependency }[] }[];
 }
 
-/** The path of every file of TypeScript in a folder and those in it. */
+/** The path of every file of TypeScript in a folder and those in it, with JSX or without. */
 function sourcesIn(folder: string): string[] {
   return [...Deno.readDirSync(folder)].flatMap(({ name, isDirectory }) => {
     const path = `${folder}/${name}`;
     if (isDirectory) return sourcesIn(path);
-    return name.endsWith(".ts") ? [path] : [];
+    return /\.tsx?$/.test(name) ? [path] : [];
   });
 }
 

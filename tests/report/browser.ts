@@ -20,6 +20,12 @@ const ARGUMENTS = [
   ...["--disable-component-update", "--disable-sync"],
 ];
 
+/** WebGPU on the processor; without these, Chromium without a window gives pages no adapter. */
+export const SOFTWARE_WEBGPU: readonly string[] = [
+  ...["--enable-unsafe-webgpu", "--use-webgpu-adapter=swiftshader"],
+  ...["--enable-features=Vulkan", "--use-vulkan=swiftshader"],
+];
+
 /** Whether there is a browser; if not, says that the tests that need one are left out, which CI does not allow. */
 export function hasBrowser(): boolean {
   if (PLACES.some(exists)) return true;
@@ -32,11 +38,11 @@ export function hasBrowser(): boolean {
 export class TestBrowser implements AsyncDisposable {
   private constructor(readonly browser: Browser) {}
 
-  /** Starts it. */
-  static async start(): Promise<TestBrowser> {
+  /** Starts it. @param further Command line options. */
+  static async start(further: readonly string[] = []): Promise<TestBrowser> {
     const executablePath = PLACES.find(exists);
     if (!executablePath) throw new Error("no Chromium was found");
-    return new TestBrowser(await chromium.launch({ executablePath, args: ARGUMENTS }));
+    return new TestBrowser(await chromium.launch({ executablePath, args: [...ARGUMENTS, ...further] }));
   }
 
   /**

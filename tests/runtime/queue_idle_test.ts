@@ -10,7 +10,7 @@ const SLOW_KERNEL = `
 }`;
 const NUM_VALUES = 1 << 18;
 
-Deno.test("secondsUntilIdle() measures the work: the runtime blocks until the queue is idle", async () => {
+Deno.test("secondsUntilIdle() measures the work, whether the call blocks until the queue is idle or its promise tells", async () => {
   const device = await (await navigator.gpu.requestAdapter())?.requestDevice();
   assert(device, "there is an adapter");
   const pipeline = device.createComputePipeline({
@@ -38,11 +38,4 @@ Deno.test("secondsUntilIdle() measures the work: the runtime blocks until the qu
   assert(long > 3 * short, `${long} s and ${short} s`);
   buffer.destroy();
   device.destroy();
-});
-
-Deno.test("a device can have subgroups that the adapter does not list", async () => {
-  const adapter = await navigator.gpu.requestAdapter();
-  assert(adapter);
-  const isListed = adapter.features.has("subgroups" as GPUFeatureName);
-  assert(!isListed, "Deno lists subgroups: ask the adapter in lib/gpu/device.ts, see lib/runtime/README.md");
 });

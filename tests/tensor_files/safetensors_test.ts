@@ -10,6 +10,7 @@ import {
   SafetensorsWriter,
   writeSafetensors,
 } from "../../lib/tensor_files/safetensors.ts";
+import { decodeTensors } from "../../lib/tensor_files/safetensors_header.ts";
 import { inFolder } from "../files/temporary_folder.ts";
 
 const GOLDEN = fromFileUrl(new URL("../golden/safetensors/python-0.8.0.safetensors", import.meta.url));
@@ -85,6 +86,29 @@ Deno.test("writeSafetensors() and readSafetensors() round-trip any tensors bit b
   });
 });
 
+Deno.test("writeSafetensors() stores the tensors that it is told to as float16, and both readers give float32", () => {
+  inFolder((folder) => {
+    const path = join(folder, "t.safetensors");
+    const a = Float32Array.of(1 / 3, -65504, 2 ** -24);
+    const c = Float32Array.of(1 / 3, 65537);
+    const tensors = new Map([["a", a], ["b", Float32Array.of(5)], ["c", c]]);
+    const shapes = new Map([["a", [3]], ["b", [1]], ["c", [2, 1]]]);
+    writeSafetensors(path, { shapes, tensors, metadata: {}, halves: new Set(["a", "b"]) });
+    const wanted = new Map(tensors).set("a", Float32Array.from(new Float16Array(a)));
+    assertEquals(readSafetensors(path).tensors, wanted);
+    const bytes = Deno.readFileSync(path);
+    assertEquals(decodeTensors(bytes, path), wanted);
+    assertEquals(
+      bytes.length,
+      8 + Number(new DataView(bytes.buffer).getBigUint64(0, true)) + 3 * 2 + 2 + 2 * 4,
+    );
+    assertThrows(() => decodeTensors(bytes.subarray(0, -1), path), FormatError, "truncated");
+    assertThrows(() => decodeTensors(bytes.subarray(0, 5), path), FormatError, "header length");
+    const golden = Deno.readFileSync(GOLDEN);
+    assertEquals(decodeTensors(golden, GOLDEN), readSafetensors(GOLDEN).tensors);
+  });
+});
+
 Deno.test("SafetensorsWriter gives size and SHA-256 of the file and leaves nothing when aborted", () => {
   inFolder((folder) => {
     const path = join(folder, "t.safetensors");
@@ -139,7 +163,8 @@ Deno.test("readSafetensors() refuses headers that break the format", () => {
     [JSON.stringify({ a: entry(4, 8, [1]) }), 8, "a leaves a hole"],
     [JSON.stringify({ a: entry(0, 8, [3]) }), 8, "has 8 bytes, 12 were wanted"],
     [JSON.stringify({ a: entry(8, 0, [2]) }), 8, "were wanted"],
-    [JSON.stringify({ a: entry(0, 4, [2], "F16") }), 4, "F16, F32 was wanted"],
+    [JSON.stringify({ a: entry(0, 4, [2], "BF16") }), 4, "BF16, F32 or F16 was wanted"],
+    [JSON.stringify({ a: entry(0, 8, [2], "F16") }), 8, "has 8 bytes, 4 were wanted"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 12, "bytes that no tensor owns"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 4, "truncated"],
     [JSON.stringify({ a: entry(0, 8, [-2]) }), 8, "tensor a lacks"],

@@ -15,15 +15,17 @@ import {
   type RttMixtureOptions,
 } from "./prefix_query.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
+import type { ParsedQuestion } from "./rtt_question.ts";
+import { noteOnMean } from "./rtt_summary.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "../query_tokens.ts";
 
 /** Two of the decoder's largest groups; their distributions take 62 MB. */
 const QUERIES_PER_PART = 124;
 
 /** A query with its answer. */
-export interface AnsweredQuery {
+export interface AnsweredQuery<Query extends ParsedQuestion = FileQuery> {
   /** What was asked. */
-  readonly query: FileQuery;
+  readonly query: Query;
   /** How many measurements it has as context, but for {@link numContextLater}. */
   readonly numContext: number;
   /** How many of the context that is not its own are after its time, and were left out. */
@@ -43,7 +45,8 @@ export interface AnswerOptions extends Pick<RttMixtureOptions, "numDraws" | "see
 }
 
 /** A query that the model can answer, with no more context than it uses. */
-interface PreparedQuery extends Pick<AnsweredQuery, "query" | "numContext" | "numContextLater"> {
+export interface PreparedQuery<Query extends ParsedQuestion>
+  extends Pick<AnsweredQuery<Query>, "query" | "numContext" | "numContextLater"> {
   /** Between the first addresses of the prefixes. */
   readonly first: RttQuery;
 }
@@ -59,7 +62,7 @@ export async function* answerQueries(
   lines: AsyncIterable<FileQuery | BadLine>,
   options: AnswerOptions,
 ): AsyncGenerator<AnsweredQuery | BadLine> {
-  let part: (PreparedQuery | BadLine)[] = [];
+  let part: (PreparedQuery<FileQuery> | BadLine)[] = [];
   for await (const line of lines) {
     part.push("error" in line ? line : prepare(model, line, options));
     if (part.length < QUERIES_PER_PART) continue;
@@ -69,27 +72,63 @@ export async function* answerQueries(
   yield* answerPart(model, part, options);
 }
 
-function prepare(model: PingModel, line: FileQuery, options: AnswerOptions): PreparedQuery | BadLine {
-  const { source, destination, timeS } = line;
-  const context = line.context ?? knownAt(options.context, timeS);
-  const numContextLater = line.context ? 0 : options.context.length - context.length;
-  const whole = { source: source.bytes, destination: destination.bytes, timeS, context };
+function prepare(
+  model: PingModel,
+  line: FileQuery,
+  { context }: AnswerOptions,
+): PreparedQuery<FileQuery> | BadLine {
   try {
-    const { sequenceLength } = model.config;
-    const first = { ...whole, context: contextThatFits(whole, sequenceLength) };
-    encodeQuery(first, sequenceLength);
-    const query = { ...line, context: line.context && first.context };
-    return { query, first, numContext: context.length, numContextLater };
+    return prepareQuery(model, line, context);
   } catch (error) {
     if (error instanceof UserError) return { line: line.line, error: error.message };
     throw error;
   }
 }
 
+/**
+ * Gives a query its context.
+ *
+ * @param asked With its own context, or null where it has none.
+ * @param known Measurements, oldest first, for a query without its own: those that are not after its time.
+ * @throws {UserError} If the model cannot answer it.
+ */
+export function prepareQuery<Query extends ParsedQuestion>(
+  { config: { sequenceLength } }: Pick<PingModel, "config">,
+  asked: Query,
+  known: readonly TokenMeasurement[],
+): PreparedQuery<Query> {
+  const { source, destination, timeS } = asked;
+  const context = asked.context ?? knownAt(known, timeS);
+  const numContextLater = asked.context ? 0 : known.length - context.length;
+  const whole = { source: source.bytes, destination: destination.bytes, timeS, context };
+  const first = { ...whole, context: contextThatFits(whole, sequenceLength) };
+  encodeQuery(first, sequenceLength);
+  const query = { ...asked, context: asked.context && first.context };
+  return { query, first, numContext: context.length, numContextLater };
+}
+
+/** What people should know who read an answer. */
+export function notesOn(
+  { query, answer, numContext, numContextLater, numContextUsed }: AnsweredQuery<ParsedQuestion>,
+): string[] {
+  const notes = [...query.notes];
+  if (numContextLater > 0) {
+    notes.push(`${numContextLater} context measurements are after the query's time and were left out`);
+  }
+  if (numContextUsed < numContext) {
+    notes.push(
+      `the newest ${numContextUsed} of ${numContext} context measurements were used: more do not fit`,
+    );
+  }
+  const onMean = noteOnMean(answer.mixture.distribution);
+  if (onMean !== undefined) notes.push(onMean);
+  return notes;
+}
+
 /** Those between addresses go to the GPU together, those between prefixes draw for draw. */
 async function* answerPart(
   model: PingModel,
-  part: readonly (PreparedQuery | BadLine)[],
+  part: readonly (PreparedQuery<FileQuery> | BadLine)[],
   options: AnswerOptions,
 ): AsyncGenerator<AnsweredQuery | BadLine> {
   const isExact = ({ source, destination }: FileQuery) => isAddress(source) && isAddress(destination);

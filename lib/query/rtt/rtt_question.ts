@@ -193,7 +193,7 @@ function rttCodeOf(value: unknown): number | null {
 }
 
 /** A value of JSON as a message shows it, however long or deep it is. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === "object" && value !== null) return Array.isArray(value) ? "an array" : "an object";
   return JSON.stringify(typeof value === "string" ? shortened(value) : value);
 }

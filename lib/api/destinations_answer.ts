@@ -1,0 +1,80 @@
+/** Questions for destinations: searched, or ranked among candidates. @module */
+import { formatPrefix } from "../addresses/ip_prefix.ts";
+import { UserError } from "../errors.ts";
+import { codesOf, type DestinationQuery } from "../query/destinations/destination_prompt.ts";
+import { rankDestinations } from "../query/destinations/destination_ranking.ts";
+import {
+  type LikelyDestinations,
+  likelyDestinations,
+  prefixLengthOf,
+} from "../query/destinations/destinations.ts";
+import type { PingModel } from "../query/ping_model.ts";
+import { contextThatFits } from "../query/query_tokens.ts";
+import { readFields, readSource } from "./read_question.ts";
+import { type DestinationsApiAnswer, destinationsQuestionSchema } from "./schemas.ts";
+import { snakeKeys } from "./snake_case.ts";
+
+/** What `query destinations` has where nothing else is said. */
+const [DEFAULT_TOP, DEFAULT_CODES, DEFAULT_EXPANSIONS] = [20, 32, 4096];
+
+/**
+ * Reads a question for destinations.
+ *
+ * @returns What answers it; it ends soon after the signal.
+ * @throws {UserError} If it is none.
+ */
+export function readDestinationsQuestion(
+  model: PingModel,
+  value: unknown,
+): (signal?: AbortSignal) => Promise<DestinationsApiAnswer> {
+  const { rtt, prefix_length, candidates, ...question } = readFields(destinationsQuestionSchema, value);
+  const { src_addr, timestamp, context } = question;
+  if (candidates !== undefined && prefix_length !== undefined) {
+    throw new UserError(
+      "found candidates and prefix_length, one of the two was wanted: candidates are ranked whole",
+    );
+  }
+  const query: DestinationQuery = { ...readSource({ src_addr, timestamp, context }), rttMs: rtt };
+  const numCodes = codesOf(query).length;
+  if (candidates !== undefined && numCodes > 1) {
+    throw new UserError(
+      `found rtt ${
+        rtt.join("..")
+      } ms with candidates, which is ${numCodes} RTT codes: one was wanted; leave candidates out`,
+    );
+  }
+  const prefixLength = prefixLengthOf(query, prefix_length);
+  const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
+  const asked = {
+    src_addr,
+    rtt,
+    timestamp: query.timeS,
+    prefix_length: prefixLength,
+    context_measurements: fitting.length,
+  };
+  const {
+    top = DEFAULT_TOP,
+    max_codes: maxCodes = DEFAULT_CODES,
+    max_expansions: maxExpansions = DEFAULT_EXPANSIONS,
+  } = question;
+  return async (signal) => {
+    const options = { top, maxExpansions, signal };
+    const answer = candidates === undefined
+      ? searched(await likelyDestinations(model, query, { ...options, maxCodes, prefixLength }))
+      : listOf((await rankDestinations(model, [query], { ...options, numCandidates: candidates }))[0]);
+    return { ...asked, ...answer, step: model.step };
+  };
+}
+
+function searched(found: LikelyDestinations) {
+  const { unlistedAtMost, isProven } = found;
+  return { ...listOf(found), ...snakeKeys({ unlistedAtMost, isProven }) };
+}
+
+function listOf(found: Pick<LikelyDestinations, "destinations" | "unlistedProbability">) {
+  const destinations = found.destinations.map(({ prefix, ...numbers }) => ({
+    prefix: formatPrefix(prefix),
+    ...numbers,
+  }));
+  return snakeKeys({ destinations, unlistedProbability: found.unlistedProbability });
+}

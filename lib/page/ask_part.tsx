@@ -1,0 +1,109 @@
+/** The first part of the page: the RTT between two addresses or prefixes. @module */
+import { useEffect, useMemo } from "preact/hooks";
+import type { RttApiQuestion } from "../api/schemas.ts";
+import { AnswerState } from "./answer_state.tsx";
+import { summaryOf } from "./distribution_chart.tsx";
+import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
+import { HoursStrip } from "./hours_strip.tsx";
+import { lastQuestions, rememberQuestion } from "./last_questions.ts";
+import type { PartProps } from "./part_props.ts";
+import { questionTimeS } from "./question_time.ts";
+import { RttResult, wholeQuestion } from "./rtt_result.tsx";
+import type { Fields } from "./url_state.ts";
+import { useAnswer } from "./use_answer.ts";
+
+/** The fields for a source, a destination and a time. */
+export function AddressFields(
+  { part, faults, dstPlaceholder }: { part: PartProps; faults: Faults; dstPlaceholder: string },
+) {
+  return (
+    <div class="row">
+      <TextField part={part} faults={faults} name="src" label="Source" placeholder="192.0.2.1" />
+      <TextField part={part} faults={faults} name="dst" label="Destination" placeholder={dstPlaceholder} />
+      <TimeField part={part} faults={faults} />
+    </div>
+  );
+}
+
+/** What fields ask. @returns Null if some are empty or wrong. */
+function questionOf(fields: Fields, faults: Faults, nowMs: number): RttApiQuestion | null {
+  const timestamp = questionTimeS(fields.time, nowMs);
+  if (Object.keys(faults).length > 0 || typeof timestamp === "object" && timestamp) return null;
+  return { src_addr: fields.src?.trim() ?? "", dst_addr: fields.dst?.trim() ?? "", timestamp };
+}
+
+/** See the module. */
+export function AskPart(part: PartProps) {
+  const { fields, askedAtMs, opened: { api } } = part;
+  const isAsked = fields.src !== undefined || fields.dst !== undefined;
+  const faults = isAsked ? faultsOf(fields, ["src", "dst"], askedAtMs) : {};
+  const question = isAsked ? questionOf(fields, faults, askedAtMs) : null;
+  const answer = useAnswer(
+    question && JSON.stringify(["ask", question]),
+    (signal) => api.rtt(wholeQuestion(question as RttApiQuestion), signal),
+  );
+  const { value, isBusy } = answer;
+  useEffect(() => {
+    if (value) rememberQuestion({ src: value.src_addr, dst: value.dst_addr });
+  }, [value]);
+  const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
+  const errorFaults = faultsOfError(answer.error);
+  return (
+    <>
+      <Question part={part} verb="Ask">
+        <AddressFields part={part} faults={{ ...faults, ...errorFaults }} dstPlaceholder="198.51.100.0/24" />
+      </Question>
+      <Examples part={part} isFirst={!isAsked} />
+      <AnswerState
+        answer={Object.keys(errorFaults).length > 0 ? { ...answer, error: undefined } : answer}
+        doing="Asking the model"
+        summary={summaryOf}
+      >
+        {() => (
+          <>
+            <h2>{question ? `${question.src_addr} to ${question.dst_addr}` : "Answer"}</h2>
+            <RttResult curves={curves} />
+          </>
+        )}
+      </AnswerState>
+      {value
+        ? (
+          <HoursStrip
+            api={api}
+            question={isBusy ? null : question}
+            startS={question?.timestamp as number | null ?? Math.floor(askedAtMs / 3.6e6) * 3600}
+          />
+        )
+        : null}
+    </>
+  );
+}
+AskPart.heading = "How long does a ping take?";
+
+function Examples({ part, isFirst }: { part: PartProps; isFirst: boolean }) {
+  const { fields } = part;
+  const questions = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
+  if (questions.length === 0) {
+    return isFirst
+      ? (
+        <p class="hint">
+          An address or a prefix, IPv4 or IPv6. Your last questions will be kept here, in this browser.
+        </p>
+      )
+      : null;
+  }
+  return (
+    <div class="examples">
+      <span id="last-questions">Asked before:</span>
+      <ul aria-labelledby="last-questions">
+        {questions.map(({ src, dst }) => (
+          <li key={`${src} ${dst}`}>
+            <button type="button" class="quiet" onClick={() => part.submit({ src, dst })}>
+              {src} → {dst}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}

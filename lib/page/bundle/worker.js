@@ -1,0 +1,2264 @@
+var pw=Object.defineProperty;var Za=(t,e)=>{for(var r in e)pw(t,r,{get:e[r],enumerable:!0})};var A={};Za(A,{BIGINT_FORMAT_RANGES:()=>ao,CONSTANT_CATCH:()=>Ya,Class:()=>ls,NUMBER_FORMAT_RANGES:()=>fr,aborted:()=>ae,allowsEval:()=>hs,assert:()=>xw,assertEqual:()=>mw,assertIs:()=>ww,assertNever:()=>_w,assertNotEqual:()=>hw,assignProp:()=>de,attachSchema:()=>dr,base64ToUint8Array:()=>Va,base64urlToUint8Array:()=>Dw,cached:()=>ur,captureStackTrace:()=>so,cleanEnum:()=>Cw,cleanRegex:()=>cr,clone:()=>xe,cloneDef:()=>vw,codePointLength:()=>pr,constantCatch:()=>Xa,createTransparentProxy:()=>zw,defineLazy:()=>ja,defineLazyInternal:()=>I,derived:()=>jw,esc:()=>ps,escapeRegex:()=>Le,explicitlyAborted:()=>_s,extend:()=>Pw,finalizeIssue:()=>be,floatSafeRemainder:()=>ds,getElementAtPath:()=>Sw,getEnumValues:()=>It,getLengthableOrigin:()=>mr,getParsedType:()=>Tw,getSizableOrigin:()=>Wa,hexToUint8Array:()=>Zw,hide:()=>lo,installLazyProp:()=>Kw,isObject:()=>Mt,isPlainObject:()=>Xe,issue:()=>Lt,joinValues:()=>no,jsonStringifyReplacer:()=>Nt,members:()=>ys,merge:()=>Mw,mergeDefs:()=>Ne,normalizeParams:()=>E,nullish:()=>fs,numKeys:()=>Aw,objectClone:()=>yw,omit:()=>Ow,optionalKeys:()=>ws,own:()=>Ye,parsedType:()=>xs,partial:()=>Iw,pick:()=>$w,prefixIssues:()=>ye,primitiveTypes:()=>Ka,promiseAllObject:()=>kw,propertyKeyTypes:()=>gs,randomString:()=>Ew,rawShape:()=>lr,required:()=>Nw,safeExtend:()=>Rw,shallowClone:()=>Ha,sizeCaps:()=>co,slugify:()=>ms,stringifyPrimitive:()=>io,toZod:()=>gw,uint8ArrayToBase64:()=>Ja,uint8ArrayToBase64url:()=>Bw,uint8ArrayToHex:()=>Uw,unwrapMessage:()=>Rt});function mw(t){return t}function hw(t){return t}function gw(){return t=>t}function ww(t){}function _w(t){throw new Error("Unexpected value in exhaustive check")}function xw(t){}function It(t){let e=Object.values(t).filter(o=>typeof o=="number");return Object.entries(t).filter(([o,n])=>e.indexOf(+o)===-1).map(([o,n])=>n)}function no(t,e="|"){return t.map(r=>io(r)).join(e)}function Nt(t,e){return typeof e=="bigint"?e.toString():e}var cs=class{constructor(e){this._getter=e,this._value=void 0}get value(){let e=this._getter;return e!==void 0&&(this._value=e(),this._getter=void 0),this._value}};function ur(t){return new cs(t)}function fs(t){return t==null}function cr(t){let e=t.startsWith("^")?1:0,r=t.endsWith("$")?t.length-1:t.length;return t.slice(e,r)}function ds(t,e){let r=t/e,o=Math.round(r),n=4*Number.EPSILON*Math.max(Math.abs(r),1);return Math.abs(r-o)<n?0:r-o}var Ua=Symbol("evaluating");function ja(t,e,r){let o;Object.defineProperty(t,e,{get(){if(o!==Ua)return o===void 0&&(o=Ua,o=r()),o},set(n){Object.defineProperty(t,e,{value:n})},configurable:!0})}function yw(t){return Object.create(Object.getPrototypeOf(t),Object.getOwnPropertyDescriptors(t))}function de(t,e,r){Object.defineProperty(t,e,{value:r,writable:!0,enumerable:!0,configurable:!0})}function lr(t){let e=Object.getOwnPropertyDescriptor(t,"shape");return e?.get?e.get.raw:e?.value}function Ie(t){return lr(t._zod.def)??t._zod.def.shape}function qa(t,e,r){Object.defineProperty(t,e,{get(){let o=r();return de(this,e,o),o},enumerable:!0,configurable:!0})}function Fa(t,e,r){e in t?de(t,e,r):t[e]=r}function dt(t,e,r,o){let n=Ie(e);for(let s of r){let i=Object.getOwnPropertyDescriptor(n,s);i.enumerable&&(i.get?qa(t,s,()=>{let a=e._zod.def.shape[s];return o?o(a,s):a}):Fa(t,s,o?o(i.value,s):i.value))}}function bw(t,e){for(let r of Reflect.ownKeys(e)){let o=Object.getOwnPropertyDescriptor(e,r);o.enumerable&&(o.get?qa(t,r,()=>e[r]):Fa(t,r,o.value))}}function Ne(...t){let e={};for(let r of t){let o=Object.getOwnPropertyDescriptors(r);Object.assign(e,o)}return Object.defineProperties({},e)}function vw(t){return Ne(t._zod.def)}function Sw(t,e){return e?e.reduce((r,o)=>r?.[o],t):t}function kw(t){let e=Object.keys(t),r=e.map(o=>t[o]);return Promise.all(r).then(o=>{let n={};for(let s=0;s<e.length;s++)n[e[s]]=o[s];return n})}function Ew(t=10){let e="abcdefghijklmnopqrstuvwxyz",r="";for(let o=0;o<t;o++)r+=e[Math.floor(Math.random()*e.length)];return r}function ps(t){return JSON.stringify(t)}function ms(t){return t.toLowerCase().trim().replace(/[^\w\s-]/g,"").replace(/[\s_-]+/g,"-").replace(/^-+|-+$/g,"")}var so="captureStackTrace"in Error?Error.captureStackTrace:(...t)=>{};function Mt(t){return typeof t=="object"&&t!==null&&!Array.isArray(t)}var hs=ur(()=>{if(ne.jitless||typeof navigator<"u"&&navigator?.userAgent?.includes("Cloudflare"))return!1;try{let t=Function;return new t(""),!0}catch{return!1}});function Xe(t){if(Mt(t)===!1)return!1;let e=t.constructor;if(e===void 0||typeof e!="function")return!0;let r=e.prototype;return!(Mt(r)===!1||Object.prototype.hasOwnProperty.call(r,"isPrototypeOf")===!1)}function Ha(t){return Xe(t)?{...t}:Array.isArray(t)?[...t]:t instanceof Map?new Map(t):t instanceof Set?new Set(t):t}function Aw(t){let e=0;for(let r in t)Object.prototype.hasOwnProperty.call(t,r)&&e++;return e}var Tw=t=>{let e=typeof t;switch(e){case"undefined":return"undefined";case"string":return"string";case"number":return Number.isNaN(t)?"nan":"number";case"boolean":return"boolean";case"function":return"function";case"bigint":return"bigint";case"symbol":return"symbol";case"object":return Array.isArray(t)?"array":t===null?"null":t.then&&typeof t.then=="function"&&t.catch&&typeof t.catch=="function"?"promise":typeof Map<"u"&&t instanceof Map?"map":typeof Set<"u"&&t instanceof Set?"set":typeof Date<"u"&&t instanceof Date?"date":typeof File<"u"&&t instanceof File?"file":"object";default:throw new Error(`Unknown data type: ${e}`)}},gs=new Set(["string","number","symbol"]),Ka=new Set(["string","number","bigint","boolean","symbol","undefined"]);function Le(t){return t.replace(/[.*+?^${}()|[\]\\]/g,"\\$&")}function xe(t,e,r){let o=new t._zod.constr(e??t._zod.def);return(!e||r?.parent)&&(o._zod.parent=t),o}function E(t){let e=t;if(!e)return{};if(typeof e=="string")return{error:()=>e};if(e?.message!==void 0){if(e?.error!==void 0)throw new Error("Cannot specify both `message` and `error` params");e.error=e.message}return delete e.message,typeof e.error=="string"?{...e,error:()=>e.error}:e}function zw(t){let e;return new Proxy({},{get(r,o,n){return e??(e=t()),Reflect.get(e,o,n)},set(r,o,n,s){return e??(e=t()),Reflect.set(e,o,n,s)},has(r,o){return e??(e=t()),Reflect.has(e,o)},deleteProperty(r,o){return e??(e=t()),Reflect.deleteProperty(e,o)},ownKeys(r){return e??(e=t()),Reflect.ownKeys(e)},getOwnPropertyDescriptor(r,o){return e??(e=t()),Reflect.getOwnPropertyDescriptor(e,o)},defineProperty(r,o,n){return e??(e=t()),Reflect.defineProperty(e,o,n)}})}function io(t){return typeof t=="bigint"?t.toString()+"n":typeof t=="string"?`"${t}"`:`${t}`}function ws(t){return Object.keys(t).filter(e=>t[e]._zod.optin!==void 0&&t[e]._zod.optout==="optional")}var fr={safeint:[Number.MIN_SAFE_INTEGER,Number.MAX_SAFE_INTEGER],int32:[-2147483648,2147483647],uint32:[0,4294967295],float32:[-34028234663852886e22,34028234663852886e22],float64:[-Number.MAX_VALUE,Number.MAX_VALUE]},ao={int64:[BigInt("-9223372036854775808"),BigInt("9223372036854775807")],uint64:[BigInt(0),BigInt("18446744073709551615")]};function $w(t,e){let r=t._zod.def,o=r.checks;if(o&&o.length>0)throw new Error(".pick() cannot be used on object schemas containing refinements");let s={};return dt(s,t,uo(t,e)),xe(t,Ne(r,{shape:s,checks:[]}))}function uo(t,e){let r=Ie(t),o=[];for(let n of Reflect.ownKeys(e)){if(!Object.getOwnPropertyDescriptor(r,n)?.enumerable)throw new Error(`Unrecognized key: "${String(n)}"`);e[n]&&o.push(n)}return o}function Ow(t,e){let r=t._zod.def,o=r.checks;if(o&&o.length>0)throw new Error(".omit() cannot be used on object schemas containing refinements");let s=new Set(uo(t,e)),i={};return dt(i,t,Reflect.ownKeys(Ie(t)).filter(a=>!s.has(a))),xe(t,Ne(r,{shape:i,checks:[]}))}function Pw(t,e){if(!Xe(e))throw new Error("Invalid input to extend: expected a plain object");let r=t._zod.def.checks;if(r&&r.length>0){let n=Ie(t);for(let s of Reflect.ownKeys(e))if(Object.getOwnPropertyDescriptor(n,s)!==void 0)throw new Error("Cannot overwrite keys on object schemas containing refinements. Use `.safeExtend()` instead.")}return xe(t,Ne(t._zod.def,{shape:Ga(t,e)}))}function Ga(t,e){let r={};return dt(r,t,Reflect.ownKeys(Ie(t))),bw(r,e),r}function Rw(t,e){if(!Xe(e))throw new Error("Invalid input to safeExtend: expected a plain object");return xe(t,Ne(t._zod.def,{shape:Ga(t,e)}))}function Mw(t,e){if(!e?._zod?.def)throw new Error("Invalid input to merge: expected an object schema. To merge a plain shape, use `.extend()`.");if(t._zod.def.checks?.length)throw new Error(".merge() cannot be used on object schemas containing refinements. Use .safeExtend() instead.");let r={};dt(r,t,Reflect.ownKeys(Ie(t))),dt(r,e,Reflect.ownKeys(Ie(e)));let o=Ne(t._zod.def,{shape:r,get catchall(){return e._zod.def.catchall},checks:e._zod.def.checks??[]});return xe(t,o)}function Iw(t,e,r,o="partial"){let s=e._zod.def.checks;if(s&&s.length>0)throw new Error(`.${o}() cannot be used on object schemas containing refinements`);let a=r?new Set(uo(e,r)):void 0,u={};return dt(u,e,Reflect.ownKeys(Ie(e)),t&&((c,l)=>a&&!a.has(l)?c:new t({type:"optional",innerType:c}))),xe(e,Ne(e._zod.def,{shape:u,checks:[]}))}function Nw(t,e,r){let o=r?new Set(uo(e,r)):void 0,n={};return dt(n,e,Reflect.ownKeys(Ie(e)),(s,i)=>o&&!o.has(i)?s:new t({type:"nonoptional",innerType:s})),xe(e,Ne(e._zod.def,{shape:n}))}function ae(t,e=0){if(t.aborted===!0)return!0;for(let r=e;r<t.issues.length;r++)if(t.issues[r]?.continue!==!0)return!0;return!1}function _s(t,e=0){if(t.aborted===!0)return!0;for(let r=e;r<t.issues.length;r++)if(t.issues[r]?.continue===!1)return!0;return!1}function ye(t,e){return e.map(r=>{var o;return(o=r).path??(o.path=[]),r.path.unshift(t),r})}function Rt(t){return typeof t=="string"?t:t?.message}function co(t){let e=[];for(let r of t??[]){let o=r._zod.def;if(!/_(length|size)$|_equals$/.test(o.check))break;let n=o.maximum??o.length??o.size;n>=0&&e.push([n,r])}return e}function dr(t,e,r){var o;for(let n=e;n<t.length;n++)(o=t[n]).schema??(o.schema=r)}function be(t,e,r){var o;let n=t.inst?._zod?.traits;n?.has("$ZodType")&&(n.has("$ZodCheck")?(o=t).schema??(o.schema=t.inst):t.schema=t.inst);let s=t.schema!==t.inst?t.schema?._zod.def?.error:void 0,i=t.message?t.message:Rt(t.inst?._zod.def?.error?.(t))??Rt(s?.(t))??Rt(e?.error?.(t))??Rt(r.customError?.(t))??Rt(r.localeError?.(t))??"Invalid input",a={};for(let u of Object.keys(t))u==="inst"||u==="schema"||u==="continue"||u==="input"||u==="__proto__"||(a[u]=t[u]);return a.path??(a.path=[]),a.message=i,e?.reportInput&&(a.input=t.input),a}function Wa(t){return t instanceof Set?"set":t instanceof Map?"map":t instanceof File?"file":"unknown"}var Lw=/[\uD800-\uDBFF]/;function pr(t){let e=t.length;if(!Lw.test(t))return e;let r=e;for(let o=0;o<e-1;o++)(t.charCodeAt(o)&64512)===55296&&(t.charCodeAt(o+1)&64512)===56320&&(r--,o++);return r}function mr(t){return Array.isArray(t)?"array":typeof t=="string"?"string":"unknown"}function xs(t){let e=typeof t;switch(e){case"number":return Number.isNaN(t)?"nan":"number";case"object":{if(t===null)return"null";if(Array.isArray(t))return"array";let r=t;if(r&&Object.getPrototypeOf(r)!==Object.prototype&&"constructor"in r&&r.constructor)return r.constructor.name}}return e}function Lt(...t){let[e,r,o]=t;return typeof e=="string"?{message:e,code:"custom",input:r,inst:o}:{...e}}function Cw(t){return Object.entries(t).filter(([e,r])=>Number.isNaN(Number.parseInt(e,10))).map(e=>e[1])}function Va(t){let e=atob(t),r=new Uint8Array(e.length);for(let o=0;o<e.length;o++)r[o]=e.charCodeAt(o);return r}function Ja(t){let e="";for(let r=0;r<t.length;r++)e+=String.fromCharCode(t[r]);return btoa(e)}function Dw(t){let e=t.replace(/-/g,"+").replace(/_/g,"/"),r="=".repeat((4-e.length%4)%4);return Va(e+r)}function Bw(t){return Ja(t).replace(/\+/g,"-").replace(/\//g,"_").replace(/=/g,"")}function Zw(t){let e=t.replace(/^0x/,"");if(e.length%2!==0)throw new Error("Invalid hex string length");let r=new Uint8Array(e.length/2);for(let o=0;o<e.length;o+=2)r[o/2]=Number.parseInt(e.slice(o,o+2),16);return r}function Uw(t){return Array.from(t).map(e=>e.toString(16).padStart(2,"0")).join("")}var ls=class{constructor(...e){}};function ys(t,e){for(let r in e){let o=Object.getOwnPropertyDescriptor(e,r);o.get?Object.defineProperty(t,r,{...o,enumerable:!1}):qw(t,r,o.value)}}function Ye(t,e,r,o=!0){return Object.defineProperty(t,e,{configurable:!0,writable:!0,enumerable:o,value:r}),r}function lo(t,e,r){return Ye(t,e,r,!1)}function jw(t,e){for(let r in t){let o=t[r];Object.defineProperty(e,r,{configurable:!0,enumerable:!0,get(){return Ye(this,r,o(this))},set(n){Ye(this,r,n)}})}return e}function qw(t,e,r){Object.defineProperty(t,e,{configurable:!0,get(){return this==null?r:Ye(this,e,r.bind(this))},set(o){Ye(this,e,o)}})}function Fw(t,e){let r=Object.getPrototypeOf(t);return e in r?void 0:r}var us,Je=!1,Hw={configurable:!0,get(){Je=!0}};function I(t,e,r){let o=Object.getPrototypeOf(t._zod);if(e in o&&us!==t._zod){us=void 0;return}us=t._zod,Object.defineProperty(o,e,{configurable:!0,get(){Object.defineProperty(this,e,Hw);let n=Je;Je=!1;try{let s=r(this);return Je?delete this[e]:Object.defineProperty(this,e,{configurable:!0,writable:!0,value:s}),Je=Je||n,s}catch(s){throw delete this[e],Je=Je||n,s}},set(n){Object.defineProperty(this,e,{configurable:!0,writable:!0,value:n})}})}function Kw(t,e,r,o){let n=Fw(t,e);n&&Object.defineProperty(n,e,{configurable:!0,get(){let s={configurable:!0,writable:!0,enumerable:o,value:void 0};return Object.defineProperty(this,e,s),s.value=r(this),Object.defineProperty(this,e,s),s.value},set(s){Object.defineProperty(this,e,{configurable:!0,writable:!0,enumerable:o,value:s})}})}var Ya="~constantCatch";function Xa(t){let e=()=>t;return e[Ya]=!0,e}var Qa;var bs={value:void 0,enumerable:!1},eu="captureStackTrace"in Error?Error:null;function Gw(t){let e=eu;if(e){let r=e.stackTraceLimit;if(typeof r=="number"){try{e.stackTraceLimit=0}catch{return eu=null,new t}try{return new t}finally{e.stackTraceLimit=r}}}return new t}function w(t,e,r,o){let n={};function s(d){this.def=d,this.constr=f,this.traits=new Set}s.prototype=n;let i=r,a=i&&new WeakSet;function u(d,p){if(d._zod){if(d._zod.traits.has(t))return}else{bs.value=new s(p);try{Object.defineProperty(d,"_zod",bs)}finally{bs.value=void 0}}if(d._zod.traits.add(t),e(d,p),a){let h=Object.getPrototypeOf(d),g=d._zod.constr.prototype,_=h;for(;_&&_!==g;)_=Object.getPrototypeOf(_);let y=_??h;a.has(y)||(a.add(y),ys(y,i))}let m=f.prototype;for(let h in m)Object.prototype.hasOwnProperty.call(m,h)&&(h in d||(d[h]=m[h].bind(d)))}let c=o?.Parent??Object;class l extends c{}Object.defineProperty(l,"name",{value:t});function f(d){let p=o?.Parent?Gw(l):this;u(p,d);let m=p._zod.deferred;if(m){for(let g of m)g();p._zod.deferred=void 0}let h=globalThis.__zod_globalConfig?.postProcessor;return h&&h(p),p}return Object.defineProperty(f,"init",{value:u}),Object.defineProperty(f,Symbol.hasInstance,{value:d=>o?.Parent&&d instanceof o.Parent?!0:d?._zod?.traits?.has(t)}),Object.defineProperty(f,"name",{value:t}),f}var ve=class extends Error{constructor(){super("Encountered Promise during synchronous parse. Use .parseAsync() instead.")}},Ct=class extends Error{constructor(e){super(`Encountered unidirectional transform during encode: ${e}`),this.name="ZodEncodeError"}};(Qa=globalThis).__zod_globalConfig??(Qa.__zod_globalConfig={});var ne=globalThis.__zod_globalConfig;function ue(t){return t&&Object.assign(ne,t),ne}function Ww(){let t=this._zod;return t.message??(t.message=JSON.stringify(t.def,Nt,2)),t.message}function Vw(t){this._zod.message=t}var Jw={get:Ww,set:Vw,enumerable:!0,configurable:!0},Ss={value:void 0,enumerable:!1},tu=new WeakSet([Object.prototype,Error.prototype]),ru=(t,e)=>{t.name="$ZodError",Ss.value=e,Object.defineProperty(t,"issues",Ss),Ss.value=void 0,Object.defineProperty(t,"message",Jw);let r=Object.getPrototypeOf(t);tu.has(r)||(tu.add(r),Object.defineProperty(r,"toString",{configurable:!0,enumerable:!1,get(){let o=()=>this.message;return Object.defineProperty(this,"toString",{value:o,configurable:!0,writable:!0}),o},set(o){Object.defineProperty(this,"toString",{value:o,configurable:!0,writable:!0})}}))},ou=w("$ZodError",ru),ZS=w("$ZodError",ru,void 0,{Parent:Error});function Yw(t,e,r){return Object.prototype.hasOwnProperty.call(t,e)||(e==="__proto__"?Object.defineProperty(t,e,{value:r(),writable:!0,enumerable:!0,configurable:!0}):t[e]=r()),t[e]}function nu(t,e=r=>r.message){let r={},o=[];for(let n of t.issues)n.path.length>0?Yw(r,n.path[0],()=>[]).push(e(n)):o.push(e(n));return{formErrors:o,fieldErrors:r}}function su(t,e=r=>r.message){let r={_errors:[]},o=(n,s=[])=>{for(let i of n.issues)if(i.code==="invalid_union"&&i.errors.length)i.errors.map(a=>o({issues:a},[...s,...i.path]));else if(i.code==="invalid_key")o({issues:i.issues},[...s,...i.path]);else if(i.code==="invalid_element")o({issues:i.issues},[...s,...i.path]);else{let a=[...s,...i.path];if(a.length===0)r._errors.push(e(i));else{let u=r,c=0;for(;c<a.length;){let l=a[c],f=c===a.length-1;if(l==="_errors"){f&&u._errors.push(e(i)),c++;continue}Object.prototype.hasOwnProperty.call(u,l)||Object.defineProperty(u,l,{value:{_errors:[]},enumerable:!0,writable:!0,configurable:!0});let d=u[l];f&&d._errors.push(e(i)),u=d,c++}}}};return o(t),r}function fo(t,e){return{callee:e?.callee??t,Err:e?.Err}}var po=t=>{let e=(r,o,n,s)=>{let i=n?{...n,async:!1}:{async:!1},a=r._zod.run({value:o,issues:[]},i);if(a instanceof Promise)throw new ve;if(a.issues.length){let u=new(s?.Err??t)(a.issues.map(c=>be(c,i,ue())));throw so(u,s?.callee??e),u}return a.value};return e};var mo=t=>{let e=async(r,o,n,s)=>{let i=n?{...n,async:!0}:{async:!0},a=r._zod.run({value:o,issues:[]},i);if(a instanceof Promise&&(a=await a),a.issues.length){let u=new(s?.Err??t)(a.issues.map(c=>be(c,i,ue())));throw so(u,s?.callee??e),u}return a.value};return e};var ho=t=>(e,r,o)=>{let n=o?{...o,async:!1}:{async:!1},s=e._zod.run({value:r,issues:[]},n);if(s instanceof Promise)throw new ve;return s.issues.length?iu(t,s.issues,n):{success:!0,data:s.value}};function iu(t,e,r){let o;return{success:!1,get error(){return o||(o=new t(e.map(n=>be(n,r,ue()))),e=void 0,r=void 0),o},set error(n){o=n,e=void 0,r=void 0}}}var go=t=>async(e,r,o)=>{let n=o?{...o,async:!0}:{async:!0},s=e._zod.run({value:r,issues:[]},n);return s instanceof Promise&&(s=await s),s.issues.length?iu(t,s.issues,n):{success:!0,data:s.value}};var Xw=Symbol.for("zod.compile.invalid"),Qw=Symbol.for("zod.compile.fallback"),ks=(t,e,r)=>{let o=t._zod.bag.validator;if(o!==void 0){if(o(e)!==Xw)return!0;if(o.definite===!0&&r===void 0)return!1}return e_(t,e,r)};function e_(t,e,r){let o=r?{...r,async:!1,abortEarly:!0}:{async:!1,abortEarly:!0},n=t._zod.bag.fallbackRun,s;if(n?(o[Qw]=!0,s=n({value:e,issues:[]},o)):s=t._zod.run({value:e,issues:[]},o),s instanceof Promise)throw new ve;return s.issues.length===0}var Es=async(t,e,r)=>{let o=r?{...r,async:!0,abortEarly:!0}:{async:!0,abortEarly:!0},n=t._zod.run({value:e,issues:[]},o);return n instanceof Promise&&(n=await n),n.issues.length===0},au=t=>{let e=po(t),r=(o,n,s,i)=>{let a=s?{...s,direction:"backward"}:{direction:"backward"};return e(o,n,a,fo(r,i))};return r};var uu=t=>{let e=po(t),r=(o,n,s,i)=>e(o,n,s,fo(r,i));return r};var cu=t=>{let e=mo(t),r=async(o,n,s,i)=>{let a=s?{...s,direction:"backward"}:{direction:"backward"};return await e(o,n,a,fo(r,i))};return r};var lu=t=>{let e=mo(t),r=async(o,n,s,i)=>await e(o,n,s,fo(r,i));return r};var fu=t=>(e,r,o)=>{let n=o?{...o,direction:"backward"}:{direction:"backward"};return ho(t)(e,r,n)};var du=t=>(e,r,o)=>ho(t)(e,r,o);var pu=t=>async(e,r,o)=>{let n=o?{...o,direction:"backward"}:{direction:"backward"};return go(t)(e,r,n)};var mu=t=>async(e,r,o)=>go(t)(e,r,o);var hu=/^[cC][0-9a-z]{6,}$/,gu=/^[0-9a-z]+$/,wu=/^[0-7][0-9A-HJKMNP-TV-Za-hjkmnp-tv-z]{25}$/,_u=/^[0-9a-vA-V]{20}$/,xu=/^[A-Za-z0-9]{27}$/,yu=/^[a-zA-Z0-9_-]{21}$/;function bu(t){return new RegExp(`^[a-zA-Z0-9_-]{${t}}$`)}var vu=/^P(?:(\d+W)|(?!.*W)(?=\d|T\d)(\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+([.,]\d+)?S)?)?)$/;var Su=/^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12})$/,Ts=t=>t?new RegExp(`^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-${t}[0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12})$`):/^([0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[1-8][0-9a-fA-F]{3}-[89abAB][0-9a-fA-F]{3}-[0-9a-fA-F]{12}|00000000-0000-0000-0000-000000000000|ffffffff-ffff-ffff-ffff-ffffffffffff)$/;var ku=/^(?:[A-Za-z0-9_'+\-]+\.)*[A-Za-z0-9_'+\-]*[A-Za-z0-9_+-]@(?:[A-Za-z0-9][A-Za-z0-9\-]*\.)+[A-Za-z]{2,}$/;var t_="^(?=[\\s\\S]*[\\p{Extended_Pictographic}\\p{Regional_Indicator}\\u20E3])[\\p{Extended_Pictographic}\\p{Emoji_Component}]+$";function Eu(){return new RegExp(t_,"u")}var Au=/^(?:(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\.){3}(?:25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])$/,Tu=/^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|:((:[0-9a-fA-F]{1,4}){1,7}|:))$/;var zu=/^((25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\.){3}(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9][0-9]|[0-9])\/([0-9]|[1-2][0-9]|3[0-2])$/,$u=/^(([0-9a-fA-F]{1,4}:){7}[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,7}:|([0-9a-fA-F]{1,4}:){1,6}:[0-9a-fA-F]{1,4}|([0-9a-fA-F]{1,4}:){1,5}(:[0-9a-fA-F]{1,4}){1,2}|([0-9a-fA-F]{1,4}:){1,4}(:[0-9a-fA-F]{1,4}){1,3}|([0-9a-fA-F]{1,4}:){1,3}(:[0-9a-fA-F]{1,4}){1,4}|([0-9a-fA-F]{1,4}:){1,2}(:[0-9a-fA-F]{1,4}){1,5}|[0-9a-fA-F]{1,4}:((:[0-9a-fA-F]{1,4}){1,6})|:((:[0-9a-fA-F]{1,4}){1,7}|:))\/(12[0-8]|1[01][0-9]|[1-9]?[0-9])$/,Ou=/^$|^(?:[0-9a-zA-Z+/]{4})*(?:(?:[0-9a-zA-Z+/]{2}==)|(?:[0-9a-zA-Z+/]{3}=))?$/,Pu=/^(?:[A-Za-z0-9_-]{4})*(?:[A-Za-z0-9_-]{2,3})?$/;var Ru=/^https?$/,Mu=/^\+[1-9]\d{6,14}$/;var Iu="(?:(?:\\d\\d[2468][048]|\\d\\d[13579][26]|\\d\\d0[48]|[02468][048]00|[13579][26]00)-02-29|\\d{4}-(?:(?:0[13578]|1[02])-(?:0[1-9]|[12]\\d|3[01])|(?:0[469]|11)-(?:0[1-9]|[12]\\d|30)|(?:02)-(?:0[1-9]|1\\d|2[0-8])))";function r_(t){return new RegExp(`^${t}$`)}var Nu=r_(Iu);function As(t){let e="(?:[01]\\d|2[0-3]):[0-5]\\d";return typeof t.precision=="number"?t.precision===-1?`${e}`:t.precision===0?`${e}:[0-5]\\d`:`${e}:[0-5]\\d\\.\\d{${t.precision}}`:t.seconds?`${e}:[0-5]\\d(?:\\.\\d+)?`:`${e}(?::[0-5]\\d(?:\\.\\d+)?)?`}function Lu(t){return new RegExp(`^${As(t)}$`)}function Cu(t){let e=["Z"];t.offset&&e.push("([+-](?:[01]\\d|2[0-3]):[0-5]\\d)");let r=`${As({precision:t.precision,seconds:!0})}(?:${e.join("|")})`,o=t.local?`${r}|${As({precision:t.precision})}`:r;return new RegExp(`^${Iu}T(?:${o})$`)}var Du=/^[\s\S]{0,}$/;var Bu=/^-?\d+n?$/,zs=/^-?\d+$/,hr=/^-?\d+(?:\.\d+)?$/,Zu=/^(?:true|false)$/i;var Uu=/^[^A-Z]*$/,ju=/^[^a-z]*$/;var te=w("$ZodCheck",(t,e)=>{var r;t._zod??(t._zod={}),t._zod.def=e,(r=t._zod).onattach??(r.onattach=[])});var $s=t=>{let e=t.value;return!fs(e)&&e.length!==void 0},wo={number:"number",bigint:"bigint",object:"date"},Os=w("$ZodCheckLessThan",(t,e)=>{te.init(t,e);let r=wo[typeof e.value];t._zod.check=o=>{(e.inclusive?o.value<=e.value:o.value<e.value)||o.issues.push({origin:wo[typeof o.value]??r,code:"too_big",maximum:typeof e.value=="object"?e.value.getTime():e.value,input:o.value,inclusive:e.inclusive,inst:t,continue:!e.abort})}}),Ps=w("$ZodCheckGreaterThan",(t,e)=>{te.init(t,e);let r=wo[typeof e.value];t._zod.check=o=>{(e.inclusive?o.value>=e.value:o.value>e.value)||o.issues.push({origin:wo[typeof o.value]??r,code:"too_small",minimum:typeof e.value=="object"?e.value.getTime():e.value,input:o.value,inclusive:e.inclusive,inst:t,continue:!e.abort})}}),qu=w("$ZodCheckMultipleOf",(t,e)=>{te.init(t,e),t._zod.check=r=>{if(typeof r.value!=typeof e.value)throw new Error("Cannot mix number and bigint in multiple_of check.");(typeof r.value=="bigint"?e.value!==BigInt(0)&&r.value%e.value===BigInt(0):ds(r.value,e.value)===0)||r.issues.push({origin:typeof r.value,code:"not_multiple_of",divisor:e.value,input:r.value,inst:t,continue:!e.abort})}}),Fu=w("$ZodCheckNumberFormat",(t,e)=>{te.init(t,e),e.format=e.format||"float64";let r=e.format?.includes("int"),o=r?"int":"number",[n,s]=fr[e.format];t._zod.check=i=>{let a=i.value;if(r){if(!Number.isInteger(a)){i.issues.push({expected:o,format:e.format,code:"invalid_type",continue:!1,input:a,inst:t});return}if(!Number.isSafeInteger(a)){a>0?i.issues.push({input:a,code:"too_big",maximum:Number.MAX_SAFE_INTEGER,note:"Integers must be within the safe integer range.",inst:t,origin:o,inclusive:!0,continue:!e.abort}):i.issues.push({input:a,code:"too_small",minimum:Number.MIN_SAFE_INTEGER,note:"Integers must be within the safe integer range.",inst:t,origin:o,inclusive:!0,continue:!e.abort});return}}a<n&&i.issues.push({origin:"number",input:a,code:"too_small",minimum:n,inclusive:!0,inst:t,continue:!e.abort}),a>s&&i.issues.push({origin:"number",input:a,code:"too_big",maximum:s,inclusive:!0,inst:t,continue:!e.abort})}});var Hu=w("$ZodCheckMaxLength",(t,e)=>{var r;te.init(t,e),(r=t._zod.def).when??(r.when=$s),t._zod.check=o=>{let n=o.value,s=n.length;if((typeof n=="string"&&s>e.maximum?pr(n):s)<=e.maximum)return;let a=mr(n);o.issues.push({origin:a,code:"too_big",maximum:e.maximum,inclusive:!0,input:n,inst:t,continue:!e.abort})}}),Ku=w("$ZodCheckMinLength",(t,e)=>{var r;te.init(t,e),(r=t._zod.def).when??(r.when=$s),t._zod.check=o=>{let n=o.value,s=n.length;if((typeof n=="string"&&s>=e.minimum&&s<e.minimum*2?pr(n):s)>=e.minimum)return;let a=mr(n);o.issues.push({origin:a,code:"too_small",minimum:e.minimum,inclusive:!0,input:n,inst:t,continue:!e.abort})}}),Gu=w("$ZodCheckLengthEquals",(t,e)=>{var r;te.init(t,e),(r=t._zod.def).when??(r.when=$s),t._zod.check=o=>{let n=o.value,s=n.length,i=typeof n=="string"&&s>=e.length&&s<=e.length*2?pr(n):s;if(i===e.length)return;let a=mr(n),u=i>e.length;o.issues.push({origin:a,...u?{code:"too_big",maximum:e.length}:{code:"too_small",minimum:e.length},inclusive:!0,exact:!0,input:o.value,inst:t,continue:!e.abort})}}),wr=w("$ZodCheckStringFormat",(t,e)=>{var r,o;te.init(t,e),e.pattern?(r=t._zod).check??(r.check=n=>{e.pattern.lastIndex=0,!e.pattern.test(n.value)&&n.issues.push({origin:"string",code:"invalid_format",format:e.format,input:n.value,...e.pattern?{pattern:e.pattern.toString()}:{},inst:t,continue:!e.abort})}):(o=t._zod).check??(o.check=()=>{})}),Wu=w("$ZodCheckRegex",(t,e)=>{wr.init(t,e),t._zod.check=r=>{e.pattern.lastIndex=0,!e.pattern.test(r.value)&&r.issues.push({origin:"string",code:"invalid_format",format:"regex",input:r.value,pattern:e.pattern.toString(),inst:t,continue:!e.abort})}}),Vu=w("$ZodCheckLowerCase",(t,e)=>{e.pattern??(e.pattern=Uu),wr.init(t,e)}),Ju=w("$ZodCheckUpperCase",(t,e)=>{e.pattern??(e.pattern=ju),wr.init(t,e)}),Yu=w("$ZodCheckIncludes",(t,e)=>{te.init(t,e);let r=Le(e.includes),o=new RegExp(typeof e.position=="number"?`^.{${e.position},}${r}`:r);e.pattern=o,t._zod.check=n=>{n.value.includes(e.includes,e.position)||n.issues.push({origin:"string",code:"invalid_format",format:"includes",includes:e.includes,input:n.value,inst:t,continue:!e.abort})}}),Xu=w("$ZodCheckStartsWith",(t,e)=>{te.init(t,e);let r=new RegExp(`^${Le(e.prefix)}.*`);e.pattern??(e.pattern=r),t._zod.check=o=>{o.value.startsWith(e.prefix)||o.issues.push({origin:"string",code:"invalid_format",format:"starts_with",prefix:e.prefix,input:o.value,inst:t,continue:!e.abort})}}),Qu=w("$ZodCheckEndsWith",(t,e)=>{te.init(t,e);let r=new RegExp(`.*${Le(e.suffix)}$`);e.pattern??(e.pattern=r),t._zod.check=o=>{o.value.endsWith(e.suffix)||o.issues.push({origin:"string",code:"invalid_format",format:"ends_with",suffix:e.suffix,input:o.value,inst:t,continue:!e.abort})}});var ec=w("$ZodCheckOverwrite",(t,e)=>{te.init(t,e),t._zod.check=r=>{r.value=e.tx(r.value)}});var _o=class{constructor(e=[],r={}){this.content=[],this.indent=0,this.args=e,this.closed=r}indented(e){this.indent+=1;try{e(this)}finally{this.indent-=1}}write(e){if(typeof e=="function"){e(this,{execution:"sync"}),e(this,{execution:"async"});return}let o=e.split(`
+`).filter(i=>i),n=Math.min(...o.map(i=>i.length-i.trimStart().length)),s=o.map(i=>i.slice(n)).map(i=>" ".repeat(this.indent*2)+i);for(let i of s)this.content.push(i)}compile(){let e=Function,r=this?.content??[""];return new e(...Object.keys(this.closed),`return function (${this.args.join(", ")}) {
+${r.join(`
+`)}
+};`)(...Object.values(this.closed))}};var rc={major:4,minor:6,patch:7};var C=w("$ZodType",(t,e)=>{var r;t??(t={}),t._zod.def=e,t._zod.bag=t._zod.bag||{},t._zod.version=rc;let o=t._zod.def.checks,n=t._zod.traits.has("$ZodCheck")?[t,...o??[]]:o?.length?[...o]:[];for(let s of n)for(let i of s._zod.onattach)i(t);if(n.length===0)(r=t._zod).deferred??(r.deferred=[]),t._zod.deferred?.push(()=>{t._zod.run=t._zod.parse});else{let s=(a,u,c)=>{if(a.memo)return a;let l=ae(a),f;for(let d of u){if(d._zod.def.when){if(_s(a)||!d._zod.def.when(a))continue}else if(l)continue;let p=a.issues.length,m=d._zod.check(a);if(m instanceof Promise&&c?.async===!1)throw new ve;if(f||m instanceof Promise)f=(f??Promise.resolve()).then(async()=>{await m,a.issues.length!==p&&(dr(a.issues,p,t),l||(l=ae(a,p)))});else{if(a.issues.length===p)continue;dr(a.issues,p,t),l||(l=ae(a,p))}}return f?f.then(()=>a):a},i=(a,u,c)=>{if(ae(a))return a.aborted=!0,a;let l=s(u,n,c);if(l instanceof Promise){if(c.async===!1)throw new ve;return l.then(f=>t._zod.parse(f,c))}return t._zod.parse(l,c)};t._zod.run=(a,u)=>{if(u.skipChecks)return t._zod.parse(a,u);if(u.direction==="backward"){let l=t._zod.parse({value:a.value,issues:[]},{...u,skipChecks:!0});return l instanceof Promise?l.then(f=>i(f,a,u)):i(l,a,u)}let c=t._zod.parse(a,u);if(c instanceof Promise){if(u.async===!1)throw new ve;return c.then(l=>s(l,n,u))}return s(c,n,u)}}},{get"~standard"(){return lo(this,"~standard",Ms(this))},set"~standard"(t){Ye(this,"~standard",t)}}),gc=(t,e)=>t.issues.length?{issues:t.issues.map(r=>be(r,e,ue()))}:{value:t.value};async function o_(t,e){let r={async:!0};return gc(await t._zod.run({value:e,issues:[]},r),r)}function Ms(t){return{validate:e=>{let r={async:!1};try{let o=t._zod.run({value:e,issues:[]},r);if(!(o instanceof Promise))return gc(o,r)}catch{}return o_(t,e)},vendor:"zod",version:1}}var vo=w("$ZodString",(t,e)=>{C.init(t,e),t._zod.pattern=e.pattern??Du,t._zod.parse=(r,o)=>{if(e.coerce)try{r.value=String(r.value)}catch{}return typeof r.value=="string"||r.issues.push({expected:"string",code:"invalid_type",input:r.value,inst:t}),r}}),U=w("$ZodStringFormat",(t,e)=>{wr.init(t,e),vo.init(t,e)}),wc=w("$ZodGUID",(t,e)=>{e.pattern??(e.pattern=Su),U.init(t,e)}),_c=w("$ZodUUID",(t,e)=>{if(e.version){let o={v1:1,v2:2,v3:3,v4:4,v5:5,v6:6,v7:7,v8:8}[e.version];if(o===void 0)throw new Error(`Invalid UUID version: "${e.version}"`);e.pattern??(e.pattern=Ts(o))}else e.pattern??(e.pattern=Ts());U.init(t,e)}),xc=w("$ZodEmail",(t,e)=>{e.pattern??(e.pattern=ku),U.init(t,e)}),yc=1,yo=2;function bc(t){try{return typeof URL<"u"&&typeof URL.canParse=="function"?URL.canParse(t):(new URL(t),!0)}catch{return!1}}function n_(t,e){return!("normalize"in e)&&!("hostname"in e)&&!("protocol"in e)?bc(t)||yo:s_(t,e)}function s_(t,e){if(!e.normalize&&e.protocol?.source===Ru.source&&!/^https?:\/\//i.test(t))return yc;try{if(typeof URL<"u"){let r=URL;if(typeof r.parse=="function")return r.parse(t)??yo}return new URL(t)}catch{return yo}}var i_=/[\t\n\r]/g;function oc(t){return t.replace(i_,"")}function a_(t,e){return e.lastIndex=0,e.test(t.hostname)}function u_(t,e){return e.lastIndex=0,e.test(t.protocol.endsWith(":")?t.protocol.slice(0,-1):t.protocol)}var vc=w("$ZodURL",(t,e)=>{U.init(t,e),t._zod.check=r=>{try{let o=r.value.trim(),n=n_(o,e);if(n===yc){r.issues.push({code:"invalid_format",format:"url",note:"Invalid URL format",input:r.value,inst:t,continue:!e.abort});return}if(n===yo){r.issues.push({code:"invalid_format",format:"url",input:r.value,inst:t,continue:!e.abort});return}if(n===!0){r.value=oc(o);return}e.hostname&&!a_(n,e.hostname)&&r.issues.push({code:"invalid_format",format:"url",note:"Invalid hostname",pattern:e.hostname.source,input:r.value,inst:t,continue:!e.abort}),e.protocol&&!u_(n,e.protocol)&&r.issues.push({code:"invalid_format",format:"url",note:"Invalid protocol",pattern:e.protocol.source,input:r.value,inst:t,continue:!e.abort}),r.value=e.normalize?n.href:oc(o);return}catch{r.issues.push({code:"invalid_format",format:"url",input:r.value,inst:t,continue:!e.abort})}}}),Sc=w("$ZodEmoji",(t,e)=>{e.pattern??(e.pattern=Eu()),U.init(t,e)}),kc=w("$ZodNanoID",(t,e)=>{if(e.length!==void 0&&(!Number.isInteger(e.length)||e.length<1))throw new Error(`Invalid nanoid length: ${e.length}`);e.pattern??(e.pattern=e.length===void 0?yu:bu(e.length)),U.init(t,e)}),Ec=w("$ZodCUID",(t,e)=>{e.pattern??(e.pattern=hu),U.init(t,e)}),Ac=w("$ZodCUID2",(t,e)=>{e.pattern??(e.pattern=gu),U.init(t,e)}),Tc=w("$ZodULID",(t,e)=>{e.pattern??(e.pattern=wu),U.init(t,e)}),zc=w("$ZodXID",(t,e)=>{e.pattern??(e.pattern=_u),U.init(t,e)}),$c=w("$ZodKSUID",(t,e)=>{e.pattern??(e.pattern=xu),U.init(t,e)}),Oc=w("$ZodISODateTime",(t,e)=>{e.pattern??(e.pattern=Cu(e)),U.init(t,e)}),Pc=w("$ZodISODate",(t,e)=>{e.pattern??(e.pattern=Nu),U.init(t,e)}),Rc=w("$ZodISOTime",(t,e)=>{e.pattern??(e.pattern=Lu(e)),U.init(t,e)}),Mc=w("$ZodISODuration",(t,e)=>{e.pattern??(e.pattern=vu),U.init(t,e)}),Ic=w("$ZodIPv4",(t,e)=>{e.pattern??(e.pattern=Au),U.init(t,e)}),c_=/^[0-9a-fA-F:.]+$/;function Nc(t){return c_.test(t)?bc(`http://[${t}]`):!1}var Lc=w("$ZodIPv6",(t,e)=>{e.pattern??(e.pattern=Tu),U.init(t,e),t._zod.check=r=>{Nc(r.value)||r.issues.push({code:"invalid_format",format:"ipv6",input:r.value,inst:t,continue:!e.abort})}});var Cc=w("$ZodCIDRv4",(t,e)=>{e.pattern??(e.pattern=zu),U.init(t,e)});function l_(t){let e=t.split("/");if(e.length!==2)return!1;let[r,o]=e;if(!o)return!1;let n=Number(o);return`${n}`!==o||n<0||n>128?!1:Nc(r)}var Dc=w("$ZodCIDRv6",(t,e)=>{e.pattern??(e.pattern=$u),U.init(t,e),t._zod.check=r=>{l_(r.value)||r.issues.push({code:"invalid_format",format:"cidrv6",input:r.value,inst:t,continue:!e.abort})}});function Bc(t){if(t==="")return!0;if(/\s/.test(t)||t.length%4!==0)return!1;try{return atob(t),!0}catch{return!1}}var Is=/^[0-9a-zA-Z+/]*={0,2}$/,Zc=w("$ZodBase64",(t,e)=>{e.pattern??(e.pattern=Is),U.init(t,e),t._zod.check=r=>{Bc(r.value)||r.issues.push({code:"invalid_format",format:"base64",input:r.value,inst:t,continue:!e.abort})}}),So=/^[A-Za-z0-9_-]*$/;function f_(t){if(!So.test(t))return!1;let e=t.replace(/[-_]/g,o=>o==="-"?"+":"/"),r=e.padEnd(Math.ceil(e.length/4)*4,"=");return Bc(r)}var Uc=w("$ZodBase64URL",(t,e)=>{e.pattern??(e.pattern=So),U.init(t,e),t._zod.check=r=>{f_(r.value)||r.issues.push({code:"invalid_format",format:"base64url",input:r.value,inst:t,continue:!e.abort})}}),jc=w("$ZodE164",(t,e)=>{e.pattern??(e.pattern=Mu),U.init(t,e)});function d_(t,e=null){try{let r=t.split(".");if(r.length!==3)return!1;let[o]=r;if(!o)return!1;let n=JSON.parse(atob(o));return!("typ"in n&&n?.typ!=="JWT"||!n.alg||e&&(!("alg"in n)||n.alg!==e))}catch{return!1}}var qc=w("$ZodJWT",(t,e)=>{U.init(t,e),t._zod.check=r=>{d_(r.value,e.alg)||r.issues.push({code:"invalid_format",format:"jwt",input:r.value,inst:t,continue:!e.abort})}});var Ns=w("$ZodNumber",(t,e)=>{C.init(t,e),t._zod.pattern=hr,t._zod.parse=(r,o)=>{if(e.coerce)try{r.value=Number(r.value)}catch{}let n=r.value;if(typeof n=="number"&&!Number.isNaN(n)&&Number.isFinite(n))return r;let s=typeof n=="number"?Number.isNaN(n)?"NaN":Number.isFinite(n)?void 0:String(n):void 0;return r.issues.push({expected:"number",code:"invalid_type",input:n,inst:t,...s?{received:s}:{}}),r}}),Fc=w("$ZodNumberFormat",(t,e)=>{Fu.init(t,e),Ns.init(t,e)}),Hc=w("$ZodBoolean",(t,e)=>{C.init(t,e),t._zod.pattern=Zu,t._zod.parse=(r,o)=>{if(e.coerce)try{r.value=!!r.value}catch{}let n=r.value;return typeof n=="boolean"||r.issues.push({expected:"boolean",code:"invalid_type",input:n,inst:t}),r}}),Kc=w("$ZodBigInt",(t,e)=>{C.init(t,e),t._zod.pattern=Bu,t._zod.parse=(r,o)=>{if(e.coerce)try{r.value=BigInt(r.value)}catch{}return typeof r.value=="bigint"||r.issues.push({expected:"bigint",code:"invalid_type",input:r.value,inst:t}),r}});var Gc=w("$ZodUnknown",(t,e)=>{C.init(t,e),t._zod.parse=r=>r}),Wc=w("$ZodNever",(t,e)=>{C.init(t,e),t._zod.parse=(r,o)=>(r.issues.push({expected:"never",code:"invalid_type",input:r.value,inst:t}),r)});var Vc=w("$ZodDate",(t,e)=>{C.init(t,e),t._zod.parse=(r,o)=>{if(e.coerce)try{r.value=new Date(r.value)}catch{}let n=r.value,s=n instanceof Date;return s&&!Number.isNaN(n.getTime())||r.issues.push({expected:"date",code:"invalid_type",input:n,...s?{received:"Invalid Date"}:{},inst:t}),r}});function p_(t,e){let r=co(t._zod.def.checks);if(!r.length)return;let o=Math.min(...r.map(s=>s[0])),n=t._zod.parse;t._zod.parse=(s,i)=>{let a=e(s.value);if(a>o&&!i?.skipChecks&&i?.direction!=="backward"){for(let[u,c]of co(t._zod.def.checks))if(a>u&&c._zod.def.when(s)){let l=s.issues.length;return c._zod.check(s),s.issues[l].continue=!1,dr(s.issues,l,t),s}}return n(s,i)}}var m_=t=>Array.isArray(t)?t.length:-1;function nc(t,e,r){t.issues.length&&e.issues.push(...ye(r,t.issues)),e.value[r]=t.value}var Jc=w("$ZodArray",(t,e)=>{C.init(t,e);let r=ne.memoizer;r?.attach(t),t._zod.parse=(o,n)=>{let s=o.value;if(!Array.isArray(s))return o.issues.push({expected:"array",code:"invalid_type",input:s,inst:t}),o;o.value=r?r.alloc(t,o,Array(s.length),n):Array(s.length);let i=[],a=n?.abortEarly;for(let u=0;u<s.length;u++){let c=s[u],l=e.element._zod.run({value:c,issues:[]},n);if(l instanceof Promise)i.push(l.then(f=>nc(f,o,u)));else if(nc(l,o,u),a&&l.issues.length!==0&&ae(l))break}return i.length?Promise.all(i).then(()=>o):o},p_(t,m_)});function bo(t,e,r,o,n,s){let i=r in o,a=s==="optional";if(!(!i&&a&&n==="optional")){if(t.issues.length){if(n!==void 0&&a&&!i)return;e.issues.push(...ye(r,t.issues))}if(!i&&n===void 0){t.issues.length||e.issues.push({code:"invalid_type",expected:"nonoptional",input:void 0,path:[r]});return}t.value===void 0?(i||n==="defaulted"&&!a)&&(e.value[r]=void 0):e.value[r]=t.value}}var h_=[];function Yc(t){let e=Object.keys(t.shape),r=Object.getOwnPropertySymbols(t.shape),o=r.length?r:h_,n=o.length?[...e,...o]:e;for(let i of n)if(!t.shape?.[i]?._zod?.traits?.has("$ZodType"))throw new Error(`Invalid element at key "${String(i)}": expected a Zod schema`);let s=ws(t.shape);return{...t,allKeys:n,symbolKeys:o,keySet:new Set(e),numKeys:e.length,optionalKeys:new Set(s)}}function Xc(t,e,r,o,n,s,i){let a=[],u=n.keySet,c=n.catchall._zod,l=c.def.type,f=c.optin,d=c.optout,p=0;for(let m in e){if(i&&r.issues.length!==p){if(ae(r,p))break;p=r.issues.length}if(u.has(m))continue;if(m==="__proto__"){l==="never"&&a.push(m);continue}if(l==="never"){a.push(m);continue}let h=c.run({value:e[m],issues:[]},o);h instanceof Promise?t.push(h.then(g=>bo(g,r,m,e,f,d))):bo(h,r,m,e,f,d)}return a.length&&r.issues.push({code:"unrecognized_keys",keys:a,input:e,inst:s,continue:!0}),t.length?Promise.all(t).then(()=>r):r}var g_=w("$ZodObject",(t,e)=>{C.init(t,e);let r=Object.getOwnPropertyDescriptor(e,"shape"),o=r?.get?r.get.raw:e.shape??{};if(o){let c=()=>{let l={...o};return Object.defineProperty(e,"shape",{value:l}),c.raw=l,l};c.raw=o,Object.defineProperty(e,"shape",{get:c})}let n=ur(()=>Yc(e));I(t,"propValues",c=>{let l=c.def.shape,f={};for(let d in l){let p=l[d]._zod;if(p.values){Object.prototype.hasOwnProperty.call(f,d)||de(f,d,new Set);for(let m of p.values)f[d].add(m);p.optin!==void 0&&f[d].add(void 0)}}return f});let s=Mt,i=e.catchall,a,u=ne.memoizer;u?.attach(t),t._zod.parse=(c,l)=>{a??(a=n.value);let f=c.value;if(!s(f))return c.issues.push({expected:"object",code:"invalid_type",input:f,inst:t}),c;c.value=u?u.alloc(t,c,{},l):{};let d=[],p=a.shape,m=l?.abortEarly,h=c.issues.length;for(let g of a.allKeys){if(m&&c.issues.length!==h){if(ae(c,h))break;h=c.issues.length}if(g==="__proto__")continue;let _=p[g],y=_._zod.optin,P=_._zod.optout,M=_._zod.run({value:f[g],issues:[]},l);M instanceof Promise?d.push(M.then(k=>bo(k,c,g,f,y,P))):bo(M,c,g,f,y,P)}return i?Xc(d,f,c,l,n.value,t,m===!0):d.length?Promise.all(d).then(()=>c):c}}),Qc=w("$ZodObjectJIT",(t,e)=>{g_.init(t,e);let r=t._zod.parse,o=ur(()=>Yc(e)),n=ne.memoizer,s=p=>{let m=o.value,h=m.symbolKeys,g=new _o(["payload","ctx"],{shape:p,inst:t,memo:n,syms:h}),_=k=>`shape[${k}]._zod.run({ value: input[${k}], issues: [] }, ctx)`,y=(k,O)=>`
+          let ${k}_ab = false;
+          for (let i = 0; i < ${k}.issues.length; i++) {
+            const iss = ${k}.issues[i];
+            iss.path = iss.path ? [${O}, ...iss.path] : [${O}];
+            payload.issues.push(iss);
+            if (iss.continue !== true) ${k}_ab = true;
+          }
+          if (${k}_ab && ctx && ctx.abortEarly) {
+            payload.value = newResult;
+            return payload;
+          }`;g.write("const input = payload.value;");let P=Object.create(null),M=0;for(let k of m.allKeys)P[k]=`key_${M++}`;g.write(n?"const newResult = memo.alloc(inst, payload, {}, ctx);":"const newResult = {};");for(let k of m.allKeys){if(k==="__proto__")continue;let O=P[k],Q=typeof k=="symbol"?`syms[${h.indexOf(k)}]`:ps(k),ze=`${Q} in input`,Me=p[k],We=Me?._zod?.optin,ee=We!==void 0,ft=Me?._zod?.optout==="optional";if(g.write(`const ${O} = ${_(Q)};`),ee&&ft){let ar=We==="optional"?`${O}_present`:`${O}.value !== undefined || ${O}_present`;g.write(`
+        const ${O}_present = ${ze};
+        if (!${O}.issues.length || ${O}_present) {
+          if (${O}.issues.length) {${y(O,Q)}
+          }
+
+          if (${ar}) {
+            newResult[${Q}] = ${O}.value;
+          }
+        }
+
+      `)}else ee?(g.write(`
+        if (${O}.issues.length) {${y(O,Q)}
+        }
+      `),We==="defaulted"?g.write(`newResult[${Q}] = ${O}.value;`):g.write(`
+        if (${O}.value !== undefined || ${ze}) {
+          newResult[${Q}] = ${O}.value;
+        }
+      `)):g.write(`
+        const ${O}_present = ${ze};
+        if (${O}.issues.length) {${y(O,Q)}
+        }
+        if (!${O}_present && !${O}.issues.length) {
+          payload.issues.push({
+            code: "invalid_type",
+            expected: "nonoptional",
+            input: undefined,
+            path: [${Q}]
+          });
+          if (ctx && ctx.abortEarly) {
+            payload.value = newResult;
+            return payload;
+          }
+        }
+
+        if (${O}_present) {
+          newResult[${Q}] = ${O}.value;
+        }
+
+      `)}return g.write("payload.value = newResult;"),g.write("return payload;"),g.compile()},i,a=Mt,u=!ne.jitless,l=u&&hs.value,f=e.catchall,d;t._zod.parse=(p,m)=>{d??(d=o.value);let h=p.value;return a(h)?u&&l&&m?.async===!1&&m.jitless!==!0?(i||(i=s(e.shape)),p=i(p,m),f?Xc([],h,p,m,d,t,m?.abortEarly===!0):p):r(p,m):(p.issues.push({expected:"object",code:"invalid_type",input:h,inst:t}),p)}});function sc(t,e,r,o){for(let s of t)if(s.issues.length===0)return e.value=s.value,e;let n=t.filter(s=>!ae(s));return n.length===1?(e.value=n[0].value,n[0]):(e.issues.push({code:"invalid_union",input:e.value,inst:r,errors:t.map(s=>s.issues.map(i=>be(i,o,ue())))}),e)}var el=w("$ZodUnion",(t,e)=>{C.init(t,e),I(t,"optin",o=>o.def.options.some(n=>n._zod.optin==="defaulted")?"defaulted":o.def.options.some(n=>n._zod.optin!==void 0)?"optional":void 0),I(t,"optout",o=>o.def.options.some(n=>n._zod.optout==="optional")?"optional":void 0),I(t,"values",o=>{if(o.def.options.every(n=>n._zod.values))return new Set(o.def.options.flatMap(n=>Array.from(n._zod.values)))}),I(t,"pattern",o=>{if(o.def.options.every(n=>n._zod.pattern)){let n=o.def.options.map(s=>s._zod.pattern);return new RegExp(`^(${n.map(s=>cr(s.source)).join("|")})$`)}});let r=e.options.length===1?e.options[0]._zod.run:null;t._zod.parse=(o,n)=>{if(r)return r(o,n);let s=!1,i=[];for(let a of e.options){let u=a._zod.run({value:o.value,issues:[]},n);if(u instanceof Promise)i.push(u),s=!0;else{if(u.issues.length===0)return u;i.push(u)}}return s?Promise.all(i).then(a=>sc(a,o,t,n)):sc(i,o,t,n)}});var tl=w("$ZodIntersection",(t,e)=>{C.init(t,e),t._zod.parse=(r,o)=>{let n=r.value,s=e.left._zod.run({value:n,issues:[]},o),i=e.right._zod.run({value:n,issues:[]},o);return s instanceof Promise||i instanceof Promise?Promise.all([s,i]).then(([u,c])=>ic(r,u,c)):ic(r,s,i)}});function Rs(t,e){if(t===e)return{valid:!0,data:t};if(t instanceof Date&&e instanceof Date&&+t==+e)return{valid:!0,data:t};if(Xe(t)&&Xe(e)){let r=Object.keys(e),o=Object.keys(t).filter(s=>r.indexOf(s)!==-1),n={...t,...e};Object.prototype.hasOwnProperty.call(n,"__proto__")&&delete n.__proto__;for(let s of o){if(s==="__proto__")continue;let i=Rs(t[s],e[s]);if(!i.valid)return{valid:!1,mergeErrorPath:[s,...i.mergeErrorPath]};n[s]=i.data}return{valid:!0,data:n}}if(Array.isArray(t)&&Array.isArray(e)){if(t.length!==e.length)return{valid:!1,mergeErrorPath:[]};let r=[];for(let o=0;o<t.length;o++){let n=t[o],s=e[o],i=Rs(n,s);if(!i.valid)return{valid:!1,mergeErrorPath:[o,...i.mergeErrorPath]};r.push(i.data)}return{valid:!0,data:r}}return{valid:!1,mergeErrorPath:[]}}function ic(t,e,r){let o=new Map,n,s=new Map,i=(c,l)=>{let f;if(c.code==="unrecognized_keys"&&!c.path?.length)n??(n=c),f=c.keys;else if(c.code==="invalid_key"&&c.origin==="record"&&c.path?.length===1){let d=String(c.path[0]);s.has(d)||s.set(d,c),f=[d]}else return!1;for(let d of f)o.has(d)||o.set(d,{}),o.get(d)[l]=!0;return!0};for(let c of e.issues)i(c,"l")||t.issues.push(c);for(let c of r.issues)i(c,"r")||t.issues.push(c);let a=[...o].filter(([,c])=>c.l&&c.r).map(([c])=>c);if(a.length){let c=n?a.filter(l=>n.keys.includes(l)):[];c.length&&t.issues.push({...n,keys:c});for(let l of a)!c.includes(l)&&s.has(l)&&t.issues.push(s.get(l))}let u=Rs(e.value,r.value);if(!u.valid){if(ae(t))return t;throw new Error(`Unmergable intersection. Error path: ${JSON.stringify(u.mergeErrorPath)}`)}return t.value=u.data,t}var rl=w("$ZodTuple",(t,e)=>{C.init(t,e);let r=e.items,o=ne.memoizer;o?.attach(t),t._zod.parse=(n,s)=>{let i=n.value;if(!Array.isArray(i))return n.issues.push({input:i,inst:t,expected:"tuple",code:"invalid_type"}),n;n.value=o?o.alloc(t,n,[],s):[];let a=[],u=ac(r,"optin"),c=ac(r,"optout");if(!e.rest){if(i.length<u)return n.issues.push({code:"too_small",minimum:u,inclusive:!0,input:i,inst:t,origin:"array"}),n;i.length>r.length&&n.issues.push({code:"too_big",maximum:r.length,inclusive:!0,input:i,inst:t,origin:"array"})}let l=new Array(r.length),f=e.rest?s?.abortEarly:void 0,d=!1;for(let p=0;p<r.length;p++){let m=r[p]._zod.run({value:i[p],issues:[]},s);m instanceof Promise?a.push(m.then(h=>{l[p]=h})):(l[p]=m,f&&!d&&m.issues.length&&(d=ae(m)))}if(e.rest&&!d){let p=r.length-1,m=i.slice(r.length),h=n.issues.length;for(let g of m){if(f&&n.issues.length!==h){if(ae(n,h))break;h=n.issues.length}p++;let _=e.rest._zod.run({value:g,issues:[]},s);_ instanceof Promise?a.push(_.then(y=>uc(y,n,p))):uc(_,n,p)}}return a.length?Promise.all(a).then(()=>cc(l,n,r,i,c)):cc(l,n,r,i,c)}});function ac(t,e){for(let r=t.length-1;r>=0;r--)if(!(e==="optin"?t[r]._zod.optin!==void 0:t[r]._zod.optout==="optional"))return r+1;return 0}function uc(t,e,r){t.issues.length&&e.issues.push(...ye(r,t.issues)),e.value[r]=t.value}function cc(t,e,r,o,n){for(let s=0;s<r.length;s++){let i=t[s],a=s<o.length;if(!a&&s>=n&&r[s]._zod.optin==="optional"){e.value.length=s;break}if(i.issues.length){if(!a&&s>=n){e.value.length=s;break}e.issues.push(...ye(s,i.issues))}e.value[s]=i.value}for(let s=e.value.length-1;s>=o.length&&(r[s]._zod.optout==="optional"&&e.value[s]===void 0);s--)e.value.length=s;return e}var ol=w("$ZodRecord",(t,e)=>{C.init(t,e);let r=ne.memoizer;r?.attach(t),t._zod.parse=(o,n)=>{let s=o.value;if(!Xe(s))return o.issues.push({expected:"record",code:"invalid_type",input:s,inst:t}),o;let i=[],a=e.keyType._zod.values;if(a&&!e.partial){o.value=r?r.alloc(t,o,{},n):{};let u=new Set;for(let l of a)if(typeof l=="string"||typeof l=="number"||typeof l=="symbol"){if(u.add(typeof l=="number"?l.toString():l),l==="__proto__")continue;let f=e.keyType._zod.run({value:l,issues:[]},n);if(f instanceof Promise)throw new Error("Async schemas not supported in object keys currently");if(f.issues.length){o.issues.push({code:"invalid_key",origin:"record",issues:f.issues.map(m=>be(m,n,ue())),input:l,path:[l],inst:t});continue}let d=f.value;if(d==="__proto__")continue;let p=e.valueType._zod.run({value:s[l],issues:[]},n);p instanceof Promise?i.push(p.then(m=>{m.issues.length&&o.issues.push(...ye(l,m.issues)),o.value[d]=m.value})):(p.issues.length&&o.issues.push(...ye(l,p.issues)),o.value[d]=p.value)}let c;for(let l in s)if(!u.has(l))if(e.mode==="loose"){if(l==="__proto__")continue;o.value[l]=s[l]}else c=c??[],c.push(l);c&&c.length>0&&o.issues.push({code:"unrecognized_keys",input:s,inst:t,keys:c,continue:!0})}else{o.value=r?r.alloc(t,o,{},n):{};let u;for(let c of Reflect.ownKeys(s)){if(c==="__proto__"||!Object.prototype.propertyIsEnumerable.call(s,c))continue;let l=e.keyType._zod.run({value:c,issues:[]},n);if(l instanceof Promise)throw new Error("Async schemas not supported in object keys currently");if(typeof c=="string"&&hr.test(c)&&l.issues.length){let m=e.keyType._zod.run({value:Number(c),issues:[]},n);if(m instanceof Promise)throw new Error("Async schemas not supported in object keys currently");m.issues.length===0&&(l=m)}if(l.issues.length){e.mode==="loose"?o.value[c]=s[c]:a?(u=u??[],u.push(c)):o.issues.push({code:"invalid_key",origin:"record",issues:l.issues.map(m=>be(m,n,ue())),input:c,path:[c],inst:t});continue}let d=l.value;if(d==="__proto__")continue;let p=e.valueType._zod.run({value:s[c],issues:[]},n);p instanceof Promise?i.push(p.then(m=>{m.issues.length&&o.issues.push(...ye(c,m.issues)),o.value[d]=m.value})):(p.issues.length&&o.issues.push(...ye(c,p.issues)),o.value[d]=p.value)}u&&u.length>0&&o.issues.push({code:"unrecognized_keys",input:s,inst:t,keys:u,continue:!0})}return i.length?Promise.all(i).then(()=>o):o}});var nl=w("$ZodEnum",(t,e)=>{C.init(t,e);let r=It(e.entries),o=new Set(r);t._zod.values=o,I(t,"pattern",n=>{let s=It(n.def.entries).filter(i=>gs.has(typeof i));return new RegExp(s.length?`^(${s.map(i=>Le(i.toString())).join("|")})$`:"^[^\\s\\S]$")}),t._zod.parse=(n,s)=>{let i=n.value;return o.has(i)||n.issues.push({code:"invalid_value",values:r,input:i,inst:t}),n}}),sl=w("$ZodLiteral",(t,e)=>{C.init(t,e);let r=new Set(e.values);t._zod.values=r,I(t,"pattern",o=>{let n=o.def.values;return new RegExp(n.length?`^(${n.map(s=>typeof s=="string"?Le(s):s?Le(s.toString()):String(s)).join("|")})$`:"^[^\\s\\S]$")}),t._zod.parse=(o,n)=>{let s=o.value;return r.has(s)||o.issues.push({code:"invalid_value",values:e.values,input:s,inst:t}),o}});var il=w("$ZodTransform",(t,e)=>{C.init(t,e),t._zod.optin="optional",ne.memoizer?.guard(t),t._zod.parse=(r,o)=>{if(o.direction==="backward")throw new Ct(t.constructor.name);let n=e.transform(r.value,r);if(o.async)return(n instanceof Promise?n:Promise.resolve(n)).then(i=>(r.value=i,r));if(n instanceof Promise)throw new ve;return r.value=n,r}});function lc(t,e){return t.value=e.issues.length?void 0:e.value,t}var Ls=w("$ZodOptional",(t,e)=>{C.init(t,e),I(t,"optin",r=>r.def.innerType._zod.optin==="defaulted"?"defaulted":"optional"),t._zod.optout="optional",I(t,"values",r=>{let o=r.def.innerType._zod.values;return o?new Set([...o,void 0]):void 0}),I(t,"pattern",r=>{let o=r.def.innerType._zod.pattern;return o?new RegExp(`^(${cr(o.source)})?$`):void 0}),t._zod.parse=(r,o)=>{if(r.value===void 0){if(e.innerType._zod.optin!=="defaulted")return r;let n=e.innerType._zod.run({value:r.value,issues:[]},o);return n instanceof Promise?n.then(s=>lc(r,s)):lc(r,n)}return e.innerType._zod.run(r,o)}}),al=w("$ZodExactOptional",(t,e)=>{Ls.init(t,e),I(t,"values",r=>r.def.innerType._zod.values),I(t,"pattern",r=>r.def.innerType._zod.pattern),t._zod.parse=(r,o)=>e.innerType._zod.run(r,o)}),ul=w("$ZodNullable",(t,e)=>{C.init(t,e),I(t,"optin",r=>r.def.innerType._zod.optin),I(t,"optout",r=>r.def.innerType._zod.optout),I(t,"pattern",r=>{let o=r.def.innerType._zod.pattern;return o?new RegExp(`^(${cr(o.source)}|null)$`):void 0}),I(t,"values",r=>r.def.innerType._zod.values?new Set([...r.def.innerType._zod.values,null]):void 0),t._zod.parse=(r,o)=>r.value===null?r:e.innerType._zod.run(r,o)}),cl=w("$ZodDefault",(t,e)=>{C.init(t,e),t._zod.optin="defaulted",I(t,"values",r=>r.def.innerType._zod.values),t._zod.parse=(r,o)=>{if(o.direction==="backward")return e.innerType._zod.run(r,o);if(r.value===void 0)return r.value=e.defaultValue,r;let n=e.innerType._zod.run(r,o);return n instanceof Promise?n.then(s=>fc(s,e)):fc(n,e)}});function fc(t,e){return t.value===void 0&&(t.value=e.defaultValue),t}var ll=w("$ZodPrefault",(t,e)=>{C.init(t,e),t._zod.optin="defaulted",I(t,"values",r=>r.def.innerType._zod.values),t._zod.parse=(r,o)=>(o.direction==="backward"||r.value===void 0&&(r.value=e.defaultValue),e.innerType._zod.run(r,o))}),fl=w("$ZodNonOptional",(t,e)=>{C.init(t,e),I(t,"values",r=>{let o=r.def.innerType._zod.values;return o?new Set([...o].filter(n=>n!==void 0)):void 0}),t._zod.parse=(r,o)=>{let n=e.innerType._zod.run(r,o);return n instanceof Promise?n.then(s=>dc(s,t)):dc(n,t)}});function dc(t,e){return!t.issues.length&&t.value===void 0&&t.issues.push({code:"invalid_type",expected:"nonoptional",input:t.value,inst:e}),t}function pc(t,e,r,o){return e.issues.length?(t.value=r.catchValue({...e,value:t.value,error:{issues:e.issues.map(n=>be(n,o,ue()))},input:t.value}),t):(t.value=e.value,e.memo&&(t.memo=!0),t)}var dl=w("$ZodCatch",(t,e)=>{C.init(t,e),I(t,"optin",r=>r.def.innerType._zod.optin==="defaulted"?"defaulted":"optional"),I(t,"optout",r=>r.def.innerType._zod.optout),I(t,"values",r=>r.def.innerType._zod.values),t._zod.parse=(r,o)=>{if(o.direction==="backward")return e.innerType._zod.run(r,o);let n=e.innerType._zod.run({value:r.value,issues:[]},o);return n instanceof Promise?n.then(s=>pc(r,s,e,o)):pc(r,n,e,o)}});var pl=w("$ZodPipe",(t,e)=>{C.init(t,e),I(t,"values",r=>r.def.in._zod.values),I(t,"optin",r=>r.def.in._zod.optin),I(t,"optout",r=>r.def.out._zod.optout),I(t,"propValues",r=>r.def.in._zod.propValues),t._zod.parse=(r,o)=>{if(o.direction==="backward"){let s=e.out._zod.run(r,o);return s instanceof Promise?s.then(i=>xo(i,e.in,o)):xo(s,e.in,o)}let n=e.in._zod.run(r,o);return n instanceof Promise?n.then(s=>xo(s,e.out,o)):xo(n,e.out,o)}});function xo(t,e,r){return t.issues.some(o=>o.code!=="unrecognized_keys")?(t.aborted=!0,t):e._zod.run({value:t.value,issues:t.issues},r)}var ml=w("$ZodReadonly",(t,e)=>{C.init(t,e),I(t,"propValues",r=>r.def.innerType._zod.propValues),I(t,"values",r=>r.def.innerType._zod.values),I(t,"optin",r=>r.def.innerType?._zod?.optin),I(t,"optout",r=>r.def.innerType?._zod?.optout),t._zod.parse=(r,o)=>{if(o.direction==="backward")return e.innerType._zod.run(r,o);let n=e.innerType._zod.run(r,o);return n instanceof Promise?n.then(mc):mc(n)}});function mc(t){return t.memo||(t.value=Object.freeze(t.value)),t}var hl=w("$ZodCustom",(t,e)=>{te.init(t,e),C.init(t,e),t._zod.parse=(r,o)=>r,t._zod.check=r=>{let o=r.value,n=e.fn(o);if(n instanceof Promise)return n.then(s=>hc(s,r,o,t));hc(n,r,o,t)}});function hc(t,e,r,o){if(!t){let n={code:"custom",input:r,inst:o,path:[...o._zod.def.path??[]],continue:!o._zod.def.abort};o._zod.def.params&&(n.params=o._zod.def.params),e.issues.push(Lt(n))}}var Ds=class extends Error{constructor(){super("Cannot parse a reference cycle that closes through a transform"),this.name="ZodCyclicError"}},Bs="~memo",gl=[];function wl(t){return t!==null&&typeof t=="object"}function Cs(t){return t.map(e=>e.path?{...e,path:e.path.slice()}:{...e})}var _l=new WeakMap,_r=0,Ao=1,xr=2;function To(t,e,r){let o=_l.get(t);if(o!==void 0)return o?xr:_r;if(e.has(t))return xr;e.add(t);let n=_r,s=l=>{if(n!==xr&&l?._zod){let f=To(l,e,r);f>n&&(n=f)}},i=(l,f)=>{let d=_r;for(let p of Reflect.ownKeys(l)){let m=Object.getOwnPropertyDescriptor(l,p);if(f&&!m.enumerable)continue;let h=m.get?Ao:m.value?._zod?To(m.value,e,r):_r;h>d&&(d=h)}return d},a=l=>{l>n&&(n=l)},u=t._zod.def,c=u.type;switch(c){case"object":{let l=lr(u);a(l?i(l,!0):Ao),s(u.catchall);break}case"array":s(u.element);break;case"tuple":for(let l of u.items)s(l);s(u.rest);break;case"record":case"map":s(u.keyType),s(u.valueType);break;case"set":s(u.valueType);break;case"union":for(let l of u.options)s(l);break;case"intersection":s(u.left),s(u.right);break;case"optional":case"nullable":case"default":case"prefault":case"catch":case"readonly":case"nonoptional":case"promise":case"success":s(u.innerType);break;case"pipe":s(u.in),s(u.out);break;case"function":s(u.input),s(u.output);break;case"lazy":{let l=u._cachedInner??(r?t._zod.innerType:void 0);a(l?To(l,e,!1):Ao);break}case"template_literal":case"string":case"number":case"int":case"boolean":case"bigint":case"symbol":case"undefined":case"null":case"void":case"never":case"any":case"unknown":case"date":case"nan":case"enum":case"literal":case"file":case"transform":case"custom":break;default:for(let l in u){let f=Object.getOwnPropertyDescriptor(u,l);if(!f||f.get)continue;let d=f.value;if(!(!d||typeof d!="object")){if(d._zod)s(d);else if(Array.isArray(d))for(let p of d)s(p)}}}return e.delete(t),w_(t,n)}function w_(t,e){return e!==Ao&&_l.set(t,e===xr),e}function __(t,e){let r=t.buckets.get(e);return r||(r=new WeakMap,t.buckets.set(e,r)),r}var ko,Eo=[],x_={alloc(t,e,r){let o=ko;if(!o)return r;ko=void 0;let n={value:r,issues:null};return o.set(e.value,n),Eo.push(n),r},guard(t){var e;(e=t._zod).deferred??(e.deferred=[]),t._zod.deferred.push(()=>{let r=t._zod.parse,o=(n,s)=>{if(s.direction!=="backward"&&y_(s,n.value))throw new Ds;return r(n,s)};t._zod.parse=o,t._zod.run===r&&(t._zod.run=o)})},attach(t){var e;let r,o=!1,n,s;(e=t._zod).deferred??(e.deferred=[]),t._zod.deferred.push(()=>{let i=t._zod.parse,a=(u,c)=>{if(r===void 0){let _=To(t,new Set,!1);if(_===_r)return t._zod.parse=i,t._zod.run===a&&(t._zod.run=i),i(u,c);_===xr||o?r=!0:o=!0}let l=u.value;if(!wl(l))return i(u,c);let f=c[Bs];f||(f={buckets:new WeakMap,backEdges:void 0},c[Bs]=f);let d;n===c?d=s:(d=__(f,t),n=c,s=d);let p=d.get(l);if(p)return u.value=p.value,p.issues?p.issues.length&&u.issues.push(...Cs(p.issues)):(u.memo=!0,f.backEdges??(f.backEdges=new WeakSet),f.backEdges.add(p.value)),u;ko=d;let m=Eo.length,h=i(u,c);ko=void 0;let g=Eo.length>m?Eo.pop():void 0;return h instanceof Promise?h.then(_=>(g&&(g.issues=_.issues.length?Cs(_.issues):gl),_)):(g&&(g.issues=h.issues.length?Cs(h.issues):gl),h)};t._zod.parse=a,t._zod.run===i&&(t._zod.run=a)})}};function xl(){return x_}function y_(t,e){let r=t[Bs]?.backEdges;return r!==void 0&&wl(e)&&r.has(e)}var b_=()=>{let t={string:{unit:"characters",verb:"to have"},file:{unit:"bytes",verb:"to have"},array:{unit:"items",verb:"to have"},set:{unit:"items",verb:"to have"},map:{unit:"entries",verb:"to have"}};function e(s){return t[s]??null}let r={regex:"input",email:"email address",url:"URL",emoji:"emoji",uuid:"UUID",uuidv4:"UUIDv4",uuidv6:"UUIDv6",nanoid:"nanoid",guid:"GUID",cuid:"cuid",cuid2:"cuid2",ulid:"ULID",xid:"XID",ksuid:"KSUID",datetime:"ISO datetime",date:"ISO date",time:"ISO time",duration:"ISO duration",ipv4:"IPv4 address",ipv6:"IPv6 address",mac:"MAC address",cidrv4:"IPv4 range",cidrv6:"IPv6 range",base64:"base64-encoded string",base64url:"base64url-encoded string",json_string:"JSON string",e164:"E.164 number",currency_code:"currency code",credit_card:"credit card number",iban:"IBAN",jwt:"JWT",template_literal:"input"},o={nan:"NaN"};function n(s,i){return s==="number"&&typeof i=="number"&&!Number.isFinite(i)?String(i):o[s]??s}return s=>{switch(s.code){case"invalid_type":{let i=n(s.expected),a=xs(s.input),u=n(a,s.input);return`Invalid input: expected ${i}, received ${u}`}case"invalid_value":return s.values.length===1?`Invalid input: expected ${io(s.values[0])}`:`Invalid option: expected one of ${no(s.values,"|")}`;case"too_big":{let i=s.exact?"exactly ":s.inclusive?"<=":"<",a=e(s.origin);return a?`Too big: expected ${s.origin??"value"} to have ${i}${s.maximum.toString()} ${a.unit??"elements"}`:`Too big: expected ${s.origin??"value"} to be ${i}${s.maximum.toString()}`}case"too_small":{let i=s.exact?"exactly ":s.inclusive?">=":">",a=e(s.origin);return a?`Too small: expected ${s.origin} to have ${i}${s.minimum.toString()} ${a.unit}`:`Too small: expected ${s.origin} to be ${i}${s.minimum.toString()}`}case"invalid_format":{let i=s;return i.format==="starts_with"?`Invalid string: must start with "${i.prefix}"`:i.format==="ends_with"?`Invalid string: must end with "${i.suffix}"`:i.format==="includes"?`Invalid string: must include "${i.includes}"`:i.format==="regex"?`Invalid string: must match pattern ${i.pattern}`:`Invalid ${r[i.format]??s.format}`}case"not_multiple_of":return`Invalid number: must be a multiple of ${s.divisor}`;case"unrecognized_keys":return`Unrecognized key${s.keys.length>1?"s":""}: ${no(s.keys,", ")}`;case"invalid_key":return`Invalid key in ${s.origin}`;case"invalid_union":return s.options&&Array.isArray(s.options)&&s.options.length>0?`Invalid discriminator value. Expected ${s.options.map(a=>`'${a}'`).join(" | ")}`:s.inclusive===!1?"Invalid input: more than one option matched":"Invalid input";case"invalid_element":return`Invalid value in ${s.origin}`;default:return"Invalid input"}}};function yl(){return{localeError:b_()}}var bl;var Zs=class{constructor(){this._map=new WeakMap,this._idmap=new Map}add(e,...r){let o=r[0];return this._map.set(e,o),o&&typeof o=="object"&&"id"in o&&this._idmap.set(o.id,e),this}clear(){return this._map=new WeakMap,this._idmap=new Map,this}remove(e){let r=this._map.get(e);return r&&typeof r=="object"&&"id"in r&&this._idmap.delete(r.id),this._map.delete(e),this}get(e){let r=e._zod.parent;if(r){let o={...this.get(r)??{}};delete o.id;let n={...o,...this._map.get(e)};return Object.keys(n).length?n:void 0}return this._map.get(e)}has(e){return this._map.has(e)}};function v_(){return new Zs}(bl=globalThis).__zod_globalRegistry??(bl.__zod_globalRegistry=v_());var pt=globalThis.__zod_globalRegistry;function zo(t){return t.checks&&(t.checks=[...t.checks]),t}function vl(t,e){return new t(zo({type:"string",...E(e)}))}function Sl(t,e){return new t(zo({type:"string",coerce:!0,...E(e)}))}function kl(t,e){return new t({type:"string",format:"email",check:"string_format",abort:!1,...E(e)})}function El(t,e){return new t({type:"string",format:"guid",check:"string_format",abort:!1,...E(e)})}function Al(t,e){return new t({type:"string",format:"uuid",check:"string_format",abort:!1,...E(e)})}function Tl(t,e){return new t({type:"string",format:"uuid",check:"string_format",abort:!1,version:"v4",...E(e)})}function zl(t,e){return new t({type:"string",format:"uuid",check:"string_format",abort:!1,version:"v6",...E(e)})}function $l(t,e){return new t({type:"string",format:"uuid",check:"string_format",abort:!1,version:"v7",...E(e)})}function Ol(t,e){return new t({type:"string",format:"url",check:"string_format",abort:!1,...E(e)})}function Pl(t,e){return new t({type:"string",format:"emoji",check:"string_format",abort:!1,...E(e)})}function Rl(t,e){return new t({type:"string",format:"nanoid",check:"string_format",abort:!1,...E(e)})}function Ml(t,e){return new t({type:"string",format:"cuid",check:"string_format",abort:!1,...E(e)})}function Il(t,e){return new t({type:"string",format:"cuid2",check:"string_format",abort:!1,...E(e)})}function Nl(t,e){return new t({type:"string",format:"ulid",check:"string_format",abort:!1,...E(e)})}function Ll(t,e){return new t({type:"string",format:"xid",check:"string_format",abort:!1,...E(e)})}function Cl(t,e){return new t({type:"string",format:"ksuid",check:"string_format",abort:!1,...E(e)})}function Dl(t,e){return new t({type:"string",format:"ipv4",check:"string_format",abort:!1,...E(e)})}function Bl(t,e){return new t({type:"string",format:"ipv6",check:"string_format",abort:!1,...E(e)})}function Zl(t,e){return new t({type:"string",format:"cidrv4",check:"string_format",abort:!1,...E(e)})}function Ul(t,e){return new t({type:"string",format:"cidrv6",check:"string_format",abort:!1,...E(e)})}function jl(t,e){return new t({type:"string",format:"base64",check:"string_format",abort:!1,...E(e)})}function ql(t,e){return new t({type:"string",format:"base64url",check:"string_format",abort:!1,...E(e)})}function Fl(t,e){return new t({type:"string",format:"e164",check:"string_format",abort:!1,...E(e)})}function Hl(t,e){return new t({type:"string",format:"jwt",check:"string_format",abort:!1,...E(e)})}function Kl(t,e){return new t({type:"string",format:"datetime",check:"string_format",offset:!1,local:!1,precision:null,...E(e)})}function Gl(t,e){return new t({type:"string",format:"date",check:"string_format",...E(e)})}function Wl(t,e){return new t({type:"string",format:"time",check:"string_format",precision:null,...E(e)})}function Vl(t,e){return new t({type:"string",format:"duration",check:"string_format",...E(e)})}function Jl(t,e){return new t(zo({type:"number",checks:[],...E(e)}))}function Yl(t,e){return new t(zo({type:"number",coerce:!0,checks:[],...E(e)}))}function Xl(t,e){return new t({type:"number",check:"number_format",abort:!1,format:"safeint",...E(e)})}function Ql(t,e){return new t({type:"boolean",...E(e)})}function ef(t,e){return new t({type:"boolean",coerce:!0,...E(e)})}function tf(t,e){return new t({type:"bigint",coerce:!0,...E(e)})}function rf(t){return new t({type:"unknown"})}function of(t,e){return new t({type:"never",...E(e)})}function nf(t,e){return new t({type:"date",coerce:!0,...E(e)})}function Dt(t,e){return new Os({check:"less_than",...E(e),value:t,inclusive:!1})}function Ce(t,e){return new Os({check:"less_than",...E(e),value:t,inclusive:!0})}function Bt(t,e){return new Ps({check:"greater_than",...E(e),value:t,inclusive:!1})}function De(t,e){return new Ps({check:"greater_than",...E(e),value:t,inclusive:!0})}function yr(t,e){return new qu({check:"multiple_of",...E(e),value:t})}function $o(t,e){return new Hu({check:"max_length",...E(e),maximum:t})}function Zt(t,e){return new Ku({check:"min_length",...E(e),minimum:t})}function Oo(t,e){return new Gu({check:"length_equals",...E(e),length:t})}function Us(t,e){return new Wu({check:"string_format",format:"regex",...E(e),pattern:t})}function js(t){return new Vu({check:"string_format",format:"lowercase",...E(t)})}function qs(t){return new Ju({check:"string_format",format:"uppercase",...E(t)})}function Fs(t,e){return new Yu({check:"string_format",format:"includes",...E(e),includes:t})}function Hs(t,e){return new Xu({check:"string_format",format:"starts_with",...E(e),prefix:t})}function Ks(t,e){return new Qu({check:"string_format",format:"ends_with",...E(e),suffix:t})}function Qe(t){return new ec({check:"overwrite",tx:t})}function Gs(t){return Qe(e=>e.normalize(t))}function Ws(){return Qe(t=>t.trim())}function Vs(){return Qe(t=>t.toLowerCase())}function Js(){return Qe(t=>t.toUpperCase())}function Ys(){return Qe(t=>ms(t))}function sf(t,e,r){return new t({type:"array",element:e,...E(r)})}function af(t,e,r){return new t({type:"custom",check:"custom",fn:e,...E(r)})}function uf(t,e){let r=S_(o=>(o.addIssue=n=>{if(typeof n=="string")o.issues.push(Lt(n,o.value,r._zod.def));else{let s=n;s.fatal&&(s.continue=!1),s.code??(s.code="custom"),"input"in s||(s.input=o.value),s.inst??(s.inst=r),s.continue??(s.continue=!r._zod.def.abort),o.issues.push(Lt(s))}},t(o.value,o)),e);return r}function S_(t,e){let r=new te({check:"custom",...E(e)});return r._zod.check=t,r}function br(t,...e){for(let r of e)for(let o of Reflect.ownKeys(r))Object.prototype.propertyIsEnumerable.call(r,o)&&de(t,o,r[o]);return t}function Qs(t){let e=t?.target??"draft-2020-12";return e==="draft-4"&&(e="draft-04"),e==="draft-7"&&(e="draft-07"),{processors:t.processors??{},metadataRegistry:t?.metadata??pt,target:e,unrepresentable:t?.unrepresentable??"throw",override:t?.override??(()=>{}),io:t?.io??"output",counter:0,seen:new Map,sharedDefsExtractedFor:void 0,sharedEmitDoneFor:void 0,cycles:t?.cycles??"ref",reused:t?.reused??"inline",intersections:[],deferred:[],external:t?.external??void 0}}function Se(t,e,r,o,n){let s=typeof e.unrepresentable=="function"?e.unrepresentable({zodSchema:t,path:o.path,message:n}):e.unrepresentable;if(s==="any")return!1;if(s===void 0||s==="throw")throw new Error(n);return Object.assign(r,s),!0}function F(t,e,r={path:[],schemaPath:[]}){var o;let n=t._zod.def,s=e.seen.get(t);if(s)return s.count++,r.schemaPath.includes(t)&&(s.cycle=r.path),s.schema;let i={schema:{},count:1,cycle:void 0,path:r.path};e.seen.set(t,i),e.sharedDefsExtractedFor=void 0,e.sharedEmitDoneFor=void 0;let a=t._zod.toJSONSchema?.();if(a)i.schema=a;else{let l={...r,schemaPath:[...r.schemaPath,t],path:r.path};if(t._zod.processJSONSchema)t._zod.processJSONSchema(e,i.schema,l);else{let d=i.schema,p=e.processors[n.type];if(!p)throw new Error(`[toJSONSchema]: Non-representable type encountered: ${n.type}`);p(t,e,d,l)}let f=t._zod.parent;f&&(i.ref||(i.ref=f),F(f,e,l),e.seen.get(f).isParent=!0)}let u=e.metadataRegistry.get(t);return u&&br(i.schema,u),e.io==="input"&&se(t)&&(delete i.schema.examples,delete i.schema.default),e.io==="input"&&"_prefault"in i.schema&&((o=i.schema).default??(o.default=i.schema._prefault)),delete i.schema._prefault,e.seen.get(t).schema}function cf(t){return t.replace(/~/g,"~0").replace(/\//g,"~1")}function ei(t,e){let r=t.seen.get(e);if(!r)throw new Error("Unprocessed schema. This is a bug in Zod.");if(t.external&&t.sharedDefsExtractedFor===t.external)return;let o=new Map;for(let i of t.seen.entries()){let a=t.metadataRegistry.get(i[0])?.id;if(a){let u=o.get(a);if(u&&u!==i[0])throw new Error(`Duplicate schema id "${a}" detected during JSON Schema conversion. Two different schemas cannot share the same id when converted together.`);o.set(a,i[0])}}let n=i=>{let a=t.target==="draft-2020-12"?"$defs":"definitions";if(t.external){let f=t.external.registry.get(i[0])?.id,d=t.external.uri??(m=>m);if(f)return{ref:d(f)};let p=i[1].defId??i[1].schema.id??`schema${t.counter++}`;return i[1].defId=p,{defId:p,ref:`${d("__shared")}#/${a}/${cf(p)}`}}let u="#",c=`${u}/${a}/`;if(i[1]===r&&!i[1].schema.id)return{ref:u};let l=i[1].schema.id??`__schema${t.counter++}`;return{defId:l,ref:c+cf(l)}},s=i=>{if(i[1].schema.$ref)return;let a=i[1],{ref:u,defId:c}=n(i);a.def={...a.schema},c&&(a.defId=c);let l=a.schema;for(let f in l)delete l[f];l.$ref=u};if(t.cycles==="throw")for(let i of t.seen.entries()){let a=i[1];if(a.cycle)throw new Error(`Cycle detected: #/${a.cycle?.join("/")}/<root>
+
+Set the \`cycles\` parameter to \`"ref"\` to resolve cyclical schemas with defs.`)}for(let i of t.seen.entries()){let a=i[1];if(e===i[0]){s(i);continue}if(t.external){let c=t.external.registry.get(i[0])?.id;if(e!==i[0]&&c){s(i);continue}}if(t.metadataRegistry.get(i[0])?.id){s(i);continue}if(a.cycle){s(i);continue}a.count>1&&t.reused==="ref"&&s(i)}t.external&&(t.sharedDefsExtractedFor=t.external)}function df(t){let e=t.anyOf;if(!Array.isArray(e)||e.length===0||t.type!==void 0)return;let r=[];for(let o of e){if(!o||typeof o!="object")return;df(o);let n=Object.keys(o);if(n.length!==1||n[0]!=="type")return;let s=o.type;for(let i of Array.isArray(s)?s:[s]){if(typeof i!="string")return;r.includes(i)||r.push(i)}}delete t.anyOf,t.type=r.length===1?r[0]:r}var pf=new Set(["type","properties","required","additionalProperties"]),lf=["oneOf","anyOf"];function ff(t){let e=t.additionalProperties;return e===void 0||e===!1||typeof e!="object"||e===null?null:Object.keys(e).length?e:null}function Xs(t){let e=[];for(let s of t){if(typeof s!="object"||s.type!=="object")return null;for(let i in s)if(!pf.has(i))return null;e.push(s)}let r={},o=new Set;for(let s of e){for(let i in s.properties){if(Object.prototype.hasOwnProperty.call(r,i))continue;let a=[];for(let c of e){let l=c.properties?.[i]??ff(c);l!=null&&(a.some(f=>JSON.stringify(f)===JSON.stringify(l))||a.push(l))}let u=a.length===1?a[0]:Xs(a)??{allOf:a};de(r,i,u)}for(let i of s.required??[])o.add(i)}let n={type:"object",properties:r};if(o.size&&(n.required=[...o]),e.every(s=>s.additionalProperties===!1))n.additionalProperties=!1;else{let s=[];for(let i of e){let a=ff(i);a&&!s.some(u=>JSON.stringify(u)===JSON.stringify(a))&&s.push(a)}s.length===1?n.additionalProperties=s[0]:s.length>1&&(n.additionalProperties={allOf:s})}return n}function k_(t){let e=t.allOf;if(!Array.isArray(e)||e.length<2)return;for(let n of pf)if(n in t)return;let r=e.filter(n=>lf.some(s=>Array.isArray(n[s]))),o=null;if(!r.length)o=Xs(e);else{let n=r[0],s=lf.find(u=>Array.isArray(n[u]));if(Object.keys(n).length!==1)return;let i=e.filter(u=>u!==n),a=n[s].map(u=>Xs([...i,u]));if(a.some(u=>!u))return;o={[s]:a}}o&&(delete t.allOf,br(t,o))}function ti(t,e){let r=t.seen.get(e);if(!r)throw new Error("Unprocessed schema. This is a bug in Zod.");let o=a=>{let u=t.seen.get(a);if(u.ref===null)return;let c=u.def??u.schema,l={...c},f=u.ref;if(u.ref=null,f){o(f);let p=t.seen.get(f),m=p.schema;if(m.$ref&&(t.target==="draft-07"||t.target==="draft-04"||t.target==="openapi-3.0")?(c.allOf=c.allOf??[],c.allOf.push(m)):br(c,m),br(c,l),a._zod.parent===f)for(let g in c)g==="$ref"||g==="allOf"||g in l||delete c[g];if(m.$ref&&p.def)for(let g in c)g==="$ref"||g==="allOf"||g in p.def&&JSON.stringify(c[g])===JSON.stringify(p.def[g])&&delete c[g]}let d=a._zod.parent;if(d&&d!==f){o(d);let p=t.seen.get(d);if(p?.schema.$ref&&(c.$ref=p.schema.$ref,p.def))for(let m in c)m==="$ref"||m==="allOf"||m in p.def&&JSON.stringify(c[m])===JSON.stringify(p.def[m])&&delete c[m]}t.override({zodSchema:a,jsonSchema:c,path:u.path??[]})};if(!t.external||t.sharedEmitDoneFor!==t.external){for(let a of[...t.seen.entries()].reverse())o(a[0]);if(t.target!=="openapi-3.0")for(let a of t.seen.entries())df(a[1].def??a[1].schema);for(let a of t.deferred)a();if(t.intersections.length){let a=new Map;for(let u of t.seen.values())for(let c of[u.schema,u.def]){let l=c?.allOf;if(!Array.isArray(l))continue;let f=a.get(l);f?f.push(c):a.set(l,[c])}for(let u of t.intersections)for(let c of a.get(u)??[])k_(c)}}let n={};if(t.target==="draft-2020-12"?n.$schema="https://json-schema.org/draft/2020-12/schema":t.target==="draft-07"?n.$schema="http://json-schema.org/draft-07/schema#":t.target==="draft-04"?n.$schema="http://json-schema.org/draft-04/schema#":t.target,t.external?.uri){let a=t.external.registry.get(e)?.id;if(!a)throw new Error("Schema is missing an `id` property");n.$id=t.external.uri(a)}br(n,r.defId?r.schema:r.def??r.schema);let s=t.metadataRegistry.get(e)?.id;s!==void 0&&n.id===s&&delete n.id;let i=t.external?.defs??{};if(!t.external||t.sharedEmitDoneFor!==t.external)for(let a of t.seen.entries()){let u=a[1];u.def&&u.defId&&(u.def.id===u.defId&&delete u.def.id,de(i,u.defId,u.def))}t.external&&(t.sharedEmitDoneFor=t.external),t.external||Object.keys(i).length>0&&(t.target==="draft-2020-12"?n.$defs=i:n.definitions=i);try{let a=JSON.parse(JSON.stringify(n));return Object.defineProperty(a,"~standard",{value:{...e["~standard"],jsonSchema:{input:vr(e,"input",t.processors),output:vr(e,"output",t.processors)}},enumerable:!1,writable:!1}),a}catch{throw new Error("Error converting schema to JSON.")}}function se(t,e){let r=e??{seen:new Set};if(r.seen.has(t))return!1;r.seen.add(t);let o=t._zod.def;if(o.type==="transform")return!0;if(o.type==="array")return se(o.element,r);if(o.type==="set")return se(o.valueType,r);if(o.type==="lazy")return se(o.getter(),r);if(o.type==="promise"||o.type==="optional"||o.type==="nonoptional"||o.type==="nullable"||o.type==="readonly"||o.type==="default"||o.type==="prefault"||o.type==="catch")return se(o.innerType,r);if(o.type==="intersection")return se(o.left,r)||se(o.right,r);if(o.type==="record"||o.type==="map")return se(o.keyType,r)||se(o.valueType,r);if(o.type==="pipe")return t._zod.traits.has("$ZodCodec")?!0:se(o.in,r)||se(o.out,r);if(o.type==="object"){for(let n in o.shape)if(se(o.shape[n],r))return!0;return!1}if(o.type==="union"){for(let n of o.options)if(se(n,r))return!0;return!1}if(o.type==="tuple"){for(let n of o.items)if(se(n,r))return!0;return!!(o.rest&&se(o.rest,r))}return!1}var mf=(t,e={})=>r=>{let o=Qs({...r,processors:e});return F(t,o),ei(o,t),ti(o,t)},vr=(t,e,r={})=>o=>{let{libraryOptions:n,target:s}=o??{},i=Qs({...n??{},target:s,io:e,processors:r});return F(t,i),ei(i,t),ti(i,t)};var Ut=(t,e,r)=>{(t[e]===void 0||r>t[e])&&(t[e]=r)},jt=(t,e,r)=>{(t[e]===void 0||r<t[e])&&(t[e]=r)},hf=(t,e)=>{Ut(t,"minimum",e),jt(t,"maximum",e)},xf=(t,e)=>{t.multipleOf??(t.multipleOf=[]),t.multipleOf.includes(e)||t.multipleOf.push(e)},yf=(t,e)=>{t.patterns??(t.patterns=new Set),t.patterns.add(e)},bf=(t,e)=>{t.mime=t.mime?t.mime.filter(r=>e.includes(r)):[...e]},vf=(t,e)=>{t.format=e,e.includes("int")&&(t.isInt=!0)},gf=(t,e)=>Ut(t,"minimum",e.minimum),wf=(t,e)=>jt(t,"maximum",e.maximum),_f=t=>(e,r)=>{vf(e,r.format);let[o,n]=t[r.format];Ut(e,"minimum",o),jt(e,"maximum",n)},E_={greater_than:(t,e)=>Ut(t,e.inclusive?"minimum":"exclusiveMinimum",e.value),less_than:(t,e)=>jt(t,e.inclusive?"maximum":"exclusiveMaximum",e.value),multiple_of:(t,e)=>xf(t,e.value),number_format:_f(fr),bigint_format:_f(ao),min_length:gf,max_length:wf,length_equals:(t,e)=>hf(t,e.length),min_size:gf,max_size:wf,size_equals:(t,e)=>hf(t,e.size),string_format:(t,e)=>{vf(t,e.format),e.pattern&&yf(t,e.pattern),(e.format==="base64"||e.format==="base64url")&&(t.contentEncoding=e.format),(e.local||e.precision===-1)&&(t.laxFormat=!0)},mime_type:(t,e)=>bf(t,e.mime)};function V(t){let e={},r=t._zod.def,o=t._zod.traits.has("$ZodCheck")?[t,...r.checks??[]]:r.checks??[];for(let s of o)E_[s._zod.def.check]?.(e,s._zod.def);let n=t._zod.bag;n.minimum!==void 0&&Ut(e,"minimum",n.minimum),n.exclusiveMinimum!==void 0&&Ut(e,"exclusiveMinimum",n.exclusiveMinimum),n.maximum!==void 0&&jt(e,"maximum",n.maximum),n.exclusiveMaximum!==void 0&&jt(e,"exclusiveMaximum",n.exclusiveMaximum),n.multipleOf!==void 0&&xf(e,n.multipleOf),n.format!==void 0&&(e.format??(e.format=n.format),n.format.includes("int")&&(e.isInt=!0)),n.mime&&bf(e,n.mime);for(let s of n.patterns??[])yf(e,s);return e}var A_={guid:"uuid",url:"uri",datetime:"date-time",json_string:"json-string",regex:""},T_=new Map([[Is,Ou],[So,Pu]]),Sf=t=>T_.get(t)??t,kf=(t,e,r,o)=>{let n=r;n.type="string";let{minimum:s,maximum:i,format:a,patterns:u,contentEncoding:c,laxFormat:l}=V(t);if(typeof s=="number"&&(n.minLength=s),typeof i=="number"&&(n.maxLength=i),a&&(n.format=A_[a]??a,n.format===""&&delete n.format,(a==="time"||l)&&delete n.format),c&&(n.contentEncoding=c),u&&u.size>0){let f=[...u].map(Sf);f.length===1?n.pattern=f[0].source:f.length>1&&(n.allOf=[...f.map(d=>({...e.target==="draft-07"||e.target==="draft-04"||e.target==="openapi-3.0"?{type:"string"}:{},pattern:d.source}))])}},Ef=(t,e,r,o)=>{let n=r,{minimum:s,maximum:i,multipleOf:a,exclusiveMaximum:u,exclusiveMinimum:c,isInt:l}=V(t);n.type=l?"integer":"number";let f=typeof c=="number"&&c>=(s??Number.NEGATIVE_INFINITY),d=typeof u=="number"&&u<=(i??Number.POSITIVE_INFINITY),p=e.target==="draft-04"||e.target==="openapi-3.0";if(f?p?(n.minimum=c,n.exclusiveMinimum=!0):n.exclusiveMinimum=c:typeof s=="number"&&(n.minimum=s),d?p?(n.maximum=u,n.exclusiveMaximum=!0):n.exclusiveMaximum=u:typeof i=="number"&&(n.maximum=i),a){let m=new Set;for(let _ of a)Number.isFinite(_)&&_!==0?m.add(Math.abs(_)):Se(t,e,n,o,`A multipleOf divisor of ${_} cannot be represented in JSON Schema`);let[h,...g]=m;h!==void 0&&(n.multipleOf=h),g.length&&(n.allOf=[...n.allOf??[],...g.map(_=>({multipleOf:_}))])}},Af=(t,e,r,o)=>{r.type="boolean"},Tf=(t,e,r,o)=>{Se(t,e,r,o,"BigInt cannot be represented in JSON Schema")};var zf=(t,e,r,o)=>{r.not={}};var $f=(t,e,r,o)=>{},Of=(t,e,r,o)=>{Se(t,e,r,o,"Date cannot be represented in JSON Schema")},Pf=(t,e,r,o)=>{let n=t._zod.def,s=It(n.entries);if(s.length===0){r.not={};return}s.every(i=>typeof i=="number")&&(r.type="number"),s.every(i=>typeof i=="string")&&(r.type="string"),r.enum=s},Rf=(t,e,r,o)=>{let n=t._zod.def;if(n.values.length===0){r.not={};return}let s=[];for(let i of n.values)if(i===void 0){if(Se(t,e,r,o,"Literal `undefined` cannot be represented in JSON Schema"))return}else if(typeof i=="bigint"){if(Se(t,e,r,o,"BigInt literals cannot be represented in JSON Schema"))return;s.push(Number(i))}else s.push(i);if(s.length!==0)if(s.length===1){let i=s[0];r.type=i===null?"null":typeof i,e.target==="draft-04"||e.target==="openapi-3.0"?r.enum=[i]:r.const=i}else s.every(i=>typeof i=="number")&&(r.type="number"),s.every(i=>typeof i=="string")&&(r.type="string"),s.every(i=>typeof i=="boolean")&&(r.type="boolean"),s.every(i=>i===null)&&(r.type="null"),r.enum=s};var Mf=(t,e,r,o)=>{Se(t,e,r,o,"Custom types cannot be represented in JSON Schema")};var If=(t,e,r,o)=>{Se(t,e,r,o,"Transforms cannot be represented in JSON Schema")};var Nf=(t,e,r,o)=>{let n=r,s=t._zod.def,{minimum:i,maximum:a}=V(t);typeof i=="number"&&(n.minItems=i),typeof a=="number"&&(n.maxItems=a),n.type="array",n.items=F(s.element,e,{...o,path:[...o.path,"items"]})};function Sr(t){let e=t._zod.def;return e.type==="pipe"&&e.in._zod.traits.has("$ZodTransform")?Sr(e.out):e.type==="catch"?Sr(e.innerType):t._zod.optin}var Lf=(t,e,r,o)=>{let n=r,s=t._zod.def,i=s.shape;if(Object.getOwnPropertySymbols(i).length&&Se(t,e,n,o,"Symbol keys cannot be represented in JSON Schema"))return;n.type="object",n.properties={};for(let c in i)de(n.properties,c,F(i[c],e,{...o,path:[...o.path,"properties",c]}));let u=[];for(let c of Object.keys(i)){let l=s.shape[c];(e.io==="input"?Sr(l)===void 0:l._zod.optout===void 0)&&u.push(c)}u.length>0&&(n.required=u),s.catchall?._zod.def.type==="never"?n.additionalProperties=!1:s.catchall?s.catchall&&(n.additionalProperties=F(s.catchall,e,{...o,path:[...o.path,"additionalProperties"]})):e.io==="output"&&(n.additionalProperties=!1)},Cf=(t,e,r,o)=>{let n=t._zod.def,s=n.inclusive===!1,i=n.options.map((a,u)=>F(a,e,{...o,path:[...o.path,s?"oneOf":"anyOf",u]}));s?r.oneOf=i:r.anyOf=i},Df=(t,e,r,o)=>{let n=t._zod.def,s=F(n.left,e,{...o,path:[...o.path,"allOf",0]}),i=F(n.right,e,{...o,path:[...o.path,"allOf",1]}),a=c=>"allOf"in c&&Object.keys(c).length===1,u=[...a(s)?s.allOf:[s],...a(i)?i.allOf:[i]];r.allOf=u,e.intersections.push(u)},Bf=(t,e,r,o)=>{let n=r,s=t._zod.def;n.type="array";let i=e.target==="draft-2020-12"?"prefixItems":"items",a=e.target==="draft-2020-12"||e.target==="openapi-3.0"?"items":"additionalItems",u=s.items.map((h,g)=>F(h,e,{...o,path:[...o.path,i,g]})),c=s.rest?F(s.rest,e,{...o,path:[...o.path,a,...e.target==="openapi-3.0"?[s.items.length]:[]]}):null,l=s.items.length;for(;l>0;){let h=s.items[l-1];if(!(e.io==="input"?Sr(h)!==void 0:h._zod.optout==="optional"))break;l--}let f=s.items.length,d=!s.rest;e.target==="draft-2020-12"?(n.prefixItems=u,d?n.items=!1:c&&(n.items=c),l>0&&(n.minItems=l),d&&(n.maxItems=f)):e.target==="openapi-3.0"?(n.items={anyOf:u},c&&n.items.anyOf.push(c),l>0&&(n.minItems=l),d&&(n.maxItems=f)):(n.items=u,d?n.additionalItems=!1:c&&(n.additionalItems=c),l>0&&(n.minItems=l),d&&(n.maxItems=f));let{minimum:p,maximum:m}=V(t);typeof p=="number"&&(n.minItems=p),typeof m=="number"&&(n.maxItems=m)};function ri(t,e,r){if(e.$ref){if(r.has(e))return e;r.add(e);let m=t.get(e)?.def;if(!m)return e;let h=ri(t,m,r);return h===m?e:h}for(let m of["anyOf","oneOf"]){let h=e[m];if(!Array.isArray(h))continue;let g=h.map(_=>ri(t,_,r));g.some((_,y)=>_!==h[y])&&(e={...e,[m]:g})}let o=Array.isArray(e.type)?e.type:[e.type],n=!o.includes("string")&&o.some(m=>m==="number"||m==="integer"),s=e.enum??(e.const!==void 0?[e.const]:void 0);if(!n&&!s?.some(m=>typeof m=="number"))return e;let{minimum:i,maximum:a,exclusiveMinimum:u,exclusiveMaximum:c,multipleOf:l,format:f,id:d,...p}=e;return p.enum?p.enum=p.enum.map(m=>typeof m=="number"?String(m):m):typeof p.const=="number"&&(p.const=String(p.const)),n&&(p.type="string",s||(p.pattern=(o.includes("number")?hr:zs).source)),p}var oi=new WeakMap;function z_(t){let e=new Map;for(let o of t.seen.values())o.def&&!e.has(o.schema)&&e.set(o.schema,o);let r=new Map;for(let o of oi.get(t)??[]){let n=t.seen.get(o),s=(n?.def??n?.schema)?.propertyNames;if(!s||s===!0||r.has(s))continue;let i=ri(e,s,new Set);i!==s&&r.set(s,i)}if(r.size)for(let o of t.seen.values())for(let n of[o.schema,o.def]){let s=n&&r.get(n.propertyNames);s&&(n.propertyNames=s)}}var Zf=(t,e,r,o)=>{let n=r,s=t._zod.def;n.type="object";let i=s.keyType,a=V(i).patterns;if(s.mode==="loose"&&a&&a.size>0){let l=F(s.valueType,e,{...o,path:[...o.path,"patternProperties","*"]});n.patternProperties={};for(let f of a)de(n.patternProperties,Sf(f).source,l)}else{if(e.target==="draft-07"||e.target==="draft-2020-12"){n.propertyNames=F(s.keyType,e,{...o,path:[...o.path,"propertyNames"]});let l=oi.get(e);l||(l=[],oi.set(e,l),e.deferred.push(()=>z_(e))),l.push(t)}n.additionalProperties=F(s.valueType,e,{...o,path:[...o.path,"additionalProperties"]})}let u=i._zod.values,c=e.io==="input"&&Sr(s.valueType)!==void 0;if(u&&!s.partial&&!c){let l=[...u].filter(f=>typeof f=="string"||typeof f=="number");l.length>0&&(n.required=l.map(String))}},Uf=(t,e,r,o)=>{let n=t._zod.def,s=F(n.innerType,e,o),i=e.seen.get(t);e.target==="openapi-3.0"?(i.ref=n.innerType,r.nullable=!0):r.anyOf=[s,{type:"null"}]},jf=(t,e,r,o)=>{let n=t._zod.def;F(n.innerType,e,o);let s=e.seen.get(t);s.ref=n.innerType},ni=Symbol();function qf(t,e,r,o,n){let s=!1,i=JSON.stringify(t,(a,u)=>typeof u!="bigint"?u:(s=!0,null));return s?(Se(e,r,o,n,"BigInt defaults cannot be represented in JSON Schema"),ni):JSON.parse(i)}var Ff=(t,e,r,o)=>{let n=t._zod.def;F(n.innerType,e,o);let s=e.seen.get(t);s.ref=n.innerType;let i=qf(n.defaultValue,t,e,r,o);i!==ni&&(r.default=i)},Hf=(t,e,r,o)=>{let n=t._zod.def;F(n.innerType,e,o);let s=e.seen.get(t);if(s.ref=n.innerType,e.io!=="input")return;let i=qf(n.defaultValue,t,e,r,o);i!==ni&&(r._prefault=i)},Kf=(t,e,r,o)=>{let n=t._zod.def;F(n.innerType,e,o);let s=e.seen.get(t);s.ref=n.innerType;let i;try{i=n.catchValue(void 0)}catch{Se(t,e,r,o,"Dynamic catch values are not supported in JSON Schema");return}r.default=i},Gf=(t,e,r,o)=>{let n=t._zod.def,s=n.in._zod.traits.has("$ZodTransform"),i=e.io==="input"?s?n.out:n.in:n.out;F(i,e,o);let a=e.seen.get(t);a.ref=i},Wf=(t,e,r,o)=>{let n=t._zod.def;F(n.innerType,e,o);let s=e.seen.get(t);s.ref=n.innerType,r.readOnly=!0};var si=(t,e,r,o)=>{let n=t._zod.def;F(n.innerType,e,o);let s=e.seen.get(t);s.ref=n.innerType};var Vf=new WeakSet([Object.prototype,Error.prototype]);function Po(t,e,r){Object.defineProperty(t,e,{configurable:!0,enumerable:!1,get(){let o=r(this);return Object.defineProperty(this,e,{value:o,configurable:!0,writable:!0}),o},set(o){Object.defineProperty(this,e,{value:o,configurable:!0,writable:!0})}})}var Jf=(t,e)=>{ou.init(t,e),t.name="ZodError";let r=Object.getPrototypeOf(t);Vf.has(r)||(Vf.add(r),Po(r,"format",o=>n=>su(o,n)),Po(r,"flatten",o=>n=>nu(o,n)),Po(r,"addIssue",o=>n=>{o.issues.push(n),o.message=JSON.stringify(o.issues,Nt,2)}),Po(r,"addIssues",o=>n=>{o.issues.push(...n),o.message=JSON.stringify(o.issues,Nt,2)}),Object.defineProperty(r,"isEmpty",{configurable:!0,enumerable:!1,get(){return this.issues.length===0}}))},Ro=w("ZodError",Jf),ce=w("ZodError",Jf,void 0,{Parent:Error});var Yf=po(ce),Xf=mo(ce),Qf=ho(ce),ed=go(ce),td=au(ce),rd=uu(ce),od=cu(ce),nd=lu(ce),sd=fu(ce),id=du(ce),ad=pu(ce),ud=mu(ce);function D_(){ne.localeError||ue(yl())}function Er(){ne.memoizer||ue({memoizer:xl()})}var Z=w("ZodType",(t,e)=>(D_(),C.init(t,e),t.def=e,t.type=e.type,t),{check(...t){let e=this.def;return this.clone(A.mergeDefs(e,{checks:[...e.checks??[],...t.map(r=>typeof r=="function"?{_zod:{check:r,def:{check:"custom"},onattach:[]}}:r)]}),{parent:!0})},with(...t){return this.check(...t)},clone(t,e){return xe(this,t,e)},brand(){return this},register(t,e){return t.add(this,e),this},refine(t,e){return this.check(Ax(t,e))},superRefine(t,e){return this.check(Tx(t,e))},overwrite(t){return this.check(Qe(t))},optional(){return ld(this)},exactOptional(){return gx(this)},nullable(){return fd(this)},nullish(){return ld(fd(this))},nonoptional(t){return xx(this,t)},array(){return K(this)},or(t){return li([this,t])},and(t){return dx(this,t)},transform(t){return dd(this,hx(t))},default(t){return wx(this,t)},prefault(t){return _x(this,t)},catch(t){return bx(this,t)},pipe(t){return dd(this,t)},readonly(){return kx(this)},describe(t){let e=this.clone();return pt.add(e,{description:t}),e},meta(...t){if(t.length===0)return pt.get(this);let e=this.clone();return pt.add(e,t[0]),e},isOptional(){return this.safeParse(void 0).success},isNullable(){return this.safeParse(null).success},apply(t,...e){return e.length===0?t(this):t(this,...e)},get"~standard"(){return A.hide(this,"~standard",{...Ms(this),jsonSchema:{input:vr(this,"input"),output:vr(this,"output")}})},set"~standard"(t){A.own(this,"~standard",t)},parse:function t(e,r){return Yf(this,e,r,{callee:t})},parseAsync:async function t(e,r){return await Xf(this,e,r,{callee:t})},safeParse(t,e){return Qf(this,t,e)},async safeParseAsync(t,e){return ed(this,t,e)},get spa(){return this?.safeParseAsync},set spa(t){A.own(this,"spa",t)},validate(t,e){return ks(this,t,e)},validateAsync(t,e){return Es(this,t,e)},encode:function t(e,r){return td(this,e,r,{callee:t})},decode:function t(e,r){return rd(this,e,r,{callee:t})},encodeAsync:async function t(e,r){return await od(this,e,r,{callee:t})},decodeAsync:async function t(e,r){return await nd(this,e,r,{callee:t})},safeEncode(t,e){return sd(this,t,e)},safeDecode(t,e){return id(this,t,e)},async safeEncodeAsync(t,e){return ad(this,t,e)},async safeDecodeAsync(t,e){return ud(this,t,e)},toJSONSchema(t){return mf(this,{})(t)},get description(){return pt.get(this)?.description},get _def(){return this._zod.def}}),pd=w("_ZodString",(t,e)=>{vo.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>kf(t,r,o,n)},A.derived({format:t=>V(t).format??null,minLength:t=>V(t).minimum??null,maxLength:t=>V(t).maximum??null},{regex(...t){return this.check(Us(...t))},includes(...t){return this.check(Fs(...t))},startsWith(...t){return this.check(Hs(...t))},endsWith(...t){return this.check(Ks(...t))},min(...t){return this.check(Zt(...t))},max(...t){return this.check($o(...t))},length(...t){return this.check(Oo(...t))},nonempty(...t){return this.check(Zt(1,...t))},lowercase(t){return this.check(js(t))},uppercase(t){return this.check(qs(t))},trim(){return this.check(Ws())},normalize(...t){return this.check(Gs(...t))},toLowerCase(){return this.check(Vs())},toUpperCase(){return this.check(Js())},slugify(){return this.check(Ys())}})),ai=w("ZodString",(t,e)=>{vo.init(t,e),pd.init(t,e)},{email(t){return this.check(kl(q_,t))},url(t){return this.check(Ol(H_,t))},jwt(t){return this.check(Hl(ix,t))},emoji(t){return this.check(Pl(K_,t))},guid(t){return this.check(El(F_,t))},uuid(t){return this.check(Al(Mo,t))},uuidv4(t){return this.check(Tl(Mo,t))},uuidv6(t){return this.check(zl(Mo,t))},uuidv7(t){return this.check($l(Mo,t))},nanoid(t){return this.check(Rl(G_,t))},cuid(t){return this.check(Ml(W_,t))},cuid2(t){return this.check(Il(V_,t))},ulid(t){return this.check(Nl(J_,t))},base64(t){return this.check(jl(ox,t))},base64url(t){return this.check(ql(nx,t))},xid(t){return this.check(Ll(Y_,t))},ksuid(t){return this.check(Cl(X_,t))},ipv4(t){return this.check(Dl(Q_,t))},ipv6(t){return this.check(Bl(ex,t))},cidrv4(t){return this.check(Zl(tx,t))},cidrv6(t){return this.check(Ul(rx,t))},e164(t){return this.check(Fl(sx,t))},datetime(t){return this.check(Kl(B_,t))},date(t){return this.check(Gl(Z_,t))},time(t){return this.check(Wl(U_,t))},duration(t){return this.check(Vl(j_,t))}});function z(t){return vl(ai,t)}var H=w("ZodStringFormat",(t,e)=>{U.init(t,e),pd.init(t,e)}),B_=w("ZodISODateTime",(t,e)=>{Oc.init(t,e),H.init(t,e)}),Z_=w("ZodISODate",(t,e)=>{Pc.init(t,e),H.init(t,e)}),U_=w("ZodISOTime",(t,e)=>{Rc.init(t,e),H.init(t,e)}),j_=w("ZodISODuration",(t,e)=>{Mc.init(t,e),H.init(t,e)}),q_=w("ZodEmail",(t,e)=>{xc.init(t,e),H.init(t,e)});var F_=w("ZodGUID",(t,e)=>{wc.init(t,e),H.init(t,e)});var Mo=w("ZodUUID",(t,e)=>{_c.init(t,e),H.init(t,e)});var H_=w("ZodURL",(t,e)=>{vc.init(t,e),H.init(t,e)});var K_=w("ZodEmoji",(t,e)=>{Sc.init(t,e),H.init(t,e)});var G_=w("ZodNanoID",(t,e)=>{kc.init(t,e),H.init(t,e)});var W_=w("ZodCUID",(t,e)=>{Ec.init(t,e),H.init(t,e)});var V_=w("ZodCUID2",(t,e)=>{Ac.init(t,e),H.init(t,e)});var J_=w("ZodULID",(t,e)=>{Tc.init(t,e),H.init(t,e)});var Y_=w("ZodXID",(t,e)=>{zc.init(t,e),H.init(t,e)});var X_=w("ZodKSUID",(t,e)=>{$c.init(t,e),H.init(t,e)});var Q_=w("ZodIPv4",(t,e)=>{Ic.init(t,e),H.init(t,e)});var ex=w("ZodIPv6",(t,e)=>{Lc.init(t,e),H.init(t,e)});var tx=w("ZodCIDRv4",(t,e)=>{Cc.init(t,e),H.init(t,e)});var rx=w("ZodCIDRv6",(t,e)=>{Dc.init(t,e),H.init(t,e)});var ox=w("ZodBase64",(t,e)=>{Zc.init(t,e),H.init(t,e)});var nx=w("ZodBase64URL",(t,e)=>{Uc.init(t,e),H.init(t,e)});var sx=w("ZodE164",(t,e)=>{jc.init(t,e),H.init(t,e)});var ix=w("ZodJWT",(t,e)=>{qc.init(t,e),H.init(t,e)});var No=w("ZodNumber",(t,e)=>{Ns.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Ef(t,r,o,n),t.isFinite=!0},A.derived({minValue:t=>{let{minimum:e,exclusiveMinimum:r}=V(t);return Math.max(e??Number.NEGATIVE_INFINITY,r??Number.NEGATIVE_INFINITY)},maxValue:t=>{let{maximum:e,exclusiveMaximum:r}=V(t);return Math.min(e??Number.POSITIVE_INFINITY,r??Number.POSITIVE_INFINITY)},isInt:t=>{let{isInt:e,multipleOf:r}=V(t);return!!e||!!r?.some(Number.isSafeInteger)},format:t=>V(t).format??null},{gt(t,e){return this.check(Bt(t,e))},gte(t,e){return this.check(De(t,e))},min(t,e){return this.check(De(t,e))},lt(t,e){return this.check(Dt(t,e))},lte(t,e){return this.check(Ce(t,e))},max(t,e){return this.check(Ce(t,e))},int(t){return this.check(R(t))},safe(t){return this.check(R(t))},positive(t){return this.check(Bt(0,t))},nonnegative(t){return this.check(De(0,t))},negative(t){return this.check(Dt(0,t))},nonpositive(t){return this.check(Ce(0,t))},multipleOf(t,e){return this.check(yr(t,e))},step(t,e){return this.check(yr(t,e))},finite(){return this}}));function v(t){return Jl(No,t)}var ax=w("ZodNumberFormat",(t,e)=>{Fc.init(t,e),No.init(t,e)});function R(t){return Xl(ax,t)}var ui=w("ZodBoolean",(t,e)=>{Hc.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Af(t,r,o,n)});function mt(t){return Ql(ui,t)}var md=w("ZodBigInt",(t,e)=>{Kc.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Tf(t,r,o,n)},A.derived({minValue:t=>V(t).minimum??null,maxValue:t=>V(t).maximum??null,format:t=>V(t).format??null},{gte(t,e){return this.check(De(t,e))},min(t,e){return this.check(De(t,e))},gt(t,e){return this.check(Bt(t,e))},lt(t,e){return this.check(Dt(t,e))},lte(t,e){return this.check(Ce(t,e))},max(t,e){return this.check(Ce(t,e))},positive(t){return this.check(Bt(BigInt(0),t))},negative(t){return this.check(Dt(BigInt(0),t))},nonpositive(t){return this.check(Ce(BigInt(0),t))},nonnegative(t){return this.check(De(BigInt(0),t))},multipleOf(t,e){return this.check(yr(t,e))}}));var ux=w("ZodUnknown",(t,e)=>{Gc.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>$f(t,r,o,n)});function Io(){return rf(ux)}var cx=w("ZodNever",(t,e)=>{Wc.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>zf(t,r,o,n)});function hd(t){return of(cx,t)}var gd=w("ZodDate",(t,e)=>{Vc.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Of(t,r,o,n),t.min=(r,o)=>t.check(De(r,o)),t.max=(r,o)=>t.check(Ce(r,o))},A.derived({minDate:t=>{let{minimum:e}=V(t);return e?new Date(e):null},maxDate:t=>{let{maximum:e}=V(t);return e?new Date(e):null}},{}));var lx=w("ZodArray",(t,e)=>{Er(),Jc.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Nf(t,r,o,n),t.element=e.element},{min(t,e){return this.check(Zt(t,e))},nonempty(t){return this.check(Zt(1,t))},max(t,e){return this.check($o(t,e))},length(t,e){return this.check(Oo(t,e))},unwrap(){return this.element}});function K(t,e){return sf(lx,t,e)}var Ar=w("ZodObject",(t,e)=>{Er(),Qc.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Lf(t,r,o,n),A.installLazyProp(t,"shape",r=>r._zod.def.shape,!1)},{keyof(){return et(Object.keys(this._zod.def.shape))},catchall(t){return this.clone(A.mergeDefs(this._zod.def,{catchall:t}))},passthrough(){return this.clone(A.mergeDefs(this._zod.def,{catchall:Io()}))},loose(){return this.clone(A.mergeDefs(this._zod.def,{catchall:Io()}))},strict(){return this.clone(A.mergeDefs(this._zod.def,{catchall:hd()}))},strip(){return this.clone(A.mergeDefs(this._zod.def,{catchall:void 0}))},extend(t){return A.extend(this,t)},safeExtend(t){return A.safeExtend(this,t)},merge(t){return A.merge(this,t)},pick(t){return A.pick(this,t)},omit(t){return A.omit(this,t)},partial(...t){return A.partial(zr,this,t[0])},exactPartial(...t){return A.partial(_d,this,t[0],"exactPartial")},required(...t){return A.required(xd,this,t[0])}});function B(t,e){let r={type:"object",shape:t??{},...A.normalizeParams(e)};return new Ar(r)}function ht(t,e){return new Ar({type:"object",shape:t,catchall:hd(),...A.normalizeParams(e)})}var ci=w("ZodUnion",(t,e)=>{el.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Cf(t,r,o,n),t.options=e.options});function li(t,e){return new ci({type:"union",options:t,...A.normalizeParams(e)})}var fx=w("ZodIntersection",(t,e)=>{tl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Df(t,r,o,n)});function dx(t,e){return new fx({type:"intersection",left:t,right:e})}var px=w("ZodTuple",(t,e)=>{Er(),rl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Bf(t,r,o,n)},{rest(t){return this.clone({...this._zod.def,rest:t})},partial(){let t=this._zod.def;if(t.checks?.length)throw new Error(".partial() cannot be used on tuple schemas containing refinements");return this.clone({...t,items:t.items.map(e=>new zr({type:"optional",innerType:e}))})}});function Tr(t,e,r){let o=e instanceof C,n=o?r:e,s=o?e:null;return new px({type:"tuple",items:t,rest:s,...A.normalizeParams(n)})}var cd=w("ZodRecord",(t,e)=>{Er(),ol.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Zf(t,r,o,n),t.keyType=e.keyType,t.valueType=e.valueType});function gt(t,e,r){return!e||!e._zod?new cd({type:"record",keyType:z(),valueType:t,...A.normalizeParams(e)}):new cd({type:"record",keyType:t,valueType:e,...A.normalizeParams(r)})}var ii=w("ZodEnum",(t,e)=>{nl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(o,n,s)=>Pf(t,o,n,s),t.enum=e.entries,t.options=[...t._zod.values];let r=new Set(Object.keys(e.entries));t.extract=(o,n)=>{let s={};for(let i of o)if(r.has(i))s[i]=e.entries[i];else throw new Error(`Key ${i} not found in enum`);return new ii({...e,checks:[],...A.normalizeParams(n),entries:s})},t.exclude=(o,n)=>{let s={...e.entries};for(let i of o)if(r.has(i))delete s[i];else throw new Error(`Key ${i} not found in enum`);return new ii({...e,checks:[],...A.normalizeParams(n),entries:s})}});function et(t,e){let r=Array.isArray(t)?Object.fromEntries(t.map(o=>[o,o])):t;return new ii({type:"enum",entries:r,...A.normalizeParams(e)})}var fi=w("ZodLiteral",(t,e)=>{sl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Rf(t,r,o,n),t.values=new Set(e.values),Object.defineProperty(t,"value",{get(){if(e.values.length>1)throw new Error("This schema contains multiple valid literal values. Use `.values` instead.");return e.values[0]}})});function wd(t,e){return new fi({type:"literal",values:Array.isArray(t)?t:[t],...A.normalizeParams(e)})}var mx=w("ZodTransform",(t,e)=>{Er(),il.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>If(t,r,o,n),t._zod.parse=(r,o)=>{if(o.direction==="backward")throw new Ct(t.constructor.name);r.addIssue=s=>{if(typeof s=="string")r.issues.push(A.issue(s,r.value,e));else{let i=s;i.fatal&&(i.continue=!1),i.code??(i.code="custom"),"input"in i||(i.input=r.value),i.inst??(i.inst=t),r.issues.push(A.issue(i))}};let n=e.transform(r.value,r);return n instanceof Promise?n.then(s=>(r.value=s,r)):(r.value=n,r)}});function hx(t){return new mx({type:"transform",transform:t})}var zr=w("ZodOptional",(t,e)=>{Ls.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>si(t,r,o,n),t.unwrap=()=>t._zod.def.innerType});function ld(t){return new zr({type:"optional",innerType:t})}var _d=w("ZodExactOptional",(t,e)=>{al.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>si(t,r,o,n),t.unwrap=()=>t._zod.def.innerType});function gx(t){return new _d({type:"optional",innerType:t})}var di=w("ZodNullable",(t,e)=>{ul.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Uf(t,r,o,n),t.unwrap=()=>t._zod.def.innerType});function fd(t){return new di({type:"nullable",innerType:t})}var pi=w("ZodDefault",(t,e)=>{cl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Ff(t,r,o,n),t.unwrap=()=>t._zod.def.innerType,t.removeDefault=t.unwrap});function wx(t,e){return new pi({type:"default",innerType:t,get defaultValue(){return typeof e=="function"?e():A.shallowClone(e)}})}var mi=w("ZodPrefault",(t,e)=>{ll.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Hf(t,r,o,n),t.unwrap=()=>t._zod.def.innerType});function _x(t,e){return new mi({type:"prefault",innerType:t,get defaultValue(){return typeof e=="function"?e():A.shallowClone(e)}})}var xd=w("ZodNonOptional",(t,e)=>{fl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>jf(t,r,o,n),t.unwrap=()=>t._zod.def.innerType});function xx(t,e){return new xd({type:"nonoptional",innerType:t,...A.normalizeParams(e)})}var yx=w("ZodCatch",(t,e)=>{dl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Kf(t,r,o,n),t.unwrap=()=>t._zod.def.innerType,t.removeCatch=t.unwrap});function bx(t,e){return new yx({type:"catch",innerType:t,catchValue:typeof e=="function"?e:A.constantCatch(e)})}var vx=w("ZodPipe",(t,e)=>{pl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Gf(t,r,o,n),t.in=e.in,t.out=e.out});function dd(t,e){return new vx({type:"pipe",in:t,out:e})}var Sx=w("ZodReadonly",(t,e)=>{ml.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Wf(t,r,o,n),t.unwrap=()=>t._zod.def.innerType});function kx(t){return new Sx({type:"readonly",innerType:t})}var Ex=w("ZodCustom",(t,e)=>{hl.init(t,e),Z.init(t,e),t._zod.processJSONSchema=(r,o,n)=>Mf(t,r,o,n)});function Ax(t,e={}){return af(Ex,t,e)}function Tx(t,e){return uf(t,e)}var $r={};Za($r,{bigint:()=>Rx,boolean:()=>Px,date:()=>Mx,number:()=>Ox,string:()=>$x});function $x(t){return Sl(ai,t)}function Ox(t){return Yl(No,t)}function Px(t){return ef(ui,t)}function Rx(t){return tf(md,t)}function Mx(t){return nf(gd,t)}var x=class extends Error{name="UserError";exitCode=1},Lo=class extends x{name="UsageError";exitCode=2},G=class extends x{name="FormatError";path;offsetBytes;constructor(e,r){let o=r.place??(r.offsetBytes===void 0?void 0:`byte ${r.offsetBytes}`);super(`Cannot read ${r.path}${o?` at ${o}`:""}: ${e}`,{cause:r.cause}),this.path=r.path,this.offsetBytes=r.offsetBytes}},$e=class extends Lo{name="ConfigError";keyPath;constructor(e,r,o){super(`Cannot use config key ${e}: ${r}`,o),this.keyPath=e}},N=class extends Error{name="KernelError";kernel;line;file;constructor(e,r,o,n=e){let s=n===e?"":` of ${n}.wgsl`;super(`Cannot use kernel ${e}${o===void 0?"":` (line ${o}${s})`}: ${r}`),this.kernel=e,this.line=o,this.file=n}},Or=class extends x{signal;name;exitCode;constructor(e){super(`stopped by ${e}; run the same command again to go on`),this.signal=e,this.name="InterruptedError",this.exitCode=e==="SIGINT"?130:75}};function b(t,e){if(!t)throw new Error(`Internal error: ${e}`)}function L(t,e){let r=t.get(e);return b(r!==void 0,`there is no ${e}`),r}function hi(t,e=80){return t.length<=e?t:`${t.slice(0,e-1)}\u2026`}function pe(t){if(!(t>=0&&t<1/0))throw new RangeError(`Cannot encode an RTT of ${t} ms: a finite number of 0 or more was wanted`);let e=Math.max(1,t*1e3),r=0;for(;e>=2048&&r<31;)e/=2,r++;return r<<11|Math.min(Math.floor(e),2047)}function Co(t){let{exponent:e,mantissa:r}=yd(t);return e>0?(r+.5)*2**e/1e3:gi(r)}function Do(t){let{exponent:e,mantissa:r}=yd(t),o=e===31&&r===2047;return{lowMs:t===1?0:gi(r*2**e),highMs:o?1/0:gi((r+1)*2**e)}}function Pr(t){return t>>>0!==t||t>65535?!1:(t&2047)>=(t>>11>0?1024:1)}var J=Uint16Array.from(Array.from({length:65536},(t,e)=>e).filter(Pr));function gi(t){let e=t/1e3;return e*1e3<t?e*(1+Number.EPSILON):e}function yd(t){if(!Pr(t))throw new RangeError(`Cannot decode RTT code ${t}: a canonical code was wanted`);return{exponent:t>>11,mantissa:t&2047}}var bd=Date.UTC(1990,0,1)*1e3,vd=Date.UTC(2100,0,1)*1e3;var Ad=/^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?)(?:Z|([+-]\d\d)(?::?(\d\d))?)?)?$/,Rr={seconds:1e6,milliseconds:1e3,microseconds:1,nanoseconds:.001},Sd="",kd=!1;function Bo(t,e="seconds"){let r=/^\d+(?:\.\d+)?$/.test(t),o=r?Math.round(Number(t)*Rr[e]):Ix(t);if(Ed(o))return{timeUs:o};if(Number.isNaN(o))return{fault:`${Ad.test(t)?"there is no such date or time":"it is no time"}, a time as ISO 8601 or Unix ${e} was wanted`};let n=r&&Object.keys(Rr).find(i=>Ed(+t*Rr[i]));if(!n)return{fault:"a time from 1990 to 2099 was wanted"};let s=Math.floor(+t*Rr[n]/Rr[e]);return{fault:`these look like ${n}, Unix ${e} were wanted, such as ${s}`}}function Ed(t){return t>=bd&&t<vd}function Ix(t){let e=Ad.exec(t);if(!e)return NaN;let[,r,o="00:00",n="+00",s="00"]=e;if(r!==Sd){let u=Date.parse(`${r}T00:00Z`);kd=!Number.isNaN(u)&&new Date(u).toISOString().startsWith(r),Sd=r}if(!kd)return NaN;let[i,a=""]=o.split(".");return Date.parse(`${r}T${i}${n}:${s}`)*1e3+Number(a.slice(0,6).padEnd(6,"0"))}var zd=46,Td=58,Mr=8;function Zo(t){return t.includes(":")?Nx(t):$d(t,0)}function Be(t){if(t.length===4)return t.join(".");if(t.length!==16)throw new RangeError(`Cannot write an address: found ${t.length} bytes, 4 or 16 were wanted`);if(Dx(t))return`::ffff:${t.subarray(12).join(".")}`;let e=Array.from({length:Mr},(s,i)=>t[2*i]<<8|t[2*i+1]),[r,o]=Bx(e),n=e.map(s=>s.toString(16));return o<2?n.join(":"):`${n.slice(0,r).join(":")}::${n.slice(r+o).join(":")}`}function $d(t,e){let r=new Uint8Array(4),o=e;for(let n=0;n<4;n++){if(n>0&&t.charCodeAt(o++)!==zd)return;let s=o,i=0;for(;o-s<3;o++){let u=t.charCodeAt(o)-48;if(!(u>=0&&u<=9))break;i=i*10+u}let a=o-s;if(a===0||i>255||a>1&&t.charCodeAt(s)===48)return;r[n]=i}return o===t.length?r:void 0}function Nx(t){let e=new Uint8Array(16),r=0,o=0,n=-1;for(t.startsWith("::")&&([r,n]=[2,0]);r<t.length;){if(o===Mr)return;let s=Lx(t,r);if(t.charCodeAt(s)===zd){let a=$d(t,r);if(!a||o>Mr-2)return;e.set(a,2*o),o+=2;break}if(s===r||s-r>4)return;let i=parseInt(t.slice(r,s),16);if(e[2*o]=i>>8,e[2*o+1]=i&255,o++,s===t.length)break;if(t.charCodeAt(s)!==Td||s+1===t.length)return;if(r=s+1,t.charCodeAt(r)===Td){if(n>=0)return;n=o,r++}}return Cx(e,o,n)}function Lx(t,e){let r=e;for(;r<t.length;r++){let o=t.charCodeAt(r),n=o>=48&&o<=57,s=o|32;if(!n&&!(s>=97&&s<=102))break}return r}function Cx(t,e,r){if(r<0)return e===Mr?t:void 0;if(e===Mr)return;let o=2*(e-r);return t.copyWithin(16-o,2*r,2*e),t.fill(0,2*r,16-o),t}function Dx(t){return t.subarray(0,10).every(e=>e===0)&&t[10]===255&&t[11]===255}function Bx(t){let e=0,r=0,o=0;return t.forEach((n,s)=>{o=n===0?o+1:0,o>r&&([e,r]=[s-o+1,o])}),[e,r]}function wi(t){let{bytes:e,length:r}=Md(t);return{bytes:e.map((o,n)=>o&_i(r,n)),length:r}}function Od(t){let{bytes:e,length:r}=Md(t);return e.some((o,n)=>(o&~_i(r,n))!==0)}function Pd(t){return{bytes:t,length:t.length*8}}function re({bytes:t,length:e}){return e===t.length*8}function Ir(t){let e=Be(t.bytes);return re(t)?e:`${e}/${t.length}`}function Rd({bytes:t,length:e},r){return{first:t[r],last:t[r]|~_i(e,r)&255}}function _i(t,e){return 255<<8-Math.min(8,Math.max(0,t-8*e))&255}function Md(t){let e=Zx(t);if("fault"in e)throw new x(`Cannot read ${JSON.stringify(t)}: ${e.fault}`);return e}function Zx(t){let e=t.indexOf("/"),r=Zo(e<0?t:t.slice(0,e));if(!r)return{fault:"an IPv4 or IPv6 address or prefix was wanted"};let o=r.length*8;if(e<0)return{bytes:r,length:o};let n=t.slice(e+1),s=/^(0|[1-9]\d{0,2})$/.test(n)?Number(n):NaN;return s<=o?{bytes:r,length:s}:{fault:`found length ${n||"none"}, 0 to ${o} was wanted`}}var Ux=["src","dst","time","context"],jx=["src","dst","time","rtt"],qx=80;function Uo(t){let{src:e,dst:r,time:o,context:n}=Cd(t,Ux),s=[],i=Id("src",e,s),a=Id("dst",r,s);return{source:i,destination:a,timeS:Bd(o),context:Kx(n,s),notes:s}}function Ld(t){let{source:e,destination:r,timeS:o,context:n}=xi(t);for(let s of[e,r])if(!re(s))throw new x(`Cannot give one exact distribution for ${Ir(s)}: two addresses were wanted; use rttBetweenPrefixes`);return{source:e.bytes,destination:r.bytes,timeS:o,context:n}}function xi(t){let{source:e,destination:r,timeS:o,context:n}=Uo(t);return{source:e,destination:r,timeS:o,context:n??[]}}function Fx(t){if(Od(t))return`${t} has bits after the prefix: taken as ${Ir(wi(t))}`}function Cd(t,e){let r=Object.keys(t).find(o=>!e.includes(o));if(r===void 0)return t;throw new x(`found ${hi(r)}, only ${e.join(", ")} were wanted`)}function Id(t,e,r){let o=Dd(t,e,"address or prefix");try{let n=wi(o),s=Fx(o);return s!==void 0&&r.push(s),n}catch(n){throw n instanceof x?new x(`${t}: ${n.message}`):n}}function Nd(t,e){let r=Dd(t,e,"address"),o=Zo(r);if(o)return o;throw new x(`found ${t} ${Oe(r)}, an IPv4 or IPv6 address was wanted`)}function Dd(t,e,r){if(typeof e=="string"&&e!==""&&e.length<=qx)return e;let o=e===void 0||e===""?`no ${t}`:`${t} ${Oe(e)}`;throw new x(`found ${o}, an IPv4 or IPv6 ${r} was wanted`)}function Hx(t){let e=Bo(t);return"fault"in e?e:{timeS:Math.floor(e.timeUs/1e6)}}function Bd(t){if(t==null||t==="")return null;let e=Hx(typeof t=="string"||typeof t=="number"?String(t):"");if("timeS"in e)return e.timeS;throw new x(`found time ${Oe(t)}, ${e.fault}`)}function Kx(t,e){if(t==null)return null;if(!Array.isArray(t))throw new x(`found context ${Oe(t)}, an array of measurements was wanted`);let r=t.map((o,n)=>{try{return Nr(o)}catch(s){throw s instanceof x?new x(`context[${n}]: ${s.message}`):s}});return Wx(r,e)}function Nr(t){if(typeof t!="object"||t===null)throw new x("found no JSON object, one with src, dst, time and rtt was wanted");let{src:e,dst:r,time:o,rtt:n}=Cd(t,jx),s=Nd("src",e),i=Nd("dst",r);if(s.length!==i.length)throw new x("found addresses of different IP versions, two of one version were wanted");return{source:s,destination:i,rttCode:Gx(n),timeS:Bd(o)}}function Gx(t){if(t===null)return null;if(typeof t=="number"&&t>=0&&t<1/0)return pe(t);let e=t===void 0?"no rtt":`rtt ${Oe(t)}`;throw new x(`found ${e}, ms of 0 or more, or null for no reply, was wanted`)}function Oe(t){return typeof t=="object"&&t!==null?Array.isArray(t)?"an array":"an object":JSON.stringify(typeof t=="string"?hi(t):t)}function Wx(t,e){let r=t.map(({timeS:o})=>o).filter(o=>o!==null);if(r.length>0&&r.length<t.length)throw new x("found context with a time in some measurements only, in all or none was wanted");return r.every((o,n)=>n===0||o>=r[n-1])?t:(e.push("the context is not in order of time: it was sorted"),t.toSorted((o,n)=>(o.timeS??0)-(n.timeS??0)))}var Vx={400:"Bad Request",404:"Not Found",405:"Method Not Allowed",413:"Content Too Large",415:"Unsupported Media Type",429:"Too Many Requests",500:"Internal Server Error",503:"Service Unavailable"},Jx=["AbortError","TimeoutError"],Zd="Cannot answer: the request was ended before its answer was there; ask again",me=class extends Error{name="ApiError";problem;constructor(e,r,o){super(r,o),this.problem={type:"about:blank",title:Vx[e]??"Error",status:e,detail:r}}};function jo(t){return Yx(t).problem}function Yx(t){return t instanceof me?t:t instanceof Or?new me(503,Zd):t instanceof x?new me(400,Ud(t.message)):t instanceof Ro?new me(400,Ud(yi(t))):t instanceof DOMException&&Jx.includes(t.name)?new me(503,Zd):new me(500,"Cannot answer: an error of the server, not of the request; its log says more")}async function Ft(t){try{return await t()}catch(e){throw!(e instanceof x)||e instanceof Or?e:new Error(`Internal error: ${e.message}`,{cause:e})}}function Ud(t){return t.startsWith("Cannot ")?t:`Cannot answer: ${t}`}function yi({issues:[t]},e){let{path:r}=t,o=r.map((i,a)=>typeof i=="number"?`[${i}]`:`${a>0?".":""}${String(i)}`).join("");if(t.code==="unrecognized_keys"){let i=Oe(t.keys[0]);return`found ${o===""?i:`${i} in ${o}`}, ${t.message}`}let n=qd(t);if(!e)return o===""?n:`${o}: ${n}`;let s=r.reduce(Xx,e.value);return s===void 0?`found no ${o||"value"}, ${n}`:`found ${o===""?"":`${o} `}${Oe(s)}, ${n}`}function Xx(t,e){return typeof t=="object"&&t!==null?Reflect.get(t,e):void 0}var Qx={string:"text was wanted",number:"a number was wanted",int:"a whole number was wanted",array:"an array was wanted",tuple:"an array was wanted",object:"a JSON object was wanted"};function qd(t){return t.code==="invalid_type"?Qx[t.expected]??`${t.expected} was wanted`:t.code==="invalid_union"?`${t.errors.map(([r])=>qd(r).replace(/ was wanted$/,"")).join(" or ")} was wanted`:t.code==="too_small"?`at least ${jd(t.origin,t.minimum)} wanted`:t.code==="too_big"?`at most ${jd(t.origin,t.maximum)} wanted`:t.message}function jd(t,e){return t==="array"?e===1?"1 value was":`${e} values were`:`${e} was`}function ey(t,e){let r=[],o=Array.from({length:e.length+1},(n,s)=>s);for(let n=1;n<=t.length;n++){let s=[n];for(let i=1;i<=e.length;i++){let a=o[i-1]+(t[n-1]===e[i-1]?0:1);s[i]=Math.min(o[i]+1,s[i-1]+1,a),n>1&&i>1&&t[n-1]===e[i-2]&&t[n-2]===e[i-1]&&(s[i]=Math.min(s[i],r[i-2]+1))}[r,o]=[o,s]}return o[e.length]}function Fd(t,e){let o=e.map(n=>({name:n,distance:ey(t,n)})).sort((n,s)=>n.distance-s.distance)[0];return o&&o.distance<=Math.max(2,Math.floor(t.length/3))?`; did you mean ${o.name}?`:`; known are ${e.join(", ")}`}function Gd(t,e,r=""){let o=t.safeParse(e);if(o.success)return o.data;let n=o.error.issues[0],s=n.path.map(String);if(n.code==="unrecognized_keys"){let u=n.keys[0],c=Fd(u,bi(t,s,e));throw new $e(Hd(r,[...s,u]),`the key is unknown${c}`)}let i=vi(e,n.path),a=i===void 0?"nothing":JSON.stringify(i);throw new $e(Hd(r,s),`found ${a}, ${ty(n)}`)}function ty(t){switch(t.code){case"custom":return t.message;case"invalid_type":return`${ry(t.expected==="int"?"integer":t.expected)} was wanted`;case"too_small":return`${t.inclusive?"at least":"more than"} ${t.minimum} was wanted`;case"too_big":return`${t.inclusive?"at most":"less than"} ${t.maximum} was wanted`;case"invalid_value":return`${t.values.map(String).join(" or ")} was wanted`;default:return t.message}}function ry(t){return`${/^[aeiou]/.test(t)?"an":"a"} ${t}`}function Hd(t,e){return[...t?[t]:[],...e].join(".")||"(all)"}function vi(t,e){let r=t;for(let o of e){if(typeof r!="object"||r===null)return;r=r[o]}return r}function bi(t,e,r){let o=Kd(t);if(o instanceof ci){let a=o.options.map(c=>Kd(c)),u=a.filter(c=>oy(c,r));return(u.length>0?u:a).flatMap(c=>bi(c,e,r))}if(!(o instanceof Ar))return[];let n=o.shape;if(e.length===0)return Object.keys(n);let[s,...i]=e;return n[s]?bi(n[s],i,vi(r,[s])):[]}function oy(t,e){return t instanceof Ar?Object.entries(t.shape).every(([r,o])=>!(o instanceof fi)||o.safeParse(vi(e,[r])).success):!1}function Kd(t){let e=t;for(;e instanceof pi||e instanceof mi||e instanceof zr||e instanceof di;)e=e.unwrap();return e}var Wd=["float64","fixed","log","clipped"];var Si=Number.MAX_SAFE_INTEGER,Ei=.001,ny=1e6,Vd=65535,ki=65535,Ai=Math.log(ny/Ei)/Vd,z2=Math.expm1(Ai/2),sy={name:"float64",maxRttMs:Number.MAX_VALUE,encode(t,e){t!==null&&Fo(t,Number.MAX_VALUE),e.setFloat64(0,t===null?-1:t+0)},decode(t){let e=t.getFloat64(0);return e===-1?null:e>=0&&e<1/0&&!Object.is(e,-0)?e:void 0}},Jd={name:"fixed",maxRttMs:Si/1e3,encode(t,e){t!==null&&Fo(t,Jd.maxRttMs),Yd(t===null?null:Math.min(Math.round(t*1e3),Si),e)},decode(t){return Xd(t,Si)}},iy={name:"log",maxRttMs:Number.MAX_VALUE,encode(t,e){e.setUint32(0,0),e.setUint32(4,t===null?ki:uy(t))},decode(t){let e=t.getUint32(4);if(!(t.getUint32(0)!==0||e>ki))return e===ki?null:Ei*Math.exp((e+.5)*Ai)}};function ay(t){if(!Number.isSafeInteger(t)||t<1)throw new RangeError(`Cannot clip RTTs at ${t} \xB5s: an integer in 1..2^53-1 was wanted`);return{name:"clipped",clipUs:t,maxRttMs:Number.MAX_VALUE,encode(e,r){e!==null&&Fo(e,Number.MAX_VALUE),Yd(e===null?null:Math.min(Math.round(e*1e3),t),r)},decode(e){return Xd(e,t)}}}function qo({name:t,clipMs:e}){return t==="clipped"?ay(Math.max(1,Math.round(e*1e3))):{float64:sy,fixed:Jd,log:iy}[t]}function Fo(t,e){if(!(t>=0&&t<=e))throw new RangeError(`Cannot encode an RTT of ${t} ms: a number in 0..${e} was wanted`)}function uy(t){Fo(t,Number.MAX_VALUE);let e=Math.floor(Math.log(t/Ei)/Ai);return Math.max(0,Math.min(e,Vd-1))}function Yd(t,e){e.setUint32(0,t===null?4294967295:Math.floor(t/4294967296)),e.setUint32(4,t===null?4294967295:t%4294967296)}function Xd(t,e){let r=t.getUint32(0),o=t.getUint32(4);if(r===4294967295&&o===4294967295)return null;let n=r*4294967296+o;return n<=e?n/1e3:void 0}var cy=new Uint16Array(9);function Ho(t,e,r){if(e===0)return;let o=cy,n=t[0],s=0;for(;s<Math.min(e,9);){let l=t[s],f=s++;for(;f>0&&o[f-1]>l;f--)o[f]=o[f-1];o[f]=l,s<=5&&(n=o[s-1>>1])}let i=o[Math.floor((3*s-1)/4)]-o[Math.floor(s/4)],a=Math.min(11,Math.ceil(Math.log2(1+Math.max(0,i)))),u=r===null?0:Math.min(25,1+Math.floor(Math.log2(1+Math.max(0,r)))),c=Math.floor(Math.log2(s));return{typicalCode:n,newestCode:t[0],spread:c*12+a,age:u}}var Ko=2;function Qd({typicalCode:t,newestCode:e,spread:r,age:o},n,s){n[s]=t<<16|e,n[s+1]=r<<16|o}function ep(t,e){let[r,o]=[t[e],t[e+1]];if(r!==0)return{typicalCode:r>>>16,newestCode:r&65535,spread:o>>>16,age:o&65535}}var tp=["MeasurementStart","SrcIpv4","SrcIpv6","DstIpv4","DstIpv6","TimestampAbs","TimestampDelta1","TimestampDelta4","RttStart","ThroughputStart","Failed"],Go=op(["source","destination","result","time"]),tt=["source","destination","time","result"];function wt(t,e){return ly(t.source.length,t.destination.length,t.rttCode===null)+rp(t.timeS,e)}function ly(t,e,r){return 3+t+e+(r?1:3)}function rp(t,e){return t===null?0:e===null?9:t-e<=255?2:5}function op(t){return t.length<=1?[[...t]]:t.flatMap(e=>op(t.filter(r=>r!==e)).map(r=>[e,...r]))}var Ze=class{at;previousTimeS=null;#e;constructor(e,r=0){this.#e=e,this.at=r}write(e,r){let o=this.at,n=wt(e,this.previousTimeS);if(o+n>this.#e.length)throw new RangeError(`Cannot write a measurement of ${n} tokens: found room for ${this.#e.length-o}`);this.#e[this.at++]=0;for(let s of r)s==="source"?this.#t(1,e.source):s==="destination"?this.#t(3,e.destination):s==="result"?this.#r(e.rttCode):e.timeS!==null&&this.#o(e.timeS);return this.at-o!==n&&b(!1,`the order ${r} gave ${this.at-o} of ${n} tokens`),n}#t(e,r){if(r.length!==4&&r.length!==16)throw new RangeError(`Cannot write an address: found ${r.length} bytes, 4 or 16 were wanted`);this.#e[this.at++]=r.length===4?e:e+1;for(let o=0;o<r.length;o++)this.#e[this.at++]=11+r[o]}#r(e){if(e===null){this.#e[this.at++]=10;return}if(!Pr(e))throw new RangeError(`Cannot write RTT code ${e}: a canonical code was wanted`);this.#e[this.at++]=8,this.#n(e,2)}#o(e){if(!Number.isSafeInteger(e)||e<0)throw new RangeError(`Cannot write the time ${e}: whole seconds in 0..2^53-1 were wanted`);if(this.previousTimeS===null){this.#e[this.at++]=5,this.#n(e,8),this.previousTimeS=e;return}let r=Math.max(0,e-this.previousTimeS);if(r>4294967295)throw new RangeError(`Cannot write a gap of ${r} s: at most 2^32-1 s were wanted`);this.#e[this.at++]=r<=255?6:7,this.#n(r,r<=255?1:4),this.previousTimeS+=r}#n(e,r){let o=e;for(let n=this.at+r-1;n>=this.at;n--){let s=Math.floor(o/256);this.#e[n]=11+o-s*256,o=s}this.at+=r}};var nt=11,$i=2**20;function np(t,e){let r=t.slice(-9).reverse();return Ho(r.map(({rttCode:o})=>o),r.length,sp(e,r[0]?.timeS??null))}function sp(t,e){return t===null||e===null?null:Math.abs(t-e)}var Yo=class{#e;#t;constructor(e){this.#e=new Uint16Array(e*9),this.#t=new Float64Array(e)}add(e,{rttCode:r,timeS:o}){let n=e*9;this.#e.copyWithin(n+1,n,n+9-1),this.#e[n]=r,this.#t[e]=o??0}recall(e,{timeS:r=null,newer:o=[]}={}){let n=this.#e.subarray(e*9,(e+1)*9),s=this.#t[e],i=o.filter(c=>c.timeS===null||c.timeS>s),a=[...i.map(({rttCode:c})=>c).reverse(),...n.filter(c=>c>0)],u=i.at(-1)?.timeS??(s>0?s:null);return Ho(a,a.length,sp(r,u))}save(){let e=this.#t.length,r=new Float32Array(e*nt);for(let o=0;o<e;o++){let n=this.#e.slice(o*9,(o+1)*9).reverse(),s=this.#t[o];r.set([...n,Math.floor(s/$i),s%$i],o*nt)}return r}load(e){let r=this.#t.length;b(e.length===r*nt,`${e.length} numbers of pairs`);for(let o=0;o<r;o++){let n=o*nt,s=e.slice(n,n+9).reverse();this.#e.set(s,o*9),this.#t[o]=e[n+9]*$i+e[n+9+1]}}},dy={[5]:8,[6]:1,[7]:4,[8]:2},Xo=class t{timeS=null;#e=0;#t=0;#r=0;#o=0;#n=0;#s=new Map;#i=!1;clone(){let e=new t;return e.timeS=this.timeS,e.#e=this.#e,e.#t=this.#t,e.#r=this.#r,e.#o=this.#o,e.#n=this.#n,e.#s=this.#s,e.#i=this.#i=!0,e}read(e){e<11?(this.#r=e,this.#o=0,this.#n=dy[e]??0):this.#n>0&&(this.#o=this.#o*256+e-11,--this.#n===0&&this.#a(this.#o))}end(e){if(e!==void 0&&this.#t>0){this.#i&&(this.#s=new Map(this.#s)),this.#i=!1;let r={rttCode:this.#t,timeS:this.timeS};this.#s.set(e,[...this.rttsOf(e),r].slice(-9))}this.timeS=null,this.#t=0}rttsOf(e){return this.#s.get(e)??[]}#a(e){this.#r===8?this.#t=e:this.timeS=this.#e=e+(this.#r===5?0:this.#e)}};function he(t){let e=t|0;return e=Math.imul(e^e>>>16,2246822507),e=Math.imul(e^e>>>13,3266489909),(e^e>>>16)>>>0}function Qo(t){return Math.log(Math.max(t,.001))}var py=.001;function Oi(t,e){return t===0?e:(Math.exp(t*e)-1)/t}function ip(t,e){return t===0?e:Math.log(Math.max(1+t*e,py**t))/t}function Pi(t,e,r){let[o,n]=t<e?[t,e]:[e,t];return he(he(o+1)^Math.imul(n+1,2654435769))%r}var en=class{pairs;numFolds;start;others;logs;folds;weights;constructor(e,r){this.pairs=e,this.numFolds=r;let{numNodes:o,a:n,b:s,rttMs:i,weights:a}=e;b(s.length===n.length&&i.length===n.length,`${n.length}, ${s.length}, ${i.length} pairs`),this.start=new Float64Array(o+1);for(let f=0;f<n.length;f++)b(n[f]<o&&s[f]<o,`a pair of nodes ${n[f]} and ${s[f]} of ${o}`),n[f]!==s[f]&&(this.start[n[f]+1]++,this.start[s[f]+1]++);for(let f=0;f<o;f++)this.start[f+1]+=this.start[f];let u=this.start[o];this.others=new Uint32Array(u),this.logs=new Float32Array(u),this.folds=new Uint8Array(u),this.weights=new Float32Array(u);let c=this.start.slice(),l=(f,d,p)=>{let m=c[f]++;this.others[m]=d,this.logs[m]=Qo(i[p]),this.folds[m]=Pi(f,d,r),this.weights[m]=a?.[p]??1};for(let f=0;f<n.length;f++)n[f]!==s[f]&&(l(n[f],s[f],f),l(s[f],n[f],f))}get numNodes(){return this.pairs.numNodes}},ge=-1;function ap(t,e){let{start:r,others:o,folds:n,numNodes:s}=t,i=new Float32Array(s).fill(ge),a=new Uint32Array(s);for(let u=0;u<s;u++){let c=0;for(i[u]===ge&&(a[c++]=u);c>0;){let l=a[--c];for(let f=r[l];f<r[l+1];f++)e>>n[f]&1||(i[l]=u,i[o[f]]===ge&&(i[o[f]]=u,a[c++]=o[f]))}}return i}function cp(t,e,{estimate:r,usualError:o}){let n=Cr(e,64),s=n.map(f=>Float64Array.from(t,d=>r(d.place,f.place))),i=n.map(({log:f},d)=>s[d].map(p=>-4/2*Math.log1p(((p-f)/o)**2/3))),a=new Float64Array(t.length);for(let f of i)f.forEach((d,p)=>a[p]+=d);let u=n.map(({log:f},d)=>{let p=up(a.map((m,h)=>m-i[d][h]));return Math.abs(p.reduce((m,h,g)=>m+h*s[d][g],0)-f)}).sort((f,d)=>f-d),c=u.length,l=o*(1+2/c);return{nodes:[...up(a)].flatMap((f,d)=>f>0?[{node:t[d].node,weight:f}]:[]),error:(c*u[c>>1]+8*l)/(c+8)}}function up(t){let e=t.reduce((n,s)=>Math.max(n,s),-1/0),r=t.map(n=>Math.exp(n-e)).map(n=>n<1e-6?0:n),o=r.reduce((n,s)=>n+s,0);return r.map(n=>n/o)}function Cr(t,e){return t.length<=e?t:Array.from({length:e},(r,o)=>t[Math.floor(o*t.length/e)])}var lp=3528531795,fp=3449720151,my=2654435769,hy=3144134277,gy=10,tn=2**32;var Ue=class{#e;#t;#r;#o;#n;#s=new Uint32Array(4);#i=0;#a=4;constructor(e,r,...o){if(!Number.isSafeInteger(e)||e<0)throw new RangeError(`Cannot seed a random stream: found ${e}, an integer in 0..2^53-1 was wanted`);if(o.length>3||o.some(i=>i>>>0!==i))throw new RangeError(`Cannot index a random stream: found [${o}], up to three u32 were wanted`);let[n,s]=wy(r);dp(this.#s,n,s,0,0,e>>>0,Math.floor(e/tn)),this.#e=this.#s[0],this.#t=this.#s[1],this.#r=o[0]??0,this.#o=o[1]??0,this.#n=o[2]??0}restart(e,r=0,o=0){this.#r=e,this.#o=r,this.#n=o,this.#i=0,this.#a=4}uint32(){return this.#a===4&&this.#u(),this.#s[this.#a++]}float64(){let e=this.uint32()>>>5,r=this.uint32()>>>6;return(e*2**26+r)*2**-53}below(e){if(e===tn)return this.uint32();if(e===0||e>>>0!==e)throw new RangeError(`Cannot draw an integer below ${e}: 1..2^32 was wanted`);let r=this.uint32();if(Math.imul(r,e)>>>0<e){let o=(tn-e)%e;for(;Math.imul(r,e)>>>0<o;)r=this.uint32()}return Ri(r,e)>>>0}normal(){return Math.sqrt(2*this.exponential())*Math.cos(2*Math.PI*this.float64())}exponential(){return-Math.log(1-this.float64())}shuffle(e){for(let r=e.length-1;r>0;r--){let o=this.below(r+1),n=e[r];e[r]=e[o],e[o]=n}}#u(){b(this.#i<tn,"a random stream gave all of its 2^34 numbers"),dp(this.#s,this.#i++,this.#r,this.#o,this.#n,this.#e,this.#t),this.#a=0}};function dp(t,e,r,o,n,s,i){let[a,u,c,l,f,d]=[e|0,r|0,o|0,n|0,s|0,i|0];for(let p=0;p<gy;p++){let m=Ri(a,lp),h=Math.imul(a,lp),g=Ri(c,fp),_=Math.imul(c,fp);a=g^u^f,u=_,c=m^l^d,l=h,f=f+my|0,d=d+hy|0}t[0]=a,t[1]=u,t[2]=c,t[3]=l}function Ri(t,e){let[r,o,n,s]=[t&65535,t>>>16,e&65535,e>>>16],i=Math.imul(o,n)+(Math.imul(r,n)>>>16)|0,a=Math.imul(r,s)+(i&65535)|0;return Math.imul(o,s)+(i>>>16)+(a>>>16)|0}var pp=new Map;function wy(t){let e=pp.get(t);if(e)return e;let r=0xcbf29ce484222325n;for(let n of new TextEncoder().encode(t))r=BigInt.asUintN(64,(r^BigInt(n))*0x100000001b3n);let o=[Number(r&0xffffffffn),Number(r>>32n)];return pp.set(t,o),o}var rn=class{numFeatures;#e;#t;#r;constructor(e){this.numFeatures=e,this.#e=new Float64Array(e**2),this.#t=new Float64Array(e),this.#r=new Float64Array(e**2)}clear(){this.#e.fill(0),this.#t.fill(0)}add(e,r){let o=this.numFeatures;for(let n=0;n<o;n++){this.#t[n]+=r*e[n];for(let s=0;s<=n;s++)this.#e[n*o+s]+=e[n]*e[s]}}addFour(e,r,o){let n=this.numFeatures,s=this.#e,i=this.#t;for(let a=0;a<n;a++){let u=o[0]*e[a],c=o[1]*e[n+a],l=o[2]*e[2*n+a],f=o[3]*e[3*n+a];i[a]+=u*r[0]+c*r[1]+l*r[2]+f*r[3];for(let d=0,p=a*n;d<=a;d++,p++)s[p]+=u*e[d]+c*e[n+d]+l*e[2*n+d]+f*e[3*n+d]}}solve(e,r){let o=this.numFeatures,n=this.#r,s=new Float64Array(o);for(let i=0;i<o;i++){let a=typeof e=="number"?e:e[i],u=this.#t[i]+a*(r?.[i]??0);for(let c=0;c<=i;c++){let l=this.#e[i*o+c]+(i===c?a:0);for(let f=0;f<c;f++)l-=n[i*o+f]*n[c*o+f];n[i*o+c]=i===c?Math.sqrt(l):l/n[c*o+c]}for(let c=0;c<i;c++)u-=n[i*o+c]*s[c];s[i]=u/n[i*o+i]}for(let i=o-1;i>=0;i--){for(let a=i+1;a<o;a++)s[i]-=n[a*o+i]*s[a];s[i]/=n[i*o+i]}return s}};var _y=.1,xy=.25,yy=3;function mp(t,e){return t>Math.floor(e*xy)?-1:1}var Dr=class{#e;#t;#r;#o;#n;#s=new Float64Array(4);#i=new Float64Array(4);#a=0;constructor(e){this.#e=e;let r=e.rank+1;this.#t=new rn(r),this.#r=new Float64Array(r).fill(e.regularisation),this.#r[0]*=yy,this.#o=Float64Array.from({length:r},(o,n)=>mp(n,e.rank)),this.#n=new Float64Array(4*r)}add({value:e,weight:r},o,n,s,i=0){let a=this.#o,u=a.length,c=this.#a*u,l=this.#n,f=e-o[n];l[c]=1;for(let p=1;p<u;p++)l[c+p]=a[p]*o[n+p];let d=r;if(s){let p=f;for(let m=0;m<u;m++)p-=l[c+m]*s[i+m];d*=this.#e.knee/Math.max(this.#e.knee,Math.abs(p))}this.#s[this.#a]=f,this.#i[this.#a++]=d,this.#a===4&&this.#u()}solve(e){this.#i.fill(0,this.#a),this.#u();let r=this.#t.solve(this.#r,e);return this.#t.clear(),r}#u(){this.#t.addFour(this.#n,this.#s,this.#i),this.#a=0}};function hp(t,e,r){let o=new Ue(r,"coordinates/vectors"),n=s=>s%(e+1)===0;return Float64Array.from({length:t*(e+1)},(s,i)=>n(i)?0:_y*o.normal())}function gp(t,e,r){let{neighbours:{start:o,others:n,folds:s,weights:i,numNodes:a},values:u}=e,{rank:c,numPlainSweeps:l,numSweeps:f,without:d}=r,p=c+1,m=new Dr(r);for(let h=0;h<f;h++){let g=h<l?void 0:t;for(let _=0;_<a;_++){if(o[_]===o[_+1]){t.fill(0,_*p,(_+1)*p);continue}for(let y=o[_];y<o[_+1];y++){if(d>>s[y]&1)continue;let P={value:u[y],weight:i[y]};m.add(P,t,n[y]*p,g,_*p)}t.set(m.solve(),_*p)}}}function wp(t,e,r,o){let n=t[r]+e[r];for(let s=1;s<=o;s++)n+=mp(s,o)*t[r+s]*e[r+s];return n}var Sy=2,ky=2/3,Ey=5,Ay=2,xt=class t{factors;#e;constructor(e){this.factors=e,this.#e=e.options.rank+1}static fit(e,r){let{powers:o,rank:n,without:s}=r,{numNodes:i,logs:a}=e,u=n+1,c=Ty(e,s),l=new Float32Array(i*o.length*u),f=new Float32Array(a.length),d=hp(i,n,r.seed);return o.forEach((p,m)=>{for(let g=0;g<f.length;g++)f[g]=Oi(p,a[g]-c[0]);let h=m===0?{numPlainSweeps:Sy,numSweeps:r.numSweeps}:{numPlainSweeps:0,numSweeps:Math.ceil((1-ky)*r.numSweeps)};gp(d,{neighbours:e,values:f},{...r,...h});for(let g=0;g<i;g++)l.set(d.subarray(g*u,(g+1)*u),(g*o.length+m)*u)}),new t({powers:o,options:r,vectors:l,components:ap(e,s),range:c})}placeOf(e){let{powers:r,vectors:o,components:n}=this.factors,s=r.length*this.#e;return{vectors:o.subarray(e*s,(e+1)*s),component:n[e]}}estimate(e,r){if(e.component===ge||r.component===ge)return;let{powers:o,options:n,range:[s,i,a]}=this.factors,u=e.component===r.component?n.rank:0,c=0,l=1/0,f=-1/0;return o.forEach((d,p)=>{let m=wp(e.vectors,r.vectors,p*this.#e,u),h=Math.min(a,Math.max(i,s+ip(d,m)));c+=h,l=Math.min(l,h),f=Math.max(f,h)}),{log:c/o.length,spread:(f-l)/2}}locate(e,{usualError:r,without:o}){let{powers:n,options:s,components:i}=this.factors,a=new Float32Array(n.length*this.#e),u=yp(e.map(({node:_})=>i[_]).filter(_=>_!==ge)),c=e.filter(({node:_})=>i[_]===u);if(u===void 0)return{vectors:a,component:ge,error:r};let l=[...i.keys()].filter(_=>i[_]===u&&!o.has(_)),f=Cr(l,2048).map(_=>({node:_,place:this.placeOf(_)})),d=c.map(({node:_,log:y})=>({place:this.placeOf(_),log:y})),{nodes:p,error:m}=cp(f,d,{estimate:(_,y)=>this.estimate(_,y)?.log??NaN,usualError:r}),h=s.regularisation*5,g=new Dr({...s,regularisation:h});return n.forEach((_,y)=>{let P=this.#r(p,y),M=P;for(let k=0;k<Ey;k++)this.#t(g,c,y,M),M=g.solve(P);a.set(M,y*this.#e)}),{vectors:a,component:u,error:xp(m,r)}}typicalPlace(e){let{powers:r,components:o}=this.factors,n=new Float32Array(r.length*this.#e),s=yp(o.filter(f=>f!==ge));if(s===void 0)return{vectors:n,component:ge,error:e};let i=Cr([...o.keys()].filter(f=>o[f]===s),2048),a=i.map(f=>({node:f,weight:1/i.length}));r.forEach((f,d)=>n.set(this.#r(a,d),d*this.#e));let u=Cr(i,64).map(f=>this.placeOf(f)),c=(f,d)=>this.estimate(f,d)?.log??NaN,l=u.flatMap(f=>{let d=c(f,{vectors:n,component:s});return u.filter(p=>p!==f).map(p=>Math.abs(c(f,p)-d))}).sort((f,d)=>f-d);return{vectors:n,component:s,error:xp(l[l.length>>1]??e,e)}}#t(e,r,o,n){let{powers:s,vectors:i,range:a}=this.factors;for(let{node:u,log:c}of r){let l=(u*s.length+o)*this.#e;e.add({value:Oi(s[o],c-a[0]),weight:1},i,l,n)}}#r(e,r){let o=new Float64Array(this.#e),{vectors:n,powers:s}=this.factors;for(let{node:i,weight:a}of e){let u=(i*s.length+r)*this.#e;for(let c=0;c<o.length;c++)o[c]+=a*n[u+c]}return o}};function xp(t,e){return Math.fround(Ay*t*Math.max(1,t/e))}function yp(t){let e=new Map;for(let r of t)e.set(r,(e.get(r)??0)+1);return[...e].sort(([r,o],[n,s])=>s-o||r-n)[0]?.[0]}function Ty({logs:t,folds:e,weights:r},o){let n=0,s=0,i=1/0,a=-1/0;for(let u=0;u<t.length;u++)o>>e[u]&1||(n+=r[u]*t[u],s+=r[u],i=Math.min(i,t[u]),a=Math.max(a,t[u]));return s===0?new Float32Array(3):Float32Array.of(n/s,i,a)}var yt=[0,.5,1],bp=6,zy=.2;function on(t){let{numNodes:e,numFolds:r,rank:o}=t;return{vectors:[r+1,e,yt.length,1+o],nodes:[r+1,2,e],fits:[r+1,bp]}}function Mi({numNodes:t,numFolds:e,rank:r},o){let n=yt.length*(1+r);return Array.from({length:e+1},(s,i)=>[{part:"vectors",start:(i*t+o)*n,length:n},{part:"nodes",start:2*i*t+o,length:1},{part:"nodes",start:(2*i+1)*t+o,length:1}]).flat()}var bt=class t{size;fits;#e;constructor(e,r){this.size=e,this.fits=r,b(r.length===e.numFolds+1,`${r.length} factorisations`)}foldOf(e,r){return Pi(e,r,this.size.numFolds)}estimate(e,r,o=this.size.numFolds){let{factorisation:n,errors:s,usualError:i}=this.fits[o],a=f=>typeof f=="number"?n.placeOf(f):f.places[o],u=n.estimate(a(e),a(r));if(!u)return;let c=f=>typeof f=="number"?s[f]:f.places[o].error,l=Math.sqrt(c(e)*c(r))*(u.spread/i+zy);return{rttMs:Math.exp(u.log),error:l}}locate(e,r=new Set){let o=e.map(({node:n,rttMs:s})=>({node:n,log:Qo(s)}));return{places:this.fits.map(({factorisation:n,usualError:s})=>n.locate(o,{usualError:s,without:r}))}}get typical(){return this.#e??={places:this.fits.map(({factorisation:e,usualError:r})=>e.typicalPlace(r))}}hasPlace(e,r=this.size.numFolds){return this.fits[r].factorisation.placeOf(e).component!==ge}put(e,{places:r}){r.forEach(({vectors:o,component:n,error:s},i)=>{let{factorisation:a,errors:u}=this.fits[i];a.placeOf(e).vectors.set(o),a.factors.components[e]=n,u[e]=s})}save(){let e=o=>{let n=new Float32Array(o.reduce((i,a)=>i+a.length,0)),s=0;for(let i of o)n.set(i,s),s+=i.length;return n},r=this.fits.map(({factorisation:o})=>o.factors);return{vectors:e(r.map(({vectors:o})=>o)),nodes:e(this.fits.flatMap(({errors:o},n)=>[r[n].components,o])),fits:e(this.fits.map(({usualError:o},n)=>{let{range:s,options:{knee:i,regularisation:a}}=r[n];return[...s,i,a,o]}))}}static load(e,r){let{numNodes:o,numFolds:n,rank:s}=e;for(let[l,f]of Object.entries(on(e))){let{length:d}=r[l];b(d===f.reduce((p,m)=>p*m),`${d} ${l} of coordinates of shape ${f}`)}let{vectors:i,nodes:a,fits:u}=r,c=(l,f,d)=>l.subarray(d*f,(d+1)*f);return new t(e,Array.from({length:n+1},(l,f)=>{let d=c(u,bp,f),[p,m,h]=d.subarray(3);return{factorisation:new xt({powers:yt,options:{rank:s,knee:p,regularisation:m},vectors:c(i,o*yt.length*(1+s),f),components:c(a,o,2*f),range:d.subarray(0,3)}),errors:c(a,o,2*f+1),usualError:h}}))}};var $y=[{knee:.025,regularisation:.12},{knee:.01,regularisation:.06},{knee:.06,regularisation:.12},{knee:.06,regularisation:.5}],Oy=[.5],vp=5,Py=1,Ry=5e-4,My=4;function Sp(t,e={}){let{seed:r=0,numFolds:o=4,numSweeps:n=30,maxBytes:s=2**29,settings:i=$y}=e;b(o>=4&&o<=30&&o%2===0,`${o} folds`);let a=My*yt.length*(o+1)*t.numNodes,u=Math.max(1,Math.min(e.rank??24,Math.floor(s/a)-1)),c=new en(t,o),l={rank:u,numSweeps:n,seed:r},f=i.map(Iy),d=f.map(m=>Ly(c,{...l,...m})),p=Array.from({length:o+1},(m,h)=>{let g=h===o,_=g?2**o-1:1<<Ny(h),y=Dy(d.map(M=>Cy(c,M,_)));return{factorisation:xt.fit(c,{...l,...f[y],powers:yt,without:g?0:1<<h}),...By(c,d[y],_)}});return new bt({numNodes:t.numNodes,numFolds:o,rank:u},p)}function Iy({knee:t,regularisation:e}){return{knee:Math.fround(t),regularisation:Math.fround(e)}}function Ny(t){return t^1}function Ly(t,e){let{start:r,others:o,folds:n,logs:s,numNodes:i,numFolds:a}=t,u=new Float32Array(s.length);for(let c=0;c<a;c+=2){let l=3<<c,f=xt.fit(t,{...e,powers:Oy,without:l});for(let d=0;d<i;d++){let p=f.placeOf(d);for(let m=r[d];m<r[d+1];m++){if(!Ii(l,n[m]))continue;let h=f.estimate(p,f.placeOf(o[m]));u[m]=h?Math.abs(h.log-s[m]):NaN}}}return u}function Ii(t,e){return(t>>e&1)===1}function Cy({folds:t},e,r){let o=0,n=0;for(let s=0;s<e.length;s++)!Ii(r,t[s])||Number.isNaN(e[s])||(o+=Math.sqrt(e[s]),n++);return n===0?0:o/n}function Dy(t){return t.indexOf(Math.min(...t))}function By({start:t,folds:e,numNodes:r},o,n){let s=(c,l)=>{let f=o.subarray(c,l).filter((d,p)=>Ii(n,e[c+p])&&!Number.isNaN(d));return{count:f.length,median:f.sort()[f.length>>1]}},i=s(0,o.length).median??Py,a=Math.fround(Math.max(Ry,i)),u=Float32Array.from({length:r},(c,l)=>{let{count:f,median:d}=s(t[l],t[l+1]);return(f*(d??0)+vp*a)/(f+vp)});return{usualError:a,errors:u}}var T=4294967295,Zy=64,vt=class{firstRow;numRows;#e;constructor(e,r){this.firstRow=e,this.numRows=r,this.#e=new Uint32Array(r)}row(e,r,o=!1){let n=r>>>0||1,{numRows:s}=this,i=this.#e,a=(e>>>0)%s;for(let u=0;u<Math.min(Zy,s);u++){if(i[a]===n)return this.firstRow+a;if(i[a]===0)return o?(i[a]=n,this.firstRow+a):T;a=a+1===s?0:a+1}return T}get numOwned(){return this.#e.reduce((e,r)=>r===0?e:e+1,0)}save(e){Uy(this.#e,e.subarray(2*this.firstRow))}load(e){b(e.length>=2*(this.firstRow+this.numRows),`${e.length} numbers of keys`),jy(e.subarray(2*this.firstRow),this.#e)}};function Uy(t,e=new Float32Array(2*t.length)){for(let r=0;r<t.length;r++)e[2*r]=t[r]>>>16,e[2*r+1]=t[r]&65535;return e}function jy(t,e=new Uint32Array(t.length/2)){for(let r=0;r<e.length;r++)e[r]=t[2*r]*2**16+t[2*r+1];return e}function kp(t,e){let r=he(t+e),o=he(r^qy);return{hash1:r,hash2:o,length:e,row:T,isDropped:!1,numBytes:0,isWhole:!1}}var qy=2654435769;function nn(t,e){t.hash1=he(t.hash1*257+e+1),t.hash2=he(Math.imul(t.hash2,65599)+e+1),t.isWhole=++t.numBytes===t.length}function Ni(t,e){let r=(o,n)=>he(o+n^Math.imul(o,n));return{hash1:r(t.hash1,e.hash1),hash2:r(t.hash2,e.hash2)}}function sn(t,e,r){return r>0&&he(t^e)<r*2**32}var Br="coordinates.keys";function Zr(t){return`coordinates.${t}`}function Ep(t){let e=Object.entries(on(Kt(t))).map(([r,o])=>{let n=o[o.length-1];return[Zr(r),[o.reduce((s,i)=>s*i)/n,n]]});return new Map([[Br,[t.nodes,2]],...e])}function Kt({nodes:t,folds:e,rank:r}){return{numNodes:t,numFolds:e,rank:r}}var an=class{config;#e;#t;constructor(e){this.config=e,this.#e=new vt(0,e.nodes)}load(e){this.#e.load(L(e,Br));let r=Object.keys(on(Kt(this.config))),o=Object.fromEntries(r.map(n=>[n,L(e,Zr(n))]));this.#t=bt.load(Kt(this.config),o)}save(e){let r=new Float32Array(2*this.config.nodes);this.#e.save(r),e.set(Br,r);for(let[o,n]of Object.entries(this.#t?.save()??{}))e.set(Zr(o),n)}get numNodes(){return this.#e.numOwned}node(e,r,o=!1){return this.#e.row(e,r,o)}fit(e){let{nodes:r,rank:o,folds:n}=this.config,s={rank:o,numFolds:n,maxBytes:1/0};this.#t=Sp({numNodes:r,...e},s)}hasPlace(e){return e!==T&&(this.#t?.hasPlace(e)??!1)}locate(e,r){let o=e.filter(({node:n})=>this.hasPlace(n)&&!r.has(n));return o.length===0?void 0:this.#t?.locate(o,r)}put(e){if(!(!this.#t||e.size===0)){this.#t=bt.load(this.#t.size,this.#t.save());for(let[r,o]of e)this.#t.put(r,o)}}estimate(e,r,o={}){let{isTraining:n=!1,hidden:s=[]}=o,i=this.#t;if(!i||e===r&&e!==T)return;let a=n&&e!==T&&r!==T?i.foldOf(e,r):this.config.folds,[u,c]=[e,r].map((f,d)=>f!==T&&!s[d]&&i.hasPlace(f,a)?f:i.typical),l=i.estimate(u,c,a);return l&&{...l,isOfBoth:typeof u=="number"&&typeof c=="number"}}};var Ky=0,Gy=256,Wy=512,Vy=768,Li=772,Jy=0,Yy=Li,Xy=2*Li,Tp=3*Li,zp=Tp+48,$p=zp+26,Ap=2**-10,Op=22,Pp=$p+Op;function Rp(t){return Ip(t,e=>[Ky+(e>>8),Gy+(e&255)])}function Mp(t,e){return Ip(t,r=>{let o=(r>>8)-e;return o===0?[Wy+(r&255)]:[Vy+(o>0?2:0)+(Math.abs(o)>1?1:0)]})}function Ip(t,e){if("rttMs"in t){let i=Math.log2(Math.max(t.error,Ap)/Ap),a=Math.min(Op-1,Math.floor(2*i));return[...e(pe(t.rttMs)).map(u=>Xy+u),$p+a]}let{typicalCode:r,newestCode:o,spread:n,age:s}=t;return[...e(r).map(i=>Jy+i),...e(o).map(i=>Yy+i),Tp+n,zp+s]}var Qy={v1:266,v2:267},Ur=t=>R().min(1).max(t),Np=2**36,Lp=ht({rows:R().min(16).max(2**24),seed:R().min(0).max(2**31-1).default(0),dropShare:v().min(0).max(.95).default(.1)}),eb=ht({...Lp.shape,history:mt().default(!0)}),tb=ht({nodes:R().min(16).max(2**24),rank:R().min(1).max(64).default(24),folds:R().min(4).max(30).multipleOf(2).default(4),dropShare:v().min(0).max(.95).default(.2)}),rb=ht({numLayers:Ur(1024),width:Ur(65536),numHeads:Ur(1024),headDim:wd([32,64,128]),mlpWidth:Ur(262144),sequenceLength:Ur(65535),vocabulary:et(["v1","v2"]).default("v2"),rttEncoding:et(Wd).nullable().default(null),rttClipMs:v().min(.001).max(1e9).default(1e3),activation:et(["relu2","gelu","silu"]).default("relu2"),softcap:v().min(.001).max(1e6).nullable().default(15),qkNorm:mt().default(!0),keyShift:mt().default(!1),byteVectors:et(["random","ordinal"]).default("random"),prefixVectors:Lp.nullable().default(null),pairVectors:eb.nullable().default(null),coordinates:tb.nullable().default(null)});function un(t){let e=Gd(rb,t,"model");return ob(e),e}function ob(t){for(let r of["width","mlpWidth"])if(t[r]%4!==0)throw new $e(`model.${r}`,`found ${t[r]}, a multiple of 4 was wanted`);for(let r of["prefixVectors","pairVectors","coordinates"])if(t[r]&&t.vocabulary!=="v2")throw new $e(`model.${r}`,`vocabulary ${t.vocabulary} has none, v2 or null was wanted`);if(t.rttEncoding!==null&&t.vocabulary!=="v1")throw new $e("model.rttEncoding","vocabulary v2 has one of its own, v1 or null was wanted");let e=sb(t);if(e>Np)throw new $e("model",`found ${e} parameters, at most ${Np} were wanted`)}function cn({vocabulary:t,rttEncoding:e,rttClipMs:r}){return t==="v1"?{name:e??"float64",clipMs:r}:void 0}function le(t){let{prefixVectors:e,pairVectors:r}=t;return(e?.rows??0)+(r?.rows??0)+nb(t)}function nb({pairVectors:t,coordinates:e}){return t?.history||e?Pp:0}function D(t){return Qy[t.vocabulary]}function ln(t){let{width:e,mlpWidth:r}=t,o=t.numHeads*t.headDim,n=D(t),s=new Map([["wte.weight",[n,e]]]),i=le(t);i>0&&s.set("wpe.weight",[i,e]);for(let a=0;a<t.numLayers;a++){let u=`blocks.${a}`;s.set(`${u}.attn.q_proj.weight`,[o,e]),s.set(`${u}.attn.k_proj.weight`,[o,e]),s.set(`${u}.attn.v_proj.weight`,[o,e]),s.set(`${u}.attn.o_proj.weight`,[e,o]),s.set(`${u}.mlp.up_proj.weight`,[r,e]),s.set(`${u}.mlp.down_proj.weight`,[e,r])}return s.set("lm_head.weight",[n,e]),s}function fn(t){let e=ln(t),{prefixVectors:r,pairVectors:o}=t,n=(r?.rows??0)+(o?.rows??0);n>0&&e.set(Ee,[n,2]),o?.history&&e.set(Gt,[o.rows,nt]);let s=t.coordinates?Ep(t.coordinates):[];return new Map([...e,...s])}var Ee="wpe.keys",Gt="wpe.history";function sb(t){let e=0;for(let r of ln(t).values())e+=r[0]*r[1];return e}var Cp=["MeasurementStart","SrcIpStart","DestIpStart","Ipv4Start","Ipv6Start","RttStart","SizeStart","ErrorCountStart","TimestampStart","MsmIdStart"];var ib=37;function Dp(t){return ib+t.source.length+t.destination.length}function Wt({source:t,destination:e,timeS:r}){return 14+(r===null?0:9)+t.length+e.length}var Bp={v1:{byteBase:10,roleNames:Cp,opens:t=>t<10&&t!==3&&t!==4,fieldOf(t){return t===1?"source":t===2?"destination":t===5?"result":"time"}},v2:{byteBase:11,roleNames:tp,opens:t=>t<11,fieldOf(t){return t===1||t===2?"source":t===3||t===4?"destination":t===8||t===10?"result":"time"}}};var Zp=2**32;var St=class{out;rttEncoding;at;#e;constructor(e,r){this.out=e,this.rttEncoding=r,this.at=0,this.#e=new DataView(new ArrayBuffer(8))}writeFields(e,r){let{source:o,destination:n,timeS:s}=e,i=e.rttMs===null?null:Math.min(Math.fround(e.rttMs),this.rttEncoding.maxRttMs),a={sizeBytes:0,packetErrorCount:0,msmId:0},u=r.map(c=>c==="result"?"rtt":c);return this.write({source:o,destination:n,rttMs:i,timeS:s??0,...a},s===null?u.filter(c=>c!=="time"):u,Wt(e))}write(e,r,o=Dp(e)){let n=this.at;if(n+o>this.out.length)throw new RangeError(`Cannot write a measurement of ${o} tokens: found room for ${this.out.length-n}`);try{this.out[this.at++]=0;for(let s of r)this.#t(s,e)}catch(s){throw this.at=n,s}return this.at-n!==o&&b(!1,`the order ${r} gave ${this.at-n} of ${o} tokens`),o}#t(e,r){switch(e){case"source":return this.#r(1,r.source);case"destination":return this.#r(2,r.destination);case"rtt":return this.rttEncoding.encode(r.rttMs,this.#e),this.#n(5,8);case"size":return Di("packet size",r.sizeBytes,0,65535),this.#e.setUint16(0,r.sizeBytes),this.#n(6,2);case"errorCount":return Di("error count",r.packetErrorCount,0,255),this.#e.setUint8(0,r.packetErrorCount),this.#n(7,1);case"time":return this.#o(8,"time",r.timeS);case"msmId":return this.#o(9,"measurement id",r.msmId)}}#r(e,r){if(r.length!==4&&r.length!==16)throw new RangeError(`Cannot write an address: found ${r.length} bytes, 4 or 16 were wanted`);this.out[this.at++]=e,this.out[this.at++]=r.length===4?3:4;for(let o=0;o<r.length;o++)this.out[this.at++]=10+r[o]}#o(e,r,o){Di(r,o,Number.MIN_SAFE_INTEGER,Number.MAX_SAFE_INTEGER);let n=Math.floor(o/Zp);this.#e.setInt32(0,n),this.#e.setUint32(4,o-n*Zp),this.#n(e,8)}#n(e,r){this.out[this.at++]=e;for(let o=0;o<r;o++)this.out[this.at++]=10+this.#e.getUint8(o)}};function Di(t,e,r,o){if(!(Number.isInteger(e)&&e>=r&&e<=o))throw new RangeError(`Cannot write the ${t} ${e}: an integer in ${r}..${o} was wanted`)}var J4=2**32,Y4={[1]:"source",[2]:"destination",[5]:"rtt",[6]:"size",[7]:"errorCount",[8]:"time",[9]:"msmId"};var Up=2**32-1;function we(t,e){let{source:r,destination:o,timeS:n,context:s}=t;return je({source:r,destination:o,rttCode:null,timeS:n},{context:s,order:tt,sequenceLength:e}).subarray(0,-1)}function je(t,e){let{context:r,order:o,sequenceLength:n}=e,{source:s,destination:i}=t;if(s.length!==i.length)throw new x(`Cannot ask for an RTT from IPv${s.length===4?4:6} to IPv${i.length===4?4:6}: two addresses of one version were wanted`);let a=new Uint16Array(n+1),u=new Ze(a),c=Hr({...t,context:r},n);fb(c,t.timeS);for(let l of c)u.write(l,tt);return u.write(t,o),a.subarray(0,u.at)}function fb(t,e){let r=null;for(let{timeS:o}of[...t,{timeS:e}]){if(e!==null&&o!==null&&o>e)throw new x(`Cannot ask about Unix time ${e}: found a measurement of ${o} in its context, none after it was wanted`);if(r!==null&&o!==null&&o-r>Up)throw new x(`Cannot ask about times ${o-r} s apart: at most ${Up} s between two measurements were wanted`);r=o??r}}function Hr(t,e){let{source:r,destination:o,timeS:n,context:s}=t,i={source:r,destination:o,rttCode:null,timeS:n},a=e-1,u=Math.max(0,s.length-Math.ceil(a/11));for(let c=u;c<=s.length;c++){let l=null,f=0;for(let d of[...s.slice(c),i])f+=wt(d,l),l=d.timeS??l;if(f<=a)return s.slice(c)}throw new x(`Cannot ask: a measurement does not fit the model's sequence of ${e} tokens; use a model with longer sequences`)}function db(t){return t?Go:Go.filter(e=>e[3]==="time").map(e=>e.slice(0,3))}async function jp(t,e,r={}){let o=e.map(s=>pb(s,r.order,t.config)),n=await gb(t,o);return o.map(({orders:s})=>_b(s.map(i=>wb(i,n.get(i)??[]))))}function pb(t,e,r){let o=hb(t.measurement,e),n=mb(t,o[0],r),s=n.lastIndexOf(0)+1,{opens:i}=Bp[r.vocabulary],a=[...n.keys()].filter(c=>c>=s&&i(n[c])),u=new Map(o[0].map((c,l)=>[c,[...n.subarray(a[l],a[l+1])]]));return{prompt:n.subarray(0,s),orders:o.map(c=>{let l=c.map(f=>u.get(f)??[]);return{order:c,lengths:l.map(({length:f})=>f),tokens:Uint16Array.from(l.flat())}})}}function mb({measurement:t,rttMs:e,context:r},o,n){let s=cn(n);if(!s)return je(t,{context:r,order:o,sequenceLength:n.sequenceLength});b(e!==void 0&&r.length===0,"vocabulary v1 takes RTTs, and no context");let i={...t,rttMs:e},a=new Uint16Array(Wt(i));return new St(a,qo(s)).writeFields(i,o),a}function hb({timeS:t},e){return e?[t===null?e.filter(r=>r!=="time"):e]:db(t!==null)}async function gb(t,e){let r=[...Map.groupBy(e,({prompt:s})=>s.join()).values()].map(s=>({prompt:s[0].prompt,orders:s.flatMap(({orders:i})=>i)})),n=(await t.decoders.continuationLogProbabilities(r.map(({prompt:s,orders:i})=>({prompt:s,continuations:i.map(({tokens:a})=>a)})))).map(s=>Array.from(s,i=>-i/Math.LN2));return new Map(r.flatMap(({orders:s})=>s).map((s,i)=>[s,n[i]]))}function wb({order:t,lengths:e},r){let o=0;return{blocks:t.map((s,i)=>{let a=r.slice(o,o+=e[i]);return{field:s,tokenBits:a,bits:Kr(a)}}),bits:Kr(r)}}function _b(t){let e=t.map(({bits:i})=>i),r=Kr(e)/e.length,o=Math.sqrt(Kr(e.map(i=>(i-r)**2))/e.length),n=Math.min(...e),s=n-Math.log2(Kr(e.map(i=>2**(n-i))));return{orders:t,meanBits:r,spreadBits:o,totalBits:s}}function Kr(t){return t.reduce((e,r)=>e+r,0)}function qp(t,e){if(e===null)return t;let r=t.length;for(;r>0&&(t[r-1].timeS??e)>e;)r--;return r===t.length?t:t.slice(0,r)}function ie(t,e,r=267){return t.subarray(e*r,(e+1)*r)}var Jt=-1;function mn(t,e){let r=Float64Array.from(e,(s,i)=>s===Jt?Jt:t[i]*65536+s),o=Float64Array.from(new Set(r.filter(s=>s>=0))).sort(),n=new Map(Array.from(o,(s,i)=>[s,i]));return{tokens:Uint16Array.from(o,s=>s%2**16),parents:Uint32Array.from(o,s=>Math.floor(s/2**16)),rows:Uint32Array.from(r,s=>n.get(s)??0)}}function Fp({first:t,last:e}){return Array.from({length:e-t+1},(r,o)=>11+t+o)}function hn(t,{first:e,last:r}){let o=0;for(let n=e;n<=r;n++)o+=Math.exp(t[11+n]);return o}function Hp(t,{tokens:e,random:r,temperature:o=1}){let n=-1/0;for(let a of e)n=Math.max(n,t[a]);let s=e.map(a=>Math.exp((t[a]-n)/o)),i=r.float64()*s.reduce((a,u)=>a+u,0);for(let a=0;a<s.length;a++)if(i-=s[a],i<0)return e[a];return e[s.indexOf(1)]}async function*Kp(t,e,{count:r,begin:o}){let{maxRows:n}=t.continuationExtent;for(let s=0;s<r;s+=n){let i=Array.from({length:Math.min(n,r-s)},(a,u)=>o(s+u));await t.continuePrompts([e],async(a,u)=>{a.fork([i.length]);for(let c of i)c.draw(u);for(;i.some(c=>!c.isComplete);){let c=await a.step(i.map(l=>l.lastToken));i.forEach((l,f)=>l.draw(ie(c,f)))}}),yield*i}}var xb=["time","source","destination","result"];async function Gp(t,e,r){let o=yb(e,t.config.sequenceLength),n=await bb(t,o),s=a=>new Fi(o,n,{index:a,seed:r.seed}),i=Kp(t.decoders,o.prompt,{count:r.numDraws,begin:s});return vb(e,await Array.fromAsync(i,a=>a.resultOf(e)))}function yb({source:t,destination:e,timeS:r,context:o},n){let s={source:t.bytes,destination:e.bytes,rttCode:null,timeS:r},i=je(s,{context:o,order:xb,sequenceLength:n}),a=1+t.bytes.length,u=i.length-1-2*a,c=["source","destination"].flatMap((d,p)=>{let m=d==="source"?t:e,h={kind:"role",token:i[u+p*a]},g=[...m.bytes.keys()].map(_=>({kind:"byte",side:d,index:_,range:Rd(m,_)}));return[h,...g]}),l=d=>d.kind==="byte"&&d.range.first<d.range.last,f=c.findIndex(l);return{prompt:i.slice(0,u+f),fixed:c.slice(0,f),drawn:c.slice(f,c.findLastIndex(l)+1)}}async function bb(t,{prompt:e,fixed:r}){let[o]=await t.decoders.tokenLogProbabilities([e],r.length),n={source:1,destination:1};return r.forEach((s,i)=>{s.kind==="byte"&&(n[s.side]*=Math.exp(o[i]))}),n}var Fi=class{#e={source:new Map,destination:new Map};#t;#r;#o;#n=0;lastToken=0;constructor(e,r,{index:o,seed:n}){this.#t=e,this.#o={...r},this.#r=new Ue(n,"query/prefix",o)}get isComplete(){return this.#n===this.#t.drawn.length}draw(e){let r=this.#t.drawn[this.#n++];if(r.kind==="role"){this.lastToken=r.token;return}let{side:o,index:n,range:s}=r;s.last-s.first<255&&(this.#o[o]*=hn(e,s)),this.lastToken=Hp(e,{tokens:Fp(s),random:this.#r}),this.#e[o].set(n,this.lastToken-11)}resultOf({source:e,destination:r}){return{source:this.#s("source",e),destination:this.#s("destination",r),mass:this.#o}}#s(e,{bytes:r}){return r.map((o,n)=>this.#e[e].get(n)??o)}};function vb({source:t,destination:e},r){let o=new Map;for(let{mass:u,...c}of r){let l=`${c.source} ${c.destination}`,f=o.get(l);f?f.count++:o.set(l,{...c,count:1})}let n=r.map(({mass:u})=>u.destination),s=r.length,i=n.reduce((u,c)=>u+c,0)/s,a=n.reduce((u,c)=>u+(c-i)**2,0)/(s-1);return{pairs:[...o.values()],sourceProbability:re(t)?null:r[0].mass.source,destinationProbability:re(e)?null:i,destinationProbabilityError:re(t)||re(e)?0:Math.sqrt(a/s)}}function Gr(t,e){let r=0,o=t;for(;r<o;){let n=Math.floor((r+o)/2);e(n)?o=n:r=n+1}return r}var st=Float64Array.from(J,Co),Sb=.01,it=class{pFailed;probabilities;canonicalMass;spreadMass;#e;constructor(e,r,o,n=0){this.pFailed=e,this.probabilities=r,this.canonicalMass=o,this.spreadMass=n,b(r.length===J.length,"one probability per canonical code"),this.#e=new Float64Array(r.length);let s=0;for(let i=0;i<r.length;i++)this.#e[i]=s+=r[i]}get meanMs(){let e=0;for(let r=0;r<this.probabilities.length;r++)e+=this.probabilities[r]*st[r];return e}meanBelowQuantileMs(e){if(!(e>0&&e<=1))throw new RangeError(`Cannot trim to ${e}: above 0, at most 1 was wanted`);let r=e*this.#e[this.#e.length-1],o=0,n=0;for(let s=0;s<this.probabilities.length&&n<r;s++)o+=Math.min(this.probabilities[s],r-n)*st[s],n=this.#e[s];return o/r}shareOfMeanBeyond(e){let r=pe(e),o=0;for(let n=0;n<this.probabilities.length;n++)J[n]>r&&(o+=this.probabilities[n]*st[n]);return o/this.meanMs}probabilityOf(e){return this.probabilities[this.indexOf(e)]}cdf(e){return this.#e[this.indexOf(e)]}indexOf(e){return Wp(J,pe(e))}quantileMs(e){if(!(e>=0&&e<=1))throw new RangeError(`Cannot take quantile ${e}: 0 to 1 was wanted`);return this.#t(e*this.#e[this.#e.length-1])}likeliest(){let e=0,r=0,o=0,n=0;for(let i=0;i<st.length;i++){for(n+=this.probabilities[i];st[i]>st[o]*(1+Sb);)n-=this.probabilities[o++];n>e&&(e=n,r=o)}let s=r===0?0:this.#e[r-1];return{rttMs:this.#t(s+e/2),probability:e}}histogram(e){let r=Math.log(this.quantileMs(.005)*.999),o=Math.log(this.quantileMs(.995)*1.001),n=i=>Math.exp(r+(o-r)*i/e),s=Array.from({length:e},(i,a)=>({lowMs:n(a),highMs:n(a+1),probability:0}));for(let i=0;i<this.probabilities.length;i++)this.probabilities[i]>0&&kb(s,J[i],this.probabilities[i]);return s}#t(e){return st[Math.min(Wp(this.#e,e),st.length-1)]}};function kb(t,e,r){let o=Do(e);if(o.highMs<=t[0].lowMs||o.lowMs>=t[t.length-1].highMs)return;let n=o.highMs-o.lowMs,s=Math.log(t[0].highMs/t[0].lowMs),i=Math.floor(Math.log(Math.max(o.lowMs,t[0].lowMs)/t[0].lowMs)/s);for(let a=Math.max(0,i-1);a<t.length&&t[a].lowMs<o.highMs;a++){let u=Math.min(o.highMs,t[a].highMs)-Math.max(o.lowMs,t[a].lowMs);u>0&&(t[a].probability+=r*u/n)}}function Wp(t,e){return Gr(t.length,r=>t[r]>=e)}function Vp(t){return{distribution:t,numDraws:0,numDistinct:1,pFailedError:0,meanErrorMs:0,cdfError:()=>0,quantileErrorMs:()=>0}}var gn=class{#e=0;#t=0;#r=new Wr;#o=0;#n=new Wr;#s=new Wr;#i=new Float64Array(J.length);#a=new Float64Array(J.length);#u=new Float64Array(J.length);add(e,r){let{pFailed:o,probabilities:n}=e,s=Math.max(1-o,Number.EPSILON);this.#e+=r,this.#t++,this.#o+=r*e.canonicalMass,this.#r.add({y:o,w:1,count:r}),this.#n.add({y:s,w:s,count:r}),this.#s.add({y:s*e.meanMs,w:s,count:r});let i=0;for(let a=0;a<n.length;a++){let u=s*n[a];i+=u,this.#i[a]+=r*u,this.#a[a]+=r*i*i,this.#u[a]+=r*i*s}}mixture(){let e=this.#e;b(e>=2,`${e} draws have no standard error`);let r=this.#n,o=new it(this.#r.sum/e,this.#i.map(a=>a/r.sum),this.#o/e),n=(a,u)=>{let c=a.squares-2*u*a.products+u**2*r.squares;return Math.sqrt(Math.max(0,c)*e/(e-1))/r.sum},s=a=>{let u=o.indexOf(a);return n({squares:this.#a[u],products:this.#u[u]},o.cdf(a))},i=this.#r.squares/e-(this.#r.sum/e)**2;return{distribution:o,numDraws:e,numDistinct:this.#t,cdfError:s,pFailedError:Math.sqrt(Math.max(0,i)/(e-1)),meanErrorMs:n(this.#s,this.#s.sum/r.sum),quantileErrorMs:a=>{let u=s(o.quantileMs(a));return(o.quantileMs(Math.min(1,a+u))-o.quantileMs(Math.max(0,a-u)))/2}}}},Wr=class{sum=0;squares=0;products=0;add({y:e,w:r,count:o}){this.sum+=o*e,this.squares+=o*e*e,this.products+=o*e*r}};var Jp=124,Eb=64;async function Hi(t,e,r={}){let o="source"in e?e:xi(e),{numDraws:n=Eb,seed:s=0,onProgress:i=()=>{}}=r;if(!(Number.isInteger(n)&&n>=2))throw new RangeError(`Cannot draw ${n} addresses: a whole number of at least 2 was wanted`);if(re(o.source)&&re(o.destination)){let{source:l,destination:f}=o,d={...o,source:l.bytes,destination:f.bytes};return wn(await t.rttDistribution(d))}let{pairs:a,...u}=await Gp(t,o,{numDraws:n,seed:s}),c=new gn;for(let l=0;l<a.length;l+=Jp){let f=a.slice(l,l+Jp),d=f.map(({source:m,destination:h})=>({...o,source:m,destination:h}));(await t.rttDistributions(d)).forEach((m,h)=>c.add(m,f[h].count)),i(l+f.length,a.length)}return{mixture:c.mixture(),...u}}function wn(t){return{mixture:Vp(t),sourceProbability:null,destinationProbability:null,destinationProbabilityError:0}}var Ab=.999,Ki=6e5;function Yp(t,e){let{quantiles:r,atMs:o=[]}=e,{distribution:n}=t.mixture,{pFailed:s,meanMs:i,canonicalMass:a}=n;return{pFailed:s,meanMs:i,meanBelowQ999Ms:n.meanBelowQuantileMs(Ab),likeliest:n.likeliest(),quantilesMs:Qp(r,u=>n.quantileMs(u)),canonicalMass:a,...o.length>0&&{at:o.map(u=>Tb(n,u))},...t.mixture.numDraws>0&&{drawn:zb(t,{quantiles:r,atMs:o})}}}function Xp(t){let e=t.shareOfMeanBeyond(Ki);if(e<.5)return;let r=1-t.cdf(Ki);return`${(e*100).toFixed(0)} % of the mean comes from RTTs above ${Ki/6e4} minutes, to which the model gives a probability of ${r.toPrecision(2)}: use the median or the mean below the 99.9 % quantile`}function Tb(t,e){let r=t.indexOf(e),{lowMs:o,highMs:n}=Do(J[r]),s=t.probabilities[r],i=(1-t.pFailed)*s;return{rttMs:e,cdf:t.cdf(e),probability:s,lowMs:o,highMs:n===1/0?null:n,bits:i>0?-Math.log2(i):null}}function zb(t,{quantiles:e,atMs:r=[]}){let{mixture:o,sourceProbability:n,destinationProbability:s,destinationProbabilityError:i}=t,{numDraws:a,numDistinct:u,pFailedError:c,meanErrorMs:l}=o;return{numDraws:a,numDistinct:u,sourceProbability:n,destinationProbability:s,standardErrors:{pFailed:c,meanMs:l,quantilesMs:Qp(e,f=>o.quantileErrorMs(f)),...r.length>0&&{cdf:r.map(f=>o.cdfError(f))},destinationProbability:i}}}function Qp(t,e){return Object.fromEntries(t.map(r=>[r,e(r)]))}function em({config:{sequenceLength:t}},e,r){let{source:o,destination:n,timeS:s}=e,i=e.context??qp(r,s),a=e.context?0:r.length-i.length,u={source:o.bytes,destination:n.bytes,timeS:s,context:i},c={...u,context:Hr(u,t)};return we(c,t),{query:{...e,context:e.context&&c.context},first:c,numContext:i.length,numContextLater:a}}function tm({query:t,answer:e,numContext:r,numContextLater:o,numContextUsed:n}){let s=[...t.notes];o>0&&s.push(`${o} context measurements are after the query's time and were left out`),n<r&&s.push(`the newest ${n} of ${r} context measurements were used: more do not fit`);let i=Xp(e.mixture.distribution);return i!==void 0&&s.push(i),s}var W=[...new Set([...J].map(t=>t>>8))],Gi=Array.from({length:256},(t,e)=>[...J].filter(r=>r>>8===e).map(r=>r&255));function _n(t){return Gi[t]}function rm(t){let{outcome:e,first:r,seconds:o,expanded:n}=t,s=new Float64Array(J.length),i=qe(r,W),a=0,u=0,c=0,l=0;return W.forEach((f,d)=>{let p=i.probabilities[d],m=Gi[f].length;if(n[l]===d){let h=qe(ie(o,l++),Gi[f]);a+=p*i.mass*h.mass;for(let g of h.probabilities)s[c++]=p*g}else a+=p*i.mass,u+=p,s.fill(p/m,c,c+=m)}),new it(Wi(e),s,a,u)}function Wi(t){return 1/(1+Math.exp(t[8]-t[10]))}function om(t,{maxSpreadMass:e,code:r}){let{probabilities:o}=qe(t,W),s=W.keys().toArray().toSorted((u,c)=>o[c]-o[u]),i=new Set(r===null?[]:[W.indexOf(r>>8)]),a=1;for(let u of s){if(a<=e)break;i.add(u),a-=o[u]}return[...i].sort((u,c)=>u-c)}function qe(t,e){let r=new Float64Array(e.length),o=0;for(let n=0;n<e.length;n++)o+=r[n]=Math.exp(t[11+e[n]]);for(let n=0;n<e.length;n++)r[n]/=o;return{mass:o,probabilities:r}}var $b=["source","time","result","destination"];function Fe({rttMs:t}){if(!t)return[null];let[e,r]=t;if(!(e>=0&&e<=r&&r<1/0))throw new x(`Cannot ask for destinations at an RTT of ${e}..${r} ms: 0 or more, the lesser first, was wanted`);let o=pe(e),n=pe(r);return[...J.filter(s=>s>=o&&s<=n)]}function Ob(t,e){let{source:r,timeS:o,context:n}=t,s=Fe(t),i={source:r,destination:r,rttCode:s[0],timeS:o},a=je(i,{context:n,order:$b,sequenceLength:e}),u=1+r.length;return a.subarray(0,s.length>1?-u-2:-r.length)}function nm(t,e){let r=t.source.length===4?3:4;return Fe(t).length<=1?e.map(()=>[]):e.map(o=>(b(o!==null,"a range of RTTs has codes"),[11+(o>>8),11+(o&255),r]))}async function sm({config:t,decoders:e},r,o){let n=Ob(r,t.sequenceLength);return await e.continuePrompts([n],async(s,i)=>await o({decoder:s,ends:i}))}async function im(t,{decoder:e,ends:r}){let o=Fe(t).map(Number);if(o.length===1)return Float64Array.of(1);let n=[...new Set(o.map(a=>a>>8))];e.fork([n.length]);let s=await e.step(n.map(a=>11+a)),i=new Map(n.flatMap((a,u)=>{let c=_n(a),l=qe(ie(s,u),c).probabilities;return c.map((f,d)=>[a<<8|f,Math.exp(r[11+a])*l[d]])}));return Float64Array.from(o,a=>i.get(a)??0)}var xn=256,Pb={first:0,last:xn-1};async function yn(t,e){let{decoder:r,ends:o,walks:n}=t,s=n.flatMap((c,l)=>c.flatMap(({tree:f,tails:d})=>f.take(e).map(p=>({tree:f,tails:d,prompt:l,at:p})))).map(c=>new Vi(c));if(s.length===0)return 0;r.fork(n.map(()=>1));let i=s[0].tails[0].length,a=o,u=Uint32Array.from(s.flatMap(({prompt:c,tails:l})=>l.map(()=>c)));for(let c=0;;c++){let l=c-i,f=0;for(let p of s){let m=u.subarray(f,f+=p.tails.length);l>=0&&p.look(l,Array.from(m,h=>ie(a,h)))}let d=mn(u,s.flatMap(p=>p.tokens(c)));if(d.tokens.length===0)return s.length;a=await r.step(d.tokens,d.parents),u=d.rows}}var Vi=class{prompt;tails;#e;#t;#r=!1;constructor({tree:e,tails:r,prompt:o,at:n}){this.#e=e,this.tails=r,this.prompt=o,this.#t=n}look(e,r){if(this.#r||this.#t.bytes.length!==e)return;let o=new Float64Array(r.length*xn);r.forEach((s,i)=>Rb(o,i,s));let n=this.#e.expand(this.#t,o);n?this.#t=n:this.#r=!0}tokens(e){return this.tails.map(r=>this.#r?Jt:r[e]??11+this.#t.bytes[e-r.length])}};function Rb(t,e,r){let o=hn(r,Pb);for(let n=0;n<xn;n++)t[e*xn+n]=Math.exp(r[11+n])/o}var am=47;var C1=new Uint16Array(9);function um(t){return t?Ib(t):Mb}var Mb={maxMeasurementTokens:am,divide:t=>[t],write({measurements:t},e,r,o){let n=new Ze(e,r);for(let s of t){let i=n.at;n.write(s,s.order),!(!o||s.rttCode===null||!s.recall)&&Qd(s.recall,o,e.indexOf(8,i)*Ko)}return n.at}};function Ib(t){let e=qo(t);return{maxMeasurementTokens:55,divide:({mode:r,measurements:o})=>o.map(n=>({mode:r,measurements:[n],numTokens:Wt(n)})),write({measurements:r},o,n){let s=new St(o,e);s.at=n;for(let i of r)s.writeFields(i,i.order);return s.at}}}function _e(t){return t.shape.reduce((e,r)=>e*r,1)}function Pe(t){return _e(t)*(t.dtype==="f16"?2:4)}function bn(t,e="f32"){return Math.max(16,Math.ceil(Pe({shape:t,dtype:e})/16)*16)}var Nb={};function Xt(t,e){return(r,o,n)=>t(e+r,o,n)}function Vr(t){return Ji(t).reduce((e,{sizeBytes:r})=>e+r,0)}function Qt(t){return Ji(t).reduce((e,{sizeBytes:r})=>Math.max(e,r),0)}function Ji(t){let e=[];return t((r,o,n)=>(e.push({label:r,sizeBytes:bn(o,n)}),Nb)),e}function kt({limits:t}){return Math.min(t.maxBufferSize,t.maxStorageBufferBindingSize)}async function vn(t,e,r){let o=kt(t.device),n=Ji(e).find(({sizeBytes:i})=>i>o);if(n)throw cm(`${n.label} takes ${He(n.sizeBytes)}`,`${He(o)} a buffer`,r);t.device.pushErrorScope("out-of-memory");let s=e((i,a,u)=>t.tensor(i,a,u));if(await t.device.popErrorScope()){let i=`${r.what} takes ${He(Vr(e))}`;throw cm(i,"what the GPU has free",r)}return s}function He(t){return`${Math.ceil(t/2**20).toLocaleString("en")} MiB`}function cm(t,e,{what:r,remedy:o}){return new x(`Cannot allocate ${r}: ${t}, at most ${e} was wanted; ${o}`)}var Yi=256,Xi=65535;function Y(t){let e=Math.ceil(t/Xi);return[Math.ceil(t/e),e]}var Ae=class{registry;label;#e;#t;#r;#o;#n;#s;#i;constructor(e,r){this.registry=e,this.label=r,this.#e=[],this.#t=[],this.#o=0,this.#n=0,this.#r=e.gpu}add(e){b(!this.#i,`program ${this.label} is built already`);let r=this.#a(e);if(this.#e.push({dispatch:e,kernel:r,paramsOffsetBytes:this.#o}),r.interface.params.length>0){let o=r.interface.params.length*4;this.#o+=Math.ceil(o/Yi)*Yi}return this}mark(e){this.#t.push({label:e,end:this.#e.length})}scratch(e){b(!this.#s,`scratch memory of program ${this.label} is allocated already`),this.#n=Math.max(this.#n,e);let r=()=>this.#r.tensor(`${this.label} scratch`,[this.#n]).buffer,o=()=>this.#s??=r();return{label:"scratch",shape:[e],offsetBytes:0,get buffer(){return o()}}}get dispatches(){return this.#e.map(({dispatch:e})=>e)}choose(e,{overrides:r,grid:o}){b(!this.#i,`program ${this.label} is built already`);let{dispatch:n,paramsOffsetBytes:s}=this.#e[e],i={...n,overrides:r,grid:o};this.#e[e]={dispatch:i,kernel:this.#a(i),paramsOffsetBytes:s}}get length(){return this.#e.length}get bytes(){return this.#e.reduce((e,{dispatch:r})=>e+lm(r),0)}run(){let e=this.#r.device.createCommandEncoder({label:this.label});this.encode(e),this.#r.device.queue.submit([e.finish()])}runInParts(e){let r=0;for(let{label:o,end:n}of[...this.#t,{label:"",end:this.#e.length}]){let s=this.#r.device.createCommandEncoder({label:`${this.label}: ${o}`});this.encode(s,{start:r,end:n}),e(o,s),this.#r.device.queue.submit([s.finish()]),r=n}}encode(e,{start:r=0,end:o=this.#e.length}={}){let{bindGroups:n}=this.#u(),s=e.beginComputePass({label:this.label});for(let i=r;i<o;i++)Lb(s,this.#e[i],n[i]);s.end()}async profile(){let{device:e}=this.#r,r=[];await this.#r.finish();for(let[o,{dispatch:n,kernel:s}]of this.#e.entries()){let i=e.createCommandEncoder();this.encode(i,{start:o,end:o+1});let a=i.finish(),u=await this.#r.timeS(()=>e.queue.submit([a]));r.push({label:n.label??s.name,calls:1,seconds:u,flops:n.flops??0,bytes:lm(n)})}return this.#r.check(),r}#a(e){let r=this.registry.get(e.kernel,e.overrides,Bb(e));return Zb(r,e),r}#u(){if(this.#i)return this.#i;let{device:e}=this.#r,r=new ArrayBuffer(Math.max(Yi,this.#o));for(let n of this.#e)Db(new DataView(r,n.paramsOffsetBytes),n);let o=e.createBuffer({label:`${this.label} params`,size:r.byteLength,usage:GPUBufferUsage.UNIFORM|GPUBufferUsage.COPY_DST});return e.queue.writeBuffer(o,0,r),this.#i={uniforms:o,bindGroups:this.#e.map(n=>Cb(e,n,o))},this.#i}};function Lb(t,{kernel:e,dispatch:r},o){let[n,s=1,i=1]=r.grid;t.setPipeline(e.pipeline),t.setBindGroup(0,o),t.dispatchWorkgroups(n,s,i)}function Cb(t,e,r){let{kernel:o,dispatch:n}=e;return t.createBindGroup({label:n.label??o.name,layout:o.layout,entries:o.interface.bindings.map(({name:s,index:i,access:a})=>{if(a==="uniform"){let c=Math.ceil(o.interface.params.length*4/16)*16;return{binding:i,resource:{buffer:r,offset:e.paramsOffsetBytes,size:c}}}let u=n.bindings[s];return{binding:i,resource:{buffer:u.buffer,offset:u.offsetBytes}}})})}function lm({bindings:t}){let e=Object.values(t),r=({buffer:o,offsetBytes:n},s)=>e.findIndex(i=>i.buffer===o&&i.offsetBytes===n)===s;return e.filter(r).reduce((o,n)=>o+Pe(n),0)}function Db(t,{kernel:e,dispatch:r}){e.interface.params.forEach(({name:o,type:n},s)=>{let i=r.params?.[o]??0;n==="f32"?t.setFloat32(s*4,i,!0):n==="u32"?t.setUint32(s*4,i,!0):t.setInt32(s*4,i,!0)})}function Bb({bindings:t}){return Object.entries(t).flatMap(([e,{dtype:r}])=>r==="f16"?[e]:[])}function Zb(t,e){let r=t.interface.bindings.filter(({access:o})=>o!=="uniform").map(({name:o})=>o);fm(t,"binding",r,Object.keys(e.bindings)),fm(t,"parameter",t.interface.params.map(({name:o})=>o),Object.keys(e.params??{}));for(let o of e.grid)if(o!==void 0&&!(o>=1&&o<=Xi&&Number.isInteger(o)))throw new N(t.name,`the grid [${e.grid}] is not of 1 to ${Xi} workgroups`)}function fm(t,e,r,o){let n=r.find(i=>!o.includes(i));if(n)throw new N(t.name,`${e} ${n} is missing`);let s=o.find(i=>!r.includes(i));if(s)throw new N(t.name,`${e} ${s} is unknown; known are ${r.join(", ")}`)}function j(t,e,r){for(let[o,n]of Object.entries(e))if(!(n>0&&n%r===0))throw new N(t,`${o} is ${n}, a positive multiple of ${r} was wanted`)}function S(t,e,r){if(!(e>0&&Number.isInteger(e)))throw new N(t,`${e} elements were asked for, at least one was wanted`);for(let[o,n]of Object.entries(r))if(_e(n)<e)throw new N(t,`${o} (tensor ${n.label}) has the shape [${n.shape}], ${e} elements were wanted`)}var Ub=4;function Et(t,e){let{tokens:r,table:o,x:n,rows:s,width:i}=e,a="embedding_forward";j(a,{width:i},4),S(a,s,{tokens:r}),S(a,s*i,{x:n}),t.add({kernel:a,bindings:{tokens:r,table:o,x:n},params:{rows:s,width:i},grid:Y(s)})}function Jr(t,e){return e+1+t}function Sn(t,e,{perRow:r=1,numUses:o=t.length}={}){let n=new Uint32Array(Jr(o,e));for(let i=0;i<t.length;i++)t[i]<e&&n[t[i]+1]++;let s=n[0]=e+1;for(let i=0;i<e;i++){let a=n[i+1];n[i+1]=s,s+=a}for(let i=0;i<t.length;i++)t[i]<e&&(n[n[t[i]+1]++]=Math.floor(i/r));return n}function dm(t,e){let{tokenRows:r,dx:o,dTable:n,rows:s,width:i,vocabSize:a,numUses:u=s}=e,c="embedding_backward";j(c,{width:i},4),S(c,Jr(u,a),{tokenRows:r}),S(c,s*i,{dx:o}),S(c,a*i,{dTable:n}),t.add({kernel:c,bindings:{token_rows:r,dx:o,d_table:n},params:{width:i},grid:[a,Math.ceil(i/(4*Ub*t.registry.lanes))]})}var X=9,at=class{config;#e;#t;#r;coordinates;constructor(e){this.config=e;let{prefixVectors:r,pairVectors:o,coordinates:n}=e;n&&(this.coordinates=new an(n));let s=r?.rows??0;r&&(this.#e=new vt(0,s)),o&&(this.#t=new vt(s,o.rows),o.history&&(this.#r=new Yo(o.rows)))}load(e){this.#e?.load(L(e,Ee)),this.#t?.load(L(e,Ee)),this.#r?.load(L(e,Gt)),this.coordinates?.load(e)}save(e){let r=new Float32Array(2*((this.#e?.numRows??0)+(this.#t?.numRows??0)));this.#e?.save(r),this.#t?.save(r),r.length>0&&e.set(Ee,r),this.#r&&e.set(Gt,this.#r.save()),this.coordinates?.save(e)}claim(e,r){for(let o of[e,r])this.rowsOfPrefixes(o,{claims:!0});return this.rowOfPair(e,r,{claims:!0})}remember(e,r){this.#t&&e!==T&&this.#r?.add(e-this.#t.firstRow,r)}selectedRow(e){return(this.#e?.numRows??0)+(this.#t?.numRows??0)+e}get numPrefixes(){return this.#e?.numOwned??0}get numPairs(){return this.#t?.numOwned??0}rowsOfPrefixes(e,{claims:r=!1}={}){let o=[];return this.#o(e,({hash1:n,hash2:s})=>{o.push(this.#e?.row(n,s,r)??T)}),o}claimNode(e){return this.nodeOf(e,{claims:!0})}nodeOf(e,{claims:r=!1}={}){let{hash1:o,hash2:n}=this.#o(e);return this.coordinates?.node(o,n,r)??T}rowOfPair(e,r,{claims:o=!1}={}){let{hash1:n,hash2:s}=Ni(this.#o(e),this.#o(r));return this.#t?.row(n,s,o)??T}prefixRow(e,{isTraining:r,context:o}){let{prefixVectors:n}=this.config;if(!this.#e||!n)return T;let s=1-(1-n.dropShare)**(1/e.length);return r&&sn(e.hash2,o,s)&&(e.isDropped=!0),e.isDropped?T:this.#e.row(e.hash1,e.hash2)}pairOf(e,r,{isTraining:o,context:n}){let{hash1:s,hash2:i}=Ni(e,r),a=this.config.pairVectors?.dropShare??0,[u,c]=[s,i].map(d=>o&&sn(d,n,a)),f=e.isDropped||r.isDropped||u||c?T:this.#t?.row(s,i)??T;return{hash1:s,hash2:i,source:e,destination:r,row:f,isUnknown:u}}recallOf({hash1:e,row:r,isUnknown:o},{recall:n,recent:s},i){if(!this.#t||!this.#r)return;if(n!==void 0)return o?void 0:n??void 0;let{timeS:a}=i,u=s??i.rttsOf(e);return s||r===T?np(u,a):this.#r.recall(r-this.#t.firstRow,{timeS:a,newer:u})}estimateOf({hash1:e,source:r,destination:o},{isTraining:n,context:s}){let{coordinates:i}=this;if(!i)return;let a=[r,o],[u,c]=a.map(({hash1:d,hash2:p})=>i.node(d,p));if(!n)return i.estimate(u,c);let l=sn(~e,s,i.config.dropShare),f=a.map(({isDropped:d},p)=>d||l&&(e&1)===p);return i.estimate(u,c,{isTraining:n,hidden:f})}begin(e){return kp(this.config.prefixVectors?.seed??this.config.pairVectors?.seed??0,e)}#o(e,r=()=>{}){let o=this.begin(e.length===4?4:16);for(let n of e)nn(o,n),r(o);return o}};var jb={isTraining:!1,context:0},qb=3,ut=class t{#e;#t;#r;#o;#n;#s=!1;#i;#a=new Xo;constructor(e){this.#e=e}clone(){let e=new t(this.#e);return e.#o=this.#o&&{...this.#o},e.#t=this.#t===this.#o?e.#o:this.#t,e.#r=this.#r===this.#o?e.#o:this.#r,e.#n=this.#n,e.#s=this.#s,e.#i=this.#i,e.#a=this.#a.clone(),e}read(e,r,o,n=jb){r.fill(T,o,o+X);let s=e>=11&&e<267;if(n.recall===void 0&&this.#a.read(e),s&&this.#s&&(this.#f(r,o),this.#i&&this.#l(r,o,Mp(this.#i,e-11))),this.#s=e===8,s){this.#o&&(r[o]=this.#c(this.#o,e-11,n));return}switch(this.#o=void 0,e){case 0:this.#a.end(this.#n?.hash1),this.#t=this.#r=this.#n=void 0;break;case 1:case 2:this.#o=this.#t=this.#u(e===1?4:16);break;case 3:case 4:this.#o=this.#r=this.#u(e===3?4:16);break;case 8:this.#i=this.#n&&(this.#e.recallOf(this.#n,n,this.#a)??this.#e.estimateOf(this.#n,n)),this.#f(r,o),this.#i&&this.#l(r,o,Rp(this.#i))}}#u(e){return this.#n=void 0,this.#e.begin(e)}#c(e,r,o){nn(e,r);let n=this.#e.prefixRow(e,o);n!==T&&(e.row=n),e.isWhole&&(this.#o=void 0);let[s,i]=[this.#t,this.#r];return s?.isWhole&&i?.isWhole&&(this.#n=this.#e.pairOf(s,i,o)),n}#l(e,r,o){o.forEach((n,s)=>e[r+qb+s]=this.#e.selectedRow(n))}#f(e,r){let[o,n]=[this.#t,this.#r];e[r+2]=this.#n?.row??T,!(e[r+2]!==T||this.#i&&!Fb(this.#i))&&(o?.isWhole&&(e[r]=o.row),n?.isWhole&&(e[r+1]=n.row))}};function Fb(t){return"isOfBoth"in t&&!t.isOfBoth}function ct(t,{batchSize:e,sequenceLength:r,sequencesPerStep:o=e,freeRows:n}){return n??Math.min(le(t),o*r)}function er({batchSize:t,sequenceLength:e}){return t*2*e}function Yr({tokens:t,segmentStart:e,recalls:r},o,{sequenceLength:n,isTraining:s}){let i=new Uint32Array(t.length*X),a=new ut(o),u=0;for(let c=0;c<t.length;c++){c%n===e[c]&&(a=new ut(o),s&&(u=Hb(t,e,c,n)));let l=r&&t[c]===8?ep(r,c*Ko):void 0,f=r||s?l??null:void 0;a.read(t[c],i,c*X,{isTraining:s,context:u,recall:f})}return i}function Hb(t,e,r,o){let n=r-r%o+o,s=0;for(let i=r;i<n&&e[i]===e[r];i++)s=he(s+t[i]);return s}var kn=class{numSlots;numUses;isFixed;#e;constructor(e,r,o=!1){this.numSlots=e,this.numUses=r,this.isFixed=o,this.#e=new Map,this.clear()}clear(){if(this.#e.clear(),!!this.isFixed)for(let e=0;e<this.numSlots;e++)this.#e.set(e,e)}get rows(){let e=new Uint32Array(1+this.numSlots);e[0]=this.#e.size;for(let[r,o]of this.#e)e[1+o]=r;return e}get size(){return this.#e.size}claim(e){if(!this.isFixed)for(let r of e)r!==T&&!this.#e.has(r)&&this.#e.set(r,this.#e.size)}places(e){this.claim(e);let r=e.map(o=>o===T?T:this.#e.get(o)??T);return Sn(r,this.numSlots,{perRow:X,numUses:this.numUses})}};function pm(t,e,r){return{tokens:At(t.tokens,e,r),targets:At(t.targets,e,r),lossMask:At(t.lossMask,e,r),segmentStart:At(t.segmentStart,e,r),...t.recalls?{recalls:At(t.recalls,e,r)}:{}}}function At(t,e,{rank:r,size:o}){let n=t.length/e,s=t.slice(0,t.length/o);for(let i=r,a=0;i<e;i+=o,a+=n)s.set(t.subarray(i*n,(i+1)*n),a);return s}function mm({tokens:t,lossMask:e,segmentStart:r},o){return e.map((n,s)=>n?t[s]===8?2:!(s%o===r[s])&&t[s-1]===8?3:1:0)}var Kb=64*8*4;function Tt(t){return Y(Math.ceil(t/Kb))}function hm(t,e){let{x:r,y:o,length:n}=e,s="copy";j(s,{length:n},4),S(s,n,{x:r,y:o}),t.add({kernel:s,bindings:{x:r,y:o},params:{length:n},grid:Tt(n)})}function gm(t,e){let{x:r,earlier:o,previous:n,y:s}=e,i="shift_keys_forward";_m(i,e,{x:r,y:s},n),t.add({kernel:i,bindings:{x:r,earlier:o,previous:n,y:s},...xm(e)})}function wm(t,e){let{dy:r,previous:o,dx:n}=e,s="shift_keys_backward";_m(s,e,{dy:r,dx:n},o),t.add({kernel:s,bindings:{dy:r,previous:o,dx:n},...xm(e)})}function En(t,e){return Uint32Array.from(t,(r,o)=>o%e>r?o-1:o)}function _m(t,{rows:e,numHeads:r,headDim:o},n,s){j(t,{headDim:o},16),S(t,e,{previous:s}),S(t,e*r*o,n)}function xm({rows:t,numHeads:e,headDim:r}){let o=e*r/4;return{params:{num_vec4:t*o,row_vec4:o,quarter_vec4:r/16},grid:Tt(t*o*4)}}function ym(t,e,r){let{batchSize:o,sequenceLength:n,training:s,dtype:i,freeRows:a}=e,u=[o,n],c=le(t)>0,l=ct(t,e),f=Jr(er(e),l),d=Jr(o*n,D(t));return{tokens:r("tokens",u),targets:r("targets",u),lossMask:r("lossMask",u),segmentStart:r("segmentStart",u),previous:t.keyShift?r("previous",u):void 0,tokenRows:s&&a===void 0?r("token rows",[d]):void 0,addressRows:c?r("rows of tokens",[o,n,X]):void 0,rowPlaces:c&&s?r("tokens of slots",[f]):void 0,slotRows:c&&s?r("rows of slots",[1+l]):void 0,weight:r("weight",[1]),lossScale:s&&i==="f16"?r("loss scale",[2]):void 0}}function bm(t,e,r){let{extent:o,batch:n,weight:s}=r,i=D(r.config),{batchSize:a,sequenceLength:u,rttDistanceWeights:c,rttByteWeight:l=1}=o,f=c||l!==1?{...n,lossMask:mm(n,u)}:n;for(let d of["tokens","targets","lossMask","segmentStart"]){let p=new Uint32Array(f[d]);b(p.length===a*u,`${d} has ${p.length} elements`),(d==="tokens"||d==="targets")&&b(p.every(m=>m<i),`${d} has a token that is not below ${i}`),t.write(e[d],p)}if(e.previous&&t.write(e.previous,En(n.segmentStart,u)),e.tokenRows&&t.write(e.tokenRows,Sn(n.tokens,i)),e.addressRows&&r.rows){let{ofTokens:d,places:p,ofSlots:m}=r.rows;t.write(e.addressRows,d),e.rowPlaces&&p&&t.write(e.rowPlaces,p),e.slotRows&&m&&t.write(e.slotRows,m)}t.write(e.weight,Float32Array.of(s))}function Re(t){return Math.ceil(D(t)/4)*4}function Qi(t,e,r){let o=[],n=(c,l,f)=>{let d=r(c,l,f);return o.push(d),d},s=e.batchSize*e.sequenceLength,i=Gb(t,e,n),a=zt(t,n),{dtype:u}=e;return{parameters:a,operands:km(t,{parameters:a,dtype:u},n),gradients:e.training?Sm(t,e,Xt(n,"d ")):new Map,inputs:ym(t,e,n),layers:i,head:{xLast:e.training?n("xLast",[s,t.width]):i[0].x,xLastNorm:n("xLastNorm",[s,t.width],u),xLastScale:n("xLastScale",[s]),logits:n("logits",[s,Re(t)]),losses:n("losses",[s])},backward:e.training?Wb(t,{rows:s,dtype:u},n):void 0,lossSum:n("lossSum",[1]),all:o}}function ea(t){return new Map([...ln(t)].map(([e,[r,o]])=>[e,[e==="lm_head.weight"?Re(t):r,o]]))}function zt(t,e){return new Map([...ea(t)].map(([r,o])=>[r,e(r,o)]))}function Sm(t,e,r){let o=()=>["wpe.weight",r("wpe.weight",[ct(t,e),t.width])];return e.freeRows!==void 0?new Map([o()]):new Map([...ea(t)].map(([n,s])=>n==="wpe.weight"?o():[n,r(n,s)]))}function km(t,{parameters:e,dtype:r},o){if(r!=="f16")return e;let n=new Map(e);for(let[s,i]of ea(t))s!=="wte.weight"&&s!=="wpe.weight"&&n.set(s,o(`${s} in f16`,i,r));return n}function Gb(t,e,r){let o=e.batchSize*e.sequenceLength,{training:n,dtype:s}=e,i=vm(t,{rows:o,training:n,dtype:s},Xt(r,"layer 0 "));return t.keyShift&&(i.kUnshifted=r("kUnshifted",[o,t.numHeads*t.headDim],s)),Array.from({length:t.numLayers},(a,u)=>{if(u===0||!n)return i;let c=Xt(r,`layer ${u} `);return e.checkpointActivations?{...i,x:c("x",[o,t.width])}:{...vm(t,{rows:o,training:n,dtype:s},c),kUnshifted:i.kUnshifted}})}function vm(t,e,r){let o=[e.rows,t.numHeads*t.headDim];return{...ta(t,e,r),kRotated:r("kRotated",o,e.dtype),kUnshifted:void 0,v:r("v",o,e.dtype)}}function ta(t,{rows:e,training:r,dtype:o},n){let{width:s,mlpWidth:i,numHeads:a}=t,u=a*t.headDim;return{x:n("x",[e,s]),xNorm:n("xNorm",[e,s],o),xScale:n("xScale",[e]),q:n("q",[e,u],o),k:n("k",[e,u],o),qScale:n("qScale",[e,a]),kScale:n("kScale",[e,a]),qRotated:n("qRotated",[e,u],o),attention:n("attention",[e,u],o),logSumExp:n("logSumExp",[e,a]),xMiddle:n("xMiddle",[e,s]),xMiddleNorm:n("xMiddleNorm",[e,s],o),xMiddleScale:n("xMiddleScale",[e]),hidden:r?n("hidden",[e,i],o):void 0,activated:n("activated",[e,i],o)}}function Wb(t,{rows:e,dtype:r},o){let{width:n,mlpWidth:s,numHeads:i}=t,a=i*t.headDim;return{dLogits:o("dLogits",[e,Re(t)],r),dx:o("dx",[e,n]),dNorm:o("dNorm",[e,n],r),dHidden:o("dHidden",[e,s],r),dAttention:o("dAttention",[e,a],r),dqRotated:o("dqRotated",[e,a],r),dkRotated:o("dkRotated",[e,a],r),dkUnshifted:t.keyShift?o("dkUnshifted",[e,a],r):void 0,dq:o("dq",[e,a],r),dk:o("dk",[e,a],r),dv:o("dv",[e,a],r),delta:o("delta",[e,i])}}var Em=[32,64,128],oa={subgroup8:1024,tiled:2048};function Am(t,e){let{q:r,k:o,v:n,segmentStart:s,out:i,logSumExp:a}=e,u=Xr(t.registry.gpu.info);zm(`attention_forward_${u}`,e,{q:r,k:o,v:n,out:i},{logSumExp:a},s),t.add({kernel:`attention_forward_${u}`,bindings:{q:r,k:o,v:n,segment_start:s,out:i,log_sum_exp:a},...ra(e,u)})}function Tm(t,e){let{q:r,k:o,v:n,out:s,dOut:i,logSumExp:a,segmentStart:u,dq:c,dk:l,dv:f,delta:d}=e,p=Xr(t.registry.gpu.info);zm(`attention_backward_query_${p}`,e,{q:r,k:o,v:n,out:s,dOut:i,dq:c,dk:l,dv:f},{logSumExp:a,delta:d},u);let m={q:r,k:o,v:n,d_out:i,log_sum_exp:a,segment_start:u,delta:d};t.add({kernel:`attention_backward_query_${p}`,bindings:{...m,out:s,dq:c},...ra(e,p)}),t.add({kernel:`attention_backward_key_${p}`,bindings:{...m,dk:l,dv:f},...ra(e,p)})}function Xr(t){return t.subgroupSize===8?"subgroup8":"tiled"}function na(t,e){if(!Em.includes(e))throw new N(t,`headDim is ${e}, one of ${Em.join(", ")} was wanted`)}function ra({batchSize:t,sequenceLength:e,numHeads:r,headDim:o},n){let s={sequence_length:e,num_heads:r};return{overrides:{HEAD_DIM:o},params:n==="subgroup8"?{...s,slot_parts:32}:{...s,slice_parts:8,tile_rows:512/o},grid:[Math.ceil(e*o/oa[n]),r,t]}}function zm(t,{batchSize:e,sequenceLength:r,numHeads:o,headDim:n},s,i,a){na(t,n);let u=e*r;S(t,u,{segmentStart:a}),S(t,u*o,i),S(t,u*o*n,s)}var Qr=8;function $m(t){let{learningRate:e,beta1:r,beta2:o,epsilon:n,weightDecay:s,step:i}=t;return Float32Array.of(e,r,o,n,s,1-r**i,1-o**i,0)}function Om(t,e){let{parameter:r,gradient:o,expAvg:n,expAvgSq:s,hyper:i,clip:a,length:u}=e,c="adamw";j(c,{length:u},4),S(c,u,{parameter:r,gradient:o,expAvg:n,expAvgSq:s}),S(c,Qr,{hyper:i}),S(c,1,{clip:a}),t.add({kernel:c,bindings:{gradient:o,hyper:i,clip:a,parameter:r,exp_avg:n,exp_avg_sq:s},params:{length:u},grid:Tt(u)})}function Pm(t,e){let{indexes:r,table:o,x:n,rows:s,rowsPerToken:i,tableRows:a,width:u}=e,c="add_rows";j(c,{width:u},4),S(c,s*i,{indexes:r}),S(c,a*u,{table:o}),S(c,s*u,{x:n}),t.add({kernel:c,overrides:{ROWS_PER_TOKEN:i},bindings:{indexes:r,table:o,x:n},params:{rows:s,width:u,table_rows:a},grid:Y(s)})}function Rm(t,e){let{slotRows:r,gradient:o,parameter:n,expAvg:s,expAvgSq:i,numUpdates:a,hyper:u,clip:c,slots:l,width:f}=e,d="adamw_rows";j(d,{width:f},4),S(d,1+l,{slotRows:r}),S(d,l*f,{gradient:o}),S(d,a.shape[0]*f,{parameter:n,expAvg:s,expAvgSq:i}),S(d,Qr,{hyper:u}),S(d,1,{clip:c}),t.add({kernel:d,bindings:{slot_rows:r,gradient:o,hyper:u,clip:c,parameter:n,exp_avg:s,exp_avg_sq:i,num_updates:a},params:{width:f,slots:l},grid:Y(l)})}function Mm(t,e){let{table:r,anchors:o,limits:n,rows:s,width:i}=e,a="limit_rows";j(a,{width:i},4),S(a,s*i,{table:r,anchors:o}),S(a,s,{limits:n}),t.add({kernel:a,bindings:{anchors:o,limits:n,table:r},params:{rows:s,width:i},grid:Y(s)})}var Vb={relu2:0,gelu:1,silu:2},Nm={kernel:"gemm_subgroup8",overrides:{},tile:32},An={kernel:"gemm_tiled",overrides:{TILE:64},tile:64},Lm={kernel:"gemm_tiled",overrides:{TILE:128},tile:128},Jb=256,Im=16,Cm=0;function Yb(t){return[...t.subgroupSize===8?[Nm]:[],An,Lm]}function sa(t,e){return t.subgroupSize===8?Nm:!t.isSoftware&&e.m*e.n>=Jb*128*128?Lm:An}function Xb(t,e){let r=sa(t,e),o=Yb(t).filter(n=>n!==r&&n.kernel===r.kernel);return[r,...o]}var Qb={enoughWorkgroups:256,minSplitK:512,maxSplits:16};function ev(t,e){let{kernel:r}=sa(t,e);return t.isSoftware||r!=="gemm_tiled"||e.kind!=="TN"?1:tv(e)}function tv({m:t,n:e,k:r},{enoughWorkgroups:o,minSplitK:n,maxSplits:s}=Qb){let i=Math.ceil(t/An.tile)*Math.ceil(e/An.tile);return Math.max(1,Math.min(Math.floor(o/i),Math.floor(r/n),s))}function eo(t,e){let{kind:r,m:o,n,k:s,batch:i=1,a,b:u,c,epilogue:l="store",symmetric:f=!1}=e,{info:d}=t.registry.gpu,p=f?[sa(d,e)]:Xb(d,e),m=e.variant?[e.variant]:p,{kernel:h}=m[0];if(j(h,r==="TN"?{m:o,n}:{n,k:s},4),f&&o!==n)throw new N(h,`a product of ${o} x ${n} cannot be symmetric`);S(h,i*o*s,{a}),S(h,i*s*n,{b:u}),S(h,i*o*n,{c});let{code:g,read:_,written:y,activation:P}=ov(l);for(let Ve of[_,y])if(Ve&&(S(h,i*o*n,{[Ve.label]:Ve}),Ve.buffer===c.buffer))throw new N(h,`${Ve.label} is in the buffer of c; to add to c use "accumulate"`);let M=typeof l=="string"&&i===1,k=e.splits??(M&&!e.variant?ev(d,e):1),O=Math.ceil(s/k/Im)*Im;if(k>1&&!(M&&h==="gemm_tiled"&&O*(k-1)<s))throw new N(h,`it cannot divide k into ${k} splits here`);let Q=k>1?t.scratch(k*o*n):c,ze=e.label??`gemm ${r}`,Me=rv(m,{kind:r,m:o,n,depth:i*k,activation:P}),[{overrides:We,grid:ee}]=Me,ft=[a,u,c].map(Ve=>Pe(Ve)/_e(Ve)),ar=`${r} ${o} x ${n} x ${s}, batch ${i}, splits ${k}, of ${ft} bytes`;t.add({kernel:h,label:ze,overrides:We,bindings:{a,b:u,d:_??{...a,dtype:c.dtype},c:Q,e:y??{...t.registry.unusedOutput,dtype:c.dtype}},params:{m:o,n,k:s,epilogue:k>1?Cm:g,stride_a:o*s/4,stride_b:s*n/4,stride_c:o*n/4,symmetric:Number(f),...h==="gemm_tiled"?{splits:k,split_k:O}:{}},grid:ee,flops:i*(f?o+1:2*o)*n*s,...Me.length>1?{tuning:{key:ar,launches:Me}}:{}}),k!==1&&t.add({kernel:"sum_splits",label:`${ze}, sum of splits`,bindings:{partials:Q,c},params:{length:o*n,splits:k,accumulate:+(l==="accumulate")},grid:Tt(o*n)})}function rv(t,e){let{kind:r,m:o,n,depth:s,activation:i}=e;return t.map(({overrides:a,tile:u})=>({name:`tile ${u}`,overrides:{...a,TRANSPOSE_A:+(r==="TN"),TRANSPOSE_B:+(r==="NT"),ACTIVATION:i},grid:[Math.ceil(n/u),Math.ceil(o/u),s]}))}function ov(t){if(t==="store")return{code:Cm,activation:0};if(t==="accumulate")return{code:1,activation:0};if("add"in t)return{code:2,read:t.add,activation:0};if("gram"in t)return{code:6,read:t.gram,activation:0};let e=Vb[t.activation];return"slopeAt"in t?{code:5,read:t.slopeAt,activation:e}:t.before?{code:4,written:t.before,activation:e}:{code:3,activation:e}}var nv=64,sv=1e4,Dm=new WeakMap;function ia(t,e){let{x:r,y:o,scale:n,rotation:s=Tn(t,e)}=e,i="qk_norm_rope_forward";Bm(i,e,{x:r,y:o},n),S(i,e.sequenceLength*e.headDim,{rotation:s}),t.add({kernel:i,bindings:{x:r,rotation:s,y:o,scale:n},...Zm(e)})}function aa(t,e){let{x:r,scale:o,dy:n,dx:s}=e,i="qk_norm_rope_backward";Bm(i,e,{x:r,dy:n,dx:s},o);let a=Tn(t,e);t.add({kernel:i,bindings:{x:r,scale:o,rotation:a,dy:n,dx:s},...Zm(e)})}function Bm(t,{rows:e,numHeads:r,headDim:o,sequenceLength:n},s,i){j(t,{headDim:o},8),j(t,{sequenceLength:n},1),S(t,e*r,{scale:i}),S(t,e*r*o,s)}function Zm({rows:t,numHeads:e,headDim:r,sequenceLength:o,norm:n}){return{overrides:{NORM:Number(n)},params:{num_heads_total:t*e,num_heads:e,head_dim:r,sequence_length:o},grid:Y(Math.ceil(t*e/nv))}}function Tn(t,{headDim:e,sequenceLength:r}){let{registry:o}=t,n=Dm.get(o)??new Map;Dm.set(o,n);let s=`${r} x ${e}`,i=n.get(s);if(!i){let a=iv(r,e);i=o.gpu.tensorFrom(`rotations ${s}`,[r,e/8,2,4],a),n.set(s,i)}return i}function iv(t,e){let r=new Float32Array(t*e);for(let o=0;o<t;o++)for(let n=0;n<e/2;n++){let s=o*sv**(-n/(e/2)),i=o*e+Math.floor(n/4)*8+n%4;r[i]=Math.cos(s),r[i+4]=Math.sin(s)}return r}var av=4;function zn(t,e){let{x:r,y:o,scale:n,rows:s,width:i}=e,a="rms_norm_forward";j(a,{width:i},4),S(a,s*i,{x:r,y:o}),S(a,s,{scale:n}),t.add({kernel:a,bindings:{x:r,y:o,scale:n},params:{rows:s,width:i},grid:Y(s)})}function Um(t,e){let{x:r,scale:o,dy:n,dx:s,rows:i,width:a,accumulate:u}=e,c="rms_norm_backward";j(c,{width:a},4),S(c,i*a,{x:r,dy:n,dx:s}),S(c,i,{scale:o}),t.add({kernel:c,bindings:{x:r,scale:o,dy:n,dx:s},params:{rows:i,width:a,accumulate:Number(u)},grid:Y(Math.ceil(i/av))})}function $t(t,{extent:e,tensors:r},{name:o,label:n,...s}){let{x:i,y:a,epilogue:u="store"}=s,c=L(r.operands,o),[l,f]=c.shape,d=e.batchSize*e.sequenceLength;eo(t,{kind:"NT",m:d,n:l,k:f,a:i,b:c,c:a,epilogue:u,label:n})}function jm(t,{parameters:e,operands:r}){for(let[o,n]of e){let s=L(r,o);s!==n&&hm(t,{x:n,y:s,length:_e(n)})}}function tr(t,e){let{config:r,extent:o,tensors:n,wanted:s}=e,{layers:i,head:a,inputs:u,operands:c}=n,l=o.batchSize*o.sequenceLength,f=r.width,d=L(c,"wte.weight");Et(t,{tokens:u.tokens,table:d,x:i[0].x,rows:l,width:f}),u.addressRows&&Pm(t,{indexes:u.addressRows,table:L(c,"wpe.weight"),x:i[0].x,rows:l,rowsPerToken:X,tableRows:le(r),width:f});for(let m=0;m<r.numLayers;m++){let h=m===r.numLayers-1;Fm(t,e,m);let g=s&&h?uv(t,e,s):e;Hm(t,g,m),Gm(t,g,m),cv(t,g,{layer:m,out:h?a.xLast:i[m+1].x})}let p=s?.rows??l;zn(t,{x:a.xLast,y:a.xLastNorm,scale:a.xLastScale,rows:p,width:f})}function uv(t,e,r){let{config:o,tensors:n,rotation:s}=e,{rows:i,index:a}=r,u=n.layers[o.numLayers-1];if(!s)throw new Error("Internal error: wanted rows need a pass with a rotation");let c=(f,d,p)=>Et(t,{tokens:a,table:f,x:d,rows:i,width:p});c(u.x,r.x,o.width),c(u.xNorm,r.xNorm,o.width),c(s,r.rotation,o.headDim);let l=n.layers.with(-1,{...u,x:r.x,xNorm:r.xNorm});return{config:o,extent:{batchSize:1,sequenceLength:i,training:!1},tensors:{...n,layers:l},rotation:r.rotation,addAttention:r.addAttention}}function ua(t,e){let{numHeads:r,headDim:o}=t;return{batchSize:e.batchSize,sequenceLength:e.sequenceLength,numHeads:r,headDim:o}}function $n(t,e){let{numHeads:r,headDim:o,qkNorm:n}=t;return{rows:e.batchSize*e.sequenceLength,numHeads:r,headDim:o,sequenceLength:e.sequenceLength,norm:n}}function qm(t,e,r){Fm(t,e,r),Hm(t,e,r),Gm(t,e,r)}function Fm(t,e,r){let{config:o,extent:n,tensors:s,rotation:i}=e,a=s.layers[r],u=n.batchSize*n.sequenceLength;zn(t,{x:a.x,y:a.xNorm,scale:a.xScale,rows:u,width:o.width});for(let f of["k","v"])Km(t,e,{layer:r,part:f});let c={...$n(o,n),...i?{rotation:i}:{}},{kUnshifted:l=a.kRotated}=a;ia(t,{x:a.k,y:l,scale:a.kScale,...c}),a.kUnshifted&&s.inputs.previous&&gm(t,{x:a.kUnshifted,earlier:e.earlierKeys?.(r)??a.kUnshifted,previous:s.inputs.previous,y:a.kRotated,rows:u,numHeads:o.numHeads,headDim:o.headDim})}function Hm(t,e,r){let{config:o,extent:n,tensors:s,rotation:i}=e,a=s.layers[r];Km(t,e,{layer:r,part:"q"});let u={...$n(o,n),...i?{rotation:i}:{}};ia(t,{x:a.q,y:a.qRotated,scale:a.qScale,...u}),e.addAttention?e.addAttention(t,r):Am(t,{q:a.qRotated,k:a.kRotated,v:a.v,segmentStart:s.inputs.segmentStart,out:a.attention,logSumExp:a.logSumExp,...ua(o,n)}),$t(t,e,{name:`blocks.${r}.attn.o_proj.weight`,x:a.attention,y:a.xMiddle,epilogue:{add:a.x},label:"o_proj"})}function Km(t,e,{layer:r,part:o}){let{xNorm:n,[o]:s}=e.tensors.layers[r],i=`blocks.${r}.attn.${o}_proj.weight`;$t(t,e,{name:i,x:n,y:s,label:"qkv_proj"})}function Gm(t,e,r){let{config:{width:o,activation:n},extent:s,tensors:i}=e,{xMiddle:a,xMiddleNorm:u,xMiddleScale:c,hidden:l,activated:f}=i.layers[r],d=s.batchSize*s.sequenceLength;zn(t,{x:a,y:u,scale:c,rows:d,width:o}),$t(t,e,{name:`blocks.${r}.mlp.up_proj.weight`,x:u,y:f,epilogue:{activation:n,...l?{before:l}:{}},label:"up_proj"})}function cv(t,e,{layer:r,out:o}){let{xMiddle:n,activated:s}=e.tensors.layers[r],i=`blocks.${r}.mlp.down_proj.weight`;$t(t,e,{name:i,x:s,y:o,epilogue:{add:n},label:"down_proj"})}function Wm(t,e){return oa[Xr(t)]/e}function Vm(t,e){return t.flatMap(r=>{let o=[];for(let n=r.firstRow;n<r.endRow;n+=e)o.push({...r,firstRow:n,endRow:Math.min(n+e,r.endRow)});return o})}function Jm(t,e){let{q:r,promptK:o,promptV:n,suffixK:s,suffixV:i,suffixRows:a,tiles:u,out:c}=e,{numRows:l,numSteps:f,numHeads:d,headDim:p,numTiles:m}=e,h=Xr(t.registry.gpu.info),g=`attention_decode_${h}`;na(g,p);let _=d*p;S(g,_,{promptK:o,promptV:n,suffixK:s,suffixV:i}),S(g,l*_,{q:r,out:c}),f>0&&S(g,f*l,{suffixRows:a}),S(g,m*4,{tiles:u});let y={num_rows:l,num_heads:d,num_steps:f};t.add({kernel:g,overrides:{HEAD_DIM:p},bindings:{q:r,k:o,v:n,suffix_k:s,suffix_v:i,suffix_rows:a,tiles:u,out:c},params:h==="subgroup8"?{...y,slot_parts:32}:{...y,slice_parts:8,tile_rows:512/p},grid:[m,d]})}var lv=32;function lt(t){let e=Math.max(lv,2**(Math.floor(Math.log2(Math.max(1,t)))-3));return Math.ceil(t/e)*e}function ca(t,e){return Vr(r=>On(t,e,r))-Vr(r=>zt(t,r))}function la(t,e,r){return ca(t,e)<=r.limitBytes&&Qt(o=>On(t,e,o))<=r.bufferBytes}function On(t,e,r){let{width:o,numHeads:n,headDim:s}=t,i=lt(e.maxRows),a=lt(e.maxPromptTokens),u=Math.max(i,a),c=ta(t,{rows:u,training:!1},r),l=Array.from({length:t.numLayers},(f,d)=>Xt(r,`layer ${d} `));return{parameters:zt(t,r),inputs:{tokens:r("tokens",[u]),segmentStart:r("segmentStart",[a]),previous:t.keyShift?r("previous",[u]):void 0,addressRows:le(t)>0?r("rows of tokens",[u,X]):void 0},positions:r("positions",[u]),rotation:r("rotation",[u,s]),chosenRotation:r("chosen rotation",[u,s]),tiles:r("tiles",[i,4]),suffixRows:r("suffixRows",[e.maxSteps,i]),promptLayers:l.map(f=>({...c,kUnshifted:t.keyShift?f("prompt k unshifted",[a,n,s]):void 0,kRotated:f("prompt k",[a,n,s]),v:f("prompt v",[a,n,s])})),suffixes:l.map(f=>({k:f("suffix k",[e.maxSteps,i,n,s]),kUnshifted:t.keyShift?f("suffix k unshifted",[e.maxSteps,i,n,s]):void 0,v:f("suffix v",[e.maxSteps,i,n,s])})),head:{xLast:c.x,xLastNorm:r("xLastNorm",[u,o]),xLastScale:r("xLastScale",[u])},chosen:{positions:r("chosen positions",[u]),picked:r("chosen hidden states",[u,o]),logits:r("chosen logits",[u,Re(t)]),rowIndex:r("rows",[u]),logProbabilities:r("log-probabilities",[u,D(t)])}}}function Ym(t,e){let{tensors:r,numWanted:o}=e,n=Qm(t,e,r.promptLayers),s=o===void 0?{}:{wanted:fv(e,o)};tr(t,{...n,...s})}function Xm(t,e){let{config:r,tensors:o,rows:n,step:s,numTiles:i}=e,{promptLayers:a,suffixes:u,suffixRows:c}=o,{numHeads:l,headDim:f}=r,d=s*c.shape[1]*l*f*4,p=h=>({...h,shape:[n,l,f],offsetBytes:d}),m=a.map((h,g)=>({...h,kRotated:p(u[g].k),kUnshifted:u[g].kUnshifted&&p(u[g].kUnshifted),v:p(u[g].v)}));tr(t,{...Qm(t,e,m),earlierKeys:h=>{let g=(s===0?a:u)[h].kUnshifted;return b(g,"a model without keyShift has no keys before their shift"),g},addAttention:(h,g)=>eh(h,e,{layer:g,numRows:n,numTiles:i,numSteps:s+1})})}function Qm(t,{config:e,tensors:r,rows:o},n){let{parameters:s,inputs:i,head:a,positions:u,rotation:c}=r,l=Tn(t,e);return Et(t,{tokens:u,table:l,x:c,rows:o,width:e.headDim}),{config:e,extent:{batchSize:1,sequenceLength:o,training:!1},tensors:{operands:s,inputs:i,head:a,layers:n},rotation:c}}function fv(t,e){let{promptLayers:r,chosen:o,chosenRotation:n}=t.tensors,s=r.length-1;return{rows:e,index:o.positions,x:o.picked,xNorm:r[s].xMiddleNorm,rotation:n,addAttention:i=>eh(i,t,{layer:s,numRows:e,numTiles:e,numSteps:0})}}function eh(t,{config:e,tensors:r},{layer:o,...n}){let{promptLayers:s,suffixes:i,suffixRows:a,tiles:u}=r,{qRotated:c,kRotated:l,v:f,attention:d}=s[o];Jm(t,{q:c,promptK:l,promptV:f,out:d,suffixK:i[o].k,suffixV:i[o].v,suffixRows:a,tiles:u,numHeads:e.numHeads,headDim:e.headDim,...n})}var dv=8192,pv=1024;function mv(t){return um(cn(t)).maxMeasurementTokens-1}function fa(t,e){for(let r=dv;;r/=2){let o={maxPromptTokens:Math.max(r,t.sequenceLength),maxRows:Math.max(r,W.length),maxSteps:1};if(r<W.length||la(t,o,e))return o}}var hv=8;function th(t,e){for(let r=pv;;r/=2){let n={maxPromptTokens:Math.max(t.sequenceLength,hv*r),maxRows:r,maxSteps:mv(t)};if(r<=32||la(t,n,e))return n}}function*Pn(t,{maxPromptTokens:e,maxRows:r},o){let n=[],s=0;for(let i of t)(s+i.length>e||(n.length+1)*o>r)&&n.length>0&&(yield n,n=[],s=0),n.push(i),s+=i.length;n.length>0&&(yield n)}function rh(t,{probabilities:e,maxCodes:r}){let o=e.reduce((u,c)=>u+c,0);if(b(o>0&&t.length===e.length,"a range of RTTs has codes with mass"),t.length<=r)return{codes:t,weights:e.map(u=>u/o),strata:void 0};let n=[],s=[],i=[],a=0;for(let u=0,c=0;c<r;c++){let l=(c+.5)*o/r;for(;u<t.length-1&&a+e[u]<l;)a+=e[u++];n.at(-1)!==t[u]&&(n.push(t[u]),s.push(0)),s[s.length-1]++,i.push(n.length-1)}return{codes:n,weights:Float64Array.from(s,u=>u/r),strata:i}}function oh({weights:t,strata:e},r){if(!e)return 0;let o=s=>r[e[s]]/t[e[s]],n=0;for(let s=0;s+1<e.length;s+=2)n+=(o(s)-o(s+1))**2;return Math.sqrt(n)/e.length}var Rn=class{#e=[];#t;constructor(e){this.#t=e}get first(){return this.#e[0]}add(e){let r=this.#e,o=r.push(e)-1;for(;o>0;){let n=o-1>>1;if(!this.#t(e,r[n]))break;r[o]=r[n],o=n}r[o]=e}removeFirst(){let e=this.#e.pop();e===void 0||this.#e.length===0||(this.#e[0]=e,this.sinkFirst())}sinkFirst(){let e=this.#e,r=e[0],o=0;for(let n=1;n<e.length&&(n+1<e.length&&this.#t(e[n+1],e[n])&&n++,!!this.#t(e[n],r));n=2*o+1)e[o]=e[n],o=n;e[o]=r}};var Ke=256,gv=2**31;function In({numComponents:t,top:e}){let r=Ke*(8*t+8+1)+1024,o=8*t+256;return Math.max(1,Math.floor((gv-e*o)/r))}var rr=class{#e;#t;#r=new Rn((e,r)=>da(e)>da(r));#o=[];#n;#s=new Set;#i=0;constructor(e,{prefixLength:r,top:o}){this.#e=r,this.#t=o;let n={bytes:[],joint:e};r>0?this.#n=n:this.#o.push({...n,mass:Mn(e)})}get found(){return this.#o}get numExpanded(){return this.#i}get unfoundAtMost(){let e=[...this.#s,...this.#n?[this.#n]:[]].map(({joint:o})=>Mn(o)),r=Math.max(0,this.#a,...e);return this.#o.length<this.#t?r:Math.max(r,this.#c)}get isProven(){return this.#n===void 0&&this.#s.size===0&&this.#a<=this.#c}take(e){let r=[];for(this.#n&&e>0&&(r.push(this.#n),this.#n=void 0);r.length<e&&this.#a>this.#c;)r.push(this.#u());for(let o of r)this.#s.add(o);return r}expand(e,r){b(this.#s.delete(e),"a node is expanded that was not taken"),this.#i++;let o=this.#e-8*e.bytes.length;if(o<=8){this.#l(e,r,o);return}let n=wv(e,r),s=Uint8Array.from({length:Ke},(u,c)=>c);s.sort((u,c)=>n[c]-n[u]||u-c);let i={node:e,probabilities:r,masses:n,order:s,numTaken:1};this.#r.add(i);let a=nh(i,s[0]);return this.#s.add(a),a}get#a(){return this.#r.first?da(this.#r.first):0}#u(){let{first:e}=this.#r;b(e,"a child is taken where there is none");let r=nh(e,e.order[e.numTaken++]);return e.numTaken===Ke?this.#r.removeFirst():this.#r.sinkFirst(),r}get#c(){return this.#o.length<this.#t?0:this.#o[this.#o.length-1].mass}#l(e,r,o){let n=2**(8-o);for(let s=0;s<Ke;s+=n){let i=e.joint.map((c,l)=>{let f=l*Ke+s;return c*Mn(r.subarray(f,f+n))}),a=Mn(i);if(a<=this.#c)continue;let u=c=>this.#o[c].mass<a;this.#o.splice(Gr(this.#o.length,u),0,{bytes:[...e.bytes,s],joint:i,mass:a}),this.#o.length>this.#t&&this.#o.pop()}}};function da({masses:t,order:e,numTaken:r}){return t[e[r]]}function nh({node:t,probabilities:e},r){let o=t.joint.map((n,s)=>n*e[s*Ke+r]);return{bytes:[...t.bytes,r],joint:o}}function wv({joint:t},e){let r=new Float64Array(Ke);return t.forEach((o,n)=>{let s=n*Ke;for(let i=0;i<Ke;i++)r[i]+=o*e[s+i]}),r}function Mn(t){let e=0;for(let r of t)e+=r;return e}var _v=64;async function sh(t,e,r={}){let{top:o=20,maxCodes:n=32,maxExpansions:s=4096,signal:i,onProgress:a}=r,u=ma(e,r.prefixLength);return await sm(t,e,async c=>{let l=Fe(e),f=await im(e,c),d=rh(l,{probabilities:f,maxCodes:Math.min(n,1024)}),p=d.codes.length,m=new rr(d.weights,{prefixLength:u,top:o}),h={tree:m,tails:nm(e,d.codes)},g={...c,walks:[[h]]},{maxRows:_}=t.decoders.continuationExtent,y=Math.max(1,Math.min(_v,Math.floor(_/p))),P=Math.min(s,In({numComponents:p,top:o}));for(;m.numExpanded<P&&await yn(g,y)>0;)a?.(m.numExpanded),i?.throwIfAborted();let{isProven:M,numExpanded:k,unfoundAtMost:O}=m,Q=ze=>xv(ze,{mixture:d,prefixLength:u,query:e});return{...pa(m.found.map(Q)),isProven:M,numExpanded:k,unlistedAtMost:O,codes:{inRange:l.length,used:p}}})}function pa(t){let e=t.reduce((r,{probability:o})=>r+o,0);return{destinations:t,unlistedProbability:Math.max(0,1-e)}}function ma({source:t},e){let r=8*t.length;if(e===void 0)return r;if(Number.isInteger(e)&&e>=0&&e<=r)return e;throw new x(`Cannot ask for prefixes of ${e} bits: 0 to ${r} were wanted for the destinations of an IPv${r===32?4:6} source`)}function xv({bytes:t,joint:e,mass:r},o){let n=new Uint8Array(o.query.source.length);return n.set(t),{prefix:{bytes:n,length:o.prefixLength},probability:r,standardError:oh(o.mixture,e)}}var ha=16;async function ih(t,e,r){let{numCandidates:o,top:n=o,maxExpansions:s=512,onProgress:i,signal:a}=r,u=e.map(f=>vv(f,t.config.sequenceLength)),c=u.map(({prompt:f})=>f),l=[];for(let f of Pn(c,t.decoders.continuationExtent,ha)){a?.throwIfAborted();let d=8*e[0].source.length,p=await yv(t,f,{numCandidates:o,maxExpansions:s,numBits:d,signal:a}),m=u.slice(l.length,l.length+f.length),h=await t.decoders.continuationLogProbabilities(m.map(({prompt:_,tail:y},P)=>({prompt:_,continuations:p[P].map(({address:M})=>Uint16Array.from([...Array.from(M,k=>11+k),...y]))}))),g=0;for(let _ of p){let y=h.slice(g,g+=_.length).map(P=>P.reduce((M,k)=>M+k,0));l.push(bv(_,y,n))}i?.(l.length)}return l}async function yv(t,e,r){let{numCandidates:o,maxExpansions:n,numBits:s,signal:i}=r,a=e.map(()=>new rr(Float64Array.of(1),{prefixLength:s,top:o})),u=a.map(l=>[{tree:l,tails:[[]]}]),c=In({numComponents:1,top:o})/e.length;return await t.decoders.continuePrompts(e,async(l,f)=>{for(let d=0;d<Math.min(n,c)&&await yn({decoder:l,ends:f,walks:u},ha)!==0;d+=ha)i?.throwIfAborted()}),a.map(({found:l})=>l.map(({bytes:f,mass:d})=>({address:Uint8Array.from(f),prior:d})))}function bv(t,e,r){let o=Math.max(...e),n=e.map(a=>Math.exp(a-o)),s=n.reduce((a,u)=>a+u,0),i=t.map(({address:a},u)=>({prefix:Pd(a),probability:n[u]/s,standardError:0})).sort((a,u)=>u.probability-a.probability);return{...pa(i.slice(0,r)),candidates:t.length,priorMass:t.reduce((a,{prior:u})=>a+u,0)}}function vv(t,e){let r=Fe(t);if(r.length>1)throw new x(`Cannot rank destinations by ${r.length} RTT codes: one RTT was wanted; ask for the range without candidates`);let{source:o,timeS:n,context:s}=t,i={source:o,destination:o,rttCode:r[0],timeS:n},a=je(i,{context:s,order:tt,sequenceLength:e}),u=a.lastIndexOf(o.length===4?3:4)+1;return{prompt:a.slice(0,u),tail:[...a.subarray(u+o.length)]}}var ga=li([z(),v()]).nullish(),to=z(),Sv=v().min(0).max(1);function nr(t){let e=`only ${Object.keys(t).join(", ")} were wanted`;return ht(t,{error:({code:r})=>r==="unrecognized_keys"?e:void 0})}var or=nr({src_addr:to,dst_addr:to,timestamp:ga,rtt:v().min(0).nullable()}),wa=nr({quantiles:K(Sv).max(200).optional(),at:K(v().min(0)).max(200).optional(),cdf:R().min(2).max(1e3).optional()}),ah=nr({src_addr:to,dst_addr:to,timestamp:ga,context:K(or).optional(),...wa.shape,draws:R().min(2).max(2**12).optional(),seed:R().min(0).max(2**32-1).optional()}),l$=B({src_addr:z(),dst_addr:z(),timestamp:v().nullable(),context_measurements:R(),p_failed:v(),mean_ms:v(),mean_below_q999_ms:v(),likeliest:B({rtt_ms:v(),probability:v()}),quantiles_ms:gt(z(),v()),canonical_mass:v(),at:K(B({rtt_ms:v(),cdf:v(),probability:v(),low_ms:v(),high_ms:v().nullable(),bits:v().nullable()})).optional(),cdf:K(B({rtt_ms:v(),cdf:v()})).optional(),drawn:B({num_draws:R(),num_distinct:R(),source_probability:v().nullable(),destination_probability:v().nullable(),standard_errors:B({p_failed:v(),mean_ms:v(),quantiles_ms:gt(z(),v()),cdf:K(v()).optional(),destination_probability:v()})}).optional(),notes:K(z()).optional(),step:R()}),f$=B({line:R(),error:z()}),uh=nr({src_addr:to,rtt:Tr([v().min(0),v().min(0)]),timestamp:ga,context:K(or).optional(),top:R().min(1).max(1e3).optional(),prefix_length:R().min(0).max(128).optional(),candidates:R().min(1).max(1024).optional(),max_codes:R().min(1).max(1024).optional(),max_expansions:R().min(1).max(2**16).optional()}),d$=B({src_addr:z(),rtt:Tr([v(),v()]),timestamp:v().nullable(),prefix_length:R(),context_measurements:R(),destinations:K(B({prefix:z(),probability:v(),standard_error:v()})),unlisted_probability:v(),unlisted_at_most:v().optional(),is_proven:mt().optional(),step:R()}),ch=nr({...or.shape,context:K(or).optional()}),p$=B({src_addr:z(),dst_addr:z(),timestamp:v().nullable(),rtt:v().nullable(),mean_bits:v(),spread_bits:v(),total_bits:v(),orders:K(B({order:z(),bits:v(),block_bits:gt(z(),v())})),step:R()}),m$=B({src_addr:z(),dst_addr:z(),timestamp:v().nullable(),rtt:v().nullable(),log_likelihood:v(),p_value:v()}),lh=nr({context:$r.number().int().min(0).max(1e3).optional(),seed:$r.number().int().min(0).max(2**32-1).optional()}),fh=B({version:z(),step:R(),num_parameters:R(),vocabulary:z(),model_sha256:z(),data_fingerprint:z(),config:gt(z(),Io()),is_calibrated:mt(),adapter:z(),training_curve:K(B({step:R(),train_loss:v().nullable(),eval_loss:v().nullable()})),evaluation:B({num_measurements:R(),split:z(),methods:K(B({name:z(),median_absolute_ms:v(),mean_absolute_ms:v(),crps_ms:v().nullable()}))}).nullable()}),h$=B({type:z(),title:z(),status:R(),detail:z()});var kv=[["src","src_addr"],["dst","dst_addr"],["time","timestamp"]];function Ge(t,e){let r=dh(e),{success:o,data:n,error:s}=t.safeParse(r);if(o)return n;throw new x(yi(s,{value:r}))}function dh(t){if(typeof t!="object"||t===null||Array.isArray(t))return t;let e=new Map(Object.entries(t));for(let[o,n]of kv)if(e.has(o)){if(e.has(n))throw new x(`found ${o} and ${n}, one of the two was wanted`);e.set(n,e.get(o)),e.delete(o)}let r=e.get("context");return Array.isArray(r)&&e.set("context",r.map(dh)),Object.fromEntries(e)}function _a(t,e={}){let{draws:r,seed:o,quantiles:n,at:s,cdf:i,...a}=Ge(ah,t),{src_addr:u,dst_addr:c}=a;return{query:{src:u,dst:c,...Uo(ph(a))},wanted:{quantiles:n??e.quantiles,at:s??e.at,cdf:i??e.cdf},draws:{numDraws:r,seed:o}}}function Nn(t){let{src_addr:e}=t,{source:r,timeS:o,context:n}=Uo(ph({...t,dst_addr:e}));if(!re(r))throw new x(`found src_addr ${Oe(e)}, an IPv4 or IPv6 address was wanted`);return{source:r.bytes,timeS:o,context:n??[]}}function Ln(t){return Nr(mh(t))}function ph({src_addr:t,dst_addr:e,timestamp:r,context:o}){return{src:t,dst:e,time:r,context:o?.map(mh)}}function mh({src_addr:t,dst_addr:e,timestamp:r,rtt:o}){return{src:t,dst:e,rtt:o,...r!==void 0&&{time:r}}}function Ot(t){return xa(t)}function xa(t){if(Array.isArray(t))return t.map(xa);if(typeof t!="object"||t===null)return t;let e=Object.entries(t).map(([r,o])=>[r.replace(/[A-Z]/g,n=>`_${n.toLowerCase()}`),xa(o)]);return Object.fromEntries(e)}var[Ev,Av,Tv]=[20,32,4096];function hh(t,e){let{rtt:r,prefix_length:o,candidates:n,...s}=Ge(uh,e),{src_addr:i,timestamp:a,context:u}=s;if(n!==void 0&&o!==void 0)throw new x("found candidates and prefix_length, one of the two was wanted: candidates are ranked whole");let c={...Nn({src_addr:i,timestamp:a,context:u}),rttMs:r},l=Fe(c).length;if(n!==void 0&&l>1)throw new x(`found rtt ${r.join("..")} ms with candidates, which is ${l} RTT codes: one was wanted; leave candidates out`);let f=ma(c,o),d=Hr({...c,destination:c.source},t.config.sequenceLength),p={src_addr:i,rtt:r,timestamp:c.timeS,prefix_length:f,context_measurements:d.length},{top:m=Ev,max_codes:h=Av,max_expansions:g=Tv}=s;return async _=>{let y={top:m,maxExpansions:g,signal:_},P=n===void 0?zv(await sh(t,c,{...y,maxCodes:h,prefixLength:f})):gh((await ih(t,[c],{...y,numCandidates:n}))[0]);return{...p,...P,step:t.step}}}function zv(t){let{unlistedAtMost:e,isProven:r}=t;return{...gh(t),...Ot({unlistedAtMost:e,isProven:r})}}function gh(t){let e=t.destinations.map(({prefix:r,...o})=>({prefix:Ir(r),...o}));return Ot({destinations:e,unlistedProbability:t.unlistedProbability})}async function*wh(t,e,r){let o=t[Symbol.asyncIterator](),n=[],s,i=!1;try{for(;!i||n.length>0;){!i&&n.length<r&&(s??=o.next());let a=n[0],u=s?.then(f=>({next:f})),c=a?.then(f=>({value:f})),l=await Promise.race([c,u].filter(f=>f!==void 0));if("value"in l){n.shift(),yield l.value;continue}s=void 0,l.next.done?i=!0:n.push($v(e(l.next.value)))}}finally{let a=o.return?.();s?a?.catch(()=>{}):await a}}function $v(t){return t.catch(()=>{}),t}async function*ya(t){let e=0;for(let r of t)yield{line:++e,read:()=>r}}async function*ba(t){let e=0;for await(let r of t)e++,r.trim()!==""&&(yield{line:e,read:()=>Ov(r)})}async function va(t){return await Array.fromAsync(t,e=>"error"in e?e:e.answer)}async function*Sa(t){for await(let e of t)yield"error"in e?e:{line:e.line,...e.answer}}function Ov(t){try{return JSON.parse(t)}catch(e){throw e instanceof SyntaxError?new x("found no JSON, an object was wanted",{cause:e}):e}}var sr=class{#e=new Map;#t=0;get length(){return this.#t}get numLanes(){return this.#e.size}push(e,r){let o=this.#e.get(r);o?o.push(e):this.#e.set(r,[e]),this.#t++}take(){let e=this.#e.entries().next();if(e.done)return;let[r,o]=e.value,n=o.shift();return this.#e.delete(r),o.length>0&&this.#e.set(r,o),this.#t--,n}remove(e,r){let o=this.#e.get(r),n=o?.indexOf(e)??-1;!o||n<0||(o.splice(n,1),o.length===0&&this.#e.delete(r),this.#t--)}};var ka=1024;function Ea(t){return new me(429,`Cannot answer: ${t} requests wait already; ask again in a second`)}var Cn=class{#e;#t;#r=new sr;#o=!1;#n=1;#s;constructor(e,r={}){this.#e=e,this.#t={maxBatch:62,maxWaitMs:10,maxQueue:ka,onBatch:()=>{},...r}}get queueLength(){return this.#r.length}async ask(e,r,{lane:o,signal:n}={}){if(n?.throwIfAborted(),we(e,this.#e.config.sequenceLength),!o&&this.#r.numLanes>=this.#t.maxQueue)throw Ea(this.#t.maxQueue);let{promise:s,resolve:i,reject:a}=Promise.withResolvers(),u=o??{},c={query:e,settle(f){try{i(r(f))}catch(d){a(d)}},fail:a},l=()=>{this.#r.remove(c,u),a(n?.reason)};n?.addEventListener("abort",l),this.#r.push(c,u),this.#i();try{return await s}finally{n?.removeEventListener("abort",l)}}#i(){if(this.#o||this.#r.length===0)return;let{maxBatch:e,maxWaitMs:r}=this.#t,o=this.#r.length>=Math.min(this.#n,e);if(this.#s&&(this.#s.isLast||!o))return;clearTimeout(this.#s?.id);let n=setTimeout(()=>void this.#a(),o?0:r);this.#s={id:n,isLast:o}}async#a(){this.#s=void 0;let e=[];for(;e.length<this.#t.maxBatch;){let o=this.#r.take();if(!o)break;e.push(o)}if(e.length===0)return;this.#o=!0,this.#n=e.length,this.#t.onBatch(e.length);let r=await this.#u(e);this.#o=!1,this.#r.length>=this.#t.maxBatch&&this.#a(),e.forEach((o,n)=>"error"in r?o.fail(r.error):o.settle(r.distributions[n])),this.#i()}async#u(e){try{let r=e.map(({query:o})=>o);return{distributions:await Ft(()=>this.#e.rttDistributions(r))}}catch(r){return{error:r}}}};var Dn=class{maxQueue;#e;#t;constructor(e=ka){this.maxQueue=e,this.#e=new sr,this.#t=!1}get queueLength(){return this.#e.length}async run(e,{lane:r,signal:o}){o?.throwIfAborted(),this.#t&&await this.#r(r,o),this.#t=!0;try{return o?.throwIfAborted(),await e()}finally{let n=this.#e.take();n?n():this.#t=!1}}async#r(e,r){if(!e&&this.#e.numLanes>=this.maxQueue)throw Ea(this.maxQueue);let{promise:o,resolve:n,reject:s}=Promise.withResolvers(),i=e??{},a=()=>{this.#e.remove(n,i),s(r?.reason)};r?.addEventListener("abort",a),this.#e.push(n,i);try{await o}finally{r?.removeEventListener("abort",a)}}};var Pv=[.05,.25,.5,.75,.95],Rv=[.001,.999];function _h(t,{quantiles:e=Pv,at:r=[],cdf:o},n){let{query:{src:s,dst:i,timeS:a},answer:u,numContextUsed:c}=t,l=tm(t);return{src_addr:s,dst_addr:i,timestamp:a,context_measurements:c,...Ot(Yp(u,{quantiles:e,atMs:r})),...o!==void 0&&{cdf:Mv(u.mixture.distribution,o)},...l.length>0&&{notes:l},step:n}}function Mv(t,e){let[r,o]=Rv.map(n=>t.quantileMs(n));return Array.from({length:e},(n,s)=>{let i=r*(o/r)**(s/(e-1));return{rtt_ms:i,cdf:t.cdf(i)}})}var Iv=.01,Bn=W.map(_n),xh=Bn.map(({length:t})=>t),Zn=class{logLikelihood;needed;#e;#t=0;#r=0;#o=0;constructor(e,{outcome:r,first:o,second:n},s=Iv){let i=Wi(r);this.#e=qe(o,W).probabilities.map(u=>u*(1-i));let a=e===null?-1:W.indexOf(e>>8);if(e===null)this.#t=i,this.logLikelihood=r[10];else{let[u,c]=[e>>8,e&255],{probabilities:l}=qe(n,Bn[a]);this.#t=this.#e[a]*l[Bn[a].indexOf(c)],this.logLikelihood=r[8]+o[11+u]+n[11+c],this.addSecondBytes(a,n)}this.#n(i),this.needed=this.#s(a,s)}addSecondBytes(e,r){let o=this.#e[e];for(let n of qe(r,Bn[e]).probabilities)this.#n(o*n)}pValue(e){return Math.min(1,this.#r+this.#o*(1-e))}#n(e){e<this.#t?this.#r+=e:e===this.#t&&(this.#o+=e)}#s(e,r){let o=[];for(let i=0;i<this.#e.length;i++){let a=this.#e[i];i!==e&&(a<this.#t?this.#r+=a:o.push({index:i,most:Math.min(a,xh[i]*this.#t)}))}o.sort((i,a)=>i.most-a.most||i.index-a.index);let n=r*this.#r,s=0;for(;s<o.length&&o[s].most<=n;){let{index:i,most:a}=o[s++];n-=a,this.#e[i]<xh[i]*this.#t&&(this.#r+=this.#e[i])}return o.slice(s).map(({index:i})=>i).sort((i,a)=>i-a)}};var yh=2**32;async function bh(t,e,r){let o=[],n=0,s=e.map(i=>Nv(i,t.config.sequenceLength));return await t.decoders.withPrompts(s,1,async(i,a)=>{let u=e.slice(o.length,o.length+a.length),c=await Lv(i,a,{part:u,...r});for(let l of Cv(c,i.extent.maxRows))await Dv(i,c,l),n+=l.length;c.forEach((l,f)=>{let{number:d}=u[f],p=new Ue(r.seed,"score/p-value",d%yh,Math.floor(d/yh));o.push({logLikelihood:l.logLikelihood,pValue:l.pValue(p.float64())})})}),{scores:o,numExpanded:n}}function Nv({measurement:t,context:e},r){let{rttCode:o}=t,n=we({...t,context:e},r),s=o===null?W[0]:o>>8;return Uint16Array.from([...n,8,11+s])}async function Lv(t,e,{part:r,maxRelativeError:o}){let n=D(t.config),s=await t.prefill(e,{numLast:3});return r.map(({measurement:i},a)=>{let[u,c,l]=[0,1,2].map(f=>ie(s,3*a+f,n));return new Zn(i.rttCode,{outcome:u,first:c,second:l},o)})}function*Cv(t,e){let r=t.flatMap(({needed:o},n)=>o.map(s=>({prompt:n,index:s})));for(let o=0;o<r.length;o+=e)yield r.slice(o,o+e)}async function Dv(t,e,r){let o=D(t.config),n=e.map(()=>0);for(let{prompt:i}of r)n[i]++;t.fork(n,{numDropped:1});let s=await t.step(r.map(({index:i})=>11+W[i]));r.forEach(({prompt:i,index:a},u)=>e[i].addSecondBytes(a,ie(s,u,o)))}var Un=class{maxContext;maxKept;#e;#t;#r;#o;#n;constructor(e,r=65536){this.maxContext=e,this.maxKept=r,this.#e=[],this.#t=new Map,this.#r=0,this.#o=0,this.#n=[]}get numKept(){return this.#r+this.#n.length}clear(){this.#e=[],this.#n=[],this.#t.clear(),this.#r=0}add(e,r,o){this.maxContext!==0&&(this.#s(r),this.#n.push({pair:e,order:this.#o++,timeUs:r,measurement:o,isDropped:!1}))}contextOf(e,r){this.#s(r);let o=[...this.#t.get(e)??[]];for(let n=this.#e.length-1;n>=0&&o.length<this.maxContext;n--){let s=this.#e[n];!s.isDropped&&s.pair!==e&&o.push(s)}return o.sort((n,s)=>n.order-s.order).map(({measurement:n})=>n)}#s(e){if(!(this.#n.length===0||this.#n[0].timeUs>=e)){for(let r of this.#n)this.#i(r);this.#n=[],this.#e.length>2*this.#r+256&&(this.#e=this.#e.filter(({isDropped:r})=>!r))}}#i(e){let r=this.#t.get(e.pair)??[];r.push(e)===1&&this.#t.set(e.pair,r),this.#e.push(e),this.#r++,r.length>this.maxContext?this.#a(r[0]):this.#r>this.maxKept&&this.#a(this.#e.find(({isDropped:o})=>!o))}#a(e){if(!e)return;let r=this.#t.get(e.pair);r?.shift(),r?.length===0&&this.#t.delete(e.pair),e.isDropped=!0,this.#r--}};function vh({source:t,destination:e}){return`${t} ${e}`}var Bv=2**14,jn=class{maxContext;maxKept;#e;#t;constructor(e,r=Bv){this.maxContext=e,this.maxKept=r,this.#e=new Map,this.#t=0}get numKept(){return this.#t}contextOf(e,r){let{source:o,timeS:n}=e,s=`${o} ${n===null}`,i=this.#e.get(s)??{history:new Un(this.maxContext,this.maxKept/2),newestUs:0},{history:a}=i;i.newestUs=Math.max(i.newestUs,Zv(r)??i.newestUs+1);let u=vh(e),c=a.contextOf(u,i.newestUs).filter(l=>(l.timeS??0)<=(n??0)).sort((l,f)=>(l.timeS??0)-(f.timeS??0));return this.#e.delete(s),this.#e.set(s,i),this.#t-=a.numKept,a.add(u,i.newestUs,e),this.#t+=a.numKept,this.#r(),c}#r(){for(let[e,{history:r}]of this.#e){if(this.#t<=this.maxKept)return;this.#t-=r.numKept,this.#e.delete(e)}}};function Zv(t){let e=Bo(String(t??""));return"timeUs"in e?e.timeUs:void 0}var Uv=1024;async function*kh(t,e,{context:r,seed:o,signal:n}){let s=new jn(r),i=[],a=0;for await(let u of e){let c=jv(u,s,t.config.sequenceLength);i.push(c),a+="error"in c?1:1+c.case.context.length,!(a<Uv)&&(n?.throwIfAborted(),yield*Sh(t,i,o),i=[],a=0)}n?.throwIfAborted(),yield*Sh(t,i,o)}function jv({line:t,read:e},r,o){try{let n=Ge(or,e()),s=Ln(n),i=r.contextOf(s,n.timestamp);return we({...s,context:i},o),{asked:n,case:{measurement:s,context:i,number:t-1}}}catch(n){if(n instanceof x)return{line:t,error:n.message};throw n}}async function*Sh(t,e,r){let o=e.flatMap(i=>"error"in i?[]:[i.case]),{scores:n}=await Ft(()=>bh(t,o,{seed:r})),s=0;for(let i of e){if("error"in i){yield i;continue}let{asked:{src_addr:a,dst_addr:u,rtt:c},case:{measurement:l,number:f}}=i,{logLikelihood:d,pValue:p}=n[s++],m={src_addr:a,dst_addr:u,timestamp:l.timeS,rtt:c};yield{line:f+1,answer:{...m,log_likelihood:d,p_value:p}}}}var qv=124,Fv=20,qn=class{#e;#t;#r;#o;constructor(e,{info:r,batch:o={}}){this.#e=e,this.#t=r,this.#r=new Cn(e,o),this.#o=new Dn(o.maxQueue)}get queueLength(){return this.#r.queueLength+this.#o.queueLength}async rtt(e,r){return await this.#s(_a(e),{signal:r})}async rttBatch(e,r){return await va(this.#n(ya(Eh(e)),{},r))}rttLines(e,r={},o){return Sa(this.#n(ba(e),r,o))}async destinations(e,r){let o=hh(this.#e,e);return await this.#i(()=>o(r),{signal:r})}async likelihood(e,r){let{context:o,...n}=Ge(ch,e),s=Ln(n),{context:i}=Nn({...n,context:o});we({...s,context:i},this.#e.config.sequenceLength);let a={measurement:s,rttMs:n.rtt,context:i},[u]=await this.#i(()=>jp(this.#e,[a]),{signal:r}),{meanBits:c,spreadBits:l,totalBits:f}=u,d=u.orders.map(({blocks:m,bits:h})=>({order:m.map(({field:g})=>g).join(),bits:h,blockBits:Object.fromEntries(m.map(({field:g,bits:_})=>[g,_]))})),p=Ot({meanBits:c,spreadBits:l,totalBits:f,orders:d});return{...n,timestamp:s.timeS,...p,step:this.#e.step}}async score(e,r={},o){return await va(this.#a(ya(Eh(e)),r,o))}scoreLines(e,r={},o){return Sa(this.#a(ba(e),r,o))}model(){return Promise.resolve(this.#t)}async*#n(e,r,o){let n=Ge(wa,r),s={lane:{},signal:o};yield*wh(e,async({line:a,read:u})=>{try{return{line:a,answer:await this.#s(_a(u(),n),s)}}catch(c){if(!(c instanceof Error)||jo(c).status!==400)throw c;return{line:a,error:c.message}}},qv)}async#s({query:e,wanted:r,draws:o},n){let s=this.#e,{first:i,...a}=em(s,e,[]),u=f=>{let d={...a,numContextUsed:i.context.length,answer:f};return _h(d,r,s.step)};if(re(e.source)&&re(e.destination))return await this.#r.ask(i,f=>u(wn(f)),n);let c={...e,context:i.context},l=()=>n.signal?.throwIfAborted();return await this.#i(async()=>u(await Hi(s,c,{...o,onProgress:l})),n)}async#i(e,r){return await this.#o.run(()=>Ft(e),r)}async*#a(e,r,o){let{context:n=Fv,seed:s=0}=Ge(lh,r);yield*kh(this.#e,e,{context:n,seed:s,signal:o})}};function Eh(t){if(Array.isArray(t))return t;throw new me(400,"Cannot answer: found no array, one was wanted")}var fe="wpe.weight",Hv={nodes:new Uint32Array,keys:new Float32Array,values:new Float32Array};function Kv({coordinates:t}){return t?Mi(Kt(t),0).reduce((e,{length:r})=>e+r,0):0}function Ah({prefixVectors:t,pairVectors:e}){return{firstPair:t?.rows??0,length:e?.history?nt:0}}function Th(t,e,r){let o=new Map;return $h(t,r,({name:n,start:s,length:i,values:a,at:u})=>{let c=o.get(n)??L(e,n).slice();o.set(n,c),c.set(a.subarray(u,u+i),s)}),new Map([...e,...o])}function zh(t,e,r,o=Hv.nodes){let n={rows:r,keys:new Float32Array(2*r.length),values:new Float32Array(t.width*r.length),history:new Float32Array(Ah(t).length*r.length),coordinates:{nodes:o,keys:new Float32Array(2*o.length),values:new Float32Array(Kv(t)*o.length)}};return $h(t,n,({name:s,start:i,length:a,values:u,at:c})=>{u.set(L(e,s).subarray(i,i+a),c)}),n}function $h(t,e,r){let{rows:o,keys:n,values:s,history:i,coordinates:{nodes:a,...u}}=e,{width:c,coordinates:l}=t,{firstPair:f,length:d}=Ah(t);if(b(o.every(m=>m<le(t)),"rows of another model"),o.forEach((m,h)=>{r({name:Ee,start:2*m,length:2,values:n,at:2*h}),r({name:fe,start:c*m,length:c,values:s,at:c*h}),!(m<f||d===0)&&r({name:Gt,start:d*(m-f),length:d,values:i,at:d*h})}),b(a.every(m=>m<(l?.nodes??0)),"coordinates of another model"),!l)return;let p=0;a.forEach((m,h)=>{r({name:Br,start:2*m,length:2,values:u.keys,at:2*h});for(let{part:g,start:_,length:y}of Mi(Kt(l),m))r({name:Zr(g),start:_,length:y,values:u.values,at:p}),p+=y})}var Oh=2**48;function Ph(t,e=1/0){for(let r=0;r<t.length;r++)if(!(Math.abs(t[r])<e))return r;return-1}function Rh(t,e=1/0){for(let[r,o]of t){let n=Ph(o,e);if(n<0)continue;let s=e===1/0?"a finite number":`a magnitude below ${e.toExponential(1)}`;return`element ${n} of tensor ${r} is ${o[n]}, ${s} was wanted`}}function Mh(t,e){let r=Ph(t),o=e.find(s=>!(s>0));if(r<0&&o===void 0)return;let n=r<0?`a hidden state of scale ${o}`:`a log-probability of ${t[r]}`;throw new x(`Cannot use the model: found ${n}, as where weights are too large for float32, finite numbers were wanted; use an earlier checkpoint or another run`)}var Gv={initial:2**15,min:1,max:2**24,growthSteps:500};function Ih({initial:t}=Gv){return Float32Array.of(t,0)}function Nh(t,e){let{logits:r,targets:o,lossMask:n,losses:s,weight:i,dLogits:a,lossScale:u,ordinal:c,markedWeight:l=1}=e,{rows:f,vocabSize:d,stride:p,softcap:m}=e,h="cross_entropy";Lh(h,e),S(h,f,{targets:o,lossMask:n,losses:s}),S(h,f*p,{logits:r,...a?{dLogits:a}:{}}),S(h,1,{weight:i,...u?{lossScale:u}:{}}),t.add({kernel:h,overrides:{SOFTCAP:+(m!==null),GRADIENT:+(a!==void 0),SCALED:+(u!==void 0)},bindings:{logits:r,targets:o,loss_mask:n,weight:i,losses:s,d_logits:a??t.registry.unusedOutput,loss_scale:u??i},params:{rows:f,vocab_size:d,stride:p,softcap:m??0,first_byte:c?.firstByte??0,ordinal_2:c?.weights[0]??0,ordinal_3:c?.weights[1]??0,marked_weight:l},grid:Y(f)})}function Fn(t,e){let{logits:r,rowIndex:o,out:n,numRows:s,vocabSize:i,stride:a,softcap:u}=e,c="log_probabilities";Lh(c,e),S(c,a,{logits:r}),S(c,s,{rowIndex:o}),S(c,s*i,{out:n}),t.add({kernel:c,overrides:{SOFTCAP:+(u!==null)},bindings:{logits:r,row_index:o,out:n},params:{num_rows:s,vocab_size:i,stride:a,softcap:u??0},grid:Y(s)})}function Lh(t,{vocabSize:e,stride:r,softcap:o}){if(j(t,{stride:r},4),j(t,{vocabSize:e},1),e>r)throw new N(t,`vocabSize is ${e}, at most the stride ${r} was wanted`);if(o!==null&&!(o>0))throw new N(t,`softcap is ${o}, a positive number or null was wanted`)}var Wv=4096,Vv=256,Aa="reduce_partials";function Dh(t){return Math.min(Vv,Math.ceil(t/Wv))}function Bh(t,e){let{x:r,length:o,out:n,accumulate:s=!1}=e;S(Aa,o,{x:r});let i=Dh(o);if(i===1)return Ch(t,{x:r,length:o,out:n,accumulate:s});let a=t.registry.gpu.tensor("partial sums",[i]);Zh(t,{label:"sum",isSum:!0,x:r,length:o,out:a,numPartials:i}),Ch(t,{x:a,length:i,out:n,accumulate:s})}function Ch(t,e){S(Aa,1,{out:e.out}),Zh(t,{label:"sum",isSum:!0,...e})}function Zh(t,e){let{label:r,isSum:o=!1,x:n,length:s,out:i,first:a=0,numPartials:u=1,count:c=1,accumulate:l=!1}=e;t.add({kernel:Aa,label:r,overrides:{SQUARE:+!o},bindings:{x:n,partials:i},params:{length:s,first:a,num_partials:u,accumulate:Number(l)},grid:[...Y(u),c]})}function Uh(t,e){let{config:r,extent:o,tensors:n}=e,{backward:s,head:i,gradients:a,inputs:u}=n;b(s,"a model without training has no backward pass");let c=o.batchSize*o.sequenceLength,l=r.width;ro(t,e,{name:"lm_head.weight",dy:s.dLogits,x:i.xLastNorm,dx:s.dNorm}),t.mark("lm_head."),Ta(t,e,{x:i.xLast,scale:i.xLastScale,backward:s,accumulate:!1});for(let d=r.numLayers-1;d>=0;d--)o.checkpointActivations&&d<r.numLayers-1&&qm(t,e,d),Jv(t,e,{layer:d,backward:s}),Yv(t,e,{layer:d,backward:s}),t.mark(`blocks.${d}.`);let f=[{name:"wte.weight",tokenRows:u.tokenRows,vocabSize:D(r),numUses:c},{name:"wpe.weight",tokenRows:u.rowPlaces,vocabSize:ct(r,o),numUses:er(o)}];for(let{name:d,tokenRows:p,...m}of f){if(!p)continue;let h=L(a,d);dm(t,{tokenRows:p,dx:s.dx,dTable:h,rows:c,width:l,...m})}}function ro(t,{extent:e,tensors:r},o){let{name:n,dy:s,x:i,dx:a,epilogue:u="store"}=o,c=L(r.operands,n),[l,f]=c.shape,d=e.batchSize*e.sequenceLength,p=n.replace(/^blocks\.\d+\.\w+\.|\.weight$/g,"");eo(t,{kind:"NN",m:d,n:f,k:l,a:s,b:c,c:a,epilogue:u,label:`${p} dx`});let m=r.gradients.get(n);m&&eo(t,{kind:"TN",m:l,n:f,k:d,a:s,b:i,c:m,epilogue:"accumulate",label:`${p} dW`})}function Jv(t,e,{layer:r,backward:o}){let{xMiddle:n,xMiddleNorm:s,xMiddleScale:i,hidden:a,activated:u}=e.tensors.layers[r];b(a,"a model without training keeps no argument of the activation"),ro(t,e,{name:`blocks.${r}.mlp.down_proj.weight`,dy:o.dx,x:u,dx:o.dHidden,epilogue:{activation:e.config.activation,slopeAt:a}}),ro(t,e,{name:`blocks.${r}.mlp.up_proj.weight`,dy:o.dHidden,x:s,dx:o.dNorm}),Ta(t,e,{x:n,scale:i,backward:o,accumulate:!0})}function Yv(t,e,{layer:r,backward:o}){let{config:n,extent:s,tensors:i}=e,a=i.layers[r];ro(t,e,{name:`blocks.${r}.attn.o_proj.weight`,dy:o.dx,x:a.attention,dx:o.dAttention}),Tm(t,{q:a.qRotated,k:a.kRotated,v:a.v,out:a.attention,dOut:o.dAttention,logSumExp:a.logSumExp,segmentStart:i.inputs.segmentStart,dq:o.dqRotated,dk:o.dkRotated,dv:o.dv,delta:o.delta,...ua(n,s)});let u=$n(n,s),{dqRotated:c,dkRotated:l,dkUnshifted:f=l,dq:d,dk:p,dv:m,dNorm:h}=o,{previous:g}=i.inputs;g&&wm(t,{dy:l,previous:g,dx:f,...u}),aa(t,{x:a.q,scale:a.qScale,dy:c,dx:d,...u}),aa(t,{x:a.k,scale:a.kScale,dy:f,dx:p,...u});for(let[_,y]of[["q",d],["k",p],["v",m]])ro(t,e,{name:`blocks.${r}.attn.${_}_proj.weight`,dy:y,x:a.xNorm,dx:h,epilogue:_==="q"?"store":"accumulate"});Ta(t,e,{x:a.x,scale:a.xScale,backward:o,accumulate:!0})}function Ta(t,{config:{width:e},extent:r},{backward:{dNorm:o,dx:n},...s}){let i=r.batchSize*r.sequenceLength;Um(t,{...s,dy:o,dx:n,rows:i,width:e})}function za(t,{config:e,extent:r,tensors:o}){let{head:n,inputs:s,backward:i}=o,{rttDistanceWeights:a,rttByteWeight:u}=r,c=r.batchSize*r.sequenceLength,l=Re(e);$t(t,{extent:r,tensors:o},{...jh,x:n.xLastNorm,y:n.logits}),Nh(t,{logits:n.logits,targets:s.targets,lossMask:s.lossMask,losses:n.losses,weight:s.weight,lossScale:s.lossScale,softcap:e.softcap,markedWeight:u,rows:c,vocabSize:D(e),stride:l,...i?{dLogits:i.dLogits}:{},...a?{ordinal:{firstByte:11,weights:a}}:{}})}var jh={name:"lm_head.weight",label:"lm_head"};function qh(t,e){let{config:r,hiddenStates:o,operands:n,tensors:s,rows:i}=e,{positions:a,picked:u,logits:c,rowIndex:l,logProbabilities:f}=s;Et(t,{tokens:a,table:o,x:u,rows:i,width:r.width}),$t(t,{extent:{batchSize:1,sequenceLength:i,training:!1},tensors:{operands:n}},{...jh,x:u,y:c});let p={vocabSize:D(r),stride:Re(r),softcap:r.softcap};Fn(t,{logits:c,rowIndex:l,out:f,numRows:i,...p})}function Xv(t,e){let r=0,o=t;for(;o-r>1;){let n=Math.floor((r+o)/2);e(n)?r=n:o=n}return r}function Qv(t){return t>0?`set train.microBatchSize to ${t} or less`:"choose a smaller model"}async function Fh(t,e,r){let o=kt(t.device),n=s=>Qt(i=>Qi(e,{...r,batchSize:s},i))<=o;return await vn(t,s=>Qi(e,r,s),{what:"the model",remedy:n(r.batchSize)?"lower train.microBatchSize or set train.checkpointActivations":Qv(Xv(r.batchSize,n))})}function Hn(t,e,{parameters:r,weights:o}){let n=fn(e);for(let s of o.keys())if(!n.has(s))throw $a(`a weight ${s}`,"none of that name");for(let[s,[i,a]]of n){let u=o.get(s);if(!u)throw $a(`no weight ${s}`,`one of shape [${i}, ${a}]`);if(u.length!==i*a)throw $a(`${u.length} values of ${s}`,`a shape of [${i}, ${a}]`);let c=r.get(s);c&&t.write(c,u)}}async function Hh(t,e,r){let o=await t.read(...r.values()),n=D(e);return new Map([...r].map(([s,i],a)=>{let c=s.startsWith("lm_head.weight")?n*e.width:_e(i);return[s,o[a].slice(0,c)]}))}function $a(t,e){return new x(`Cannot load the weights: found ${t}, wanted ${e}; use the configuration they were trained with`)}var Kn=class t{registry;config;extent;#e;#t;#r;#o;#n;#s;#i;constructor(e,r,o,n){this.registry=e,this.config=r,this.extent=o,this.#e=e.gpu,this.#t={config:r,extent:o,tensors:n},n.inputs.addressRows&&(this.#s=new at(r));let s=o.freeRows!==void 0;this.#i=new kn(ct(r,o),er(o),s);let{lossScale:i}=n.inputs;i&&this.#e.write(i,Ih()),this.#r=new Ae(e,"operand copies"),jm(this.#r,n),this.#o=new Ae(e,"evaluation"),tr(this.#o,this.#t),za(this.#o,{...this.#t,tensors:{...n,backward:void 0}}),this.#n=o.training?this.#u():void 0}static async create(e,r,o){let{sequenceLength:n=r.sequenceLength}=o;b(n<=r.sequenceLength,`sequences of ${n} tokens are too long`);let s={...o,sequenceLength:n},i=new t(e,r,s,await Fh(e.gpu,r,s));return await e.ready(),i}async tune(e){for(let r of[this.#n,this.#o])r&&await e.tune(r);this.zeroGradients()}get parameters(){return this.#t.tensors.parameters}get gradients(){return this.#t.tensors.gradients}get lossSum(){return this.#t.tensors.lossSum}get lossScale(){return this.#t.tensors.inputs.lossScale}get slotRows(){return this.#t.tensors.inputs.slotRows}get operands(){return this.#t.tensors.operands}load(e){Hn(this.#e,this.config,{parameters:this.parameters,weights:e}),this.#s?.load(e),this.#r.length>0&&this.#r.run()}async weights(){let e=await Hh(this.#e,this.config,this.parameters);return this.#s?.save(e),e}zeroGradients(){this.#i.clear();let e=this.#e.device.createCommandEncoder({label:"zero gradients"});for(let{buffer:r}of this.gradients.values())e.clearBuffer(r);e.clearBuffer(this.lossSum.buffer),this.#e.device.queue.submit([e.finish()])}accumulate(e,r,o){b(this.#n,"a model without training cannot accumulate gradients"),this.#c(e,r,{isTraining:!0,ofTokens:o}),this.#n.run()}accumulateShare(e,r,{share:o,afterPart:n}){b(this.#n,"a model without training cannot accumulate gradients");let{sequenceLength:s}=this.extent,i=e.tokens.length/s,a=this.#s&&Yr(e,this.#s,{sequenceLength:s,isTraining:!0});a&&this.#i.claim(a),this.#c(pm(e,i,o),r,{isTraining:!0,ofTokens:a&&At(a,i,o)}),this.#n.runInParts(n)}usedRows(e){return e==="wpe.weight"?this.#i.size:L(this.gradients,e).shape[0]}async profile(e,r){return b(this.#n,"a model without training cannot accumulate gradients"),this.#c(e,r,{isTraining:!0}),await this.#n.profile()}async evaluateLosses(e){return this.#c(e,0),this.#o.run(),(await this.#e.read(this.#t.tensors.head.losses))[0]}async logProbabilities(e,r){if(b(r.every(c=>c<this.#a),"a position is outside the batch"),r.length===0)return new Float32Array;this.#c(e,0),this.#o.run();let{config:o}=this,n=r.length,s=this.#e.tensorFrom("chosen rows",[n],r),i=this.#e.tensor("log-probabilities",[n,D(o)]),a=new Ae(this.registry,"log-probabilities");Fn(a,{logits:this.#t.tensors.head.logits,rowIndex:s,out:i,numRows:n,vocabSize:D(o),stride:Re(o),softcap:o.softcap}),a.run();let[u]=await this.#e.read(i);for(let{buffer:c}of[s,i])c.destroy();return u}destroy(){for(let e of this.#t.tensors.all)e.buffer.destroy()}get#a(){return this.extent.batchSize*this.extent.sequenceLength}#u(){let e=new Ae(this.registry,"forward and backward");tr(e,this.#t),za(e,this.#t);let{head:r,lossSum:o}=this.#t.tensors;return Bh(e,{x:r.losses,length:this.#a,out:o,accumulate:!0}),Uh(e,this.#t),e}#c(e,r,o={}){let{config:n,extent:s}=this,i=this.#l(e,o);bm(this.#e,this.#t.tensors.inputs,{config:n,extent:s,batch:e,weight:r,rows:i})}#l(e,r){if(!this.#s)return;let{sequenceLength:o}=this.extent,{isTraining:n=!1}=r,s=r.ofTokens??Yr(e,this.#s,{sequenceLength:o,isTraining:n});if(!n)return{ofTokens:s};let i=this.#i.places(s);return{ofTokens:s,places:i,ofSlots:this.#i.rows}}};var Oa=class{gpu;config;members;state;hyper;constructor(e,r,o){this.gpu=e,this.config=r,this.members=o,this.state=new Map,this.hyper=e.tensor("AdamW numbers",[Qr]);for(let{name:n,parameter:s}of o)for(let i of["exp_avg","exp_avg_sq"])this.state.set(`${n}.${i}`,e.tensor(`${n}.${i}`,s.shape))}add(e,r){for(let{name:o,parameter:n,gradient:s}of this.members){let i=_e(n);Om(e,{parameter:n,gradient:s,...this.moments(o),hyper:this.hyper,clip:r,length:i})}}prepare(e,r){let{learningRate:o,beta1:n,beta2:s,epsilon:i,weightDecay:a}=this.config,u=$m({learningRate:o*r.learningRate,beta1:n,beta2:s,epsilon:i,weightDecay:a*r.weightDecay,step:e+1});this.gpu.write(this.hyper,u)}moments(e){return{expAvg:L(this.state,`${e}.exp_avg`),expAvgSq:L(this.state,`${e}.exp_avg_sq`)}}},Gn=class extends Oa{slotRows;constructor(e,r,o,n){super(e,r,o),this.slotRows=n;for(let{name:s,parameter:i}of o)this.state.set(`${s}.num_updates`,e.tensor(`${s}.num_updates`,[i.shape[0]]))}add(e,r){for(let{name:o,parameter:n,gradient:s}of this.members){b(this.slotRows,`${o} has no slots`);let[i,a]=s.shape;Rm(e,{slotRows:this.slotRows,gradient:s,parameter:n,...this.moments(o),numUpdates:L(this.state,`${o}.num_updates`),hyper:this.hyper,clip:r,slots:i,width:a})}}prepare(e,r){super.prepare(0,r)}};function Kh(t,e,r){let o=Math.round(e*r.warmupShare),n=o>0?(t+1)/o:1,s=r.schedule==="cosine",i=s?e-o:Math.round(e*r.decayShare),a=i>0?Math.max(0,Math.min(1,(e-t)/i)):1,u=s?(1-Math.cos(Math.PI*a))/2:a;return Math.min(1,n,r.finalRatio+(1-r.finalRatio)*u)}var e0=128,t0=32;function Gh(t,e){let r=Math.min(e,e0);return{sequenceLength:r,batchSize:Math.min(t0,Vh(t,r).length)}}function Wh(t,e,{batchSize:r,sequenceLength:o}){let n=Vh(t,o),s=[];for(let i=0;i<n.length;i+=r){let a=r0(n.slice(i,i+r),{batchSize:r,sequenceLength:o});s.push({batch:a,rows:Yr(a,e,{sequenceLength:o,isTraining:!1})})}return s}function Vh(t,e){let r=[],o=0;for(let n of t){let s=wt(n,null);if(s>e)throw new x(`Cannot adapt: a measurement takes ${s} tokens, the model's sequence of ${e} or fewer were wanted; use a model with longer sequences`);s>o&&(r.push([]),o=e),r[r.length-1].push(n),o-=s}return r}function r0(t,{batchSize:e,sequenceLength:r}){let o=e*r,n={tokens:new Uint16Array(o),targets:new Uint16Array(o),lossMask:new Uint8Array(o),segmentStart:new Uint16Array(o)};for(let s=0;s<e;s++){let i=s*r,a=i;for(let u of t[s]??[]){let c=new Ze(n.tokens,a).write(u,tt);n.segmentStart.fill(a-i,a,a+c),n.targets.set(n.tokens.subarray(a+1,a+c),a),n.lossMask.fill(1,a+c-3,a+c-1),a+=c}n.segmentStart.fill(a-i,a,i+r)}return n}var o0={kind:"adamw",beta1:.9,beta2:.95,epsilon:1e-8,weightDecay:0},n0={schedule:"wsd",warmupShare:0,decayShare:1,finalRatio:.1},s0=1e30;async function Jh(t,e,r,o){let n=[];try{return await i0(t,e,r,{...o,own:s=>n.push(s)})}finally{for(let s of n)s.destroy()}}async function i0(t,e,r,{own:o,...n}){let{gpu:s}=t,{width:i,sequenceLength:a}=e.config,u=r.free.length,c=Gh(r.measurements,a),l=new Pa(r,e),f=a0(r,c,l),d=await Kn.create(t,l.config(),{...c,training:!0,freeRows:u});o(d),d.load(l.weights());let p=L(d.parameters,fe),m=L(d.gradients,fe),h=new Gn(s,{...o0,learningRate:n.learningRate},[{name:fe,parameter:p,gradient:m}],d.slotRows),g=s.tensorFrom("anchors",[u,i],l.starts),_=s.tensorFrom("largest drifts",[u],Float32Array.from(r.free,({isKnown:ee})=>ee?n.maxDrift:s0)),y=s.tensorFrom("no clipping",[4],Float32Array.of(1,0,0,0));for(let{buffer:ee}of[g,_,y,...h.state.values()])o(ee);let P=new Ae(t,"update of rows");h.add(P,y),Mm(P,{table:p,anchors:g,limits:_,rows:u,width:i}),await t.ready();let M=1/(2*r.measurements.length),k=ee=>{d.zeroGradients();for(let{batch:ft,rows:ar}of ee)d.accumulate(ft,M,ar)},O=async()=>(k(f[0]),(await s.read(d.lossSum))[0][0]/r.measurements.length),Q=await O();for(let ee=0;ee<n.steps;ee++){n.signal?.throwIfAborted(),k(f[ee%f.length]);let ft=Kh(ee,n.steps,n0);h.prepare(ee,{learningRate:ft,weightDecay:0}),P.run(),await s.finish(),n.onProgress?.(ee+1)}let ze=await O(),Me=(await s.read(p))[0].slice(0,u*i),We=Rh(new Map([[fe,Me]]),Oh);if(We)throw new x(`Cannot adapt: after the fit ${We}; lower --learning-rate`);return{values:Me,lossBefore:Q,lossAfter:ze}}var Pa=class{starts;#e=new Map;#t;constructor({free:e},r){let{width:o}=r.config;this.#t=r,this.starts=new Float32Array(e.length*o),e.forEach(({row:n,start:s},i)=>{this.#e.set(n,i),this.starts.set(s,i*o)})}translate(e){return Uint32Array.from(e,r=>{if(r===T)return T;let o=this.#e.get(r)??this.#e.size;return this.#e.set(r,o),o})}config(){let e={rows:this.#e.size,seed:0,dropShare:0};return{...this.#t.config,prefixVectors:e,pairVectors:null,coordinates:null}}weights(){let{config:{width:e},weights:r}=this.#t,o=r.get(fe)??new Float32Array,n=new Float32Array(this.#e.size*e);for(let[u,c]of this.#e)n.set(o.subarray(u*e,(u+1)*e),c*e);n.set(this.starts);let s=new Float32Array(2*this.#e.size),i=new Map(r).set(fe,n).set(Ee,s),a=fn(this.config());return new Map([...i].filter(([u])=>a.has(u)))}};function a0(t,e,r){let{measurements:o,addressRows:n}=t,s=n.config.prefixVectors?.rows??0,a=(o.some(({timeS:u})=>u!==null)?[0,1]:[0]).map(u=>{let c=o.map((l,f)=>f%2===u?l:{...l,timeS:null});return Wh(c,n,e).map(({batch:l,rows:f})=>({batch:l,rows:r.translate(f),withoutPairs:r.translate(f.map(d=>d>=s?T:d))}))});return!n.config.pairVectors||s===0?a:[...a,...a.map(u=>u.map(({batch:c,withoutPairs:l})=>({batch:c,rows:l})))]}function Yh(t,e,{addresses:r,adaptedNodes:o}){let{coordinates:n}=t,s=new Map;if(!n)return new Uint32Array;let i=[...u0(e,r)].map(c=>({...c,node:t.nodeOf(c.address)})).filter(({node:c})=>o.has(c)||!n.hasPlace(c)),a=new Set(i.map(({node:c})=>c)),u=[];for(let{address:c,rttsMs:l}of i){let f=[...l.values()].map(({other:p,ms:m})=>({node:t.nodeOf(p),rttMs:c0(m)})),d=n.locate(f,a);d&&u.push({address:c,place:d})}for(let{address:c,place:l}of u){let f=t.claimNode(c);f!==T&&s.set(f,l)}return n.put(s),Uint32Array.from(s.keys()).sort()}function u0(t,e){let r=new Map;for(let{source:o,destination:n,rttCode:s}of t)for(let[i,a]of[[o,n],[n,o]]){let u=Be(i),c=Be(a);if(s===null||u===c||!e.has(u))continue;let{rttsMs:l}=r.getOrInsertComputed(u,()=>({address:i,rttsMs:new Map}));l.getOrInsertComputed(c,()=>({other:a,ms:[]})).ms.push(Co(s))}return r.values()}function c0(t){return t.toSorted((e,r)=>e-r)[t.length-1>>1]}function Xh(t){let e=t.flatMap(({source:r,destination:o})=>[r,o]);return new Map(e.map(r=>[Be(r),r]))}function l0({source:t,destination:e},r){return r.has(Be(t))||r.has(Be(e))}function Qh(t,e,r=new Set){let o=Ra(t);return[...Xh(e)].filter(([,n])=>{let s=tg(o,n);return s===T||r.has(s)}).map(([n])=>n)}function eg(t,e,r){let{addresses:o,adapted:n}=r,s=Ra(t),i=Ra(t),a=new Map,u=[],c=[],l=Xh(e),f=p0(t),d=[...l.values()].map(h=>({address:h,row:tg(s,h)})).filter(({row:h})=>h!==T),p=(h,g,_)=>{h===T||a.has(h)||a.set(h,{row:h,isKnown:!g&&!n.rows.has(h),start:_??f(h)})};for(let[h,g]of l){if(!o.has(h))continue;let _=s.rowsOfPrefixes(g),y=i.rowsOfPrefixes(g,{claims:!0}),P=y.length-1;y.forEach((M,k)=>{let O=_[k]===T;k===P?p(M,O,O?f0(g,d,f):void 0):O&&p(M,!0)}),(y[P]===T?u:c).push(h)}let m=e.filter(h=>l0(h,o));for(let{source:h,destination:g}of m){let _=s.rowOfPair(h,g)===T;p(i.rowOfPair(h,g,{claims:!0}),_)}return{addressRows:i,free:[...a.values()],measurements:m,addresses:c,withoutRow:u,located:Yh(i,m,{addresses:o,adaptedNodes:n.nodes})}}function f0(t,e,r){let o=e.filter(u=>u.address.length===t.length),n=o.map(u=>d0(u.address,t)),s=n.reduce((u,c)=>Math.max(u,c),0),i=o.filter((u,c)=>n[c]===s);if(i.length===0)return;let a=new Float64Array(r(i[0].row).length);for(let{row:u}of i)r(u).forEach((c,l)=>a[l]+=c);return Float32Array.from(a,u=>u/i.length)}function d0(t,e){let r=t.findIndex((o,n)=>o!==e[n]);return r<0?t.length:r}function tg(t,e){return t.rowsOfPrefixes(e).at(-1)??T}function Ra({config:t,weights:e}){let r=new at(t);return r.load(e),r}function p0({config:{width:t},weights:e}){let r=L(e,fe);return o=>r.slice(o*t,(o+1)*t)}var m0={steps:20,learningRate:.1,maxDrift:1};async function og(t,e,r,o={}){h0(e);let n=r.filter(({rttCode:h})=>h!==null),{adapted:s={rows:new Set,nodes:new Set},addresses:i=Qh(e,n,s.rows),...a}=o,u=eg(e,n,{addresses:new Set(i),adapted:s}),c=r.length-n.length,l={addresses:u.addresses,withoutRow:u.withoutRow,numFailed:c};if(u.free.length===0){let h=rg(e,u,new Float32Array);return{...l,delta:h,numMeasurements:0,lossBefore:null,lossAfter:null}}let{values:f,lossBefore:d,lossAfter:p}=await Jh(t,e,u,{...m0,...a}),m=rg(e,u,f);return{...l,delta:m,numMeasurements:u.measurements.length,lossBefore:d,lossAfter:p}}function rg({config:t,weights:e},r,o){let{width:n}=t;for(let{source:a,destination:u,rttCode:c,timeS:l}of r.measurements)c!==null&&r.addressRows.remember(r.addressRows.rowOfPair(a,u),{rttCode:c,timeS:l});let s=L(e,fe).slice();r.free.forEach(({row:a},u)=>s.set(o.subarray(n*u,n*(u+1)),n*a));let i=new Map(e).set(fe,s);return r.addressRows.save(i),zh(t,i,Uint32Array.from(r.free,({row:a})=>a).sort(),r.located)}function h0({config:t,weights:e}){if(!(le(t)>0&&e.has(Ee)))throw new x(`Cannot adapt the model: it has no rows of addresses, one with them was wanted; train one with --set 'model.prefixVectors={"rows":65536}'`)}var Wn=class{config;weights;rows;nodes;constructor(e,r,o){this.config=e,this.weights=r,this.rows=new Set(o?.rows),this.nodes=new Set(o?.nodes)}async fit(e,r,o){let n=await og(e,this,r,{...o,adapted:this});this.weights=Th(this.config,this.weights,n.delta);for(let s of n.delta.rows)this.rows.add(s);for(let s of n.delta.coordinates.nodes)this.nodes.add(s);return n}};async function ng(t,e){let r=t.onSubmittedWorkDone(),o=performance.now();return await r,((Symbol.for("Deno.privateCustomInspect")in t?o:performance.now())-e)/1e3}var g0=["maxStorageBufferBindingSize","maxBufferSize","maxComputeWorkgroupStorageSize","maxComputeInvocationsPerWorkgroup","maxComputeWorkgroupSizeX","maxStorageBuffersPerShaderStage"],sg=/llvmpipe|lavapipe|swiftshader|warp|basic render/i,Vn=class t{device;info;#e;#t;#r;constructor(e,r){this.device=e,this.info=r,this.#r=0,e.lost.then(o=>this.#e=o.message||"device lost"),e.addEventListener("uncapturederror",o=>{o.preventDefault(),this.#t??=o.error.message})}static async open(e={}){let r=await navigator.gpu?.requestAdapter({powerPreference:"high-performance"});if(!r)throw new x("Cannot use WebGPU: no adapter was found, a GPU or software driver was wanted; run sh setup.sh to install one");if(w0(r))throw new x(`Cannot use WebGPU: no adapter was found besides OpenGL in software (${r.info.description}), a Vulkan driver was wanted; run sh setup.sh to install one`);let o={};for(let d of g0)o[d]=r.limits[d];let n=e.subgroups??!0?await Ma(r,o,["subgroups"])??await Ma(r,o,[]):await Ma(r,o,[]);if(!n)throw new x("Cannot use WebGPU: the adapter gives no device; close other GPU programs and retry");let s=n.features.has("subgroups"),i=r.info,{description:a,vendor:u,subgroupMinSize:c,subgroupMaxSize:l}=i,f=a||i.device||`${u} ${i.architecture}`.trim()||"unnamed adapter";return new t(n,{name:f,vendor:u,subgroupSize:s&&c===l?c:void 0,enablesSubgroups:s&&r.features.has("subgroups"),isSoftware:sg.test(`${f} ${a} ${u}`)})}tensor(e,r,o="f32"){let n=bn(r,o),s=this.device.createBuffer({label:e,size:n,usage:GPUBufferUsage.STORAGE|GPUBufferUsage.COPY_SRC|GPUBufferUsage.COPY_DST});return this.#r+=n,{label:e,shape:[...r],dtype:o,offsetBytes:0,buffer:s}}get allocatedBytes(){return this.#r}tensorFrom(e,r,o){let n=this.tensor(e,r);return this.write(n,o),n}write(e,r){b(r.byteLength<=Pe(e),`${r.byteLength} bytes do not fit ${e.label}`),this.device.queue.writeBuffer(e.buffer,e.offsetBytes,r)}async read(...e){return(await this.#o(e)).map((r,o)=>e[o].dtype==="f16"?Float32Array.from(new Float16Array(r)):new Float32Array(r))}async readUint32(e){return new Uint32Array((await this.#o([e]))[0])}async finish(){await this.device.queue.onSubmittedWorkDone(),this.check()}check(){if(this.#e)throw new x(`Cannot go on: the GPU device was lost (${this.#e}); run again`);if(this.#t)throw new Error(`Internal error: WebGPU: ${this.#t}`)}async timeS(e){let r=performance.now();return e(),await ng(this.device.queue,r)}close(){this.device.destroy()}[Symbol.dispose](){this.close()}async#o(e){let r=[],o=0;for(let s of e)r.push(o),o+=Math.ceil(Pe(s)/16)*16;let n=this.device.createBuffer({label:"readback",size:Math.max(16,o),usage:GPUBufferUsage.MAP_READ|GPUBufferUsage.COPY_DST});try{let s=this.device.createCommandEncoder({label:"readback"});e.forEach((u,c)=>s.copyBufferToBuffer(u.buffer,u.offsetBytes,n,r[c],Math.ceil(Pe(u)/4)*4)),this.device.queue.submit([s.finish()]),await n.mapAsync(GPUMapMode.READ).catch(async u=>{throw await this.finish(),u});let i=n.getMappedRange(),a=e.map((u,c)=>i.slice(r[c],r[c]+Pe(u)));return this.check(),a}finally{n.destroy()}}};function w0(t){return t.limits.maxBindingsPerBindGroup===4294967295&&sg.test(`${t.info.description} ${t.info.vendor}`)}async function Ma(t,e,r){try{return await t.requestDevice({requiredLimits:e,requiredFeatures:r})}catch{return}}var Ia="//! ";function Te(t,e){return`${Ia}${t}
+${e}`}function Na(t){return t.replace(/\/\/(?!!).*$/gm,"")}function Jn(t,e,r,o){let n=e.split(`
+`).slice(0,r-1),s=n.findLastIndex(a=>a.startsWith(Ia)),i=n[s]?.slice(Ia.length);return new N(t,o,r-1-s,i)}function ig(t,e){let r=Na(e),o=[...r.matchAll(/@group\((\d+)\)\s*@binding\((\d+)\)\s*var<([^>]*)>\s*(\w+)/g)].map(([,i,a,u,c])=>{if(i!=="0")throw new N(t,`binding ${c} is in group ${i}, 0 was wanted`);let[l,f="read"]=u.split(",").map(d=>d.trim());return{name:c,index:Number(a),access:l==="uniform"?"uniform":f}}),s=(/struct\s+Params\s*\{([^}]*)\}/.exec(r)?.[1]??"").split(",").map(i=>i.trim()).filter(Boolean).map(i=>{let a=/^(\w+)\s*:\s*(u32|i32|f32)$/.exec(i);if(!a)throw new N(t,`field "${i}" of Params is not NAME: u32 | i32 | f32`);return{name:a[1],type:a[2]}});return{bindings:o,params:s,overrides:[...r.matchAll(/^\s*override\s+(\w+)/gm)].map(i=>i[1]),usesLanes:/\b(lane_sum|lane_max|LANES)\b/.test(r),usesSubgroups:/\bsubgroup[A-Z]\w*\s*\(/.test(r)}}var _0=`
+fn unpack_half(x: vec2u) -> vec4f {
+  return vec4f(unpack2x16float(x.x), unpack2x16float(x.y));
+}
+
+fn pack_half(x: vec4f) -> vec2u {
+  let kept = clamp(x, vec4f(-65504f), vec4f(65504f));
+  // By bits, since WGSL may assume that there is no NaN. With all bits of the exponent set, 65504 is a NaN.
+  let is_beyond = (bitcast<vec4u>(x) & vec4u(0x7fffffffu)) > vec4u(bitcast<u32>(65504f));
+  let exponent = select(vec4u(0u), vec4u(0x7c00u, 0x7c000000u, 0x7c00u, 0x7c000000u), is_beyond);
+  return vec2u(pack2x16float(kept.xy) | exponent.x | exponent.y, pack2x16float(kept.zw) | exponent.z | exponent.w);
+}
+`;function ug(t,e,r){return r.length===0?e:r.reduce((n,s)=>cg(t,x0(t,n,s),s),Na(e))+_0}function x0(t,e,r){let o=new RegExp(`(var<storage[^>]*>\\s*${r}\\s*:\\s*)array<vec4f>`);if(!o.test(e))throw new N(t,`${r} is no array of vec4f, it cannot be bound to an f16 tensor`);return e.replace(o,"$1array<vec2u>")}function cg(t,e,r,o=""){let n="",s=0;for(let i of e.matchAll(new RegExp(`(?<![\\w.])${r}\\b(?!\\s*:\\s*array<vec2u>)`,"g"))){if(i.index<s)continue;let a=i.index+r.length;if(e[a]!=="["){let f=o+e.slice(0,a),d=`${r} is used in another way than ${r}[i], it cannot be f16`;throw Jn(t,f,f.split(`
+`).length,d)}let u=ag(e,a+1,"]"),c=e.slice(i.index,u+1),l=/^\s*([-+*/]?)=(?!=)\s*/.exec(e.slice(u+1));if(n+=e.slice(s,i.index),l){let[f,d]=l,p=u+1+f.length;s=ag(e,p,";");let m=cg(t,e.slice(p,s),r,o+e.slice(0,p)),h=d?`unpack_half(${c}) ${d} (${m})`:m;n+=`${c} = pack_half(${h})`}else s=u+1,n+=`unpack_half(${c})`}return n+e.slice(s)}function ag(t,e,r){let o=0;for(let n=e;n<t.length;n++){if(o===0&&t[n]===r)return n;"([{".includes(t[n])&&o++,")]}".includes(t[n])&&o--}return t.length}var lg=`// Prelude of the row kernels where the adapter has subgroups: a workgroup is exactly one subgroup of LANES lanes.
+//   lane_sum(x, lane) = sum of x over the workgroup's lanes, the same value in every lane; lane_max likewise.
+// LANES is written before this text by the registry. Calls must be in uniform control flow.
+fn lane_sum(x: f32, lane: u32) -> f32 {
+  return subgroupAdd(x);
+}
+
+fn lane_max(x: f32, lane: u32) -> f32 {
+  return subgroupMax(x);
+}
+`;var fg=`// Prelude of the row kernels where the adapter has no subgroups: a tree in workgroup memory, a fixed order.
+//   lane_sum(x, lane) = sum of x over the workgroup's lanes, the same value in every lane; lane_max likewise.
+// LANES (a power of two) is written before this text by the registry. Calls must be in uniform control flow.
+var<workgroup> lane_scratch: array<f32, LANES>;
+
+fn lane_sum(x: f32, lane: u32) -> f32 {
+  workgroupBarrier();
+  lane_scratch[lane] = x;
+  for (var half = LANES / 2u; half > 0u; half = half / 2u) {
+    workgroupBarrier();
+    if (lane < half) {
+      lane_scratch[lane] = lane_scratch[lane] + lane_scratch[lane + half];
+    }
+  }
+  workgroupBarrier();
+  return lane_scratch[0];
+}
+
+fn lane_max(x: f32, lane: u32) -> f32 {
+  workgroupBarrier();
+  lane_scratch[lane] = x;
+  for (var half = LANES / 2u; half > 0u; half = half / 2u) {
+    workgroupBarrier();
+    if (lane < half) {
+      lane_scratch[lane] = max(lane_scratch[lane], lane_scratch[lane + half]);
+    }
+  }
+  workgroupBarrier();
+  return lane_scratch[0];
+}
+`;var dg=`// y[r, :] = x[r, :] / sqrt(mean(x[r, :]^2) + eps), eps = 2^-23 (the epsilon of float32), no learned scale.
+// Source: Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019.
+// Bindings: x (rows, width) read; y (rows, width) write; scale (rows) write: 1 / sqrt(\u2026), for the backward pass.
+// Grid: one workgroup of LANES lanes per row. Numerics: f32; sum of squares per lane, then over lanes.
+// Limits: width % 4 == 0; rows <= 65535 * 65535 through a two-dimensional grid.
+struct Params { rows: u32, width: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> scale: array<f32>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+const EPSILON = 1.1920929e-7f;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let row = group.y * groups.x + group.x;
+  if (row >= params.rows) { return; }
+  let width4 = params.width / 4u;
+  let base = row * width4;
+  var sum = 0f;
+  for (var i = lane; i < width4; i += LANES) {
+    let v = x[base + i];
+    sum += dot(v, v);
+  }
+  let s = inverseSqrt(lane_sum(sum, lane) / f32(params.width) + EPSILON);
+  for (var i = lane; i < width4; i += LANES) {
+    y[base + i] = x[base + i] * s;
+  }
+  if (lane == 0u) { scale[row] = s; }
+}
+`;var pg=`// What becomes of a matrix product p on its way out: STORE c = p; ACCUMULATE c += p; ADD c = d + p; ACTIVATE c = f(p);
+// ACTIVATE_KEEP e = p too; SLOPE c = p f'(d); with f relu(x)^2 (ACTIVATION 0), GELU by its tanh form (1), SiLU
+// x / (1 + exp(-x)) (2); POLYNOMIAL c = 3.4445 I - 4.7750 d + 2.0315 p, Muon's polynomial of a Gram matrix d where p is
+// its square. Part of gemm_subgroup8 and gemm_tiled, whose bindings and parameters it uses.
+// Sources: So et al., Primer, NeurIPS 2021 (relu^2); Hendrycks and Gimpel, Gaussian Error Linear Units, arXiv
+//   1606.08415, section 2; Elfwing et al., Neural Networks 107 (2018) (SiLU); Jordan et al., Muon: An optimizer for
+//   hidden layers in neural networks, 2024 (the polynomial).
+// Numerics: f32; the argument of exp is at most 0 and that of tanh within [-10, 10], so nothing overflows.
+override ACTIVATION: u32 = 0;
+
+const SQRT_2_OVER_PI = 0.7978845608f;
+const GELU_CUBIC = 0.044715f;
+
+fn activation(x: vec4f) -> vec4f {
+  if (ACTIVATION == 0u) {
+    let r = max(x, vec4f(0f));
+    return r * r;
+  }
+  if (ACTIVATION == 1u) {
+    let t = clamp(SQRT_2_OVER_PI * (x + GELU_CUBIC * x * x * x), vec4f(-10f), vec4f(10f));
+    return 0.5f * x * (1f + tanh(t));
+  }
+  let power = exp(-abs(x));
+  return x * select(power, vec4f(1f), x >= vec4f(0f)) / (1f + power);
+}
+
+fn activation_slope(x: vec4f) -> vec4f {
+  if (ACTIVATION == 0u) {
+    return 2f * max(x, vec4f(0f));
+  }
+  if (ACTIVATION == 1u) {
+    let t = tanh(clamp(SQRT_2_OVER_PI * (x + GELU_CUBIC * x * x * x), vec4f(-10f), vec4f(10f)));
+    let inner = SQRT_2_OVER_PI * (1f + 3f * GELU_CUBIC * x * x);
+    return 0.5f * (1f + t) + 0.5f * x * (1f - t * t) * inner;
+  }
+  let power = exp(-abs(x));
+  let sigmoid = select(power, vec4f(1f), x >= vec4f(0f)) / (1f + power);
+  return sigmoid * (1f + x * (1f - sigmoid));
+}
+
+const ACCUMULATE = 1u;
+const ADD = 2u;
+const ACTIVATE = 3u;
+const ACTIVATE_KEEP = 4u;
+const SLOPE = 5u;
+const POLYNOMIAL = 6u;
+
+// 4 columns of a row of the matrix that starts at c[first]; nothing where the matrix has ended.
+fn store(first: u32, row: u32, column4: u32, value: vec4f) {
+  if (row >= params.m || column4 >= params.n / 4u) { return; }
+  let at = first + row * (params.n / 4u) + column4;
+  var result = value;
+  if (params.epilogue == ACCUMULATE) {
+    result += c[at];
+  } else if (params.epilogue == ADD || params.epilogue >= SLOPE) {
+    let other = d[at];
+    result = select(other + value, value * activation_slope(other), params.epilogue == SLOPE);
+    let diagonal = vec4u(4u * column4) + vec4u(0u, 1u, 2u, 3u) == vec4u(row);
+    let polynomial = select(vec4f(0f), vec4f(3.4445f), diagonal) - 4.7750f * other + 2.0315f * value;
+    result = select(result, polynomial, params.epilogue == POLYNOMIAL);
+  } else if (params.epilogue >= ACTIVATE) {
+    result = activation(value);
+    if (params.epilogue == ACTIVATE_KEEP) { e[at] = value; }
+  }
+  // One store for all: each takes the compiler of lavapipe a tenth of a second.
+  c[at] = result;
+}
+
+// Of a symmetric product, whose tiles above the diagonal are left out: on how many sides of it a tile is stored.
+fn num_sides(group: vec3u) -> u32 {
+  return select(1u, 2u, params.symmetric == 1u && group.x < group.y);
+}
+
+// Rows row .. row + 3, or as side 1 their transpose, on the other side of the diagonal.
+fn store4(first: u32, side: u32, row: u32, column4: u32, s: mat4x4f) {
+  var at = vec2u(row, column4);
+  var x = s;
+  if (side == 1u) {
+    at = vec2u(4u * column4, row / 4u);
+    x = transpose(s);
+  }
+  store(first, at.x, at.y, x[0]);
+  store(first, at.x + 1u, at.y, x[1]);
+  store(first, at.x + 2u, at.y, x[2]);
+  store(first, at.x + 3u, at.y, x[3]);
+}
+`;var mg=`// One step of AdamW: g = clip gradient; m += (1 - beta1) (g - m); v += (1 - beta2) (g^2 - v);
+//   p = p (1 - lr decay) - lr (m / correction1) / (sqrt(v / correction2) + epsilon); nothing changes if clip == 0.
+// Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2, in torch.optim's form.
+// Bindings: gradient (length) read; hyper (8) read: lr, beta1, beta2, epsilon, decay, correction1 = 1 - beta1^t,
+//   correction2 = 1 - beta2^t; clip read: factor at 0, see clip_factor.wgsl; parameter, exp_avg (m), exp_avg_sq (v)
+//   (length) read and write.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: f32.
+// Limits: length % 4 == 0.
+struct Params { length: u32 }
+
+@group(0) @binding(0) var<storage, read> gradient: array<vec4f>;
+@group(0) @binding(1) var<storage, read> hyper: array<f32>;
+@group(0) @binding(2) var<storage, read> clip: array<f32>;
+@group(0) @binding(3) var<storage, read_write> parameter: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> exp_avg: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> exp_avg_sq: array<vec4f>;
+@group(0) @binding(6) var<uniform> params: Params;
+
+const BATCH = 8u;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let factor = clip[0];
+  if (factor == 0f) { return; }
+  let lr = hyper[0];
+  let rest1 = 1f - hyper[1];
+  let rest2 = 1f - hyper[2];
+  let epsilon = hyper[3];
+  let keep = 1f - lr * hyper[4];
+  let step = lr / hyper[5];
+  let root_correction2 = inverseSqrt(hyper[6]);
+  let start = (group.y * groups.x + group.x) * 64u * BATCH + thread;
+  let end = min(start + 64u * BATCH, params.length / 4u);
+  for (var i = start; i < end; i += 64u) {
+    let g = gradient[i] * factor;
+    let m = exp_avg[i] + rest1 * (g - exp_avg[i]);
+    let v = exp_avg_sq[i] + rest2 * (g * g - exp_avg_sq[i]);
+    exp_avg[i] = m;
+    exp_avg_sq[i] = v;
+    parameter[i] = parameter[i] * keep - step * m / (sqrt(v) * root_correction2 + epsilon);
+  }
+}
+`;var hg=`// One step of AdamW for some rows of a table, the others are left as they are. For slot s < slot_rows[0], of row
+//   r = slot_rows[1 + s], with t = num_updates[r] + 1: g = clip gradient[s, :]; m += (1 - beta1) (g - m);
+//   v += (1 - beta2) (g^2 - v); p = p (1 - lr decay) - lr (m / (1 - beta1^t)) / (sqrt(v / (1 - beta2^t)) + epsilon);
+//   num_updates[r] = t. Nothing changes if clip == 0.
+// Source: Loshchilov and Hutter, Decoupled Weight Decay Regularization, ICLR 2019, algorithm 2, where a row's t counts
+//   its own updates, so that its moments are corrected as if it were updated in every step.
+// Bindings: slot_rows (1 + S) read; gradient (S, width) read; hyper (8) read: as in adamw.wgsl, but for the corrections;
+//   clip read: factor at 0, see clip_factor.wgsl; parameter, exp_avg (m), exp_avg_sq (v) (R, width) and num_updates (R)
+//   read and write.
+// Grid: one workgroup of LANES lanes per slot. Numerics: f32; beta^t by pow, so t is exact up to 2^24.
+// Limits: width % 4 == 0; no row has two slots.
+struct Params { width: u32, slots: u32 }
+
+@group(0) @binding(0) var<storage, read> slot_rows: array<u32>;
+@group(0) @binding(1) var<storage, read> gradient: array<vec4f>;
+@group(0) @binding(2) var<storage, read> hyper: array<f32>;
+@group(0) @binding(3) var<storage, read> clip: array<f32>;
+@group(0) @binding(4) var<storage, read_write> parameter: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> exp_avg: array<vec4f>;
+@group(0) @binding(6) var<storage, read_write> exp_avg_sq: array<vec4f>;
+@group(0) @binding(7) var<storage, read_write> num_updates: array<f32>;
+@group(0) @binding(8) var<uniform> params: Params;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let slot = group.y * groups.x + group.x;
+  let factor = clip[0];
+  if (slot >= min(slot_rows[0], params.slots) || factor == 0f) { return; }
+  let row = slot_rows[1u + slot];
+  let t = num_updates[row] + 1f;
+  workgroupBarrier();
+  if (lane == 0u) { num_updates[row] = t; }
+  let lr = hyper[0];
+  let rest1 = 1f - hyper[1];
+  let rest2 = 1f - hyper[2];
+  let epsilon = hyper[3];
+  let keep = 1f - lr * hyper[4];
+  let step = lr / (1f - pow(hyper[1], t));
+  let root_correction2 = inverseSqrt(1f - pow(hyper[2], t));
+  let width4 = params.width / 4u;
+  for (var column = lane; column < width4; column += LANES) {
+    let i = row * width4 + column;
+    let g = gradient[slot * width4 + column] * factor;
+    let m = exp_avg[i] + rest1 * (g - exp_avg[i]);
+    let v = exp_avg_sq[i] + rest2 * (g * g - exp_avg_sq[i]);
+    exp_avg[i] = m;
+    exp_avg_sq[i] = v;
+    parameter[i] = parameter[i] * keep - step * m / (sqrt(v) * root_correction2 + epsilon);
+  }
+}
+`;var gg=`// x[r, :] += sum over k < ROWS_PER_TOKEN of table[indexes[r ROWS_PER_TOKEN + k], :], of the indexes below table_rows
+// Bindings: indexes (rows, ROWS_PER_TOKEN) read; table (table_rows, width) read; x (rows, width) read and write.
+// Grid: one workgroup of LANES lanes per row. Numerics: f32, k ascending.
+// Limits: width % 4 == 0.
+struct Params { rows: u32, width: u32, table_rows: u32 }
+
+override ROWS_PER_TOKEN: u32 = 1u;
+
+@group(0) @binding(0) var<storage, read> indexes: array<u32>;
+@group(0) @binding(1) var<storage, read> table: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> x: array<vec4f>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let row = group.y * groups.x + group.x;
+  if (row >= params.rows) { return; }
+  let width4 = params.width / 4u;
+  for (var k = 0u; k < ROWS_PER_TOKEN; k++) {
+    let index = indexes[row * ROWS_PER_TOKEN + k];
+    if (index >= params.table_rows) { continue; }
+    for (var i = lane; i < width4; i += LANES) {
+      x[row * width4 + i] += table[index * width4 + i];
+    }
+  }
+}
+`;var wg=`// From the sum of squares of all gradients, what the optimizer does with this step:
+//   out[0] = min(1, max_norm / norm), or 0 if the norm is not finite: the step is to be skipped;
+//   out[1] = norm = sqrt(sum_of_squares); out[2] += 1 if skipped; out[3] = skipped steps in a row up to now.
+// If SCALED, the gradients are loss_scale[0] times too large: norm and out[0] are divided by it. A skipped step halves
+// it, down to min_scale; growth_steps steps in a row that are not skipped double it, up to max_scale. While it is larger
+// than min_scale, skipped steps are not counted in out[3]: the next one has another scale.
+// Source: Pascanu et al., On the difficulty of training recurrent neural networks, ICML 2013, algorithm 1; Micikevicius
+//   et al., Mixed Precision Training, ICLR 2018, section 3.2 (loss scaling).
+// Bindings: sum_of_squares (1) read; out (4) read and write; loss_scale (2) read and write if SCALED: the scale, a power
+//   of 2, and how many steps in a row were not skipped since it was set.
+// Grid: one thread. Numerics: finiteness is read from the exponent bits, since WGSL may assume that there is no NaN.
+struct Params { max_norm: f32, min_scale: f32, max_scale: f32, growth_steps: f32 }
+
+override SCALED: bool = false;
+
+@group(0) @binding(0) var<storage, read> sum_of_squares: array<f32>;
+@group(0) @binding(1) var<storage, read_write> out: array<f32>;
+@group(0) @binding(2) var<storage, read_write> loss_scale: array<f32>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+const EXPONENT_BITS = 0x7f800000u;
+
+// Sets the scale of the next step; returns whether this one is skipped and another scale is left to try.
+fn update_scale(is_finite: bool) -> bool {
+  let scale = loss_scale[0];
+  if (!is_finite) {
+    let half = max(scale * 0.5f, params.min_scale);
+    loss_scale[0] = half;
+    loss_scale[1] = 0f;
+    return half > params.min_scale;
+  }
+  let good_steps = loss_scale[1] + 1f;
+  let grows = good_steps >= params.growth_steps;
+  loss_scale[0] = select(scale, min(scale * 2f, params.max_scale), grows);
+  loss_scale[1] = select(good_steps, 0f, grows);
+  return false;
+}
+
+@compute @workgroup_size(1)
+fn main() {
+  let square = sum_of_squares[0];
+  let is_finite = (bitcast<u32>(square) & EXPONENT_BITS) != EXPONENT_BITS;
+  var norm = sqrt(square);
+  var unscale = 1f;
+  var tries_again = false;
+  if (SCALED) {
+    unscale = 1f / loss_scale[0];
+    norm *= unscale;
+    tries_again = update_scale(is_finite);
+  }
+  out[1] = norm;
+  if (is_finite) {
+    out[0] = params.max_norm / max(norm, params.max_norm) * unscale;
+    out[3] = 0f;
+  } else {
+    out[0] = 0f;
+    out[2] += 1f;
+    if (!tries_again) { out[3] += 1f; }
+  }
+}
+`;var _g=`// y = x, between tensors that are stored differently: the f16 copies of weights.
+// Bindings: x (length) read; y (length) write.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: a copy.
+// Limits: length % 4 == 0.
+struct Params { length: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+const BATCH = 8u;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let start = (group.y * groups.x + group.x) * 64u * BATCH + thread;
+  let end = min(start + 64u * BATCH, params.length / 4u);
+  for (var i = start; i < end; i += 64u) {
+    y[i] = x[i];
+  }
+}
+`;var xg=`// d_table[v, :] += sum over the rows r with tokens[r] == v of dx[r, :]
+// Bindings: token_rows (V + 1 + rows) read: the rows in the order of their tokens, those of token v at the places
+//   token_rows[v] .. token_rows[v + 1] - 1; dx (rows, width) read; d_table (V, width) read and write.
+// Grid: x = V, y = ceil(width / (16 LANES)): a workgroup of LANES lanes has one token and 4 vec4 columns a lane.
+// Numerics: f32, rows ascending; no atomics, so the same bits at every run.
+// Limits: width % 4 == 0.
+struct Params { width: u32 }
+
+@group(0) @binding(0) var<storage, read> token_rows: array<u32>;
+@group(0) @binding(1) var<storage, read> dx: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> d_table: array<vec4f>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let token = group.x;
+  let end = token_rows[token + 1u];
+  let width4 = params.width / 4u;
+  let first = group.y * 4u * LANES + lane;
+  let columns = min(vec4u(first, first + LANES, first + 2u * LANES, first + 3u * LANES), vec4u(width4 - 1u));
+  var sums = mat4x4f();
+  for (var i = token_rows[token]; i < end; i++) {
+    let at = vec4u(token_rows[i] * width4) + columns;
+    sums += mat4x4f(dx[at.x], dx[at.y], dx[at.z], dx[at.w]);
+  }
+  for (var i = 0u; i < 4u; i++) {
+    let column = first + i * LANES;
+    if (column < width4) { d_table[token * width4 + column] += sums[i]; }
+  }
+}
+`;var yg=`// x[r, :] = table[tokens[r], :]
+// Bindings: tokens (rows) read; table (vocabulary, width) read; x (rows, width) write.
+// Grid: one workgroup of LANES lanes per row. Numerics: a copy.
+// Limits: width % 4 == 0; every token is within the table.
+struct Params { rows: u32, width: u32 }
+
+@group(0) @binding(0) var<storage, read> tokens: array<u32>;
+@group(0) @binding(1) var<storage, read> table: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> x: array<vec4f>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let row = group.y * groups.x + group.x;
+  if (row >= params.rows) { return; }
+  let width4 = params.width / 4u;
+  let token = tokens[row];
+  for (var i = lane; i < width4; i += LANES) {
+    x[row * width4 + i] = table[token * width4 + i];
+  }
+}
+`;var bg=`// C = op(A) op(B), added to something or through an activation on its way out, where op transposes or not.
+// For adapters whose subgroups have exactly 8 lanes (lavapipe on AVX2): a load costs there 40 times a vector fma and a
+// subgroupBroadcast about as much as one, so each lane loads a 4 x 4 block of A and one of B per 4 steps of k, and the
+// blocks of A are spread by broadcast. Measured on 2 cores of lavapipe (Mesa 25.0): see lib/gpu/ops/gemm.ts.
+// Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
+//   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
+//   batch, matrix z of each starts z times its stride (in vec4) after the first.
+// Epilogues: see gemm_epilogue.wgsl, which stands before this text.
+// Grid: x = ceil(n / 32) column tiles, y = ceil(m / 32) row tiles, z = matrices of the batch; one subgroup of 8 lanes a tile, lane l owns the columns
+//   4 l .. 4 l + 3 of all 32 rows; s[i] is the rows 4 i .. 4 i + 3, a matrix whose column j is row 4 i + j.
+// Numerics: f32, four products are summed, then added to the accumulator, k ascending. Loads are clamped into the matrix;
+//   what they duplicate is not stored, or multiplied by 0 where k is not a multiple of 4. (Without the clamps it is slower.)
+//   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above left out.
+// Limits: n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; m == n if symmetric.
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, symmetric: u32 }
+
+override TRANSPOSE_A: bool = false;
+override TRANSPOSE_B: bool = false;
+
+@group(0) @binding(0) var<storage, read> a: array<vec4f>;
+@group(0) @binding(1) var<storage, read> b: array<vec4f>;
+@group(0) @binding(2) var<storage, read> d: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> e: array<vec4f>;
+@group(0) @binding(5) var<uniform> params: Params;
+
+// Column j: the 4 steps of k from k4 * 4 of row row0 + j of op(A), which starts at a[first].
+fn load_a(first: u32, row0: u32, k4: u32) -> mat4x4f {
+  if (TRANSPOSE_A) {
+    let m4 = params.m / 4u;
+    let column = min(row0 / 4u, m4 - 1u);
+    let k = vec4u(k4 * 4u) + vec4u(0u, 1u, 2u, 3u);
+    let at = first + min(k, vec4u(params.k - 1u)) * m4 + column;
+    let keep = vec4f(k < vec4u(params.k));
+    return transpose(mat4x4f(a[at.x] * keep.x, a[at.y] * keep.y, a[at.z] * keep.z, a[at.w] * keep.w));
+  }
+  let rows = min(vec4u(row0) + vec4u(0u, 1u, 2u, 3u), vec4u(params.m - 1u));
+  let at = first + rows * (params.k / 4u) + k4;
+  return mat4x4f(a[at.x], a[at.y], a[at.z], a[at.w]);
+}
+
+// Column i: row k4 * 4 + i of op(B), which starts at b[first], at the lane's 4 columns.
+fn load_b(first: u32, column4: u32, k4: u32) -> mat4x4f {
+  if (TRANSPOSE_B) {
+    let at = first + (vec4u(column4 * 4u) + vec4u(0u, 1u, 2u, 3u)) * (params.k / 4u) + k4;
+    return transpose(mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]));
+  }
+  let k = min(vec4u(k4 * 4u) + vec4u(0u, 1u, 2u, 3u), vec4u(params.k - 1u));
+  let at = first + k * (params.n / 4u) + column4;
+  return mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]);
+}
+
+@compute @workgroup_size(8)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  if (params.symmetric == 1u && group.x > group.y) { return; }
+  let row = group.y * 32u;
+  let column4 = group.x * 8u + lane;
+  let n4 = params.n / 4u;
+  let b_column4 = min(column4, n4 - 1u);
+  let first_a = group.z * params.stride_a;
+  let first_b = group.z * params.stride_b;
+  var s = array<mat4x4f, 8>();
+  let k_end = (params.k + 3u) / 4u;
+  for (var k4 = 0u; k4 < k_end; k4++) {
+    let x = load_a(first_a, row + lane * 4u, k4);
+    let y = load_b(first_b, b_column4, k4);
+    s[0] += y * mat4x4f(subgroupBroadcast(x[0], 0u), subgroupBroadcast(x[1], 0u),
+                        subgroupBroadcast(x[2], 0u), subgroupBroadcast(x[3], 0u));
+    s[1] += y * mat4x4f(subgroupBroadcast(x[0], 1u), subgroupBroadcast(x[1], 1u),
+                        subgroupBroadcast(x[2], 1u), subgroupBroadcast(x[3], 1u));
+    s[2] += y * mat4x4f(subgroupBroadcast(x[0], 2u), subgroupBroadcast(x[1], 2u),
+                        subgroupBroadcast(x[2], 2u), subgroupBroadcast(x[3], 2u));
+    s[3] += y * mat4x4f(subgroupBroadcast(x[0], 3u), subgroupBroadcast(x[1], 3u),
+                        subgroupBroadcast(x[2], 3u), subgroupBroadcast(x[3], 3u));
+    s[4] += y * mat4x4f(subgroupBroadcast(x[0], 4u), subgroupBroadcast(x[1], 4u),
+                        subgroupBroadcast(x[2], 4u), subgroupBroadcast(x[3], 4u));
+    s[5] += y * mat4x4f(subgroupBroadcast(x[0], 5u), subgroupBroadcast(x[1], 5u),
+                        subgroupBroadcast(x[2], 5u), subgroupBroadcast(x[3], 5u));
+    s[6] += y * mat4x4f(subgroupBroadcast(x[0], 6u), subgroupBroadcast(x[1], 6u),
+                        subgroupBroadcast(x[2], 6u), subgroupBroadcast(x[3], 6u));
+    s[7] += y * mat4x4f(subgroupBroadcast(x[0], 7u), subgroupBroadcast(x[1], 7u),
+                        subgroupBroadcast(x[2], 7u), subgroupBroadcast(x[3], 7u));
+  }
+  if (column4 >= n4) { return; }
+  // A bound unknown to the compiler: unrolled, the stores take it 4 s instead of 0.5 s.
+  let blocks = min((params.m - row + 3u) / 4u, 8u);
+  for (var side = 0u; side < num_sides(group); side++) {
+    for (var i = 0u; i < blocks; i++) {
+      store4(group.z * params.stride_c, side, row + i * 4u, column4, s[i]);
+    }
+  }
+}
+`;var vg=`// C = op(A) op(B), added to something or through an activation on its way out, where op transposes or not; for any adapter.
+// A tile of C a workgroup: 16 steps of k of A and B go through workgroup memory, each thread owns 8 x 8 elements of C.
+// Source: the register-blocked SGEMM of Volkov and Demmel, Benchmarking GPUs to Tune Dense Linear Algebra, SC 2008.
+// Bindings: a, op(A) (m, k), stored (k, m) if TRANSPOSE_A, read; b, op(B) (k, n), stored (n, k) if TRANSPOSE_B, read;
+//   d (m, n) read, used by ADD and SLOPE; c (m, n) write, also read by ACCUMULATE; e (m, n) write, of ACTIVATE_KEEP. Of a
+//   batch, matrix z of each starts z times its stride (in vec4) after the first.
+// Epilogues: see gemm_epilogue.wgsl, which stands before this text.
+// Grid: x = ceil(n / TILE) column tiles, y = ceil(m / TILE) row tiles, z = splits of the matrices of the batch, where split s
+//   of matrix i is z = i splits + s, has the steps s split_k .. of k and stores into matrix z of c; (TILE / 8)^2 threads; thread (tx, ty) owns the
+//   rows 8 ty .. 8 ty + 7 and the columns 4 tx .. 4 tx + 3 and TILE / 2 + 4 tx ..: neighbours read neighbouring words.
+// Numerics: f32, fma, k ascending. Loads are clamped into the matrix, those beyond k are multiplied by 0; what lies
+//   beyond m and n is not stored. The next 16 steps of k are fetched while the present ones are multiplied.
+//   If symmetric == 1, C = C^T is known: tiles below the diagonal are stored on both sides of it, those above left out.
+// Limits: split_k % 16 == 0; n % 4 == 0; k % 4 == 0 unless TRANSPOSE_A; m % 4 == 0 if TRANSPOSE_A; not both transposed; TILE is 64 or 128;
+//   m == n if symmetric.
+struct Params { m: u32, n: u32, k: u32, epilogue: u32, stride_a: u32, stride_b: u32, stride_c: u32, splits: u32, split_k: u32,
+  symmetric: u32 }
+
+override TRANSPOSE_A: bool = false;
+override TRANSPOSE_B: bool = false;
+override TILE: u32 = 64;
+
+@group(0) @binding(0) var<storage, read> a: array<vec4f>;
+@group(0) @binding(1) var<storage, read> b: array<vec4f>;
+@group(0) @binding(2) var<storage, read> d: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> c: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> e: array<vec4f>;
+@group(0) @binding(5) var<uniform> params: Params;
+
+const TILE_K = 16u;
+override TILE4: u32 = TILE / 4u;
+override THREADS_X: u32 = TILE / 8u;
+override THREADS: u32 = THREADS_X * THREADS_X;
+
+// Row k of the tile: TILE rows of op(A), or TILE columns of op(B).
+var<workgroup> tile_a: array<vec4f, TILE_K * TILE4>;
+var<workgroup> tile_b: array<vec4f, TILE_K * TILE4>;
+
+// Column i: step k + i of k, at the rows row .. row + 3 of op(A), which starts at a[first].
+fn load_a(first: u32, row: u32, k: u32) -> mat4x4f {
+  if (TRANSPOSE_A) {
+    let m4 = params.m / 4u;
+    let steps = vec4u(k) + vec4u(0u, 1u, 2u, 3u);
+    let at = first + min(steps, vec4u(params.k - 1u)) * m4 + min(row / 4u, m4 - 1u);
+    let keep = vec4f(steps < vec4u(params.k));
+    return mat4x4f(a[at.x] * keep.x, a[at.y] * keep.y, a[at.z] * keep.z, a[at.w] * keep.w);
+  }
+  let k4 = params.k / 4u;
+  let rows = min(vec4u(row) + vec4u(0u, 1u, 2u, 3u), vec4u(params.m - 1u));
+  let at = first + rows * k4 + min(k / 4u, k4 - 1u);
+  return transpose(mat4x4f(a[at.x], a[at.y], a[at.z], a[at.w]) * f32(k < params.k));
+}
+
+// Column i: step k + i of k, at the columns column .. column + 3 of op(B), which starts at b[first].
+fn load_b(first: u32, column: u32, k: u32) -> mat4x4f {
+  let n4 = params.n / 4u;
+  let column4 = min(column / 4u, n4 - 1u);
+  if (TRANSPOSE_B) {
+    let k4 = params.k / 4u;
+    let at = first + (vec4u(column4 * 4u) + vec4u(0u, 1u, 2u, 3u)) * k4 + min(k / 4u, k4 - 1u);
+    return transpose(mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]));
+  }
+  let at = first + min(vec4u(k) + vec4u(0u, 1u, 2u, 3u), vec4u(params.k - 1u)) * n4 + column4;
+  return mat4x4f(b[at.x], b[at.y], b[at.z], b[at.w]);
+}
+
+// Row j of a 4 x 4 block: sum + x[j] y.
+fn outer(sum: mat4x4f, x: vec4f, y: vec4f) -> mat4x4f {
+  return mat4x4f(fma(x.xxxx, y, sum[0]), fma(x.yyyy, y, sum[1]), fma(x.zzzz, y, sum[2]), fma(x.wwww, y, sum[3]));
+}
+
+@compute @workgroup_size(THREADS)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+  if (params.symmetric == 1u && group.x > group.y) { return; }
+  let tx = thread % THREADS_X;
+  let ty = thread / THREADS_X;
+  let row = group.y * TILE;
+  let column = group.x * TILE;
+  // The TILE x 16 elements of each matrix are TILE4 x 4 blocks, of which each thread carries at most one.
+  let carries = thread < TILE4 * 4u;
+  let a_at = vec2u(thread / 4u, thread % 4u);
+  let b_at = vec2u(thread % TILE4, min(thread / TILE4, 3u));
+  let first_a = group.z / params.splits * params.stride_a;
+  let first_b = group.z / params.splits * params.stride_b;
+  let k_begin = group.z % params.splits * params.split_k;
+  let k_end = min(k_begin + params.split_k, params.k);
+  var next_a = load_a(first_a, row + a_at.x * 4u, k_begin + a_at.y * 4u);
+  var next_b = load_b(first_b, column + b_at.x * 4u, k_begin + b_at.y * 4u);
+  var s00 = mat4x4f();
+  var s01 = mat4x4f();
+  var s10 = mat4x4f();
+  var s11 = mat4x4f();
+  for (var k = k_begin; k < k_end; k += TILE_K) {
+    workgroupBarrier();
+    if (carries) {
+      let to_a = a_at.y * 4u * TILE4 + a_at.x;
+      let to_b = b_at.y * 4u * TILE4 + b_at.x;
+      tile_a[to_a] = next_a[0];
+      tile_a[to_a + TILE4] = next_a[1];
+      tile_a[to_a + 2u * TILE4] = next_a[2];
+      tile_a[to_a + 3u * TILE4] = next_a[3];
+      tile_b[to_b] = next_b[0];
+      tile_b[to_b + TILE4] = next_b[1];
+      tile_b[to_b + 2u * TILE4] = next_b[2];
+      tile_b[to_b + 3u * TILE4] = next_b[3];
+    }
+    workgroupBarrier();
+    next_a = load_a(first_a, row + a_at.x * 4u, k + TILE_K + a_at.y * 4u);
+    next_b = load_b(first_b, column + b_at.x * 4u, k + TILE_K + b_at.y * 4u);
+    for (var i = 0u; i < TILE_K; i++) {
+      let x0 = tile_a[i * TILE4 + ty * 2u];
+      let x1 = tile_a[i * TILE4 + ty * 2u + 1u];
+      let y0 = tile_b[i * TILE4 + tx];
+      let y1 = tile_b[i * TILE4 + tx + THREADS_X];
+      s00 = outer(s00, x0, y0);
+      s01 = outer(s01, x0, y1);
+      s10 = outer(s10, x1, y0);
+      s11 = outer(s11, x1, y1);
+    }
+  }
+  let column4 = column / 4u + tx;
+  let first_c = group.z * params.stride_c;
+  for (var side = 0u; side < num_sides(group); side++) {
+    store4(first_c, side, row + ty * 8u, column4, s00);
+    store4(first_c, side, row + ty * 8u, column4 + THREADS_X, s01);
+    store4(first_c, side, row + ty * 8u + 4u, column4, s10);
+    store4(first_c, side, row + ty * 8u + 4u, column4 + THREADS_X, s11);
+  }
+}
+`;var Sg=`// g = clip gradient; momentum += (1 - mu) (g - momentum); x = g + mu (momentum - g): Nesterov's momentum as Muon has it.
+// Source: Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024; the form of torch.optim.Muon.
+// Bindings: gradient (length) read; hyper read: mu at 0, see muon_update.wgsl; clip read: factor at 0, see
+//   clip_factor.wgsl; momentum (length) read and write, unchanged where clip == 0; x write, from x[first4] on.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: f32.
+// Limits: length % 4 == 0.
+struct Params { length: u32, first4: u32 }
+
+@group(0) @binding(0) var<storage, read> gradient: array<vec4f>;
+@group(0) @binding(1) var<storage, read> hyper: array<f32>;
+@group(0) @binding(2) var<storage, read> clip: array<f32>;
+@group(0) @binding(3) var<storage, read_write> momentum: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> x: array<vec4f>;
+@group(0) @binding(5) var<uniform> params: Params;
+
+const BATCH = 8u;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let factor = clip[0];
+  let mu = hyper[0];
+  let start = (group.y * groups.x + group.x) * 64u * BATCH + thread;
+  let end = min(start + 64u * BATCH, params.length / 4u);
+  for (var i = start; i < end; i += 64u) {
+    if (factor == 0f) {
+      // The gradient may hold NaN; the update will be skipped, x only has to be finite.
+      x[params.first4 + i] = momentum[i];
+      continue;
+    }
+    let g = gradient[i] * factor;
+    let m = momentum[i] + (1f - mu) * (g - momentum[i]);
+    momentum[i] = m;
+    x[params.first4 + i] = g + mu * (m - g);
+  }
+}
+`;var kg=`// y = x / max(norm, epsilon) for each matrix of a stack, norm = sqrt(sum_of_squares): the Frobenius norm bounds the largest singular value by 1.
+// Source: as muon_momentum.wgsl; epsilon 1e-7 as torch.optim.Muon.
+// Bindings: x (count, length) read; sum_of_squares (count) read; y (count, length) write.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart, times z = count. Numerics: f32.
+// Limits: length % 4 == 0.
+struct Params { length: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> sum_of_squares: array<f32>;
+@group(0) @binding(2) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+const BATCH = 8u;
+const EPSILON = 1e-7f;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let factor = 1f / max(sqrt(sum_of_squares[group.z]), EPSILON);
+  let first = group.z * (params.length / 4u);
+  let start = (group.y * groups.x + group.x) * 64u * BATCH + thread;
+  let end = min(start + 64u * BATCH, params.length / 4u);
+  for (var i = start; i < end; i += 64u) {
+    y[first + i] = x[first + i] * factor;
+  }
+}
+`;var Eg=`// parameter = parameter (1 - lr decay) - lr shape_factor x; nothing changes if clip == 0.
+// Source: as muon_momentum.wgsl; decoupled weight decay, shape_factor = sqrt(max(1, rows / columns)).
+// Bindings: x read, from x[first4] on; hyper (4) read: mu, lr, decay, unused; clip read: factor at 0, see clip_factor.wgsl;
+//   parameter (length) read and write.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart. Numerics: f32.
+// Limits: length % 4 == 0.
+struct Params { length: u32, first4: u32, shape_factor: f32 }
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> hyper: array<f32>;
+@group(0) @binding(2) var<storage, read> clip: array<f32>;
+@group(0) @binding(3) var<storage, read_write> parameter: array<vec4f>;
+@group(0) @binding(4) var<uniform> params: Params;
+
+const BATCH = 8u;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  if (clip[0] == 0f) { return; }
+  let keep = 1f - hyper[1] * hyper[2];
+  let step = hyper[1] * params.shape_factor;
+  let start = (group.y * groups.x + group.x) * 64u * BATCH + thread;
+  let end = min(start + 64u * BATCH, params.length / 4u);
+  for (var i = start; i < end; i += 64u) {
+    parameter[i] = parameter[i] * keep - step * x[params.first4 + i];
+  }
+}
+`;var Ag=`// losses[r] = -log softmax(z[r, :])[targets[r]] where loss_mask[r] != 0, else 0, with z = s tanh(logits / s) if SOFTCAP,
+// else z = logits; and if GRADIENT, d_logits[r, :] = weight[0] * the gradient of losses[r], times loss_scale[0] if SCALED.
+// Columns from vocab_size on are padding: they are not read into the softmax and their gradient is 0. Probabilities are
+// not stored.
+// Where loss_mask[r] is 2 or 3, d_logits is marked_weight times that; the loss that is written is not.
+// Where loss_mask[r] is 2 or 3 and ordinal_2 or ordinal_3 is not 0, d_logits also has ordinal_i times the gradient of
+// sum_j q_j |j - target| / 255, q the softmax over the 256 columns from first_byte on: the Wasserstein-1 distance between
+// q and the target's point mass. The loss that is written stays the cross-entropy.
+// Source: Gemma Team, Gemma 2, 2024, section 2 (softcap); Milakov and Gimelshein, Online normalizer calculation for
+// softmax, 2018; Hou, Yu and Samaras, Squared earth mover's distance-based loss, 2016, section 3 (distance of ordered classes).
+// Bindings: logits (rows, stride) read; targets, loss_mask (rows) read; weight (1) read; losses (rows) write;
+//   d_logits (rows, stride) write if GRADIENT; loss_scale (1) read if SCALED.
+// Grid: one workgroup of LANES lanes per row.
+// Numerics: f32, exponentials of base 2, each lane's running maximum subtracted; tanh(x) = 1 - 2 / (e^(2 x) + 1), which is
+//   exact to 2^-23 absolutely and does not overflow.
+// Limits: stride % 4 == 0; targets < vocab_size <= stride; rows <= 65535 * 65535 through a two-dimensional grid.
+struct Params { rows: u32, vocab_size: u32, stride: u32, softcap: f32, first_byte: u32, ordinal_2: f32, ordinal_3: f32,
+  marked_weight: f32 }
+
+override SOFTCAP: bool = true;
+override GRADIENT: bool = true;
+override SCALED: bool = false;
+
+@group(0) @binding(0) var<storage, read> logits: array<vec4f>;
+@group(0) @binding(1) var<storage, read> targets: array<u32>;
+@group(0) @binding(2) var<storage, read> loss_mask: array<u32>;
+@group(0) @binding(3) var<storage, read> weight: array<f32>;
+@group(0) @binding(4) var<storage, read_write> losses: array<f32>;
+@group(0) @binding(5) var<storage, read_write> d_logits: array<vec4f>;
+@group(0) @binding(6) var<storage, read> loss_scale: array<f32>;
+@group(0) @binding(7) var<uniform> params: Params;
+
+const LOG2_E = 1.4426950408889634f;
+const LN_2 = 0.6931471805599453f;
+// Below every logit, and finite, so that the difference of two is not NaN.
+const PADDING = -1e30f;
+
+// tanh(logits / s), or the logits themselves.
+fn squash(x: vec4f) -> vec4f {
+  if (!SOFTCAP) { return x; }
+  return 1f - 2f / (exp2(x * (2f * LOG2_E / params.softcap)) + 1f);
+}
+
+// |column - target| / 255 of the columns that are bytes.
+fn distance(columns: vec4u, target_column: u32) -> vec4f {
+  return abs(vec4f(columns) - f32(target_column)) / 255f;
+}
+
+fn is_byte(columns: vec4u) -> vec4<bool> {
+  return columns - params.first_byte < vec4u(256u);
+}
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let row = group.y * groups.x + group.x;
+  if (row >= params.rows) { return; }
+  let width4 = params.stride / 4u;
+  let base = row * width4;
+  if (loss_mask[row] == 0u) {
+    if (lane == 0u) { losses[row] = 0f; }
+    if (GRADIENT) {
+      for (var i = lane; i < width4; i += LANES) { d_logits[base + i] = vec4f(0f); }
+    }
+    return;
+  }
+  // Scores are z in units of log 2, so that 2^score = e^z.
+  let unit = select(LOG2_E, LOG2_E * params.softcap, SOFTCAP);
+  var largest = PADDING;
+  var sum = 0f;
+  for (var i = lane; i < (params.vocab_size + 3u) / 4u; i += LANES) {
+    let is_column = 4u * i + vec4u(0u, 1u, 2u, 3u) < vec4u(params.vocab_size);
+    let score = select(vec4f(PADDING), squash(logits[base + i]) * unit, is_column);
+    let new_largest = max(largest, max(max(score.x, score.y), max(score.z, score.w)));
+    let powers = exp2(score - new_largest);
+    sum = fma(sum, exp2(largest - new_largest), (powers.x + powers.y) + (powers.z + powers.w));
+    largest = new_largest;
+  }
+  let top = lane_max(largest, lane);
+  let log2_sum = top + log2(lane_sum(sum * exp2(largest - top), lane));
+  let target_column = targets[row];
+  if (lane == 0u) {
+    let score = squash(logits[base + target_column / 4u])[target_column % 4u] * unit;
+    losses[row] = (log2_sum - score) * LN_2;
+  }
+  if (!GRADIENT) { return; }
+  let kind = loss_mask[row];
+  let ordinal = select(0f, params.ordinal_2, kind == 2u) + select(0f, params.ordinal_3, kind == 3u);
+  // Of the probability p of all bytes and the mean distance under it: ordinal / p, and ordinal * mean / p.
+  var scale = 0f;
+  var offset = 0f;
+  if (ordinal > 0f) {
+    var mass = 0f;
+    var moment = 0f;
+    for (var i = lane; i < (params.vocab_size + 3u) / 4u; i += LANES) {
+      let columns = 4u * i + vec4u(0u, 1u, 2u, 3u);
+      let p = exp2(squash(logits[base + i]) * unit - log2_sum);
+      let kept = select(vec4f(0f), p, is_byte(columns) & (columns < vec4u(params.vocab_size)));
+      mass += dot(kept, vec4f(1f));
+      moment += dot(kept, distance(columns, target_column));
+    }
+    // All bytes together can be less than a float32 knows; the term is 0 then.
+    mass = max(lane_sum(mass, lane), 1e-30f);
+    scale = ordinal / mass;
+    offset = scale * lane_sum(moment, lane) / mass;
+  }
+  var factor = weight[0];
+  if (kind >= 2u) { factor *= params.marked_weight; }
+  if (SCALED) { factor *= loss_scale[0]; }
+  for (var i = lane; i < width4; i += LANES) {
+    let columns = 4u * i + vec4u(0u, 1u, 2u, 3u);
+    let squashed = squash(logits[base + i]);
+    let p = exp2(squashed * unit - log2_sum);
+    var d = p - vec4f(columns == vec4u(target_column));
+    d += select(vec4f(0f), p * (scale * distance(columns, target_column) - offset), is_byte(columns));
+    if (SOFTCAP) { d *= 1f - squashed * squashed; }
+    d_logits[base + i] = select(vec4f(0f), d * factor, columns < vec4u(params.vocab_size));
+  }
+}
+`;var Tg=`// Keeps rows of a table near where they were: for row r < params.rows, d = table[r, :] - anchors[r, :]; where |d| >
+//   limits[r], table[r, :] = anchors[r, :] + d limits[r] / |d|.
+// Bindings: anchors (rows, width) read; limits (rows) read; table (rows, width) read and write.
+// Grid: one workgroup of LANES lanes per row. Numerics: f32; sum of squares per lane, then over lanes.
+// Limits: width % 4 == 0.
+struct Params { rows: u32, width: u32 }
+
+@group(0) @binding(0) var<storage, read> anchors: array<vec4f>;
+@group(0) @binding(1) var<storage, read> limits: array<f32>;
+@group(0) @binding(2) var<storage, read_write> table: array<vec4f>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let row = group.y * groups.x + group.x;
+  if (row >= params.rows) { return; }
+  let width4 = params.width / 4u;
+  let base = row * width4;
+  var sum = 0f;
+  for (var i = lane; i < width4; i += LANES) {
+    let d = table[base + i] - anchors[base + i];
+    sum += dot(d, d);
+  }
+  let distance = sqrt(lane_sum(sum, lane));
+  let limit = limits[row];
+  if (distance <= limit) { return; }
+  for (var i = lane; i < width4; i += LANES) {
+    table[base + i] = anchors[base + i] + (table[base + i] - anchors[base + i]) * (limit / distance);
+  }
+}
+`;var zg=`// out[i, :] = log softmax(z[r, :]), r = row_index[i], with z = s tanh(logits / s) if SOFTCAP, else z = logits; columns from
+// vocab_size on are padding and left out.
+// Source: as cross_entropy.wgsl, whose losses these are.
+// Bindings: logits (rows, stride) read; row_index (n) read; out (n, vocab_size) write.
+// Grid: one workgroup of LANES lanes per chosen row.
+// Numerics: f32, exponentials of base 2, each lane's running maximum subtracted; tanh as in cross_entropy.wgsl.
+// Limits: row_index < rows; n <= 65535 * 65535 through a two-dimensional grid.
+struct Params { num_rows: u32, vocab_size: u32, stride: u32, softcap: f32 }
+
+override SOFTCAP: bool = true;
+
+@group(0) @binding(0) var<storage, read> logits: array<f32>;
+@group(0) @binding(1) var<storage, read> row_index: array<u32>;
+@group(0) @binding(2) var<storage, read_write> out: array<f32>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+const LOG2_E = 1.4426950408889634f;
+const LN_2 = 0.6931471805599453f;
+// Below every logit, and finite, so that the difference of two is not NaN.
+const LOWEST = -1e30f;
+
+// z in units of log 2, so that 2^score = e^z.
+fn score_of(x: f32) -> f32 {
+  if (!SOFTCAP) { return x * LOG2_E; }
+  return (1f - 2f / (exp2(x * (2f * LOG2_E / params.softcap)) + 1f)) * params.softcap * LOG2_E;
+}
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let i = group.y * groups.x + group.x;
+  if (i >= params.num_rows) { return; }
+  let base = row_index[i] * params.stride;
+  var largest = LOWEST;
+  var sum = 0f;
+  for (var column = lane; column < params.vocab_size; column += LANES) {
+    let score = score_of(logits[base + column]);
+    let new_largest = max(largest, score);
+    sum = fma(sum, exp2(largest - new_largest), exp2(score - new_largest));
+    largest = new_largest;
+  }
+  let top = lane_max(largest, lane);
+  let log2_sum = top + log2(lane_sum(sum * exp2(largest - top), lane));
+  for (var column = lane; column < params.vocab_size; column += LANES) {
+    out[i * params.vocab_size + column] = (score_of(logits[base + column]) - log2_sum) * LN_2;
+  }
+}
+`;var $g=`// dx of y = rope(norm(x)) for each head, given dy: dz is dy turned back, dx = s (dz - x s^2 mean(x dz)), or dz if not NORM.
+// Source: the derivative of qk_norm_rope_forward.wgsl; a rotation's transpose is its inverse.
+// Bindings: x, dy (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; scale (rows, H) read if NORM: s
+//   of the forward pass; dx (rows, H, D) write.
+// Grid: ceil(rows * H / 64) workgroups of 64 threads over x and y, a thread per head of a row.
+// Numerics: f32. Limits: D = head_dim is a multiple of 8.
+struct Params { num_heads_total: u32, num_heads: u32, head_dim: u32, sequence_length: u32 }
+
+override NORM: bool = true;
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> scale: array<f32>;
+@group(0) @binding(2) var<storage, read> rotation: array<vec4f>;
+@group(0) @binding(3) var<storage, read> dy: array<vec4f>;
+@group(0) @binding(4) var<storage, read_write> dx: array<vec4f>;
+@group(0) @binding(5) var<uniform> params: Params;
+
+// Dims 4 i onwards and D / 2 + 4 i onwards of a head, which a rotation turns into one another.
+struct Pair { first: vec4f, second: vec4f }
+
+// Pairs that stay in registers between the sum and the result: all for D <= 32; those beyond are read twice.
+const NUM_KEPT = 4u;
+
+fn x_pair(at: u32) -> Pair {
+  if (!NORM) { return Pair(vec4f(0), vec4f(0)); }
+  return Pair(x[at], x[at + params.head_dim / 8u]);
+}
+
+// The gradient by the normalised x.
+fn dz_pair(at: u32, table: u32) -> Pair {
+  let d1 = dy[at];
+  let d2 = dy[at + params.head_dim / 8u];
+  let cosine = rotation[table];
+  let sine = rotation[table + 1u];
+  return Pair(d1 * cosine + d2 * sine, d2 * cosine - d1 * sine);
+}
+
+fn dot_pairs(a: Pair, b: Pair) -> f32 {
+  return dot(a.first, b.first) + dot(a.second, b.second);
+}
+
+fn store_dx(at: u32, of_x: Pair, of_dz: Pair, s: f32, slope: f32) {
+  dx[at] = (of_dz.first - of_x.first * slope) * s;
+  dx[at + params.head_dim / 8u] = (of_dz.second - of_x.second * slope) * s;
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let head = (group.y * groups.x + group.x) * 64u + thread;
+  if (head >= params.num_heads_total) { return; }
+  let first = head * (params.head_dim / 4u);
+  let num_pairs = params.head_dim / 8u;
+  let table = head / params.num_heads % params.sequence_length * (params.head_dim / 4u);
+  var kept_x: array<Pair, NUM_KEPT>;
+  var kept_dz: array<Pair, NUM_KEPT>;
+  var sum = 0f;
+  for (var i = 0u; i < NUM_KEPT; i++) {
+    if (i < num_pairs) {
+      kept_x[i] = x_pair(first + i);
+      kept_dz[i] = dz_pair(first + i, table + 2u * i);
+      sum += dot_pairs(kept_x[i], kept_dz[i]);
+    }
+  }
+  var s = 1f;
+  var slope = 0f;
+  if (NORM) {
+    for (var i = NUM_KEPT; i < num_pairs; i++) {
+      sum += dot_pairs(x_pair(first + i), dz_pair(first + i, table + 2u * i));
+    }
+    s = scale[head];
+    slope = sum / f32(params.head_dim) * s * s;
+  }
+  for (var i = 0u; i < NUM_KEPT; i++) {
+    if (i < num_pairs) { store_dx(first + i, kept_x[i], kept_dz[i], s, slope); }
+  }
+  for (var i = NUM_KEPT; i < num_pairs; i++) {
+    store_dx(first + i, x_pair(first + i), dz_pair(first + i, table + 2u * i), s, slope);
+  }
+}
+`;var Og=`// y = rope(norm(x)) of each head: norm(x) = s x with s = 1 / sqrt(mean(x^2) + eps) over its D dims, or s = 1 if not NORM;
+// rope turns each pair (x[i], x[i + D / 2]) by the angle t * 10000^(-2 i / D), t = row % sequence_length.
+// Source: Su et al., RoFormer, 2021, equation 34, with halves in the place of neighbours as in GPT-NeoX; Henry et al.,
+// Query-Key Normalization for Transformers, 2020, with rmsNorm.
+// Bindings: x (rows, H, D) read; rotation (T, D / 8, 2, 4) read: 4 cosines, 4 sines; y (rows, H, D) write;
+//   scale (rows, H) write if NORM: s, for the backward pass.
+// Grid: ceil(rows * H / 64) workgroups of 64 threads over x and y, a thread per head of a row.
+// Numerics: f32; cosines and sines come from the host, since WGSL's are accurate only in [-pi, pi].
+// Limits: D = head_dim is a multiple of 8.
+struct Params { num_heads_total: u32, num_heads: u32, head_dim: u32, sequence_length: u32 }
+
+override NORM: bool = true;
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> rotation: array<vec4f>;
+@group(0) @binding(2) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> scale: array<f32>;
+@group(0) @binding(4) var<uniform> params: Params;
+
+const EPSILON = 1.1920929e-7f;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let head = (group.y * groups.x + group.x) * 64u + thread;
+  if (head >= params.num_heads_total) { return; }
+  let first = head * (params.head_dim / 4u);
+  let second = first + params.head_dim / 8u;
+  let table = head / params.num_heads % params.sequence_length * (params.head_dim / 4u);
+  var s = 1f;
+  if (NORM) {
+    var sum = 0f;
+    for (var i = 0u; i < params.head_dim / 8u; i++) {
+      let x1 = x[first + i];
+      let x2 = x[second + i];
+      sum += dot(x1, x1) + dot(x2, x2);
+    }
+    s = inverseSqrt(sum / f32(params.head_dim) + EPSILON);
+    scale[head] = s;
+  }
+  for (var i = 0u; i < params.head_dim / 8u; i++) {
+    let x1 = x[first + i] * s;
+    let x2 = x[second + i] * s;
+    let cosine = rotation[table + 2u * i];
+    let sine = rotation[table + 2u * i + 1u];
+    y[first + i] = x1 * cosine - x2 * sine;
+    y[second + i] = x1 * sine + x2 * cosine;
+  }
+}
+`;var Pg=`// dx of y = shift_keys(x, x): a row's shifted quarters went to the rows that it is the previous one of, itself or the next.
+// Source: the derivative of shift_keys_forward.wgsl.
+// Bindings: dy (rows, H, D) read; previous (rows) read: r or r - 1; dx (rows, H, D) write.
+// Grid: workgroups of 64 threads over the vec4, BATCH of them a thread, 64 apart. Numerics: f32, a sum of two at most.
+// Limits: D % 16 == 0.
+struct Params { num_vec4: u32, row_vec4: u32, quarter_vec4: u32 }
+
+@group(0) @binding(0) var<storage, read> dy: array<vec4f>;
+@group(0) @binding(1) var<storage, read> previous: array<u32>;
+@group(0) @binding(2) var<storage, read_write> dx: array<vec4f>;
+@group(0) @binding(3) var<uniform> params: Params;
+
+const BATCH = 8u;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let start = (group.y * groups.x + group.x) * 64u * BATCH + thread;
+  let end = min(start + 64u * BATCH, params.num_vec4);
+  for (var i = start; i < end; i += 64u) {
+    let row = i / params.row_vec4;
+    let next = i + params.row_vec4;
+    var d = dy[i];
+    if (i % params.row_vec4 / params.quarter_vec4 % 2u == 1u) {
+      if (previous[row] != row) { d = vec4f(0f); }
+      if (next < params.num_vec4) {
+        if (previous[row + 1u] == row) { d += dy[next]; }
+      }
+    }
+    dx[i] = d;
+  }
+}
+`;var Rg=`// y = x, but for the 2nd and the 4th quarter of each head, which come from another token:
+// y[r, h, d] = earlier[previous[r], h, d] there.
+// Source: the "partial key offset" of modded-nanogpt (github.com/KellerJordan/modded-nanogpt, records of 2025): a key
+//   that holds some of the token before it lets one block look up what followed a token (Olsson et al., In-context
+//   Learning and Induction Heads, 2022, "smeared keys").
+// Bindings: x (rows, H, D) read; earlier (any, H, D) read, may be x; previous (rows) read; y (rows, H, D) write.
+// Grid: workgroups of 64 threads over the vec4, BATCH of them a thread, 64 apart. Numerics: a copy.
+// Limits: D % 16 == 0; previous[r] is a row of earlier.
+struct Params { num_vec4: u32, row_vec4: u32, quarter_vec4: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> earlier: array<vec4f>;
+@group(0) @binding(2) var<storage, read> previous: array<u32>;
+@group(0) @binding(3) var<storage, read_write> y: array<vec4f>;
+@group(0) @binding(4) var<uniform> params: Params;
+
+const BATCH = 8u;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let start = (group.y * groups.x + group.x) * 64u * BATCH + thread;
+  let end = min(start + 64u * BATCH, params.num_vec4);
+  for (var i = start; i < end; i += 64u) {
+    let column = i % params.row_vec4;
+    if (column / params.quarter_vec4 % 2u == 1u) {
+      y[i] = earlier[previous[i / params.row_vec4] * params.row_vec4 + column];
+    } else {
+      y[i] = x[i];
+    }
+  }
+}
+`;var Mg=`// c = the sum of the splits of a matrix product, or c += it, for products whose steps of k are divided over workgroups.
+// Bindings: partials (splits, length) read; c (length) write, also read if accumulate == 1.
+// Grid: workgroups of 64 threads over length / 4 vec4, BATCH of them a thread, 64 apart.
+// Numerics: f32, splits ascending, so the same bits at every run.
+// Limits: length % 4 == 0.
+struct Params { length: u32, splits: u32, accumulate: u32 }
+
+@group(0) @binding(0) var<storage, read> partials: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> c: array<vec4f>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+const BATCH = 8u;
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) thread: u32) {
+  let length4 = params.length / 4u;
+  let start = (group.y * groups.x + group.x) * 64u * BATCH + thread;
+  let end = min(start + 64u * BATCH, length4);
+  for (var i = start; i < end; i += 64u) {
+    var sum = partials[i];
+    for (var split = 1u; split < params.splits; split++) {
+      sum += partials[split * length4 + i];
+    }
+    if (params.accumulate == 1u) { sum += c[i]; }
+    c[i] = sum;
+  }
+}
+`;var Ig=`// partials[first + g] = the sum of x (or of x^2 if SQUARE) over the g-th of num_partials equal parts of x.
+// First of two passes: parts by workgroups, then their sum by a second dispatch of this kernel with one workgroup.
+// Of a batch, row z of x is summed alike, its partials following those of row z - 1.
+// Bindings: x (batch, length) read; partials write, from \`first\` on num_partials a row, added to if accumulate == 1.
+// Grid: num_partials workgroups of LANES lanes, by gridOf, times z = batch. Numerics: f32; per lane, then over lanes: a fixed order.
+// Limits: x has room for a multiple of 4 elements (every tensor has); what is beyond length is not counted.
+//   Of a batch of several rows, length % 4 == 0.
+struct Params { length: u32, first: u32, num_partials: u32, accumulate: u32 }
+
+override SQUARE: bool = false;
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read_write> partials: array<f32>;
+@group(0) @binding(2) var<uniform> params: Params;
+
+fn term(v: vec4f) -> vec4f {
+  if (SQUARE) { return v * v; }
+  return v;
+}
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let part = group.y * groups.x + group.x;
+  if (part >= params.num_partials) { return; }
+  let length4 = (params.length + 3u) / 4u;
+  let part4 = (length4 + params.num_partials - 1u) / params.num_partials;
+  let whole4 = params.length / 4u;
+  let x0 = group.z * whole4;
+  let at = params.first + group.z * params.num_partials + part;
+  var sums = vec4f();
+  for (var i = part * part4 + lane; i < min((part + 1u) * part4, whole4); i += LANES) {
+    sums += term(x[x0 + i]);
+  }
+  // The last, incomplete vec4.
+  if (part == params.num_partials - 1u && lane == 0u && whole4 < length4) {
+    sums += select(vec4f(), term(x[whole4]), vec4u(0u, 1u, 2u, 3u) < vec4u(params.length % 4u));
+  }
+  let total = lane_sum(dot(sums, vec4f(1f)), lane);
+  if (lane == 0u) {
+    if (params.accumulate == 1u) {
+      partials[at] += total;
+    } else {
+      partials[at] = total;
+    }
+  }
+}
+`;var Ng=`// dx[r, :] (+)= s (dy[r, :] - x[r, :] s^2 mean(x[r, :] dy[r, :])) for y = s x, s = 1 / sqrt(mean(x^2) + eps).
+// Source: the derivative of Zhang and Sennrich, Root Mean Square Layer Normalization, NeurIPS 2019, equation 4.
+// Bindings: x, dy (rows, width) read; scale (rows) read: s of the forward pass; dx (rows, width) write, also read if
+//   accumulate == 1.
+// Grid: one workgroup of LANES lanes per ROWS_PER_GROUP rows, one after another.
+// Numerics: f32; x dy is summed per lane, then over lanes.
+// Limits: width % 4 == 0; rows <= 4 * 65535 * 65535 through a two-dimensional grid.
+struct Params { rows: u32, width: u32, accumulate: u32 }
+
+@group(0) @binding(0) var<storage, read> x: array<vec4f>;
+@group(0) @binding(1) var<storage, read> scale: array<f32>;
+@group(0) @binding(2) var<storage, read> dy: array<vec4f>;
+@group(0) @binding(3) var<storage, read_write> dx: array<vec4f>;
+@group(0) @binding(4) var<uniform> params: Params;
+
+const ROWS_PER_GROUP = 4u;
+// Columns / 4 of a lane that stay in registers between the sum and the result; those beyond are read twice.
+const NUM_KEPT = 4u;
+
+fn store_dx(i: u32, of_x: vec4f, of_dy: vec4f, s: f32, slope: f32) {
+  var value = (of_dy - of_x * slope) * s;
+  if (params.accumulate == 1u) { value += dx[i]; }
+  dx[i] = value;
+}
+
+@compute @workgroup_size(LANES)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: vec3u,
+        @builtin(local_invocation_index) lane: u32) {
+  let first_row = (group.y * groups.x + group.x) * ROWS_PER_GROUP;
+  let end_row = min(first_row + ROWS_PER_GROUP, params.rows);
+  let width4 = params.width / 4u;
+  for (var row = first_row; row < end_row; row++) {
+    let first = row * width4 + lane;
+    let end = (row + 1u) * width4;
+    var kept_x: array<vec4f, NUM_KEPT>;
+    var kept_dy: array<vec4f, NUM_KEPT>;
+    var sum = 0f;
+    for (var k = 0u; k < NUM_KEPT; k++) {
+      let i = first + k * LANES;
+      if (i < end) {
+        kept_x[k] = x[i];
+        kept_dy[k] = dy[i];
+        sum += dot(kept_x[k], kept_dy[k]);
+      }
+    }
+    for (var i = first + NUM_KEPT * LANES; i < end; i += LANES) {
+      sum += dot(x[i], dy[i]);
+    }
+    let s = scale[row];
+    let slope = lane_sum(sum, lane) / f32(params.width) * s * s;
+    for (var k = 0u; k < NUM_KEPT; k++) {
+      let i = first + k * LANES;
+      if (i < end) { store_dx(i, kept_x[k], kept_dy[k], s, slope); }
+    }
+    for (var i = first + NUM_KEPT * LANES; i < end; i += LANES) {
+      store_dx(i, x[i], dy[i], s, slope);
+    }
+  }
+}
+`;var Lg=`// dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j, those with
+// segment_start[t] <= j <= t; p, ds and delta as in attention_backward_query_subgroup8.wgsl, which runs before.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For adapters whose subgroups have exactly 8 lanes: each
+// lane owns whole keys; slots, tiles and their products are in attention_slots_subgroup8.wgsl.
+// Bindings: q, k, v, d_out (B, T, H, D) read; log_sum_exp, delta (B, T, H) read; segment_start (B, T) read;
+//   dk, dv (B, T, H, D) write.
+// Grid: x = ceil(T * D / 1024) key tiles, y = H, z = B; one subgroup a tile; key n of lane l is 8 n + l of the tile.
+// Numerics: f32, exponentials of base 2, queries ascending, no atomics.
+// Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+struct Params { sequence_length: u32, num_heads: u32, slot_parts: u32 }
+
+override KEYS: u32 = 32u / SLICES;
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> d_out: array<vec4f>;
+@group(0) @binding(4) var<storage, read> log_sum_exp: array<f32>;
+@group(0) @binding(5) var<storage, read> delta: array<f32>;
+@group(0) @binding(6) var<storage, read> segment_start: array<u32>;
+@group(0) @binding(7) var<storage, read_write> dk: array<vec4f>;
+@group(0) @binding(8) var<storage, read_write> dv: array<vec4f>;
+@group(0) @binding(9) var<uniform> params: Params;
+
+const LOG2_E = 1.4426950408889634f;
+
+fn load_q(at: u32) -> mat4x4f { return mat4x4f(q[at], q[at + 1u], q[at + 2u], q[at + 3u]); }
+fn load_d_out(at: u32) -> mat4x4f { return mat4x4f(d_out[at], d_out[at + 1u], d_out[at + 2u], d_out[at + 3u]); }
+
+fn load_query(slice: u32, at: u32, query: ptr<function, Tile>, d_query: ptr<function, Tile>) {
+  if (slice >= SLICES) { return; }
+  (*query).slice[slice] = load_q(at + slice * 8u);
+  (*d_query).slice[slice] = load_d_out(at + slice * 8u);
+}
+
+fn spread_row(x: f32) -> vec4f {
+  return vec4f(subgroupBroadcast(x, 0u), subgroupBroadcast(x, 1u), subgroupBroadcast(x, 2u), subgroupBroadcast(x, 3u));
+}
+
+fn spread_starts(x: u32) -> vec4u {
+  return vec4u(subgroupBroadcast(x, 0u), subgroupBroadcast(x, 1u), subgroupBroadcast(x, 2u), subgroupBroadcast(x, 3u));
+}
+
+// Of the tile's queries.
+struct Queries { t: vec4u, start: vec4u, log2_sum: vec4f, delta: vec4f }
+
+// Of the lane's key n: turns the scores into weights, and the gradients of the weights into those of the scores,
+// without the factor 1 / sqrt(D).
+fn gradients(n: u32, key: u32, queries: Queries, s: ptr<function, Scores>, dp: ptr<function, Scores>) {
+  if (n * SLICES >= 4u) { return; }
+  let visible = (queries.start <= vec4u(key)) & (vec4u(key) <= queries.t) &
+    (queries.t < vec4u(params.sequence_length));
+  let weight = select(vec4f(0f), exp2((*s).row[n] - queries.log2_sum), visible);
+  (*s).row[n] = weight;
+  (*dp).row[n] = weight * ((*dp).row[n] - queries.delta);
+}
+
+@compute @workgroup_size(8)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let length = params.sequence_length;
+  let first = group.x * KEYS;
+  let row0 = group.z * length;
+  let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
+  let stride = params.num_heads * (HEAD_DIM / 4u);
+  // The key of each slot; past the sequence's end the last one again, which is not stored.
+  let wanted = first + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
+  let keys = min(wanted, vec4u(length - 1u));
+  let at = head0 + keys * stride;
+  let scale = inverseSqrt(f32(HEAD_DIM));
+  var key = Slots();
+  var value = Slots();
+  for (var i = 0u; i < params.slot_parts; i++) {
+    let source = at[i / 8u] + i % (SLICES * 8u);
+    key.part[i] = k[source] * (scale * LOG2_E);
+    value.part[i] = v[source];
+  }
+  var d_key = Slots();
+  var d_value = Slots();
+  let last = min(first + KEYS, length) - 1u;
+  for (var t = first / 4u * 4u; t < length; t += 4u) {
+    if (segment_start[row0 + t] > last) { break; }
+    let own_t = min(t + lane % 4u, length - 1u);
+    let row = (row0 + own_t) * params.num_heads + group.y;
+    let queries = Queries(t + vec4u(0u, 1u, 2u, 3u), spread_starts(segment_start[row0 + own_t]),
+      spread_row(log_sum_exp[row]) * LOG2_E, spread_row(delta[row]));
+    let source = head0 + own_t * stride + lane / 4u * 4u;
+    var query = Tile();
+    var d_query = Tile();
+    load_query(0u, source, &query, &d_query);
+    load_query(1u, source, &query, &d_query);
+    load_query(2u, source, &query, &d_query);
+    load_query(3u, source, &query, &d_query);
+    var s = score(&key, &query);
+    var dp = score(&value, &d_query);
+    gradients(0u, keys.x, queries, &s, &dp);
+    gradients(1u, keys[SLICES % 4u], queries, &s, &dp);
+    gradients(2u, keys[2u * SLICES % 4u], queries, &s, &dp);
+    gradients(3u, keys[3u * SLICES % 4u], queries, &s, &dp);
+    weigh(&s, &d_query, &d_value);
+    weigh(&dp, &query, &d_key);
+  }
+  var d_key_result = d_key;
+  var d_value_result = d_value;
+  for (var i = 0u; i < params.slot_parts; i++) {
+    if (wanted[i / 8u] < length) {
+      let target_part = at[i / 8u] + i % (SLICES * 8u);
+      dk[target_part] = d_key_result.part[i] * scale;
+      dv[target_part] = d_value_result.part[i];
+    }
+  }
+}
+`;var Cg=`// dv[j] = sum_t p[t, j] d_out[t] and dk[j] = sum_t ds[t, j] q[t] / sqrt(D) over the queries t that see key j, those with
+// segment_start[t] <= j <= t; p, ds and delta as in attention_backward_query_tiled.wgsl, which runs before.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For any adapter; slices and tiles are in
+// attention_slices_tiled.wgsl.
+// Bindings: q, k, v, d_out (B, T, H, D) read; log_sum_exp, delta (B, T, H) read; segment_start (B, T) read;
+//   dk, dv (B, T, H, D) write.
+// Grid: x = ceil(T * D / 2048) key tiles, y = H, z = B; 64 threads a tile.
+// Numerics: f32, exponentials of base 2, queries ascending, no atomics.
+// Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+struct Params { sequence_length: u32, num_heads: u32, slice_parts: u32, tile_rows: u32 }
+
+override KEYS: u32 = THREADS / SLICES;
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> d_out: array<vec4f>;
+@group(0) @binding(4) var<storage, read> log_sum_exp: array<f32>;
+@group(0) @binding(5) var<storage, read> delta: array<f32>;
+@group(0) @binding(6) var<storage, read> segment_start: array<u32>;
+@group(0) @binding(7) var<storage, read_write> dk: array<vec4f>;
+@group(0) @binding(8) var<storage, read_write> dv: array<vec4f>;
+@group(0) @binding(9) var<uniform> params: Params;
+
+const LOG2_E = 1.4426950408889634f;
+
+// Of each query of the tile; past the sequence's end, a start that no key reaches.
+var<workgroup> tile_start: array<u32, 16>;
+var<workgroup> tile_log2_sum: array<f32, 16>;
+var<workgroup> tile_delta: array<f32, 16>;
+
+fn load_tile(first_t: u32, row0: u32, head: u32, stride: u32, thread: u32) {
+  let length = params.sequence_length;
+  for (var i = thread; i < TILE_PARTS; i += THREADS) {
+    let t = min(first_t + i / (HEAD_DIM / 4u), length - 1u);
+    let at = (row0 + t) * stride + head * (HEAD_DIM / 4u) + i % (HEAD_DIM / 4u);
+    tile[i] = q[at];
+    tile[TILE_PARTS + i] = d_out[at];
+  }
+  if (thread < params.tile_rows) {
+    let t = min(first_t + thread, length - 1u);
+    let row = (row0 + t) * params.num_heads + head;
+    tile_start[thread] = select(length, segment_start[row0 + t], first_t + thread < length);
+    tile_log2_sum[thread] = log_sum_exp[row] * LOG2_E;
+    tile_delta[thread] = delta[row];
+  }
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let length = params.sequence_length;
+  let first = group.x * KEYS;
+  let wanted = first + thread / SLICES;
+  // Past the sequence's end the last key again, which is not stored.
+  let own = min(wanted, length - 1u);
+  let row0 = group.z * length;
+  let stride = params.num_heads * (HEAD_DIM / 4u);
+  let slice = thread % SLICES * 8u;
+  let at = (row0 + own) * stride + group.y * (HEAD_DIM / 4u) + slice;
+  let scale = inverseSqrt(f32(HEAD_DIM));
+  var key = Slice();
+  var value = Slice();
+  for (var i = 0u; i < params.slice_parts; i++) {
+    key.part[i] = k[at + i] * (scale * LOG2_E);
+    value.part[i] = v[at + i];
+  }
+  var d_key = Slice();
+  var d_value = Slice();
+  let last = min(first + KEYS, length) - 1u;
+  for (var t = first; t < length; t += params.tile_rows) {
+    if (segment_start[row0 + t] > last) { break; }
+    workgroupBarrier();
+    load_tile(t, row0, group.y, stride, thread);
+    workgroupBarrier();
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let part = j * (HEAD_DIM / 4u) + slice;
+      first_dots[j * THREADS + thread] = dot_slice(&key, part);
+      second_dots[j * THREADS + thread] = dot_slice(&value, TILE_PARTS + part);
+    }
+    workgroupBarrier();
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let part = j * (HEAD_DIM / 4u) + slice;
+      let is_visible = tile_start[j] <= own && own <= t + j;
+      let weight = select(0f, exp2(first_dot(j, thread) - tile_log2_sum[j]), is_visible);
+      add_slice(&d_value, weight, TILE_PARTS + part);
+      add_slice(&d_key, weight * (second_dot(j, thread) - tile_delta[j]), part);
+    }
+  }
+  if (wanted >= length) { return; }
+  for (var i = 0u; i < params.slice_parts; i++) {
+    dk[at + i] = d_key.part[i] * scale;
+    dv[at + i] = d_value.part[i];
+  }
+}
+`;var Dg=`// dq[t] = sum_j ds[t, j] k[j] / sqrt(D) with ds[t, j] = p[t, j] (d_out[t] . v[j] - delta[t]), p[t, j] =
+// exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] . out[t], which is
+// also written, for the keys' gradient. For each head; the forward pass is attention_forward_subgroup8.wgsl.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For adapters whose subgroups have exactly 8 lanes: each
+// lane owns whole queries; slots, tiles and their products are in attention_slots_subgroup8.wgsl.
+// Bindings: q, k, v, out, d_out (B, T, H, D) read; log_sum_exp (B, T, H) read; segment_start (B, T) read;
+//   delta (B, T, H) write; dq (B, T, H, D) write.
+// Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l of the tile.
+// Numerics: f32, exponentials of base 2, keys ascending, no atomics.
+// Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+struct Params { sequence_length: u32, num_heads: u32, slot_parts: u32 }
+
+override QUERIES: u32 = 32u / SLICES;
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> out: array<vec4f>;
+@group(0) @binding(4) var<storage, read> d_out: array<vec4f>;
+@group(0) @binding(5) var<storage, read> log_sum_exp: array<f32>;
+@group(0) @binding(6) var<storage, read> segment_start: array<u32>;
+@group(0) @binding(7) var<storage, read_write> delta: array<f32>;
+@group(0) @binding(8) var<storage, read_write> dq: array<vec4f>;
+@group(0) @binding(9) var<uniform> params: Params;
+
+const LOG2_E = 1.4426950408889634f;
+
+fn load_k(at: u32) -> mat4x4f { return mat4x4f(k[at], k[at + 1u], k[at + 2u], k[at + 3u]); }
+fn load_v(at: u32) -> mat4x4f { return mat4x4f(v[at], v[at + 1u], v[at + 2u], v[at + 3u]); }
+
+fn load_key(slice: u32, at: u32, key: ptr<function, Tile>, value: ptr<function, Tile>) {
+  if (slice >= SLICES) { return; }
+  (*key).slice[slice] = load_k(at + slice * 8u);
+  (*value).slice[slice] = load_v(at + slice * 8u);
+}
+
+// Turns the scores of the lane's query n into their gradients, without the factor 1 / sqrt(D).
+fn gradients(n: u32, t: u32, start: u32, first_key: u32, log2_sum: f32, row_delta: f32, s: ptr<function, Scores>,
+             dp: ptr<function, Scores>) {
+  if (n * SLICES >= 4u) { return; }
+  let keys = first_key + vec4u(0u, 1u, 2u, 3u);
+  let visible = (keys >= vec4u(start)) & (keys <= vec4u(t));
+  let ds = exp2((*s).row[n] - log2_sum) * ((*dp).row[n] - row_delta);
+  (*s).row[n] = select(vec4f(0f), ds, visible);
+}
+
+@compute @workgroup_size(8)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let length = params.sequence_length;
+  let first = group.x * QUERIES;
+  let row0 = group.z * length;
+  let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
+  let stride = params.num_heads * (HEAD_DIM / 4u);
+  // The query of each slot; past the sequence's end the last one again, which is not stored.
+  let wanted = first + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
+  let t = min(wanted, vec4u(length - 1u));
+  let starts = vec4u(segment_start[row0 + t.x], segment_start[row0 + t.y], segment_start[row0 + t.z],
+    segment_start[row0 + t.w]);
+  let at = head0 + t * stride;
+  let rows = (row0 + t) * params.num_heads + group.y;
+  let logs = LOG2_E *
+    vec4f(log_sum_exp[rows.x], log_sum_exp[rows.y], log_sum_exp[rows.z], log_sum_exp[rows.w]);
+  let scale = inverseSqrt(f32(HEAD_DIM));
+  var query = Slots();
+  var d_query = Slots();
+  var delta_sums = vec4f();
+  for (var i = 0u; i < params.slot_parts; i++) {
+    let source = at[i / 8u] + i % (SLICES * 8u);
+    let d = d_out[source];
+    query.part[i] = q[source] * (scale * LOG2_E);
+    d_query.part[i] = d;
+    delta_sums[i / (SLICES * 8u)] += dot(d, out[source]);
+  }
+  let deltas = delta_sums;
+  var sum = Slots();
+  let last = min(first + QUERIES, length) - 1u;
+  for (var first_key = segment_start[row0 + first] / 4u * 4u; first_key <= last; first_key += 4u) {
+    let row = head0 + min(first_key + lane % 4u, length - 1u) * stride + lane / 4u * 4u;
+    var key = Tile();
+    var value = Tile();
+    load_key(0u, row, &key, &value);
+    load_key(1u, row, &key, &value);
+    load_key(2u, row, &key, &value);
+    load_key(3u, row, &key, &value);
+    var s = score(&query, &key);
+    var dp = score(&d_query, &value);
+    gradients(0u, t.x, starts.x, first_key, logs.x, deltas.x, &s, &dp);
+    gradients(1u, t[SLICES % 4u], starts[SLICES % 4u], first_key, logs[SLICES % 4u], deltas.y, &s, &dp);
+    gradients(2u, t[2u * SLICES % 4u], starts[2u * SLICES % 4u], first_key, logs[2u * SLICES % 4u], deltas.z, &s, &dp);
+    gradients(3u, t[3u * SLICES % 4u], starts[3u * SLICES % 4u], first_key, logs[3u * SLICES % 4u], deltas.w, &s, &dp);
+    weigh(&s, &key, &sum);
+  }
+  var result = sum;
+  for (var i = 0u; i < params.slot_parts; i++) {
+    let slot = i / 8u;
+    if (wanted[slot] < length) {
+      dq[at[slot] + i % (SLICES * 8u)] = result.part[i] * scale;
+      if (i % (SLICES * 8u) == 0u) { delta[rows[slot]] = deltas[slot / SLICES]; }
+    }
+  }
+}
+`;var Bg=`// dq[t] = sum_j ds[t, j] k[j] / sqrt(D) with ds[t, j] = p[t, j] (d_out[t] . v[j] - delta[t]), p[t, j] =
+// exp(q[t] . k[j] / sqrt(D) - log_sum_exp[t]) over segment_start[t] <= j <= t, and delta[t] = d_out[t] . out[t], which is
+// also written, for the keys' gradient. For each head; the forward pass is attention_forward_tiled.wgsl.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 4. For any adapter; slices and tiles are in
+// attention_slices_tiled.wgsl.
+// Bindings: q, k, v, out, d_out (B, T, H, D) read; log_sum_exp (B, T, H) read; segment_start (B, T) read;
+//   delta (B, T, H) write; dq (B, T, H, D) write.
+// Grid: x = ceil(T * D / 2048) query tiles, y = H, z = B; 64 threads a tile.
+// Numerics: f32, exponentials of base 2, keys ascending, no atomics.
+// Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535; 9 storage buffers.
+struct Params { sequence_length: u32, num_heads: u32, slice_parts: u32, tile_rows: u32 }
+
+override QUERIES: u32 = THREADS / SLICES;
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> out: array<vec4f>;
+@group(0) @binding(4) var<storage, read> d_out: array<vec4f>;
+@group(0) @binding(5) var<storage, read> log_sum_exp: array<f32>;
+@group(0) @binding(6) var<storage, read> segment_start: array<u32>;
+@group(0) @binding(7) var<storage, read_write> delta: array<f32>;
+@group(0) @binding(8) var<storage, read_write> dq: array<vec4f>;
+@group(0) @binding(9) var<uniform> params: Params;
+
+const LOG2_E = 1.4426950408889634f;
+
+fn load_tile(first_key: u32, head0: u32, stride: u32, thread: u32) {
+  for (var i = thread; i < TILE_PARTS; i += THREADS) {
+    let row = min(first_key + i / (HEAD_DIM / 4u), params.sequence_length - 1u);
+    let at = head0 + row * stride + i % (HEAD_DIM / 4u);
+    tile[i] = k[at];
+    tile[TILE_PARTS + i] = v[at];
+  }
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let length = params.sequence_length;
+  let first = group.x * QUERIES;
+  let wanted = first + thread / SLICES;
+  // Past the sequence's end the last query again, which is not stored.
+  let t = min(wanted, length - 1u);
+  let row0 = group.z * length;
+  let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
+  let stride = params.num_heads * (HEAD_DIM / 4u);
+  let slice = thread % SLICES * 8u;
+  let at = head0 + t * stride + slice;
+  let row = (row0 + t) * params.num_heads + group.y;
+  let start = segment_start[row0 + t];
+  let log2_sum = log_sum_exp[row] * LOG2_E;
+  let scale = inverseSqrt(f32(HEAD_DIM));
+  var query = Slice();
+  var d_query = Slice();
+  var delta_part = 0f;
+  for (var i = 0u; i < params.slice_parts; i++) {
+    query.part[i] = q[at + i] * (scale * LOG2_E);
+    let d = d_out[at + i];
+    d_query.part[i] = d;
+    delta_part += dot(d, out[at + i]);
+  }
+  first_dots[thread] = delta_part;
+  workgroupBarrier();
+  let row_delta = first_dot(0u, thread);
+  var sum = Slice();
+  let last = min(first + QUERIES, length) - 1u;
+  for (var key = segment_start[row0 + first]; key <= last; key += params.tile_rows) {
+    workgroupBarrier();
+    load_tile(key, head0, stride, thread);
+    workgroupBarrier();
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let part = j * (HEAD_DIM / 4u) + slice;
+      first_dots[j * THREADS + thread] = dot_slice(&query, part);
+      second_dots[j * THREADS + thread] = dot_slice(&d_query, TILE_PARTS + part);
+    }
+    workgroupBarrier();
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let is_visible = key + j >= start && key + j <= t;
+      let ds = exp2(first_dot(j, thread) - log2_sum) * (second_dot(j, thread) - row_delta);
+      add_slice(&sum, select(0f, ds, is_visible), j * (HEAD_DIM / 4u) + slice);
+    }
+  }
+  if (wanted >= length) { return; }
+  for (var i = 0u; i < params.slice_parts; i++) { dq[at + i] = sum.part[i] * scale; }
+  if (slice == 0u) { delta[row] = row_delta; }
+}
+`;var Zg=`// out[r] = sum_j p[r, j] v[j], p[r, :] = softmax(q[r] . k[j] / sqrt(D)) for each head, where row r attends to the keys of
+// its prompt (shared by all rows that continue the prompt, stored once) and to those of its own suffix so far.
+// Source: as attention_forward_subgroup8.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
+// Inference with Shared Prefixes, 2024. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole
+// rows; the prompt's keys come in tiles of 4 (attention_slots_subgroup8.wgsl, attention_softmax_subgroup8.wgsl), a row's
+// own keys one by one.
+// Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
+//   appended; suffix_rows (S, N) read: which of these is each row's at each step, the newest last; tiles (x) read: rows
+//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends outside; out (N, H, D) write.
+// Grid: x = tiles, y = H; one subgroup a tile; row n of lane l is 8 n + l of the tile; a tile without rows is skipped.
+// Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
+// Limits: D is 32, 64 or 128; a tile has at most 1024 / D rows and at least one key; S >= num_steps.
+struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slot_parts: u32 }
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> suffix_k: array<vec4f>;
+@group(0) @binding(4) var<storage, read> suffix_v: array<vec4f>;
+@group(0) @binding(5) var<storage, read> suffix_rows: array<u32>;
+@group(0) @binding(6) var<storage, read> tiles: array<vec4u>;
+@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;
+@group(0) @binding(8) var<uniform> params: Params;
+
+@compute @workgroup_size(8)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let rows = tiles[group.x];
+  if (rows.z >= rows.w) { return; }
+  let stride = params.num_heads * (HEAD_DIM / 4u);
+  let head0 = group.y * (HEAD_DIM / 4u);
+  // The row of each slot; past the tile's end the last one again, which is not stored.
+  let wanted = rows.z + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
+  let row = min(wanted, vec4u(rows.w - 1u));
+  let at = head0 + row * stride;
+  let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
+  var own = Slots();
+  for (var i = 0u; i < params.slot_parts; i++) {
+    own.part[i] = q[at[i / 8u] + i % (SLICES * 8u)] * scale;
+  }
+  var sum = Slots();
+  var softmax = Softmax(array(MASKED, MASKED, MASKED, MASKED), array(0f, 0f, 0f, 0f));
+  for (var key = rows.x; key < rows.y; key += 4u) {
+    let source = head0 + min(key + lane % 4u, rows.y - 1u) * stride + lane / 4u * 4u;
+    let visible = key + vec4u(0u, 1u, 2u, 3u) < vec4u(rows.y);
+    var tile = Tile();
+    load_key(0u, source, &tile);
+    load_key(1u, source, &tile);
+    load_key(2u, source, &tile);
+    load_key(3u, source, &tile);
+    var s = score(&own, &tile);
+    weights(0u, visible, &s, &softmax, &sum);
+    weights(1u, visible, &s, &softmax, &sum);
+    weights(2u, visible, &s, &softmax, &sum);
+    weights(3u, visible, &s, &softmax, &sum);
+    load_value(0u, source, &tile);
+    load_value(1u, source, &tile);
+    load_value(2u, source, &tile);
+    load_value(3u, source, &tile);
+    weigh(&s, &tile, &sum);
+  }
+  var result = sum;
+  for (var step = 0u; step < params.num_steps; step++) {
+    let of_step = row + step * params.num_rows;
+    let suffix = head0 + stride * vec4u(
+      suffix_rows[of_step.x], suffix_rows[of_step.y], suffix_rows[of_step.z], suffix_rows[of_step.w]);
+    var scores = array<f32, 4>();
+    for (var i = 0u; i < params.slot_parts; i++) {
+      scores[i / (SLICES * 8u)] += dot(own.part[i], suffix_k[suffix[i / 8u] + i % (SLICES * 8u)]);
+    }
+    var shrink = array<f32, 4>();
+    var weight = array<f32, 4>();
+    for (var n = 0u; n < params.slot_parts / (SLICES * 8u); n++) {
+      let largest = max(softmax.largest[n], scores[n]);
+      shrink[n] = exp2(softmax.largest[n] - largest);
+      weight[n] = exp2(scores[n] - largest);
+      softmax.largest[n] = largest;
+      softmax.sum[n] = fma(softmax.sum[n], shrink[n], weight[n]);
+    }
+    for (var i = 0u; i < params.slot_parts; i++) {
+      let n = i / (SLICES * 8u);
+      let value = suffix_v[suffix[i / 8u] + i % (SLICES * 8u)];
+      result.part[i] = fma(vec4f(weight[n]), value, result.part[i] * shrink[n]);
+    }
+  }
+  for (var i = 0u; i < params.slot_parts; i++) {
+    if (wanted[i / 8u] < rows.w) {
+      out[at[i / 8u] + i % (SLICES * 8u)] = result.part[i] / softmax.sum[i / (SLICES * 8u)];
+    }
+  }
+}
+`;var Ug=`// out[r] = sum_j p[r, j] v[j], p[r, :] = softmax(q[r] . k[j] / sqrt(D)) for each head, where row r attends to the keys of
+// its prompt (shared by all rows that continue the prompt, stored once) and to those of its own suffix so far.
+// Source: as attention_forward_tiled.wgsl; the shared prefix as in Juravsky et al., Hydragen: High-Throughput LLM
+// Inference with Shared Prefixes, 2024. For any adapter; slices and tiles of the prompt's keys are in
+// attention_slices_tiled.wgsl, a row's own keys come one by one.
+// Bindings: q (N, H, D) read; k, v (P, H, D) read; suffix_k, suffix_v (M, H, D) read: keys that rows
+//   appended; suffix_rows (S, N) read: which of these is each row's at each step, the newest last; tiles (x) read: rows
+//   of one prompt as (first key, end of the keys, first row, end of the rows), the ends outside; out (N, H, D) write.
+// Grid: x = tiles, y = H; 64 threads a tile; a tile without rows is skipped.
+// Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
+// Limits: D is 32, 64 or 128; a tile has at most 2048 / D rows and at least one key; S >= num_steps.
+struct Params { num_rows: u32, num_heads: u32, num_steps: u32, slice_parts: u32, tile_rows: u32 }
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> suffix_k: array<vec4f>;
+@group(0) @binding(4) var<storage, read> suffix_v: array<vec4f>;
+@group(0) @binding(5) var<storage, read> suffix_rows: array<u32>;
+@group(0) @binding(6) var<storage, read> tiles: array<vec4u>;
+@group(0) @binding(7) var<storage, read_write> out: array<vec4f>;
+@group(0) @binding(8) var<uniform> params: Params;
+
+const LOG2_E = 1.4426950408889634f;
+// Below every score, and finite, so that the difference of two is not NaN.
+const MASKED = -1e30f;
+
+fn load_tile(first_key: u32, end_key: u32, head0: u32, thread: u32) {
+  for (var i = thread; i < TILE_PARTS; i += THREADS) {
+    let key = min(first_key + i / (HEAD_DIM / 4u), end_key - 1u);
+    let at = head0 + key * params.num_heads * (HEAD_DIM / 4u) + i % (HEAD_DIM / 4u);
+    tile[i] = k[at];
+    tile[TILE_PARTS + i] = v[at];
+  }
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let rows = tiles[group.x];
+  if (rows.z >= rows.w) { return; }
+  let stride = params.num_heads * (HEAD_DIM / 4u);
+  let head0 = group.y * (HEAD_DIM / 4u);
+  let slice = thread % SLICES * 8u;
+  let wanted = rows.z + thread / SLICES;
+  // Past the tile's end the last row again, which is not stored.
+  let row = min(wanted, rows.w - 1u);
+  let at = head0 + row * stride + slice;
+  let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
+  var query = Slice();
+  for (var i = 0u; i < params.slice_parts; i++) { query.part[i] = q[at + i] * scale; }
+  var largest = MASKED;
+  var sum = 0f;
+  var weighted = Slice();
+  for (var key = rows.x; key < rows.y; key += params.tile_rows) {
+    workgroupBarrier();
+    load_tile(key, rows.y, head0, thread);
+    workgroupBarrier();
+    for (var j = 0u; j < params.tile_rows; j++) {
+      first_dots[j * THREADS + thread] = dot_slice(&query, j * (HEAD_DIM / 4u) + slice);
+    }
+    workgroupBarrier();
+    var new_largest = largest;
+    for (var j = 0u; j < params.tile_rows; j++) {
+      new_largest = max(new_largest, select(MASKED, first_dot(j, thread), key + j < rows.y));
+    }
+    let shrink = exp2(largest - new_largest);
+    largest = new_largest;
+    sum *= shrink;
+    for (var i = 0u; i < params.slice_parts; i++) { weighted.part[i] *= shrink; }
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let weight = select(0f, exp2(first_dot(j, thread) - largest), key + j < rows.y);
+      sum += weight;
+      add_slice(&weighted, weight, TILE_PARTS + j * (HEAD_DIM / 4u) + slice);
+    }
+  }
+  for (var step = 0u; step < params.num_steps; step++) {
+    let suffix = head0 + suffix_rows[step * params.num_rows + row] * stride + slice;
+    var part = 0f;
+    for (var i = 0u; i < params.slice_parts; i++) { part += dot(query.part[i], suffix_k[suffix + i]); }
+    workgroupBarrier();
+    first_dots[thread] = part;
+    workgroupBarrier();
+    let score = first_dot(0u, thread);
+    let new_largest = max(largest, score);
+    let shrink = exp2(largest - new_largest);
+    let weight = exp2(score - new_largest);
+    largest = new_largest;
+    sum = fma(sum, shrink, weight);
+    for (var i = 0u; i < params.slice_parts; i++) {
+      weighted.part[i] = fma(vec4f(weight), suffix_v[suffix + i], weighted.part[i] * shrink);
+    }
+  }
+  if (wanted >= rows.w) { return; }
+  for (var i = 0u; i < params.slice_parts; i++) { out[at + i] = weighted.part[i] / sum; }
+}
+`;var jg=`// out[t] = sum_j p[t, j] v[j], p[t, :] = softmax(q[t] . k[j] / sqrt(D)) over segment_start[t] <= j <= t, for each head;
+// log_sum_exp[t] = log of the softmax's denominator, for the backward pass. Nothing of size T x T is stored.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 1; Milakov and Gimelshein, Online normalizer calculation
+// for softmax, 2018. For adapters whose subgroups have exactly 8 lanes (lavapipe): each lane owns whole queries, so the
+// softmax needs no exchange between lanes; slots, tiles and their products are in attention_slots_subgroup8.wgsl, the
+// softmax in attention_softmax_subgroup8.wgsl.
+// Bindings: q, k, v (B, T, H, D) read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
+// Grid: x = ceil(T * D / 1024) query tiles, y = H, z = B; one subgroup a tile; query n of lane l is 8 n + l
+//   of the tile.
+// Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
+// Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
+struct Params { sequence_length: u32, num_heads: u32, slot_parts: u32 }
+
+override QUERIES: u32 = 32u / SLICES;
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> segment_start: array<u32>;
+@group(0) @binding(4) var<storage, read_write> out: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> log_sum_exp: array<f32>;
+@group(0) @binding(6) var<uniform> params: Params;
+
+const LN_2 = 0.6931471805599453f;
+
+// Which of the 4 keys from first_key on the query at t of a segment sees.
+fn visible(first_key: u32, start: u32, t: u32) -> vec4<bool> {
+  let keys = first_key + vec4u(0u, 1u, 2u, 3u);
+  return (keys >= vec4u(start)) & (keys <= vec4u(t));
+}
+
+@compute @workgroup_size(8)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) lane: u32) {
+  let length = params.sequence_length;
+  let first = group.x * QUERIES;
+  let row0 = group.z * length;
+  let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
+  let stride = params.num_heads * (HEAD_DIM / 4u);
+  // The query of each slot; past the sequence's end the last one again, which is not stored.
+  let wanted = first + lane + 8u * (vec4u(0u, 1u, 2u, 3u) / SLICES);
+  let t = min(wanted, vec4u(length - 1u));
+  let starts = vec4u(segment_start[row0 + t.x], segment_start[row0 + t.y], segment_start[row0 + t.z],
+    segment_start[row0 + t.w]);
+  let at = head0 + t * stride;
+  let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
+  var own = Slots();
+  for (var i = 0u; i < params.slot_parts; i++) {
+    own.part[i] = q[at[i / 8u] + i % (SLICES * 8u)] * scale;
+  }
+  var sum = Slots();
+  var softmax = Softmax(array(MASKED, MASKED, MASKED, MASKED), array(0f, 0f, 0f, 0f));
+  let last = min(first + QUERIES, length) - 1u;
+  for (var key = segment_start[row0 + first] / 4u * 4u; key <= last; key += 4u) {
+    let source = head0 + min(key + lane % 4u, length - 1u) * stride + lane / 4u * 4u;
+    var tile = Tile();
+    load_key(0u, source, &tile);
+    load_key(1u, source, &tile);
+    load_key(2u, source, &tile);
+    load_key(3u, source, &tile);
+    var s = score(&own, &tile);
+    weights(0u, visible(key, starts.x, t.x), &s, &softmax, &sum);
+    weights(1u, visible(key, starts[SLICES % 4u], t[SLICES % 4u]), &s, &softmax, &sum);
+    weights(2u, visible(key, starts[2u * SLICES % 4u], t[2u * SLICES % 4u]), &s, &softmax, &sum);
+    weights(3u, visible(key, starts[3u * SLICES % 4u], t[3u * SLICES % 4u]), &s, &softmax, &sum);
+    load_value(0u, source, &tile);
+    load_value(1u, source, &tile);
+    load_value(2u, source, &tile);
+    load_value(3u, source, &tile);
+    weigh(&s, &tile, &sum);
+  }
+  var result = sum;
+  for (var i = 0u; i < params.slot_parts; i++) {
+    if (wanted[i / 8u] < length) {
+      out[at[i / 8u] + i % (SLICES * 8u)] = result.part[i] / softmax.sum[i / (SLICES * 8u)];
+    }
+  }
+  let rows = (row0 + t) * params.num_heads + group.y;
+  let largest = vec4f(softmax.largest[0], softmax.largest[1u / SLICES], softmax.largest[2u / SLICES],
+    softmax.largest[3u / SLICES]);
+  let sums = vec4f(softmax.sum[0], softmax.sum[1u / SLICES], softmax.sum[2u / SLICES], softmax.sum[3u / SLICES]);
+  let logs = (largest + log2(sums)) * LN_2;
+  if (wanted.x < length) { log_sum_exp[rows.x] = logs.x; }
+  if (wanted.y < length) { log_sum_exp[rows.y] = logs.y; }
+  if (wanted.z < length) { log_sum_exp[rows.z] = logs.z; }
+  if (wanted.w < length) { log_sum_exp[rows.w] = logs.w; }
+}
+`;var qg=`// out[t] = sum_j p[t, j] v[j], p[t, :] = softmax(q[t] . k[j] / sqrt(D)) over segment_start[t] <= j <= t, for each head;
+// log_sum_exp[t] = log of the softmax's denominator, for the backward pass. Nothing of size T x T is stored.
+// Source: Dao et al., FlashAttention, NeurIPS 2022, algorithm 1. For any adapter; slices and tiles are in
+// attention_slices_tiled.wgsl.
+// Bindings: q, k, v (B, T, H, D) read; segment_start (B, T) read; out (B, T, H, D) write; log_sum_exp (B, T, H) write.
+// Grid: x = ceil(T * D / 2048) query tiles, y = H, z = B; 64 threads a tile.
+// Numerics: f32, exponentials of base 2, keys ascending, running maximum subtracted.
+// Limits: D is 32, 64 or 128; segment_start must not decrease along t; B, H <= 65535.
+struct Params { sequence_length: u32, num_heads: u32, slice_parts: u32, tile_rows: u32 }
+
+override QUERIES: u32 = THREADS / SLICES;
+
+@group(0) @binding(0) var<storage, read> q: array<vec4f>;
+@group(0) @binding(1) var<storage, read> k: array<vec4f>;
+@group(0) @binding(2) var<storage, read> v: array<vec4f>;
+@group(0) @binding(3) var<storage, read> segment_start: array<u32>;
+@group(0) @binding(4) var<storage, read_write> out: array<vec4f>;
+@group(0) @binding(5) var<storage, read_write> log_sum_exp: array<f32>;
+@group(0) @binding(6) var<uniform> params: Params;
+
+const LOG2_E = 1.4426950408889634f;
+const LN_2 = 0.6931471805599453f;
+// Below every score, and finite, so that the difference of two is not NaN.
+const MASKED = -1e30f;
+
+fn load_tile(first_key: u32, head0: u32, stride: u32, thread: u32) {
+  for (var i = thread; i < TILE_PARTS; i += THREADS) {
+    let row = min(first_key + i / (HEAD_DIM / 4u), params.sequence_length - 1u);
+    let at = head0 + row * stride + i % (HEAD_DIM / 4u);
+    tile[i] = k[at];
+    tile[TILE_PARTS + i] = v[at];
+  }
+}
+
+@compute @workgroup_size(64)
+fn main(@builtin(workgroup_id) group: vec3u, @builtin(local_invocation_index) thread: u32) {
+  let length = params.sequence_length;
+  let first = group.x * QUERIES;
+  let wanted = first + thread / SLICES;
+  // Past the sequence's end the last query again, which is not stored.
+  let t = min(wanted, length - 1u);
+  let row0 = group.z * length;
+  let head0 = (row0 * params.num_heads + group.y) * (HEAD_DIM / 4u);
+  let stride = params.num_heads * (HEAD_DIM / 4u);
+  let slice = thread % SLICES * 8u;
+  let at = head0 + t * stride + slice;
+  let start = segment_start[row0 + t];
+  let scale = LOG2_E * inverseSqrt(f32(HEAD_DIM));
+  var query = Slice();
+  for (var i = 0u; i < params.slice_parts; i++) { query.part[i] = q[at + i] * scale; }
+  var largest = MASKED;
+  var sum = 0f;
+  var weighted = Slice();
+  let last = min(first + QUERIES, length) - 1u;
+  for (var key = segment_start[row0 + first]; key <= last; key += params.tile_rows) {
+    workgroupBarrier();
+    load_tile(key, head0, stride, thread);
+    workgroupBarrier();
+    for (var j = 0u; j < params.tile_rows; j++) {
+      first_dots[j * THREADS + thread] = dot_slice(&query, j * (HEAD_DIM / 4u) + slice);
+    }
+    workgroupBarrier();
+    var new_largest = largest;
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let is_visible = key + j >= start && key + j <= t;
+      new_largest = max(new_largest, select(MASKED, first_dot(j, thread), is_visible));
+    }
+    let shrink = exp2(largest - new_largest);
+    largest = new_largest;
+    sum *= shrink;
+    for (var i = 0u; i < params.slice_parts; i++) { weighted.part[i] *= shrink; }
+    for (var j = 0u; j < params.tile_rows; j++) {
+      let is_visible = key + j >= start && key + j <= t;
+      let weight = select(0f, exp2(first_dot(j, thread) - largest), is_visible);
+      sum += weight;
+      add_slice(&weighted, weight, TILE_PARTS + j * (HEAD_DIM / 4u) + slice);
+    }
+  }
+  if (wanted >= length) { return; }
+  for (var i = 0u; i < params.slice_parts; i++) { out[at + i] = weighted.part[i] / sum; }
+  if (slice == 0u) { log_sum_exp[(row0 + t) * params.num_heads + group.y] = (largest + log2(sum)) * LN_2; }
+}
+`;var Fg=`// What the attention kernels for any adapter share; lib/gpu/kernels.ts appends it to each of them.
+// A workgroup has 64 threads; a thread owns a slice of 32 dims of one row (query, or key): thread i slice i % SLICES of row
+// i / SLICES, where D = 32 SLICES. The other side comes in tiles of 512 / D rows of two matrices (keys and values, or
+// queries and the gradients of outputs) in workgroup memory, where the parts of dot products meet too.
+// Loops have bounds from params (slice_parts is always 8): Mesa would unroll them, and compile for a minute.
+// Limits: D is 32, 64 or 128; 12 KiB of workgroup memory.
+override HEAD_DIM: u32 = 32u;
+override SLICES: u32 = HEAD_DIM / 32u;
+
+const THREADS = 64u;
+const TILE_PARTS = 128u;
+
+// 32 dims of a row.
+struct Slice { part: array<vec4f, 8> }
+
+// Matrix m, row r, dims 4 d to 4 d + 3 at TILE_PARTS m + r D / 4 + d.
+var<workgroup> tile: array<vec4f, 256>;
+// Of row r of the tile and thread i, at 64 r + i: the dot product of its slices with those of the first matrix \u2026
+var<workgroup> first_dots: array<f32, 1024>;
+// \u2026 and with those of the second.
+var<workgroup> second_dots: array<f32, 1024>;
+
+// The slice's dot product with that of the tile that starts at tile[at].
+fn dot_slice(x: ptr<function, Slice>, at: u32) -> f32 {
+  let low = dot((*x).part[0], tile[at]) + dot((*x).part[1], tile[at + 1u]) + dot((*x).part[2], tile[at + 2u]) +
+    dot((*x).part[3], tile[at + 3u]);
+  let high = dot((*x).part[4], tile[at + 4u]) + dot((*x).part[5], tile[at + 5u]) + dot((*x).part[6], tile[at + 6u]) +
+    dot((*x).part[7], tile[at + 7u]);
+  return low + high;
+}
+
+// Adds weight times the slice of the tile that starts at tile[at].
+fn add_slice(sum: ptr<function, Slice>, weight: f32, at: u32) {
+  (*sum).part[0] = fma(vec4f(weight), tile[at], (*sum).part[0]);
+  (*sum).part[1] = fma(vec4f(weight), tile[at + 1u], (*sum).part[1]);
+  (*sum).part[2] = fma(vec4f(weight), tile[at + 2u], (*sum).part[2]);
+  (*sum).part[3] = fma(vec4f(weight), tile[at + 3u], (*sum).part[3]);
+  (*sum).part[4] = fma(vec4f(weight), tile[at + 4u], (*sum).part[4]);
+  (*sum).part[5] = fma(vec4f(weight), tile[at + 5u], (*sum).part[5]);
+  (*sum).part[6] = fma(vec4f(weight), tile[at + 6u], (*sum).part[6]);
+  (*sum).part[7] = fma(vec4f(weight), tile[at + 7u], (*sum).part[7]);
+}
+
+// The dot product of whole rows: of the thread's with the tile's row \`row\` of the first matrix.
+fn first_dot(row: u32, thread: u32) -> f32 {
+  let at = row * THREADS + thread / SLICES * SLICES;
+  var sum = first_dots[at];
+  if (SLICES >= 2u) { sum += first_dots[at + 1u]; }
+  if (SLICES >= 4u) { sum += first_dots[at + 2u] + first_dots[at + 3u]; }
+  return sum;
+}
+
+fn second_dot(row: u32, thread: u32) -> f32 {
+  let at = row * THREADS + thread / SLICES * SLICES;
+  var sum = second_dots[at];
+  if (SLICES >= 2u) { sum += second_dots[at + 1u]; }
+  if (SLICES >= 4u) { sum += second_dots[at + 2u] + second_dots[at + 3u]; }
+  return sum;
+}
+`;var Hg=`// What the attention kernels for subgroups of 8 lanes share; lib/gpu/kernels.ts appends it to each of them.
+// A lane owns whole rows (queries, or keys) in 4 slots of 32 dims: slot i is slice i % SLICES of row i / SLICES, so it
+// owns 4, 2 or 1 rows of D = 32, 64 or 128. The other side comes in tiles of 4 rows, loaded half a row a lane, and is
+// spread by subgroupBroadcast, about as cheap on lavapipe as one vector fma, where a load costs 40. Everything is
+// unrolled by hand: Mesa unrolls no loop of this size, and an array indexed by a variable is 10 times slower.
+// Limits: D is 32, 64 or 128.
+override HEAD_DIM: u32 = 32u;
+override SLICES: u32 = HEAD_DIM / 32u;
+
+// Four slots of 32 dims: vec4 d of slot i at 8 i + d.
+struct Slots { part: array<vec4f, 32> }
+
+// A tile of 4 rows: lane l holds of row l % 4 the first (l < 4) or second half of each slice of 32 dims.
+struct Tile { slice: array<mat4x4f, 4> }
+
+// For each of the lane's rows: a number for each of the tile's rows.
+struct Scores { row: array<vec4f, 4> }
+
+// Columns x, y, z, w of 4 lanes: 0 to 3 for the first half of a slice, 4 to 7 for the second.
+fn spread(half: u32, x: vec4f) -> mat4x4f {
+  if (half == 0u) {
+    return transpose(mat4x4f(subgroupBroadcast(x, 0u), subgroupBroadcast(x, 1u), subgroupBroadcast(x, 2u),
+      subgroupBroadcast(x, 3u)));
+  }
+  return transpose(mat4x4f(subgroupBroadcast(x, 4u), subgroupBroadcast(x, 5u), subgroupBroadcast(x, 6u),
+    subgroupBroadcast(x, 7u)));
+}
+
+fn score_slot(slot: u32, half: u32, column: u32, own: ptr<function, Slots>, tile: ptr<function, Tile>,
+              s: ptr<function, Scores>) {
+  let x = (*own).part[slot * 8u + half * 4u + column];
+  let y = spread(half, (*tile).slice[slot % SLICES][column]);
+  let sum = (*s).row[slot / SLICES];
+  (*s).row[slot / SLICES] =
+    fma(vec4f(x.w), y[3], fma(vec4f(x.z), y[2], fma(vec4f(x.y), y[1], fma(vec4f(x.x), y[0], sum))));
+}
+
+fn score_column(half: u32, column: u32, own: ptr<function, Slots>, tile: ptr<function, Tile>,
+                s: ptr<function, Scores>) {
+  score_slot(0u, half, column, own, tile, s);
+  score_slot(1u, half, column, own, tile, s);
+  score_slot(2u, half, column, own, tile, s);
+  score_slot(3u, half, column, own, tile, s);
+}
+
+// The dot product of each of the lane's rows with each of the tile's.
+fn score(own: ptr<function, Slots>, tile: ptr<function, Tile>) -> Scores {
+  var s = Scores();
+  score_column(0u, 0u, own, tile, &s);
+  score_column(0u, 1u, own, tile, &s);
+  score_column(0u, 2u, own, tile, &s);
+  score_column(0u, 3u, own, tile, &s);
+  score_column(1u, 0u, own, tile, &s);
+  score_column(1u, 1u, own, tile, &s);
+  score_column(1u, 2u, own, tile, &s);
+  score_column(1u, 3u, own, tile, &s);
+  return s;
+}
+
+fn weigh_slot(slot: u32, half: u32, column: u32, s: ptr<function, Scores>, tile: ptr<function, Tile>,
+              sum: ptr<function, Slots>) {
+  let weight = (*s).row[slot / SLICES];
+  let y = transpose(spread(half, (*tile).slice[slot % SLICES][column]));
+  let x = (*sum).part[slot * 8u + half * 4u + column];
+  (*sum).part[slot * 8u + half * 4u + column] = fma(vec4f(weight.w), y[3],
+    fma(vec4f(weight.z), y[2], fma(vec4f(weight.y), y[1], fma(vec4f(weight.x), y[0], x))));
+}
+
+fn weigh_column(half: u32, column: u32, s: ptr<function, Scores>, tile: ptr<function, Tile>,
+                sum: ptr<function, Slots>) {
+  weigh_slot(0u, half, column, s, tile, sum);
+  weigh_slot(1u, half, column, s, tile, sum);
+  weigh_slot(2u, half, column, s, tile, sum);
+  weigh_slot(3u, half, column, s, tile, sum);
+}
+
+// Adds the tile's rows, weighted by s, to each of the lane's rows.
+fn weigh(s: ptr<function, Scores>, tile: ptr<function, Tile>, sum: ptr<function, Slots>) {
+  weigh_column(0u, 0u, s, tile, sum);
+  weigh_column(0u, 1u, s, tile, sum);
+  weigh_column(0u, 2u, s, tile, sum);
+  weigh_column(0u, 3u, s, tile, sum);
+  weigh_column(1u, 0u, s, tile, sum);
+  weigh_column(1u, 1u, s, tile, sum);
+  weigh_column(1u, 2u, s, tile, sum);
+  weigh_column(1u, 3u, s, tile, sum);
+}
+`;var Kg=`// What the forward attention kernels for subgroups of 8 lanes share besides attention_slots_subgroup8.wgsl: loads of tiles
+// of the bindings k and v, and the running softmax of a lane's rows; lib/gpu/kernels.ts appends it to each of them.
+// Source: Milakov and Gimelshein, Online normalizer calculation for softmax, 2018.
+// Limits: D is 32, 64 or 128.
+const LOG2_E = 1.4426950408889634f;
+// Below every score, and finite, so that the difference of two is not NaN.
+const MASKED = -1e30f;
+
+// Of each of the lane's rows: the largest score so far, the sum of 2^(score - largest).
+struct Softmax { largest: array<f32, 4>, sum: array<f32, 4> }
+
+fn load_k(at: u32) -> mat4x4f { return mat4x4f(k[at], k[at + 1u], k[at + 2u], k[at + 3u]); }
+fn load_v(at: u32) -> mat4x4f { return mat4x4f(v[at], v[at + 1u], v[at + 2u], v[at + 3u]); }
+
+fn load_key(slice: u32, at: u32, tile: ptr<function, Tile>) {
+  if (slice < SLICES) { (*tile).slice[slice] = load_k(at + slice * 8u); }
+}
+
+fn load_value(slice: u32, at: u32, tile: ptr<function, Tile>) {
+  if (slice < SLICES) { (*tile).slice[slice] = load_v(at + slice * 8u); }
+}
+
+fn scale_slot(slot: u32, factor: f32, sum: ptr<function, Slots>) {
+  (*sum).part[slot * 8u] *= factor;
+  (*sum).part[slot * 8u + 1u] *= factor;
+  (*sum).part[slot * 8u + 2u] *= factor;
+  (*sum).part[slot * 8u + 3u] *= factor;
+  (*sum).part[slot * 8u + 4u] *= factor;
+  (*sum).part[slot * 8u + 5u] *= factor;
+  (*sum).part[slot * 8u + 6u] *= factor;
+  (*sum).part[slot * 8u + 7u] *= factor;
+}
+
+// Turns the scores of the lane's row n into weights, 0 where a key is not visible, and the sums so far to the new largest
+// score.
+fn weights(n: u32, visible: vec4<bool>, s: ptr<function, Scores>, softmax: ptr<function, Softmax>,
+           sum: ptr<function, Slots>) {
+  if (n * SLICES >= 4u) { return; }
+  let scores = select(vec4f(MASKED), (*s).row[n], visible);
+  let largest = max((*softmax).largest[n], max(max(scores.x, scores.y), max(scores.z, scores.w)));
+  let shrink = exp2((*softmax).largest[n] - largest);
+  let weight = select(vec4f(0f), exp2(scores - largest), visible);
+  (*softmax).largest[n] = largest;
+  (*softmax).sum[n] = fma((*softmax).sum[n], shrink, (weight.x + weight.y) + (weight.z + weight.w));
+  (*s).row[n] = weight;
+  scale_slot(n * SLICES, shrink, sum);
+  if (SLICES >= 2u) { scale_slot(n * SLICES + 1u, shrink, sum); }
+  if (SLICES >= 4u) {
+    scale_slot(n * SLICES + 2u, shrink, sum);
+    scale_slot(n * SLICES + 3u, shrink, sum);
+  }
+}
+`;var Vg=Te("lanes_subgroup",lg),Jg=Te("lanes_workgroup",fg),Gg=Te("gemm_epilogue",pg),Yn=Te("attention_slices_tiled",Fg),Xn=Te("attention_slots_subgroup8",Hg),Wg=Te("attention_softmax_subgroup8",Kg),Yg={cross_entropy:Ag,log_probabilities:zg,qk_norm_rope_backward:$g,qk_norm_rope_forward:Og,rms_norm_forward:dg,adamw:mg,adamw_rows:hg,add_rows:gg,clip_factor:wg,copy:_g,embedding_backward:xg,embedding_forward:yg,gemm_subgroup8:Gg+Te("gemm_subgroup8",bg),gemm_tiled:Gg+Te("gemm_tiled",vg),limit_rows:Tg,muon_momentum:Sg,muon_normalize:kg,muon_update:Eg,reduce_partials:Ig,shift_keys_backward:Pg,shift_keys_forward:Rg,sum_splits:Mg,rms_norm_backward:Ng,attention_backward_key_subgroup8:Lg+Xn,attention_backward_key_tiled:Cg+Yn,attention_backward_query_subgroup8:Dg+Xn,attention_backward_query_tiled:Bg+Yn,attention_decode_subgroup8:Zg+Xn+Wg,attention_decode_tiled:Ug+Yn,attention_forward_subgroup8:jg+Xn+Wg,attention_forward_tiled:qg+Yn};var oS=64,Qn=class{gpu;#e;#t;#r;#o;constructor(e,r={}){this.gpu=e,this.#e=new Map,this.#t=[],this.#o=new Map(Object.entries({...Yg,...r.sources}))}get lanes(){return this.gpu.info.subgroupSize??oS}get unusedOutput(){return this.#r??=this.gpu.tensor("unused output",[4])}get numPipelines(){return this.#e.size}get(e,r={},o=[]){let n=`${e} ${JSON.stringify([Object.entries(r).sort(),[...o].sort()])}`,s=this.#e.get(n);return s||(s=this.#n(e,r,o),this.#e.set(n,s)),s}source(e){let r=this.#o.get(e);if(r===void 0)throw new N(e,"it is unknown; register it in lib/gpu/kernels.ts");return r}async ready(){await Promise.all(this.#t.splice(0)),this.gpu.check()}#n(e,r,o){let n=this.source(e),s=ig(e,n);for(let d of Object.keys(r))if(!s.overrides.includes(d))throw new N(e,`override ${d} is unknown`);if(s.usesSubgroups&&this.gpu.info.subgroupSize===void 0)throw new N(e,"it needs subgroups, the adapter has none; use its fallback kernel");let{device:i}=this.gpu,a=this.#s(s)+Te(e,ug(e,n,o));i.pushErrorScope("validation");let u=i.createShaderModule({label:e,code:a}),c=i.createBindGroupLayout({label:e,entries:s.bindings.map(({index:d,access:p})=>({binding:d,visibility:GPUShaderStage.COMPUTE,buffer:{type:p==="uniform"?"uniform":p==="read"?"read-only-storage":"storage"}}))}),l=i.createComputePipeline({label:e,layout:i.createPipelineLayout({bindGroupLayouts:[c]}),compute:{module:u,entryPoint:"main",constants:r}}),f=i.popErrorScope();return this.#t.push(nS(e,u,f,a)),{name:e,interface:s,pipeline:l,layout:c}}#s({usesLanes:e,usesSubgroups:r}){let{subgroupSize:o,enablesSubgroups:n}=this.gpu.info,s=n&&(e||r)?`enable subgroups;
+`:"";return e?`${s}const LANES = ${this.lanes}u;
+${o?Vg:Jg}`:s}};async function nS(t,e,r,o){let s=(await e.getCompilationInfo()).messages.find(a=>a.type==="error");if(s)throw Jn(t,o,s.lineNum,s.message);let i=await r;if(i)throw new N(t,i.message)}var es=class{#e=[];#t=0;#r=[];#o=0;#n=[];get children(){return this.#r}get numRows(){return this.#o}get numSteps(){return this.#n.length}begin(e){this.#e=e,this.#r=[],this.#o=0}fork(e,r){b(e.length===this.#e.length,`${e.length} numbers of children`),this.#t=r,this.#n=[],this.#s(e)}branch(e){let r=e.every((n,s)=>s===0||e[s-1]<=n);b(r&&e[e.length-1]<this.#o,`parents ${e}`);let o=this.#r.map(({firstRow:n,endRow:s})=>e.reduce((i,a)=>a>=n&&a<s?i+1:i,0));this.#s(o),this.#n=this.#n.map(n=>e.map(s=>n[s]))}nextPositions(e){let r=new Uint32Array(e);for(let{firstKey:o,endKey:n,firstRow:s,endRow:i}of this.#r)r.fill(n-o+this.numSteps,s,i);return r}previousKeys(e){let r=new Uint32Array(e),o=this.#n.at(-1);if(o)r.set(o);else for(let{endKey:n,firstRow:s,endRow:i}of this.#r)r.fill(n-1,s,i);return r}append(e){this.#n.push(Uint32Array.from({length:this.#o},(r,o)=>e+o))}appendedKeys(e){let r=new Uint32Array(this.numSteps*e);return this.#n.forEach((o,n)=>r.set(o,n*e)),r}#s(e){let r=this.#t,o=0;this.#r=this.#e.map(({firstKey:n,endKey:s},i)=>{b(r<s-n,`a prompt has no ${r} tokens and one before`);let a=o+e[i],u={firstKey:n,endKey:s-r,firstRow:o,endRow:a};return o=a,u}),this.#o=o}};function Xg(t,e){let r=0;return e.map((o,n)=>{for(;o>=t[r].endKey;)r++;return{firstKey:t[r].firstKey,endKey:o+1,firstRow:n,endRow:n+1}})}var ts=class{#e;#t;#r;#o=[];#n=[];#s=[];constructor(e,r,o){this.#e=e,this.#t=r,this.#r=o}load(e){this.#t.load(e)}writePrompts(e,r,o=[]){this.#o=e,this.#n=o;let n=new Uint32Array(r*X).fill(T),s=0;e.forEach((i,a)=>{let u=new ut(this.#t);for(let c=0;c<i.length;c++,s+=X)u.read(i[c],n,s,this.#i(a,c))}),this.#e.write(this.#r,n)}fork(e,r){let o=new Uint32Array(X);this.#s=this.#o.flatMap((n,s)=>{let i=new ut(this.#t);for(let a=0;a<n.length-r;a++)i.read(n[a],o,0,this.#i(s,a));return Array.from({length:e[s]},()=>i.clone())})}branch(e){this.#s=Array.from(e,r=>this.#s[r].clone())}writeStep(e,r){let o=new Uint32Array(r*X).fill(T);this.#s.forEach((n,s)=>n.read(e[s],o,s*X)),this.#e.write(this.#r,o)}#i(e,r){let o=this.#n[e],n=r===this.#o[e].length-1;return o&&n?{isTraining:!1,context:0,recent:o}:void 0}};var Qg="lower the decoder's maxPromptTokens, maxRows or maxSteps",rs=class t{registry;config;extent;#e;#t;#r;#o;#n;constructor(e,r,o,n){this.registry=e,this.config=r,this.extent=o,this.#t=new Map,this.#r=new es,this.#o=0,this.#e=n;let{addressRows:s}=n.inputs;this.#n=s&&new ts(e.gpu,new at(r),s);let{rowIndex:i}=n.chosen;e.gpu.write(i,Uint32Array.from({length:i.shape[0]},(a,u)=>u))}static async create(e,{config:r,weights:o},n){let{memoryLimitBytes:s,...i}=n,a=ca(r,i);if(a>s)throw new x(`Cannot allocate the decoder: it takes ${He(a)} besides the weights, at most ${He(s)} was wanted; ${Qg}, or raise its memory limit`);let{gpu:u}=e,c=await vn(u,f=>On(r,i,f),{what:"the decoder",remedy:Qg}),l=new t(e,r,i,c);return l.load(o),l}load(e){let{parameters:r}=this.#e;Hn(this.registry.gpu,this.config,{parameters:r,weights:e}),this.#n?.load(e)}async prefill(e,r={}){let{numLast:o=1,recents:n}=r,{config:s}=this,{gpu:i}=this.registry,a=this.#e,u=e.reduce((y,{length:P})=>y+P,0);this.#d("prompt tokens",u,this.extent.maxPromptTokens);let c=lt(u),l=new Uint32Array(c),f=new Uint32Array(c),d=new Uint32Array(c),p=[],m=[],h=0;for(let y of e){let P=o===1/0?y.length:o;b(y.length>=P,`a prompt of ${y.length} tokens has no ${o} last ones`),this.#f(y.length-1);let M=h+y.length;l.set(y,h);for(let k=h;k<M;k++)f[k]=k-h;d.fill(h,h,M);for(let k=M-P;k<M;k++)p.push(k);m.push({firstKey:h,endKey:M}),h=M}this.#r.begin(m),this.#n?.writePrompts(e,c,n),d.fill(h,h),this.#u(l,f),i.write(a.inputs.segmentStart,d),this.#a(()=>En(d,c)),i.write(a.chosen.positions,Uint32Array.from(p));let g=lt(p.length),_=g<=Math.min(c/2,a.tiles.shape[0]);return _&&this.#i(Xg(m,p)),this.#l(_?`prefill ${c} for ${g}`:`prefill ${c}`,y=>Ym(y,{config:s,tensors:a,rows:c,numWanted:_?g:void 0})).run(),await this.#c(p.length,_?void 0:p)}fork(e,r={}){let o=e.reduce((s,i)=>s+i,0);this.#d("rows",o,this.extent.maxRows);let{numDropped:n=0}=r;this.#r.fork(e,n),this.#n?.fork(e,n),this.#i(this.#s())}async step(e,r){b(this.#r.numRows>0,"a step needs rows: call fork() before");let o=r?.length??this.#r.numRows;b(e.length===o,`${e.length} tokens for ${o} rows`);let n=this.#r.numSteps;this.#d("steps",n+1,this.extent.maxSteps),this.#d("rows",o,this.extent.maxRows),r&&(this.#r.branch(r),this.#n?.branch(r),this.#i(this.#s()));let s=lt(o),i=new Uint32Array(s);i.set(e);let a=this.#r.nextPositions(s);for(let p of a)this.#f(p);this.#u(i,a),this.#n?.writeStep(e,s),this.#a(()=>this.#r.previousKeys(s));let{config:u}=this,c=this.#e,{suffixRows:l}=c;this.#r.append(n*l.shape[1]),this.registry.gpu.write(l,this.#r.appendedKeys(s));let f=this.#o,d=`step ${n} of ${s} rows in ${f} tiles`;return this.#l(d,p=>Xm(p,{config:u,tensors:c,rows:s,step:n,numTiles:f})).run(),await this.#c(o)}#s(){return Vm(this.#r.children,Wm(this.registry.gpu.info,this.config.headDim))}#i(e){let{gpu:r}=this.registry;this.#o=Math.min(lt(e.length),this.#e.tiles.shape[0]);let o=new Uint32Array(this.#o*4);e.forEach((n,s)=>o.set([n.firstKey,n.endKey,n.firstRow,n.endRow],s*4)),r.write(this.#e.tiles,o)}#a(e){let r=this.#e.inputs.previous;r&&this.registry.gpu.write(r,e())}#u(e,r){let{gpu:o}=this.registry,n=D(this.config);b(e.every(s=>s<n),`there is a token that is not below ${n}`),o.write(this.#e.inputs.tokens,e),o.write(this.#e.positions,r)}async#c(e,r){let{gpu:o}=this.registry,{config:n}=this,s=lt(e),{chosen:i,head:a,parameters:u}=this.#e;this.#l(`head of ${s}, ${r?"chosen":"all"}`,p=>qh(p,{config:n,hiddenStates:a.xLastNorm,operands:u,tensors:r?i:{...i,positions:i.rowIndex},rows:s})).run();let c={...i.logProbabilities,shape:[e,D(n)]},l=r?(r.at(-1)??-1)+1:e,[f,d]=await o.read(c,{...a.xLastScale,shape:[l]});return await this.registry.ready(),Mh(f,r?r.map(p=>d[p]):[...d]),f}#l(e,r){let o=this.#t.get(e);return o||(o=new Ae(this.registry,e),r(o),this.#t.set(e,o)),o}#f(e){let{sequenceLength:r}=this.config;if(!(e<r))throw new x(`Cannot decode: position ${e} was asked for, at most ${r-1} was wanted; shorten the prompt or use a model with longer sequences`)}#d(e,r,o){if(!(r<=o))throw new RangeError(`Cannot decode: ${r} ${e} were asked for, at most ${o} was planned; create a larger decoder`)}};async function ew(t,e){let r=D(t.config),o=e.flatMap(({continuations:u})=>[...u]),n=o.map(({length:u})=>new Float32Array(u)),s=Uint32Array.from(e.flatMap(({continuations:u},c)=>u.map(()=>c))),i=(u,c)=>l=>{o.forEach((f,d)=>{u<f.length&&(n[d][u]=l[c[d]*r+f[u]])})},a=[t.prefill(e.map(({prompt:u})=>u)).then(i(0,s))];t.fork(e.map(()=>1));for(let u=1;;u++){let c=mn(s,o.map(l=>u<l.length?l[u-1]:Jt));if(c.tokens.length===0)break;s=c.rows,a.push(t.step(c.tokens,c.parents).then(i(u,s)))}return await Promise.all(a),n}function*tw(t,{maxPromptTokens:e,maxRows:r}){let o=[],n=0,s=0;for(let{prompt:i,continuations:a}of t)for(let u=0;u<a.length;){!(n+i.length<=e&&s<r)&&o.length>0&&(yield o,o=[],n=0,s=0);let l=a.slice(u,u+r-s);o.push({prompt:i,continuations:l}),n+=i.length,s+=l.length,u+=l.length}o.length>0&&(yield o)}var os=class{#e;#t;#r;#o;constructor(e,r){this.#e=e,this.#t={limitBytes:r,bufferBytes:kt(e.registry.gpu.device)};let o=n=>rs.create(e.registry,e,{...n,memoryLimitBytes:r});this.#r=new ns(()=>o(fa(e.config,this.#t))),this.#o=new ns(()=>o(this.continuationExtent))}get continuationExtent(){return th(this.#e.config,this.#t)}async withPrompts(e,r,o){let n=fa(this.#e.config,this.#t),s=0;for(let i of Pn(e,n,r))await this.#r.run(a=>o(a,i,s)),s+=i.length}async continuePrompts(e,r){return await this.#o.run(async o=>await r(o,await o.prefill(e)))}async tokenLogProbabilities(e,r){let o=D(this.#e.config),n=[],s=e.map(i=>i.subarray(0,-1));return await this.withPrompts(s,1,async(i,a)=>{let u=await i.prefill(a,{numLast:r}),c=0;for(let{length:l}of a){let f=e[n.length].subarray(-Math.min(r,l));n.push(Float32Array.from(f,d=>u[c++*o+d]))}}),n}async continuationLogProbabilities(e){let r=[];for(let o of tw(e,this.continuationExtent))r.push(...await this.#o.run(n=>ew(n,o)));return r}async reload(){let{weights:e}=this.#e;await Promise.all([this.#r,this.#o].map(r=>r.reload(e)))}},ns=class{#e;#t;#r=Promise.resolve();constructor(e){this.#e=e}async run(e){return await this.#o(async()=>await e(await(this.#t??=this.#e())))}async reload(e){await this.#o(async()=>(await this.#t)?.load(e))}async#o(e){let r=this.#r.then(e);return this.#r=r.catch(()=>{}),await r}};var sS=W.keys().toArray();async function rw(t,{prompts:e,recents:r},o,n){await t.withPrompts(e,W.length,async(s,i,a)=>{let u=r.slice(a,a+i.length),c=s.prefill(i,{numLast:2,recents:u}),l=i.map(()=>sS);if(n){let{maxSpreadMass:h,codes:g}=n,_=await c;l=i.map((y,P)=>om(ie(_,2*P+1),{maxSpreadMass:h,code:g[a+P]}))}s.fork(l.map(({length:h})=>h));let f=s.step(l.flat().map(h=>11+W[h])),[d,p]=await Promise.all([c,f]),m=0;l.forEach((h,g)=>{let _={outcome:ie(d,2*g),first:ie(d,2*g+1),expanded:h,seconds:p.subarray(m*267,(m+=h.length)*267)};o(rm(_),a+g)})})}var iS=2**30;function aS({directory:t,config:e}){let{vocabulary:r}=e.model;if(r!=="v2")throw new G(`the model has vocabulary ${r}, v2 was wanted; train one with v2, or ask only for likelihoods (query likelihood, eval)`,{path:t})}var ss=class t{config;registry;step;decoders;#e;#t;constructor(e,r,o,n,{memoryLimitBytes:s=iS,calibration:i,adapted:a}){this.config=e,this.registry=r,this.step=n,this.#t=new Wn(e,o,a),this.#e=i,this.decoders=new os(this,s)}static async from(e,r={}){r.anyVocabulary||aS(e),r.calibration?.requireOf(e);let{config:o,weights:n,state:s}=e,i=new Qn(await Vn.open()),{adapted:a}=e;return new t(o.model,i,n,s.step,{...r,adapted:a})}static of(e,r,{weights:o,...n}){return new t(e,r,o,0,n)}get weights(){return this.#t.weights}get gpu(){return this.registry.gpu}async rttDistribution(e){return(await this.rttDistributions(["source"in e?e:Ld(e)]))[0]}async rttDistributions(e){let r=[];return await this.likelyRttDistributions(e,o=>r.push(o)),r}async likelyRttDistributions(e,r,o){let{sequenceLength:n}=this.config,s={prompts:e.map(a=>Uint16Array.of(...we(a,n),8)),recents:e.map(({recent:a})=>a?.flatMap(({rttCode:u,timeS:c})=>u===null?[]:[{rttCode:u,timeS:c}]))},i=(a,u)=>r(this.#e?.apply(a)??a,u);await rw(this.decoders,s,i,o)}async adapt(e,r={}){let o=e.map(s=>"source"in s?s:Nr(s)),n=await this.#t.fit(this.registry,o,r);return await this.decoders.reload(),n}close(){this.gpu.close()}[Symbol.dispose](){this.close()}};var oo=[0,.01,.025,...Array.from({length:19},(t,e)=>Math.round(5*(e+1))/100),.975,.99,1],is=class t{#e;#t;constructor(e,r){b(ow(e),"shares of a calibration rise from 0 to 1"),this.#e=e,this.#t=r}static of(e){let r=e.below.length;return b(r>0,"a calibration needs measurements"),new t(oo.map((o,n)=>{if(n===0||n===oo.length-1)return o;let s=fS(e,[0,o]).reduce((i,a)=>i+a,0);return(o+s)/(r+1)}))}static parse(e,r){let{calibration:{shares:o},run:n}=cS(e,r);if(!ow(o)){let u=`${oo.length} numbers that rise from 0 to 1 were wanted`;throw new G(`its calibration is damaged, ${u}; run eval again with --overwrite`,{path:r})}let{checkpoint:s,step:i,modelSha256:a}=n;return new t(o,{path:r,checkpoint:s,step:i,sha256:a})}requireOf({directory:e,state:r}){let{sha256:o}=r.files.model;if(!this.#t||this.#t.sha256===o)return;let{path:n,checkpoint:s,step:i}=this.#t,a=`it is of the model ${s} (step ${i}, SHA-256 ${this.#t.sha256.slice(0,12)}\u2026)`;throw new G(`${a}, one of ${e} (step ${r.step}, ${o.slice(0,12)}\u2026) was wanted; run eval on that one`,{path:n})}get shares(){return this.#e}shareBelow(e){return lS(oo,this.#e,e)}apply({pFailed:e,probabilities:r,canonicalMass:o,spreadMass:n}){let s=new Float64Array(r.length),i=0,a=0;for(let u=0;u<r.length;u++){i+=r[u];let c=this.shareBelow(Math.min(1,i));s[u]=c-a,a=c}return new it(e,s,o,n)}},uS=B({run:B({checkpoint:z(),step:R(),modelSha256:z()}),calibration:B({shares:K(v())})});function cS(t,e){try{return uS.parse(JSON.parse(t))}catch(r){let o=r instanceof Ro&&r.issues.every(({path:[i]})=>i==="run"),n=o?"it does not say of which model it is":"it holds no calibration",s="the report.json of an eval whose data has a validation split was wanted";throw new G(`${n}, ${s}; run eval${o?" again with --overwrite":""}`,{path:e,cause:r})}}function ow(t){return t.length===oo.length&&t[0]===0&&t.at(-1)===1&&t.every((e,r)=>r===0||e>t[r-1])}function lS(t,e,r){let o=1;for(;o<t.length-1&&t[o]<r;)o++;return e[o-1]+(r-t[o-1])/(t[o]-t[o-1])*(e[o]-e[o-1])}function fS({below:t,upTo:e},[r,o]){return t.map((n,s)=>{let i=e[s]-n;return i>0?Math.max(0,Math.min(o,e[s])-Math.max(r,n))/i:n>=r&&(n<o||o===1)?1:0})}var dS=["f32","f16"],pS=B({model:fh.omit({adapter:!0}),calibration:K(v()).nullable(),dtype:et(dS),weights:K(B({path:z(),sizeBytes:R().min(1),sha256:z().regex(/^[0-9a-f]{64}$/)})).min(1)});function nw(t,e){try{return pS.parse(JSON.parse(t))}catch(r){throw new G("it does not describe a model of this version; run deno task export again",{path:e,cause:r})}}var Pt=8,mS=1e8,sw="__metadata__",hS=B({dtype:z(),shape:K(v().int().nonnegative()),data_offsets:Tr([v().int().nonnegative(),v().int().nonnegative()])}),gS=gt(z(),z()),La={F32:4,F16:2};function wS(t,{path:e,sizeBytes:r}){if(r<Pt)throw new G(`the file ends, ${Pt} bytes of header length were wanted`,{path:e,offsetBytes:r});let o=new DataView(t.buffer,t.byteOffset).getBigUint64(0,!0);if(o>BigInt(Math.min(mS,r-Pt))){let n=`the header is said to have ${o} bytes, the file has ${r}`;throw new G(`${n}; it is truncated or no safetensors file`,{path:e,offsetBytes:0})}return Number(o)}function _S(t,e){let{buffer:r,byteOffset:o,byteLength:n}=t,s=n/La[e];return e==="F16"?Float32Array.from(new Float16Array(r,o,s)):new Float32Array(r,o,s)}function iw(t,e){let r={path:e,sizeBytes:t.length},o=Pt+wS(t,r),{entries:n}=xS(t.subarray(Pt,o),r);return new Map([...n].map(([s,{dtype:i,begin:a,end:u}])=>{let l=(o+a)%La[i]===0?t.subarray(o+a,o+u):t.slice(o+a,o+u);return[s,_S(l,i)]}))}function xS(t,e){let r=yS(t,e.path);return vS(r.entries,{...e,dataOffsetBytes:Pt+t.length}),r}function yS(t,e){let r={path:e,offsetBytes:Pt},o;try{o=JSON.parse(new TextDecoder("utf-8",{fatal:!0}).decode(t))}catch(u){throw new G("the header is no JSON; it is damaged or no safetensors file",{...r,cause:u})}if(t[0]!==123||typeof o!="object"||o===null)throw new G("the header does not start with {, a JSON object was wanted",r);let{[sw]:n={},...s}=o,i=gS.safeParse(n);if(!i.success)throw new G(`${sw} is not text to text`,r);let a=Object.entries(s).map(([u,c])=>[u,bS(u,c,r)]);return a.sort(([,u],[,c])=>u.begin-c.begin||u.end-c.end),{entries:new Map(a),metadata:i.data}}function bS(t,e,r){let o=hS.safeParse(e);if(!o.success)throw new G(`tensor ${t} lacks a valid dtype, shape or data_offsets`,r);let{dtype:n,shape:s,data_offsets:[i,a]}=o.data;if(n!=="F32"&&n!=="F16")throw new G(`tensor ${t} is ${n}, F32 or F16 was wanted; convert it`,r);let u=La[n]*SS(s);if(a-i!==u){let c=`tensor ${t} of shape [${s}] has ${a-i} bytes`;throw new G(`${c}, ${u} were wanted`,r)}return{shape:s,dtype:n,begin:i,end:a}}function vS(t,{path:e,dataOffsetBytes:r,sizeBytes:o}){let n=0;for(let[s,{begin:i,end:a}]of t){if(i!==n){let u=i<n?"overlaps the tensor before it":"leaves a hole before it";throw new G(`tensor ${s} ${u}`,{path:e,offsetBytes:r+i})}n=a}if(r+n!==o){let s=r+n,i=s>o?"it is truncated":"it has bytes that no tensor owns";throw new G(`the file has ${o} bytes, ${s} were wanted; ${i}`,{path:e,offsetBytes:Math.min(s,o)})}}function SS(t){return t.reduce((e,r)=>e*r,1)}var kS="ping-llm weights",as=class{#e;constructor(e){this.#e=new URL(".",e)}async get(e){let r=await(await this.#o())?.match(this.#r(e));return r&&new Uint8Array(await r.arrayBuffer())}async put(e,r){let o=await this.#o();if(!o)return;let n=this.#r(e);for(let{url:i}of await o.keys())new URL(i).pathname===n.pathname&&await o.delete(i);let s={"content-length":String(r.length)};try{await o.put(n,new Response(r,{headers:s}))}catch(i){if(!(i instanceof DOMException))throw i}}async sizeBytes(){let e=await this.#o(),r=0;for(let o of await this.#t(e))r+=Number((await e?.match(o))?.headers.get("content-length")??0);return r}async delete(){let e=await this.#o();for(let r of await this.#t(e))await e?.delete(r)}async#t(e){return(await e?.keys()??[]).filter(({url:r})=>new URL(".",r).href===this.#e.href)}#r({path:e,sha256:r}){return new URL(`${e}?sha256=${r}`,this.#e)}async#o(){try{return await caches.open(kS)}catch{return}}};async function uw(t){let e=await lw(t,{cache:"no-cache"});return nw(await e.text(),t.href)}async function cw(t,e,r){let o=new as(e),n=t.weights.reduce((l,{sizeBytes:f})=>l+f,0),s=new Map,i=0;for(let l of t.weights){let f=new URL(l.path,e),d=await ES(l,f,o,p=>r(i+p,n));for(let[p,m]of iw(d,f.href))s.set(p,m);i+=l.sizeBytes}let{step:a,config:u,model_sha256:c}=t.model;return{directory:e.href,config:{model:un(u.model)},state:{step:a,files:{model:{sha256:c}}},weights:s}}async function ES(t,e,r,o){o(0);let n=await r.get(t);if(n&&await aw(n,t)===void 0)return n;let s=await AS(t,e,o),i=await aw(s,t);if(i)throw new x(`Cannot use the model from ${e.href}: ${i}; load the page again, and if that does not help, export the site again and copy all of its files`);return await r.put(t,s),s}async function aw(t,{sha256:e}){let r=new Uint8Array(await crypto.subtle.digest("SHA-256",t)),o=Array.from(r,n=>n.toString(16).padStart(2,"0")).join("");if(o!==e)return`its SHA-256 is ${o.slice(0,12)}\u2026, ${e.slice(0,12)}\u2026 was wanted: it was damaged or replaced`}async function AS({sizeBytes:t},e,r){let{body:o}=await lw(e,{cache:"no-store"}),n=new Uint8Array(t),s=0,i=a=>new x(`Cannot use the model from ${e.href}: found ${a} bytes, ${t} were wanted; load the page again`);try{let a=o?.getReader();for(let u=await a?.read();u?.value;u=await a?.read()){if(s+u.value.length>t)throw i("more");n.set(u.value,s),s+=u.value.length,r(s)}}catch(a){throw a instanceof x?a:Ca(e,"the connection was lost",a)}if(s<t)throw i(String(s));return n}async function lw(t,e){let r;try{r=await fetch(t,e)}catch(o){throw Ca(t,"the server did not answer",o)}if(r.ok)return r;throw Ca(t,`the server answered ${r.status}`)}function Ca(t,e,r){return new x(`Cannot load ${t.href}: ${e}; check the connection and load the page again`,{cause:r})}var TS=2**28,zS={src:"192.0.2.1",dst:"192.0.2.2"},$S=100,fw=globalThis,ir=t=>fw.postMessage(t),Da=new Map,Ba;fw.onmessage=async({data:t})=>{t.kind==="abort"?Da.get(t.id)?.abort():t.kind==="ask"?await IS(t):await OS(new URL(t.site))};async function OS(t){try{Ba=await PS(t),ir({kind:"ready"})}catch(e){ir({kind:"status",status:{state:"failed",message:dw(e,"run the model here")}})}}async function PS(t){let e=await RS(),r=await uw(t);MS(r,e);let o=-1/0,n=await cw(r,t,(i,a)=>{performance.now()-o<$S||(o=performance.now(),ir({kind:"status",status:{state:"loading",loadedBytes:i,totalBytes:a}}))});ir({kind:"status",status:{state:"starting"}});let s=await ss.from(n,{memoryLimitBytes:TS,...r.calibration&&{calibration:new is(r.calibration)}});return await s.rttDistribution(zS),new qn(s,{info:{...r.model,adapter:s.gpu.info.name}})}async function RS(){let t=await navigator.gpu?.requestAdapter();if(t)return t;let e=globalThis.isSecureContext?navigator.gpu?"this browser gives no GPU to pages":"this browser has no WebGPU":"the page came neither by https nor from this machine, where browsers give pages no GPU",r=globalThis.isSecureContext?"open the page in a current Chrome, Edge, Firefox or Safari on a machine with a GPU":"open it with https";throw new x(`Cannot run the model here: ${e}, WebGPU was wanted; ${r}`)}function MS({model:{config:t}},e){let r=un(t.model),o=Qt(s=>zt(r,s)),n=kt(e);if(!(o<=n))throw new x(`Cannot run the model here: its largest tensor has ${He(o)}, at most ${He(n)} was wanted by this GPU; open the page on a larger machine, or ask for a smaller model`)}async function IS({id:t,operation:e,args:r}){let o=new AbortController;Da.set(t,o);try{if(!Ba)throw new x("Cannot answer: the model is not loaded");ir({kind:"answer",id:t,answer:await NS(Ba,e,[...r,o.signal])})}catch(n){ir({kind:"problem",id:t,detail:dw(n,"answer")})}finally{Da.delete(t)}}async function NS(t,e,r){return await t[e].apply(t,r)}function dw(t,e){let{status:r,detail:o}=jo(t);return r!==500?o:(console.error(t),`Cannot ${e}: ${t instanceof Error?t.message:String(t)}`)}

@@ -1,0 +1,107 @@
+/** Charts by uPlot in the colours of the page, as wide as their place, with a text in place of the picture. @module */
+import { useEffect, useRef, useState } from "preact/hooks";
+import uPlot from "uplot";
+
+const COLOR_NAMES = [
+  "paper",
+  "ink",
+  "muted",
+  "faint",
+  "rule",
+  "accent",
+  "contrast",
+  "third",
+  "fourth",
+] as const;
+/** The page's colours as they are now. */
+export type Colors = Record<(typeof COLOR_NAMES)[number], string>;
+
+/** What a chart shows. */
+export interface ChartPlan {
+  data: uPlot.AlignedData;
+  options: (colors: Colors, widthPx: number) => Omit<uPlot.Options, "width" | "height">;
+  /** What a point of the data says, by its index, for the pointer that is over it. */
+  readout: (index: number) => string;
+}
+
+/**
+ * A chart.
+ *
+ * @param label What it shows, in a sentence, for those who do not see it.
+ * @param heightPx Its height.
+ * @param plan Makes it; a new one draws the chart anew.
+ */
+export function Chart({ label, heightPx, plan }: { label: string; heightPx: number; plan: ChartPlan }) {
+  const place = useRef<HTMLDivElement>(null);
+  const isDark = useIsDark();
+  useEffect(() => {
+    const element = place.current;
+    if (!element) return;
+    let chart: uPlot | undefined;
+    const draw = () => {
+      chart?.destroy();
+      const width = element.clientWidth;
+      if (width === 0) return;
+      const options = plan.options(colorsOf(element), width);
+      const readout = document.createElement("p");
+      readout.className = "readout";
+      const setCursor = ({ cursor: { idx } }: uPlot) => {
+        readout.textContent = typeof idx === "number" ? plan.readout(idx) : "";
+      };
+      const hooks = { ...options.hooks, setCursor: [setCursor] };
+      chart = new uPlot({ ...options, hooks, width, height: heightPx }, plan.data, element);
+      chart.root.append(readout);
+    };
+    const observer = new ResizeObserver(() => {
+      if (chart?.width !== element.clientWidth) draw();
+    });
+    draw();
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      chart?.destroy();
+    };
+  }, [plan, heightPx, isDark]);
+  return <div class="chart" role="img" aria-label={label} ref={place} />;
+}
+
+function useIsDark(): boolean {
+  const [query] = useState(() => matchMedia("(prefers-color-scheme: dark)"));
+  const [isDark, setIsDark] = useState(query.matches);
+  useEffect(() => {
+    const listen = () => setIsDark(query.matches);
+    query.addEventListener("change", listen);
+    return () => query.removeEventListener("change", listen);
+  }, []);
+  return isDark;
+}
+
+function colorsOf(element: Element): Colors {
+  const style = getComputedStyle(element);
+  return Object.fromEntries(
+    COLOR_NAMES.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+  ) as Colors;
+}
+
+/** A legend would only repeat the readout, and zooming hides what a link shows. */
+export const PLAIN = { legend: { show: false }, cursor: { y: false, drag: { x: false, y: false } } } as const;
+
+/** The font of texts in charts. */
+export const CHART_FONT = "12px system-ui, sans-serif";
+
+/** How axes look. */
+export function axisStyle(colors: Colors, side: "below" | "left"): uPlot.Axis {
+  return {
+    size: side === "below" ? 32 : 48,
+    gap: 4,
+    stroke: colors.muted,
+    font: CHART_FONT,
+    grid: { show: side === "left", stroke: colors.rule, width: 1 },
+    ticks: { stroke: colors.rule, width: 1, size: 4 },
+  };
+}
+
+/** A colour such as `#0067a8` with an opacity, 0 to 1. */
+export function faded(color: string, opacity: number): string {
+  return color + Math.round(opacity * 255).toString(16).padStart(2, "0");
+}

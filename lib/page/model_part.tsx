@@ -1,0 +1,192 @@
+/** The fifth part of the page: what the model is, how it was trained, how good it is. @module */
+import { useMemo } from "preact/hooks";
+import type { ModelApiAnswer } from "../api/schemas.ts";
+import { formatCount } from "../text/quantities.ts";
+import { AnswerState } from "./answer_state.tsx";
+import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
+import { formatMs } from "./number_text.ts";
+import type { PartProps } from "./part_props.ts";
+import { useAnswer } from "./use_answer.ts";
+
+const CURVE_HEIGHT_PX = 260;
+
+/** See the module. */
+export function ModelPart({ opened: { api, hasServer } }: PartProps) {
+  const answer = useAnswer("model", (signal) => api.model(signal));
+  return (
+    <AnswerState
+      answer={answer}
+      doing="Reading the model"
+      summary={({ step }) => `The model of step ${step}.`}
+    >
+      {(model) => (
+        <>
+          <Identity model={model} />
+          <TrainingCurve curve={model.training_curve} />
+          <Evaluation evaluation={model.evaluation} />
+          <section aria-labelledby="config">
+            <h2 id="config">Configuration</h2>
+            {Object.entries(model.config).map(([name, value]) => (
+              <details key={name}>
+                <summary>{name}</summary>
+                <pre tabIndex={0} aria-label={`Configuration ${name}`}>{JSON.stringify(value, null, 2)}</pre>
+              </details>
+            ))}
+          </section>
+          {hasServer
+            ? (
+              <p>
+                For programs: <a href="openapi.json">openapi.json</a> says what this server answers.
+              </p>
+            )
+            : null}
+        </>
+      )}
+    </AnswerState>
+  );
+}
+ModelPart.heading = "About the model";
+
+function Identity({ model }: { model: ModelApiAnswer }) {
+  const { step, num_parameters, vocabulary, adapter, version, is_calibrated } = model;
+  const rows: [string, string][] = [
+    ["Parameters", formatCount(num_parameters)],
+    ["Step", String(step)],
+    ["Vocabulary", vocabulary],
+    ["Adapter", adapter],
+    ["Calibrated", is_calibrated ? "yes, on the validation split" : "no"],
+    ["Program", `ping-llm ${version}`],
+    ["Weights, SHA-256", model.model_sha256],
+    ["Data, fingerprint", model.data_fingerprint],
+  ];
+  return (
+    <dl class="facts">
+      {rows.map(([name, value]) => (
+        <div key={name} class={value.length > 40 ? "wide" : ""}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+type CurvePoints = ModelApiAnswer["training_curve"];
+
+function TrainingCurve({ curve }: { curve: CurvePoints }) {
+  const plan = useMemo(() => planOf(curve), [curve]);
+  const evaluated = curve.filter(({ eval_loss }) => eval_loss !== null);
+  const [first, last] = [evaluated[0], evaluated[evaluated.length - 1]];
+  const label = last
+    ? `Validation loss from ${first.eval_loss?.toFixed(2)} at step ${first.step} to ${
+      last.eval_loss?.toFixed(2)
+    } ` +
+      `at step ${last.step}.`
+    : "No validation loss is known.";
+  return (
+    <section aria-labelledby="training">
+      <h2 id="training">Training</h2>
+      {curve.length === 0 ? <p>The run has no metrics.</p> : (
+        <>
+          <figure>
+            <figcaption>
+              Nats per token by step: <span class="key line">training</span>,{" "}
+              <span class="key points">validation</span>.
+            </figcaption>
+            <Chart label={`Training curve. ${label}`} heightPx={CURVE_HEIGHT_PX} plan={plan} />
+          </figure>
+          <details>
+            <summary>Validation losses as a table</summary>
+            <div class="scroll" tabIndex={0} role="region" aria-label="Validation losses">
+              <table class="numbers">
+                <thead>
+                  <tr>
+                    <th scope="col">Step</th>
+                    <th scope="col">Nats per token</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {evaluated.map(({ step, eval_loss }) => (
+                    <tr key={step}>
+                      <th scope="row">{step}</th>
+                      <td>{eval_loss?.toFixed(4)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+          </details>
+        </>
+      )}
+    </section>
+  );
+}
+
+function planOf(curve: CurvePoints): ChartPlan {
+  return {
+    data: [
+      curve.map(({ step }) => step),
+      curve.map(({ train_loss }) => train_loss),
+      curve.map(({ eval_loss }) => eval_loss),
+    ],
+    readout: (index) => {
+      const { step, train_loss, eval_loss } = curve[index];
+      const losses = [["training", train_loss], ["validation", eval_loss]] as const;
+      const texts = losses.flatMap(([name, loss]) => loss === null ? [] : `${name} ${loss.toFixed(3)}`);
+      return `step ${step}: ${texts.join(", ")}`;
+    },
+    options: (colors) => ({
+      scales: { x: { time: false } },
+      ...PLAIN,
+      series: [
+        {},
+        { stroke: colors.faint, width: 1.5, spanGaps: true, points: { show: false } },
+        {
+          stroke: colors.accent,
+          width: 2,
+          spanGaps: true,
+          points: { show: true, size: 6, stroke: colors.accent, fill: colors.paper },
+        },
+      ],
+      axes: [axisStyle(colors, "below"), axisStyle(colors, "left")],
+    }),
+  };
+}
+
+function Evaluation({ evaluation }: { evaluation: ModelApiAnswer["evaluation"] }) {
+  return (
+    <section aria-labelledby="evaluation">
+      <h2 id="evaluation">Evaluation</h2>
+      {evaluation === null ? <p>The run has no evaluation; deno task eval makes one.</p> : (
+        <>
+          <p>
+            Errors of predicting {formatCount(evaluation.num_measurements)} measurements of the{" "}
+            {evaluation.split} split; smaller is better. CRPS judges the whole distribution.
+          </p>
+          <div class="scroll" tabIndex={0} role="region" aria-label="Evaluation">
+            <table class="numbers methods">
+              <thead>
+                <tr>
+                  <th scope="col">Method</th>
+                  <th scope="col">Median error</th>
+                  <th scope="col">Mean error</th>
+                  <th scope="col">CRPS</th>
+                </tr>
+              </thead>
+              <tbody>
+                {evaluation.methods.map((method) => (
+                  <tr key={method.name}>
+                    <th scope="row">{method.name}</th>
+                    <td>{formatMs(method.median_absolute_ms)}</td>
+                    <td>{formatMs(method.mean_absolute_ms)}</td>
+                    <td>{method.crps_ms === null ? "–" : formatMs(method.crps_ms)}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </div>
+        </>
+      )}
+    </section>
+  );
+}

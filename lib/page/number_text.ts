@@ -1,0 +1,40 @@
+/** RTTs and probabilities as a person reads them. @module */
+
+/** An RTT with three figures: `0.42 ms`, `15.3 ms`, `154 ms`, `2.31 s`, `1.2 h`. */
+export function formatMs(rttMs: number): string {
+  if (rttMs < 1000) return `${figures(rttMs)} ms`;
+  const seconds = rttMs / 1000;
+  if (seconds < 60) return `${figures(seconds)} s`;
+  if (seconds < 3600) return `${figures(seconds / 60)} min`;
+  return seconds < 86400 ? `${figures(seconds / 3600)} h` : `${figures(seconds / 86400)} d`;
+}
+
+/** Two RTTs as a range, with the unit once where it is the same: `149–161 ms`. */
+export function formatRange(lowMs: number, highMs: number): string {
+  const [low, high] = [formatMs(lowMs), formatMs(highMs)];
+  if (low === high) return low;
+  const [number, unit] = low.split(" ");
+  return high.endsWith(` ${unit}`) ? `${number}–${high}` : `${low} – ${high}`;
+}
+
+/** A probability in per cent: `31.7 %`, `1.38 %`, `0.002 %`, `< 0.001 %`. */
+export function formatPercent(probability: number): string {
+  const percent = probability * 100;
+  if (percent === 0) return "0 %";
+  if (percent < 0.001) return "< 0.001 %";
+  if (percent < 1) return `${Number(percent.toPrecision(1))} %`;
+  return percent > 99.9 && percent < 100 ? "> 99.9 %" : `${figures(percent)} %`;
+}
+
+/** A p-value: `0.34`, `0.0021`, `3e-7`. */
+export function formatPValue(p: number): string {
+  if (p >= 0.001) return String(Number(p.toPrecision(2)));
+  return p === 0 ? "0" : p.toExponential(0);
+}
+
+/** A number with three figures, all digits of the whole part kept. */
+function figures(value: number): string {
+  if (value >= 99.95) return Math.round(value).toString();
+  if (value >= 9.995) return value.toFixed(1);
+  return value >= 0.0095 ? value.toFixed(2) : String(Number(value.toPrecision(1)));
+}

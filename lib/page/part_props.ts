@@ -1,0 +1,17 @@
+/** What each part of the page is given. @module */
+import type { OpenedApi } from "./model_status.ts";
+import type { FieldName, Fields } from "./url_state.ts";
+
+/** See the module. */
+export interface PartProps {
+  opened: OpenedApi;
+  /** What is asked: the fields as they were when the question was sent. */
+  fields: Fields;
+  /** When it was sent, milliseconds since 1970. */
+  askedAtMs: number;
+  /** What stands in the fields now. */
+  drafts: Fields;
+  setDraft: (name: FieldName, text: string) => void;
+  /** Asks what stands in the fields, after some changes. */
+  submit: (changes?: Fields) => void;
+}

@@ -1,0 +1,148 @@
+/**
+ * What is said of a model to those who ask it: the checkpoint, the training curve, an evaluation.
+ *
+ * @module
+ */
+import { basename, dirname, join } from "@std/path";
+import * as z from "zod";
+import type { ModelApiAnswer } from "../api/schemas.ts";
+import { FormatError } from "../errors.ts";
+import { exists, readText } from "../files/inputs.ts";
+import { numParameters } from "../model/model_config.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
+import { type MetricsRecord, readMetrics } from "../train/metrics.ts";
+import { VERSION } from "../version.ts";
+
+/** Points of each of the two training curves: more than a page has pixels for. */
+const MAX_POINTS = 100;
+
+/** What the checkpoint does not say. */
+export interface ModelInfoOptions {
+  /** The GPU or software driver. */
+  adapter: string;
+  isCalibrated: boolean;
+  /** See {@link readEvaluation}. */
+  evaluation: ModelApiAnswer["evaluation"];
+}
+
+/** Describes a model. @throws {FormatError} If the run's metrics are damaged. */
+export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOptions): ModelApiAnswer {
+  const { config, state } = checkpoint;
+  const run = runFolderOf(checkpoint);
+  const metricsPath = run && join(run, "metrics.jsonl");
+  const records = metricsPath && exists(metricsPath) ? readMetrics(metricsPath) : [];
+  return {
+    version: VERSION,
+    step: state.step,
+    num_parameters: numParameters(config.model),
+    vocabulary: config.model.vocabulary,
+    model_sha256: state.files.model.sha256,
+    data_fingerprint: state.dataFingerprint,
+    config: { ...config },
+    is_calibrated: options.isCalibrated,
+    adapter: options.adapter,
+    training_curve: trainingCurve(records.filter(({ step }) => step <= state.step)),
+    evaluation: options.evaluation,
+  };
+}
+
+/** Evenly spaced points of both curves, by step. */
+function trainingCurve(records: readonly MetricsRecord[]): ModelApiAnswer["training_curve"] {
+  const points = records.map((record) => ({
+    step: record.step,
+    train_loss: record["train/loss"] ?? null,
+    eval_loss: record["eval/loss"] ?? null,
+  }));
+  const shown = new Set([
+    ...evenly(points.filter((point) => point.train_loss !== null)),
+    ...evenly(points.filter((point) => point.eval_loss !== null)),
+  ]);
+  return points.filter((point) => shown.has(point));
+}
+
+/** At most {@link MAX_POINTS} of all, the first and the last among them. */
+function evenly<T>(all: readonly T[]): readonly T[] {
+  if (all.length <= MAX_POINTS) return all;
+  return Array.from(
+    { length: MAX_POINTS },
+    (_, i) => all[Math.round(i * (all.length - 1) / (MAX_POINTS - 1))],
+  );
+}
+
+const methodSchema = z.object({
+  medianAbsoluteMs: z.number(),
+  meanAbsoluteMs: z.number(),
+  crpsMs: z.number().nullish(),
+});
+const reportSchema = z.object({
+  run: z.object({ modelSha256: z.string(), numMeasurements: z.int(), split: z.string() }),
+  rtt: z.object({
+    model: z.object({ overall: methodSchema }),
+    baselines: z.array(z.object({ name: z.string(), overall: methodSchema })),
+  }).optional(),
+});
+
+/**
+ * The evaluation of a model.
+ *
+ * @param named A `report.json`, if one was named; else that in the run or beside it, if it is of this model.
+ * @param checkpoint The model.
+ * @returns null if there is none of it.
+ * @throws {UserError} If the named one cannot be read.
+ * @throws {FormatError} If it is no report of an evaluation, or that of another model.
+ */
+export function readEvaluation(
+  named: string | undefined,
+  checkpoint: LoadedCheckpoint,
+): ModelApiAnswer["evaluation"] {
+  const path = named ?? evaluationPath(checkpoint);
+  const evaluation = path === undefined ? null : evaluationOf(path, checkpoint);
+  if (evaluation !== undefined) return evaluation;
+  if (named === undefined) return null;
+  const wanted = `one of ${checkpoint.directory} was wanted; run eval on that one`;
+  throw new FormatError(`it is of another model, ${wanted}`, { path: named });
+}
+
+/** The evaluation in a report; null if it has no section on RTTs, undefined if it is of another model. */
+function evaluationOf(
+  path: string,
+  { state }: Pick<LoadedCheckpoint, "state">,
+): ModelApiAnswer["evaluation"] | undefined {
+  const { run, rtt } = readReport(path);
+  if (run.modelSha256 !== state.files.model.sha256) return undefined;
+  if (!rtt) return null;
+  const methods = [{ name: "model", ...rtt.model }, ...rtt.baselines];
+  return {
+    num_measurements: run.numMeasurements,
+    split: run.split,
+    methods: methods.map(({ name, overall }) => ({
+      name,
+      median_absolute_ms: overall.medianAbsoluteMs,
+      mean_absolute_ms: overall.meanAbsoluteMs,
+      crps_ms: overall.crpsMs ?? null,
+    })),
+  };
+}
+
+function readReport(path: string): z.infer<typeof reportSchema> {
+  const text = readText(path);
+  try {
+    return reportSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    const message = "it is no report of an evaluation, the report.json of an eval was wanted; run eval again";
+    throw new FormatError(message, { path, cause });
+  }
+}
+
+/** Where the evaluation of a model lies if nobody says it: in its run, or beside it as `demo` has it. */
+function evaluationPath(checkpoint: LoadedCheckpoint): string | undefined {
+  const run = runFolderOf(checkpoint);
+  if (run === undefined) return undefined;
+  return [run, dirname(run)].map((folder) => join(folder, "eval", "report.json")).find(exists);
+}
+
+/** The run of a checkpoint, or of its base; undefined for one that lies by itself. */
+function runFolderOf({ directory, adapted }: LoadedCheckpoint): string | undefined {
+  const checkpoints = dirname(adapted?.base ?? directory);
+  return basename(checkpoints) === "checkpoints" ? dirname(checkpoints) : undefined;
+}

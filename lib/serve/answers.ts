@@ -1,0 +1,159 @@
+/**
+ * How a request is answered with a model: as one JSON value, or line by line.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { ApiError, problemOf } from "../api/api_error.ts";
+import type { PingService } from "../api/ping_service.ts";
+import type { LineError } from "../api/schemas.ts";
+import { type Limits, TimeLimit } from "./limits.ts";
+import { BodyLines, readJson } from "./request_body.ts";
+import type { ModelLease, ServedModels } from "./served_models.ts";
+
+/** What answers are made with. */
+export interface AnswerOptions {
+  readonly models: ServedModels;
+  readonly limits: Limits;
+  /** Aborted when the server takes no further questions. */
+  readonly stopping: AbortSignal;
+  /** Prints a line for the operator. */
+  readonly log: (line: string) => void;
+}
+
+/** Asks a model. @param body The question; undefined without one. */
+export type Ask = (service: PingService, body: unknown, signal: AbortSignal) => Promise<unknown>;
+
+/** Answers a GET. The answer depends on the URL and the model only, so a client that has it is told that it does. */
+export async function answerGet(request: Request, options: AnswerOptions, ask: Ask): Promise<Response> {
+  using lease = options.models.lease();
+  const { pathname, search } = new URL(request.url);
+  const etag = `"${hashOf(`${lease.model.tag} ${pathname}${search}`)}"`;
+  const headers = { "etag": etag, "cache-control": "no-cache" };
+  if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
+  using limit = new TimeLimit(options.limits.maxRequestS, request.signal);
+  return Response.json(await ask(lease.model.service, undefined, limit.signal), { headers });
+}
+
+/** Answers a POST of a JSON value. */
+export async function answerPost(request: Request, options: AnswerOptions, ask: Ask): Promise<Response> {
+  const { maxBodyBytes, maxRequestS } = options.limits;
+  using limit = new TimeLimit(maxRequestS, request.signal);
+  const body = await readJson(request, { maxBytes: maxBodyBytes, signal: limit.signal });
+  using lease = options.models.lease();
+  const answer = await ask(lease.model.service, body, limit.signal);
+  return Response.json(answer, { headers: { "cache-control": "no-store" } });
+}
+
+/** Asks a model line by line. */
+export type AskLines = (
+  service: PingService,
+  lines: AsyncIterable<string>,
+  signal: AbortSignal,
+) => AsyncIterable<{ line: number }>;
+
+/**
+ * Answers a POST of JSON lines. A line is read when the client takes answers, so memory is bounded. What is wrong before
+ * the first answer is a problem; later the connection breaks off.
+ *
+ * @param breakOff Ends the connection.
+ */
+export async function answerLines(
+  request: Request,
+  options: AnswerOptions & { breakOff: () => void },
+  ask: AskLines,
+): Promise<Response> {
+  const { limits: { maxBodyBytes, maxRequestS }, breakOff } = options;
+  const limit = new TimeLimit(maxRequestS, request.signal);
+  const lease = options.models.lease();
+  const lines = new LineAnswers(lease, limit);
+  try {
+    const body = { maxBytes: maxBodyBytes, signal: limit.signal };
+    await lines.begin(new BodyLines(request, body, options.stopping), ask);
+  } catch (error) {
+    lines.end();
+    throw error;
+  }
+  const giveUp = (reason: unknown) => {
+    lines.end();
+    if (problemOf(reason).status === 500) options.log(describeError(reason));
+    breakOff();
+  };
+  // A client that takes no answers does not pull.
+  limit.signal.addEventListener("abort", () => giveUp(limit.signal.reason));
+  const stream = new ReadableStream<Uint8Array>({
+    pull: async (controller) => await lines.pull(controller).catch(giveUp),
+    cancel: () => lines.end(),
+  }, { highWaterMark: 1 });
+  return new Response(stream, {
+    headers: { "content-type": "application/x-ndjson", "cache-control": "no-store" },
+  });
+}
+
+/** The answers to lines, as bytes. */
+class LineAnswers {
+  readonly #encoder = new TextEncoder();
+  #lines: BodyLines | undefined;
+  #answers: AsyncIterator<{ line: number }> | undefined;
+  #next: IteratorResult<{ line: number }> | undefined;
+
+  constructor(readonly lease: ModelLease, readonly limit: TimeLimit) {}
+
+  /** Waits for the first answer. */
+  async begin(lines: BodyLines, ask: AskLines): Promise<void> {
+    this.#lines = lines;
+    this.#answers = ask(this.lease.model.service, lines, this.limit.signal)[Symbol.asyncIterator]();
+    this.#next = await this.#answers.next();
+  }
+
+  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    this.limit.signal.throwIfAborted();
+    this.limit.restart();
+    const next = this.#next ?? await this.#answers?.next();
+    this.#next = undefined;
+    const write = (value: unknown) => controller.enqueue(this.#encoder.encode(JSON.stringify(value) + "\n"));
+    if (next && !next.done) return write(this.#lines?.explained(next.value));
+    const refused = this.#refused();
+    if (refused) write(refused);
+    this.end();
+    controller.close();
+  }
+
+  /** What is said of the lines that are not read while the server stops. */
+  #refused(): LineError | undefined {
+    if (!this.#lines || this.#lines.isWhole) return undefined;
+    const line = this.#lines.numLines + 1;
+    return {
+      line,
+      error: `Cannot answer line ${line} and those after it: the server stops; ask again later`,
+    };
+  }
+
+  /** Ends the reading of lines and the use of the model. */
+  end(): void {
+    this.limit[Symbol.dispose]();
+    this.lease[Symbol.dispose]();
+    this.#answers?.return?.()?.catch(() => {});
+  }
+}
+
+/** Whether the client has what the entity tag stands for. */
+export function isKnown(request: Request, etag: string): boolean {
+  const known = request.headers.get("if-none-match");
+  return known?.match(/"[^"]*"/g)?.includes(etag) ?? false;
+}
+
+/** A short hash of a text. */
+export function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url").slice(0, 22);
+}
+
+/** An error of ours, for the log. */
+export function describeError(error: unknown): string {
+  return `error: ${error instanceof Error ? error.stack ?? error.message : String(error)}`;
+}
+
+/** The problem of a server that stops. */
+export function stoppingError(): ApiError {
+  return new ApiError(503, "Cannot answer: the server stops; ask again later");
+}

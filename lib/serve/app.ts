@@ -1,0 +1,206 @@
+/**
+ * The routes of the server.
+ *
+ * @module
+ */
+import type { HttpBindings } from "@hono/node-server";
+import { type Context, Hono } from "hono";
+import { cors } from "hono/cors";
+import { methodNotAllowed } from "hono/method-not-allowed";
+import { routePath } from "hono/route";
+import { ApiError, problemOf } from "../api/api_error.ts";
+import type {
+  DestinationsApiQuestion,
+  LikelihoodApiQuestion,
+  RttApiQuestion,
+  ScoreApiOptions,
+} from "../api/schemas.ts";
+import {
+  answerGet,
+  answerLines,
+  type AnswerOptions,
+  answerPost,
+  describeError,
+  isKnown,
+  stoppingError,
+} from "./answers.ts";
+import { HostNames } from "./host_names.ts";
+import { METRICS_TYPE } from "./metrics.ts";
+import { openApiDocument } from "./openapi.ts";
+import type { PageFile } from "./page_files.ts";
+import { problemResponse } from "./problems.ts";
+import { queryFields } from "./query_fields.ts";
+import type { ServerMetrics } from "./server_metrics.ts";
+
+/** What an app is made of. */
+export interface AppOptions extends AnswerOptions {
+  readonly metrics: ServerMetrics;
+  /** The address that it listens at. */
+  readonly host: string;
+  /** Origins of other pages that may ask; `*` for all. */
+  readonly allowOrigins: readonly string[];
+  /** By path. */
+  readonly pageFiles: ReadonlyMap<string, PageFile>;
+}
+
+/** Makes the app. */
+export function makeApp(options: AppOptions): Hono {
+  const app = new Hono();
+  addRules(app, options);
+  addQuestions(app, options);
+  addDescriptions(app, options);
+  for (const [path, file] of options.pageFiles) app.get(path, (c) => pageResponse(c.req.raw, file));
+  app.notFound((c) => {
+    const detail = `Cannot answer ${c.req.path}: there is no such path; see /openapi.json`;
+    return problemResponse(new ApiError(404, detail).problem);
+  });
+  app.onError((error) => {
+    const problem = problemOf(error);
+    if (problem.status === 500) options.log(describeError(error));
+    return problemResponse(problem);
+  });
+  return app;
+}
+
+/** What holds for all routes. */
+function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptions): void {
+  const hosts = new HostNames(host, allowOrigins);
+  app.use(async (c, next) => {
+    const end = metrics.begin();
+    await next();
+    const route = routePath(c, -1);
+    whenSent(c, () => end(route === "/*" ? "none" : route, c.res.status));
+    c.header("x-content-type-options", "nosniff");
+    c.header("referrer-policy", "no-referrer");
+    if (allowOrigins.length === 0) c.header("cross-origin-resource-policy", "same-origin");
+    if (stopping.aborted) c.header("connection", "close");
+  });
+  app.use(async (c, next) => {
+    hosts.require(c.req.url);
+    if (stopping.aborted && c.req.path !== "/metrics") throw stoppingError();
+    return await next();
+  });
+  if (allowOrigins.length > 0) {
+    app.use(cors({
+      origin: allowOrigins.includes("*") ? "*" : [...allowOrigins],
+      allowMethods: ["GET", "HEAD", "POST"],
+      allowHeaders: ["content-type", "if-none-match"],
+      exposeHeaders: ["etag", "retry-after"],
+      maxAge: 600,
+    }));
+  }
+  app.use(methodNotAllowed({
+    app,
+    onMethodNotAllowed: (c, methods) => {
+      const allow = [...methods, "OPTIONS"].join(", ");
+      if (c.req.method === "OPTIONS") return new Response(null, { status: 204, headers: { allow } });
+      const detail = `Cannot answer ${c.req.method} ${c.req.path}: ${allow} were wanted; see /openapi.json`;
+      return problemResponse(new ApiError(405, detail).problem, { allow });
+    },
+  }));
+}
+
+/** The questions to the model. The service checks what is asked, so here it may be anything. */
+function addQuestions(app: Hono, options: AppOptions): void {
+  const withBreak = (c: Context) => ({
+    ...options,
+    breakOff: () => void (c.env as HttpBindings).outgoing.destroy(),
+  });
+  app.get(
+    "/v1/rtt",
+    (c) =>
+      answerGet(
+        c.req.raw,
+        options,
+        (service, _, signal) => service.rtt(queryFields(c.req.url) as RttApiQuestion, signal),
+      ),
+  );
+  app.post(
+    "/v1/rtt",
+    (c) =>
+      answerPost(c.req.raw, options, (service, body, signal) => service.rtt(body as RttApiQuestion, signal)),
+  );
+  app.post(
+    "/v1/rtt:batch",
+    (c) =>
+      answerLines(
+        c.req.raw,
+        withBreak(c),
+        (service, lines, signal) => service.rttLines(lines, queryFields(c.req.url), signal),
+      ),
+  );
+  app.get(
+    "/v1/destinations",
+    (c) =>
+      answerGet(
+        c.req.raw,
+        options,
+        (service, _, signal) =>
+          service.destinations(queryFields(c.req.url) as DestinationsApiQuestion, signal),
+      ),
+  );
+  app.post(
+    "/v1/destinations",
+    (c) =>
+      answerPost(
+        c.req.raw,
+        options,
+        (service, body, signal) => service.destinations(body as DestinationsApiQuestion, signal),
+      ),
+  );
+  app.post(
+    "/v1/likelihood",
+    (c) =>
+      answerPost(
+        c.req.raw,
+        options,
+        (service, body, signal) => service.likelihood(body as LikelihoodApiQuestion, signal),
+      ),
+  );
+  app.post(
+    "/v1/score",
+    (c) =>
+      answerLines(
+        c.req.raw,
+        withBreak(c),
+        (service, lines, signal) =>
+          service.scoreLines(lines, queryFields(c.req.url) as ScoreApiOptions, signal),
+      ),
+  );
+}
+
+/** What is said of the server and its model. */
+function addDescriptions(app: Hono, options: AppOptions): void {
+  const description = openApiDocument();
+  app.get("/v1/model", (c) => answerGet(c.req.raw, options, (service) => service.model()));
+  app.get("/openapi.json", (c) => answerGet(c.req.raw, options, () => Promise.resolve(description)));
+  app.get("/healthz", (c) => c.text("ok\n"));
+  app.get("/metrics", () => {
+    const text = options.metrics.text(options.models);
+    return new Response(text, { headers: { "content-type": METRICS_TYPE, "cache-control": "no-store" } });
+  });
+}
+
+function pageResponse(request: Request, { body, type, etag, policy }: PageFile): Response {
+  const headers = { etag, "cache-control": "no-cache" };
+  if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
+  return new Response(body, {
+    headers: { ...headers, "content-type": type, ...(policy && { "content-security-policy": policy }) },
+  });
+}
+
+/** Calls back once, when the answer is sent or cannot be sent any more. */
+function whenSent(c: Context, done: () => void): void {
+  const { outgoing, incoming: { socket } } = c.env as HttpBindings;
+  let isOver = false;
+  const end = () => {
+    if (isOver) return;
+    isOver = true;
+    socket.off("close", end);
+    done();
+  };
+  outgoing.once("close", end);
+  // An answer that waits behind another one when the connection is closed never ends by itself.
+  socket.once("close", end);
+  if (socket.destroyed) end();
+}

@@ -1,0 +1,113 @@
+/**
+ * What the server counts, in the text format of Prometheus.
+ *
+ * Specification: Prometheus, "Exposition formats", text format 0.0.4.
+ *
+ * @module
+ */
+
+/** The media type of {@link exposition}. */
+export const METRICS_TYPE = "text/plain; version=0.0.4; charset=utf-8";
+
+type Labels = Readonly<Record<string, string | number>>;
+
+/** A metric that can be written. */
+interface Metric {
+  readonly name: string;
+  readonly help: string;
+  readonly type: "counter" | "gauge" | "histogram";
+  /** `[name's ending, labels, value]` of each sample. */
+  samples(): Iterable<readonly [ending: string, labels: Labels, value: number]>;
+}
+
+/** A count for each set of labels. */
+export class Counter implements Metric {
+  readonly type = "counter";
+  readonly #counts = new Map<string, { labels: Labels; count: number }>();
+
+  /** Names a metric; `name` ends with `_total`. */
+  constructor(readonly name: string, readonly help: string) {}
+
+  /** Counts one. */
+  add(labels: Labels): void {
+    const key = JSON.stringify(labels);
+    const entry = this.#counts.get(key);
+    if (entry) entry.count++;
+    else this.#counts.set(key, { labels, count: 1 });
+  }
+
+  *samples(): Iterable<readonly [string, Labels, number]> {
+    for (const { labels, count } of this.#counts.values()) yield ["", labels, count];
+  }
+}
+
+/** A number that is read when it is asked for. */
+export class Reading implements Metric {
+  /** Names a metric. @param read Gives its value. */
+  constructor(
+    readonly name: string,
+    readonly help: string,
+    readonly type: "counter" | "gauge",
+    readonly read: () => number,
+  ) {}
+
+  *samples(): Iterable<readonly [string, Labels, number]> {
+    yield ["", {}, this.read()];
+  }
+}
+
+/** How many values lie below each of some bounds, for each set of labels. */
+export class Histogram implements Metric {
+  readonly type = "histogram";
+  readonly #series = new Map<string, { labels: Labels; counts: number[]; sum: number; count: number }>();
+
+  /** Names a metric. @param bounds Rising; one at infinity is added. */
+  constructor(readonly name: string, readonly help: string, readonly bounds: readonly number[]) {}
+
+  /** Counts a value. */
+  observe(value: number, labels: Labels = {}): void {
+    const key = JSON.stringify(labels);
+    let series = this.#series.get(key);
+    if (!series) {
+      series = { labels, counts: this.bounds.map(() => 0), sum: 0, count: 0 };
+      this.#series.set(key, series);
+    }
+    const index = this.bounds.findIndex((bound) => value <= bound);
+    if (index >= 0) series.counts[index]++;
+    series.sum += value;
+    series.count++;
+  }
+
+  *samples(): Iterable<readonly [string, Labels, number]> {
+    for (const { labels, counts, sum, count } of this.#series.values()) {
+      let below = 0;
+      for (const [i, bound] of this.bounds.entries()) {
+        below += counts[i];
+        yield ["_bucket", { ...labels, le: bound }, below];
+      }
+      yield ["_bucket", { ...labels, le: "+Inf" }, count];
+      yield ["_sum", labels, sum];
+      yield ["_count", labels, count];
+    }
+  }
+}
+
+/** The text of metrics. */
+export function exposition(metrics: readonly Metric[]): string {
+  const lines = metrics.flatMap((metric) => [
+    `# HELP ${metric.name} ${metric.help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,
+    `# TYPE ${metric.name} ${metric.type}`,
+    ...[...metric.samples()].map(([ending, labels, value]) =>
+      `${metric.name}${ending}${labelsText(labels)} ${value}`
+    ),
+  ]);
+  return lines.join("\n") + "\n";
+}
+
+function labelsText(labels: Labels): string {
+  const texts = Object.entries(labels).map(([name, value]) => {
+    const escaped = String(value).replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
+    return `${name}="${escaped}"`;
+  });
+  return texts.length === 0 ? "" : `{${texts.join(",")}}`;
+}

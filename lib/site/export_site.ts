@@ -1,0 +1,113 @@
+/**
+ * Writes a site: the page with the model in it, as files for any web server.
+ *
+ * @module
+ */
+import { createHash } from "node:crypto";
+import { join } from "@std/path";
+import type { ModelApiAnswer } from "../api/schemas.ts";
+import { FormatError, named, UserError } from "../errors.ts";
+import { writeFileAtomic } from "../files/atomic.ts";
+import { explainFileError } from "../files/file_errors.ts";
+import { faultOfTensors } from "../model/finite.ts";
+import { checkpointShapes, parameterShapes } from "../model/model_config.ts";
+import { writeSafetensors } from "../tensor_files/safetensors.ts";
+import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
+import { type Site, SITE_FILE } from "./site_file.ts";
+
+/** Where `deno task bundle` puts the page. */
+const BUNDLE = new URL("../page/bundle/", import.meta.url);
+const PAGE = "index.html";
+const WEIGHTS = "model.safetensors";
+/** Half of the distance from the largest float16 to the next power of two above it: what rounds to infinity. */
+const HALF_LIMIT = 65_520;
+/** Says to the page that the model is beside it. */
+const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
+
+/** What a site is made of. */
+export interface SiteContent {
+  readonly checkpoint: LoadedCheckpoint;
+  /** What the page shows of the model. */
+  readonly info: ModelApiAnswer;
+  /** See {@link Site}. */
+  readonly calibration: readonly number[] | null;
+  readonly dtype: Site["dtype"];
+}
+
+/**
+ * Reads the files of the page.
+ *
+ * @param folder The bundle.
+ * @returns The bytes of each by its name.
+ * @throws {UserError} If there are none.
+ */
+export function readPage(folder: URL = BUNDLE): Map<string, Uint8Array> {
+  const files = new Map<string, Uint8Array>();
+  try {
+    for (const { name, isFile } of Deno.readDirSync(folder)) {
+      if (isFile) files.set(name, Deno.readFileSync(new URL(name, folder)));
+    }
+  } catch (error) {
+    throw explainFileError(error, `read ${folder.pathname}`);
+  }
+  if (!files.has(PAGE)) {
+    throw new UserError(`Cannot read the page: found no ${PAGE} in ${folder.pathname}; run deno task bundle`);
+  }
+  return files;
+}
+
+/** SHA-256 of all that a site is made of but its weights, hexadecimal. */
+export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uint8Array>): string {
+  const hash = createHash("sha256").update(JSON.stringify(describe(content, [])));
+  for (const [name, bytes] of [...page].sort(([a], [b]) => a < b ? -1 : 1)) hash.update(name).update(bytes);
+  return hash.digest("hex");
+}
+
+/**
+ * Writes the files of a site.
+ *
+ * @param folder Where to.
+ * @param page See {@link readPage}.
+ * @returns Their names.
+ * @throws {UserError} If the weights do not fit float16, or the disk is full.
+ */
+export function writeSite(
+  folder: string,
+  content: SiteContent,
+  page: ReadonlyMap<string, Uint8Array>,
+): string[] {
+  const weights = writeWeights(join(folder, WEIGHTS), content);
+  const write = (name: string, bytes: Uint8Array | string) => {
+    writeFileAtomic(join(folder, name), bytes);
+    return name;
+  };
+  return [
+    WEIGHTS,
+    write(SITE_FILE, JSON.stringify(describe(content, [{ path: WEIGHTS, ...weights }]))),
+    ...[...page].map(([name, bytes]) => write(name, name === PAGE ? withMeta(bytes) : bytes)),
+  ];
+}
+
+function describe(
+  { info: { adapter: _, ...model }, calibration, dtype }: SiteContent,
+  weights: Site["weights"],
+): Site {
+  return { model, calibration: calibration && [...calibration], dtype, weights };
+}
+
+/** What is no parameter, such as keys and coordinates of addresses, has more digits than float16. */
+function writeWeights(path: string, { checkpoint: { config, weights: tensors }, dtype }: SiteContent) {
+  const shapes = checkpointShapes(config.model);
+  const halves = new Set(dtype === "f16" ? parameterShapes(config.model).keys() : []);
+  const fault = faultOfTensors(new Map([...halves].map((name) => [name, named(tensors, name)])), HALF_LIMIT);
+  if (fault) throw new UserError(`Cannot export with --dtype f16: ${fault}; use --dtype f32`);
+  return writeSafetensors(path, { shapes, tensors, metadata: { format: "pt" }, halves });
+}
+
+function withMeta(page: Uint8Array): string {
+  const text = new TextDecoder().decode(page);
+  if (!text.includes("<head>")) {
+    throw new FormatError("it has no <head>; run deno task bundle", { path: `${BUNDLE.pathname}${PAGE}` });
+  }
+  return text.replace("<head>", `<head>\n${META}`);
+}

@@ -1,0 +1,85 @@
+/**
+ * `export`: a folder with the page and the model, which any web server can host; the model runs in the reader's browser.
+ *
+ * @module
+ */
+import { flag } from "../lib/cli/flags.ts";
+import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cli/stage.ts";
+import { fingerprint } from "../lib/files/inputs.ts";
+import { refuseOverlap } from "../lib/files/output_guard.ts";
+import { StagedOutput } from "../lib/files/staged_output.ts";
+import { requireQueryable } from "../lib/query/ping_model.ts";
+import { readCalibration } from "../lib/query_files/calibration_file.ts";
+import { modelInfo, readEvaluation } from "../lib/query_files/model_info.ts";
+import { digestOfSite, readPage, type SiteContent, writeSite } from "../lib/site/export_site.ts";
+import { SITE_DTYPES } from "../lib/site/site_file.ts";
+import { formatBytes } from "../lib/text/quantities.ts";
+import { checkpointDirectory, loadCheckpoint, modelFileOf } from "../lib/train/checkpoint.ts";
+
+/** The stage `export`. */
+export const exportStage: Stage = defineStage({
+  name: "export",
+  purpose:
+    "writes a folder with the page and the model, which any web server can host; the model runs in the " +
+    "reader's browser.",
+  example: "--checkpoint runs/demo/train --output site",
+  flags: {
+    checkpoint: flag.requiredText("a run directory, one of its checkpoints or an adapted one", {
+      placeholder: "DIR",
+    }),
+    output: flag.requiredText("the folder to write", { placeholder: "DIR" }),
+    dtype: flag.choice(SITE_DTYPES, "how parameters are stored: f16 is half as large and less exact", {
+      default: "f32",
+    }),
+    calibration: flag.optionalText(
+      "report.json of an eval: correct the distributions by the measurements of its validation split",
+      { placeholder: "FILE" },
+    ),
+    report: flag.optionalText(
+      "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
+      { placeholder: "FILE" },
+    ),
+    overwrite: flag.boolean(
+      "replace what this stage wrote to the output folder with other inputs or options",
+    ),
+  },
+  async run({ checkpoint: path, output, dtype, overwrite, ...options }, stage): Promise<StageResult> {
+    refuseOverlap(output, [checkpointDirectory(path)]);
+    const checkpoint = loadCheckpoint(path, { onNote: stage.log });
+    requireQueryable(checkpoint);
+    const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
+    calibration?.requireOf(checkpoint);
+    const evaluation = readEvaluation(options.report, checkpoint);
+    const info = modelInfo(checkpoint, { adapter: "", isCalibrated: calibration !== undefined, evaluation });
+    const content: SiteContent = { checkpoint, info, calibration: calibration?.shares ?? null, dtype };
+    const page = readPage();
+    using staged = StagedOutput.openFolder(output, {
+      stage: "export",
+      inputs: [fingerprint(modelFileOf(checkpoint.directory))],
+      options: { dtype, content: digestOfSite(content, page) },
+      overwrite,
+    });
+    const wasComplete = staged.isComplete;
+    if (!wasComplete) {
+      for (const name of writeSite(staged.folder, content, page)) await staged.record(name);
+      staged.manifest.counts = { step: info.step, parameters: info.num_parameters };
+      staged.publish();
+    }
+    const { outputs } = staged.manifest;
+    const sizeBytes = outputs.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+    return {
+      text: wasComplete
+        ? `${output} is complete already, from the same inputs and options`
+        : `Wrote ${output}: ${outputs.length} files, ${
+          formatBytes(sizeBytes)
+        }; put them on a web server, with https`,
+      json: {
+        stage: "export",
+        ...{ step: info.step, dtype, sizeBytes, doneAlready: wasComplete },
+        outputs: outputs.map(({ path }) => `${output}/${path}`),
+      },
+    };
+  },
+});
+
+if (import.meta.main) serveStage(exportStage);

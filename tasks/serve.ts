@@ -1,0 +1,154 @@
+/**
+ * `serve`: answers questions to a trained model over HTTP, with a page for people.
+ *
+ * @module
+ */
+import { parseAddress } from "../lib/addresses/ip.ts";
+import { PingService } from "../lib/api/ping_service.ts";
+import { flag, type Values } from "../lib/cli/flags.ts";
+import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
+import { shortened, UsageError } from "../lib/errors.ts";
+import { PingModel } from "../lib/query/ping_model.ts";
+import { readCalibration } from "../lib/query_files/calibration_file.ts";
+import { modelInfo, readEvaluation } from "../lib/query_files/model_info.ts";
+import { hashOf } from "../lib/serve/answers.ts";
+import { makeApp } from "../lib/serve/app.ts";
+import { readPageFiles } from "../lib/serve/page_files.ts";
+import { type ServedModel, ServedModels } from "../lib/serve/served_models.ts";
+import { HttpServer } from "../lib/serve/server.ts";
+import { ServerMetrics } from "../lib/serve/server_metrics.ts";
+import { watchCheckpoint } from "../lib/serve/watch.ts";
+import { loadCheckpoint } from "../lib/train/checkpoint.ts";
+import { VERSION } from "../lib/version.ts";
+import { SERVED_AT } from "./stages.ts";
+
+const FLAGS = {
+  checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
+  calibration: flag.optionalText(
+    "report.json of an eval: correct the distributions by the measurements of its validation split",
+    { placeholder: "FILE" },
+  ),
+  report: flag.optionalText(
+    "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
+    { placeholder: "FILE" },
+  ),
+  host: flag.text("the address to listen at; 0.0.0.0 for all of this machine", {
+    default: SERVED_AT.host,
+    placeholder: "ADDRESS",
+  }),
+  port: flag.integer("the port to listen at; 0 for any that is free", {
+    default: Number(SERVED_AT.port),
+    min: 0,
+    max: 65_535,
+  }),
+  watch: flag.boolean("serve newer checkpoints of the run as they come"),
+  watchS: flag.number("seconds between two looks for a newer checkpoint", { default: 5, min: 0.1 }),
+  allowOrigin: flag.texts("pages of this origin may ask too, such as https://example.org; * for all (none)", {
+    placeholder: "ORIGIN",
+  }),
+  maxBodyBytes: flag.integer("bytes of a JSON body, and of each line of JSON lines", {
+    default: 2 ** 20,
+    min: 1024,
+    max: 2 ** 28,
+  }),
+  maxBatch: flag.integer("questions that the GPU answers at once", { default: 62, min: 1, max: 4096 }),
+  maxWaitMs: flag.integer("milliseconds that a question waits for others, to be answered with them", {
+    default: 10,
+    min: 0,
+    max: 10_000,
+  }),
+  maxQueue: flag.integer("requests that wait; further ones get status 429", { default: 1024, min: 1 }),
+  maxRequestS: flag.number("seconds that a request may take; of JSON lines, each answer", {
+    default: 60,
+    min: 0.1,
+    max: 86_400,
+  }),
+  maxConnections: flag.integer("connections at the same time; further ones are closed", {
+    default: 256,
+    min: 1,
+  }),
+};
+
+type Options = Values<typeof FLAGS>;
+
+/** The stage `serve`. */
+export const serveStageOfServer = defineStage({
+  name: "serve",
+  purpose: "answer questions to a trained model over HTTP, with a page for people",
+  example: "--checkpoint runs/demo/train",
+  flags: FLAGS,
+  run: (options, stage) => serve(options, stage, options.json),
+});
+
+async function serve(options: Options, stage: StageContext, asJson: boolean): Promise<never> {
+  const { checkpoint, calibration, report, host, maxRequestS } = options;
+  requireHost(host);
+  requireOrigins(options.allowOrigin);
+  const metrics = new ServerMetrics();
+  const load = () => loadServed(options, metrics);
+  using models = new ServedModels(await load());
+  const app = makeApp({
+    ...{ models, metrics, host, limits: options, allowOrigins: options.allowOrigin },
+    ...{ stopping: stage.signal, log: stage.log, pageFiles: readPageFiles() },
+  });
+  stage.signal.throwIfAborted();
+  const server = await HttpServer.listen({
+    ...{ host, port: options.port, limits: options, fetch: app.fetch },
+  });
+  console.log(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
+  const { signal, log } = stage;
+  const files = [calibration, report].filter((path) => path !== undefined);
+  const watched = options.watch
+    ? watchCheckpoint(models, { checkpoint, files, everyS: options.watchS, load, signal, log })
+    : Promise.resolve();
+  await new Promise((resolve) => stage.signal.addEventListener("abort", resolve));
+  await server.stop(maxRequestS);
+  await watched;
+  throw stage.signal.reason;
+}
+
+/** Loads the newest checkpoint with what belongs to it. */
+async function loadServed(options: Options, metrics: ServerMetrics): Promise<ServedModel> {
+  const { maxBatch, maxWaitMs, maxQueue } = options;
+  const checkpoint = loadCheckpoint(options.checkpoint);
+  const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
+  const evaluation = readEvaluation(options.report, checkpoint);
+  const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
+  const info = modelInfo(checkpoint, {
+    adapter: model.gpu.info.name,
+    isCalibrated: calibration !== undefined,
+    evaluation,
+  });
+  return {
+    service: new PingService(model, {
+      info,
+      batch: { maxBatch, maxWaitMs, maxQueue, onBatch: (size) => metrics.batch(size) },
+    }),
+    tag: hashOf(JSON.stringify([VERSION, info, calibration?.shares])),
+    step: model.step,
+    close: () => model.close(),
+  };
+}
+
+function requireHost(host: string): void {
+  if (parseAddress(host)) return;
+  throw new UsageError(
+    `Cannot use --host ${
+      shortened(host)
+    }: it is no address, an IPv4 or IPv6 address such as 127.0.0.1 was wanted`,
+  );
+}
+
+function requireOrigins(origins: readonly string[]): void {
+  const wrong = origins.find((origin) =>
+    origin !== "*" && !(URL.canParse(origin) && new URL(origin).origin === origin)
+  );
+  if (wrong === undefined) return;
+  throw new UsageError(
+    `Cannot use --allow-origin ${
+      shortened(wrong)
+    }: it is no origin, one such as https://example.org was wanted`,
+  );
+}
+
+if (import.meta.main) serveStage(serveStageOfServer);

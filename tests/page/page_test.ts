@@ -1,0 +1,264 @@
+import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import type { Page } from "playwright-core";
+import { packText } from "../../lib/page/packed_text.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { hasBrowser, TestBrowser } from "../report/browser.ts";
+import { TestServer } from "../serve/test_server.ts";
+import { looksFaults, settled } from "./page_checks.ts";
+
+const [SRC, DST] = ["192.0.2.1", "198.51.100.7"];
+const TIME = "2025-06-15T12:00";
+const PINGS = `PING ${DST} (${DST}) 56(84) bytes of data.
+64 bytes from ${DST}: icmp_seq=1 ttl=57 time=12.3 ms
+64 bytes from ${DST}: icmp_seq=3 ttl=57 time=12.1 ms
+what is this`;
+
+/** A question to each part. */
+const HASHES = {
+  ask: `#ask?src=${SRC}&dst=${DST}&time=${TIME}`,
+  compare: `#compare?sources=${SRC}%0A192.0.2.2&destinations=${DST}%0A203.0.113.9&cell=1,0&time=${TIME}`,
+  pings: `#pings?src=${SRC}&time=${TIME}&pings=${await packText(PINGS)}`,
+  fits: `#fits?src=${SRC}&low=20&high=25&time=${TIME}`,
+  model: "#model",
+};
+
+/** A page of the running server and what it complains of. */
+interface Opened {
+  page: Page;
+  complaints: string[];
+  url: string;
+}
+
+/** Runs a test with a way to open the page of a server of the tiny model. */
+async function withPages(
+  test: (
+    open: (hash: string, options?: { width?: number; scheme?: "light" | "dark" }) => Promise<Opened>,
+  ) => Promise<void>,
+) {
+  await withCheckpoint(async (folder, checkpoint) => {
+    const losses = [1, 2, 3].map((step) =>
+      JSON.stringify({ step, "train/loss": 5 / step, ...(step === 3 && { "eval/loss": 1.5 }) })
+    );
+    Deno.writeTextFileSync(join(folder, "metrics.jsonl"), `${losses.join("\n")}\n`);
+    await using server = await TestServer.start(checkpoint);
+    await using browser = await TestBrowser.start();
+    await test(async (hash, { width = 1280, scheme = "light" } = {}) => {
+      const page = await browser.browser.newPage({ viewport: { width, height: 800 }, colorScheme: scheme });
+      const complaints: string[] = [];
+      page.on("console", (message) => complaints.push(`${message.type()}: ${message.text()}`));
+      page.on("pageerror", (error) => complaints.push(String(error)));
+      page.on("request", (request) => {
+        if (!request.url().startsWith(server.url)) complaints.push(`asks for ${request.url()}`);
+      });
+      await page.goto(`${server.url}${hash}`);
+      await settled(page);
+      return { page, complaints, url: server.url };
+    });
+  }, { scale: 12 });
+}
+
+/** What the page shows, without the answers' times of now. */
+async function shownText(page: Page): Promise<string> {
+  return await page.locator("main").innerText();
+}
+
+Deno.test({
+  name:
+    "the page answers in all parts, in both themes and in narrow windows, with contrast and no complaints",
+  ignore: !hasBrowser(),
+  async fn(t) {
+    await withPages(async (open) => {
+      const wanted: Record<keyof typeof HASHES, RegExp[]> = {
+        ask: [/Median/, /Likeliest/, /No reply/, /Quantiles of the RTT/, /These hours as a table/],
+        compare: [/from \\ to/, /192\.0\.2\.2 to 198\.51\.100\.7/, /lost/],
+        pings: [
+          /Output of ping: 3 pings, 1 without a reply/,
+          /line 4: no line of ping/,
+          /with your pings/,
+          /p-value/,
+        ],
+        fits: [/Destinations at 20\.0–25\.0 ms/, /\/8/, /all other prefixes/],
+        model: [
+          /Parameters/,
+          /SHA-256/,
+          /Validation losses as a table/,
+          /deno task eval makes one/,
+          /openapi\.json/,
+        ],
+      };
+      for (const [part, hash] of Object.entries(HASHES) as [keyof typeof HASHES, string][]) {
+        for (const scheme of ["light", "dark"] as const) {
+          for (const width of [1280, 360]) {
+            await t.step(`${part}, ${scheme}, ${width} px`, async () => {
+              const { page, complaints } = await open(hash, { width, scheme });
+              await page.evaluate("document.querySelectorAll('details').forEach((each) => each.open = true)");
+              const text = await shownText(page);
+              for (const each of wanted[part]) assertMatch(text, each);
+              assertEquals(await looksFaults(page), []);
+              assertEquals(complaints, []);
+              await page.close();
+            });
+          }
+        }
+      }
+    });
+  },
+});
+
+Deno.test({
+  name: "the address of the page says all that it shows: reloading, copying, going back",
+  ignore: !hasBrowser(),
+  async fn(t) {
+    await withPages(async (open) => {
+      await t.step("a page that is loaded again, and one opened by its link, show the same", async () => {
+        for (const hash of Object.values(HASHES)) {
+          const { page, url } = await open(hash);
+          const before = await shownText(page);
+          await page.reload();
+          await settled(page);
+          assertEquals(await shownText(page), before);
+          await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+          await page.getByRole("button", { name: "Copy link" }).click();
+          await page.getByText("Link copied.").waitFor();
+          const link = await page.evaluate("navigator.clipboard.readText()");
+          assertEquals(decodeURIComponent(String(link)), decodeURIComponent(`${url}${hash}`));
+          await page.close();
+        }
+      });
+
+      await t.step("back and forward go through questions and parts", async () => {
+        const { page, complaints } = await open("#ask");
+        await page.getByLabel("Source").fill(SRC);
+        await page.getByLabel("Destination").fill(DST);
+        await page.getByRole("button", { name: "Ask", exact: true }).click();
+        await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
+        await page.getByLabel("Destination").fill("203.0.113.9");
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
+        await page.getByRole("link", { name: "Who fits" }).click();
+        await page.getByRole("heading", { name: "Which destinations fit an RTT?" }).waitFor();
+        assertEquals(await page.getByLabel("Source").inputValue(), SRC, "parts share what they ask for");
+        await page.goBack();
+        await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
+        await page.goBack();
+        await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
+        assertEquals(await page.getByLabel("Destination").inputValue(), DST);
+        await page.goForward();
+        await page.getByRole("heading", { name: `${SRC} to 203.0.113.9` }).waitFor();
+        assertEquals(
+          await page.getByRole("button", { name: `${SRC} → ${DST}` }).count(),
+          1,
+          "it is an example",
+        );
+        await settled(page);
+        assertEquals(complaints, []);
+      });
+
+      await t.step("pings that are too long for a link are said to be, and kept by the history", async () => {
+        const { page } = await open("#pings");
+        const line = (i: number) =>
+          `64 bytes from ${DST}: icmp_seq=${i} ttl=57 time=${(Math.sin(i) ** 2 * 1e6).toFixed(3)} ms`;
+        const text = Array.from({ length: 900 }, (_, i) => line(i)).join("\n");
+        await page.getByLabel("Your pings").fill(text);
+        await page.getByRole("button", { name: "Copy link" }).click();
+        await page.getByText("too long for a link").waitFor();
+        await page.getByRole("button", { name: "Take these pings" }).click();
+        await page.getByText("Found no source").waitFor();
+        await page.reload();
+        await page.getByText("Found no source").waitFor();
+        assertEquals(await page.getByLabel("Your pings").inputValue(), text);
+      });
+    });
+  },
+});
+
+Deno.test({
+  name: "the page can be used without a mouse, and says what is wrong beside the field",
+  ignore: !hasBrowser(),
+  async fn(t) {
+    await withPages(async (open) => {
+      const focused = (page: Page) =>
+        page.evaluate("document.activeElement.textContent.trim() || document.activeElement.name");
+
+      await t.step("skip link, parts, fields, answer", async () => {
+        const { page, complaints } = await open("#ask");
+        await page.keyboard.press("Tab");
+        assertEquals(await focused(page), "Skip to the question");
+        await page.keyboard.press("Enter");
+        assertEquals(await focused(page), "How long does a ping take?");
+        await page.keyboard.press("Tab");
+        await page.keyboard.type(SRC);
+        await page.keyboard.press("Tab");
+        await page.keyboard.type("nowhere");
+        await page.keyboard.press("Enter");
+        const destination = page.getByLabel("Destination");
+        await page.locator("[aria-invalid]").waitFor();
+        assertEquals(await focused(page), "dst", "the faulty field has the focus");
+        const described = await destination.getAttribute("aria-describedby") ?? "";
+        assertStringIncludes(
+          await page.locator(`[id="${described}"]`).innerText(),
+          "Cannot read nowhere: an IPv4 or IPv6",
+        );
+        await page.keyboard.press("Control+A");
+        await page.keyboard.type(DST);
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { name: `${SRC} to ${DST}` }).waitFor();
+        await settled(page);
+        const said = await page.locator("[role=status].unseen").allInnerTexts();
+        assert(said.some((text) => /^Median .* of the replies take/.test(text)), said.join("; "));
+        assert(
+          await page.getByRole("img", { name: /Distribution function of the RTT\. Median/ }).isVisible(),
+        );
+        assertEquals(complaints, []);
+      });
+
+      await t.step("arrow keys in the table of medians, Enter shows a distribution", async () => {
+        const { page, complaints } = await open(HASHES.compare.replace("&cell=1,0", ""));
+        await page.getByRole("button", { name: "Compare", exact: true }).focus();
+        await page.keyboard.press("Tab");
+        await page.keyboard.press("ArrowDown");
+        await page.keyboard.press("ArrowRight");
+        await page.keyboard.press("ArrowRight");
+        await page.keyboard.press("Enter");
+        await page.getByRole("heading", { name: "192.0.2.2 to 203.0.113.9" }).waitFor();
+        assertStringIncludes(page.url(), "cell=1%2C1");
+        await settled(page);
+        const chosen = page.getByRole("gridcell", { selected: true });
+        assertMatch(await chosen.innerText(), /\d.*lost/s);
+        assertEquals(complaints, []);
+      });
+
+      await t.step("branches of the tree open and close", async () => {
+        const { page } = await open(HASHES.fits);
+        const branch = page.locator("summary.branch").first();
+        const isOpen = () => page.evaluate("document.querySelector('summary.branch').parentElement.open");
+        await branch.focus();
+        const before = await isOpen();
+        await page.keyboard.press("Enter");
+        assertEquals([before, await isOpen()], [true, false]);
+      });
+
+      await t.step("a question that is given up is aborted", async () => {
+        const { page } = await open("#model");
+        const aborted = page.waitForEvent(
+          "requestfailed",
+          (request) => request.url().endsWith("/v1/destinations"),
+        );
+        const asked = page.waitForRequest(/v1\/destinations/);
+        await page.evaluate(`location.hash = ${JSON.stringify(HASHES.fits)}`);
+        await asked;
+        await page.getByRole("link", { name: "Model" }).click();
+        assertEquals((await aborted).failure()?.errorText, "net::ERR_ABORTED");
+      });
+
+      await t.step("what the server refuses is said in its words", async () => {
+        const { page } = await open(`#ask?src=${SRC}&dst=2001:db8::1`);
+        assertMatch(
+          await page.getByRole("alert").first().innerText(),
+          /two addresses of one version were wanted/,
+        );
+      });
+    });
+  },
+});

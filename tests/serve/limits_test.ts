@@ -1,0 +1,89 @@
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+const headOf = (path: string, length: number, type = "application/json") =>
+  `POST ${path} HTTP/1.1\r\nHost: localhost\r\nContent-Type: ${type}\r\nContent-Length: ${length}\r\n\r\n`;
+
+async function numberIn(server: TestServer, name: string): Promise<number> {
+  const text = await (await server.fetch("/metrics")).text();
+  return Number(new RegExp(`^${name} (\\S+)$`, "m").exec(text)?.[1]);
+}
+
+Deno.test("serve bounds what a client can take", (test) =>
+  withCheckpoint(async (_, checkpoint) => {
+    const limits = ["--max-body-bytes", "2048", "--max-request-s", "4", "--max-connections", "12"];
+    await using server = await TestServer.start(checkpoint, ...limits, "--max-queue", "2");
+    const step = (name: string, run: () => Promise<void>) => test.step(name, run);
+
+    await step("a body or lines that come too slowly end with 503", async () => {
+      assertMatch(await server.send(headOf("/v1/rtt", 10)), /^HTTP\/1.1 503 [^]*more than 4 s/);
+      const lines = headOf("/v1/rtt:batch", 10, LINES["content-type"]);
+      assertMatch(await server.send(lines + "{"), /^HTTP\/1.1 503 [^]*more than 4 s/);
+    });
+
+    await step("a body that says no length is cut at its limit", async () => {
+      const chunk = `400\r\n${" ".repeat(1024)}\r\n`;
+      const head = headOf("/v1/rtt", 0).replace("Content-Length: 0", "Transfer-Encoding: chunked");
+      assertMatch(await server.send(head + chunk.repeat(3), 1000), /^HTTP\/1.1 413 [^]*more than 2048 bytes/);
+    });
+
+    await step("a head that is too large or takes too long is refused", async () => {
+      const large = `GET / HTTP/1.1\r\nHost: localhost\r\nX: ${"x".repeat(2 ** 15)}\r\n\r\n`;
+      assertMatch(await server.send(large), /^(?:HTTP\/1.1 431 [^]*"status":431|$)/);
+      assertMatch(await server.send("GET / HTTP/1.1\r\nHost:", 13_000), /^HTTP\/1.1 408 [^]*"status":408/);
+    });
+
+    await step("a client who takes no answers is cut off, and others are answered meanwhile", async () => {
+      using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+      const line = new TextEncoder().encode(JSON.stringify({ ...PAIR, cdf: 300 }) + "\n");
+      const head = headOf("/v1/rtt:batch", 1e9, LINES["content-type"]);
+      await connection.write(new TextEncoder().encode(head));
+      let isCut = false;
+      const flood = async () => {
+        for (;;) await connection.write(line);
+      };
+      const cut = flood().catch(() => isCut = true);
+      let numAnswered = 0;
+      while (!isCut && numAnswered < 1000) {
+        const response = await server.fetch(`/v1/rtt?${PAIR_QUERY}&at=${numAnswered++}`);
+        assertEquals(response.status, 200);
+        await response.body?.cancel();
+        await pause(20);
+      }
+      await cut;
+      assert(isCut);
+      assertEquals(await numberIn(server, "ping_llm_queue_length"), 0);
+      assertEquals(await numberIn(server, "ping_llm_requests_in_flight"), 1);
+    });
+
+    await step("a full queue refuses with 429 and says when to come again", async () => {
+      const responses = await Promise.all(Array.from({ length: 10 }, () => server.post("/v1/rtt", PAIR)));
+      const statuses = await Promise.all(responses.map(async ({ status, headers, body }) => {
+        await body?.cancel();
+        return `${status} ${headers.get("retry-after")}`;
+      }));
+      assertEquals([...new Set(statuses)].sort(), ["200 null", "429 1"]);
+    });
+
+    await step("connections over the limit are closed at once, and taken again later", async () => {
+      const open = await Promise.all(
+        Array.from({ length: 24 }, () => Deno.connect({ hostname: "127.0.0.1", port: server.port })),
+      );
+      const request = new TextEncoder().encode("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+      const answered = await Promise.all(open.map(async (connection) => {
+        try {
+          await connection.write(request);
+          return await connection.read(new Uint8Array(2048)) ?? 0;
+        } catch {
+          return 0;
+        }
+      }));
+      const numAnswered = answered.filter((length) => length > 0).length;
+      assert(numAnswered > 0 && numAnswered <= 12, `${numAnswered} answered`);
+      for (const connection of open) connection.close();
+      await pause(200);
+      assertEquals(await (await server.fetch("/healthz")).text(), "ok\n");
+    });
+  }));

@@ -1,0 +1,272 @@
+import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import type * as z from "zod";
+import {
+  destinationsAnswerSchema,
+  likelihoodAnswerSchema,
+  modelAnswerSchema,
+  problemSchema,
+  rttAnswerSchema,
+  scoreAnswerSchema,
+} from "../../lib/api/schemas.ts";
+import { DESCRIBED_PATHS } from "../../lib/serve/openapi.ts";
+import { runStageProcess } from "../cli/process.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { faultsOfOpenApi } from "./openapi_faults.ts";
+import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
+
+/** The answer, whose fields are those of a schema and no others. */
+async function answerOf<Schema extends z.ZodObject>(
+  schema: Schema,
+  response: Promise<Response>,
+): Promise<z.output<Schema>> {
+  const { status, text } = await response.then(async (r) => ({ status: r.status, text: await r.text() }));
+  assertEquals(status, 200, text);
+  return schema.strict().parse(JSON.parse(text)) as z.output<Schema>;
+}
+
+async function requireProblem(
+  response: Promise<Response>,
+  status: number,
+  detail: RegExp,
+): Promise<Response> {
+  const found = await response;
+  assertEquals(found.headers.get("content-type"), "application/problem+json");
+  const problem = problemSchema.strict().parse(await found.json());
+  assertEquals([found.status, problem.status], [status, status], problem.detail);
+  assertMatch(problem.detail, detail);
+  return found;
+}
+
+Deno.test("serve answers every route", (test) =>
+  withCheckpoint(async (folder, checkpoint) => {
+    await using server = await TestServer.start(checkpoint);
+    const step = (name: string, run: () => Promise<void>) => test.step(name, run);
+
+    await step("GET and POST /v1/rtt say what query rtt says", async () => {
+      const asked = `/v1/rtt?${PAIR_QUERY}&timestamp=2025-06-01T00:00:00Z&quantiles=0.1,0.5&at=5,50&cdf=7`;
+      const got = await answerOf(rttAnswerSchema, server.fetch(asked));
+      const question = {
+        ...{ src: PAIR.src_addr, dst: PAIR.dst_addr, time: 1748736000 },
+        ...{ quantiles: [0.1, 0.5], at: [5, 50], cdf: 7 },
+      };
+      assertEquals(await answerOf(rttAnswerSchema, server.post("/v1/rtt", question)), got);
+      const { stdout } = await runStageProcess([
+        ...["query", "rtt", "--checkpoint", checkpoint, "--src", PAIR.src_addr, "--dst", PAIR.dst_addr],
+        ...["--time", "2025-06-01", "--quantiles", "0.1,0.5", "--at", "5,50", "--json"],
+      ]);
+      const stage = JSON.parse(stdout);
+      assertEquals(got.quantiles_ms, stage.quantilesMs);
+      assertEquals([got.p_failed, got.timestamp, got.step], [stage.pFailed, 1748736000, 3]);
+      assertEquals(got.at?.map(({ cdf }) => cdf), stage.at.map(({ cdf }: { cdf: number }) => cdf));
+      assertEquals(got.cdf?.length, 7);
+    });
+
+    await step("context moves the answer, and prefixes are drawn from", async () => {
+      const context = [{ ...PAIR, timestamp: 1748736000, rtt: 12.5 }];
+      const moved = await answerOf(rttAnswerSchema, server.post("/v1/rtt", { ...PAIR, context }));
+      const alone = await answerOf(rttAnswerSchema, server.post("/v1/rtt", PAIR));
+      assertEquals([moved.context_measurements, alone.context_measurements], [1, 0]);
+      assertNotEquals(moved.quantiles_ms, alone.quantiles_ms);
+      const drawn = `/v1/rtt?src=192.0.2.1&dst=198.51.100.0/24&draws=8&seed=1`;
+      assertEquals((await answerOf(rttAnswerSchema, server.fetch(drawn))).drawn?.num_draws, 8);
+    });
+
+    await step("POST /v1/rtt:batch answers each line, in order, with an answer or an error", async () => {
+      const long = { ...PAIR, context: [], timestamp: "x".repeat(2 ** 20) };
+      const lines = [PAIR, { ...PAIR, dst_addr: "::1" }, "{", "", "\xff", { ...PAIR, cdf: 2 }, long, PAIR];
+      const answers = await server.postLines("/v1/rtt:batch?quantiles=0.5", lines);
+      assertEquals(answers.map(({ line }) => line), [1, 2, 3, 5, 6, 7, 8]);
+      assertEquals(answers.map(({ error }) => error === undefined), [
+        ...[true, false, false, false],
+        true,
+        false,
+        true,
+      ]);
+      assertStringIncludes(String(answers[5].error), "at most 1048576 a line were wanted");
+      assertEquals(Object.keys(answers[0].quantiles_ms as object), ["0.5"]);
+      const bytes = new Uint8Array([...new TextEncoder().encode(JSON.stringify(PAIR) + "\n"), 0xff, 0x0a]);
+      const response = await server.fetch("/v1/rtt:batch", { method: "POST", headers: LINES, body: bytes });
+      assertEquals(response.headers.get("content-type"), "application/x-ndjson");
+      assertStringIncludes(
+        (await response.text()).split("\n")[1],
+        '{"line":2,"error":"found bytes that are no UTF-8',
+      );
+    });
+
+    await step("a batch is answered while its lines come", async () => {
+      const sent = new TransformStream<Uint8Array, Uint8Array>();
+      const writer = sent.writable.getWriter();
+      const line = new TextEncoder().encode(JSON.stringify(PAIR) + "\n");
+      void writer.write(line);
+      const options = { method: "POST", headers: LINES, body: sent.readable };
+      const response = await server.fetch("/v1/rtt:batch", options);
+      const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+      for (let number = 1; number < 4; number++) {
+        assertEquals(JSON.parse((await reader?.read())?.value ?? "").line, number);
+        if (number < 3) await writer.write(line);
+        else await writer.close();
+        if (number === 3) break;
+      }
+      assertEquals((await reader?.read())?.done, true);
+    });
+
+    await step("destinations, likelihood and score", async () => {
+      const got = await answerOf(
+        destinationsAnswerSchema,
+        server.fetch("/v1/destinations?src=192.0.2.1&rtt=20..21&top=2&prefix_length=8&max_expansions=64"),
+      );
+      const question = { src_addr: "192.0.2.1", rtt: [20, 21], top: 2, prefix_length: 8, max_expansions: 64 };
+      assertEquals(await answerOf(destinationsAnswerSchema, server.post("/v1/destinations", question)), got);
+      const single = "/v1/destinations?src=192.0.2.1&rtt=20&top=1&prefix_length=8&max_expansions=64";
+      assertEquals((await answerOf(destinationsAnswerSchema, server.fetch(single))).rtt, [20, 20]);
+      const measured = { ...PAIR, rtt: 12.5 };
+      const bits = await answerOf(likelihoodAnswerSchema, server.post("/v1/likelihood", measured));
+      assert(bits.total_bits > 0 && bits.orders.length > 1);
+      const [scored, failed, bad] = await server.postLines("/v1/score?context=1&seed=3", [
+        ...[measured, { ...PAIR, rtt: null }, { ...PAIR, rtt: "fast" }],
+      ]);
+      const { line, ...rest } = scored;
+      assertEquals([line, failed.rtt, bad.line], [1, null, 3]);
+      scoreAnswerSchema.strict().parse(rest);
+    });
+
+    await step("model, description, health, page", async () => {
+      const model = await answerOf(modelAnswerSchema, server.fetch("/v1/model"));
+      assertEquals([model.step, model.evaluation, model.is_calibrated], [3, null, false]);
+      const { paths, ...document } = await (await server.fetch("/openapi.json")).json();
+      assertEquals(faultsOfOpenApi({ paths, ...document }), []);
+      assertEquals(Object.keys(paths), [...DESCRIBED_PATHS]);
+      for (const [path, methods] of Object.entries<object>(paths)) {
+        const allow = (await server.fetch(path, { method: "OPTIONS" })).headers.get("allow")?.split(", ") ??
+          [];
+        const named = Object.keys(methods).map((method) => method.toUpperCase());
+        assertEquals(allow.filter((method) => named.includes(method)).sort(), named.sort(), path);
+      }
+      assertEquals(await (await server.fetch("/healthz")).text(), "ok\n");
+      const page = await server.fetch("/");
+      assertStringIncludes(page.headers.get("content-security-policy") ?? "", "default-src 'none'");
+      assertStringIncludes(await page.text(), "<!doctype html>");
+    });
+
+    await step("entity tags spare known answers; a HEAD has no body", async () => {
+      for (const path of [`/v1/rtt?${PAIR_QUERY}`, "/v1/model", "/openapi.json", "/"]) {
+        const first = await server.fetch(path);
+        await first.body?.cancel();
+        const etag = first.headers.get("etag") ?? "";
+        assertMatch(etag, /^"[\w-]{22}"$/);
+        const again = await server.fetch(path, { headers: { "if-none-match": `"other", W/${etag}` } });
+        assertEquals([again.status, await again.text(), again.headers.get("etag")], [304, "", etag]);
+        const head = await server.fetch(path, { method: "HEAD" });
+        assertEquals([head.status, await head.text(), head.headers.get("etag")], [200, "", etag]);
+      }
+      const other = await server.fetch(`/v1/rtt?${PAIR_QUERY}&cdf=2`, { method: "HEAD" });
+      assertNotEquals(
+        other.headers.get("etag"),
+        (await server.fetch(`/v1/rtt?${PAIR_QUERY}`, { method: "HEAD" })).headers.get("etag"),
+      );
+    });
+
+    await step("mistakes are problems with the words of a stage", async () => {
+      const { stderr } = await runStageProcess([
+        ...["query", "rtt", "--checkpoint", checkpoint, "--src", "nobody", "--dst", "192.0.2.1"],
+      ]);
+      assertStringIncludes(stderr, "address or prefix was wanted");
+      const nobody = server.fetch("/v1/rtt?src=nobody&dst=192.0.2.1");
+      await requireProblem(nobody, 400, /^Cannot answer: .*nobody.*address or prefix was wanted/);
+      await requireProblem(server.fetch("/v1/rtt"), 400, /src_addr/);
+      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&src_addr=::1`), 400, /src_addr twice/);
+      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantiles=0.5,2`), 400, /quantiles\[1\] 2/);
+      await requireProblem(server.fetch(`/v1/rtt?${PAIR_QUERY}&quantile=1`), 400, /quantile/);
+      await requireProblem(server.post("/v1/rtt", []), 400, /a JSON object was wanted/);
+      await requireProblem(server.post("/v1/rtt", PAIR, { body: "{" }), 400, /^Cannot read the request/);
+      const lines = server.fetch("/v1/rtt:batch?quantiles=x", {
+        method: "POST",
+        headers: LINES,
+        body: "{}\n",
+      });
+      await requireProblem(lines, 400, /quantiles/);
+      await requireProblem(
+        server.post("/v1/rtt", PAIR, { headers: {} }),
+        415,
+        /content-type: application\/json/,
+      );
+      await requireProblem(server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/);
+      await requireProblem(server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /more than 1048576 bytes/);
+      await requireProblem(server.fetch("/v2"), 404, /no such path/);
+      const removed = await requireProblem(
+        server.fetch("/v1/rtt", { method: "DELETE" }),
+        405,
+        /GET, HEAD, POST/,
+      );
+      assertEquals(removed.headers.get("allow"), "GET, HEAD, POST, OPTIONS");
+    });
+
+    await step("no other page may read answers, and no other name is answered for", async () => {
+      const headers = { origin: "https://example.org", "access-control-request-method": "POST" };
+      const preflight = await server.fetch("/v1/rtt", { method: "OPTIONS", headers });
+      assertEquals(preflight.headers.get("access-control-allow-origin"), null);
+      const rebound = await server.send(
+        "GET /healthz HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n",
+      );
+      assertMatch(rebound, /^HTTP\/1.1 421 Misdirected Request\r\n[^]*example\.org/);
+      for (const host of ["localhost", "a.localhost:8080", "127.0.0.2", "[::1]:99"]) {
+        const head = `GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+        assertMatch(await server.send(head), /^HTTP\/1.1 200 OK/, host);
+      }
+    });
+
+    await step("metrics are counted by route and status", async () => {
+      const response = await server.fetch("/metrics");
+      assertEquals(response.headers.get("content-type"), "text/plain; version=0.0.4; charset=utf-8");
+      const text = await response.text();
+      const sample = /^[a-z_]+(?:\{[a-z]+="[^"\n]*"(?:,[a-z]+="[^"\n]*")*\})? [-+.\de]+$/;
+      for (const line of text.trimEnd().split("\n")) {
+        assertMatch(line, /^# /.test(line) ? /^# (?:HELP|TYPE) [a-z_]+ ./ : sample);
+      }
+      assertStringIncludes(text, 'ping_llm_requests_total{route="/v1/rtt",status="415"} 1\n');
+      assertStringIncludes(text, 'ping_llm_requests_total{route="none",status="404"} 1\n');
+      assertStringIncludes(text, 'ping_llm_request_seconds_bucket{route="/v1/rtt:batch",le="+Inf"}');
+      assertMatch(text, /^ping_llm_batch_queries_sum [1-9]/m);
+      assertMatch(text, /^ping_llm_queue_length 0$/m);
+    });
+
+    await step("another place, another host and a damaged report are refused", async () => {
+      const serve = (...args: string[]) =>
+        runStageProcess(["serve", "--checkpoint", checkpoint, ...args], { flags: ["--allow-net"] });
+      const taken = await serve("--port", String(server.port));
+      assertEquals(taken.code, 1);
+      assertStringIncludes(taken.stderr, `error: Cannot listen at 127.0.0.1:${server.port}: another program`);
+      assertStringIncludes(
+        (await serve("--host", "localhost")).stderr,
+        "error: Cannot use --host localhost: ",
+      );
+      assertStringIncludes(
+        (await serve("--allow-origin", "example.org")).stderr,
+        "error: Cannot use --allow-origin",
+      );
+      const report = join(folder, "report.json");
+      Deno.writeTextFileSync(report, "{}");
+      assertStringIncludes((await serve("--report", report)).stderr, "it is no report of an evaluation");
+      const run = { modelSha256: "0", numMeasurements: 1, split: "test" };
+      Deno.writeTextFileSync(report, JSON.stringify({ run }));
+      assertStringIncludes((await serve("--report", report)).stderr, "it is of another model");
+    });
+  }, { scale: 12 }));
+
+Deno.test("serve --allow-origin lets that page ask, and no other", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    const origin = "https://example.org";
+    await using server = await TestServer.start(checkpoint, "--allow-origin", origin);
+    const allowed = async (from: string, method: string) => {
+      const headers = { origin: from, "access-control-request-method": "POST" };
+      const response = await server.fetch("/v1/model", { method, headers });
+      await response.body?.cancel();
+      return [response.status, response.headers.get("access-control-allow-origin")];
+    };
+    assertEquals(await allowed(origin, "GET"), [200, origin]);
+    assertEquals(await allowed(origin, "OPTIONS"), [204, origin]);
+    assertEquals(await allowed("https://example.com", "GET"), [200, null]);
+    const named = "GET /healthz HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n";
+    assertMatch(await server.send(named), /^HTTP\/1.1 200 OK/);
+  }));

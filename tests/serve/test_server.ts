@@ -1,0 +1,115 @@
+/** A server in a process of its own, as users start it. @module */
+import { spawnStage } from "../cli/process.ts";
+
+/** A running `serve`. */
+export class TestServer implements AsyncDisposable {
+  readonly #child: Deno.ChildProcess;
+  readonly #errors: Promise<string>;
+
+  private constructor(child: Deno.ChildProcess, errors: Promise<string>, readonly url: string) {
+    this.#child = child;
+    this.#errors = errors;
+  }
+
+  /** Starts it at a free port, and waits until it listens. */
+  static async start(checkpoint: string, ...options: string[]): Promise<TestServer> {
+    const args = ["serve", "--checkpoint", checkpoint, "--port", "0", "--json", ...options];
+    const child = spawnStage(args, { flags: ["--allow-net"] });
+    const errors = new Response(child.stderr).text();
+    const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
+    let text = "";
+    while (!text.includes("\n")) {
+      const { value, done } = await reader.read();
+      if (done) throw new Error(`serve ended: ${await errors}`);
+      text += value;
+    }
+    // What it prints further must be read, lest it wait.
+    const rest = async () => {
+      while (!(await reader.read()).done);
+    };
+    void rest();
+    return new TestServer(child, errors, JSON.parse(text).url);
+  }
+
+  /** Its port. */
+  get port(): number {
+    return Number(new URL(this.url).port);
+  }
+
+  /** Its process. */
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  /** Asks it for a path. */
+  async fetch(path: string, options: RequestInit = {}): Promise<Response> {
+    return await fetch(new URL(path, this.url), options);
+  }
+
+  /** Posts a JSON value. */
+  async post(path: string, body: unknown, options: RequestInit = {}): Promise<Response> {
+    return await this.fetch(path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+      ...options,
+    });
+  }
+
+  /** Posts JSON lines; the answers are read to their end. */
+  async postLines(path: string, lines: readonly unknown[]): Promise<Record<string, unknown>[]> {
+    const body = lines.map((line) => typeof line === "string" ? line : JSON.stringify(line)).join("\n") +
+      "\n";
+    const response = await this.fetch(path, { method: "POST", headers: LINES, body });
+    return (await response.text()).trimEnd().split("\n").map((line) => JSON.parse(line));
+  }
+
+  /** Sends bytes as they are. @returns What it answers until it closes the connection or the time is over. */
+  async send(bytes: Uint8Array | string, withinMs = 5000): Promise<string> {
+    using connection = await Deno.connect({ hostname: "127.0.0.1", port: this.port });
+    const all = typeof bytes === "string" ? new TextEncoder().encode(bytes) : bytes;
+    const received: number[] = [];
+    const receive = async () => {
+      const part = new Uint8Array(2 ** 16);
+      for (let n = await connection.read(part); n !== null; n = await connection.read(part)) {
+        received.push(...part.subarray(0, n));
+      }
+    };
+    const send = async () => {
+      for (let at = 0; at < all.length;) at += await connection.write(all.subarray(at));
+    };
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const late = new Promise<void>((resolve) => timer = setTimeout(resolve, withinMs));
+    const done = Promise.all([send(), receive()]).catch(() => {});
+    await Promise.race([done, late]);
+    clearTimeout(timer);
+    return new TextDecoder().decode(new Uint8Array(received));
+  }
+
+  /** Sends a signal. */
+  kill(signal: Deno.Signal): void {
+    this.#child.kill(signal);
+  }
+
+  /** Waits for its end. */
+  async end(): Promise<{ code: number; stderr: string }> {
+    const { code } = await this.#child.status;
+    return { code, stderr: await this.#errors };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    try {
+      this.kill("SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await this.end();
+  }
+}
+
+/** The header of JSON lines. */
+export const LINES = { "content-type": "application/x-ndjson" };
+/** Two addresses. */
+export const PAIR = { src_addr: "192.0.2.1", dst_addr: "198.51.100.7" };
+/** The same as a query. */
+export const PAIR_QUERY = "src_addr=192.0.2.1&dst_addr=198.51.100.7";

@@ -1,0 +1,65 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { loadResumable, saveCheckpoint } from "../../lib/train/checkpoint.ts";
+import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
+
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+
+Deno.test("serve --watch replaces the model without a failed request, and keeps it where the new one is damaged", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    await using server = await TestServer.start(checkpoint, "--watch", "--watch-s", "0.2");
+    const checkpoints = join(folder, "checkpoints");
+    const { state, weights, optimizer } = loadResumable(checkpoint);
+    const save = (step: number) => {
+      for (const values of weights.values()) values[0] += 0.5;
+      return saveCheckpoint(checkpoints, { state: { ...state, step }, weights, optimizer }, { keep: 9 });
+    };
+    let isDone = false;
+    const steps = new Set<number>();
+    let numAnswers = 0;
+    const ask = async () => {
+      while (!isDone) {
+        const response = await server.fetch(`/v1/rtt?${PAIR_QUERY}&at=${numAnswers++}`);
+        const { step, detail } = await response.json();
+        assertEquals(response.status, 200, detail);
+        steps.add(step);
+      }
+    };
+    const askLines = async () => {
+      while (!isDone) {
+        const answers = await server.postLines("/v1/rtt:batch", Array.from({ length: 200 }, () => PAIR));
+        // A request has one model to its end.
+        assertEquals(new Set(answers.map(({ step, error }) => error ?? step)).size, 1);
+        numAnswers += answers.length;
+      }
+    };
+    const clients = [ask(), ask(), ask(), askLines(), askLines()];
+    const served = async (step: number) => {
+      for (let i = 0; i < 300; i++) {
+        if (steps.has(step)) return;
+        await pause(50);
+      }
+      throw new Error(`step ${step} was never served`);
+    };
+    const before = (await server.fetch("/v1/model")).headers.get("etag");
+    for (const step of [4, 5, 6]) {
+      save(step);
+      await served(step);
+    }
+    const damaged = join(save(7), "model.safetensors");
+    Deno.writeTextFileSync(damaged, "damaged");
+    await pause(1500);
+    isDone = true;
+    await Promise.all(clients);
+    const response = await server.fetch("/v1/model");
+    assertEquals((await response.json()).step, 6);
+    assert(response.headers.get("etag") !== before);
+    assertEquals([...steps], [3, 4, 5, 6]);
+    assertStringIncludes(await (await server.fetch("/metrics")).text(), "\nping_llm_model_swaps_total 3\n");
+    server.kill("SIGTERM");
+    const { code, stderr } = await server.end();
+    assertEquals(code, 75);
+    const logged = stderr.split("\n").filter((line) => line.includes("served"));
+    assertEquals(logged.filter((line) => line.includes("in place of")).length, 3, stderr);
+  }));
