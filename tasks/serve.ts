@@ -72,7 +72,7 @@ const FLAGS = {
 type Options = Values<typeof FLAGS>;
 
 /** The stage `serve`. */
-export const serveStageOfServer = defineStage({
+export const serverStage = defineStage({
   name: "serve",
   purpose: "answer questions to a trained model over HTTP, with a page for people",
   example: "--checkpoint runs/demo/train",
@@ -89,7 +89,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   using models = new ServedModels(await load());
   const app = makeApp({
     ...{ models, metrics, host, limits: options, allowOrigins: options.allowOrigin },
-    ...{ stopping: stage.signal, log: stage.log, pageFiles: readPageFiles() },
+    ...{ stopping: stage.signal, log: (line) => console.error(line), pageFiles: readPageFiles() },
   });
   stage.signal.throwIfAborted();
   const server = await HttpServer.listen({
@@ -151,4 +151,4 @@ function requireOrigins(origins: readonly string[]): void {
   );
 }
 
-if (import.meta.main) serveStage(serveStageOfServer);
+if (import.meta.main) serveStage(serverStage);

@@ -194,6 +194,7 @@ Deno.test("serve answers every route", (test) =>
       await requireProblem(server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/);
       await requireProblem(server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /more than 1048576 bytes/);
       await requireProblem(server.fetch("/v2"), 404, /no such path/);
+      await requireProblem(server.post("/v1/rtt:all", PAIR), 404, /no such path/);
       const removed = await requireProblem(
         server.fetch("/v1/rtt", { method: "DELETE" }),
         405,
