@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import { UserError } from "../errors.ts";
+import { InterruptedError, UserError } from "../errors.ts";
 import { shown } from "../query/rtt/rtt_question.ts";
 import type { Problem } from "./schemas.ts";
 
@@ -22,6 +22,8 @@ const TITLES: Readonly<Record<number, string>> = {
 
 /** What `AbortSignal` ends with: by a caller, or by its time limit. */
 const ABORTS = ["AbortError", "TimeoutError"];
+
+const ENDED = "Cannot answer: the request was ended before its answer was there; ask again";
 
 /** A request that is not answered; its message is for people. */
 export class ApiError extends Error {
@@ -53,12 +55,27 @@ export function problemOf(error: unknown): Problem {
 
 function apiErrorOf(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
+  if (error instanceof InterruptedError) return new ApiError(503, ENDED);
   if (error instanceof UserError) return new ApiError(400, sentenceOf(error.message));
-  if (error instanceof z.core.$ZodError) return new ApiError(400, sentenceOf(faultOf(error)));
+  if (error instanceof z.ZodError) return new ApiError(400, sentenceOf(faultOf(error)));
   if (error instanceof DOMException && ABORTS.includes(error.name)) {
-    return new ApiError(503, "Cannot answer: the request was ended before its answer was there; ask again");
+    return new ApiError(503, ENDED);
   }
   return new ApiError(500, "Cannot answer: an error of the server, not of the request; its log says more");
+}
+
+/**
+ * Does work on a request that was checked before, so that what fails then, such as the GPU, is no fault of the caller.
+ *
+ * @throws {Error} If it fails; what a signal ends is thrown as it is.
+ */
+export async function computed<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof UserError) || error instanceof InterruptedError) throw error;
+    throw new Error(`Internal error: ${error.message}`, { cause: error });
+  }
 }
 
 /** What parts of the program say of a value, such as `found no src, …`, as a whole line. */
@@ -69,20 +86,27 @@ function sentenceOf(fault: string): string {
 /**
  * What is wrong with a value that a schema refused: the first field at fault, what was found there and what was wanted.
  *
- * @param error With the values, see `reportInput` of zod; without them only what was wanted is said.
+ * @param refused The value, where it is known; else nothing is said of what was found.
  */
-export function faultOf({ issues: [issue] }: z.core.$ZodError): string {
-  const name = issue.path.map((key, i) =>
-    typeof key === "number" ? `[${key}]` : i > 0 ? `.${String(key)}` : String(key)
+export function faultOf({ issues: [issue] }: z.core.$ZodError, refused?: { value: unknown }): string {
+  const { path } = issue;
+  const name = path.map((key, i) =>
+    typeof key === "number" ? `[${key}]` : `${i > 0 ? "." : ""}${String(key)}`
   )
     .join("");
   if (issue.code === "unrecognized_keys") {
     const key = shown(issue.keys[0]);
     return `found ${name === "" ? key : `${key} in ${name}`}, ${issue.message}`;
   }
-  const { input } = issue;
-  const found = input === undefined ? `no ${name || "value"}` : [name, shown(input)].join(" ").trim();
-  return `found ${found}, ${wantedBy(issue)}`;
+  const wanted = wantedBy(issue);
+  if (!refused) return name === "" ? wanted : `${name}: ${wanted}`;
+  const found = path.reduce(fieldOf, refused.value);
+  if (found === undefined) return `found no ${name || "value"}, ${wanted}`;
+  return `found ${name === "" ? "" : `${name} `}${shown(found)}, ${wanted}`;
+}
+
+function fieldOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === "object" && value !== null ? Reflect.get(value, key) : undefined;
 }
 
 const TYPES: Readonly<Record<string, string>> = {

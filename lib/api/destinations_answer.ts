@@ -1,7 +1,7 @@
 /** Questions for destinations: searched, or ranked among candidates. @module */
 import { formatPrefix } from "../addresses/ip_prefix.ts";
 import { UserError } from "../errors.ts";
-import type { DestinationQuery } from "../query/destinations/destination_prompt.ts";
+import { codesOf, type DestinationQuery } from "../query/destinations/destination_prompt.ts";
 import { rankDestinations } from "../query/destinations/destination_ranking.ts";
 import {
   type LikelyDestinations,
@@ -35,6 +35,14 @@ export function readDestinationsQuestion(
     );
   }
   const query: DestinationQuery = { ...readSource({ src_addr, timestamp, context }), rttMs: rtt };
+  const numCodes = codesOf(query).length;
+  if (candidates !== undefined && numCodes > 1) {
+    throw new UserError(
+      `found rtt ${
+        rtt.join("..")
+      } ms with candidates, which is ${numCodes} RTT codes: one was wanted; leave candidates out`,
+    );
+  }
   const prefixLength = prefixLengthOf(query, prefix_length);
   const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
   const asked = {

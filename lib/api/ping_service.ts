@@ -17,9 +17,10 @@
 import { isAddress } from "../addresses/ip_prefix.ts";
 import { measurementBits } from "../query/likelihood/likelihood.ts";
 import type { PingModel } from "../query/ping_model.ts";
+import { encodeQuery } from "../query/query_tokens.ts";
 import { prepareQuery } from "../query/rtt/answer_queries.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../query/rtt/prefix_query.ts";
-import { ApiError, problemOf } from "./api_error.ts";
+import { ApiError, computed, problemOf } from "./api_error.ts";
 import { readDestinationsQuestion } from "./destinations_answer.ts";
 import { inOrder } from "./in_order.ts";
 import { type Answered, flat, itemsOf, type Line, linesOf, listed } from "./lines.ts";
@@ -115,7 +116,7 @@ export class PingService implements PingApi {
     signal?: AbortSignal,
   ): Promise<DestinationsApiAnswer> {
     const answer = readDestinationsQuestion(this.#model, question);
-    return await this.#longWork.run(() => answer(signal), { signal });
+    return await this.#inTurn(() => answer(signal), { signal });
   }
 
   /** See {@link PingApi}. */
@@ -123,8 +124,9 @@ export class PingService implements PingApi {
     const { context: earlier, ...asked } = readFields(likelihoodQuestionSchema, question);
     const measurement = readMeasurement(asked);
     const { context } = readSource({ ...asked, context: earlier });
+    encodeQuery({ ...measurement, context }, this.#model.config.sequenceLength);
     const measured = { measurement, rttMs: asked.rtt, context };
-    const [bits] = await this.#longWork.run(() => measurementBits(this.#model, [measured]), { signal });
+    const [bits] = await this.#inTurn(() => measurementBits(this.#model, [measured]), { signal });
     const { meanBits, spreadBits, totalBits } = bits;
     const orders = bits.orders.map(({ blocks, bits }) => ({
       order: blocks.map(({ field }) => field).join(),
@@ -193,10 +195,14 @@ export class PingService implements PingApi {
     }
     const asked = { ...query, context: first.context };
     const onProgress = () => caller.signal?.throwIfAborted();
-    return await this.#longWork.run(
+    return await this.#inTurn(
       async () => made(await rttBetweenPrefixes(model, asked, { ...draws, onProgress })),
       caller,
     );
+  }
+
+  async #inTurn<T>(work: () => Promise<T>, caller: Caller): Promise<T> {
+    return await this.#longWork.run(() => computed(work), caller);
   }
 
   async *#scores(

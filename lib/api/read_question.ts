@@ -32,9 +32,10 @@ const ALIASES: readonly (readonly [alias: string, name: string])[] = [
  * @throws {UserError} If it is not what the schema says.
  */
 export function readFields<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const { success, data, error } = schema.safeParse(withFullNames(value), { reportInput: true });
+  const named = withFullNames(value);
+  const { success, data, error } = schema.safeParse(named);
   if (success) return data;
-  throw new UserError(faultOf(error));
+  throw new UserError(faultOf(error, { value: named }));
 }
 
 /**

@@ -11,7 +11,7 @@
 import type { PingModel } from "../query/ping_model.ts";
 import { encodeQuery, type RttQuery } from "../query/query_tokens.ts";
 import type { RttDistribution } from "../query/rtt/rtt_distribution.ts";
-import { ApiError } from "./api_error.ts";
+import { ApiError, computed } from "./api_error.ts";
 import { FairQueue } from "./fair_queue.ts";
 
 /** How many callers may wait in a queue, unless said otherwise. */
@@ -152,7 +152,8 @@ export class RttBatcher {
     batch: readonly Waiting[],
   ): Promise<{ distributions: readonly RttDistribution[] } | { error: unknown }> {
     try {
-      return { distributions: await this.#model.rttDistributions(batch.map(({ query }) => query)) };
+      const queries = batch.map(({ query }) => query);
+      return { distributions: await computed(() => this.#model.rttDistributions(queries)) };
     } catch (error) {
       return { error };
     }

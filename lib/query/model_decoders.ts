@@ -1,7 +1,8 @@
 /**
  * The decoders that answer a model's queries: tokens in, log-probabilities out.
  *
- * A decoder holds one group of prompts at a time. Work waits for all work that was asked for before.
+ * A decoder holds one group of prompts at a time. Work waits for all work on the same decoder that was asked for before;
+ * so a question between two addresses is answered while a search for destinations goes on.
  *
  * @module
  */
@@ -23,19 +24,21 @@ export interface DecodedModel {
   readonly weights: Map<string, Float32Array>;
 }
 
-/** Two decoders of one model, made when they are first needed: for prompts and one step, and for many steps. */
+/** Two decoders of one model: for prompts and one step, and for many steps. */
 export class ModelDecoders {
   readonly #model: DecodedModel;
   readonly #memoryLimitBytes: number;
-  #prompter: Promise<Decoder> | undefined;
-  #continuer: Promise<Decoder> | undefined;
-  /** Settles when all work asked for so far is done; never rejects. */
-  #idle: Promise<unknown> = Promise.resolve();
+  readonly #prompter: SharedDecoder;
+  readonly #continuer: SharedDecoder;
 
   /** @param memoryLimitBytes What each of them may take of the GPU's memory besides weights. */
   constructor(model: DecodedModel, memoryLimitBytes: number) {
     this.#model = model;
     this.#memoryLimitBytes = memoryLimitBytes;
+    const create = (extent: DecoderExtent) =>
+      Decoder.create(model.registry, model, { ...extent, memoryLimitBytes });
+    this.#prompter = new SharedDecoder(() => create(promptExtent(model.config, memoryLimitBytes)));
+    this.#continuer = new SharedDecoder(() => create(this.continuationExtent));
   }
 
   /** How many tokens of prompts and rows {@link continuePrompts} can hold. */
@@ -58,10 +61,7 @@ export class ModelDecoders {
     const extent = promptExtent(this.#model.config, this.#memoryLimitBytes);
     let first = 0;
     for (const group of groupsOf(prompts, extent, numChildren)) {
-      await this.#exclusively(async () => {
-        this.#prompter ??= this.#create(extent);
-        await work(await this.#prompter, group, first);
-      });
+      await this.#prompter.run((decoder) => work(decoder, group, first));
       first += group.length;
     }
   }
@@ -77,7 +77,7 @@ export class ModelDecoders {
     prompts: readonly Uint16Array[],
     work: (decoder: Decoder, ends: Float32Array) => Promise<T>,
   ): Promise<T> {
-    return await this.#withContinuer(async (decoder) => await work(decoder, await decoder.prefill(prompts)));
+    return await this.#continuer.run(async (decoder) => await work(decoder, await decoder.prefill(prompts)));
   }
 
   /**
@@ -115,7 +115,7 @@ export class ModelDecoders {
     const results: Float32Array[] = [];
     for (const group of groupsOfContinuations(prompts, this.continuationExtent)) {
       results.push(
-        ...await this.#withContinuer((decoder) => continuationLogProbabilities(decoder, group)),
+        ...await this.#continuer.run((decoder) => continuationLogProbabilities(decoder, group)),
       );
     }
     return results;
@@ -123,27 +123,33 @@ export class ModelDecoders {
 
   /** Gives the decoders the model's weights again, after all work that was asked for before. */
   async reload(): Promise<void> {
-    await this.#exclusively(async () => {
-      for (const decoder of [this.#prompter, this.#continuer]) (await decoder)?.load(this.#model.weights);
-    });
+    const { weights } = this.#model;
+    await Promise.all([this.#prompter, this.#continuer].map((each) => each.reload(weights)));
+  }
+}
+
+/** A decoder, made when it is first needed, and the work on it, one piece after the other. */
+class SharedDecoder {
+  readonly #create: () => Promise<Decoder>;
+  #decoder: Promise<Decoder> | undefined;
+  /** Settles when all work asked for so far is done; never rejects. */
+  #idle: Promise<unknown> = Promise.resolve();
+
+  constructor(create: () => Promise<Decoder>) {
+    this.#create = create;
   }
 
-  /** Runs work on the decoder for many steps. */
-  async #withContinuer<T>(work: (decoder: Decoder) => Promise<T>): Promise<T> {
-    return await this.#exclusively(async () => {
-      this.#continuer ??= this.#create(this.continuationExtent);
-      return await work(await this.#continuer);
-    });
+  async run<T>(work: (decoder: Decoder) => Promise<T>): Promise<T> {
+    return await this.#exclusively(async () => await work(await (this.#decoder ??= this.#create())));
+  }
+
+  async reload(weights: Map<string, Float32Array>): Promise<void> {
+    await this.#exclusively(async () => (await this.#decoder)?.load(weights));
   }
 
   async #exclusively<T>(work: () => Promise<T>): Promise<T> {
     const done = this.#idle.then(work);
     this.#idle = done.catch(() => {});
     return await done;
-  }
-
-  #create(extent: DecoderExtent): Promise<Decoder> {
-    const memoryLimitBytes = this.#memoryLimitBytes;
-    return Decoder.create(this.#model.registry, this.#model, { ...extent, memoryLimitBytes });
   }
 }

@@ -55,13 +55,15 @@ export type AskLines = (
 /**
  * Answers a POST of JSON lines. A line is read when the client takes answers, so memory is bounded. What is wrong before
  * the first answer is a problem; later the connection breaks off.
+ *
+ * @param breakOff Ends the connection.
  */
 export async function answerLines(
   request: Request,
-  options: AnswerOptions,
+  options: AnswerOptions & { breakOff: () => void },
   ask: AskLines,
 ): Promise<Response> {
-  const { maxBodyBytes, maxRequestS } = options.limits;
+  const { limits: { maxBodyBytes, maxRequestS }, breakOff } = options;
   const limit = new TimeLimit(maxRequestS, request.signal);
   const lease = options.models.lease();
   const lines = new LineAnswers(lease, limit);
@@ -72,23 +74,15 @@ export async function answerLines(
     lines.end();
     throw error;
   }
+  const giveUp = (reason: unknown) => {
+    lines.end();
+    if (problemOf(reason).status === 500) options.log(describeError(reason));
+    breakOff();
+  };
+  // A client that takes no answers does not pull.
+  limit.signal.addEventListener("abort", () => giveUp(limit.signal.reason));
   const stream = new ReadableStream<Uint8Array>({
-    start(controller) {
-      // A client that takes no answers does not pull: the limit breaks off.
-      limit.signal.addEventListener("abort", () => {
-        lines.end();
-        controller.error(limit.signal.reason);
-      });
-    },
-    async pull(controller) {
-      try {
-        await lines.pull(controller);
-      } catch (error) {
-        lines.end();
-        if (problemOf(error).status === 500) options.log(describeError(error));
-        controller.error(error);
-      }
-    },
+    pull: async (controller) => await lines.pull(controller).catch(giveUp),
     cancel: () => lines.end(),
   }, { highWaterMark: 1 });
   return new Response(stream, {

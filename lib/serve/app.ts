@@ -3,6 +3,7 @@
  *
  * @module
  */
+import type { HttpBindings } from "@hono/node-server";
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import { methodNotAllowed } from "hono/method-not-allowed";
@@ -101,6 +102,10 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
 
 /** The questions to the model. The service checks what is asked, so here it may be anything. */
 function addQuestions(app: Hono, options: AppOptions): void {
+  const withBreak = (c: Context) => ({
+    ...options,
+    breakOff: () => void (c.env as HttpBindings).outgoing.destroy(),
+  });
   app.get(
     "/v1/rtt",
     (c) =>
@@ -120,7 +125,7 @@ function addQuestions(app: Hono, options: AppOptions): void {
     (c) =>
       answerLines(
         c.req.raw,
-        options,
+        withBreak(c),
         (service, lines, signal) => service.rttLines(lines, queryFields(c.req.url), signal),
       ),
   );
@@ -157,7 +162,7 @@ function addQuestions(app: Hono, options: AppOptions): void {
     (c) =>
       answerLines(
         c.req.raw,
-        options,
+        withBreak(c),
         (service, lines, signal) =>
           service.scoreLines(lines, queryFields(c.req.url) as ScoreApiOptions, signal),
       ),
@@ -184,9 +189,18 @@ function pageResponse(request: Request, { body, type, etag, policy }: PageFile):
   });
 }
 
-/** Calls back when the answer is sent, or given up. */
+/** Calls back once, when the answer is sent or cannot be sent any more. */
 function whenSent(c: Context, done: () => void): void {
-  const { outgoing } = c.env as { outgoing?: { once(event: "close", done: () => void): void } };
-  if (outgoing) outgoing.once("close", done);
-  else done();
+  const { outgoing, incoming: { socket } } = c.env as HttpBindings;
+  let isOver = false;
+  const end = () => {
+    if (isOver) return;
+    isOver = true;
+    socket.off("close", end);
+    done();
+  };
+  outgoing.once("close", end);
+  // An answer that waits behind another one when the connection is closed never ends by itself.
+  socket.once("close", end);
+  if (socket.destroyed) end();
 }

@@ -31,9 +31,12 @@ export class HostNames {
     );
   }
 
-  /** @throws {ApiError} 421 if a URL names another host. */
+  /** @throws {ApiError} 421 if a URL names another host, 400 if it names what cannot be one. */
   require(url: string): void {
-    const { hostname } = new URL(url);
+    const hostname = URL.parse(url)?.hostname;
+    if (hostname === undefined) {
+      throw new ApiError(400, `Cannot read the request: ${shortened(url)} is no URL`);
+    }
     if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
     throw new ApiError(
       421,

@@ -18,7 +18,6 @@ export interface Limits {
 /** The time limit of a request. */
 export class TimeLimit implements Disposable {
   readonly #controller = new AbortController();
-  readonly #signal: AbortSignal;
   readonly #seconds: number;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -30,13 +29,15 @@ export class TimeLimit implements Disposable {
    */
   constructor(seconds: number, client: AbortSignal) {
     this.#seconds = seconds;
-    this.#signal = AbortSignal.any([this.#controller.signal, client]);
+    const leave = () => this.#controller.abort(new ApiError(400, "Cannot answer: the client is gone"));
+    client.addEventListener("abort", leave);
+    if (client.aborted) leave();
     this.restart();
   }
 
   /** Aborted at the limit, and when the client is gone. */
   get signal(): AbortSignal {
-    return this.#signal;
+    return this.#controller.signal;
   }
 
   /** Counts anew. */

@@ -101,11 +101,16 @@ export class BodyLines implements AsyncIterable<string> {
 }
 
 /** The body as it comes. What comes too slowly ends with the signal. */
-function bodyOf({ body }: Request, signal: AbortSignal): ReadableStream<Uint8Array> {
+async function* bodyOf({ body }: Request, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   signal.throwIfAborted();
-  if (!body) return new Blob([]).stream();
-  // To cancel the body would end the connection, and with it the answer.
-  return body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal, preventCancel: true });
+  if (!body) return;
+  try {
+    // To cancel the body would end the connection, and with it the answer.
+    yield* body.pipeThrough(new TransformStream<Uint8Array, Uint8Array>(), { signal, preventCancel: true });
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new ApiError(400, "Cannot read the request: its body breaks off", { cause });
+  }
 }
 
 function requireType(request: Request, wanted: readonly string[]): void {

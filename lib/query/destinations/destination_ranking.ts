@@ -66,7 +66,7 @@ export async function rankDestinations(
   for (const group of groupsOf(prompts, model.decoders.continuationExtent, NODES_AT_ONCE)) {
     signal?.throwIfAborted();
     const numBits = 8 * queries[0].source.length;
-    const found = await candidatesOf(model, group, { numCandidates, maxExpansions, numBits });
+    const found = await candidatesOf(model, group, { numCandidates, maxExpansions, numBits, signal });
     const ofGroup = asked.slice(ranked.length, ranked.length + group.length);
     const logP = await model.decoders.continuationLogProbabilities(ofGroup.map(({ prompt, tail }, i) => ({
       prompt,
@@ -95,9 +95,9 @@ interface Candidate {
 async function candidatesOf(
   model: PingModel,
   prompts: readonly Uint16Array[],
-  options: { numCandidates: number; maxExpansions: number; numBits: number },
+  options: Pick<RankOptions, "numCandidates" | "signal"> & { maxExpansions: number; numBits: number },
 ): Promise<Candidate[][]> {
-  const { numCandidates, maxExpansions, numBits } = options;
+  const { numCandidates, maxExpansions, numBits, signal } = options;
   const searches = prompts.map(() =>
     new PrefixSearch(Float64Array.of(1), { prefixLength: numBits, top: numCandidates })
   );
@@ -106,6 +106,7 @@ async function candidatesOf(
   await model.decoders.continuePrompts(prompts, async (decoder, ends) => {
     for (let numTaken = 0; numTaken < Math.min(maxExpansions, fitting); numTaken += NODES_AT_ONCE) {
       if (await walkOn({ decoder, ends, walks }, NODES_AT_ONCE) === 0) break;
+      signal?.throwIfAborted();
     }
   });
   return searches.map(({ found }) =>
