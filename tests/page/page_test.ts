@@ -75,7 +75,7 @@ Deno.test({
         pings: [
           /Output of ping: 3 pings, 1 without a reply/,
           /line 4: no line of ping/,
-          /with your pings/,
+          /before\s+after/,
           /p-value/,
         ],
         fits: [/Destinations at 20\.0–25\.0 ms/, /\/8/, /all other prefixes/],
@@ -102,6 +102,21 @@ Deno.test({
           }
         }
       }
+      await t.step("charts follow the width of the window", async () => {
+        const { page } = await open(HASHES.ask, { width: 1280 });
+        const widths =
+          "[...document.querySelectorAll('.chart')].map((place) => [place.clientWidth, place.querySelector('canvas').clientWidth])";
+        for (const width of [360, 900]) {
+          await page.setViewportSize({ width, height: 800 });
+          await settled(page);
+          const found = await page.evaluate(widths) as [number, number][];
+          assertEquals(found.length, 2);
+          for (const [place, canvas] of found) {
+            assert(place < width && canvas === place, `${canvas} of ${place} px`);
+          }
+          assertEquals(await looksFaults(page), []);
+        }
+      });
     });
   },
 });
