@@ -135,6 +135,7 @@ export type { InputFingerprint, IsRead, OnLink } from "./lib/files/inputs.ts";
 export { Gpu, type GpuInfo } from "./lib/gpu/device.ts";
 export type { Binding, KernelInterface, ParamField } from "./lib/gpu/kernel_source.ts";
 export type { ProfileRow } from "./lib/gpu/program.ts";
+export type { SoftTargets } from "./lib/gpu/ops/cross_entropy.ts";
 export { type Kernel, KernelRegistry } from "./lib/gpu/registry.ts";
 export type { DType, Tensor } from "./lib/gpu/tensor.ts";
 export type { DecoderExtent } from "./lib/model/decoder_buffers.ts";
@@ -148,6 +149,7 @@ export {
 export type { ModelBatch } from "./lib/model/batch_rows.ts";
 export type { Share } from "./lib/model/batch_rows.ts";
 export type { CoordinatesConfig } from "./lib/model/node_coordinates.ts";
+export type { Teacher } from "./lib/model/forward.ts";
 export { Transformer } from "./lib/model/transformer.ts";
 export type { AdamWConfig, GroupConfig, MuonConfig, OptimConfig } from "./lib/optim/optim_config.ts";
 export type { ScheduleShape } from "./lib/optim/schedule.ts";

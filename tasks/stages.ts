@@ -65,6 +65,7 @@ export const NEEDS: Record<string, StageNeeds> = {
   "train": {
     paths: {
       data: input,
+      teacher: run,
       "resume-from": run,
       "init-from": run,
       config,

@@ -19,6 +19,10 @@ import { checkInputs, verifyFlag } from "./input_check.ts";
 const FLAGS = {
   data: flag.requiredText("folder of probe rows", { placeholder: "DIR" }),
   run: flag.requiredText("folder of the run; a run that is there goes on", { placeholder: "DIR" }),
+  teacher: flag.optionalText(
+    "learn RTTs also from this trained model, by train.teacherWeight (knowledge distillation)",
+    { placeholder: "DIR" },
+  ),
   ...configFlags,
   steps: flag.optionalInteger("optimizer steps of the whole run (default: the configuration's)", {
     min: 1,
@@ -130,6 +134,7 @@ async function trainOn(
     checked,
     ranks,
     runDir: options.run,
+    teacher: options.teacher,
     onCorrupt: options.onCorrupt,
     numLoaderWorkers: options.workers,
     fresh: options.fresh,

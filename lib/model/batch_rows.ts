@@ -188,10 +188,11 @@ export function markRttBytes(
   { tokens, lossMask, segmentStart }: ModelBatch,
   sequenceLength: number,
 ): Uint8Array {
-  return lossMask.map((counts, row) => {
-    if (!counts) return 0;
-    if (tokens[row] === RTT_START) return 2;
-    const isFirst = row % sequenceLength === segmentStart[row];
-    return !isFirst && tokens[row - 1] === RTT_START ? 3 : 1;
-  });
+  const marks = lossMask.slice();
+  for (let row = tokens.indexOf(RTT_START); row >= 0; row = tokens.indexOf(RTT_START, row + 1)) {
+    const next = row + 1;
+    if (marks[row]) marks[row] = 2;
+    if (marks[next] && next % sequenceLength !== segmentStart[next]) marks[next] = 3;
+  }
+  return marks;
 }

@@ -6,15 +6,17 @@
 import { named } from "../errors.ts";
 import { addAttention } from "../gpu/ops/attention.ts";
 import { addRows } from "../gpu/ops/address_rows.ts";
+import type { SoftTargets } from "../gpu/ops/cross_entropy.ts";
 import { addCopy } from "../gpu/ops/elementwise.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
 import { addGemm, type GemmEpilogue } from "../gpu/ops/gemm.ts";
 import { addQkNormRope } from "../gpu/ops/qk_norm_rope.ts";
 import { addRmsNorm } from "../gpu/ops/rms_norm.ts";
 import { addShiftKeys } from "../gpu/ops/shift_keys.ts";
-import type { Program } from "../gpu/program.ts";
+import type { ProfileRow, Program } from "../gpu/program.ts";
 import { type Tensor, tensorLength } from "../gpu/tensor.ts";
 import { type HeadTensors, type LayerTensors, type ModelTensors } from "./buffers.ts";
+import type { ModelBatch } from "./batch_rows.ts";
 import { ROWS_PER_TOKEN } from "./address_rows.ts";
 import { type ModelConfig, type ModelExtent, numAddressRows } from "./model_config.ts";
 import type { InputTensors } from "./inputs.ts";
@@ -55,9 +57,18 @@ export interface HiddenTensors extends Pick<ModelTensors, "operands" | "layers">
   readonly head: Pick<HeadTensors, "xLast" | "xLastNorm" | "xLastScale">;
 }
 
+/** Another model on the same device, whose distributions of the two bytes of RTT codes are learned besides the data. */
+export interface Teacher extends SoftTargets {
+  /** Starts its forward pass; returns at once. */
+  forward(batch: ModelBatch): void;
+  /** Runs the pass again and times it. */
+  profile(): Promise<ProfileRow[]>;
+}
+
 /** What the passes with a loss work on. */
 export interface Pass extends HiddenPass {
   readonly tensors: ModelTensors;
+  readonly teacher?: Teacher | undefined;
 }
 
 /** Adds y = x W^T for all rows, through an epilogue. @param args `name`: that of W. */

@@ -3,9 +3,10 @@
  *
  * @module
  */
-import { addCrossEntropy, addLogProbabilities } from "../gpu/ops/cross_entropy.ts";
+import { addCrossEntropy, addLogProbabilities, type LogitsShape } from "../gpu/ops/cross_entropy.ts";
 import { addEmbedding } from "../gpu/ops/embedding.ts";
-import type { Program } from "../gpu/program.ts";
+import { Program } from "../gpu/program.ts";
+import type { KernelRegistry } from "../gpu/registry.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { paddedVocabSize } from "./buffers.ts";
 import { type ModelConfig, vocabSize } from "./model_config.ts";
@@ -13,11 +14,10 @@ import { BYTE_BASE } from "../tokens/vocab_v2.ts";
 import { addLinear, type Pass } from "./forward.ts";
 
 /** Adds the logits and losses of all positions, and with `training` the gradient of the logits. */
-export function addLosses(program: Program, { config, extent, tensors }: Pass): void {
+export function addLosses(program: Program, { config, extent, tensors, teacher }: Pass): void {
   const { head, inputs, backward } = tensors;
   const { rttDistanceWeights, rttByteWeight } = extent;
   const rows = extent.batchSize * extent.sequenceLength;
-  const stride = paddedVocabSize(config);
   addLinear(program, { extent, tensors }, { ...LM_HEAD, x: head.xLastNorm, y: head.logits });
   addCrossEntropy(program, {
     logits: head.logits,
@@ -26,14 +26,16 @@ export function addLosses(program: Program, { config, extent, tensors }: Pass): 
     losses: head.losses,
     weight: inputs.weight,
     lossScale: inputs.lossScale,
-    softcap: config.softcap,
     markedWeight: rttByteWeight,
     rows,
-    vocabSize: vocabSize(config),
-    stride,
-    ...(backward ? { dLogits: backward.dLogits } : {}),
+    ...logitsShape(config),
+    ...(backward ? { dLogits: backward.dLogits, teacher } : {}),
     ...(rttDistanceWeights ? { ordinal: { firstByte: BYTE_BASE, weights: rttDistanceWeights } } : {}),
   });
+}
+
+function logitsShape(config: ModelConfig): LogitsShape {
+  return { vocabSize: vocabSize(config), stride: paddedVocabSize(config), softcap: config.softcap };
 }
 
 const LM_HEAD = { name: "lm_head.weight", label: "lm_head" };
@@ -73,6 +75,33 @@ export function addChosenLogProbabilities(
   addEmbedding(program, { tokens: positions, table: hiddenStates, x: picked, rows, width: config.width });
   const extent = { batchSize: 1, sequenceLength: rows, training: false };
   addLinear(program, { extent, tensors: { operands } }, { ...LM_HEAD, x: picked, y: logits });
-  const layout = { vocabSize: vocabSize(config), stride: paddedVocabSize(config), softcap: config.softcap };
-  addLogProbabilities(program, { logits, rowIndex, out: logProbabilities, numRows: rows, ...layout });
+  addLogProbabilities(program, {
+    logits,
+    rowIndex,
+    out: logProbabilities,
+    numRows: rows,
+    ...logitsShape(config),
+  });
+}
+
+/**
+ * Reads the log-probabilities of every token as the next one, at chosen rows.
+ *
+ * @param args `logits`: (any, padded V), before the soft cap; `positions`: indices of its rows, n of them.
+ * @returns (n, V), nats.
+ */
+export async function readLogProbabilities(
+  registry: KernelRegistry,
+  { config, logits, positions }: { config: ModelConfig; logits: Tensor; positions: Uint32Array },
+): Promise<Float32Array> {
+  const { gpu } = registry;
+  const numRows = positions.length;
+  const rowIndex = gpu.tensorFrom("chosen rows", [numRows], positions);
+  const out = gpu.tensor("log-probabilities", [numRows, vocabSize(config)]);
+  const program = new Program(registry, "log-probabilities");
+  addLogProbabilities(program, { logits, rowIndex, out, numRows, ...logitsShape(config) });
+  program.run();
+  const [values] = await gpu.read(out);
+  for (const { buffer } of [rowIndex, out]) buffer.destroy();
+  return values;
 }

@@ -19,7 +19,7 @@ export interface InputTensors {
   tokens: Tensor;
   /** (B, T) u32. */
   targets: Tensor;
-  /** (B, T) u32: the loss mask, or that of `markRttBytes` if RTT bytes have weights of their own. */
+  /** (B, T) u32: the loss mask of `markRttBytes`. */
   lossMask: Tensor;
   /** (B, T) u32: the first position that a position may attend to. */
   segmentStart: Tensor;
@@ -80,10 +80,8 @@ export function writeInputs(
 ): void {
   const { extent, batch, weight } = args;
   const limit = vocabSize(args.config);
-  const { batchSize, sequenceLength, rttDistanceWeights, rttByteWeight = 1 } = extent;
-  const marked = rttDistanceWeights || rttByteWeight !== 1
-    ? { ...batch, lossMask: markRttBytes(batch, sequenceLength) }
-    : batch;
+  const { batchSize, sequenceLength } = extent;
+  const marked = { ...batch, lossMask: markRttBytes(batch, sequenceLength) };
   for (const name of ["tokens", "targets", "lossMask", "segmentStart"] as const) {
     const values = new Uint32Array(marked[name]);
     ensure(values.length === batchSize * sequenceLength, `${name} has ${values.length} elements`);

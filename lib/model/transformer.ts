@@ -9,13 +9,12 @@ import { ensure, named } from "../errors.ts";
 import type { Autotuner } from "../gpu/autotune.ts";
 import type { Gpu } from "../gpu/device.ts";
 import { initialLossScale } from "../gpu/ops/clip.ts";
-import { addLogProbabilities } from "../gpu/ops/cross_entropy.ts";
 import { addSum } from "../gpu/ops/reduce.ts";
 import { type ProfileRow, Program } from "../gpu/program.ts";
 import type { KernelRegistry } from "../gpu/registry.ts";
 import type { Tensor } from "../gpu/tensor.ts";
 import { addBackward } from "./backward.ts";
-import { type ModelTensors, paddedVocabSize } from "./buffers.ts";
+import type { ModelTensors } from "./buffers.ts";
 import { AddressRows } from "./address_rows.ts";
 import {
   type BatchRows,
@@ -28,15 +27,16 @@ import {
   shareOf,
   shareOfRows,
 } from "./batch_rows.ts";
-import { type ModelConfig, type ModelExtent, vocabSize } from "./model_config.ts";
-import { addHiddenStates, addOperandCopies, type Pass } from "./forward.ts";
-import { addLosses } from "./head.ts";
+import type { ModelConfig, ModelExtent } from "./model_config.ts";
+import { addHiddenStates, addOperandCopies, type Pass, type Teacher } from "./forward.ts";
+import { addLosses, readLogProbabilities } from "./head.ts";
 import { writeInputs } from "./inputs.ts";
 import { allocate } from "./memory_plan.ts";
 import { readParameterLike, writeParameters } from "./parameter_tensors.ts";
 
 /** What a batch is uploaded for. */
 interface BatchUse {
+  /** Whether shares of the learned rows are hidden. */
   isTraining?: boolean;
   /** As in {@link Transformer.accumulate}. */
   ofTokens?: Uint32Array<ArrayBuffer> | undefined;
@@ -58,9 +58,10 @@ export class Transformer {
     readonly config: ModelConfig,
     readonly extent: ModelExtent,
     tensors: ModelTensors,
+    teacher: Teacher | undefined,
   ) {
     this.#gpu = registry.gpu;
-    this.#pass = { config, extent, tensors };
+    this.#pass = { config, extent, tensors, teacher };
     if (tensors.inputs.addressRows) this.#addressRows = new AddressRows(config);
     const isFixed = extent.freeRows !== undefined;
     this.#rowSlots = new RowSlots(numRowSlots(config, extent), numRowUses(extent), isFixed);
@@ -78,17 +79,20 @@ export class Transformer {
    * Allocates a model with weights of zero and compiles its kernels.
    *
    * @param options As {@link ModelExtent}; `sequenceLength` is the configuration's by default.
+   * @param teacher From {@link asTeacher} of a model without training.
    * @throws {UserError} If the adapter cannot hold the model.
    */
   static async create(
     registry: KernelRegistry,
     config: ModelConfig,
     options: Omit<ModelExtent, "sequenceLength"> & { sequenceLength?: number },
+    teacher?: Teacher,
   ): Promise<Transformer> {
     const { sequenceLength = config.sequenceLength } = options;
     ensure(sequenceLength <= config.sequenceLength, `sequences of ${sequenceLength} tokens are too long`);
     const extent = { ...options, sequenceLength };
-    const model = new Transformer(registry, config, extent, await allocate(registry.gpu, config, extent));
+    const tensors = await allocate(registry.gpu, config, extent);
+    const model = new Transformer(registry, config, extent, tensors, teacher);
     await registry.ready();
     return model;
   }
@@ -214,13 +218,20 @@ export class Transformer {
   async profile(batch: ModelBatch, weight: number): Promise<ProfileRow[]> {
     ensure(this.#training, "a model without training cannot accumulate gradients");
     this.#write(batch, weight, { isTraining: true });
-    return await this.#training.profile();
+    const ofTeacher = await this.#pass.teacher?.profile() ?? [];
+    const rows = ofTeacher.map((row) => ({ ...row, label: `teacher's ${row.label}` }));
+    return [...rows, ...await this.#training.profile()];
+  }
+
+  /** Starts a forward pass; returns at once. */
+  #forward(batch: ModelBatch, use: BatchUse = {}): void {
+    this.#write(batch, 0, use);
+    this.#evaluation.run();
   }
 
   /** The loss of every position, (B * T), nats; 0 where masked. */
   async evaluateLosses(batch: ModelBatch): Promise<Float32Array> {
-    this.#write(batch, 0);
-    this.#evaluation.run();
+    this.#forward(batch);
     return (await this.#gpu.read(this.#pass.tensors.head.losses))[0];
   }
 
@@ -233,26 +244,21 @@ export class Transformer {
   async logProbabilities(batch: ModelBatch, positions: Uint32Array): Promise<Float32Array> {
     ensure(positions.every((row) => row < this.#numRows), "a position is outside the batch");
     if (positions.length === 0) return new Float32Array();
-    this.#write(batch, 0);
-    this.#evaluation.run();
-    const { config } = this;
-    const numRows = positions.length;
-    const rowIndex = this.#gpu.tensorFrom("chosen rows", [numRows], positions);
-    const out = this.#gpu.tensor("log-probabilities", [numRows, vocabSize(config)]);
-    const program = new Program(this.registry, "log-probabilities");
-    addLogProbabilities(program, {
+    this.#forward(batch);
+    const { config, tensors } = this.#pass;
+    return await readLogProbabilities(this.registry, { config, logits: tensors.head.logits, positions });
+  }
+
+  /** What another model on this device learns from this one. @param weight Its share of the other's gradient. */
+  asTeacher(weight: number): Teacher {
+    return {
       logits: this.#pass.tensors.head.logits,
-      rowIndex,
-      out,
-      numRows,
-      vocabSize: vocabSize(config),
-      stride: paddedVocabSize(config),
-      softcap: config.softcap,
-    });
-    program.run();
-    const [values] = await this.#gpu.read(out);
-    for (const { buffer } of [rowIndex, out]) buffer.destroy();
-    return values;
+      softcap: this.config.softcap,
+      weight,
+      // Rows are hidden as in its own training: what it learned by heart of a pair is no news to a student.
+      forward: (batch) => this.#forward(batch, { isTraining: true }),
+      profile: () => this.#evaluation.profile(),
+    };
   }
 
   /** Frees the model's GPU memory. */
@@ -278,6 +284,7 @@ export class Transformer {
     const { config, extent } = this;
     const rows = this.#rowsOf(batch, use);
     writeInputs(this.#gpu, this.#pass.tensors.inputs, { config, extent, batch, weight, rows });
+    if (use.isTraining) this.#pass.teacher?.forward(batch);
   }
 
   #rowsOf(batch: ModelBatch, use: BatchUse): BatchRows | undefined {
@@ -285,7 +292,7 @@ export class Transformer {
     const { sequenceLength } = this.extent;
     const { isTraining = false } = use;
     const ofTokens = use.ofTokens ?? rowsOfBatch(batch, this.#addressRows, { sequenceLength, isTraining });
-    if (!isTraining) return { ofTokens };
+    if (!isTraining || !this.#training) return { ofTokens };
     const places = this.#rowSlots.places(ofTokens);
     return { ofTokens, places, ofSlots: this.#rowSlots.rows };
   }

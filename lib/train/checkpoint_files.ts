@@ -117,6 +117,8 @@ export interface CheckpointState {
   config: RunConfig;
   /** Fingerprint of the training and validation data; see `dataFingerprint`. */
   dataFingerprint: string;
+  /** SHA-256 of the weights of the run's teacher, if it has one. */
+  teacher?: string | undefined;
   /** Where the loader continues, and how many rows a block has. */
   position: DataPosition & { blockRows: number };
   /** The last steps' training losses in nats per token; null where not finite. */
@@ -161,6 +163,7 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
   seed: z.int(),
   config: z.record(z.string(), z.unknown()),
   dataFingerprint: z.string(),
+  teacher: z.string().optional(),
   position: z.object({ epoch: z.int(), block: z.int(), sequence: z.int(), blockRows: z.int() }),
   losses: z.array(z.object({ step: z.int(), loss: z.number().nullable() })),
   evalLoss: z.number().nullable(),

@@ -7,7 +7,7 @@ import { ConfigError } from "../errors.ts";
 import type { GpuInfo } from "../gpu/device.ts";
 import { largestTensorBytes, type MakeTensor, plannedSizeBytes } from "../model/allocation.ts";
 import { gpuParameterShapes, modelTensors } from "../model/buffers.ts";
-import { numParameters, parameterShapes } from "../model/model_config.ts";
+import { type ModelConfig, numParameters, parameterShapes } from "../model/model_config.ts";
 import {
   largestBatchSize,
   type ModelMemory,
@@ -16,11 +16,14 @@ import {
 } from "../model/memory_plan.ts";
 import { numStateValues, optimizerTensors } from "../optim/memory_plan.ts";
 import { deriveConfig, type RunConfig, trainingExtent } from "./run_config.ts";
+import { teacherExtent } from "./teacher.ts";
 
 /** Bytes of GPU memory by purpose. All is allocated at the start and kept, so the sum is the peak. */
 export interface MemoryPlan extends ModelMemory {
   /** State, scratch memory and numbers. */
   optimizerBytes: number;
+  /** A teacher with its forward pass; 0 without one. */
+  teacherBytes: number;
   totalBytes: number;
 }
 
@@ -36,13 +39,15 @@ export interface HostMemoryPlan {
 /** A position of a batch has token, target and start of the segment (u16) and mask (u8). */
 const BATCH_BYTES_PER_TOKEN = 7;
 
-/** Plans the GPU memory of a run. */
-export function planMemory(config: RunConfig): MemoryPlan {
+/** Plans the GPU memory of a run. @param teacher The model of its teacher, if it has one. */
+export function planMemory(config: RunConfig, teacher?: ModelConfig): MemoryPlan {
   const memory = planModelMemory(config.model, trainingExtent(config));
+  const ofTeacher = teacher && planModelMemory(teacher, teacherExtent(config));
+  const teacherBytes = ofTeacher ? ofTeacher.parametersBytes + ofTeacher.activationsBytes : 0;
   const optimizerBytes = plannedSizeBytes((make) => makeOptimizer(config, make));
   const { parametersBytes, gradientsBytes, activationsBytes } = memory;
-  const totalBytes = parametersBytes + gradientsBytes + activationsBytes + optimizerBytes;
-  return { ...memory, optimizerBytes, totalBytes };
+  const totalBytes = parametersBytes + gradientsBytes + activationsBytes + optimizerBytes + teacherBytes;
+  return { ...memory, optimizerBytes, teacherBytes, totalBytes };
 }
 
 /** Plans the host memory of a run. */
@@ -62,7 +67,8 @@ export function describeMemoryPlan(plan: MemoryPlan): string {
     `${gib(plan.parametersBytes)}, gradients ${gib(plan.gradientsBytes)}, optimizer ${
       gib(plan.optimizerBytes)
     }, ` +
-    `activations ${gib(plan.activationsBytes)}`;
+    `activations ${gib(plan.activationsBytes)}` +
+    (plan.teacherBytes ? `, teacher ${gib(plan.teacherBytes)}` : "");
 }
 
 /**
@@ -93,17 +99,21 @@ export interface Adapter extends Pick<GpuInfo, "isSoftware"> {
  * Checks that an adapter can bind the largest tensor. A software adapter uses host memory, so that is checked, too: the
  * process would be killed if it ran out. A GPU shows its free memory only by refusing an allocation.
  *
- * @param availableBytes As for {@link checkHostMemory}.
+ * @param options `availableBytes`: as for {@link checkHostMemory}; `teacher`: as for {@link planMemory}.
  * @throws {ConfigError} With the batch that would fit.
  */
 export function checkMemory(
   config: RunConfig,
   { isSoftware, bufferLimitBytes }: Adapter,
-  availableBytes = freeMemoryBytes(),
+  { availableBytes = freeMemoryBytes(), teacher }: {
+    availableBytes?: number;
+    teacher?: ModelConfig | undefined;
+  } = {},
 ): void {
   const largestBytes = (config: RunConfig) =>
     largestTensorBytes((make) => {
       modelTensors(config.model, trainingExtent(config), make);
+      if (teacher) modelTensors(teacher, teacherExtent(config), make);
       makeOptimizer(config, make);
     });
   refuse(config, largestBytes, {
@@ -112,7 +122,8 @@ export function checkMemory(
     wanted: "are the most that a buffer of this adapter holds",
   });
   if (!isSoftware || availableBytes === undefined) return;
-  const allBytes = (config: RunConfig) => planMemory(config).totalBytes + planHostMemory(config).totalBytes;
+  const allBytes = (config: RunConfig) =>
+    planMemory(config, teacher).totalBytes + planHostMemory(config).totalBytes;
   refuse(config, allBytes, {
     limitBytes: availableBytes,
     found: "the run takes",

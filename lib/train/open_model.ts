@@ -16,13 +16,17 @@ import { Optimizer } from "../optim/optimizer.ts";
 import { claimRows } from "./claimed_rows.ts";
 import { type RunConfig, trainingExtent } from "./run_config.ts";
 import { innerState } from "./local_steps.ts";
+import type { LoadedCheckpoint } from "./checkpoint_files.ts";
 import { checkMemory, describeMemoryPlan, planMemory } from "./memory_plan.ts";
 import type { RunStart } from "./run_start.ts";
+import { openTeacher } from "./teacher.ts";
 
 /** Options of {@link openModel}. */
 interface ModelOptions {
   config: RunConfig;
   seed: number;
+  /** A model to learn from besides the data. */
+  loadedTeacher: LoadedCheckpoint | undefined;
   /** As in `TrainOptions`. */
   autotune?: boolean;
   autotuneCache?: string | undefined;
@@ -45,20 +49,29 @@ export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
  */
 export async function openModel(
   gpu: Gpu,
-  { config, seed, autotune = true, autotuneCache, onLog = () => {} }: ModelOptions,
+  { config, seed, loadedTeacher: loaded, autotune = true, autotuneCache, onLog = () => {} }: ModelOptions,
   { resumed, initial, train }: RunStart & { train: ProbeRowSource },
 ): Promise<{ model: Transformer; optimizer: Optimizer }> {
-  onLog(describeMemoryPlan(planMemory(config)));
-  checkMemory(config, { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) });
+  if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
+  const adapter = { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) };
+  onLog(describeMemoryPlan(planMemory(config, loaded?.config.model)));
+  checkMemory(config, adapter, { teacher: loaded?.config.model });
   onLog("compiling the kernels (some seconds when the driver has not seen them before)");
   const startMs = performance.now();
   const registry = new KernelRegistry(gpu);
-  const model = await Transformer.create(registry, config.model, trainingExtent(config));
+  const teacher = loaded && await openTeacher(registry, loaded, config);
+  const model = await Transformer.create(
+    registry,
+    config.model,
+    trainingExtent(config),
+    teacher?.asTeacher(config.train.teacherWeight),
+  );
   const optimizer = Optimizer.create(registry, model, config.optim, { totalSteps: config.train.steps });
   await registry.ready();
   onLog(`compiled ${registry.numPipelines} in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   if (autotune) {
-    await tune(new Autotuner(registry, { path: autotuneCache, onLog }), { model, optimizer, onLog });
+    const tuned = [model, optimizer, ...(teacher ? [teacher] : [])];
+    await tune(new Autotuner(registry, { path: autotuneCache, onLog }), tuned, onLog);
   }
   const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
   if (!resumed && numAddressRows(config.model) > 0) {
@@ -76,11 +89,11 @@ export async function openModel(
 
 async function tune(
   tuner: Autotuner,
-  { model, optimizer, onLog }: { model: Transformer; optimizer: Optimizer; onLog: (line: string) => void },
+  tuned: readonly (Transformer | Optimizer)[],
+  onLog: (line: string) => void,
 ): Promise<void> {
   const startMs = performance.now();
-  await model.tune(tuner);
-  await optimizer.tune(tuner);
+  for (const each of tuned) await each.tune(tuner);
   tuner.save();
   if (tuner.numMeasured === 0) return;
   const seconds = formatSeconds((performance.now() - startMs) / 1000);

@@ -79,10 +79,10 @@ type Identity = RunIdentity & { version: string };
 
 function differenceOf(own: Identity, wanted: Identity): string | undefined {
   const advice = "start all ranks with the same program, options and data";
-  for (const key of ["version", "seed", "data"] as const) {
+  const names = { version: "version", seed: "seed", data: "data with the fingerprint", teacher: "teacher" };
+  for (const key of ["version", "seed", "data", "teacher"] as const) {
     if (own[key] === wanted[key]) continue;
-    const what = key === "data" ? "data with the fingerprint" : key;
-    return `${what} ${own[key]}, the first rank ${wanted[key]}; ${advice}`;
+    return `${names[key]} ${own[key] ?? "none"}, the first rank ${wanted[key] ?? "none"}; ${advice}`;
   }
   const [ownKeys, wantedKeys] = [own, wanted].map(({ config }) => flattenConfig(config));
   const key = [...ownKeys.keys(), ...wantedKeys.keys()].find((key) =>

@@ -18,6 +18,8 @@ export interface RunDescription {
   runDir: string;
   dataDir: string;
   dataFingerprint: string;
+  /** The checkpoint that the run learns from besides the data. */
+  teacher?: string | undefined;
   seed: number;
   config: RunConfig;
   /** What was logged, in order. */
@@ -83,6 +85,7 @@ function factsOf({ config, records, ...run }: RunDescription): [string, string][
     ["best validation loss", lossOf(best, "eval/loss")],
     ["skipped updates", String(numSkipped)],
     ["data", `${run.dataDir} (fingerprint ${run.dataFingerprint})`],
+    ["teacher", run.teacher ?? "none"],
     ["seed", String(run.seed)],
     ["checkpoint", run.checkpoint ?? "none"],
     ["software", `ping-llm ${VERSION}`],

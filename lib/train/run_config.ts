@@ -48,6 +48,8 @@ export interface RunIdentity {
   seed: number;
   /** See `dataFingerprint`. */
   data: string;
+  /** SHA-256 of the teacher's weights; undefined without a teacher. */
+  teacher?: string | undefined;
 }
 
 const runConfigSchema: z.ZodType<RunConfig> = z.strictObject({

@@ -172,6 +172,7 @@ function identityDifferences({ state }: ResumableCheckpoint, wanted: RunIdentity
   const others = [
     { keyPath: "seed", a: String(state.seed), b: String(wanted.seed) },
     { keyPath: "data", a: state.dataFingerprint, b: wanted.data },
+    { keyPath: "teacher", a: state.teacher ?? "none", b: wanted.teacher ?? "none" },
   ];
   return [...differences(state.config, wanted.config), ...others.filter(({ a, b }) => a !== b)];
 }

@@ -34,6 +34,11 @@ export interface TrainConfig {
    * weighted.
    */
   rttByteWeight: number;
+  /**
+   * With a teacher, the share of its distributions in the gradient at the two bytes of an RTT code, 0 to 1; the data has the
+   * rest.
+   */
+  teacherWeight: number;
   /** Number format in which ranks exchange gradients or weights; i8 only for weights (`syncEverySteps` above 1). */
   exchangeDtype: "f32" | "f16" | "i8";
   /** Steps between exchanges of ranks: 1 sums gradients; with more, each rank trains by itself in between. */
@@ -74,6 +79,7 @@ export const trainConfigSchema: z.ZodType<TrainConfig> = z.strictObject({
   dtype: z.enum(["f32", "f16"]).default("f32"),
   rttDistanceWeights: z.tuple([weight, weight]).nullable().default(null),
   rttByteWeight: z.number().min(1e-6).max(1e6).default(1),
+  teacherWeight: z.number().min(0).max(1).default(0.5),
   exchangeDtype: z.enum(["f32", "f16", "i8"]).default("f32"),
   syncEverySteps: count.default(1),
   outerLearningRate: z.number().min(0).max(10).default(0.7),

@@ -7,15 +7,16 @@ import { join, relative } from "@std/path";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { fitConfig } from "./claimed_rows.ts";
 import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
-import { exists } from "../files/inputs.ts";
+import { exists, fingerprint } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
 import { refuseOverlap } from "../files/output_guard.ts";
 import type { GpuInfo } from "../gpu/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import type { Communicator } from "../mpi/communicator.ts";
-import type { ResumableCheckpoint } from "./checkpoint_files.ts";
-import { describeConfig, type RunConfig } from "./run_config.ts";
+import { modelFileOf } from "./checkpoint.ts";
+import type { LoadedCheckpoint, ResumableCheckpoint } from "./checkpoint_files.ts";
+import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
@@ -26,6 +27,7 @@ import { agreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions
 import { openGpu, openModel } from "./open_model.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
+import { loadTeacher } from "./teacher.ts";
 import { type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
@@ -34,6 +36,8 @@ export type { TrainProgress } from "./training_loop.ts";
 export interface TrainOptions extends DataOptions, StartOptions {
   /** The run's folder; an earlier run in it is resumed. */
   runDir: string;
+  /** A trained model, a checkpoint or a run with one, whose distributions of RTTs are learned besides the data. */
+  teacher?: string | undefined;
   /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
   fresh?: boolean;
   /** Stop after so many seconds, with everything saved. */
@@ -94,9 +98,9 @@ export interface TrainResult {
 export async function train(given: TrainOptions): Promise<TrainResult> {
   const deadlineMs = performance.now() + 1000 * (given.maxTimeS ?? Infinity);
   const options = await checkedOptions(given);
-  const { config, rankConfig, data, ranks, seed, onLog } = options;
+  const { config, rankConfig, identity, ranks, onLog } = options;
   using run = await openRun(options.runDir, ranks);
-  const start = await agreeOnStart(run, { config, seed, data }, options);
+  const start = await agreeOnStart(run, identity, options);
   const { resumed } = start;
   if (resumed && resumed.state.step >= config.train.steps) {
     const last = { step: resumed.state.step, checkpoint: resumed.directory };
@@ -112,10 +116,11 @@ export async function train(given: TrainOptions): Promise<TrainResult> {
 /** Options that are checked and complete. */
 interface CheckedOptions extends TrainOptions {
   checked: CheckedOutputs;
-  /** The fingerprint of the data. */
-  data: string;
+  identity: RunIdentity;
   /** The configuration for this rank, see `shareConfig`; `config` is that of all ranks, fitted to the data. */
   rankConfig: RunConfig;
+  /** What `teacher` names. */
+  loadedTeacher: LoadedCheckpoint | undefined;
   ranks: Communicator | undefined;
   onLog: (line: string) => void;
 }
@@ -123,20 +128,23 @@ interface CheckedOptions extends TrainOptions {
 /** Checks what can be checked before the run's folder is opened. @throws As {@link train}. */
 async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const { dataDir, runDir, ranks, seed, onCorrupt = "error", onLog = () => {} } = given;
-  const startFrom = given.resumeFrom ?? given.initFrom;
-  if (given.fresh && startFrom !== undefined) checkNotWithin(startFrom, runDir);
+  for (const path of [given.resumeFrom ?? given.initFrom, given.teacher]) {
+    if (given.fresh && path !== undefined) checkNotWithin(path, runDir);
+  }
   refuseOverlap(runDir, [dataDir]);
   const checked = given.checked ?? await checkOutputs([dataDir], { onCorrupt });
-  const data = await dataFingerprint(dataDir);
   let { config } = given;
   if (config.fit) {
     using rows = await openRows({ ...given, checked });
     config = fitConfig(config, rows.train);
   }
-  if (ranks) await checkSameRun(ranks, { config, seed, data });
+  const loadedTeacher = loadTeacher(given.teacher, config.model, onLog);
+  const data = await dataFingerprint(dataDir);
+  const identity = { config, seed, data, teacher: loadedTeacher?.state.files.model.sha256 };
+  if (ranks) await checkSameRun(ranks, identity);
   const rankConfig = shareConfig(config, ranks?.size ?? 1);
   checkHostMemory(rankConfig);
-  return { ...given, config, rankConfig, checked, data, ranks, onLog };
+  return { ...given, config, rankConfig, identity, checked, loadedTeacher, ranks, onLog };
 }
 
 /** Trains from a start to the end of the run or to the deadline. */
@@ -148,7 +156,7 @@ async function trainFrom(
     deadlineMs: number;
   },
 ): Promise<TrainResult> {
-  const { rankConfig: config, data, ranks, seed, resumeFrom, initFrom, onLog } = options;
+  const { rankConfig: config, identity, loadedTeacher, ranks, seed, resumeFrom, initFrom, onLog } = options;
   const { resumed, isOwn } = start;
   const ofRank = { ...options, config };
   using rows = await openRows(options);
@@ -160,9 +168,10 @@ async function trainFrom(
     train: rows.train,
   });
   if (options.fresh) run?.replace();
+  const ofTeacher = loadedTeacher ? [fingerprint(modelFileOf(loadedTeacher.directory))] : [];
   const manifest = run?.begin({
-    inputs: rows.train.files,
-    options: { config: options.config, seed, data, resumeFrom, initFrom },
+    inputs: [...rows.train.files, ...ofTeacher],
+    options: { ...identity, resumeFrom, initFrom },
   });
   using scalars = run?.openScalars(isOwn ? resumed?.state.step ?? 0 : 0) ?? NO_LOG;
   const work = await openWork(gpu, { model, optimizer }, { config, ranks, resumed });
@@ -177,7 +186,8 @@ async function trainFrom(
   const loop = new TrainingLoop({
     config: options.config,
     seed,
-    dataFingerprint: data,
+    dataFingerprint: identity.data,
+    teacher: identity.teacher,
     model,
     optimizer,
     loader,
@@ -252,13 +262,14 @@ function reportProfile(run: RunFolder, { step, rows }: StepProfile, { name }: Gp
 /** Writes the report, also of a run that was stopped: it takes less than a second. */
 async function report(
   run: RunFolder,
-  { config, seed, dataDir, data }: CheckedOptions,
+  { config, seed, dataDir, identity, loadedTeacher }: CheckedOptions,
   checkpoint: string | null,
 ): Promise<void> {
   await writeRunReport(run.reportPath, {
     runDir: run.path,
     dataDir,
-    dataFingerprint: data,
+    dataFingerprint: identity.data,
+    teacher: loadedTeacher?.directory,
     seed,
     config,
     records: exists(run.metricsPath) ? readMetrics(run.metricsPath) : [],

@@ -47,6 +47,8 @@ export interface LoopParts {
   config: RunConfig;
   seed: number;
   dataFingerprint: string;
+  /** As in `RunIdentity`. */
+  teacher: string | undefined;
   model: Transformer;
   optimizer: Optimizer;
   /** Gives micro-batches, each that of all ranks together. */
@@ -262,6 +264,7 @@ export class TrainingLoop {
         seed: this.#parts.seed,
         config,
         dataFingerprint: this.#parts.dataFingerprint,
+        teacher: this.#parts.teacher,
         position: { ...this.#batches.position, blockRows: loader.blockRows },
         ...journal.state,
         evalLoss: this.#isEvaluated ? this.#evalLoss : null,

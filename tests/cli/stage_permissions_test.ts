@@ -122,6 +122,12 @@ const TABLE: Row[] = [
     others: ["memory"],
   },
   {
+    command: "train --data rows --run dir --teacher adapted",
+    reads: [...ROWS, ...TRAINED, "adapted/manifest.json", "adapted/rows.safetensors", "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["memory"],
+  },
+  {
     command: "eval --checkpoint run/checkpoints/step-1 --data rows --output dir",
     reads: [...SHARDS, "made/synth.truth.json", ...ROWS, ...TRAINED, "dir/report.json"],
     writes: ["dir/", "dir/sub/x"],

@@ -9,6 +9,8 @@ import {
   logProbabilities,
   ordinalTerm,
   ordinalTermBackward,
+  softCrossEntropy,
+  softCrossEntropyBackward,
 } from "../reference/cross_entropy.ts";
 import { addTolerances, logProbabilityTolerance, type Tolerance } from "../tolerances.ts";
 import {
@@ -118,6 +120,60 @@ testOnEachDevice("addCrossEntropy() adds the distance of bytes to the gradient a
 });
 
 testOnEachDevice(
+  "addCrossEntropy() mixes the gradients by data and by a teacher at marked rows",
+  async (bench) => {
+    for (const problem of problemsOf()) {
+      const { rows, stride, logits, targets } = problem;
+      const lossMask = Uint32Array.from({ length: rows }, (_, row) => row % 4);
+      const inputs = inputsOf(bench, { ...problem, lossMask });
+      // The teacher's cap is another one than the student's.
+      const ofTeacher = { ...problem, softcap: problem.softcap === null ? 9 : null };
+      const teacherLogits = randomNormal("teacher", rows * stride, 3).map((x, i) =>
+        Number.isNaN(logits[i]) ? NaN : x
+      );
+      const from = {
+        logits: bench.input("teacher", [rows, stride], teacherLogits),
+        softcap: ofTeacher.softcap,
+      };
+      const [losses, plain] = ["losses", "plain"].map((label) => bench.output(label, [rows]));
+      const names = ["mixed", "again", "by data", "without"];
+      const [mixed, again, byData, without] = names.map((label) => bench.output(label, [rows, stride]));
+      const common = { ...inputs, markedWeight: 3, ordinal: { firstByte: 0, weights: [0.5, 7] } as const };
+      await bench.run((program) => {
+        addCrossEntropy(program, { ...common, losses, dLogits: mixed, teacher: { ...from, weight: 0.75 } });
+        addCrossEntropy(program, { ...common, losses, dLogits: again, teacher: { ...from, weight: 0.75 } });
+        addCrossEntropy(program, { ...common, losses, dLogits: byData, teacher: { ...from, weight: 0 } });
+        addCrossEntropy(program, { ...common, losses: plain, dLogits: without });
+      });
+      const actual = await bench.read(losses, plain, mixed, again, byData, without);
+      assertSameBits(actual[0], actual[1], "losses");
+      assertSameBits(actual[2], actual[3], "mixed gradients");
+      assertSameBits(actual[4], actual[5], "a teacher without weight");
+      const wanted = logProbabilities(ofTeacher, teacherLogits).map(Math.exp);
+      const weights = Float64Array.from(lossMask, (kind) => kind >= 2 ? 0.25 * 3 * 0.75 : 0);
+      const byTeacher = softCrossEntropyBackward(problem, { logits, wanted, weights });
+      // Where there is a teacher, the gradient by data, ordinal term included, has the rest of the weight.
+      const dataShares = Float64Array.from(
+        lossMask,
+        (kind) => kind === 0 ? 0 : kind === 1 ? 0.25 : 0.25 * 3 * 0.25,
+      );
+      const entropy = crossEntropyBackward(problem, logits, targets, lossMask, dataShares);
+      const ordinalWeights = dataShares.map((share, row) => share * [0, 0, 0.5, 7][lossMask[row]]);
+      const term = ordinalTermBackward(problem, { logits, targets, weights: ordinalWeights, firstByte: 0 });
+      const tolerance = toleranceOf({
+        ...problem,
+        logits: logits.map((x, i) => Math.max(Math.abs(x), Math.abs(teacherLogits[i]))),
+        softcap: null,
+      });
+      const expected = byTeacher.map((value, i) => value + entropy[i] + term[i]);
+      const allowed = [tolerance, tolerance, tolerance, tolerance].reduce(addTolerances);
+      assertClose(actual[2], expected, allowed, `dLogits of ${nameOf(problem)}`);
+      bench.clear();
+    }
+  },
+);
+
+testOnEachDevice(
   "addCrossEntropy() stays finite and right where logits are in the thousands",
   async (bench) => {
     for (const softcap of [15, null]) {
@@ -210,6 +266,25 @@ Deno.test("ordinalTermBackward() of the reference is the derivative of ordinalTe
           targets,
           weights: weights.map((weight, row) => weight * dLosses[row]),
           firstByte: 3,
+        }),
+      }),
+    });
+  }
+});
+
+Deno.test("softCrossEntropyBackward() of the reference is the derivative of softCrossEntropy()", () => {
+  for (const softcap of [2, null]) {
+    const problem = problemOf([5, 7, 8], softcap, 1);
+    const wanted = logProbabilities(problem, randomNormal("teacher", 5 * 8, 2)).map(Math.exp);
+    const weights = Float64Array.of(0.5, 0, 2, 1, 3);
+    checkGradient({
+      inputs: { logits: problem.logits.map((x) => Number.isNaN(x) ? 0 : x) },
+      forward: ({ logits }) => softCrossEntropy(problem, { logits, wanted, weights }),
+      backward: ({ logits }, dLosses) => ({
+        logits: softCrossEntropyBackward(problem, {
+          logits,
+          wanted,
+          weights: weights.map((weight, row) => weight * dLosses[row]),
         }),
       }),
     });

@@ -83,6 +83,19 @@ Deno.test(
   },
 );
 
+Deno.test(
+  { name: "ranks learn from a teacher what one process learns from it", ignore: !first },
+  async () => {
+    const more = ["--teacher", alone, "--steps", "10", "--set", "train.teacherWeight=1"];
+    const [one, both] = [join(folder, "one taught"), join(folder, "both taught")];
+    const { code, stderr } = await runs.train(one, SETTINGS, ...more);
+    assertEquals(code, 0, stderr);
+    const together = await trainTogether(both, { more });
+    assertEquals(together.code, 0, together.stderr);
+    assertAlike(both, one, 1e-3);
+  },
+);
+
 for (const launcher of FOUND) {
   Deno.test(`a signal to one rank of ${launcher.name} stops all, and the run goes on to the same bits`, async () => {
     const run = join(folder, `stopped ${launcher.name}`);

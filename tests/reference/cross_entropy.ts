@@ -62,6 +62,44 @@ export function crossEntropyBackward(
   return dLogits;
 }
 
+/** What {@link softCrossEntropy} is computed from. `wanted`: (rows, V), probabilities; a weight for each row. */
+export interface SoftProblem {
+  logits: Float64Array;
+  wanted: Float64Array;
+  weights: Float64Array;
+}
+
+/** -sum_j wanted_j log softmax(z[r, :])_j of each row, times the row's weight. */
+export function softCrossEntropy(
+  problem: LogitsProblem,
+  { logits, wanted, weights }: SoftProblem,
+): Float64Array {
+  const logP = logProbabilities(problem, logits);
+  const { vocabSize } = problem;
+  return weights.map((weight, row) => {
+    const [own, other] = [logP, wanted].map((all) => all.subarray(row * vocabSize, (row + 1) * vocabSize));
+    return weight && -weight * own.reduce((sum, value, column) => sum + other[column] * value, 0);
+  });
+}
+
+/** d(sum(softCrossEntropy)) by the logits; each row of `wanted` has the sum 1. */
+export function softCrossEntropyBackward(
+  problem: LogitsProblem,
+  { logits, wanted, weights }: SoftProblem,
+): Float64Array {
+  const { vocabSize, stride, softcap } = problem;
+  const logP = logProbabilities(problem, logits);
+  const dLogits = new Float64Array(logits.length);
+  weights.forEach((weight, row) => {
+    for (let column = 0; weight && column < vocabSize; column++) {
+      const [at, from] = [row * stride + column, row * vocabSize + column];
+      const slope = softcap === null ? 1 : 1 - Math.tanh(logits[at] / softcap) ** 2;
+      dLogits[at] = weight * (Math.exp(logP[from]) - wanted[from]) * slope;
+    }
+  });
+  return dLogits;
+}
+
 /** sum_j q_j |j - target| / 255 of each row, q the softmax over the bytes, times the row's weight. */
 export function ordinalTerm(
   problem: LogitsProblem,

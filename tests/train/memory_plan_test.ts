@@ -5,7 +5,7 @@ import { KernelRegistry } from "../../lib/gpu/registry.ts";
 import { paddingBatch } from "../../lib/loader/batch.ts";
 import { Transformer } from "../../lib/model/transformer.ts";
 import { Optimizer } from "../../lib/optim/optimizer.ts";
-import { loadConfig } from "../../lib/train/run_config.ts";
+import { loadConfig, trainingExtent } from "../../lib/train/run_config.ts";
 import {
   checkHostMemory,
   checkMemory,
@@ -13,6 +13,7 @@ import {
   planHostMemory,
   planMemory,
 } from "../../lib/train/memory_plan.ts";
+import { teacherExtent } from "../../lib/train/teacher.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
 const SMALL = ["batchSize", "microBatchSize", "evalSequences"].map((key) => `train.${key}=2`).concat(
@@ -38,6 +39,27 @@ Deno.test("planMemory() counts every byte that model and optimizer allocate", as
     Optimizer.create(registry, model, config.optim, { totalSteps: 10 });
     assertEquals(gpu.allocatedBytes, planMemory(config).totalBytes, change);
   }
+});
+
+Deno.test("planMemory() counts every byte of a teacher and its forward pass", async () => {
+  const config = loadConfig(SMALL_RUN, [...SMALL, "model.sequenceLength=64"]);
+  const ofTeacher = { ...config.model, width: 192, headDim: 64 as const, sequenceLength: 128 };
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  const teacher = await Transformer.create(registry, ofTeacher, teacherExtent(config));
+  const alone = gpu.allocatedBytes;
+  const plan = planMemory(config, ofTeacher);
+  assertEquals(alone, plan.teacherBytes);
+  await Transformer.create(registry, config.model, trainingExtent(config), teacher.asTeacher(0.5));
+  // All models of a GPU share one vec4 that nobody reads.
+  assertEquals(gpu.allocatedBytes, plan.totalBytes - plan.optimizerBytes - 16);
+  assertEquals(plan.totalBytes - plan.teacherBytes, planMemory(config).totalBytes);
+  const message = describeMemoryPlan(plan);
+  assertStringIncludes(message, `teacher ${(plan.teacherBytes / 2 ** 30).toFixed(2)} GiB`);
+  const availableBytes = planMemory(config).totalBytes + planHostMemory(config).totalBytes;
+  const software = { isSoftware: true, bufferLimitBytes: Infinity };
+  checkMemory(config, software, { availableBytes });
+  assertThrows(() => checkMemory(config, software, { availableBytes, teacher: ofTeacher }), ConfigError);
 });
 
 Deno.test("planMemory() of full-680m has its 680 M parameters, gradients and states", () => {
@@ -71,13 +93,18 @@ Deno.test("checkMemory() refuses what a software adapter has no memory for, and 
     ["batchSize", "microBatchSize", "evalSequences"].map((key) => `train.${key}=65536`),
   );
   const eightGib = 8 * 2 ** 30;
-  checkMemory(config, { isSoftware: false, bufferLimitBytes: Infinity }, eightGib);
+  checkMemory(config, { isSoftware: false, bufferLimitBytes: Infinity }, { availableBytes: eightGib });
   const software = { isSoftware: true, bufferLimitBytes: Infinity };
-  const { message, keyPath } = assertThrows(() => checkMemory(config, software, eightGib), ConfigError);
+  const { message, keyPath } = assertThrows(
+    () => checkMemory(config, software, { availableBytes: eightGib }),
+    ConfigError,
+  );
   const fitting = Number(/set train.microBatchSize to (\d+) or less/.exec(message)?.[1]);
   assert(fitting > 0 && fitting < 65536, message);
   assertEquals(keyPath, "train.microBatchSize");
-  checkMemory({ ...config, train: { ...config.train, microBatchSize: fitting } }, software, eightGib);
+  checkMemory({ ...config, train: { ...config.train, microBatchSize: fitting } }, software, {
+    availableBytes: eightGib,
+  });
   assertThrows(() => checkMemory(config, software), ConfigError, "are free on this machine");
   checkMemory(loadConfig(SMALL_RUN), software);
 });

@@ -31,6 +31,16 @@ export interface OrdinalTerm {
   readonly weights: readonly [number, number];
 }
 
+/** Distributions that a softmax learns from, besides its targets, in rows whose `lossMask` is 2 and 3. */
+export interface SoftTargets {
+  /** (rows, stride) f32: the logits of another model at the same places; their columns mean the same. */
+  readonly logits: Tensor;
+  /** Their cap, as in {@link LogitsShape}. */
+  readonly softcap: number | null;
+  /** Their weight in the gradient, 0 to 1; the targets, with their ordinal term, have the rest. */
+  readonly weight: number;
+}
+
 /**
  * Adds losses[r] = -log softmax(z[r, :])[targets[r]] to a program, and the gradient of the logits.
  *
@@ -39,7 +49,8 @@ export interface OrdinalTerm {
  *   stride) f32, the gradient of the row's loss, 0 in the padding, in another buffer than `logits`; none is written if it
  *   is absent; `weight`: (1) f32, a factor of the gradient; `lossScale`: (1) f32, another factor; `markedWeight`: a third
  *   one, where `lossMask` is 2 or 3 (1); `ordinal`: adds the gradient of the Wasserstein-1 distance, in units of 255
- *   bytes, between the distribution over bytes and the target byte; the loss does not contain it.
+ *   bytes, between the distribution over bytes and the target byte; `teacher`: mixes in the gradient of the cross-entropy to
+ *   another model's distributions; the loss contains neither.
  * @throws {KernelError} If a tensor is too small or the shape is not as said.
  */
 export function addCrossEntropy(
@@ -53,16 +64,21 @@ export function addCrossEntropy(
     weight: Tensor;
     rows: number;
     ordinal?: OrdinalTerm;
+    teacher?: SoftTargets | undefined;
     markedWeight?: number | undefined;
     lossScale?: Tensor | undefined;
   },
 ): void {
-  const { logits, targets, lossMask, losses, weight, dLogits, lossScale, ordinal, markedWeight = 1 } = args;
-  const { rows, vocabSize, stride, softcap } = args;
+  const { logits, targets, lossMask, losses, weight, dLogits, lossScale, ordinal, teacher } = args;
+  const { markedWeight = 1, rows, vocabSize, stride, softcap } = args;
   const kernel = "cross_entropy";
   requireLayout(kernel, args);
   requireLength(kernel, rows, { targets, lossMask, losses });
-  requireLength(kernel, rows * stride, { logits, ...(dLogits ? { dLogits } : {}) });
+  requireLength(kernel, rows * stride, {
+    logits,
+    ...(dLogits ? { dLogits } : {}),
+    ...(teacher ? { teacherLogits: teacher.logits } : {}),
+  });
   requireLength(kernel, 1, { weight, ...(lossScale ? { lossScale } : {}) });
   program.add({
     kernel,
@@ -70,6 +86,7 @@ export function addCrossEntropy(
       SOFTCAP: Number(softcap !== null),
       GRADIENT: Number(dLogits !== undefined),
       SCALED: Number(lossScale !== undefined),
+      TAUGHT: Number(teacher !== undefined),
     },
     bindings: {
       logits,
@@ -79,6 +96,7 @@ export function addCrossEntropy(
       losses,
       d_logits: dLogits ?? program.registry.unusedOutput,
       loss_scale: lossScale ?? weight,
+      teacher_logits: teacher?.logits ?? logits,
     },
     params: {
       rows,
@@ -89,6 +107,8 @@ export function addCrossEntropy(
       ordinal_2: ordinal?.weights[0] ?? 0,
       ordinal_3: ordinal?.weights[1] ?? 0,
       marked_weight: markedWeight,
+      teacher_weight: teacher?.weight ?? 0,
+      teacher_softcap: teacher?.softcap ?? 0,
     },
     grid: gridOf(rows),
   });

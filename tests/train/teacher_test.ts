@@ -1,0 +1,120 @@
+/** Runs that learn from a teacher, in real processes: killed, resumed, refused. */
+import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { join } from "@std/path";
+import { createHash } from "node:crypto";
+import { listCheckpoints } from "../../lib/train/checkpoint.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import {
+  checkpointOf,
+  metricsOf,
+  type Settings,
+  STEPS,
+  tensorHashes,
+  TrainingRuns,
+  writeTrainingRows,
+} from "./training_runs.ts";
+
+const folder = new TemporaryFolder();
+const runs = new TrainingRuns(folder.path);
+const teacher = folder.at("teacher");
+const student = folder.at("student");
+/** Another width and longer sequences than the students have. */
+const OF_TEACHER: Settings = { "model.width": 48, "model.numLayers": 1, "model.sequenceLength": 96 };
+
+Deno.test.beforeAll(async () => {
+  await writeTrainingRows(runs.data);
+  const { code, stderr } = await runs.train(teacher, OF_TEACHER);
+  assertEquals(code, 0, stderr);
+});
+
+Deno.test.afterAll(() => folder[Symbol.dispose]());
+
+Deno.test("train --teacher learns from it, says so, and has losses of its own", async () => {
+  const { code, stderr } = await runs.train(student, {}, "--teacher", teacher);
+  assertEquals(code, 0, stderr);
+  assertMatch(stderr, /^learning RTTs also from .*teacher.checkpoints.step-00000040$/m);
+  assertMatch(stderr, /^memory: .*, teacher \d+\.\d+ GiB$/m);
+  const alone = folder.at("alone");
+  assertEquals((await runs.train(alone)).code, 0);
+  assertEquals(
+    metricsOf(student)[0]["train/loss"],
+    metricsOf(alone)[0]["train/loss"],
+    "the loss is that of the data",
+  );
+  assertNotEquals(metricsOf(student)[1]["train/loss"], metricsOf(alone)[1]["train/loss"]);
+  const weights = Deno.readFileSync(join(checkpointOf(teacher, STEPS), "model.safetensors"));
+  const sha256 = createHash("sha256").update(weights).digest("hex");
+  assertEquals(listCheckpoints(join(student, "checkpoints")).map((state) => state.teacher), [sha256, sha256]);
+  const manifest = JSON.parse(Deno.readTextFileSync(join(student, "manifest.json")));
+  assertEquals(manifest.options.teacher, sha256);
+  assert(
+    manifest.inputs.some(({ path }: { path: string }) => path.startsWith(teacher)),
+    "the teacher is an input",
+  );
+});
+
+Deno.test("train --teacher, killed and gone on with, ends as it does undisturbed", async () => {
+  const run = folder.at("killed");
+  const more = ["--teacher", teacher];
+  await runs.signalAtStep(run, 9, { signals: ["SIGKILL"], more });
+  const interrupted = await runs.signalAtStep(run, 20, { signals: ["SIGTERM"], more });
+  assertEquals(interrupted.code, 75, interrupted.stderr);
+  // A copy of the teacher is the same teacher.
+  const { code, stderr } = await runs.train(run, {}, "--teacher", checkpointOf(teacher, STEPS), "--profile");
+  assertEquals(code, 0, stderr);
+  assertStringIncludes(stderr, "teacher's qkv_proj");
+  assertEquals(metricsOf(run), metricsOf(student));
+  assertEquals(tensorHashes(run), tensorHashes(student));
+});
+
+Deno.test("train refuses to go on with another teacher or without; --resume-from may", async () => {
+  const refused = async (...more: string[]) => {
+    const { code, stderr } = await runs.train(student, {}, ...more);
+    assertEquals(code, 2, stderr);
+    assertMatch(
+      stderr,
+      /^error: Cannot use config key teacher: .* was made with .*, .* was wanted now; .*\n$/m,
+    );
+    return stderr;
+  };
+  assertStringIncludes(await refused(), "none was wanted now");
+  await refused("--teacher", checkpointOf(teacher, 35));
+  const run = folder.at("without from here");
+  const { code, stderr } = await runs.train(run, {}, "--resume-from", checkpointOf(student, 35));
+  assertEquals(code, 0, stderr);
+  assertMatch(stderr, /^teacher is none from here on, it was [0-9a-f]{64}$/m);
+});
+
+Deno.test("train refuses a teacher that does not fit, in one line", async () => {
+  const old = folder.at("v1");
+  const V1 = ["--config", "plan-100m"];
+  assertEquals((await runs.train(old, {}, ...V1, "--steps", "1")).code, 0);
+  const refused = async (settings: Settings, ...more: string[]) => {
+    const { code, stderr } = await runs.train(folder.at("refused"), settings, ...more);
+    const lines = stderr.split("\n").filter((line) => line.startsWith("error: "));
+    assertEquals(lines.length, 1, stderr);
+    return { code, line: lines[0] };
+  };
+  const longer = await refused({ "model.sequenceLength": 128 }, "--teacher", teacher);
+  assertEquals(longer.code, 1);
+  assertMatch(
+    longer.line,
+    /^error: Cannot learn from the teacher .*: it reads sequences of 96 tokens, at least the student's 128 were wanted; set model.sequenceLength to 96 or less/,
+  );
+  const teacherV1 = await refused({}, "--teacher", old);
+  assertEquals(teacherV1.code, 1);
+  assertMatch(teacherV1.line, /: its vocabulary is v1, v2 was wanted; choose another --teacher$/);
+  const studentV1 = await refused({}, ...V1, "--teacher", teacher);
+  assertEquals(studentV1.code, 2);
+  assertMatch(
+    studentV1.line,
+    /config key model.vocabulary: found v1, v2 was wanted to learn from a teacher; leave/,
+  );
+  const missing = await refused({}, "--teacher", folder.at("nowhere"));
+  assertEquals(missing.code, 1);
+  assertMatch(missing.line, /^error: Cannot read a checkpoint from .*nowhere: no such file/);
+  const share = await refused({ "train.teacherWeight": 1.5 }, "--teacher", teacher);
+  assertEquals(share.code, 2);
+  const within = await runs.train(teacher, OF_TEACHER, "--teacher", teacher, "--fresh");
+  assertMatch(within.stderr, /^error: Cannot start over from .*, which --fresh deletes; .*\n$/);
+});
