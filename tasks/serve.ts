@@ -86,7 +86,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   requireHost(host);
   requireOrigins(options.allowOrigin);
   const metrics = new ServerMetrics();
-  const load = () => loadServed(options, metrics);
+  const load = () => loadServed(options, metrics, stage.log);
   using models = new ServedModels(await load());
   const app = makeApp({
     ...{ models, metrics, host, limits: options, allowOrigins: options.allowOrigin },
@@ -109,9 +109,13 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
 }
 
 /** Loads the newest checkpoint with what belongs to it. */
-async function loadServed(options: Options, metrics: ServerMetrics): Promise<ServedModel> {
+async function loadServed(
+  options: Options,
+  metrics: ServerMetrics,
+  onNote: (line: string) => void,
+): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue } = options;
-  const checkpoint = loadCheckpoint(options.checkpoint);
+  const checkpoint = loadCheckpoint(options.checkpoint, { onNote });
   const calibration = options.calibration === undefined
     ? undefined
     : QuantileCalibration.read(options.calibration);
