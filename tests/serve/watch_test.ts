@@ -64,7 +64,7 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     assertEquals([numLogged("in place of"), numLogged(`Cannot read ${damaged}`)], [3, 1], stderr);
   }));
 
-Deno.test("serve --watch goes on where the newer model cannot be loaded, says so once, and takes the next", () =>
+Deno.test("serve --watch goes on where the newer model cannot be loaded, and says so once", () =>
   withCheckpoint(async (folder, checkpoint) => {
     const report = join(folder, "report.json");
     const { state } = loadResumable(checkpoint);
