@@ -120,12 +120,10 @@ async function loadServed(
     ? undefined
     : QuantileCalibration.read(options.calibration);
   const evaluation = readEvaluation(options.report, checkpoint);
+  // What can be wrong with files is found before a GPU is opened, which a failure would leave open.
+  const told = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
   const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
-  const info = modelInfo(checkpoint, {
-    adapter: model.gpu.info.name,
-    isCalibrated: calibration !== undefined,
-    evaluation,
-  });
+  const info = { ...told, adapter: model.gpu.info.name };
   return {
     service: new PingService(model, {
       info,
