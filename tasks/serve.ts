@@ -85,7 +85,7 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   requireHost(host);
   requireOrigins(options.allowOrigin);
   const metrics = new ServerMetrics();
-  const load = () => loadServed(options, metrics);
+  const load = () => loadServed(options, metrics, stage.log);
   using models = new ServedModels(await load());
   const app = makeApp({
     ...{ models, metrics, host, limits: options, allowOrigins: options.allowOrigin },
@@ -108,17 +108,19 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
 }
 
 /** Loads the newest checkpoint with what belongs to it. */
-async function loadServed(options: Options, metrics: ServerMetrics): Promise<ServedModel> {
+async function loadServed(
+  options: Options,
+  metrics: ServerMetrics,
+  onNote: (line: string) => void,
+): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue } = options;
-  const checkpoint = loadCheckpoint(options.checkpoint);
+  const checkpoint = loadCheckpoint(options.checkpoint, { onNote });
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
   const evaluation = readEvaluation(options.report, checkpoint);
+  // What can be wrong with files is found before a GPU is opened, which a failure would leave open.
+  const told = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
   const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
-  const info = modelInfo(checkpoint, {
-    adapter: model.gpu.info.name,
-    isCalibrated: calibration !== undefined,
-    evaluation,
-  });
+  const info = { ...told, adapter: model.gpu.info.name };
   return {
     service: new PingService(model, {
       info,

@@ -18,15 +18,16 @@ const MAX_POINTS = 100;
 
 /** What the checkpoint does not say. */
 export interface ModelInfoOptions {
-  /** The GPU or software driver. */
-  adapter: string;
   isCalibrated: boolean;
   /** See {@link readEvaluation}. */
   evaluation: ModelApiAnswer["evaluation"];
 }
 
-/** Describes a model. @throws {FormatError} If the run's metrics are damaged. */
-export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOptions): ModelApiAnswer {
+/** Describes a model that is not on a GPU yet. @throws {FormatError} If the run's metrics are damaged. */
+export function modelInfo(
+  checkpoint: LoadedCheckpoint,
+  options: ModelInfoOptions,
+): Omit<ModelApiAnswer, "adapter"> {
   const { config, state } = checkpoint;
   const run = runFolderOf(checkpoint);
   const metricsPath = run && join(run, "metrics.jsonl");
@@ -40,7 +41,6 @@ export function modelInfo(checkpoint: LoadedCheckpoint, options: ModelInfoOption
     data_fingerprint: state.dataFingerprint,
     config: { ...config },
     is_calibrated: options.isCalibrated,
-    adapter: options.adapter,
     training_curve: trainingCurve(records.filter(({ step }) => step <= state.step)),
     evaluation: options.evaluation,
   };
