@@ -15,7 +15,10 @@ Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was 
       "train/loss": 2000 - i,
       ...((i + 1) % 250 === 0 && { "eval/loss": i }),
     }));
-    Deno.writeTextFileSync(join(folder, "metrics.jsonl"), lines.map((line) => JSON.stringify(line) + "\n").join(""));
+    Deno.writeTextFileSync(
+      join(folder, "metrics.jsonl"),
+      lines.map((line) => JSON.stringify(line) + "\n").join(""),
+    );
     assertEquals(modelInfo(checkpoint, options).training_curve.map(({ step }) => step), [1, 2, 3]);
     const info = modelInfo({ ...checkpoint, state: { ...checkpoint.state, step: 900 } }, options);
     modelAnswerSchema.strict().parse(info);
