@@ -56,8 +56,8 @@ export function MedianMatrix({ sources, destinations, answers, chosen, choose }:
   return (
     <>
       <p class="hint" id="matrix-hint">
-        Median RTT and share of pings without a reply; the darker, the longer. Enter or a click shows the
-        distribution, arrow keys move.
+        Median RTT and share of pings without a reply; the stronger the colour, the longer. Enter or a click
+        shows the distribution, arrow keys move.
       </p>
       <div class="scroll">
         <table

@@ -91,7 +91,7 @@ function TrainingCurve({ curve }: { curve: CurvePoints }) {
           <figure>
             <figcaption>
               Nats per token by step: <span class="key line">training</span>,{" "}
-              <span class="key points">validation</span>.
+              <span class="key points">validation (with points)</span>.
             </figcaption>
             <Chart label={`Training curve. ${label}`} heightPx={CURVE_HEIGHT_PX} plan={plan} />
           </figure>
