@@ -72,7 +72,7 @@ const FLAGS = {
 type Options = Values<typeof FLAGS>;
 
 /** The stage `serve`. */
-export const serveStageOfServer = defineStage({
+export const serverStage = defineStage({
   name: "serve",
   purpose: "answer questions to a trained model over HTTP, with a page for people",
   example: "--checkpoint runs/demo/train",
@@ -85,11 +85,11 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   requireHost(host);
   requireOrigins(options.allowOrigin);
   const metrics = new ServerMetrics();
-  const load = () => loadServed(options, metrics);
+  const load = () => loadServed(options, metrics, stage.log);
   using models = new ServedModels(await load());
   const app = makeApp({
     ...{ models, metrics, host, limits: options, allowOrigins: options.allowOrigin },
-    ...{ stopping: stage.signal, log: stage.log, pageFiles: readPageFiles() },
+    ...{ stopping: stage.signal, log: (line) => console.error(line), pageFiles: readPageFiles() },
   });
   stage.signal.throwIfAborted();
   const server = await HttpServer.listen({
@@ -108,9 +108,13 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
 }
 
 /** Loads the newest checkpoint with what belongs to it. */
-async function loadServed(options: Options, metrics: ServerMetrics): Promise<ServedModel> {
+async function loadServed(
+  options: Options,
+  metrics: ServerMetrics,
+  onNote: (line: string) => void,
+): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue } = options;
-  const checkpoint = loadCheckpoint(options.checkpoint);
+  const checkpoint = loadCheckpoint(options.checkpoint, { onNote });
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
   const evaluation = readEvaluation(options.report, checkpoint);
   const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
@@ -151,4 +155,4 @@ function requireOrigins(origins: readonly string[]): void {
   );
 }
 
-if (import.meta.main) serveStage(serveStageOfServer);
+if (import.meta.main) serveStage(serverStage);

@@ -17,7 +17,7 @@ export interface AnswerOptions {
   readonly limits: Limits;
   /** Aborted when the server takes no further questions. */
   readonly stopping: AbortSignal;
-  /** Prints a line for the operator. */
+  /** Prints what went wrong with the server itself. */
   readonly log: (line: string) => void;
 }
 

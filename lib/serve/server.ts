@@ -7,6 +7,7 @@
  * @module
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { ApiError } from "../api/api_error.ts";
 import { UserError } from "../errors.ts";
@@ -19,6 +20,9 @@ const MAX_HEAD_BYTES = 16 * 2 ** 10;
 const MAX_HEAD_S = 10;
 /** How long a connection may wait for the next request, s. */
 const MAX_IDLE_S = 15;
+
+/** Requests of one connection that are sent before the first of them is answered; most clients send one. */
+const MAX_PIPELINED = 16;
 
 /** Where a server listens, and what it takes. */
 export interface ServerOptions {
@@ -51,6 +55,8 @@ export class HttpServer {
       requireHostHeader: false,
     }, listenerOf(options));
     server.maxConnections = limits.maxConnections;
+    // A client who does not read what is sent; those who wait for an answer are the app's.
+    server.timeout = 1000 * (limits.maxRequestS + MAX_HEAD_S);
     server.on("clientError", (error: Error & { code?: string }, socket) => {
       if (socket.writable) socket.end(rawProblem(...faultOf(error)));
       else socket.destroy();
@@ -106,7 +112,19 @@ function listenerOf({ fetch }: ServerOptions): (request: IncomingMessage, respon
       return problemResponse(new ApiError(400, `Cannot read the request: ${message}`).problem);
     },
   });
-  return (request, response) => void listener(request, response);
+  const numWaiting = new WeakMap<Socket, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const count = (change: number) => {
+      const number = (numWaiting.get(socket) ?? 0) + change;
+      numWaiting.set(socket, number);
+      return number;
+    };
+    // `node:http` of Deno reads on while answers wait to be sent, without end.
+    if (socket.destroyed || count(1) > MAX_PIPELINED) return void socket.destroy();
+    response.once("close", () => count(-1));
+    void listener(request, response);
+  };
 }
 
 /** What is said to a client who sends what is no request. */

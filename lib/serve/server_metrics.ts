@@ -21,11 +21,6 @@ export class ServerMetrics {
   readonly #batches = new Histogram("ping_llm_batch_queries", "Queries in a batch of the GPU.", BATCH_BOUNDS);
   #numInFlight = 0;
 
-  /** How many requests are being answered. */
-  get numInFlight(): number {
-    return this.#numInFlight;
-  }
-
   /**
    * Counts a request.
    *

@@ -58,6 +58,25 @@ Deno.test("serve bounds what a client can take", (test) =>
       assertEquals(await numberIn(server, "ping_llm_requests_in_flight"), 1);
     });
 
+    await step("a client who asks without end and reads nothing is cut off", async () => {
+      using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+      const asked = new TextEncoder().encode(
+        "GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(100),
+      );
+      const before = await numberIn(server, "process_resident_memory_bytes");
+      const flood = async () => {
+        for (;;) await connection.write(asked);
+      };
+      let isCut = false;
+      const cut = flood().catch(() => isCut = true);
+      for (let i = 0; i < 250 && !isCut; i++) await pause(100);
+      assert(isCut);
+      await cut;
+      const startMs = performance.now();
+      assert(await numberIn(server, "process_resident_memory_bytes") < before + 2 ** 28);
+      assert(performance.now() - startMs < 5000, "others are answered");
+    });
+
     await step("a full queue refuses with 429 and says when to come again", async () => {
       const responses = await Promise.all(Array.from({ length: 10 }, () => server.post("/v1/rtt", PAIR)));
       const statuses = await Promise.all(responses.map(async ({ status, headers, body }) => {

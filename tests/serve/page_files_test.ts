@@ -7,7 +7,10 @@ import { TemporaryFolder } from "../files/temporary_folder.ts";
 Deno.test("readPageFiles() gives each file its type and tag, and a page a policy that allows its own scripts", () => {
   using folder = new TemporaryFolder();
   const url = toFileUrl(`${folder.path}/`);
-  Deno.writeTextFileSync(folder.at("index.html"), '<script src="a.js"></script><script>run()</script><style>a{}</style>');
+  Deno.writeTextFileSync(
+    folder.at("index.html"),
+    '<script src="a.js"></script><script>run()</script><style>a{}</style>',
+  );
   Deno.writeTextFileSync(folder.at("a.js"), "1");
   Deno.writeTextFileSync(folder.at("notes.md"), "no part of the page");
   const files = readPageFiles(url);

@@ -194,6 +194,7 @@ Deno.test("serve answers every route", (test) =>
       await requireProblem(server.post("/v1/rtt:batch", PAIR), 415, /application\/x-ndjson/);
       await requireProblem(server.post("/v1/rtt", "x".repeat(2 ** 20)), 413, /more than 1048576 bytes/);
       await requireProblem(server.fetch("/v2"), 404, /no such path/);
+      await requireProblem(server.post("/v1/rtt:all", PAIR), 404, /no such path/);
       const removed = await requireProblem(
         server.fetch("/v1/rtt", { method: "DELETE" }),
         405,
@@ -225,7 +226,7 @@ Deno.test("serve answers every route", (test) =>
         assertMatch(line, /^# /.test(line) ? /^# (?:HELP|TYPE) [a-z_]+ ./ : sample);
       }
       assertStringIncludes(text, 'ping_llm_requests_total{route="/v1/rtt",status="415"} 1\n');
-      assertStringIncludes(text, 'ping_llm_requests_total{route="none",status="404"} 1\n');
+      assertStringIncludes(text, 'ping_llm_requests_total{route="none",status="404"} 2\n');
       assertStringIncludes(text, 'ping_llm_request_seconds_bucket{route="/v1/rtt:batch",le="+Inf"}');
       assertMatch(text, /^ping_llm_batch_queries_sum [1-9]/m);
       assertMatch(text, /^ping_llm_queue_length 0$/m);

@@ -60,6 +60,32 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     server.kill("SIGTERM");
     const { code, stderr } = await server.end();
     assertEquals(code, 75);
-    const logged = stderr.split("\n").filter((line) => line.includes("served"));
-    assertEquals(logged.filter((line) => line.includes("in place of")).length, 3, stderr);
+    const numLogged = (text: string) => stderr.split("\n").filter((line) => line.includes(text)).length;
+    assertEquals([numLogged("in place of"), numLogged(`Cannot read ${damaged}`)], [3, 1], stderr);
+  }));
+
+Deno.test("serve --watch goes on where the newer model cannot be loaded, says so once, and takes the next", () =>
+  withCheckpoint(async (folder, checkpoint) => {
+    const report = join(folder, "report.json");
+    const { state } = loadResumable(checkpoint);
+    const write = (modelSha256: string) =>
+      Deno.writeTextFileSync(
+        report,
+        JSON.stringify({ run: { modelSha256, numMeasurements: 1, split: "test" } }),
+      );
+    write(state.files.model.sha256);
+    const watch = ["--watch", "--watch-s", "0.1", "--report", report];
+    await using server = await TestServer.start(checkpoint, ...watch);
+    const before = (await server.fetch("/v1/model")).headers.get("etag");
+    await pause(100);
+    write("0".repeat(64));
+    await pause(1500);
+    assertEquals((await server.fetch("/v1/model")).headers.get("etag"), before);
+    server.kill("SIGTERM");
+    const { code, stderr } = await server.end();
+    assertEquals(
+      [code, stderr.match(/it is of another model.*; step 3 is still served/g)?.length],
+      [75, 1],
+      stderr,
+    );
   }));
