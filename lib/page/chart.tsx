@@ -19,7 +19,7 @@ export type Colors = Record<(typeof COLOR_NAMES)[number], string>;
 /** What a chart shows. */
 export interface ChartPlan {
   data: uPlot.AlignedData;
-  options: (colors: Colors, widthPx: number) => Omit<uPlot.Options, "width" | "height">;
+  options: (colors: Colors) => Omit<uPlot.Options, "width" | "height">;
   /** What a point of the data says, by its index, for the pointer that is over it. */
   readout: (index: number) => string;
 }
@@ -37,29 +37,25 @@ export function Chart({ label, heightPx, plan }: { label: string; heightPx: numb
   useEffect(() => {
     const element = place.current;
     if (!element) return;
-    let chart: uPlot | undefined;
-    const draw = () => {
-      chart?.destroy();
-      const width = element.clientWidth;
-      if (width === 0) return;
-      const options = plan.options(colorsOf(element), width);
-      const readout = document.createElement("p");
-      readout.className = "readout";
-      const setCursor = ({ cursor: { idx } }: uPlot) => {
-        readout.textContent = typeof idx === "number" ? plan.readout(idx) : "";
-      };
-      const hooks = { ...options.hooks, setCursor: [setCursor] };
-      chart = new uPlot({ ...options, hooks, width, height: heightPx }, plan.data, element);
-      chart.root.append(readout);
+    const options = plan.options(colorsOf(element));
+    const readout = document.createElement("p");
+    readout.className = "readout";
+    const setCursor = ({ cursor: { idx } }: uPlot) => {
+      readout.textContent = typeof idx === "number" ? plan.readout(idx) : "";
     };
+    const hooks = { ...options.hooks, setCursor: [setCursor] };
+    const size = { width: element.clientWidth, height: heightPx };
+    const chart = new uPlot({ ...options, ...size, hooks }, plan.data, element);
+    chart.root.append(readout);
     const observer = new ResizeObserver(() => {
-      if (chart?.width !== element.clientWidth) draw();
+      const width = element.clientWidth;
+      // A window has no width for a moment while it is moved between screens.
+      if (width > 0 && width !== chart.width) chart.setSize({ width, height: heightPx });
     });
-    draw();
     observer.observe(element);
     return () => {
       observer.disconnect();
-      chart?.destroy();
+      chart.destroy();
     };
   }, [plan, heightPx, isDark]);
   return <div class="chart" role="img" aria-label={label} ref={place} />;

@@ -58,7 +58,7 @@ function planOf(curves: readonly Curve[]): ChartPlan {
   return {
     data,
     readout: (index) => readoutOf(curves, 10 ** xs[index]),
-    options: (colors, widthPx) => ({
+    options: (colors) => ({
       scales: { x: { time: false, range: paddedRange(xs[0], xs[xs.length - 1]) }, y: { range: [0, 1.2] } },
       ...PLAIN,
       series: [
@@ -74,8 +74,8 @@ function planOf(curves: readonly Curve[]): ChartPlan {
       axes: [
         {
           ...axisStyle(colors, "below"),
-          splits: (_chart, _axis, low, high) =>
-            logTicks(10 ** low, 10 ** high, Math.max(3, widthPx / 90)).map(Math.log10),
+          splits: (chart, _axis, low, high) =>
+            logTicks(10 ** low, 10 ** high, Math.max(3, chart.width / 90)).map(Math.log10),
           values: (_chart, splits) => splits.map((log) => formatTick(10 ** log)),
         },
         {

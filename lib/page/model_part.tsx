@@ -163,7 +163,7 @@ function Evaluation({ evaluation }: { evaluation: ModelApiAnswer["evaluation"] }
             Errors of predicting {formatCount(evaluation.num_measurements)} measurements of the{" "}
             {evaluation.split} split; smaller is better. CRPS judges the whole distribution.
           </p>
-          <div class="scroll" tabIndex={0} role="region" aria-label="Evaluation">
+          <div class="scroll" tabIndex={0} role="region" aria-label="Errors of the methods">
             <table class="numbers methods">
               <thead>
                 <tr>

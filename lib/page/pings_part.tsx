@@ -83,7 +83,7 @@ export function PingsPart(part: PartProps) {
   const curves = useMemo(() => {
     if (!value) return [];
     const before = { name: value.after ? "before" : "", answer: value.before };
-    return value.after ? [before, { name: "with your pings", answer: value.after }] : [before];
+    return value.after ? [before, { name: "after", answer: value.after }] : [before];
   }, [value?.before, value?.after]);
   const errorFaults = faultsOfError(answer.error);
   const allFaults = isAsked ? { ...faults, ...errorFaults } : {};
