@@ -50,7 +50,7 @@ export const exportStage: Stage = defineStage({
     const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
     calibration?.requireOf(checkpoint);
     const evaluation = readEvaluation(options.report, checkpoint);
-    const info = modelInfo(checkpoint, { adapter: "", isCalibrated: calibration !== undefined, evaluation });
+    const info = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
     const content: SiteContent = { checkpoint, info, calibration: calibration?.shares ?? null, dtype };
     const page = readPage();
     using staged = StagedOutput.openFolder(output, {

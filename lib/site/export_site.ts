@@ -28,7 +28,7 @@ const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
 export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
   /** What the page shows of the model. */
-  readonly info: ModelApiAnswer;
+  readonly info: Omit<ModelApiAnswer, "adapter">;
   /** See {@link Site}. */
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];
@@ -89,7 +89,7 @@ export function writeSite(
 }
 
 function describe(
-  { info: { adapter: _, ...model }, calibration, dtype }: SiteContent,
+  { info: model, calibration, dtype }: SiteContent,
   weights: Site["weights"],
 ): Site {
   return { model, calibration: calibration && [...calibration], dtype, weights };

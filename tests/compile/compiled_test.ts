@@ -30,6 +30,7 @@ Deno.test("compileArguments() gives one process what its stages may do, and all 
   assertEquals(args.filter((word) => word.startsWith("--allow-")).sort(), [
     `--allow-env=${LAUNCH_VARIABLES.join(",")}`,
     "--allow-ffi",
+    "--allow-net",
     "--allow-read",
     "--allow-run",
     "--allow-sys=systemMemoryInfo",
