@@ -22,6 +22,7 @@ import { importStage } from "./import.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { rttStage } from "./query_rtt.ts";
 import { shardStage } from "./shard.ts";
+import { SERVED_AT } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
@@ -77,7 +78,10 @@ export const demoStage = defineStage({
       ...["--checkpoint", run, "--data", rows, "--output", join(output, "eval")],
       ...["--max-measurements", String(NUM_PREDICTED), "--contexts", "20", ...seeded, ...replacing],
     ]);
-    const asked = await step(context, rttStage, ["--checkpoint", run, ...await pairOf(rows)]);
+    const pair = await pairOf(rows);
+    const asked = await step(context, rttStage, [
+      ...["--checkpoint", run, "--src", pair.src, "--dst", pair.dst],
+    ]);
     const result = {
       stage: "demo",
       page: evaluated["page"],
@@ -90,9 +94,13 @@ export const demoStage = defineStage({
     };
     const learned = options.input.length === 0 ? "a synthetic Internet" : options.input.join(" ");
     const speed = demo.tokensPerSecond ? `, ${formatCount(Math.round(demo.tokensPerSecond))} tokens/s` : "";
-    const text = `learned ${learned} in ${formatSeconds(result.seconds)} (${steps} steps${speed})\n` +
-      `  report  ${result.page}\n  ask it  deno task serve --checkpoint ${run}`;
-    return { text, json: result };
+    const lines = [
+      `learned ${learned} in ${formatSeconds(result.seconds)} (${steps} steps${speed})`,
+      `  report  ${result.page}`,
+      `  ask it  deno task serve --checkpoint ${run}`,
+      `          and open http://${SERVED_AT.host}:${SERVED_AT.port}/#ask?src=${pair.src}&dst=${pair.dst}`,
+    ];
+    return { text: lines.join("\n"), json: result };
   },
 });
 
@@ -126,11 +134,11 @@ async function makeMeasurements(
   return [parquet];
 }
 
-/** Two addresses of a held-out measurement, as options of a query. */
-async function pairOf(rowsDir: string): Promise<string[]> {
+/** Two addresses of a held-out measurement. */
+async function pairOf(rowsDir: string): Promise<{ src: string; dst: string }> {
   using heldOut = await openProbeRows(rowsDir, "test");
   const { srcAddrs, srcIndex, dstAddrs, dstIndex } = heldOut.row(0);
-  return ["--src", srcAddrs[srcIndex[0]], "--dst", dstAddrs[dstIndex[0]]];
+  return { src: srcAddrs[srcIndex[0]], dst: dstAddrs[dstIndex[0]] };
 }
 
 if (import.meta.main) serveStage(demoStage);

@@ -119,6 +119,8 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 function wantedBy(issue: z.core.$ZodIssue): string {
+  // A schema's own words.
+  if (issue.message.endsWith(" wanted")) return issue.message;
   if (issue.code === "invalid_type") return TYPES[issue.expected] ?? `${issue.expected} was wanted`;
   if (issue.code === "invalid_union") {
     const ways = issue.errors.map(([first]) => wantedBy(first).replace(/ was wanted$/, ""));

@@ -13,7 +13,7 @@ import * as z from "zod";
 
 /** When: Unix seconds or ISO 8601; absent or null for any time. */
 const time = z.union([z.string(), z.number()]).nullish();
-const address = z.string();
+const address = z.string({ error: "an IPv4 or IPv6 address was wanted" });
 const probability = z.number().min(0).max(1);
 
 /** An object that refuses other fields and says which ones it has. */

@@ -70,11 +70,11 @@ Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and te
 
 Deno.test("what a schema refuses is said in one line: the field, what was found, what was wanted", () => {
   const cases: [z.ZodType, unknown, string][] = [
-    [rttQuestionSchema, {}, "found no src_addr, text was wanted"],
+    [rttQuestionSchema, {}, "found no src_addr, an IPv4 or IPv6 address was wanted"],
     [rttQuestionSchema, [], "found an array, a JSON object was wanted"],
     [rttQuestionSchema, undefined, "found no value, a JSON object was wanted"],
     [rttQuestionSchema, "x", 'found "x", a JSON object was wanted'],
-    [rttQuestionSchema, { ...QUESTION, src_addr: 7 }, "found src_addr 7, text was wanted"],
+    [rttQuestionSchema, { ...QUESTION, src_addr: 7 }, "found src_addr 7, an IPv4 or IPv6 address was wanted"],
     [
       rttQuestionSchema,
       { ...QUESTION, tiem: 1 },

@@ -124,7 +124,7 @@ Deno.test("rttLines() answers lines in order as rtt() does, and tells of those i
         "0.9",
         "found no JSON, an object was wanted",
         "0.25,0.5",
-        "found no dst_addr, text was wanted",
+        "found no dst_addr, an IPv4 or IPv6 address was wanted",
         "found an array, a JSON object was wanted",
         "found context[0].rtt -1, at least 0 was wanted",
         "context[0]: found addresses of different IP versions, two of one version were wanted",

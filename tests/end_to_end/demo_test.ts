@@ -2,6 +2,7 @@
 import { assert, assertAlmostEquals, assertEquals, assertLess, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { runStageProcess } from "../cli/process.ts";
+import { TestServer } from "../serve/test_server.ts";
 
 const MINUTES = "0.1";
 const folder = Deno.makeTempDirSync();
@@ -41,6 +42,20 @@ Deno.test("demo run again does no work twice and gives the same result", async (
   const other = await runStageProcess(["demo", "--output", demo, "--minutes", "0.2"]);
   assertEquals(other.code, 1);
   assertStringIncludes(other.stderr, "--overwrite");
+});
+
+Deno.test("demo ends with the command that opens the page on what it learned", async () => {
+  const { stdout } = await runStageProcess(["demo", "--output", demo, "--minutes", MINUTES]);
+  const [, checkpoint] = /deno task serve --checkpoint (\S+)/.exec(stdout) ?? [];
+  const address = URL.parse(/open (\S+)/.exec(stdout)?.[1] ?? "");
+  await using server = await TestServer.start(checkpoint);
+  assertStringIncludes(await (await server.fetch("/")).text(), "page.js");
+  const model = await (await server.fetch("/v1/model")).json();
+  assertEquals(model.evaluation.methods[0].name, "model");
+  const question = await server.fetch(`/v1/rtt${address?.hash.replace("#ask", "")}`);
+  const { src_addr, quantiles_ms } = await question.json();
+  assertEquals(src_addr, (first.query as { src: string }).src);
+  assertEquals(quantiles_ms, (first.query as { quantilesMs: unknown }).quantilesMs);
 });
 
 Deno.test("query rtt gives the distribution that demo asked for, in text and as JSON", async () => {
