@@ -3,9 +3,9 @@
  *
  * `deno run -A tests/serve/load.ts CHECKPOINT QUESTIONS.jsonl [MINUTES]`
  *
- * It compares `/v1/rtt:batch` with `query rtt --queries`, whose start is measured with one question and taken off;
- * measures the latency of single questions at 1, 8 and 64 clients with autocannon; and, for so many minutes, the memory
- * under both kinds of load.
+ * It compares `/v1/rtt:batch` with `query rtt --queries`, whose start is measured with one question and taken off, and
+ * measures the latency of single questions at 1, 8 and 64 clients with autocannon. With a number of minutes it measures
+ * the memory under both kinds of load instead.
  *
  * @module
  */
@@ -126,8 +126,10 @@ async function watchMemory(server: TestServer): Promise<void> {
 }
 
 await using server = await TestServer.start(checkpoint);
-await compareThroughput(server);
-for (const clients of NUM_CLIENTS) {
-  console.log(await autocannon(server.url + single, clients, CLIENT_SECONDS));
-}
 if (Number(minutes) > 0) await watchMemory(server);
+else {
+  await compareThroughput(server);
+  for (const clients of NUM_CLIENTS) {
+    console.log(await autocannon(server.url + single, clients, CLIENT_SECONDS));
+  }
+}
