@@ -128,6 +128,7 @@ async function loadServed(
     }),
     tag: hashOf(JSON.stringify([VERSION, info, calibration?.shares])),
     step: model.step,
+    fault: () => model.gpu.fault,
     close: () => model.close(),
   };
 }

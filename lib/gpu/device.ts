@@ -153,10 +153,16 @@ export class Gpu {
     this.check();
   }
 
+  /** What went wrong with the device since it was opened; undefined if nothing did. */
+  get fault(): string | undefined {
+    if (this.#lost) return `the GPU device was lost (${this.#lost})`;
+    return this.#error && `WebGPU: ${this.#error}`;
+  }
+
   /** Throws the first error that the device reported since it was opened. */
   check(): void {
-    if (this.#lost) throw new UserError(`Cannot go on: the GPU device was lost (${this.#lost}); run again`);
-    if (this.#error) throw new Error(`Internal error: WebGPU: ${this.#error}`);
+    if (this.#lost) throw new UserError(`Cannot go on: ${this.fault}; run again`);
+    if (this.#error) throw new Error(`Internal error: ${this.fault}`);
   }
 
   /** Times what `submit` submits. @returns Seconds until the device is idle. */

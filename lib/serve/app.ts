@@ -174,18 +174,23 @@ function addDescriptions(app: Hono, options: AppOptions): void {
   const description = openApiDocument();
   app.get("/v1/model", (c) => answerGet(c.req.raw, options, (service) => service.model()));
   app.get("/openapi.json", (c) => answerGet(c.req.raw, options, () => Promise.resolve(description)));
-  app.get("/healthz", (c) => c.text("ok\n"));
+  app.get("/healthz", (c) => {
+    const fault = options.models.current.fault();
+    if (fault !== undefined) throw new ApiError(503, `Cannot answer: ${fault}; start the server again`);
+    return c.text("ok\n");
+  });
   app.get("/metrics", () => {
     const text = options.metrics.text(options.models);
     return new Response(text, { headers: { "content-type": METRICS_TYPE, "cache-control": "no-store" } });
   });
 }
 
-function pageResponse(request: Request, { body, type, etag, policy }: PageFile): Response {
+/** What else the page may do, it says itself. */
+function pageResponse(request: Request, { body, type, etag }: PageFile): Response {
   const headers = { etag, "cache-control": "no-cache" };
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
   return new Response(body, {
-    headers: { ...headers, "content-type": type, ...(policy && { "content-security-policy": policy }) },
+    headers: { ...headers, "content-type": type, "content-security-policy": "frame-ancestors 'none'" },
   });
 }
 

@@ -12,6 +12,8 @@ export interface ServedModel {
   /** What its answers depend on besides the question; another model, calibration or program has another one. */
   readonly tag: string;
   readonly step: number;
+  /** Why it cannot answer any more, such as a lost GPU; undefined if it can. */
+  fault(): string | undefined;
   /** Frees the GPU. */
   close(): void;
 }

@@ -6,18 +6,15 @@
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import type { ModelApiAnswer } from "../api/schemas.ts";
-import { FormatError, named, UserError } from "../errors.ts";
+import { ensure, named, UserError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
-import { explainFileError } from "../files/file_errors.ts";
 import { faultOfTensors } from "../model/finite.ts";
 import { checkpointShapes, parameterShapes } from "../model/model_config.ts";
 import { writeSafetensors } from "../tensor_files/safetensors.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
+import { PAGE } from "./page_bundle.ts";
 import { type Site, SITE_FILE } from "./site_file.ts";
 
-/** Where `deno task bundle` puts the page. */
-const BUNDLE = new URL("../page/bundle/", import.meta.url);
-const PAGE = "index.html";
 const WEIGHTS = "model.safetensors";
 /** Half of the distance from the largest float16 to the next power of two above it: what rounds to infinity. */
 const HALF_LIMIT = 65_520;
@@ -34,28 +31,6 @@ export interface SiteContent {
   readonly dtype: Site["dtype"];
 }
 
-/**
- * Reads the files of the page.
- *
- * @param folder The bundle.
- * @returns The bytes of each by its name.
- * @throws {UserError} If there are none.
- */
-export function readPage(folder: URL = BUNDLE): Map<string, Uint8Array> {
-  const files = new Map<string, Uint8Array>();
-  try {
-    for (const { name, isFile } of Deno.readDirSync(folder)) {
-      if (isFile) files.set(name, Deno.readFileSync(new URL(name, folder)));
-    }
-  } catch (error) {
-    throw explainFileError(error, `read ${folder.pathname}`);
-  }
-  if (!files.has(PAGE)) {
-    throw new UserError(`Cannot read the page: found no ${PAGE} in ${folder.pathname}; run deno task bundle`);
-  }
-  return files;
-}
-
 /** SHA-256 of all that a site is made of but its weights, hexadecimal. */
 export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uint8Array>): string {
   const hash = createHash("sha256").update(JSON.stringify(describe(content, [])));
@@ -67,7 +42,7 @@ export function digestOfSite(content: SiteContent, page: ReadonlyMap<string, Uin
  * Writes the files of a site.
  *
  * @param folder Where to.
- * @param page See {@link readPage}.
+ * @param page See `readPage`.
  * @returns Their names.
  * @throws {UserError} If the weights do not fit float16, or the disk is full.
  */
@@ -106,8 +81,6 @@ function writeWeights(path: string, { checkpoint: { config, weights: tensors }, 
 
 function withMeta(page: Uint8Array): string {
   const text = new TextDecoder().decode(page);
-  if (!text.includes("<head>")) {
-    throw new FormatError("it has no <head>; run deno task bundle", { path: `${BUNDLE.pathname}${PAGE}` });
-  }
+  ensure(text.includes("<head>"), `${PAGE} has a head`);
   return text.replace("<head>", `<head>\n${META}`);
 }

@@ -105,7 +105,7 @@ MAY_IMPORT["page"] = [
   "tensor_files",
   "text",
 ];
-MAY_IMPORT["serve"] = [...BELOW, "query", "api"];
+MAY_IMPORT["serve"] = [...BELOW, "query", "api", "site"];
 MAY_IMPORT["site"] = [...BELOW, "api"];
 
 /** What runs in a browser as it does in Deno: rooms, and modules of rooms that also read and write files. */

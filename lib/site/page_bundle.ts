@@ -1,0 +1,34 @@
+/**
+ * The files of the page as `deno task bundle` makes them.
+ *
+ * @module
+ */
+import { UserError } from "../errors.ts";
+import { explainFileError } from "../files/file_errors.ts";
+
+/** Where `deno task bundle` puts them. */
+const BUNDLE = new URL("../page/bundle/", import.meta.url);
+/** The file that a browser opens. */
+export const PAGE = "index.html";
+
+/**
+ * Reads the files of the page.
+ *
+ * @param folder Where they lie.
+ * @returns The bytes of each by its name.
+ * @throws {UserError} If there are none.
+ */
+export function readPage(folder: URL = BUNDLE): Map<string, Uint8Array<ArrayBuffer>> {
+  const files = new Map<string, Uint8Array<ArrayBuffer>>();
+  try {
+    for (const { name, isFile } of Deno.readDirSync(folder)) {
+      if (isFile) files.set(name, Deno.readFileSync(new URL(name, folder)));
+    }
+  } catch (error) {
+    throw explainFileError(error, `read ${folder.pathname}`);
+  }
+  if (!files.has(PAGE)) {
+    throw new UserError(`Cannot read the page: found no ${PAGE} in ${folder.pathname}; run deno task bundle`);
+  }
+  return files;
+}
