@@ -199,6 +199,8 @@ export const modelAnswerSchema = z.object({
   model_sha256: z.string(),
   /** Of the probe rows that it was trained on. */
   data_fingerprint: z.string(),
+  /** Tokens of all its training steps, padding included. */
+  trained_tokens: z.int(),
   /** The run's whole configuration: `model`, `optim`, `data`, `train`. */
   config: z.record(z.string(), z.unknown()),
   is_calibrated: z.boolean(),
@@ -213,6 +215,8 @@ export const modelAnswerSchema = z.object({
   evaluation: z.object({
     num_measurements: z.int(),
     split: z.string(),
+    /** Measurements of the training split, as far as they were counted. */
+    num_training: z.int(),
     /** The model first, then the methods without a model. */
     methods: z.array(z.object({
       name: z.string(),

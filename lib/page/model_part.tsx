@@ -48,13 +48,16 @@ export function ModelPart({ opened: { api, hasServer } }: PartProps) {
 ModelPart.heading = "About the model";
 
 function Identity({ model }: { model: ModelApiAnswer }) {
-  const { step, num_parameters, vocabulary, adapter, version, is_calibrated } = model;
+  const { step, num_parameters, vocabulary, adapter, version, is_calibrated, trained_tokens } = model;
+  const { evaluation } = model;
+  const measurements = evaluation ? ` of ${formatCount(evaluation.num_training)} measurements` : "";
   const rows: [string, string][] = [
     ["Parameters", formatCount(num_parameters)],
     ["Step", String(step)],
     ["Vocabulary", vocabulary],
     ["Adapter", adapter],
     ["Calibrated", is_calibrated ? "yes, on the validation split" : "no"],
+    ["Trained on", `${formatCount(trained_tokens)} tokens${measurements}`],
     ["Program", `ping-llm ${version}`],
     ["Weights, SHA-256", model.model_sha256],
     ["Data, fingerprint", model.data_fingerprint],

@@ -11,6 +11,7 @@ import { exists, readText } from "../files/inputs.ts";
 import { numParameters } from "../model/model_config.ts";
 import type { LoadedCheckpoint } from "../train/checkpoint_files.ts";
 import { type MetricsRecord, readMetrics } from "../train/metrics.ts";
+import { deriveConfig } from "../train/run_config.ts";
 import { VERSION } from "../version.ts";
 
 /** Points of each of the two training curves: more than a page has pixels for. */
@@ -39,6 +40,7 @@ export function modelInfo(
     vocabulary: config.model.vocabulary,
     model_sha256: state.files.model.sha256,
     data_fingerprint: state.dataFingerprint,
+    trained_tokens: state.step * deriveConfig(config).tokensPerStep,
     config: { ...config },
     is_calibrated: options.isCalibrated,
     training_curve: trainingCurve(records.filter(({ step }) => step <= state.step)),
@@ -77,6 +79,7 @@ const methodSchema = z.object({
 const reportSchema = z.object({
   run: z.object({ modelSha256: z.string(), numMeasurements: z.int(), split: z.string() }),
   rtt: z.object({
+    numTraining: z.int(),
     model: z.object({ overall: methodSchema }),
     baselines: z.array(z.object({ name: z.string(), overall: methodSchema })),
   }).optional(),
@@ -115,6 +118,7 @@ function evaluationOf(
   return {
     num_measurements: run.numMeasurements,
     split: run.split,
+    num_training: rtt.numTraining,
     methods: methods.map(({ name, overall }) => ({
       name,
       median_absolute_ms: overall.medianAbsoluteMs,

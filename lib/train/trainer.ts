@@ -133,13 +133,13 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   }
   refuseOverlap(runDir, [dataDir]);
   const checked = given.checked ?? await checkOutputs([dataDir], { onCorrupt });
+  const data = await dataFingerprint(dataDir);
   let { config } = given;
   if (config.fit) {
     using rows = await openRows({ ...given, checked });
     config = fitConfig(config, rows.train);
   }
   const loadedTeacher = loadTeacher(given.teacher, config.model, onLog);
-  const data = await dataFingerprint(dataDir);
   const identity = { config, seed, data, teacher: loadedTeacher?.state.files.model.sha256 };
   if (ranks) await checkSameRun(ranks, identity);
   const rankConfig = shareConfig(config, ranks?.size ?? 1);

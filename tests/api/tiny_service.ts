@@ -12,6 +12,7 @@ export const INFO: ModelApiAnswer = {
   vocabulary: "v2",
   model_sha256: "00",
   data_fingerprint: "none",
+  trained_tokens: 0,
   config: {},
   is_calibrated: false,
   adapter: "software",

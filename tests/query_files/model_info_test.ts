@@ -24,6 +24,8 @@ Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was 
     const info = modelInfo({ ...checkpoint, state: { ...checkpoint.state, step: 900 } }, options);
     modelAnswerSchema.strict().parse({ ...info, adapter: "none" });
     assertEquals([info.step, info.vocabulary, info.data_fingerprint], [900, "v2", "none"]);
+    const { model: { sequenceLength }, train: { batchSize } } = checkpoint.config;
+    assertEquals(info.trained_tokens, 900 * batchSize * sequenceLength);
     assertEquals(info.model_sha256, checkpoint.state.files.model.sha256);
     const { training_curve: curve } = info;
     assert(curve.length >= 100 && curve.length <= 200, `${curve.length} points`);
@@ -46,10 +48,11 @@ Deno.test("readEvaluation() reads the report of this model, the model first, and
       );
     const baselines = [{ name: "median", overall: { ...overall, crpsMs: null } }];
     const { sha256 } = checkpoint.state.files.model;
-    write(sha256, { rtt: { model: { overall }, baselines } });
+    write(sha256, { rtt: { numTraining: 5, model: { overall }, baselines } });
     const wanted = {
       num_measurements: 9,
       split: "test",
+      num_training: 5,
       methods: [
         { name: "model", median_absolute_ms: 1, mean_absolute_ms: 2, crps_ms: 3 },
         { name: "median", median_absolute_ms: 1, mean_absolute_ms: 2, crps_ms: null },
@@ -61,7 +64,7 @@ Deno.test("readEvaluation() reads the report of this model, the model first, and
     ]);
     write(sha256, {});
     assertEquals(readEvaluation(report, checkpoint), null);
-    write("0".repeat(64), { rtt: { model: { overall }, baselines } });
+    write("0".repeat(64), { rtt: { numTraining: 5, model: { overall }, baselines } });
     assertEquals(readEvaluation(undefined, checkpoint), null);
     assertThrows(() => readEvaluation(report, checkpoint), FormatError, "it is of another model");
     return Promise.resolve();

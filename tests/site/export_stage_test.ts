@@ -86,7 +86,7 @@ Deno.test("export takes the calibration and the evaluation of the model, and ref
     const overall = { medianAbsoluteMs: 1, meanAbsoluteMs: 2, crpsMs: 3 };
     const write = (modelSha256: string) => {
       const run = { checkpoint: "run", step: 3, modelSha256, numMeasurements: 7, split: "test" };
-      const rtt = { model: { overall }, baselines: [] };
+      const rtt = { numTraining: 5, model: { overall }, baselines: [] };
       Deno.writeTextFileSync(at("report.json"), JSON.stringify({ run, calibration: { shares }, rtt }));
     };
     write(sha256);
