@@ -118,15 +118,14 @@ async function loadServed(
   const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
   const evaluation = readEvaluation(options.report, checkpoint);
   // What can be wrong with files is found before a GPU is opened, which a failure would leave open.
-  const told = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
+  const info = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
   const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
-  const info = { ...told, adapter: model.gpu.info.name };
   return {
     service: new PingService(model, {
       info,
       batch: { maxBatch, maxWaitMs, maxQueue, onBatch: (size) => metrics.batch(size) },
     }),
-    tag: hashOf(JSON.stringify([VERSION, info, calibration?.shares])),
+    tag: hashOf(JSON.stringify([VERSION, info, model.gpu.info.name, calibration?.shares])),
     step: model.step,
     fault: () => model.gpu.fault,
     close: () => model.close(),

@@ -20,6 +20,7 @@ import type { PingModel } from "../query/ping_model.ts";
 import { encodeQuery } from "../query/query_tokens.ts";
 import { prepareQuery } from "../query/rtt/answer_queries.ts";
 import { exactAnswer, type PrefixAnswer, rttBetweenPrefixes } from "../query/rtt/prefix_query.ts";
+import { examplesOf } from "./examples.ts";
 import { ApiError, computed, problemOf } from "./api_error.ts";
 import { readDestinationsQuestion } from "./destinations_answer.ts";
 import { inOrder } from "./in_order.ts";
@@ -39,6 +40,7 @@ import {
   likelihoodQuestionSchema,
   type LineError,
   type ModelApiAnswer,
+  type ModelInfo,
   type RttApiAnswer,
   type RttApiQuestion,
   type RttApiWanted,
@@ -57,7 +59,7 @@ const DEFAULT_CONTEXT = 20;
 /** What a service needs beside the model. */
 export interface PingServiceOptions {
   /** What is said of the model. */
-  info: ModelApiAnswer;
+  info: ModelInfo;
   /** How questions are merged. `maxQueue` holds for long work too. */
   batch?: BatchOptions;
 }
@@ -65,7 +67,8 @@ export interface PingServiceOptions {
 /** The operations on a model. Inputs are checked, whatever they are. */
 export class PingService implements PingApi {
   readonly #model: PingModel;
-  readonly #info: ModelApiAnswer;
+  readonly #info: ModelInfo;
+  #examples: Promise<ModelApiAnswer["examples"]> | undefined;
   readonly #batcher: RttBatcher;
   readonly #longWork: LongWork;
 
@@ -161,8 +164,12 @@ export class PingService implements PingApi {
   }
 
   /** See {@link PingApi}. */
-  model(): Promise<ModelApiAnswer> {
-    return Promise.resolve(this.#info);
+  async model(): Promise<ModelApiAnswer> {
+    this.#examples ??= this.#inTurn(() => examplesOf(this.#model), {}).catch((error) => {
+      this.#examples = undefined;
+      throw error;
+    });
+    return { ...this.#info, adapter: this.#model.gpu.info.name, examples: await this.#examples };
   }
 
   async *#answerLines(

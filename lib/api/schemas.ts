@@ -189,8 +189,8 @@ export const scoreOptionsSchema = fields({
 /** See {@link scoreOptionsSchema}. `context`: how many earlier lines of the same source a line sees, at most (20). */
 export type ScoreApiOptions = z.input<typeof scoreOptionsSchema>;
 
-/** What the model is and what it was trained on. */
-export const modelAnswerSchema = z.object({
+/** What the files of a model say of it: what it is and what it was trained on. */
+export const modelInfoSchema = z.object({
   version: z.string(),
   step: z.int(),
   num_parameters: z.int(),
@@ -204,7 +204,6 @@ export const modelAnswerSchema = z.object({
   /** The run's whole configuration: `model`, `optim`, `data`, `train`. */
   config: z.record(z.string(), z.unknown()),
   is_calibrated: z.boolean(),
-  adapter: z.string(),
   /** At most some hundred points of `metrics.jsonl`: nats per token. */
   training_curve: z.array(z.object({
     step: z.int(),
@@ -225,6 +224,17 @@ export const modelAnswerSchema = z.object({
       crps_ms: z.number().nullable(),
     })),
   }).nullable(),
+});
+/** See {@link modelInfoSchema}. */
+export type ModelInfo = z.infer<typeof modelInfoSchema>;
+
+/** A model that answers. */
+export const modelAnswerSchema = z.object({
+  ...modelInfoSchema.shape,
+  /** The GPU or software driver that it runs on. */
+  adapter: z.string(),
+  /** Pairs of addresses that the model draws, to begin with. */
+  examples: z.array(z.object({ src_addr: z.string(), dst_addr: z.string() })),
 });
 /** See {@link modelAnswerSchema}. */
 export type ModelApiAnswer = z.infer<typeof modelAnswerSchema>;

@@ -5,7 +5,7 @@ import { AnswerState } from "./answer_state.tsx";
 import { summaryOf } from "./distribution_chart.tsx";
 import { type Faults, faultsOf, faultsOfError, Question, TextField, TimeField } from "./fields.tsx";
 import { HoursStrip } from "./hours_strip.tsx";
-import { lastQuestions, rememberQuestion } from "./last_questions.ts";
+import { type LastQuestion, lastQuestions, rememberQuestion } from "./last_questions.ts";
 import type { PartProps } from "./part_props.ts";
 import { questionTimeS } from "./question_time.ts";
 import { RttResult, wholeQuestion } from "./rtt_result.tsx";
@@ -53,7 +53,7 @@ export function AskPart(part: PartProps) {
       <Question part={part} verb="Ask">
         <AddressFields part={part} faults={{ ...faults, ...errorFaults }} dstPlaceholder="198.51.100.0/24" />
       </Question>
-      <Examples part={part} isFirst={!isAsked} />
+      {isAsked || lastQuestions().length > 0 ? <LastQuestions part={part} /> : <Examples part={part} />}
       <AnswerState
         answer={Object.keys(errorFaults).length > 0 ? { ...answer, error: undefined } : answer}
         doing="Asking the model"
@@ -80,23 +80,35 @@ export function AskPart(part: PartProps) {
 }
 AskPart.heading = "How long does a ping take?";
 
-function Examples({ part, isFirst }: { part: PartProps; isFirst: boolean }) {
+/** What was asked before in this browser. */
+function LastQuestions({ part }: { part: PartProps }) {
   const { fields } = part;
-  const questions = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
-  if (questions.length === 0) {
-    return isFirst
-      ? (
-        <p class="hint">
-          An address or a prefix, IPv4 or IPv6. Your last questions will be kept here, in this browser.
-        </p>
-      )
-      : null;
-  }
+  const others = lastQuestions().filter(({ src, dst }) => src !== fields.src || dst !== fields.dst);
+  return <Pairs part={part} title="Asked before:" pairs={others} />;
+}
+
+/** What can be asked, for those who come for the first time. */
+function Examples({ part }: { part: PartProps }) {
+  const { value } = useAnswer("model", (signal) => part.opened.api.model(signal));
+  const pairs = value?.examples.map(({ src_addr: src, dst_addr: dst }) => ({ src, dst })) ?? [];
+  return (
+    <>
+      <p class="hint">
+        An address or a prefix, IPv4 or IPv6. Your last questions will be kept here, in this browser.
+      </p>
+      <Pairs part={part} title="For example:" pairs={pairs} />
+    </>
+  );
+}
+
+/** Pairs of addresses that a click asks for. */
+function Pairs({ part, title, pairs }: { part: PartProps; title: string; pairs: readonly LastQuestion[] }) {
+  if (pairs.length === 0) return null;
   return (
     <div class="examples">
-      <span id="last-questions">Asked before:</span>
-      <ul aria-labelledby="last-questions">
-        {questions.map(({ src, dst }) => (
+      <span id="pairs">{title}</span>
+      <ul aria-labelledby="pairs">
+        {pairs.map(({ src, dst }) => (
           <li key={`${src} ${dst}`}>
             <button type="button" class="quiet" onClick={() => part.submit({ src, dst })}>
               {src} → {dst}

@@ -60,7 +60,7 @@ async function loadService(address: URL): Promise<PingService> {
     ...(site.calibration && { calibration: new QuantileCalibration(site.calibration) }),
   });
   await model.rttDistribution(FIRST_QUESTION);
-  return new PingService(model, { info: { ...site.model, adapter: model.gpu.info.name } });
+  return new PingService(model, { info: site.model });
 }
 
 /** Before anything large is loaded. @throws {UserError} If the browser gives no GPU. */

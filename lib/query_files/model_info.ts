@@ -5,7 +5,7 @@
  */
 import { basename, dirname, join } from "@std/path";
 import * as z from "zod";
-import type { ModelApiAnswer } from "../api/schemas.ts";
+import type { ModelInfo } from "../api/schemas.ts";
 import { FormatError } from "../errors.ts";
 import { exists, readText } from "../files/inputs.ts";
 import { numParameters } from "../model/model_config.ts";
@@ -21,14 +21,14 @@ const MAX_POINTS = 100;
 export interface ModelInfoOptions {
   isCalibrated: boolean;
   /** See {@link readEvaluation}. */
-  evaluation: ModelApiAnswer["evaluation"];
+  evaluation: ModelInfo["evaluation"];
 }
 
 /** Describes a model that is not on a GPU yet. @throws {FormatError} If the run's metrics are damaged. */
 export function modelInfo(
   checkpoint: LoadedCheckpoint,
   options: ModelInfoOptions,
-): Omit<ModelApiAnswer, "adapter"> {
+): ModelInfo {
   const { config, state } = checkpoint;
   const run = runFolderOf(checkpoint);
   const metricsPath = run && join(run, "metrics.jsonl");
@@ -49,7 +49,7 @@ export function modelInfo(
 }
 
 /** Evenly spaced points of both curves, by step. */
-function trainingCurve(records: readonly MetricsRecord[]): ModelApiAnswer["training_curve"] {
+function trainingCurve(records: readonly MetricsRecord[]): ModelInfo["training_curve"] {
   const points = records.map((record) => ({
     step: record.step,
     train_loss: record["train/loss"] ?? null,
@@ -97,7 +97,7 @@ const reportSchema = z.object({
 export function readEvaluation(
   named: string | undefined,
   checkpoint: LoadedCheckpoint,
-): ModelApiAnswer["evaluation"] {
+): ModelInfo["evaluation"] {
   const path = named ?? evaluationPath(checkpoint);
   const evaluation = path === undefined ? null : evaluationOf(path, checkpoint);
   if (evaluation !== undefined) return evaluation;
@@ -110,7 +110,7 @@ export function readEvaluation(
 function evaluationOf(
   path: string,
   { state }: Pick<LoadedCheckpoint, "state">,
-): ModelApiAnswer["evaluation"] | undefined {
+): ModelInfo["evaluation"] | undefined {
   const { run, rtt } = readReport(path);
   if (run.modelSha256 !== state.files.model.sha256) return undefined;
   if (!rtt) return null;

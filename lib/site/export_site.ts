@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "@std/path";
-import type { ModelApiAnswer } from "../api/schemas.ts";
+import type { ModelInfo } from "../api/schemas.ts";
 import { ensure, named, UserError } from "../errors.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { faultOfTensors } from "../model/finite.ts";
@@ -25,7 +25,7 @@ const META = `<meta name="ping-llm-site" content="${SITE_FILE}">`;
 export interface SiteContent {
   readonly checkpoint: LoadedCheckpoint;
   /** What the page shows of the model. */
-  readonly info: Omit<ModelApiAnswer, "adapter">;
+  readonly info: ModelInfo;
   /** See {@link Site}. */
   readonly calibration: readonly number[] | null;
   readonly dtype: Site["dtype"];

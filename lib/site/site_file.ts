@@ -4,7 +4,7 @@
  * @module
  */
 import * as z from "zod";
-import { modelAnswerSchema } from "../api/schemas.ts";
+import { modelInfoSchema } from "../api/schemas.ts";
 import { FormatError } from "../errors.ts";
 
 /** The name of the file, beside `index.html`. */
@@ -14,7 +14,7 @@ export const SITE_DTYPES = ["f32", "f16"] as const;
 
 const siteSchema = z.object({
   /** What the page shows of the model; the GPU is the reader's own. */
-  model: modelAnswerSchema.omit({ adapter: true }),
+  model: modelInfoSchema,
   /** Corrects distributions: see `QuantileCalibration`; null for none. */
   calibration: z.array(z.number()).nullable(),
   dtype: z.enum(SITE_DTYPES),

@@ -280,8 +280,14 @@ Deno.test("likelihood() gives the bits of measurementBits()", () =>
     });
   }));
 
-Deno.test("model() gives what the service was told", () =>
-  withService(async (service) => assertEquals(modelAnswerSchema.parse(await service.model()), INFO)));
+Deno.test("model() gives what the service was told, the adapter, and pairs that can be asked", () =>
+  withService(async (service, { gpu }) => {
+    const { examples, ...told } = modelAnswerSchema.strict().parse(await service.model());
+    assertEquals(told, { ...INFO, adapter: gpu.info.name });
+    assert(examples.length > 1 && examples.length <= 4, `${examples.length} examples`);
+    for (const example of examples) assertEquals((await service.rtt(example)).src_addr, example.src_addr);
+    assertEquals((await service.model()).examples, examples);
+  }));
 
 Deno.test("long work ends with its signal, while it waits and while it runs", () =>
   withService(async (service) => {

@@ -1,11 +1,11 @@
 /** A service over the tiny model, and questions for it. @module */
 import { PingService } from "../../lib/api/ping_service.ts";
 import type { BatchOptions } from "../../lib/api/rtt_batcher.ts";
-import type { ModelApiAnswer, RttApiQuestion } from "../../lib/api/schemas.ts";
+import type { ModelInfo, RttApiQuestion } from "../../lib/api/schemas.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
 import { withTinyModel } from "../query/tiny_model.ts";
 
-export const INFO: ModelApiAnswer = {
+export const INFO: ModelInfo = {
   version: "0.0.0",
   step: 0,
   num_parameters: 1,
@@ -15,7 +15,6 @@ export const INFO: ModelApiAnswer = {
   trained_tokens: 0,
   config: {},
   is_calibrated: false,
-  adapter: "software",
   training_curve: [],
   evaluation: null,
 };

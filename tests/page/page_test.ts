@@ -127,6 +127,26 @@ Deno.test({
   ignore: !hasBrowser(),
   async fn(t) {
     await withPages(async (open) => {
+      await t.step(
+        "the first visit has examples, which a click asks, and which are then asked before",
+        async () => {
+          const { page, complaints } = await open("");
+          const example = page.getByRole("list", { name: "For example:" }).getByRole("button").first();
+          const [src, dst] = (await example.innerText()).split(" → ");
+          await example.click();
+          await page.getByRole("heading", { name: `${src} to ${dst}` }).waitFor();
+          assertEquals((await parseHash(new URL(page.url()).hash)).fields, { src, dst });
+          await page.goto("about:blank");
+          await page.goBack();
+          await page.goto(new URL("#ask", page.url()).href);
+          await page.reload();
+          const before = page.getByRole("list", { name: "Asked before:" }).getByRole("button");
+          assertEquals(await before.allInnerTexts(), [`${src} → ${dst}`]);
+          assertEquals(complaints, []);
+          await page.close();
+        },
+      );
+
       await t.step("a page that is loaded again, and one opened by its link, show the same", async () => {
         for (const hash of Object.values(HASHES)) {
           const { page, url } = await open(hash);
