@@ -16,6 +16,7 @@ import { readPage } from "../lib/site/page_bundle.ts";
 import { SITE_DTYPES } from "../lib/site/site_file.ts";
 import { formatBytes } from "../lib/text/quantities.ts";
 import { checkpointDirectory, loadCheckpoint, modelFileOf } from "../lib/train/checkpoint.ts";
+import { calibrationFlag, reportFlag } from "./query_options.ts";
 
 /** The stage `export`. */
 export const exportStage: Stage = defineStage({
@@ -32,14 +33,8 @@ export const exportStage: Stage = defineStage({
     dtype: flag.choice(SITE_DTYPES, "how parameters are stored: f16 is half as large and less exact", {
       default: "f32",
     }),
-    calibration: flag.optionalText(
-      "report.json of an eval: correct the distributions by the measurements of its validation split",
-      { placeholder: "FILE" },
-    ),
-    report: flag.optionalText(
-      "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
-      { placeholder: "FILE" },
-    ),
+    calibration: calibrationFlag,
+    report: reportFlag,
     overwrite: flag.boolean(
       "replace what this stage wrote to the output folder with other inputs or options",
     ),

@@ -22,6 +22,18 @@ export const queryFlags = {
   ),
 };
 
+/** `--calibration` of what answers with distributions of RTTs. */
+export const calibrationFlag = flag.optionalText(
+  "report.json of an eval: correct the distributions by the measurements of its validation split",
+  { placeholder: "FILE" },
+);
+
+/** `--report` of what shows a model. */
+export const reportFlag = flag.optionalText(
+  "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
+  { placeholder: "FILE" },
+);
+
 /** `--time` of the kinds of query that have one. */
 export const timeFlag = flag.optionalText(
   "when, from 1990 to 2099: ISO 8601 (UTC unless it names a zone) or Unix seconds (default: any time)",

@@ -23,7 +23,16 @@ import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
 import { noteAdaptation } from "./adapt_text.ts";
-import { contextOf, logContext, openLines, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
+import {
+  calibrationFlag,
+  contextOf,
+  logContext,
+  openLines,
+  queryFlags,
+  readBy,
+  timeFlag,
+  timeOf,
+} from "./query_options.ts";
 import { describeAnswer } from "./query_rtt_text.ts";
 
 const JSON_BARS = 64;
@@ -68,10 +77,7 @@ const FLAGS = {
     default: "0.05,0.25,0.5,0.75,0.95",
     placeholder: "Q,Q,…",
   }),
-  calibration: flag.optionalText(
-    "report.json of an eval: correct the distributions by the measurements of its validation split",
-    { placeholder: "FILE" },
-  ),
+  calibration: calibrationFlag,
   at: flag.optionalText("RTTs in ms: report P(RTT <= each) and the probability of each", {
     placeholder: "MS,MS,…",
   }),

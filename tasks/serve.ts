@@ -20,18 +20,13 @@ import { ServerMetrics } from "../lib/serve/server_metrics.ts";
 import { watchCheckpoint } from "../lib/serve/watch.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { VERSION } from "../lib/version.ts";
+import { calibrationFlag, reportFlag } from "./query_options.ts";
 import { SERVED_AT } from "./stages.ts";
 
 const FLAGS = {
   checkpoint: flag.requiredText("a run directory or one of its checkpoints", { placeholder: "DIR" }),
-  calibration: flag.optionalText(
-    "report.json of an eval: correct the distributions by the measurements of its validation split",
-    { placeholder: "FILE" },
-  ),
-  report: flag.optionalText(
-    "report.json of an eval to show (default: eval/report.json in the run or beside it, if it is of this model)",
-    { placeholder: "FILE" },
-  ),
+  calibration: calibrationFlag,
+  report: reportFlag,
   host: flag.text("the address to listen at; 0.0.0.0 for all of this machine", {
     default: SERVED_AT.host,
     placeholder: "ADDRESS",

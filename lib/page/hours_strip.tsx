@@ -6,6 +6,7 @@ import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts"
 import { AnswerState } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, faded, PLAIN } from "./chart.tsx";
 import { quantileOf } from "./distribution_chart.tsx";
+import { NumberTable } from "./number_table.tsx";
 import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 import { formatTime } from "./question_time.ts";
 import { useAnswer } from "./use_answer.ts";
@@ -67,30 +68,17 @@ function Strip({ hours }: { hours: readonly Hour[] }) {
       </figure>
       <details>
         <summary>These hours as a table</summary>
-        <div class="scroll" tabIndex={0} role="region" aria-label="Hours">
-          <table class="numbers">
-            <thead>
-              <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Median</th>
-                <th scope="col">50 % of replies</th>
-                <th scope="col">90 % of replies</th>
-                <th scope="col">No reply</th>
-              </tr>
-            </thead>
-            <tbody>
-              {hours.map(({ timeS, answer }) => (
-                <tr key={timeS}>
-                  <th scope="row">{formatTime(timeS)}</th>
-                  <td>{formatMs(quantileOf(answer, 0.5))}</td>
-                  <td>{formatRange(quantileOf(answer, 0.25), quantileOf(answer, 0.75))}</td>
-                  <td>{formatRange(quantileOf(answer, 0.05), quantileOf(answer, 0.95))}</td>
-                  <td>{formatPercent(answer.p_failed)}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <NumberTable
+          name="Hours"
+          columns={["Time", "Median", "50 % of replies", "90 % of replies", "No reply"]}
+          rows={hours.map(({ timeS, answer }) => [
+            formatTime(timeS),
+            formatMs(quantileOf(answer, 0.5)),
+            formatRange(quantileOf(answer, 0.25), quantileOf(answer, 0.75)),
+            formatRange(quantileOf(answer, 0.05), quantileOf(answer, 0.95)),
+            formatPercent(answer.p_failed),
+          ])}
+        />
       </details>
     </>
   );

@@ -4,6 +4,7 @@ import type { ModelApiAnswer } from "../api/schemas.ts";
 import { formatCount } from "../text/quantities.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
+import { NumberTable } from "./number_table.tsx";
 import { formatMs } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
 import { useAnswer } from "./use_answer.ts";
@@ -100,24 +101,11 @@ function TrainingCurve({ curve }: { curve: CurvePoints }) {
           </figure>
           <details>
             <summary>Validation losses as a table</summary>
-            <div class="scroll" tabIndex={0} role="region" aria-label="Validation losses">
-              <table class="numbers">
-                <thead>
-                  <tr>
-                    <th scope="col">Step</th>
-                    <th scope="col">Nats per token</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {evaluated.map(({ step, eval_loss }) => (
-                    <tr key={step}>
-                      <th scope="row">{step}</th>
-                      <td>{eval_loss?.toFixed(4)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </div>
+            <NumberTable
+              name="Validation losses"
+              columns={["Step", "Nats per token"]}
+              rows={evaluated.map(({ step, eval_loss }) => [String(step), (eval_loss ?? NaN).toFixed(4)])}
+            />
           </details>
         </>
       )}
@@ -166,28 +154,17 @@ function Evaluation({ evaluation }: { evaluation: ModelApiAnswer["evaluation"] }
             Errors of predicting {formatCount(evaluation.num_measurements)} measurements of the{" "}
             {evaluation.split} split; smaller is better. CRPS judges the whole distribution.
           </p>
-          <div class="scroll" tabIndex={0} role="region" aria-label="Errors of the methods">
-            <table class="numbers methods">
-              <thead>
-                <tr>
-                  <th scope="col">Method</th>
-                  <th scope="col">Median error</th>
-                  <th scope="col">Mean error</th>
-                  <th scope="col">CRPS</th>
-                </tr>
-              </thead>
-              <tbody>
-                {evaluation.methods.map((method) => (
-                  <tr key={method.name}>
-                    <th scope="row">{method.name}</th>
-                    <td>{formatMs(method.median_absolute_ms)}</td>
-                    <td>{formatMs(method.mean_absolute_ms)}</td>
-                    <td>{method.crps_ms === null ? "–" : formatMs(method.crps_ms)}</td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
+          <NumberTable
+            name="Errors of the methods"
+            class="methods"
+            columns={["Method", "Median error", "Mean error", "CRPS"]}
+            rows={evaluation.methods.map((method) => [
+              method.name,
+              formatMs(method.median_absolute_ms),
+              formatMs(method.mean_absolute_ms),
+              method.crps_ms === null ? "–" : formatMs(method.crps_ms),
+            ])}
+          />
         </>
       )}
     </section>
