@@ -56,7 +56,7 @@ export class SignalListener {
     this.#first = name;
     if (!this.#stop) endProcess({ exitCode: error.exitCode, text: error.message });
     const second = name === "SIGINT" ? "a second signal" : "SIGINT";
-    console.error(`\n${name}: finishing the step in flight; ${second} ends at once`);
+    console.error(`\n${name}: finishing what is in flight; ${second} ends at once`);
     this.#stop(error);
   }
 }

@@ -21,13 +21,13 @@ for (const [name, exitCode] of [["SIGINT", 130], ["SIGTERM", 75], ["SIGUSR2", 75
     const stopped = await runSignalled("in the stage", name);
     assertEquals(
       stopped.stderr,
-      `\n${name}: finishing the step in flight; ${
+      `\n${name}: finishing what is in flight; ${
         name === "SIGINT" ? "a second signal" : "SIGINT"
       } ends at once\nerror: stage saw ${name}\n`,
     );
     const busy = await runSignalled("in a busy stage", "SIGINT", name);
     assertEquals(busy.code, exitCode, busy.stderr);
-    assertEquals(busy.stderr, "\nSIGINT: finishing the step in flight; a second signal ends at once\n");
+    assertEquals(busy.stderr, "\nSIGINT: finishing what is in flight; a second signal ends at once\n");
   });
 }
 
