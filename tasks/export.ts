@@ -8,14 +8,12 @@ import { defineStage, serveStage, type Stage, type StageResult } from "../lib/cl
 import { fingerprint } from "../lib/files/inputs.ts";
 import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
-import { requireQueryable } from "../lib/query/ping_model.ts";
-import { readCalibration } from "../lib/query_files/calibration_file.ts";
-import { modelInfo, readEvaluation } from "../lib/query_files/model_info.ts";
+import { readDescribedModel } from "../lib/query_files/described_model.ts";
 import { digestOfSite, type SiteContent, writeSite } from "../lib/site/export_site.ts";
 import { readPage } from "../lib/site/page_bundle.ts";
 import { SITE_DTYPES } from "../lib/site/site_file.ts";
 import { formatBytes } from "../lib/text/quantities.ts";
-import { checkpointDirectory, loadCheckpoint, modelFileOf } from "../lib/train/checkpoint.ts";
+import { checkpointDirectory, modelFileOf } from "../lib/train/checkpoint.ts";
 import { calibrationFlag, reportFlag } from "./query_options.ts";
 
 /** The stage `export`. */
@@ -39,14 +37,9 @@ export const exportStage: Stage = defineStage({
       "replace what this stage wrote to the output folder with other inputs or options",
     ),
   },
-  async run({ checkpoint: path, output, dtype, overwrite, ...options }, stage): Promise<StageResult> {
+  async run({ checkpoint: path, output, dtype, overwrite, ...files }, stage): Promise<StageResult> {
     refuseOverlap(output, [checkpointDirectory(path)]);
-    const checkpoint = loadCheckpoint(path, { onNote: stage.log });
-    requireQueryable(checkpoint);
-    const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-    calibration?.requireOf(checkpoint);
-    const evaluation = readEvaluation(options.report, checkpoint);
-    const info = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
+    const { checkpoint, calibration, info } = readDescribedModel({ ...files, checkpoint: path }, stage.log);
     const content: SiteContent = { checkpoint, info, calibration: calibration?.shares ?? null, dtype };
     const page = readPage();
     using staged = StagedOutput.openFolder(output, {

@@ -9,8 +9,7 @@ import { flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, serveStage, type StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
 import { PingModel } from "../lib/query/ping_model.ts";
-import { readCalibration } from "../lib/query_files/calibration_file.ts";
-import { modelInfo, readEvaluation } from "../lib/query_files/model_info.ts";
+import { readDescribedModel } from "../lib/query_files/described_model.ts";
 import { hashOf } from "../lib/serve/answers.ts";
 import { makeApp } from "../lib/serve/app.ts";
 import { readPageFiles } from "../lib/serve/page_files.ts";
@@ -18,7 +17,6 @@ import { type ServedModel, ServedModels } from "../lib/serve/served_models.ts";
 import { HttpServer } from "../lib/serve/server.ts";
 import { ServerMetrics } from "../lib/serve/server_metrics.ts";
 import { watchCheckpoint } from "../lib/serve/watch.ts";
-import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { VERSION } from "../lib/version.ts";
 import { calibrationFlag, reportFlag } from "./query_options.ts";
 import { SERVED_AT } from "./stages.ts";
@@ -96,10 +94,10 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   const watched = options.watch
     ? watchCheckpoint(models, { checkpoint, files, everyS: options.watchS, load, signal, log })
     : Promise.resolve();
-  await new Promise((resolve) => stage.signal.addEventListener("abort", resolve));
+  await new Promise((resolve) => signal.addEventListener("abort", resolve));
   await server.stop(maxRequestS);
   await watched;
-  throw stage.signal.reason;
+  throw signal.reason;
 }
 
 /** Loads the newest checkpoint with what belongs to it. */
@@ -109,11 +107,7 @@ async function loadServed(
   onNote: (line: string) => void,
 ): Promise<ServedModel> {
   const { maxBatch, maxWaitMs, maxQueue } = options;
-  const checkpoint = loadCheckpoint(options.checkpoint, { onNote });
-  const calibration = options.calibration === undefined ? undefined : readCalibration(options.calibration);
-  const evaluation = readEvaluation(options.report, checkpoint);
-  // What can be wrong with files is found before a GPU is opened, which a failure would leave open.
-  const info = modelInfo(checkpoint, { isCalibrated: calibration !== undefined, evaluation });
+  const { checkpoint, calibration, info } = readDescribedModel(options, onNote);
   const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
   return {
     service: new PingService(model, {

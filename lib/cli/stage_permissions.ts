@@ -4,6 +4,7 @@
  * @module
  */
 import { refuseOverlap } from "../files/output_guard.ts";
+import { urlHost } from "../text/url_host.ts";
 import { splitArguments } from "./arguments.ts";
 import { accessOf, namedInput, type PathUse } from "./path_uses.ts";
 
@@ -95,7 +96,7 @@ function placeOf(
   const named = namedValues(needs, args, Object.keys(defaults));
   const [host = defaults.host] = named.get("host") ?? [];
   const [port = defaults.port] = named.get("port") ?? [];
-  return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+  return `${urlHost(host)}:${port}`;
 }
 
 /** The options with paths, and their values. */

@@ -9,6 +9,7 @@
  */
 import { ApiError } from "../api/api_error.ts";
 import { shortened } from "../errors.ts";
+import { urlHost } from "../text/url_host.ts";
 
 const LOOPBACK = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
 
@@ -24,8 +25,7 @@ export class HostNames {
    * @param allowOrigins Their hosts are taken too: the server may be behind a proxy that passes names on.
    */
   constructor(host: string, allowOrigins: readonly string[]) {
-    const own = host.includes(":") ? `[${host}]` : host;
-    this.#isAny = !LOOPBACK.test(own) || allowOrigins.includes("*");
+    this.#isAny = !LOOPBACK.test(urlHost(host)) || allowOrigins.includes("*");
     this.#names = new Set(
       allowOrigins.filter((origin) => origin !== "*").map((origin) => new URL(origin).hostname),
     );

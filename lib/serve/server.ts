@@ -11,6 +11,7 @@ import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
 import { ApiError } from "../api/api_error.ts";
 import { UserError } from "../errors.ts";
+import { urlHost } from "../text/url_host.ts";
 import type { Limits } from "./limits.ts";
 import { problemResponse, rawProblem } from "./problems.ts";
 
@@ -70,9 +71,8 @@ export class HttpServer {
       throw listenError(error, `${host}:${port}`);
     }
     const address = server.address();
-    const own = host.includes(":") ? `[${host}]` : host;
     const ownPort = typeof address === "object" && address !== null ? address.port : port;
-    return new HttpServer(server, `http://${own}:${ownPort}/`);
+    return new HttpServer(server, `http://${urlHost(host)}:${ownPort}/`);
   }
 
   /**

@@ -57,7 +57,7 @@ Deno.test("problemOf() gives what callers can mend as 400, an end as 503, and te
       "Cannot answer: the request was ended before its answer was there; ask again",
     ],
   ]);
-  const secret = "secret /root/weights at line 7";
+  const secret = "secret weights at line 7";
   for (
     const error of [new Error(secret), new DOMException(secret, "DataError"), secret, null, { status: 200 }]
   ) {
