@@ -94,7 +94,8 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   const watched = options.watch
     ? watchCheckpoint(models, { checkpoint, files, everyS: options.watchS, load, signal, log })
     : Promise.resolve();
-  await new Promise((resolve) => signal.addEventListener("abort", resolve));
+  // A signal may have come while the server began to listen.
+  if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve));
   await server.stop(maxRequestS);
   await watched;
   throw signal.reason;
