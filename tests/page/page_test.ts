@@ -279,6 +279,8 @@ Deno.test({
 
       await t.step("a question that is given up is aborted", async () => {
         const { page } = await open("#model");
+        // The request is held back, so that no answer can come before it is given up.
+        await page.route("**/v1/destinations", () => {});
         const aborted = page.waitForEvent(
           "requestfailed",
           (request) => request.url().endsWith("/v1/destinations"),
