@@ -9,16 +9,21 @@ import { shown } from "../query/rtt/rtt_question.ts";
 import type { Problem } from "./schemas.ts";
 
 /** The titles of the problems of type `about:blank`, which are those of the status (RFC 9110, section 15; RFC 6585). */
-const TITLES: Readonly<Record<number, string>> = {
+export const PROBLEM_TITLES = {
   400: "Bad Request",
   404: "Not Found",
   405: "Method Not Allowed",
+  408: "Request Timeout",
   413: "Content Too Large",
   415: "Unsupported Media Type",
+  421: "Misdirected Request",
   429: "Too Many Requests",
+  431: "Request Header Fields Too Large",
   500: "Internal Server Error",
   503: "Service Unavailable",
-};
+} as const;
+/** A status that a problem can have. */
+export type ProblemStatus = keyof typeof PROBLEM_TITLES;
 
 /** What `AbortSignal` ends with: by a caller, or by its time limit. */
 const ABORTS = ["AbortError", "TimeoutError"];
@@ -38,9 +43,9 @@ export class ApiError extends Error {
    * @param status The status of HTTP.
    * @param detail The line that a stage would print.
    */
-  constructor(status: number, detail: string, options?: ErrorOptions) {
+  constructor(status: ProblemStatus, detail: string, options?: ErrorOptions) {
     super(detail, options);
-    this.problem = { type: "about:blank", title: TITLES[status] ?? "Error", status, detail };
+    this.problem = { type: "about:blank", title: PROBLEM_TITLES[status], status, detail };
   }
 }
 

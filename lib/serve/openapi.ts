@@ -5,8 +5,8 @@
  *
  * @module
  */
-import { STATUS_CODES } from "node:http";
 import * as z from "zod";
+import { PROBLEM_TITLES, type ProblemStatus } from "../api/api_error.ts";
 import {
   destinationsAnswerSchema,
   destinationsQuestionSchema,
@@ -48,13 +48,17 @@ interface Operation {
   /** The media type and the schemas of one of which an answer is. */
   answer: { type: string; schemas: readonly SchemaName[] };
   /** Further statuses. */
-  problems: readonly number[];
+  problems: readonly ProblemStatus[];
 }
 
 const text = { type: "string" };
 const whole = { type: "integer", minimum: 0 };
 const parameter = (name: string, schema: object, description: string, required = false) => ({
-  ...{ name, in: "query", required, schema, description },
+  name,
+  in: "query",
+  required,
+  schema,
+  description,
 });
 const SOURCE = parameter("src_addr", text, "source: an address or prefix; also `src`", true);
 const TIME = parameter("timestamp", text, "when: Unix seconds or ISO 8601 (any time); also `time`");
@@ -66,8 +70,10 @@ const WANTED = [
   parameter("seed", whole, "seed of these draws (0)"),
 ];
 
-const ASKED = [400, 429, 503];
-const READ = [400, 408, 413, 415, 429, 503];
+const ASKED = [400, 429, 503] as const;
+const READ = [400, 408, 413, 415, 429, 503] as const;
+/** Of all paths: a foreign host, and a fault of the server. */
+const ANYWHERE = [421, 500] as const;
 const rttAnswer = { type: JSON_TYPE, schemas: ["RttAnswer"] } as const;
 const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } as const;
 
@@ -214,9 +220,9 @@ function operationObject({ summary, parameters = [], body, answer, problems }: O
     ? ref(first)
     : { anyOf: answer.schemas.map(ref) };
   const problem = { content: { [PROBLEM_TYPE]: { schema: ref("Problem") } } };
-  const refusals = [...problems, 500].map((status) => [
+  const refusals = [...problems, ...ANYWHERE].map((status) => [
     String(status),
-    { description: STATUS_CODES[status] ?? "", ...problem },
+    { description: PROBLEM_TITLES[status], ...problem },
   ]);
   return {
     summary,

@@ -3,7 +3,7 @@
  *
  * @module
  */
-import { STATUS_CODES } from "node:http";
+import { ApiError, type ProblemStatus } from "../api/api_error.ts";
 import type { Problem } from "../api/schemas.ts";
 
 /** The media type of problems. */
@@ -14,7 +14,7 @@ const RETRY_AFTER_S = 1;
 /** The response that says what is wrong. */
 export function problemResponse(problem: Problem, headers: Record<string, string> = {}): Response {
   const isTemporary = problem.status === 429 || problem.status === 503;
-  return new Response(problemText(problem), {
+  return new Response(JSON.stringify(problem), {
     status: problem.status,
     headers: {
       "content-type": PROBLEM_TYPE,
@@ -26,19 +26,15 @@ export function problemResponse(problem: Problem, headers: Record<string, string
 }
 
 /** A whole HTTP/1.1 response, for what is no HTTP request. The connection ends with it. */
-export function rawProblem(status: number, detail: string): string {
-  const body = problemText({ type: "about:blank", title: "", status, detail });
+export function rawProblem(status: ProblemStatus, detail: string): string {
+  const { problem } = new ApiError(status, detail);
+  const body = JSON.stringify(problem);
   return [
-    `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
+    `HTTP/1.1 ${status} ${problem.title}`,
     `Content-Type: ${PROBLEM_TYPE}`,
     `Content-Length: ${new TextEncoder().encode(body).length}`,
     "Connection: close",
     "",
     body,
   ].join("\r\n");
-}
-
-/** With the title that the status has in HTTP. */
-function problemText(problem: Problem): string {
-  return JSON.stringify({ ...problem, title: STATUS_CODES[problem.status] ?? problem.title });
 }

@@ -9,7 +9,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { getRequestListener } from "@hono/node-server";
-import { ApiError } from "../api/api_error.ts";
+import { ApiError, type ProblemStatus } from "../api/api_error.ts";
 import { UserError } from "../errors.ts";
 import { urlHost } from "../text/url_host.ts";
 import type { Limits } from "./limits.ts";
@@ -128,7 +128,9 @@ function listenerOf({ fetch }: ServerOptions): (request: IncomingMessage, respon
 }
 
 /** What is said to a client who sends what is no request. */
-function faultOf({ code, message }: { code?: string; message: string }): [status: number, detail: string] {
+function faultOf(
+  { code, message }: { code?: string; message: string },
+): [status: ProblemStatus, detail: string] {
   if (code === "HPE_HEADER_OVERFLOW") {
     return [431, `Cannot read the request: its head has more than ${MAX_HEAD_BYTES} bytes; use POST`];
   }
