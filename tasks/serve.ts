@@ -81,12 +81,21 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
   const load = () => loadServed(options, metrics, stage.log);
   using models = new ServedModels(await load());
   const app = makeApp({
-    ...{ models, metrics, host, limits: options, allowOrigins: options.allowOrigin },
-    ...{ stopping: stage.signal, log: (line) => console.error(line), pageFiles: readPageFiles() },
+    models,
+    metrics,
+    host,
+    limits: options,
+    allowOrigins: options.allowOrigin,
+    stopping: stage.signal,
+    log: (line) => console.error(line),
+    pageFiles: readPageFiles(),
   });
   stage.signal.throwIfAborted();
   const server = await HttpServer.listen({
-    ...{ host, port: options.port, limits: options, fetch: app.fetch },
+    host,
+    port: options.port,
+    limits: options,
+    fetch: app.fetch,
   });
   console.log(asJson ? JSON.stringify({ stage: "serve", url: server.url }) : `Listening at ${server.url}`);
   const { signal, log } = stage;
@@ -110,11 +119,14 @@ async function loadServed(
   const { maxBatch, maxWaitMs, maxQueue } = options;
   const { checkpoint, calibration, info } = readDescribedModel(options, onNote);
   const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
+  const service = new PingService(model, {
+    info,
+    batch: { maxBatch, maxWaitMs, maxQueue, onBatch: (size) => metrics.batch(size) },
+  });
+  // Draws the examples of the page, so that its first visitor does not wait for them behind a search.
+  await service.model();
   return {
-    service: new PingService(model, {
-      info,
-      batch: { maxBatch, maxWaitMs, maxQueue, onBatch: (size) => metrics.batch(size) },
-    }),
+    service,
     tag: hashOf(JSON.stringify([VERSION, info, model.gpu.info.name, calibration?.shares])),
     step: model.step,
     fault: () => model.gpu.fault,
