@@ -64,7 +64,10 @@ export const exportStage: Stage = defineStage({
         }; put them on a web server, with https`,
       json: {
         stage: "export",
-        ...{ step: info.step, dtype, sizeBytes, doneAlready: wasComplete },
+        step: info.step,
+        dtype,
+        sizeBytes,
+        doneAlready: wasComplete,
         outputs: outputs.map(({ path }) => `${output}/${path}`),
       },
     };

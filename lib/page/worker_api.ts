@@ -13,7 +13,12 @@ const WORKER = "worker.js";
 
 /** The operations, and how many arguments each has before the signal. */
 const NUM_ARGUMENTS: Record<Operation, number> = {
-  ...{ rtt: 1, rttBatch: 1, destinations: 1, likelihood: 1, score: 2, model: 0 },
+  rtt: 1,
+  rttBatch: 1,
+  destinations: 1,
+  likelihood: 1,
+  score: 2,
+  model: 0,
 };
 
 /** Loads the model of a site. @param site The address of `site.json`. */

@@ -165,7 +165,12 @@ export function fillPhiloxBlock(
   key0: number,
   key1: number,
 ): void {
-  let [c0, c1, c2, c3, k0, k1] = [counter0 | 0, counter1 | 0, counter2 | 0, counter3 | 0, key0 | 0, key1 | 0];
+  let c0 = counter0 | 0;
+  let c1 = counter1 | 0;
+  let c2 = counter2 | 0;
+  let c3 = counter3 | 0;
+  let k0 = key0 | 0;
+  let k1 = key1 | 0;
   for (let round = 0; round < NUM_ROUNDS; round++) {
     const high0 = multiplyHigh(c0, MULTIPLIER_0);
     const low0 = Math.imul(c0, MULTIPLIER_0);

@@ -16,12 +16,16 @@ export function writeRowCheckpoint(
     Object.entries(model).map(([key, value]) => `model.${key}=${JSON.stringify(value)}`),
   );
   const state = {
-    ...{ version: "0.0.0", step, seed: 0, config, dataFingerprint: "none", losses: [], evalLoss: null },
-    ...{
-      position: { epoch: 0, block: 0, sequence: 0, blockRows: 8 },
-      numSkippedSteps: 0,
-      numSkippedInRow: 0,
-    },
+    version: "0.0.0",
+    step,
+    seed: 0,
+    config,
+    dataFingerprint: "none",
+    losses: [],
+    evalLoss: null,
+    position: { epoch: 0, block: 0, sequence: 0, blockRows: 8 },
+    numSkippedSteps: 0,
+    numSkippedInRow: 0,
   };
   const zeros = [...parameterShapes(config.model)].flatMap(([name, [rows, columns]]) =>
     ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)

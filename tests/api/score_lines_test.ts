@@ -83,8 +83,12 @@ Deno.test("scores are those of the stage score, where lines come in order of tim
       inputs: [folder.at("in.parquet")],
       history: [],
       output: folder.at("out.parquet"),
-      ...{ workFolder: folder.at("work"), maxContext: 5, groupBy: "src_addr", seed: 3 },
-      ...{ maxRejectRatio: 0, memoryLimitBytes: 5e8 },
+      workFolder: folder.at("work"),
+      maxContext: 5,
+      groupBy: "src_addr",
+      seed: 3,
+      maxRejectRatio: 0,
+      memoryLimitBytes: 5e8,
     });
     const file = Deno.readFileSync(folder.at("out.parquet")).buffer;
     const expected = await parquetReadObjects({ file, compressors });

@@ -85,7 +85,12 @@ Deno.test("findingsOf() finds the rule of splits by which gradients are fastest"
 
 Deno.test("findingsOf() reads the other constants from what was measured", () => {
   const decoding = [132, 1024, 8192, 32768].map((rows) => ({
-    ...{ kind: "one step" as const, promptTokens: 20, rowsPerPrompt: 132, steps: 1, rows, seconds: 1 },
+    kind: "one step" as const,
+    promptTokens: 20,
+    rowsPerPrompt: 132,
+    steps: 1,
+    rows,
+    seconds: 1,
     tokensPerS: Math.min(rows, 20_000),
   }));
   assertEquals(adviceOn({ decoding }, "MAX_ROWS"), "set to 32768");

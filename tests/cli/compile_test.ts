@@ -32,8 +32,13 @@ class Machine {
     for (const name of COMMANDS) Deno.symlinkSync(pathOf(name), folder.at(`bin/${name}`));
     const nowhere = "http://127.0.0.1:9";
     this.env = {
-      ...{ PATH: folder.at("bin"), HOME: folder.at("home"), TMPDIR: folder.at("tmp"), NO_COLOR: "1" },
-      ...{ HTTP_PROXY: nowhere, HTTPS_PROXY: nowhere, NPM_CONFIG_REGISTRY: nowhere },
+      PATH: folder.at("bin"),
+      HOME: folder.at("home"),
+      TMPDIR: folder.at("tmp"),
+      NO_COLOR: "1",
+      HTTP_PROXY: nowhere,
+      HTTPS_PROXY: nowhere,
+      NPM_CONFIG_REGISTRY: nowhere,
     };
   }
 

@@ -9,15 +9,12 @@ import { exists } from "../../lib/files/inputs.ts";
 import { needsOf } from "../../tasks/stages.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { runDeno, runStageProcess } from "./process.ts";
+import { smallSettings } from "../train/small_settings.ts";
 
 const ROOT = fromFileUrl(new URL("../../", import.meta.url));
 const IN_PROCESS = fromFileUrl(new URL("./stage_in_process.ts", import.meta.url));
 const RESULTS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
-const SMALL = Object.entries({
-  ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
-  ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
-  ...{ "train.evalSequences": 2, "model.prefixVectors": '{"rows":256}' },
-}).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+const SMALL = smallSettings({ "model.prefixVectors": '{"rows":256}' });
 const PAIR = ["--src", "192.0.2.1", "--dst", "198.51.100.7"];
 
 /** The chain; `OUT` stands for the folder of what this run writes, `DONE` for that of what was written before. */

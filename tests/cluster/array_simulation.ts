@@ -38,7 +38,8 @@ const heldOutOf = (shards: number) => Math.ceil(shards / 10);
 /** Parts that a task of `probe-rows` reads on average, if it makes one file of train. */
 function partsReadOf([, n, shards, rowTasks]: Plan): number {
   const train = shards - 2 * heldOutOf(shards);
-  let [divisor, rest] = [train, rowTasks];
+  let divisor = train;
+  let rest = rowTasks;
   while (rest > 0) [divisor, rest] = [rest, divisor % rest];
   return n * (train + rowTasks - divisor) / rowTasks;
 }
@@ -127,7 +128,9 @@ function simulate({ tasks, before, after, computeS }: Load, cluster: Cluster, ra
   const waiting: number[] = Array(tasks).fill(0);
   let running: { left: number[]; startS: number }[] = [];
   const ends: number[] = [];
-  let [nowS, lostS, busyS] = [0, 0, 0];
+  let nowS = 0;
+  let lostS = 0;
+  let busyS = 0;
   while (ends.length < tasks) {
     while (running.length < slots && waiting[0] <= nowS) {
       waiting.shift();

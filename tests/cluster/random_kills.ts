@@ -13,18 +13,22 @@ import { defineStage, runStage } from "../../lib/cli/stage.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { comparableFiles } from "../fuzz/trial_stages.ts";
 import { SlurmCluster, until } from "./slurm_cluster.ts";
+import { smallSettings } from "../train/small_settings.ts";
 
 const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
 const CHECKOUT = fromFileUrl(new URL("../../", import.meta.url));
 /** The stages in order, and within how many seconds of its start one of their jobs is killed. */
 const STAGES = { "shard": 1, "probe-rows": 1, "train": 6, "eval": 6 };
-const SETTINGS = Object.entries({
-  ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
-  ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
-  ...{ "train.evalSequences": 4, "train.logEverySteps": 1, "train.checkpointEverySteps": 25 },
-}).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+const SETTINGS = smallSettings({
+  "train.evalSequences": 4,
+  "train.logEverySteps": 1,
+  "train.checkpointEverySteps": 25,
+});
 const CLUSTER = {
-  ...{ gpus: 0, cpus: 1, memoryGb: 2, setup: ["export NO_COLOR=1"] },
+  gpus: 0,
+  cpus: 1,
+  memoryGb: 2,
+  setup: ["export NO_COLOR=1"],
   "shard": { tasks: 3, args: ["--train-shards", "8", "--val-shards", "1", "--test-shards", "1"] },
   "probe-rows": { tasks: 3, args: ["--shards", "8"] },
   "train": { args: ["--steps", "200", ...SETTINGS] },

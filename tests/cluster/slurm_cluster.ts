@@ -36,7 +36,7 @@ SlurmUser=root
 SlurmctldPort=${port}
 CommunicationParameters=NoInAddrAny,NoCtldInAddrAny
 AuthType=auth/munge
-AuthInfo=socket=${folder}/munge.socket,cred_expire=10
+AuthInfo=socket=${folder}/munge.socket,cred_expire=5
 CredType=cred/munge
 StateSaveLocation=${folder}/state
 SlurmdSpoolDir=${folder}/spool.%n
@@ -161,6 +161,6 @@ export async function until(
 ): Promise<void> {
   for (const endMs = performance.now() + 1000 * seconds; !(await holds());) {
     if (performance.now() > endMs) throw new Error(`${what}: not after ${seconds} s`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

@@ -6,14 +6,18 @@ import { launchers } from "../mpi/launchers.ts";
 import { SlurmCluster, slurmIsMissing, until } from "./slurm_cluster.ts";
 import {
   bash,
-  CLUSTER,
   finalState,
   jobsOf,
   prepared,
   slurmArguments,
   succeed,
+  trainingOf,
   untilTraining,
 } from "./small_chain.ts";
+
+/** Enough steps for a signal to come before their end. */
+const STEPS = 150;
+const TRAINING = JSON.stringify(trainingOf(STEPS));
 
 Deno.test("slurm asks for ranks, with memory and processors for each", async () => {
   using folder = await prepared();
@@ -42,7 +46,7 @@ Deno.test("two ranks on two nodes of SLURM are signalled and requeued, and end a
   await using slurm = await SlurmCluster.start();
   const output = folder.at("ranks");
   const submitted = async (mpi: string, name: string) => {
-    const sets = ["--set", "train.ranks=2", `train.mpi=${mpi}`, "train.memoryGb=1"];
+    const sets = ["--set", "train.ranks=2", `train.mpi=${mpi}`, "train.memoryGb=1", `train.args=${TRAINING}`];
     await succeed("slurm", ...slurmArguments(folder, folder.at(name)), ...sets);
     return jobsOf(folder.at(name))[2];
   };
@@ -63,11 +67,11 @@ Deno.test("two ranks on two nodes of SLURM are signalled and requeued, and end a
     join(output, "rows"),
     "--run",
     folder.at("by hand"),
-    ...CLUSTER.train.args,
+    ...trainingOf(STEPS),
   ];
   const { code, stderr } = await runStageProcess(args, launcher.options(2));
   assertEquals(code, 0, stderr);
-  assertEquals(finalState(join(output, "train")), finalState(folder.at("by hand")));
+  assertEquals(finalState(join(output, "train"), STEPS), finalState(folder.at("by hand"), STEPS));
 
   // Without an introduction each rank is alone.
   const alone = await submitted("none", "alone");

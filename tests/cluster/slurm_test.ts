@@ -13,7 +13,6 @@ import { sampleBatch } from "../preprocess/sample_parquet.ts";
 import { SlurmCluster, slurmIsMissing, until } from "./slurm_cluster.ts";
 import {
   bash,
-  CLUSTER,
   finalState,
   jobsOf,
   prepared,
@@ -21,6 +20,7 @@ import {
   SHARDS,
   slurmArguments,
   succeed,
+  trainingOf,
   untilTraining,
 } from "./small_chain.ts";
 
@@ -281,7 +281,7 @@ Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a k
     const { code, stderr } = await outputOf(bash(script));
     assertEquals(code, 0, stderr);
   }
-  await succeed("train", "--data", join(alone, "rows"), "--run", join(alone, "train"), ...CLUSTER.train.args);
+  await succeed("train", "--data", join(alone, "rows"), "--run", join(alone, "train"), ...trainingOf());
   assertEquals(finalState(run), finalState(join(alone, "train")));
   const status = await runStageProcess(["status", output]);
   assertEquals(status.code, 0, status.stdout);

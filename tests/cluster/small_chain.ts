@@ -6,23 +6,32 @@ import { type ProcessResult, runStageProcess } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { until } from "./slurm_cluster.ts";
+import { smallSettings } from "../train/small_settings.ts";
 
-/** Steps of the training. */
-export const STEPS = 400;
-const SMALL = Object.entries({
-  ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
-  ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
-  ...{ "train.evalSequences": 2, "train.logEverySteps": 1, "train.checkpointEverySteps": 100_000 },
-  ...{ "model.coordinates": null },
-}).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
+/** Steps of the training, unless said otherwise; signals come before their end. */
+const STEPS = 400;
+const SMALL = smallSettings({
+  "train.logEverySteps": 1,
+  "train.checkpointEverySteps": 100_000,
+  "model.coordinates": null,
+});
 /** Few shards. */
 export const SHARDS = ["--train-shards", "4", "--val-shards", "1", "--test-shards", "1"];
+/** The options of the training. */
+export function trainingOf(steps = STEPS): string[] {
+  return ["--steps", String(steps), ...SMALL];
+}
+
 /** A small cluster, and how little is to be done on it. */
-export const CLUSTER = {
-  ...{ gpus: 0, cpus: 1, memoryGb: 2, signalSeconds: 60, setup: ["export NO_COLOR=1"] },
+const CLUSTER = {
+  gpus: 0,
+  cpus: 1,
+  memoryGb: 2,
+  signalSeconds: 60,
+  setup: ["export NO_COLOR=1"],
   "shard": { tasks: 2, args: SHARDS },
   "probe-rows": { tasks: 2, args: ["--shards", "2"] },
-  "train": { args: ["--steps", String(STEPS), ...SMALL] },
+  "train": { args: trainingOf() },
   "eval": { args: ["--max-measurements", "20", "--contexts", "0", "--baselines", "none"] },
 };
 /** The names of the scripts. */
@@ -61,8 +70,8 @@ export function bash(...args: string[]): Deno.ChildProcess {
 }
 
 /** The weights and the state of a finished run, without where it is and how long it took. */
-export function finalState(run: string): unknown {
-  const checkpoint = join(run, "checkpoints", `step-${String(STEPS).padStart(8, "0")}`);
+export function finalState(run: string, steps = STEPS): unknown {
+  const checkpoint = join(run, "checkpoints", `step-${String(steps).padStart(8, "0")}`);
   const hashes = folderHashes(checkpoint);
   return ["model.safetensors", "optimizer.safetensors"].map((name) => hashes[name] ?? name);
 }

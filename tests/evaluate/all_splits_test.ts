@@ -6,17 +6,9 @@ import { exists } from "../../lib/files/inputs.ts";
 import { outputOf, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
+import { smallSettings } from "../train/small_settings.ts";
 
-const SETTINGS = {
-  ...{ "model.numLayers": 1, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
-  ...{ "model.mlpWidth": 64, "model.sequenceLength": 128, "train.batchSize": 2, "train.microBatchSize": 2 },
-  ...{ "train.evalSequences": 2, "train.steps": 3 },
-};
-const TRAINING = [
-  "--config",
-  "demo",
-  ...Object.entries(SETTINGS).flatMap(([k, v]) => ["--set", `${k}=${v}`]),
-];
+const TRAINING = ["--config", "demo", ...smallSettings({ "train.steps": 3 })];
 const SPLITS = ["probe", "destination", "pair", "time"];
 
 const folder = new TemporaryFolder();

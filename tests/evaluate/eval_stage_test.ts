@@ -6,12 +6,15 @@ import { readCalibration } from "../../lib/query_files/calibration_file.ts";
 import { outputOf, type ProcessResult, runStageProcess, spawnStage } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { hasBrowser, layoutFaults, TestBrowser } from "../report/browser.ts";
+import { smallSettings } from "../train/small_settings.ts";
 
-const SETTINGS = {
-  ...{ "model.numLayers": 2, "model.width": 32, "model.numHeads": 1, "model.headDim": 32 },
-  ...{ "model.mlpWidth": 64, "model.sequenceLength": 256, "train.batchSize": 4, "train.microBatchSize": 4 },
-  ...{ "train.evalSequences": 4 },
-};
+const SETTINGS = smallSettings({
+  "model.numLayers": 2,
+  "model.sequenceLength": 256,
+  "train.batchSize": 4,
+  "train.microBatchSize": 4,
+  "train.evalSequences": 4,
+});
 
 /** A folder with probe rows (`rows`) and a model of them (`run`), made by the stages themselves. */
 const folder = new TemporaryFolder();
@@ -21,10 +24,9 @@ const shared = folder.at("shared");
 
 Deno.test.beforeAll(async () => {
   const measurements = folder.at("synth.parquet");
-  const sets = Object.entries(SETTINGS).flatMap(([key, value]) => ["--set", `${key}=${value}`]);
   await succeed("synth", "--output", measurements, "--rows", "4000", "--probes", "20", "--destinations", "8");
   await succeed("probe-rows", "--input", measurements, "--output", rows, "--split-by", "time");
-  await succeed("train", "--data", rows, "--run", run, "--steps", "20", ...sets);
+  await succeed("train", "--data", rows, "--run", run, "--steps", "20", ...SETTINGS);
 });
 
 Deno.test.afterAll(() => folder[Symbol.dispose]());

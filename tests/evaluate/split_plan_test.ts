@@ -13,8 +13,12 @@ import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { makeBatch, realData, writeParquet } from "../measurement/batches.ts";
 
 const SURVEY: MeasurementSurvey = {
-  ...{ numRows: 10_000, numSources: 50, numDestinations: 20, numBoth: 0 },
-  ...{ hasTimeSpan: true, groupBy: "prb_id" },
+  numRows: 10_000,
+  numSources: 50,
+  numDestinations: 20,
+  numBoth: 0,
+  hasTimeSpan: true,
+  groupBy: "prb_id",
 };
 
 /** The splits of a survey that differs so, as `--splits` takes them. */
@@ -62,9 +66,12 @@ Deno.test("surveyMeasurements() counts addresses over all files and groups by pr
     onProgress: (_, done, total) => seen.push([done, total]),
   });
   assertEquals(survey, {
-    ...{ numRows: 120, numSources: sources.size, numDestinations: destinations.size },
+    numRows: 120,
+    numSources: sources.size,
+    numDestinations: destinations.size,
     numBoth: [...sources].filter((address) => destinations.has(address)).length,
-    ...{ hasTimeSpan: true, groupBy: "src_addr" },
+    hasTimeSpan: true,
+    groupBy: "src_addr",
   });
   assertEquals(seen, [[60, 120], [120, 120]]);
   assertEquals((await surveyMeasurements([a])).groupBy, "prb_id");

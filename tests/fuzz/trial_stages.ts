@@ -12,6 +12,7 @@ import { runStageProcess } from "../cli/process.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
 import { readEventScalars } from "../train/event_scalars.ts";
+import { smallSettings } from "../train/small_settings.ts";
 
 /** The stages that write, the quick ones first. */
 export const TRIAL_STAGES = [
@@ -28,21 +29,13 @@ export const TRIAL_STAGES = [
 export type TrialStage = typeof TRIAL_STAGES[number];
 
 /** A tiny model and few steps, with more checkpoints than anybody would want. */
-const TRAIN_SETTINGS: Record<string, number> = {
-  "model.numLayers": 1,
-  "model.width": 32,
-  "model.numHeads": 1,
-  "model.headDim": 32,
-  "model.mlpWidth": 64,
+const TRAIN_SETTINGS = smallSettings({
   "model.sequenceLength": 64,
-  "train.batchSize": 2,
-  "train.microBatchSize": 2,
   "train.evalEverySteps": 10,
-  "train.evalSequences": 2,
   "train.checkpointEverySteps": 3,
   "train.keepCheckpoints": 2,
   "train.logEverySteps": 1,
-};
+});
 
 /** Makes the inputs of the stages in a folder. */
 export async function prepareTrials(folder: string): Promise<void> {
@@ -119,7 +112,7 @@ export function stageArguments(stage: TrialStage, folder: string, output: string
 function trainArguments(folder: string, steps: number): string[] {
   return [
     ...["train", "--data", join(folder, "rows"), "--steps", String(steps)],
-    ...Object.entries(TRAIN_SETTINGS).flatMap(([key, value]) => ["--set", `${key}=${value}`]),
+    ...TRAIN_SETTINGS,
   ];
 }
 

@@ -41,7 +41,8 @@ const CASES: Case[] = [
 
 function tilesOf({ prompts }: Case): DecodeTile[] {
   const tiles: DecodeTile[] = [];
-  let [firstKey, firstRow] = [0, 0];
+  let firstKey = 0;
+  let firstRow = 0;
   for (const [numKeys, numRows] of prompts) {
     tiles.push({ firstKey, endKey: firstKey + numKeys, firstRow, endRow: firstRow + numRows });
     firstKey += numKeys;
@@ -83,8 +84,11 @@ function addProblem(
   const out = bench.output("out", [numRows, numHeads, headDim]);
   addAttentionDecode(program, {
     ...shape,
-    ...{ q: input("q"), promptK: input("promptK"), promptV: input("promptV") },
-    ...{ suffixK: input("suffixK"), suffixV: input("suffixV") },
+    q: input("q"),
+    promptK: input("promptK"),
+    promptV: input("promptV"),
+    suffixK: input("suffixK"),
+    suffixV: input("suffixV"),
     suffixRows: bench.inputUint32("suffixRows", [numSteps, numRows], [...inputs.suffixRows]),
     tiles: bench.inputUint32("tiles", [numTiles, 4], [...words, 0, 0, 0, 0]),
     numTiles,

@@ -36,7 +36,10 @@ interface Problem extends LogitsShape {
 function problemOf([rows, vocabSize, stride]: number[], softcap: number | null, logitScale = 3): Problem {
   const isPadding = (i: number) => i % stride >= vocabSize;
   return {
-    ...{ rows, vocabSize, stride, softcap },
+    rows,
+    vocabSize,
+    stride,
+    softcap,
     logits: randomNormal("logits", rows * stride, logitScale).map((x, i) => isPadding(i) ? NaN : x),
     targets: randomIntegers("targets", rows, vocabSize),
     lossMask: Uint32Array.from({ length: rows }, (_, row) => row % 4 === 1 ? 0 : row + 1),

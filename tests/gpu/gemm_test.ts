@@ -139,7 +139,13 @@ testOnEachDevice("addGemm() makes Muon's polynomial of the square of a Gram matr
     variants.forEach((variant, i) =>
       addGemm(program, {
         ...shape,
-        ...{ a: gram, b: gram, c: outputs[i], epilogue: { gram }, batch, variant, symmetric: true },
+        a: gram,
+        b: gram,
+        c: outputs[i],
+        epilogue: { gram },
+        batch,
+        variant,
+        symmetric: true,
       })
     )
   );

@@ -226,10 +226,17 @@ testOnEachDevice(
       const perHead = (label: string) => bench.output(label, shape.slice(0, 3));
       const tensors = {
         ...problem,
-        ...{ q: half("q", q), k: half("k", k), v: half("v", v), dOut: half("dOut", dOut) },
+        q: half("q", q),
+        k: half("k", k),
+        v: half("v", v),
+        dOut: half("dOut", dOut),
         segmentStart: bench.inputUint32("segmentStart", shape.slice(0, 2), segmentStart),
-        ...{ out: written("out"), dq: written("dq"), dk: written("dk"), dv: written("dv") },
-        ...{ logSumExp: perHead("logSumExp"), delta: perHead("delta") },
+        out: written("out"),
+        dq: written("dq"),
+        dk: written("dk"),
+        dv: written("dv"),
+        logSumExp: perHead("logSumExp"),
+        delta: perHead("delta"),
       };
       await bench.run((program) => {
         addAttention(program, tensors);

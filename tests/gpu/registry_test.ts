@@ -91,7 +91,8 @@ function assembledKernels(): { name: KernelName; files: Map<string, string> }[] 
     return [name.replace(".wgsl", ""), Deno.readTextFileSync(`kernels/${name}`)];
   });
   return (Object.keys(KERNEL_SOURCES) as KernelName[]).map((name) => ({
-    ...{ name, files: new Map(texts.filter(([, text]) => KERNEL_SOURCES[name].includes(text))) },
+    name,
+    files: new Map(texts.filter(([, text]) => KERNEL_SOURCES[name].includes(text))),
   })).filter(({ files }) => files.size > 1);
 }
 

@@ -1,6 +1,6 @@
 /**
- * The house's lint plugin: imports go down the layers, `.wgsl` comes in through one module, and what runs in a browser
- * keeps to what a browser has.
+ * The house's lint plugin: imports go down the layers, `.wgsl` comes in through one module, what runs in a browser
+ * keeps to what a browser has, and no literal is spread or taken apart to save a line.
  *
  * Used by `deno lint` (deno.json, lint.plugins) and by layering_test.ts.
  *
@@ -239,6 +239,25 @@ const plugin: Deno.lint.Plugin = {
           Identifier(node) {
             if (node.name !== "Deno") return;
             context.report({ node, message: `${importer} runs in a browser, which has no Deno` });
+          },
+        };
+      },
+    },
+    "plain-literals": {
+      create(context) {
+        return {
+          "ObjectExpression > SpreadElement > ObjectExpression"(node: Deno.lint.ObjectExpression) {
+            const properties = context.sourceCode.getText(node).slice(1, -1).trim().replace(/,$/, "");
+            context.report({
+              node: node.parent,
+              message: "properties that are spread from a literal stand plainly in the object",
+              fix: (fixer) => fixer.replaceTextRange([node.parent.range[0], node.range[1]], properties),
+            });
+          },
+          "VariableDeclaration[kind='let'] > VariableDeclarator[id.type='ArrayPattern'][init.type='ArrayExpression']"(
+            node: Deno.lint.VariableDeclarator,
+          ) {
+            context.report({ node, message: "each variable that changes has a let of its own" });
           },
         };
       },

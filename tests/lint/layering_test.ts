@@ -67,6 +67,13 @@ Deno.test("what runs in a browser neither uses Deno nor imports what does", () =
   assertEquals(missing, []);
 });
 
+Deno.test("literals are neither spread into an object nor taken apart by let", () => {
+  const refused = ["f({ a, ...{ b, c } });", "let [a, b] = [0, 0];"];
+  for (const text of refused) assertEquals(lintOf("lib/files/a.ts", text).length, 1, text);
+  const accepted = ["f({ ...a, ...(b && { c }) });", "const [a, b] = [0, 0];", "let [a, b] = pair;"];
+  for (const text of accepted) assertEquals(lintOf("lib/files/a.ts", text), [], text);
+});
+
 Deno.test("the layers are the folders and files of lib/", () => {
   const names = [...Deno.readDirSync("lib")].map(({ name }) => name).filter((name) => name !== "README.md")
     .sort();

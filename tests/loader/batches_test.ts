@@ -69,10 +69,12 @@ Deno.test("next() gives sequences whose every segment decodes", async () => {
 });
 
 Deno.test("next() keeps the rules of targets, loss mask, segments and padding", async () => {
-  let [numPadded, numFullToTheEnd] = [0, 0];
+  let numPadded = 0;
+  let numFullToTheEnd = 0;
   for (const batch of await take(open({ sequenceLength: 201 }), 40)) {
     const T = batch.sequenceLength;
-    let [numPaddingTokens, numTargets] = [0, 0];
+    let numPaddingTokens = 0;
+    let numTargets = 0;
     for (let row = 0; row < batch.batchSize; row++) {
       let isPadding = false;
       for (let i = 0; i < T; i++) {
@@ -242,7 +244,8 @@ Deno.test("padding is at most 1 % at T = 1024 on mixes of row sizes", async () =
   for (const [name, numRows, mean, options] of mixes) {
     const source = new MemoryRowSource(syntheticRows(4, numRows, mean, options));
     const loader = BatchLoader.open(source, { seed: 1, sequenceLength: 1024, batchSize: 1 });
-    let [numTokens, numPaddingTokens] = [0, 0];
+    let numTokens = 0;
+    let numPaddingTokens = 0;
     while (loader.position.epoch === 0) {
       const batch = await loader.next();
       numTokens += batch.tokens.length;

@@ -14,7 +14,11 @@ const ROWS = syntheticRows(1, 60, 25);
 const SOURCE = new MemoryRowSource(ROWS);
 const V1 = { name: "float64", clipMs: 100 } as const;
 const OPTIONS: LoaderOptions = {
-  ...{ seed: 5, sequenceLength: 256, batchSize: 3, blockRows: 20, rttEncoding: V1 },
+  seed: 5,
+  sequenceLength: 256,
+  batchSize: 3,
+  blockRows: 20,
+  rttEncoding: V1,
 };
 
 const take = (loader: BatchLoader, count: number) => Array.fromAsync({ length: count }, () => loader.next());

@@ -98,7 +98,8 @@ Deno.test("sampleContext() keeps time order in full mode, each measurement with 
 Deno.test("sampleContext() keeps the order of timed measurements in partial mode and mixes in the others", () => {
   const from = row(50, { ipv6: 0 });
   const shares: number[] = [];
-  let [numUntimedFirst, numMixed] = [0, 0];
+  let numUntimedFirst = 0;
+  let numMixed = 0;
   for (let draw = 0; draw < 300; draw++) {
     const context = sample(from, draw, only("partial"));
     assert(isAscending(times(context)));
@@ -171,7 +172,8 @@ Deno.test("sampleContext() draws log-uniform windows at uniform places", () => {
 });
 
 function lowerBound(values: Float64Array, value: number): number {
-  let [low, high] = [0, values.length];
+  let low = 0;
+  let high = values.length;
   while (low < high) {
     const middle = (low + high) >> 1;
     if (values[middle] < value) low = middle + 1;

@@ -11,7 +11,8 @@ import { syntheticRow } from "./synthetic_rows.ts";
 async function paddingOf(source: ProbeRowSource, epoch = 0): Promise<number> {
   const position = { epoch, block: 0, sequence: 0 };
   const loader = BatchLoader.open(source, { seed: 1, sequenceLength: 1024, batchSize: 1, position });
-  let [numTokens, numPaddingTokens] = [0, 0];
+  let numTokens = 0;
+  let numPaddingTokens = 0;
   while (loader.position.epoch === epoch) {
     const batch = await loader.next();
     numTokens += batch.tokens.length;

@@ -207,7 +207,10 @@ testOnEachDevice(
       Uint32Array.from(context, (_, t) => t),
     );
     const decoder = await Decoder.create(registry, { config: CONFIG, weights: weightsOf(CONFIG) }, {
-      ...{ maxPromptTokens: 64, maxRows: 32, maxSteps: 20, memoryLimitBytes: 2 ** 26 },
+      maxPromptTokens: 64,
+      maxRows: 32,
+      maxSteps: 20,
+      memoryLimitBytes: 2 ** 26,
     });
     const same = { relative: 0, absolute: 1e-5 };
     for (const split of [1, 4, 13]) {

@@ -243,7 +243,10 @@ Deno.test("RowCursor recalls the RTTs that a sequence has told of the pair, afte
   const pair = rows.claim(bytesOf(A), bytesOf(B));
   rows.remember(pair, { rttCode: 0x1300, timeS: 5 });
   const of = (dst: string, rttCode: number | null, timeS: number | null): TokenMeasurement => ({
-    ...{ source: bytesOf(A), destination: bytesOf(dst), rttCode, timeS },
+    source: bytesOf(A),
+    destination: bytesOf(dst),
+    rttCode,
+    timeS,
   });
   const told = [of(B, 0x1500, 10), of(C, 0x2600, 20), of(B, null, 25), of(B, 0x1400, 400)];
   const recalled = (use?: RowUse) => rowsAtEnd(rows, [...told, of(B, 0x1600, 450)], use);

@@ -123,7 +123,8 @@ testWithAndWithoutShift(
       const ends = await decoder.prefill(prompts, { numLast });
       decoder.fork([1, 1, 0, 1]);
       const stepped = await decoder.step([next, next, next]);
-      let [at, row] = [0, 0];
+      let at = 0;
+      let row = 0;
       for (const prompt of prompts) {
         const hasChild = prompt.length < 95;
         const expected = await fullForward(

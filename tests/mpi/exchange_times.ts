@@ -134,7 +134,9 @@ function predict(format: "f32" | "f16", { hostS, sumsS }: { hostS: number; sumsS
       // In memory a sum of two ranks moves as much; what is left is coding.
       const codingS = format === "f32" ? 0 : sumsS;
       const share = buckets.map((bytes) => bytes / totalBytes);
-      let [computed, copied, travelled] = [lastPassesS / 3, 0, 0];
+      let computed = lastPassesS / 3;
+      let copied = 0;
+      let travelled = 0;
       for (const part of share) {
         computed += 2 / 3 * lastPassesS * part;
         copied = Math.max(computed, copied) + part * (hostS + codingS);

@@ -25,8 +25,10 @@ const KNOWN: Launcher[] = [
       flags: FLAGS,
       // A launcher that root may start; no network but this machine's own.
       env: {
-        ...{ OMPI_ALLOW_RUN_AS_ROOT: "1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1" },
-        ...{ OMPI_MCA_btl: "vader,self", OMPI_MCA_oob_tcp_if_include: "lo" },
+        OMPI_ALLOW_RUN_AS_ROOT: "1",
+        OMPI_ALLOW_RUN_AS_ROOT_CONFIRM: "1",
+        OMPI_MCA_btl: "vader,self",
+        OMPI_MCA_oob_tcp_if_include: "lo",
       },
     }),
     rankVariable: "OMPI_COMM_WORLD_RANK",

@@ -117,8 +117,19 @@ function atlasResult(timestamp: number, rtt: number | null): Record<string, unkn
   const result = rtt === null ? [{ x: "*" }] : [{ rtt }];
   const numReceived = rtt === null ? 0 : 1;
   return {
-    ...{ fw: 5080, type: "ping", msm_id: 1, prb_id: 2, af: 4, timestamp, from: "193.0.0.1", dst_addr: HOST },
-    ...{ src_addr: "192.168.0.2", sent: 1, rcvd: numReceived, size: 48, result },
+    fw: 5080,
+    type: "ping",
+    msm_id: 1,
+    prb_id: 2,
+    af: 4,
+    timestamp,
+    from: "193.0.0.1",
+    dst_addr: HOST,
+    src_addr: "192.168.0.2",
+    sent: 1,
+    rcvd: numReceived,
+    size: 48,
+    result,
   };
 }
 

@@ -33,7 +33,8 @@ Deno.test("a model refuses to answer where a log-probability is not finite, and 
 const QUERY = {
   source: Uint8Array.of(192, 0, 2, 1),
   destination: Uint8Array.of(198, 51, 100, 7),
-  ...{ timeS: null, context: [] },
+  timeS: null,
+  context: [],
 };
 
 Deno.test("every kind of query, and score, end in one line where hidden states overflow", () =>

@@ -22,12 +22,16 @@ export async function withCheckpoint(
   const keys = { numLayers, width, numHeads, headDim, mlpWidth, sequenceLength, vocabulary };
   const config = loadConfig(SMALL_RUN, Object.entries(keys).map(([key, value]) => `model.${key}=${value}`));
   const state = {
-    ...{ version: "0.0.0", step: 3, seed: 0, config, dataFingerprint: "none", losses: [], evalLoss: null },
-    ...{
-      position: { epoch: 0, block: 0, sequence: 0, blockRows: 8 },
-      numSkippedSteps: 0,
-      numSkippedInRow: 0,
-    },
+    version: "0.0.0",
+    step: 3,
+    seed: 0,
+    config,
+    dataFingerprint: "none",
+    losses: [],
+    evalLoss: null,
+    position: { epoch: 0, block: 0, sequence: 0, blockRows: 8 },
+    numSkippedSteps: 0,
+    numSkippedInRow: 0,
   };
   const zeros = [...parameterShapes(config.model)].flatMap(([name, [rows, columns]]) =>
     ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)

@@ -15,15 +15,17 @@ import { tinyRowModel } from "../adapt/tiny_rows.ts";
 import { makeBatch, realData, withFolder, writeParquet } from "../measurement/batches.ts";
 
 const PING = {
-  ...{
-    type: "ping",
-    msm_id: 1,
-    prb_id: 2,
-    timestamp: 1_600_000_000,
-    from: "192.0.2.1",
-    dst_addr: "198.51.100.7",
-  },
-  ...{ af: 4, sent: 2, rcvd: 2, size: 64, result: [{ rtt: 10 }, { rtt: 20 }] },
+  type: "ping",
+  msm_id: 1,
+  prb_id: 2,
+  timestamp: 1_600_000_000,
+  from: "192.0.2.1",
+  dst_addr: "198.51.100.7",
+  af: 4,
+  sent: 2,
+  rcvd: 2,
+  size: 64,
+  result: [{ rtt: 10 }, { rtt: 20 }],
 };
 
 Deno.test("measurementOfLine() reads a measurement of ours and a ping result of Atlas alike", () => {

@@ -80,7 +80,8 @@ Deno.test("below() has no bias where 2^32 is no multiple of n", () => {
 
 /** Mean and variance of many draws. */
 function moments(draw: () => number, numDraws: number): [number, number] {
-  let [sum, squares] = [0, 0];
+  let sum = 0;
+  let squares = 0;
   for (let i = 0; i < numDraws; i++) {
     const value = draw();
     sum += value;

@@ -117,8 +117,18 @@ export function referenceForward(config: ModelConfig, weights: Weights, batch: R
     const hidden = gemm({ kind: "NT", m: rows, n: M, k: C }, xMiddleNorm, weight("mlp.up"));
     const activated = hidden.map(ACTIVATION[config.activation]);
     layers.push({
-      ...{ x, xNorm, q, k, v, qRotated, kRotated, attention: out },
-      ...{ xMiddle, xMiddleNorm, hidden, activated },
+      x,
+      xNorm,
+      q,
+      k,
+      v,
+      qRotated,
+      kRotated,
+      attention: out,
+      xMiddle,
+      xMiddleNorm,
+      hidden,
+      activated,
     });
     x = gemm({ kind: "NT", m: rows, n: C, k: M }, activated, weight("mlp.down"));
     addInto(x, xMiddle);

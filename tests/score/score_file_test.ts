@@ -21,8 +21,12 @@ function optionsOf(folder: TemporaryFolder, changes: Partial<ScoreFileOptions> =
     inputs: [folder.at("in.parquet")],
     history: [],
     output: folder.at("out.parquet"),
-    ...{ workFolder: folder.at("work"), maxContext: MAX_CONTEXT, groupBy: "src_addr", seed: 3 },
-    ...{ maxRejectRatio: 0, memoryLimitBytes: 5e8 },
+    workFolder: folder.at("work"),
+    maxContext: MAX_CONTEXT,
+    groupBy: "src_addr",
+    seed: 3,
+    maxRejectRatio: 0,
+    memoryLimitBytes: 5e8,
     ...changes,
   };
 }

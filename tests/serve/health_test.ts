@@ -10,12 +10,21 @@ const LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 4 };
 Deno.test("the server says that it is ill when its GPU is lost", () =>
   withService(async (service, { gpu }) => {
     const models = new ServedModels({
-      ...{ service, tag: "1", step: 1, fault: () => gpu.fault, close: () => {} },
+      service,
+      tag: "1",
+      step: 1,
+      fault: () => gpu.fault,
+      close: () => {},
     });
     const place = { host: "127.0.0.1", limits: LIMITS };
     const { fetch: answer } = makeApp({
-      ...{ ...place, models, metrics: new ServerMetrics(), allowOrigins: [], pageFiles: new Map() },
-      ...{ stopping: new AbortController().signal, log: () => {} },
+      ...place,
+      models,
+      metrics: new ServerMetrics(),
+      allowOrigins: [],
+      pageFiles: new Map(),
+      stopping: new AbortController().signal,
+      log: () => {},
     });
     const server = await HttpServer.listen({ ...place, port: 0, fetch: answer });
     const health = async () => {

@@ -47,8 +47,12 @@ Deno.test("serve answers every route", (test) =>
       const asked = `/v1/rtt?${PAIR_QUERY}&timestamp=2025-06-01T00:00:00Z&quantiles=0.1,0.5&at=5,50&cdf=7`;
       const got = await answerOf(rttAnswerSchema, server.fetch(asked));
       const question = {
-        ...{ src: PAIR.src_addr, dst: PAIR.dst_addr, time: 1748736000 },
-        ...{ quantiles: [0.1, 0.5], at: [5, 50], cdf: 7 },
+        src: PAIR.src_addr,
+        dst: PAIR.dst_addr,
+        time: 1748736000,
+        quantiles: [0.1, 0.5],
+        at: [5, 50],
+        cdf: 7,
       };
       assertEquals(await answerOf(rttAnswerSchema, server.post("/v1/rtt", question)), got);
       const { stdout } = await runStageProcess([

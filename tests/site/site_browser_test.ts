@@ -20,7 +20,9 @@ const QUESTIONS: RttApiQuestion[] = [
   { src_addr: "203.0.113.5", dst_addr: "192.0.2.77", timestamp: 1_750_766_400 },
   { src_addr: "2001:db8::1", dst_addr: "2001:db8::2" },
   {
-    ...{ src_addr: "192.0.2.1", dst_addr: "203.0.113.5", timestamp: 1_750_766_400 },
+    src_addr: "192.0.2.1",
+    dst_addr: "203.0.113.5",
+    timestamp: 1_750_766_400,
     context: [
       { src_addr: "192.0.2.1", dst_addr: "203.0.113.5", timestamp: 1_750_766_000, rtt: 21.5 },
       { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: 1_750_766_100, rtt: null },
@@ -92,7 +94,10 @@ for (const isCalibrated of [false, true]) {
         const answers: RttApiAnswer[] = await page.evaluate(`(${ASK})(${JSON.stringify(asked)})`);
         const lines = QUESTIONS.map(({ src_addr: src, dst_addr: dst, timestamp: time, context }) => {
           const earlier = context?.map((each) => ({
-            ...{ src: each.src_addr, dst: each.dst_addr, time: each.timestamp, rtt: each.rtt },
+            src: each.src_addr,
+            dst: each.dst_addr,
+            time: each.timestamp,
+            rtt: each.rtt,
           }));
           return JSON.stringify({ src, dst, time, ...(earlier && { context: earlier }) });
         });

@@ -57,7 +57,10 @@ Deno.test("RttLaw.sample() draws codes with codeProbability(), by a chi-square t
     const numReplies = numDraws - numFailed;
     assert(Math.abs(numFailed - law.pFailed * numDraws) < 5 * Math.sqrt(0.25 * numDraws));
     // Codes in their order, joined until 20 draws are expected.
-    let [chiSquare, numClasses, expected, found] = [0, 0, 0, 0];
+    let chiSquare = 0;
+    let numClasses = 0;
+    let expected = 0;
+    let found = 0;
     codeProbabilities(law).forEach((p, i) => {
       expected += p * numReplies;
       found += drawn.get(CANONICAL_RTT_CODES[i]) ?? 0;

@@ -93,7 +93,9 @@ Deno.test("synthesize() writes rows whose RTT and losses are distributed as the 
     const batch = joinBatches(batches);
     assertEquals(rejects.counts, {});
     assertEquals(batch.numRows, rows);
-    let [expected, variance, numFailed] = [0, 0, 0];
+    let expected = 0;
+    let variance = 0;
+    let numFailed = 0;
     const ranks: number[] = [];
     for (let row = 0; row < rows; row++) {
       const law = truth.law(batch.srcAddr[row], batch.dstAddr[row], batch.eventTimeUs[row] / 1e6);

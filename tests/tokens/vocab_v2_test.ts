@@ -127,7 +127,8 @@ Deno.test("decodeTokens() gives back any context, times that fall as the time be
       const tokens = encode(context, (i) => context[i].order);
       const decoded = decodeTokens(tokens);
       assertEquals(decoded.length, context.length);
-      let [previousTimeS, position] = [null as number | null, 0];
+      let previousTimeS: number | null = null;
+      let position = 0;
       context.forEach((m, i) => {
         const length = measurementLength(m, previousTimeS);
         if (m.timeS !== null) previousTimeS = Math.max(m.timeS, previousTimeS ?? 0);
@@ -185,7 +186,8 @@ Deno.test("decodeTokens() decodes or raises on every change of one token and eve
     measurement({ timeS: NOW_S + 3, rttCode: null }),
     measurement({ source: address("::1"), timeS: NOW_S + 10_000 }),
   ], () => ["time", "source", "destination", "result"]);
-  let [numDecoded, numRaised] = [0, 0];
+  let numDecoded = 0;
+  let numRaised = 0;
   for (let at = 0; at < tokens.length; at++) {
     for (const token of [...Array(14).keys(), 266, 267, 65535]) {
       const changed = tokens.slice();

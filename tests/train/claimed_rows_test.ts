@@ -80,7 +80,8 @@ Deno.test("fitConfig() makes no more rows than fit a buffer of any adapter", () 
   const rowsOf = (width: number) => {
     const { prefixVectors, pairVectors } = fitConfig(
       configOf({
-        ...{ width, prefixVectors: TABLES.prefixVectors },
+        width,
+        prefixVectors: TABLES.prefixVectors,
         pairVectors: { ...TABLES.pairVectors, history: false },
       }, 3),
       SOURCE,

@@ -7,12 +7,12 @@ import { TemporaryFolder } from "../files/temporary_folder.ts";
 import {
   checkpointOf,
   metricsOf,
-  type Settings,
   STEPS,
   tensorHashes,
   TrainingRuns,
   writeTrainingRows,
 } from "./training_runs.ts";
+import type { Settings } from "./small_settings.ts";
 
 const folder = new TemporaryFolder();
 const runs = new TrainingRuns(folder.path);

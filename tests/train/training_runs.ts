@@ -15,28 +15,21 @@ import {
 } from "../cli/process.ts";
 import { syntheticRows } from "../loader/synthetic_rows.ts";
 import { readEventScalars } from "./event_scalars.ts";
+import { type Settings, smallSettings } from "./small_settings.ts";
 
 /** Steps of the runs unless their arguments say otherwise. */
 export const STEPS = 40;
 
-const SETTINGS = {
+const SETTINGS: Settings = {
   "model.numLayers": 2,
-  "model.width": 32,
-  "model.numHeads": 1,
-  "model.headDim": 32,
-  "model.mlpWidth": 64,
   "model.sequenceLength": 64,
   "train.dtype": "f32",
   "train.batchSize": 4,
-  "train.microBatchSize": 2,
   "train.evalEverySteps": 10,
   "train.evalSequences": 4,
   "train.checkpointEverySteps": 7,
   "train.keepCheckpoints": 2,
 };
-
-/** Settings of the configuration by key path. */
-export type Settings = Record<string, number | string>;
 
 /** Writes probe rows for the runs; without workers they are the same every time. */
 export async function writeTrainingRows(folder: string): Promise<void> {
@@ -61,9 +54,7 @@ export class TrainingRuns {
 
   /** The arguments of a run's process. @param more Options; `--steps` or `--tokens` stands instead of the default. */
   arguments(run: string, settings: Settings = {}, ...more: string[]): string[] {
-    const sets = Object.entries({ ...SETTINGS, ...settings }).flatMap((
-      [key, value],
-    ) => ["--set", `${key}=${value}`]);
+    const sets = smallSettings({ ...SETTINGS, ...settings });
     const hasLength = more.includes("--steps") || more.includes("--tokens");
     const steps = hasLength ? [] : ["--steps", String(STEPS)];
     return ["train", "--data", this.data, "--run", run, ...steps, ...sets, ...more];

@@ -10,7 +10,9 @@ const ASK = { source: "a", destination: "x", timeS: 1e9 };
 function squareWave(count: number, [firstMs, secondMs]: readonly [number, number]) {
   const random = new RandomStream(2, "test/wave");
   return Array.from({ length: count }, (_, i) => ({
-    ...{ source: "a", destination: "x", timeS: i },
+    source: "a",
+    destination: "x",
+    timeS: i,
     rttMs: (Math.floor(i / 30) % 2 === 0 ? firstMs : secondMs) * Math.exp(0.01 * random.normal()),
   }));
 }

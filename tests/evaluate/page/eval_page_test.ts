@@ -10,25 +10,27 @@ import { compareForecasts } from "../../../lib/evaluate/sections/rtt_section.ts"
 import { CALIBRATION_LEVELS } from "../../../lib/query/rtt/quantile_calibration.ts";
 
 const RUN: EvalRun = {
-  ...{ version: "0.0.0", checkpoint: "runs/<first>", step: 3, numParameters: 855_000, sequenceLength: 256 },
-  ...{
-    data: "rows",
-    dataFingerprint: "d",
-    split: "test",
-    splitBy: "time",
-    train: "rows",
-    trainFingerprint: "d",
-  },
-  ...{
-    modelFingerprint: "d",
-    modelSha256: "e",
-    history: "all",
-    seed: 0,
-    numHeldOut: 100,
-    numMeasurements: 40,
-    contexts: [0, 5],
-  },
-  ...{ isEveryContext: false, adapter: "none", seconds: 61 },
+  version: "0.0.0",
+  checkpoint: "runs/<first>",
+  step: 3,
+  numParameters: 855_000,
+  sequenceLength: 256,
+  data: "rows",
+  dataFingerprint: "d",
+  split: "test",
+  splitBy: "time",
+  train: "rows",
+  trainFingerprint: "d",
+  modelFingerprint: "d",
+  modelSha256: "e",
+  history: "all",
+  seed: 0,
+  numHeldOut: 100,
+  numMeasurements: 40,
+  contexts: [0, 5],
+  isEveryContext: false,
+  adapter: "none",
+  seconds: 61,
 };
 
 const NUM_PAIRS = 10;
@@ -36,21 +38,17 @@ const NUM_PAIRS = 10;
 /** A case of 100 ms between the pair of that number. */
 function caseOf(pair: number): EvalCase {
   return {
-    ...{
-      sourceKey: "1",
-      srcAddr: "192.0.2.1",
-      dstAddr: `198.51.100.${pair}`,
-      rttMs: 100,
-      history: [],
-      recent: [],
-    },
+    sourceKey: "1",
+    srcAddr: "192.0.2.1",
+    dstAddr: `198.51.100.${pair}`,
+    rttMs: 100,
+    history: [],
+    recent: [],
     measurement: {
-      ...{
-        source: Uint8Array.of(192, 0, 2, 1),
-        destination: Uint8Array.of(198, 51, 100, pair),
-        timeS: 0,
-        rttCode: 1,
-      },
+      source: Uint8Array.of(192, 0, 2, 1),
+      destination: Uint8Array.of(198, 51, 100, pair),
+      timeS: 0,
+      rttCode: 1,
     },
   };
 }
@@ -64,7 +62,9 @@ async function reportOf(
   modelMs: readonly number[],
   baselineMs: readonly number[],
   failures: { pFailed: number; numFailed: number; trainingShare: number } = {
-    ...{ pFailed: 0.1, numFailed: 0, trainingShare: 0 },
+    pFailed: 0.1,
+    numFailed: 0,
+    trainingShare: 0,
   },
   factorOf: (pair: number) => number = () => 1,
 ): Promise<EvalReport> {
@@ -83,21 +83,25 @@ async function reportOf(
     predictedMs: ofModel.map((errorMs) => 100 + errorMs),
     likeliestMs: ofModel.map((errorMs) => 100 - errorMs / 2),
     crpsMs: ofModel,
-    ...{
-      codeBits: filled(7),
-      below: filled(0.4),
-      upTo: filled(0.6),
-      pFailed: filled(failures.pFailed),
-      spreadMass: filled(0),
-    },
+    codeBits: filled(7),
+    below: filled(0.4),
+    upTo: filled(0.6),
+    pFailed: filled(failures.pFailed),
+    spreadMass: filled(0),
   };
   const sections = await compareForecasts(forecasts, cases, {
-    ...{ contexts: [0, 5], everyContext: false, seed: 0, clusters: clustersOf(cases) },
+    contexts: [0, 5],
+    everyContext: false,
+    seed: 0,
+    clusters: clustersOf(cases),
     baselines: {
       methods: new Map([
         ["pair last seen", { predictedMs: errorsOf(baselineMs).map((errorMs) => 100 - errorMs) }],
       ]),
-      ...{ numTraining: 9, numTrainingUsed: 9, numObservable: 0, numObserved: 0 },
+      numTraining: 9,
+      numTrainingUsed: 9,
+      numObservable: 0,
+      numObserved: 0,
       trainingFailedShare: failures.trainingShare,
     },
   });
@@ -108,7 +112,10 @@ Deno.test("headlineLines() and the page tell what corrected intervals hold, wher
   const report = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   const coverage = COVERAGE_LEVELS.map((level) => ({ level, share: level === 0.9 ? 0.75 : level }));
   const calibration = {
-    ...{ numDrawn: 90, numMeasurements: 80, shares: [...CALIBRATION_LEVELS], coverage },
+    numDrawn: 90,
+    numMeasurements: 80,
+    shares: [...CALIBRATION_LEVELS],
+    coverage,
     byContext: [0, 5].map((numContext) => ({ numContext, coverage })),
   };
   const told = /hold [\d.]+ % \[[\d., ]+\] of the measurements, corrected by the validation split 75\.0 %\./;
@@ -184,19 +191,24 @@ async function adaptedReport(counts: readonly number[] = [2, 5]): Promise<EvalRe
   const { rtt } = await reportOf([2, 2, 8, 8], [4, 4, 4, 4]);
   assert(rtt);
   const byCount = counts.map((numGiven, i) => ({
-    ...{ numGiven, model: rtt.model.byContext[i], likeliest: rtt.likeliest.byContext[i] },
+    numGiven,
+    model: rtt.model.byContext[i],
+    likeliest: rtt.likeliest.byContext[i],
     baselines: rtt.baselines.map(({ name, byContext }) => ({ name, ...byContext[i] })),
     comparisons: rtt.comparisons.filter(({ numContext }) => numContext === rtt.contexts[i])
       .map((each) => ({ ...each, numContext: null })),
     fit: { numMeasurements: 3, numRounds: 1, numWithoutRow: 1, lossBefore: 9, lossAfter: 7 },
   }));
   const adapted = {
-    ...{ counts: [2, 5], numUnseen: 12, numUsable: 11, numAddresses: 10, numMeasurements: 20, byCount },
-    ...{
-      numTuningAddresses: 0,
-      numTuningMeasurements: 0,
-      resampling: { ...rtt.resampling, by: "address" as const },
-    },
+    counts: [2, 5],
+    numUnseen: 12,
+    numUsable: 11,
+    numAddresses: 10,
+    numMeasurements: 20,
+    byCount,
+    numTuningAddresses: 0,
+    numTuningMeasurements: 0,
+    resampling: { ...rtt.resampling, by: "address" as const },
   };
   return { run: RUN, adapted };
 }

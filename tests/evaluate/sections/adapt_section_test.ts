@@ -31,7 +31,8 @@ function rowsOf(addresses: readonly string[] = NEW, numEach = 9): EvalRows {
   return {
     training: meshRows({ ...known, sources: KNOWN, seed: 1 }),
     heldOut: meshRows({ ...known, sources: addresses, seed: 2 }),
-    ...{ others: [], history: "train" },
+    others: [],
+    history: "train",
   };
 }
 
@@ -87,7 +88,10 @@ Deno.test("evaluateAdapted() judges the model as it is after a fit to K measurem
     assertEquals(section.byCount.map(({ numGiven }) => numGiven), COUNTS);
     assertEquals(section.byCount.map(({ fit }) => fit.numMeasurements), [0, 16, 32]);
     const unseen = await drawUnseen(rows.heldOut, await unseenAddresses([rows.heldOut], rows.training), {
-      ...{ maxGiven: 4, maxAddresses: 64, maxJudged: MAX, seed: 5 },
+      maxGiven: 4,
+      maxAddresses: 64,
+      maxJudged: MAX,
+      seed: 5,
     });
     const errorOf = async (model: PingModel) => {
       const { predictedMs } = await forecastRtts(model, unseen.judged, { contexts: [0] });

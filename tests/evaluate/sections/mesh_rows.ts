@@ -12,7 +12,9 @@ export function meshRow(source: string, measurements: readonly MeshMeasurement[]
   return {
     srcId: probeRowSrcId(source),
     eventTimeUs: Float64Array.from(measurements, ([, , timeS]) => timeS * 1e6),
-    ...{ srcAddrs: [source], srcIndex: new Int32Array(measurements.length), dstAddrs },
+    srcAddrs: [source],
+    srcIndex: new Int32Array(measurements.length),
+    dstAddrs,
     dstIndex: Int32Array.from(measurements, ([destination]) => dstAddrs.indexOf(destination)),
     ipVersion: new Int8Array(measurements.length).fill(4),
     rttMs: Float32Array.from(measurements, ([, rttMs]) => rttMs),

@@ -206,19 +206,20 @@ Deno.test("compareForecasts() of no measurement has no numbers and no comparison
   const forecasts = {
     caseIndex: new Uint32Array(0),
     numContext: new Uint32Array(0),
-    ...{
-      predictedMs: none,
-      likeliestMs: none,
-      crpsMs: none,
-      codeBits: none,
-      below: none,
-      upTo: none,
-      pFailed: none,
-    },
+    predictedMs: none,
+    likeliestMs: none,
+    crpsMs: none,
+    codeBits: none,
+    below: none,
+    upTo: none,
+    pFailed: none,
     spreadMass: none,
   };
   const { rtt: section, failures } = await compareForecasts(forecasts, [], {
-    ...{ contexts: CONTEXTS, baselines: knownBaselines([]), seed: 0, clusters: clustersOf([]) },
+    contexts: CONTEXTS,
+    baselines: knownBaselines([]),
+    seed: 0,
+    clusters: clustersOf([]),
   });
   assertEquals([failures.brier, failures.brierInterval, failures.verdict], [null, null, "none"]);
   assertEquals(section.model.overall.codeBits, null);

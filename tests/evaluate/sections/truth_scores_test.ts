@@ -47,7 +47,8 @@ Deno.test("scoreReply() covers as many of the truth's draws as it says", () => {
   const predicted = distribution(codeProbabilities(wrong));
   const random = new RandomStream(1, "test/truth-scores");
   const [lowMs, highMs] = [wrong.quantile(0.05), wrong.quantile(0.95)];
-  let [numReplies, numCovered] = [0, 0];
+  let numReplies = 0;
+  let numCovered = 0;
   for (let draw = 0; draw < 20_000; draw++) {
     const rttMs = LAW.sample(random);
     if (rttMs === undefined) continue;

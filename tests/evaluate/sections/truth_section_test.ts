@@ -94,7 +94,8 @@ Deno.test("evaluateTruth() compares corrected predictions too: the same where no
     const cases = await synthCases(6);
     const sectionOf = (shares: readonly number[]) =>
       evaluateTruth(model, cases, {
-        ...{ truth: TRUTH, contexts: [0] },
+        truth: TRUTH,
+        contexts: [0],
         calibration: new QuantileCalibration(shares),
       });
     const same = await sectionOf(CALIBRATION_LEVELS);
@@ -113,7 +114,9 @@ Deno.test("evaluateTruth() breaks down by IP version and context, and is plain J
     const cases = await synthCases(20);
     const calls: number[] = [];
     const section = await evaluateTruth(model, cases, {
-      ...{ truth: TRUTH, contexts: [0, 1], isEveryContext: true },
+      truth: TRUTH,
+      contexts: [0, 1],
+      isEveryContext: true,
       onProgress: (done, total) => calls.push(done, total),
     });
     const sizeOf = (parts: { numMeasurements: number }[]) =>

@@ -140,7 +140,8 @@ Deno.test("sampled results follow the exact distribution, by a chi-square test",
     }
     // Neighbouring codes are joined until 20 are expected.
     const [observed, expected] = [[counts.get(null) ?? 0], [count * pFailed]];
-    let [joined, mass] = [0, 0];
+    let joined = 0;
+    let mass = 0;
     CANONICAL_RTT_CODES.forEach((code, i) => {
       joined += counts.get(code) ?? 0;
       mass += count * (1 - pFailed) * probabilities[i];

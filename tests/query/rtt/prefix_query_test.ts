@@ -141,7 +141,10 @@ Deno.test("rttBetweenPrefixes() agrees with the sum over all addresses within th
     const { mixture } = await rttBetweenPrefixes(model, query, { numDraws: 400, seed: 3 });
     const exact = await model.rttDistributions(
       [...addresses.keys()].map((address) => ({
-        ...{ source: bytesOf("192.0.2.1"), destination: bytesOf(address), timeS: null, context: [] },
+        source: bytesOf("192.0.2.1"),
+        destination: bytesOf(address),
+        timeS: null,
+        context: [],
       })),
     );
     const weights = [...addresses.values()];
@@ -166,7 +169,10 @@ Deno.test("rttBetweenPrefixes() of two addresses is their exact distribution", (
     const answer = await rttBetweenPrefixes(model, queryOf("192.0.2.1/32", "198.51.100.7"));
     const { mixture: { distribution, numDraws, pFailedError, meanErrorMs, ...errors } } = answer;
     const exact = await model.rttDistribution({
-      ...{ source: bytesOf("192.0.2.1"), destination: bytesOf("198.51.100.7"), timeS: null, context: [] },
+      source: bytesOf("192.0.2.1"),
+      destination: bytesOf("198.51.100.7"),
+      timeS: null,
+      context: [],
     });
     assertEquals(distribution.probabilities, exact.probabilities);
     assertEquals([numDraws, pFailedError, meanErrorMs, errors.quantileErrorMs(0.5)], [0, 0, 0, 0]);

@@ -195,7 +195,10 @@ Deno.test("answerQueries() answers in order as each by itself, and hands on what
 Deno.test("answerQueries() takes each line's own context and prefixes, and says how much context was used", () =>
   withTinyModel(async (model) => {
     const context = Array.from({ length: 30 }, (_, i) => ({
-      ...{ src: "192.0.2.1", dst: "198.51.100.7", time: 1_700_000_000 + i, rtt: 10 + i },
+      src: "192.0.2.1",
+      dst: "198.51.100.7",
+      time: 1_700_000_000 + i,
+      rtt: 10 + i,
     }));
     const pair = { src: "192.0.2.1", dst: "198.51.100.7" };
     const questions = [
