@@ -111,7 +111,9 @@ export { synthesize, type SynthOptions } from "./lib/synth/synthesize.ts";
 export { SyntheticTruth } from "./lib/synth/truth.ts";
 export type { Region } from "./lib/synth/cities.ts";
 export type { HostLaw, Place, RttLaw } from "./lib/synth/law.ts";
-export type { World, WorldHost, WorldOptions, WorldRoute, WorldSystem } from "./lib/synth/world.ts";
+export type { WorldHost } from "./lib/synth/hosts.ts";
+export type { WorldSystem } from "./lib/synth/systems.ts";
+export type { World, WorldOptions, WorldRoute } from "./lib/synth/world.ts";
 
 export {
   type Batch,

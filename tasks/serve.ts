@@ -90,6 +90,8 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
     log: (line) => console.error(line),
     pageFiles: readPageFiles(),
   });
+  // Draws the examples of the page, so that its first visitor does not wait for them behind a search.
+  await models.current.service.model();
   stage.signal.throwIfAborted();
   const server = await HttpServer.listen({
     host,
@@ -119,14 +121,11 @@ async function loadServed(
   const { maxBatch, maxWaitMs, maxQueue } = options;
   const { checkpoint, calibration, info } = readDescribedModel(options, onNote);
   const model = await PingModel.from(checkpoint, calibration ? { calibration } : {});
-  const service = new PingService(model, {
-    info,
-    batch: { maxBatch, maxWaitMs, maxQueue, onBatch: (size) => metrics.batch(size) },
-  });
-  // Draws the examples of the page, so that its first visitor does not wait for them behind a search.
-  await service.model();
   return {
-    service,
+    service: new PingService(model, {
+      info,
+      batch: { maxBatch, maxWaitMs, maxQueue, onBatch: (size) => metrics.batch(size) },
+    }),
     tag: hashOf(JSON.stringify([VERSION, info, model.gpu.info.name, calibration?.shares])),
     step: model.step,
     fault: () => model.gpu.fault,

@@ -11,41 +11,15 @@ import { partitionPoint } from "../collections/partition_point.ts";
 import { ensure, FormatError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
 import { FileWindow } from "../files/byte_file.ts";
+import { ChunkFile, SIGNATURE_SIZE_BYTES, WRITE_AGAIN } from "./chunk_file.ts";
 import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";
-import {
-  addWithOverhead,
-  BLOCK_SIZE_BYTES,
-  CHUNK_HEADER_SIZE_BYTES,
-  chunkEnd,
-  isPossibleChunkBoundary,
-  layOutChunk,
-  stripBlockHeaders,
-} from "./riegeli_blocks.ts";
-import {
-  CHUNK_TYPES,
-  ChunkError,
-  type ChunkHeader,
-  decodeChunkHeader,
-  decodeSimpleChunk,
-  encodeChunkHeader,
-} from "./riegeli_chunks.ts";
-import { isSameHash, loadRiegeliHash, type RiegeliHash } from "./riegeli_hash.ts";
-
-/** Bytes of the signature, the first chunk of every Riegeli file. */
-const SIGNATURE_SIZE_BYTES = 64;
-// A chunk longer than this costs a second read; a forged index must not make us read without bound.
-const FIRST_READ_BYTES = 1 << 20;
-const WRITE_AGAIN = "the file is damaged or truncated; write it again";
+import { addWithOverhead, BLOCK_SIZE_BYTES, CHUNK_HEADER_SIZE_BYTES } from "./riegeli_blocks.ts";
+import { loadRiegeliHash } from "./riegeli_hash.ts";
 
 /** Choices of a reader. */
 export interface ArrayRecordReaderOptions {
   /** What a damaged data chunk means: an error (the default), or its records are left out and counted. */
   onCorrupt?: "error" | "skip";
-}
-
-interface Chunk extends ChunkHeader {
-  data: Uint8Array;
-  endOffsetBytes: number;
 }
 
 /** A file open for reading. */
@@ -54,8 +28,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   readonly path: string;
   /** Size of the file, bytes. */
   readonly sizeBytes: number;
-  readonly #file: FileWindow;
-  readonly #hash: RiegeliHash;
+  readonly #file: ChunkFile;
   readonly #onCorrupt: "error" | "skip";
   readonly #footer: ArrayRecordFooter;
   readonly #footerOffsetBytes: number;
@@ -65,13 +38,12 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   #lastChunk = -1;
   #lastRecords: Uint8Array[] = [];
 
-  private constructor(file: FileWindow, hash: RiegeliHash, onCorrupt: "error" | "skip") {
+  private constructor(file: ChunkFile, onCorrupt: "error" | "skip") {
     this.#file = file;
     this.path = file.path;
     this.sizeBytes = file.sizeBytes;
-    this.#hash = hash;
     this.#onCorrupt = onCorrupt;
-    this.#checkSignature();
+    file.checkSignature();
     this.#footerOffsetBytes = this.#readPostscript();
     this.#footer = this.#readFooter();
     const { chunks } = this.#footer;
@@ -87,9 +59,9 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
    */
   static async open(path: string, options: ArrayRecordReaderOptions = {}): Promise<ArrayRecordReader> {
     const hash = await loadRiegeliHash();
-    const file = new FileWindow(path);
+    const file = new ChunkFile(new FileWindow(path), hash);
     try {
-      return new ArrayRecordReader(file, hash, options.onCorrupt ?? "error");
+      return new ArrayRecordReader(file, options.onCorrupt ?? "error");
     } catch (error) {
       file[Symbol.dispose]();
       throw explainFileError(error, `read ${path}`);
@@ -159,11 +131,11 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
    * @returns First the header of the index, then those of data chunks.
    */
   *chunkHeaders(maxChunks: number): Generator<Uint8Array> {
-    yield this.#rawHeader(this.#footerOffsetBytes);
+    yield this.#file.rawHeader(this.#footerOffsetBytes);
     const count = Math.min(this.numChunks, maxChunks);
     for (let i = 0; i < count; i++) {
       const chunk = Math.floor(i * (this.numChunks - 1) / Math.max(1, count - 1));
-      yield this.#rawHeader(this.#footer.chunks[chunk].offsetBytes);
+      yield this.#file.rawHeader(this.#footer.chunks[chunk].offsetBytes);
     }
   }
 
@@ -175,10 +147,6 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
   /** As {@link close}, for `using`. */
   [Symbol.dispose](): void {
     this.close();
-  }
-
-  #rawHeader(begin: number): Uint8Array {
-    return this.#file.read(begin, addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES) - begin);
   }
 
   #findChunk(index: number): number {
@@ -206,47 +174,23 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     const entry = this.#footer.chunks[index];
     const next = this.#footer.chunks[index + 1]?.offsetBytes ?? this.#footerOffsetBytes;
     const remedy = "the file is damaged; write it again, or leave the chunk out with --on-corrupt skip";
-    const chunk = this.#chunkAt(entry.offsetBytes, next, remedy);
+    const chunk = this.#file.chunkAt(entry.offsetBytes, next, remedy);
     if (chunk.numRecords !== entry.numRecords || chunk.decodedSizeBytes !== entry.decodedSizeBytes) {
-      throw this.#error(`a chunk has other sizes than the index says; ${remedy}`, entry.offsetBytes);
+      throw this.#file.error(`a chunk has other sizes than the index says; ${remedy}`, entry.offsetBytes);
     }
-    const records = this.#decode(chunk, entry.offsetBytes, remedy);
+    const records = this.#file.recordsOf(chunk, entry.offsetBytes, remedy);
     this.#lastChunk = index;
     this.#lastRecords = records;
     return records;
-  }
-
-  #checkSignature(): void {
-    const empty = new Uint8Array(0);
-    const { signature } = CHUNK_TYPES;
-    const header = encodeChunkHeader(this.#hash, empty, {
-      type: signature,
-      numRecords: 0,
-      decodedSizeBytes: 0,
-    });
-    const wanted = layOutChunk(this.#hash, 0, SIGNATURE_SIZE_BYTES, [header]);
-    const found = this.#file.read(0, Math.min(SIGNATURE_SIZE_BYTES, this.sizeBytes));
-    if (this.sizeBytes === 0) {
-      throw this.#error("it is empty, an ArrayRecord file was wanted; write it again", 0);
-    }
-    if (!wanted.every((byte, i) => found[i] === byte)) {
-      throw this.#error("it does not begin as an ArrayRecord file does; check the path", 0);
-    }
-    if (this.sizeBytes < 2 * BLOCK_SIZE_BYTES || this.sizeBytes % BLOCK_SIZE_BYTES !== 0) {
-      throw this.#error(
-        `its size of ${this.sizeBytes} bytes is no multiple of ${BLOCK_SIZE_BYTES} from two on; ${WRITE_AGAIN}`,
-        this.sizeBytes,
-      );
-    }
   }
 
   /** Reads the postscript in the last block. @returns Where the footer chunk begins. */
   #readPostscript(): number {
     const offset = this.sizeBytes - BLOCK_SIZE_BYTES;
     const remedy = `it does not end with an ArrayRecord postscript: ${WRITE_AGAIN}`;
-    const chunk = this.#chunkAt(offset, this.sizeBytes, remedy);
-    const records = this.#decode(chunk, offset, remedy);
-    this.#checkPadding(chunk.endOffsetBytes, this.sizeBytes);
+    const chunk = this.#file.chunkAt(offset, this.sizeBytes, remedy);
+    const records = this.#file.recordsOf(chunk, offset, remedy);
+    this.#file.checkPadding(chunk.endOffsetBytes, this.sizeBytes);
     try {
       const footerOffset = decodePostscript(records);
       if (footerOffset < SIGNATURE_SIZE_BYTES || footerOffset >= offset) {
@@ -254,7 +198,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
       }
       return footerOffset;
     } catch (cause) {
-      throw this.#error(`it has no ArrayRecord postscript; ${WRITE_AGAIN}`, offset, cause);
+      throw this.#file.error(`it has no ArrayRecord postscript; ${WRITE_AGAIN}`, offset, cause);
     }
   }
 
@@ -262,9 +206,9 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
     const offset = this.#footerOffsetBytes;
     const postscriptOffset = this.sizeBytes - BLOCK_SIZE_BYTES;
     const remedy = `this is the file's index: ${WRITE_AGAIN}`;
-    const chunk = this.#chunkAt(offset, postscriptOffset, remedy);
-    const records = this.#decode(chunk, offset, remedy);
-    this.#checkPadding(chunk.endOffsetBytes, postscriptOffset);
+    const chunk = this.#file.chunkAt(offset, postscriptOffset, remedy);
+    const records = this.#file.recordsOf(chunk, offset, remedy);
+    this.#file.checkPadding(chunk.endOffsetBytes, postscriptOffset);
     try {
       const footer = decodeFooter(records);
       let earliest = SIGNATURE_SIZE_BYTES;
@@ -277,83 +221,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
       return footer;
     } catch (cause) {
       const reason = cause instanceof Error ? cause.message : String(cause);
-      throw this.#error(`its index cannot be used (${reason}); ${WRITE_AGAIN}`, offset, cause);
+      throw this.#file.error(`its index cannot be used (${reason}); ${WRITE_AGAIN}`, offset, cause);
     }
-  }
-
-  /** Checks that only padding chunks lie between two positions. */
-  #checkPadding(begin: number, end: number): void {
-    while (begin < end) {
-      const chunk = this.#chunkAt(begin, end, WRITE_AGAIN);
-      if (chunk.type !== CHUNK_TYPES.padding) {
-        throw this.#error(`a padding chunk was wanted; ${WRITE_AGAIN}`, begin);
-      }
-      begin = chunk.endOffsetBytes;
-    }
-  }
-
-  /** Reads the chunk at a position and verifies its checksums; it must end at `limit` or before. */
-  #chunkAt(begin: number, limit: number, remedy: string): Chunk {
-    const fail = (message: string, offsetBytes: number): never => {
-      throw this.#error(`${message}; ${remedy}`, offsetBytes);
-    };
-    if (!isPossibleChunkBoundary(begin)) fail("no chunk can begin here", begin);
-    const headerEnd = addWithOverhead(begin, CHUNK_HEADER_SIZE_BYTES);
-    if (headerEnd > limit) fail("a chunk reaches past its place", begin);
-    // Mostly the chunk fills the stretch up to the limit: then this is the only read.
-    const stretch = this.#file.read(begin, Math.min(limit - begin, FIRST_READ_BYTES));
-    const header = this.#header(stretch.subarray(0, headerEnd - begin), begin, fail);
-    const end = chunkEnd(begin, header.dataSizeBytes, header.numRecords);
-    if (end > limit) fail("a chunk reaches past its place", begin);
-    const raw = this.#file.read(begin, end - begin);
-    const content = stripBlockHeaders(this.#hash, raw, { position: begin, begin, end }, fail);
-    const dataEnd = CHUNK_HEADER_SIZE_BYTES + header.dataSizeBytes;
-    const data = content.subarray(CHUNK_HEADER_SIZE_BYTES, dataEnd);
-    if (!isSameHash(header.dataHash, 0, this.#hash(data))) {
-      fail("the data of a chunk have a wrong checksum", begin);
-    }
-    if (content.subarray(dataEnd).some((byte) => byte !== 0)) {
-      fail("the padding of a chunk is not zero", begin);
-    }
-    return { ...header, data, endOffsetBytes: end };
-  }
-
-  #header(
-    raw: Uint8Array,
-    begin: number,
-    fail: (message: string, offsetBytes: number) => never,
-  ): ChunkHeader {
-    const content = stripBlockHeaders(this.#hash, raw, { position: begin, begin }, fail);
-    try {
-      return decodeChunkHeader(this.#hash, content);
-    } catch (error) {
-      if (error instanceof ChunkError) return fail(error.message, begin);
-      throw error;
-    }
-  }
-
-  #decode(chunk: Chunk, offsetBytes: number, remedy: string): Uint8Array[] {
-    if (chunk.type === CHUNK_TYPES.transposed) {
-      throw this.#error(
-        "its chunks are transposed, which is not read; write it with transpose:false",
-        offsetBytes,
-      );
-    }
-    if (chunk.type !== CHUNK_TYPES.simple) {
-      throw this.#error(
-        `a chunk of type ${chunk.type} was found, records were wanted; ${remedy}`,
-        offsetBytes,
-      );
-    }
-    try {
-      return decodeSimpleChunk(chunk.data, chunk);
-    } catch (cause) {
-      if (!(cause instanceof ChunkError)) throw cause;
-      throw this.#error(`${cause.message}; ${remedy}`, offsetBytes, cause);
-    }
-  }
-
-  #error(message: string, offsetBytes: number, cause?: unknown): FormatError {
-    return new FormatError(message, { path: this.path, offsetBytes, cause });
   }
 }

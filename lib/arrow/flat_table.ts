@@ -1,14 +1,14 @@
 /**
  * Reads tables of FlatBuffers, the encoding of Arrow's metadata, with every access inside the bytes.
  *
- * Arrow's own library believes vector lengths, so that a few damaged bytes make it allocate without end;
- * records come from files. Format: https://flatbuffers.dev/internals/.
+ * Arrow's own library trusts the lengths of vectors, so a few damaged bytes make it allocate without limit.
+ * Format: https://flatbuffers.dev/internals/.
  *
  * @module
  */
 
 const decoder = new TextDecoder();
-/** Many fields can stand for one text: together they could be far longer than the buffer. */
+/** The longest text. Many fields can point to the same one, so that together they could be far longer than the buffer. */
 const MAX_TEXT_BYTES = 2 ** 16;
 
 /** A table; fields are named by their position in the schema. Reads past the end throw RangeError. */
@@ -60,7 +60,7 @@ export class FlatTable {
     return at === 0 ? undefined : new FlatTable(this.#view, this.#follow(at));
   }
 
-  /** A text; empty if the field is absent. @throws {RangeError} If it passes the end or is no name, but a long text. */
+  /** A text; empty if the field is absent. @throws {RangeError} If it passes the end or is longer than a name can be. */
   text(field: number): string {
     const vector = this.vectorPosition(field, 1);
     if (vector.length > MAX_TEXT_BYTES) throw new RangeError(`a text of ${vector.length} bytes`);

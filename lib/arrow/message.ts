@@ -90,7 +90,7 @@ export class BatchTemplate {
     out.set(this.#bytes, at);
   }
 
-  /** A 64-bit integer below 2^31: records are at most 1 GiB. */
+  /** Writes a 64-bit integer below 2^31: records have at most 1 GiB. */
   #put(at: number, value: number): void {
     this.#view.setInt32(at, value, true);
   }

@@ -24,10 +24,10 @@ const FLOAT_BITS = [16, 32, 64];
 /** A FieldNode is (length, null_count), a Buffer (offset, length): two 64-bit integers each. */
 const PAIR_BYTES = 16;
 const NONE = new Uint8Array(0);
-// ASSUMPTION: no honest stream has more; a forged one must not make us work without bound.
+// ASSUMPTION: no valid stream has more. A forged one must not make the reader work without limit.
 const MAX_COLUMNS = 1000;
 
-/** A stream that is not what the format says; the caller adds the file and the place. */
+/** Thrown for a stream that breaks the format; the caller adds the file and the place. */
 export class ArrowError extends Error {
   override name = "ArrowError";
 }
@@ -139,7 +139,7 @@ function* readMessages(bytes: Uint8Array): Generator<Message> {
   }
 }
 
-/** The fields of schemas read last, by the bytes of their messages: a file of records repeats two of them. */
+/** A cache of the fields of schemas by the bytes of their messages: the records of a file repeat two schemas. */
 const knownSchemas: { metadata: Uint8Array; fields: ArrowField[] }[] = [];
 const MAX_KNOWN_SCHEMAS = 4;
 
@@ -222,7 +222,7 @@ function readBatch(batch: FlatTable, body: Uint8Array, fields: readonly ArrowFie
         `its column ${shortened(field.name)} is ${arrowTypeName(field)}, which is not read`,
       );
     }
-    takeBuffer(); // validity: columns with nulls are refused by whoever asks for them
+    takeBuffer(); // validity: whoever asks for a column with nulls refuses it
     const offsets = isFixed ? NONE : takeBuffer();
     return { field, length, numNulls, offsets, values: takeBuffer() };
   });

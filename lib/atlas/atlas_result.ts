@@ -12,12 +12,12 @@ import { END_TIME_US, FAILED_RTT_MS, isRtt, MIN_TIME_US } from "../measurement/b
 import { type AtlasObject, fieldsOfObject, isReply, type PingFields } from "./ping_fields.ts";
 import type { RejectReason } from "../measurement/rejects.ts";
 
-/** Which address stands for the source: `auto` is `from` where that is public, else `src_addr`. */
+/** Which address is the source: `auto` is `from` if that is public, else `src_addr`. */
 export type SourceChoice = "auto" | "from" | "src_addr";
 /** Every {@link SourceChoice}. */
 export const SOURCE_CHOICES: readonly SourceChoice[] = ["auto", "from", "src_addr"];
 
-/** What becomes the RTT of a result's replies; `each` makes a row of every packet. */
+/** How the RTTs of a result's replies become one; `each` makes a row of every packet instead. */
 export type RttChoice = "mean" | "min" | "median" | "each";
 /** Every {@link RttChoice}. */
 export const RTT_CHOICES: readonly RttChoice[] = ["mean", "min", "median", "each"];

@@ -3,8 +3,8 @@
  * nested in objects.
  *
  * A scanner looks for balanced `{…}` and parses each by itself, so memory does not grow with the file. An object
- * longer than {@link MAX_OBJECT_BYTES} is taken for a container: its brace is stepped over and the objects inside
- * it are cut out instead. Grammar: RFC 8259.
+ * longer than {@link MAX_OBJECT_BYTES} is treated as a container: the objects inside it are cut out instead.
+ * Grammar: RFC 8259.
  *
  * @module
  */
@@ -40,7 +40,7 @@ export interface CutObject {
   value: Record<string, unknown> | undefined;
 }
 
-/** Called at the begin and the end of an object that is stepped into. */
+/** Called at the begin and the end of a container. */
 export type ContainerListener = (event: "begin" | "end", offsetBytes: number) => void;
 
 /** Cuts objects out of a stream of JSON bytes. */
@@ -49,13 +49,13 @@ export class JsonObjectScanner {
   readonly #onContainer: ContainerListener | undefined;
   readonly #decoder = new TextDecoder();
   readonly #containers: { opener: number; offsetBytes: number }[] = [];
-  /** Bytes that are not done with. */
+  /** Bytes that were pushed and are not consumed. */
   #bytes = new Uint8Array(0);
   /** Offset in the text of the first of these bytes. */
   #baseBytes = 0;
   /** Index of the next byte between objects, or of the brace of an object that is not all there. */
   #at = 0;
-  /** State between objects: inside a string, behind a backslash, in a line that is stepped over. */
+  /** State between objects: inside a string, after a backslash, in a damaged line that is skipped. */
   #inString = false;
   #isEscaped = false;
   #isSkipping = false;
@@ -167,7 +167,7 @@ export class JsonObjectScanner {
     }
   }
 
-  /** Steps into a list, or into an object that is too long to be parsed. */
+  /** Enters a list, or an object that is too long to be parsed. */
   #open(opener: number): void {
     const offsetBytes = this.#baseBytes + this.#at++;
     this.#containers.push({ opener, offsetBytes });
@@ -188,7 +188,7 @@ export class JsonObjectScanner {
     return true;
   }
 
-  /** Steps over the rest of a damaged line of JSON lines; anything else that is damaged ends the reading. */
+  /** Skips the rest of a damaged line of JSON lines; any other damage is an error. */
   #skipLine(isInObject = false): CutObject {
     const offsetBytes = this.#baseBytes + this.#at;
     const isLines = this.#containers.length === 0 && (this.#numObjects > 0 || isInObject);

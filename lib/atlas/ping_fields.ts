@@ -18,7 +18,7 @@ export interface PingFields {
   sizeBytes: number;
   sent: number;
   rcvd: number;
-  /** What the oldest firmware says in place of the list of replies. */
+  /** The oldest firmware has this instead of the list of replies. */
   minMs: number;
   avgMs: number;
   /** The addresses; undefined if missing or empty. */
@@ -29,7 +29,7 @@ export interface PingFields {
   numEntries: number;
   /** RTT per entry that is neither a duplicate nor late; NaN if there was no reply. */
   rttsMs: number[];
-  /** The first of these RTTs that can be none, if any. */
+  /** The first of these RTTs that is impossible, if any. */
   wrongRttMs: number | undefined;
 }
 
@@ -57,7 +57,7 @@ export function fieldsOfObject(result: AtlasObject): PingFields {
   };
 }
 
-/** Whether an entry of a list is that of a packet (and not, say, of a hop). */
+/** Whether an entry of a list describes a packet (and not, for example, a hop). */
 export function isReply(entry: unknown): boolean {
   if (typeof entry !== "object" || entry === null || "hop" in entry) return false;
   return "rtt" in entry || "x" in entry || "error" in entry || "dup" in entry;

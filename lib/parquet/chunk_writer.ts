@@ -37,7 +37,7 @@ export interface ChunkSource {
   isOptional: boolean;
   /** Numbers as they are, or texts or integers by their dictionary. */
   data: Float64Array | IndexedValues;
-  /** For lists that are there and not empty, of texts or integers: per element, 0 where a row begins, else 1. */
+  /** Repetition levels of a column of lists, none of them null or empty: 0 for the first element of a row, else 1. */
   repetition?: Int32Array;
 }
 
@@ -105,7 +105,7 @@ function writePlainNumbers(sink: PageSink, values: Float64Array, type: ChunkSour
   };
 }
 
-/** Both zeros as the format wants them (parquet.thrift, Statistics): the least is -0, the largest +0. */
+/** A minimum of zero is written as -0 and a maximum as +0 (parquet.thrift, Statistics). */
 function doubleStatistics(min: number, max: number): Statistics {
   if (min > max) return { null_count: 0n };
   return { min_value: min === 0 ? -0 : min, max_value: max === 0 ? 0 : max, null_count: 0n };
@@ -136,7 +136,7 @@ function writeIndexed(
   const statistics = plain.statistics(numNulls);
   const bitWidth = Math.max(1, 32 - Math.clz32(values.length - 1));
   const { bytes, ends } = plain;
-  // What the values would take one by one, if all come equally often.
+  // The size without a dictionary, estimated as if all values were equally frequent.
   const plainBytes = present.length * bytes.length / Math.max(1, values.length);
   if (values.length === 0 || plainBytes < bytes.length + present.length * bitWidth / 8) {
     const gathered = gather(bytes, ends, present);
@@ -159,7 +159,7 @@ function withoutNulls(indexes: Int32Array): Int32Array {
   return indexes.includes(NULL_INDEX) ? indexes.filter((index) => index !== NULL_INDEX) : indexes;
 }
 
-/** The level of values where there is one, one less where there is none. */
+/** The definition level of each row: the level of a value, or one less for null. */
 function definitionLevels(indexes: Int32Array, numNulls: number, levelOfValues: 1 | 2): Uint8Array {
   const levels = numNulls === 0
     ? new Int32Array(indexes.length).fill(levelOfValues)
@@ -215,7 +215,7 @@ function plainTexts(texts: readonly string[]): PlainValues {
   return { bytes: used, ends, statistics: (numNulls) => textStatistics(used, ends, numNulls) };
 }
 
-/** The least and the largest text by their bytes, which is the order that the format wants. */
+/** The least and the largest text in the order of their bytes, as the format demands. */
 function textStatistics(bytes: Uint8Array, ends: Int32Array, numNulls: number): Statistics {
   const textAt = (i: number) => bytes.subarray((i === 0 ? 0 : ends[i - 1]) + LENGTH_BYTES, ends[i]);
   let min = textAt(0);
@@ -225,7 +225,7 @@ function textStatistics(bytes: Uint8Array, ends: Int32Array, numNulls: number): 
     if (compareBytes(text, min) < 0) min = text;
     else if (compareBytes(text, max) > 0) max = text;
   }
-  // Copies: the footer's entries live as long as the file is open, and would hold the whole dictionary.
+  // Copies: views would keep the whole dictionary in memory until the file is closed.
   return { min_value: min.slice(), max_value: max.slice(), null_count: BigInt(numNulls) };
 }
 
@@ -261,7 +261,7 @@ function plainIntegers(values: Float64Array): Uint8Array {
   return bytes;
 }
 
-/** The least and the largest number; Infinity and -Infinity for none. NaN is passed over, as the format wants. */
+/** The least and the largest number; Infinity and -Infinity for none. NaN is ignored, as the format demands. */
 function rangeOf(values: Float64Array): [min: number, max: number] {
   let min = Infinity;
   let max = -Infinity;

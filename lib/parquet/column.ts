@@ -10,12 +10,12 @@ import { type ByteSource, type ColumnChunkRange, ColumnCursor, type Piece } from
 import { decodeNumbers, ENCODING, findTexts, type NumberKind } from "./values.ts";
 import { TextPool } from "./text_pool.ts";
 
-/** How much of a text is read: more than an address has. */
+/** Longer texts are cut; an address is shorter. */
 const MAX_TEXT_BYTES = 64;
 
 /** A piece of a column of texts. */
 export interface TextPiece extends Piece<string[]> {
-  /** The values' numbers in the cursor's pool. */
+  /** The code of each value in the cursor's pool. */
   codes: Int32Array;
 }
 
@@ -76,10 +76,10 @@ export class NumberCursor extends ColumnCursor<Float64Array> {
 export class TextCursor extends ColumnCursor<Int32Array> {
   readonly #pool: TextPool;
   #dictionary: ByteArrays = { bytes: new Uint8Array(0), bounds: new Uint32Array(0) };
-  /** The dictionary's numbers in the pool, and which of its generations they are from. */
+  /** The codes of the dictionary's texts in the pool, and the pool's generation that they belong to. */
   #codes = new Int32Array(0);
   #generation = -1;
-  /** The texts of the page at hand if it has no dictionary. */
+  /** The texts of the current page, if it has no dictionary. */
   #plain: ByteArrays | undefined;
 
   constructor(source: ByteSource, chunk: ColumnChunkRange, pool: TextPool = new TextPool()) {
@@ -131,7 +131,7 @@ export class TextCursor extends ColumnCursor<Int32Array> {
   #dictionaryCodes(): Int32Array {
     if (this.#generation !== this.#pool.generation) {
       const size = numTexts(this.#dictionary);
-      // One more text, for null.
+      // The last code is that of null.
       this.#codes = new Int32Array(size + 1).fill(this.#pool.codeOf(""), size);
       for (let i = 0; i < size; i++) this.#codes[i] = this.#codeOf(this.#dictionary, i);
       this.#generation = this.#pool.generation;
@@ -139,7 +139,7 @@ export class TextCursor extends ColumnCursor<Int32Array> {
     return this.#codes;
   }
 
-  /** The number of a text in the pool; behind the last one stands an empty text. */
+  /** The code of a text in the pool; the index after the last text means null. */
   #codeOf({ bytes, bounds }: ByteArrays, index: number): number {
     if (2 * index === bounds.length) return this.#pool.codeOf("");
     const begin = bounds[2 * index];

@@ -1,6 +1,6 @@
 /**
- * A column that is being filled, as a dictionary of its different values and an index per row: most columns of
- * measurements have few values, and each then costs one look-up a row.
+ * Collects a column as a dictionary of its distinct values and an index for each row. Most columns of measurements
+ * have few distinct values, so a row costs one look-up.
  *
  * @module
  */
@@ -10,7 +10,7 @@ export const NULL_INDEX = -1;
 
 /** Texts or integers of up to a fixed number of rows. */
 export class DictionaryColumn<T extends string | number> {
-  /** The different values in the order in which they came. */
+  /** The distinct values in order of their first row. */
   values: T[] = [];
   /** Per row: place in {@link values}, or {@link NULL_INDEX}. */
   readonly indexes: Int32Array;
@@ -38,7 +38,7 @@ export class DictionaryColumn<T extends string | number> {
     }
   }
 
-  /** Forgets all values. */
+  /** Removes all values. */
   clear(): void {
     this.values = [];
     this.#indexOf.clear();

@@ -52,7 +52,7 @@ export function decodeHybrid(bytes: Uint8Array, bitWidth: number, out: Int32Arra
 
 function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: number, end: number): void {
   const numValues = end - from;
-  // With 7 bits before them, 17 bits lie in three bytes; bit numbers are to stay below 2^31.
+  // 17 bits that begin at any of a byte's 8 bits lie within three bytes. Bit numbers must stay below 2^31.
   const isFast = bitWidth <= 17 && bytes.length < 2 ** 28;
   const numFast = isFast ? Math.min(numValues, Math.floor((bytes.length - 2) * 8 / bitWidth) - 1) : 0;
   const mask = 2 ** bitWidth - 1;
@@ -131,10 +131,10 @@ function bitsAt(bytes: Uint8Array, i: number, width: number): bigint {
   return BigInt.asUintN(width, value >> BigInt(firstBit & 7));
 }
 
-/** Byte arrays as they lie in a stretch of bytes. */
+/** Byte arrays within one buffer. */
 export interface ByteArrays {
   bytes: Uint8Array;
-  /** Where each of them begins and ends, in turn. */
+  /** The begin and the end of each, one after the other. */
   bounds: Uint32Array;
 }
 
@@ -228,7 +228,7 @@ function checkCount(numValues: number, most: number): number {
   return numValues;
 }
 
-/** Steps through bytes and never past their end. */
+/** Moves through bytes and never past their end. */
 class ByteCursor {
   #at = 0;
 

@@ -22,10 +22,11 @@ const MAGIC = [0x50, 0x41, 0x52, 0x31]; // "PAR1"
 const SMALLEST_FILE_BYTES = 12;
 /** Length of the footer and magic. */
 const FOOTER_END_BYTES = 8;
-// In memory a value takes some 70 bytes. A footer has 20 to 40 a column and row group: 20,000 row groups have room.
+// A parsed value takes some 70 bytes of memory. A footer has 20 to 40 values for each column of a row group, so files
+// of 20,000 row groups are read.
 const MAX_FOOTER_VALUES = 2 ** 23;
 const MAX_FOOTER_BYTES = 2 ** 26;
-/** Statistics of times as they are stored: a Date has no microseconds. */
+/** Leaves the statistics of time columns as stored integers: a Date would drop the microseconds. */
 const STORED_TIMES = {
   timestampFromMilliseconds: (value: bigint) => value,
   timestampFromMicroseconds: (value: bigint) => value,
@@ -160,7 +161,7 @@ function checkMagic(file: FileWindow): void {
   }
 }
 
-/** The footer with its length and the magic behind it; hyparquet believes the sizes in it, so they are checked first. */
+/** Reads the footer with its length and the magic. hyparquet trusts the sizes in it, so they are checked first. */
 function readFooter(file: FileWindow): ArrayBuffer {
   const { path } = file;
   const offsetBytes = file.sizeBytes - FOOTER_END_BYTES;
@@ -187,7 +188,7 @@ function readFooter(file: FileWindow): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** Where a column chunk begins and ends, or undefined where the footer has no sense. */
+/** Where a column chunk begins and ends, or undefined if the footer gives no valid range. */
 function chunkBytes(metaData: ColumnMetaData): { startBytes: number; endBytes: number } | undefined {
   const dictionaryBytes = Number(metaData.dictionary_page_offset ?? 0);
   const dataBytes = Number(metaData.data_page_offset);
@@ -216,7 +217,7 @@ function skipElement(schema: SchemaElement[], at: number): number {
 
 function asFormatError(error: unknown, path: string, what: string): UserError {
   if (error instanceof UserError) return error;
-  // The decoder takes what it reads for well-formed: a TypeError says how it stumbled, not what is wrong.
+  // hyparquet does not check its input: its TypeError describes a symptom, not the fault.
   const isClear = error instanceof Error && !(error instanceof TypeError);
   const message = isClear ? error.message : "a field is missing or of another type";
   return new FormatError(`${what} (${message}); fetch or make it again`, { path, cause: error });

@@ -11,7 +11,7 @@ const GROUP = 8;
 
 /** The most bytes that {@link encodeHybrid} needs. */
 export function maxHybridBytes(numValues: number, bitWidth: number): number {
-  // A run of 8 or more takes no more than its packed form but for its own head; heads have up to 5 bytes.
+  // The values of a run of 8 or more take no more bytes than if they were packed; its header has up to 5 bytes.
   return Math.ceil(numValues / GROUP) * (bitWidth + 10) + 16;
 }
 

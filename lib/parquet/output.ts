@@ -1,6 +1,6 @@
 /**
- * A Parquet file that is being written: row groups leave memory one by one, the file appears under its name only when
- * it is whole.
+ * Writes a Parquet file: each row group leaves memory when it is written, and the file gets its name only when it is
+ * complete.
  *
  * Schema and footer are `hyparquet-writer`'s, the column chunks our own (chunk_writer.ts says why).
  *
@@ -93,7 +93,7 @@ export class ParquetOutput {
   }
 }
 
-/** The entry of a chunk that begins so many bytes later. */
+/** A chunk's entry with its offsets moved by a number of bytes. */
 function movedBy(numBytes: number, chunk: ColumnChunk): ColumnChunk {
   const { file_offset, meta_data } = chunk;
   if (!meta_data) return chunk;

@@ -16,13 +16,15 @@ export interface PageHeader {
   /** CRC-32 of the page as stored, if the writer gave it. */
   crc: number | undefined;
   numValues: number;
-  /** Of version 2 data pages; undefined for others. */
+  /** Number of nulls of a version 2 data page; undefined for other pages. */
   numNulls: number | undefined;
-  /** Number in the format's Encoding enum. */
+  /** The encoding's number in the format's Encoding enum. */
   encoding: number;
-  /** Of version 2 data pages; 0 and true for others. */
+  /** Size of the repetition levels of a version 2 data page; 0 for other pages. */
   repetitionBytes: number;
+  /** Size of its definition levels; 0 for other pages. */
   definitionBytes: number;
+  /** Whether its values are compressed; true for other pages. */
   isCompressed: boolean;
 }
 

@@ -21,7 +21,7 @@ const COMPACT_STRUCT = 12;
 const ZSTD_LEVEL = 3; // zstd's own default
 const MAX_HEADER_BYTES = 128;
 
-/** Where pages go to. */
+/** Takes the bytes of pages. */
 export interface PageSink {
   /** Bytes taken so far. */
   readonly offset: number;
@@ -35,12 +35,12 @@ export interface DataPage {
   bytes: Uint8Array;
   encoding: keyof typeof WRITTEN_ENCODING;
   numRows: number;
-  /** As many as rows, but in a column of lists; nulls are some of them. */
+  /** Number of values, nulls included: one for each row, or for each element of a column of lists. */
   numValues: number;
   numNulls: number;
-  /** In the hybrid encoding; empty for a column that is required. */
+  /** Definition levels in the hybrid encoding; empty for a required column. */
   definitionLevels: Uint8Array;
-  /** In the hybrid encoding; empty for a column without lists. */
+  /** Repetition levels in the hybrid encoding; empty for a column without lists. */
   repetitionLevels: Uint8Array;
 }
 

@@ -16,8 +16,8 @@ import { ThriftError } from "./thrift_reader.ts";
 
 const WINDOW_BYTES = 1 << 20;
 const MAX_HEADER_BYTES = 1 << 24;
-// A few bytes can stand for pages of any size. Writers' pages have 1 MB and up to some million equal values (Arrow's
-// C++ library, with its default of 1 MB), their dictionaries 1 MB.
+// A few compressed bytes can decode to a page of any size, so sizes are limited. Arrow's C++ library writes pages and
+// dictionaries of 1 MB, which hold up to some million values if these are equal.
 const MAX_PAGE_VALUES = 2 ** 23;
 const MAX_PAGE_BYTES = 8 * MAX_PAGE_VALUES;
 const MAX_DICTIONARY_VALUES = 2 ** 20;
@@ -60,7 +60,7 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     this.#atBytes = chunk.startBytes;
   }
 
-  /** Takes the dictionary page's values. */
+  /** Takes the values of the dictionary page. */
   protected abstract setDictionary(bytes: Uint8Array, header: PageHeader, chunk: ColumnChunkRange): void;
   /** Decodes a data page's values, nulls left out. */
   protected abstract decode(
@@ -69,10 +69,10 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     encoding: number,
     chunk: ColumnChunkRange,
   ): A;
-  /** Spreads values over rows, of which some are null. */
+  /** Moves the values to their rows, where some rows are null. */
   protected abstract spread(values: A, isNull: Uint8Array): A;
 
-  /** Hands the next rows to `copy`, page by page: values, from, end, and where they belong. */
+  /** Calls `copy` for each page that has some of the next rows: with values, from, end, and the index of the first row. */
   protected take(
     numRows: number,
     copy: (values: A, from: number, end: number, at: number) => void,
@@ -188,7 +188,7 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
     }
   }
 
-  /** The next bytes, which stay the next ones. */
+  /** Returns the next bytes without moving past them. */
   #peek(numBytes: number): Uint8Array {
     const from = this.#atBytes - this.#windowBytes;
     if (from < 0 || from + numBytes > this.#window.length) {
@@ -201,7 +201,7 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
   }
 }
 
-/** Ends the reading before anything is allocated for a page that is too large. */
+/** Refuses a page that is too large, before anything is allocated for it. @throws {EncodingError} */
 function checkPageSize({ kind, compressedBytes, uncompressedBytes, numValues }: PageHeader): void {
   const numBytes = Math.max(compressedBytes, uncompressedBytes);
   const maxValues = kind === "dictionary" ? MAX_DICTIONARY_VALUES : MAX_PAGE_VALUES;

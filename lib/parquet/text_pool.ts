@@ -8,7 +8,7 @@ import { decodeUtf8 } from "./values.ts";
 
 /** Numbers texts 0, 1, 2, … in the order in which they are first seen. */
 export class TextPool {
-  /** Another number after each {@link trim} that made the codes void. */
+  /** Changes with each {@link trim} that removed the texts: codes of an earlier generation are invalid. */
   generation = 0;
   /** The text of each code. */
   readonly texts: string[] = [];
@@ -29,7 +29,7 @@ export class TextPool {
     return this.codeOf(decodeUtf8(bytes.subarray(from, end)));
   }
 
-  /** Forgets all texts if there are more than that. */
+  /** Removes all texts if there are more than `maxTexts`. */
   trim(maxTexts: number): void {
     if (this.texts.length <= maxTexts) return;
     this.texts.length = 0;
@@ -38,12 +38,12 @@ export class TextPool {
   }
 }
 
-/** A number per code of a pool, found when it is first asked for. */
+/** A number for each code of a pool, computed at its first use. */
 export class PerText<A extends Uint8Array | Int32Array> {
   readonly #find: (text: string) => number;
   readonly #make: (length: number) => A;
   #values: A;
-  /** 1 where the value was found. */
+  /** 1 where the value was computed. */
   #isKnown = new Uint8Array(0);
   #generation = -1;
 
@@ -57,7 +57,7 @@ export class PerText<A extends Uint8Array | Int32Array> {
     this.#values = make(0);
   }
 
-  /** The values by code, found for all `codes`. */
+  /** The values by code; those of `codes` are computed. */
   of(pool: TextPool, codes: Int32Array): A {
     if (this.#generation !== pool.generation) this.clear();
     this.#generation = pool.generation;
@@ -72,7 +72,7 @@ export class PerText<A extends Uint8Array | Int32Array> {
     return this.#values;
   }
 
-  /** Forgets all values. */
+  /** Removes all values. */
   clear(): void {
     this.#isKnown.fill(0);
   }

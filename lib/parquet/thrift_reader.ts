@@ -18,14 +18,14 @@ type Field = number | boolean | ThriftStruct | undefined;
 /** A struct's fields by their numbers; strings and lists are undefined. */
 export type ThriftStruct = Map<number, Field>;
 
-/** Reads structs; strings and lists are stepped over, no page header needs theirs. */
+/** Reads structs; strings and lists are skipped, since page headers have none that are needed. */
 export class CompactReader {
   /** Index of the next byte. */
   at = 0;
-  /** Fields and elements of lists so far. */
+  /** Number of fields and of elements of lists that were read. */
   numValues = 0;
 
-  /** @param bytes They begin with what is to be read. */
+  /** @param bytes Begin with the struct. */
   constructor(readonly bytes: Uint8Array) {}
 
   /** Reads a struct. @throws {ThriftError} If the bytes are none, or end inside it. */

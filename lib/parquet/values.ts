@@ -14,7 +14,7 @@ import {
   joinDeltaByteArrays,
 } from "./encodings.ts";
 
-/** What the numbers of a column are; all but `number` become microseconds since 1970. */
+/** What the integers of a column mean; all kinds but `number` are converted to microseconds since 1970. */
 export type NumberKind = "number" | "seconds" | "millis" | "micros" | "nanos";
 
 /** The numbers of the format's Encoding enum. */

@@ -12,7 +12,8 @@ import { FormatError } from "../errors.ts";
 import { readText } from "../files/inputs.ts";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { LAW, PathLaw, type RttLaw } from "./law.ts";
-import type { World, WorldHost } from "./world.ts";
+import type { WorldHost } from "./hosts.ts";
+import type { World } from "./world.ts";
 
 const FORMAT = "ping-llm synthetic truth 1";
 

@@ -12,7 +12,8 @@ import { flag } from "../../lib/cli/flags.ts";
 import { defineStage, runStage } from "../../lib/cli/stage.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { comparableFiles } from "../fuzz/trial_stages.ts";
-import { SlurmCluster, until } from "./slurm_cluster.ts";
+import { SlurmCluster } from "./slurm_cluster.ts";
+import { until } from "../until.ts";
 import { smallSettings } from "../train/small_settings.ts";
 
 const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));

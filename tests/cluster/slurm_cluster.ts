@@ -6,6 +6,7 @@
  */
 import { exists } from "../../lib/files/inputs.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { until } from "../until.ts";
 
 /** Daemons that a killed test leaves behind end by themselves after so long. */
 const LIFE_S = 240;
@@ -150,17 +151,5 @@ export class SlurmCluster implements AsyncDisposable {
     const options = { args: ["--kill-after=5", String(LIFE_S), name, ...args], env: this.env };
     const silent = { stdin: "null", stdout: "null", stderr: "null" } as const;
     this.#daemons.push(new Deno.Command("timeout", { ...options, ...silent }).spawn());
-  }
-}
-
-/** Waits until something holds. @param what For the error after a minute and a half. */
-export async function until(
-  what: string,
-  holds: () => boolean | Promise<boolean>,
-  seconds = 90,
-): Promise<void> {
-  for (const endMs = performance.now() + 1000 * seconds; !(await holds());) {
-    if (performance.now() > endMs) throw new Error(`${what}: not after ${seconds} s`);
-    await new Promise((resolve) => setTimeout(resolve, 200));
   }
 }

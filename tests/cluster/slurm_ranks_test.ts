@@ -3,7 +3,8 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { join } from "@std/path";
 import { outputOf, runStageProcess } from "../cli/process.ts";
 import { launchers } from "../mpi/launchers.ts";
-import { SlurmCluster, slurmIsMissing, until } from "./slurm_cluster.ts";
+import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
+import { until } from "../until.ts";
 import {
   bash,
   finalState,

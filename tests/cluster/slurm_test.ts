@@ -10,7 +10,8 @@ import { outputOf, type ProcessResult, runDeno, runStageProcess } from "../cli/p
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { sampleBatch } from "../preprocess/sample_parquet.ts";
-import { SlurmCluster, slurmIsMissing, until } from "./slurm_cluster.ts";
+import { SlurmCluster, slurmIsMissing } from "./slurm_cluster.ts";
+import { until } from "../until.ts";
 import {
   bash,
   finalState,

@@ -5,7 +5,7 @@ import { exists } from "../../lib/files/inputs.ts";
 import { type ProcessResult, runStageProcess } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
-import { until } from "./slurm_cluster.ts";
+import { until } from "../until.ts";
 import { smallSettings } from "../train/small_settings.ts";
 
 /** Steps of the training, unless said otherwise; signals come before their end. */

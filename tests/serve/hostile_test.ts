@@ -7,6 +7,7 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { until } from "../until.ts";
 import { type HostileRequest, hostileRequest } from "./hostile_requests.ts";
 import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
@@ -93,8 +94,7 @@ Deno.test("serve outlives hostile requests, and another client sees nothing of t
       isOver = true;
     }
     assert(await well > 0);
-    for (let i = 0; i < 300 && await numLeft(server) > 1; i++) await pause(100);
-    assertEquals(await numLeft(server), 1, "only the question for metrics is left");
+    await until("only the question for metrics is left", async () => await numLeft(server) === 1);
     server.kill("SIGTERM");
     const { code, stderr } = await server.end();
     assertEquals(code, 75);

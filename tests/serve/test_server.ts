@@ -4,23 +4,31 @@ import { spawnStage } from "../cli/process.ts";
 /** A running `serve`. */
 export class TestServer implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
-  readonly #errors: Promise<string>;
+  readonly #whole: Promise<void>;
+  /** What it has printed on standard error. */
+  errors = "";
+  /** Where it listens. */
+  url = "";
 
-  private constructor(child: Deno.ChildProcess, errors: Promise<string>, readonly url: string) {
+  private constructor(child: Deno.ChildProcess) {
     this.#child = child;
-    this.#errors = errors;
+    this.#whole = this.#readErrors();
+  }
+
+  async #readErrors(): Promise<void> {
+    for await (const text of this.#child.stderr.pipeThrough(new TextDecoderStream())) this.errors += text;
   }
 
   /** Starts it at a free port, and waits until it listens. */
   static async start(checkpoint: string, ...options: string[]): Promise<TestServer> {
     const args = ["serve", "--checkpoint", checkpoint, "--port", "0", "--json", ...options];
     const child = spawnStage(args, { flags: ["--allow-net"] });
-    const errors = new Response(child.stderr).text();
+    const server = new TestServer(child);
     const reader = child.stdout.pipeThrough(new TextDecoderStream()).getReader();
     let text = "";
     while (!text.includes("\n")) {
       const { value, done } = await reader.read();
-      if (done) throw new Error(`serve ended: ${await errors}`);
+      if (done) throw new Error(`serve ended: ${(await server.end()).stderr}`);
       text += value;
     }
     // What it prints further must be read, lest it wait.
@@ -28,7 +36,8 @@ export class TestServer implements AsyncDisposable {
       while (!(await reader.read()).done);
     };
     void rest();
-    return new TestServer(child, errors, JSON.parse(text).url);
+    server.url = JSON.parse(text).url;
+    return server;
   }
 
   /** Its port. */
@@ -94,7 +103,8 @@ export class TestServer implements AsyncDisposable {
   /** Waits for its end. */
   async end(): Promise<{ code: number; stderr: string }> {
     const { code } = await this.#child.status;
-    return { code, stderr: await this.#errors };
+    await this.#whole;
+    return { code, stderr: this.errors };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,6 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { join } from "@std/path";
 import { loadResumable, saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { until } from "../until.ts";
 import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -34,14 +35,9 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
         numAnswers += answers.length;
       }
     };
-    const clients = [ask(), ask(), ask(), askLines(), askLines()];
-    const served = async (step: number) => {
-      for (let i = 0; i < 300; i++) {
-        if (steps.has(step)) return;
-        await pause(50);
-      }
-      throw new Error(`step ${step} was never served`);
-    };
+    const clients = Promise.all([ask(), ask(), ask(), askLines(), askLines()]);
+    // A client that fails ends the test at once.
+    const served = (step: number) => Promise.race([clients, until(`step ${step}`, () => steps.has(step))]);
     const before = (await server.fetch("/v1/model")).headers.get("etag");
     for (const step of [4, 5, 6]) {
       save(step);
@@ -49,9 +45,10 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     }
     const damaged = join(save(7), "model.safetensors");
     Deno.writeTextFileSync(damaged, "damaged");
-    await pause(1500);
+    await Promise.race([clients, until("the note of it", () => server.errors.includes(damaged))]);
+    await pause(500);
     isDone = true;
-    await Promise.all(clients);
+    await clients;
     const response = await server.fetch("/v1/model");
     assertEquals((await response.json()).step, 6);
     assert(response.headers.get("etag") !== before);
@@ -79,7 +76,8 @@ Deno.test("serve --watch goes on where the newer model cannot be loaded, and say
     const before = (await server.fetch("/v1/model")).headers.get("etag");
     await pause(100);
     write("0".repeat(64));
-    await pause(1500);
+    await until("the note of it", () => server.errors.includes("of another model"));
+    await pause(500);
     assertEquals((await server.fetch("/v1/model")).headers.get("etag"), before);
     server.kill("SIGTERM");
     const { code, stderr } = await server.end();

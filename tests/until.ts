@@ -1,0 +1,15 @@
+/**
+ * Waits until something holds. A machine may be slow, so the time limit is long.
+ *
+ * @param what For the error after the time limit.
+ */
+export async function until(
+  what: string,
+  holds: () => boolean | Promise<boolean>,
+  seconds = 90,
+): Promise<void> {
+  for (const endMs = performance.now() + 1000 * seconds; !(await holds());) {
+    if (performance.now() > endMs) throw new Error(`${what}: not after ${seconds} s`);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
