@@ -192,3 +192,12 @@ function readHeader(file: ByteFile): SafetensorsHeader & { dataOffsetBytes: numb
   file.readAt(LENGTH_BYTES, text);
   return { ...decodeHeader(text, { path, sizeBytes }), dataOffsetBytes: LENGTH_BYTES + text.length };
 }
+
+/** The SHA-256 of names and bytes of tensors, in the order of their names, hexadecimal. */
+export function sha256OfTensors(tensors: ReadonlyMap<string, Float32Array>): string {
+  const hash = createHash("sha256");
+  for (const [name, values] of [...tensors].sort(([a], [b]) => (a < b ? -1 : 1))) {
+    hash.update(name).update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
+  }
+  return hash.digest("hex");
+}

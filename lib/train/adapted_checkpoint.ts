@@ -4,7 +4,6 @@
  *
  * @module
  */
-import { createHash } from "node:crypto";
 import { join } from "@std/path";
 import { FormatError, UserError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
@@ -21,7 +20,12 @@ import {
 } from "../model/row_delta.ts";
 import { halvesOf, ofHalves } from "../model/row_table.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_files.ts";
-import { readSafetensors, type SafetensorsContent, writeSafetensors } from "../tensor_files/safetensors.ts";
+import {
+  readSafetensors,
+  type SafetensorsContent,
+  sha256OfTensors,
+  writeSafetensors,
+} from "../tensor_files/safetensors.ts";
 
 /** The file's name in its folder. */
 export const DELTA_FILE = "rows.safetensors";
@@ -55,7 +59,7 @@ export function writeDelta(
     });
   add(rowWidths(config), rows, [keys, values, history]);
   if (config.coordinates) add(nodeWidths(config), nodes, [ofNodes.keys, ofNodes.values]);
-  const metadata = { format: "pt", base, base_sha256: baseSha256, sha256: sha256Of(tensors) };
+  const metadata = { format: "pt", base, base_sha256: baseSha256, sha256: sha256OfTensors(tensors) };
   writeSafetensors(path, { shapes, tensors, metadata });
 }
 
@@ -70,7 +74,7 @@ export function writeDelta(
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
   const path = join(folder, DELTA_FILE);
   const { tensors, shapes, metadata: { base, base_sha256: baseSha256, sha256 } } = readSafetensors(path);
-  if (base === undefined || baseSha256 === undefined || sha256 !== sha256Of(tensors)) {
+  if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
     throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", {
       path,
     });
@@ -144,13 +148,4 @@ function wrongBase(
     `Cannot read ${folder}: its base is ${base}, ${found}, ${wanted} was wanted; put it back, or run adapt again on ` +
       "another checkpoint",
   );
-}
-
-/** Hashes names and bytes of tensors, in the order of their names. */
-function sha256Of(tensors: ReadonlyMap<string, Float32Array>): string {
-  const hash = createHash("sha256");
-  for (const [name, values] of [...tensors].sort(([a], [b]) => (a < b ? -1 : 1))) {
-    hash.update(name).update(new Uint8Array(values.buffer, values.byteOffset, values.byteLength));
-  }
-  return hash.digest("hex");
 }

@@ -15,12 +15,17 @@ import type { Transformer } from "../model/transformer.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { CompressedSum } from "../mpi/compressed_sum.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
+import type { ResumableCheckpoint } from "./checkpoint_files.ts";
+import { loadRankState, saveRankState } from "./rank_state.ts";
 import { agreeOn, checkSameWeights, type RankSums, type StepWork } from "./ranks.ts";
 import type { TrainConfig } from "./schema.ts";
 
 /** Ends the checkpoint name of a parameter's outer momentum. */
 const STATE = ".outer_momentum";
 const ROWS = "wpe.weight";
+
+/** The names of the rounding errors that a rank keeps, see {@link CompressedSum}. */
+const ERRORS = { own: "exchange.own_errors", ofSums: "exchange.errors_of_sums" } as const;
 
 /** A checkpoint's optimizer state without what {@link LocalSteps} adds. */
 export function innerState(state: ReadonlyMap<string, Float32Array>): Map<string, Float32Array> {
@@ -48,13 +53,13 @@ export class LocalSteps implements StepWork {
   /** How this rank changed the other weights, one parameter after the other, and the sums over all ranks. */
   readonly #deltas: Float32Array<ArrayBuffer>;
   readonly #sums: Float32Array<ArrayBuffer>;
-  readonly #sum: (own: Float32Array, sums: Float32Array) => Promise<unknown>;
-  readonly #sumRows: (own: Float32Array, sums: Float32Array) => Promise<unknown>;
+  readonly #sum: ExchangeSum;
+  readonly #sumRows: ExchangeSum;
   #step: number;
 
   private constructor(
     ranks: Communicator,
-    { model, optimizer, config, state, step }: LocalParts,
+    { model, optimizer, config, resumed }: LocalParts,
     weights: ReadonlyMap<string, Float32Array>,
   ) {
     this.share = ranks;
@@ -62,12 +67,15 @@ export class LocalSteps implements StepWork {
     this.#model = model;
     this.#optimizer = optimizer;
     this.#config = config;
-    this.#step = step;
+    this.#step = resumed?.state.step ?? 0;
     this.#rows = weights.get(ROWS)?.slice() ?? new Float32Array();
     const names = [...model.parameters.keys()].filter((name) => name !== ROWS);
     this.#parameters = new Map(names.map((name) => {
       const shared = named(weights, name).slice();
-      return [name, { shared, velocity: state?.get(name + STATE) ?? new Float32Array(shared.length) }];
+      return [name, {
+        shared,
+        velocity: resumed?.optimizer.get(name + STATE) ?? new Float32Array(shared.length),
+      }];
     }));
     const length = [...this.#parameters.values()].reduce((sum, { shared }) => sum + shared.length, 0);
     this.#deltas = new Float32Array(length);
@@ -78,7 +86,15 @@ export class LocalSteps implements StepWork {
 
   /** Starts at the model's weights, which are the same on all ranks. */
   static async open(ranks: Communicator, parts: LocalParts): Promise<LocalSteps> {
-    return new LocalSteps(ranks, parts, await parts.model.weights());
+    const steps = new LocalSteps(ranks, parts, await parts.model.weights());
+    const { resumed, onLog } = parts;
+    if (!resumed) return steps;
+    const own = await loadRankState(ranks, resumed.directory);
+    if (own) steps.#restore(own);
+    else {onLog(
+        `no optimizer states of ${ranks.size} ranks in ${resumed.directory}: all start from the first's`,
+      );}
+    return steps;
   }
 
   /** Adds the gradient of this rank's share of a batch, weighted so that the mean over the ranks is the batch's gradient. */
@@ -118,6 +134,26 @@ export class LocalSteps implements StepWork {
     return new Map([...this.#parameters].map(([name, { velocity }]) => [name + STATE, velocity]));
   }
 
+  async saveOwn(checkpoint: string | undefined): Promise<void> {
+    const own = await this.#optimizer.readState();
+    for (const [key, errors] of this.#errors) own.set(key, errors);
+    await saveRankState(this.#ranks, checkpoint, own);
+  }
+
+  #restore(own: ReadonlyMap<string, Float32Array>): void {
+    const inner = new Map(own);
+    for (const [key, errors] of this.#errors) {
+      errors.set(named(own, key));
+      inner.delete(key);
+    }
+    this.#optimizer.loadState(inner);
+  }
+
+  get #errors(): [name: string, errors: Float32Array][] {
+    const { errors } = this.#sum;
+    return errors ? [[ERRORS.own, errors.own], [ERRORS.ofSums, errors.ofSums]] : [];
+  }
+
   /** Moves the weights of the last exchange along the mean change of the ranks; all ranks continue from there. */
   async #exchange(): Promise<void> {
     const weights = await this.#model.weights();
@@ -127,7 +163,7 @@ export class LocalSteps implements StepWork {
       for (let i = 0; i < own.length; i++) this.#deltas[start + i] = own[i] - shared[i];
       start += own.length;
     }
-    await this.#sum(this.#deltas, this.#sums);
+    await this.#sum.sum(this.#deltas, this.#sums);
     start = 0;
     for (const [name, followed] of this.#parameters) {
       this.#follow(followed, this.#sums.subarray(start, start + followed.shared.length));
@@ -166,7 +202,7 @@ export class LocalSteps implements StepWork {
       for (let i = 0; i < width; i++) deltas[at * width + i] = own[row * width + i] - shared[row * width + i];
     });
     const sums = new Float32Array(deltas.length);
-    await this.#sumRows(deltas, sums);
+    await this.#sumRows.sum(deltas, sums);
     changed.forEach((row, at) => {
       for (let i = 0; i < width; i++) shared[row * width + i] += sums[at * width + i] / numRanks[row];
     });
@@ -179,18 +215,19 @@ interface LocalParts {
   model: Transformer;
   optimizer: Optimizer;
   config: TrainConfig;
-  /** The optimizer's state of the checkpoint that the run continues from. */
-  state: ReadonlyMap<string, Float32Array> | undefined;
-  /** Steps done. */
-  step: number;
+  /** The checkpoint that the run continues from. */
+  resumed: ResumableCheckpoint | undefined;
+  onLog: (line: string) => void;
 }
+
+/** Sums over the ranks, and the rounding errors that it keeps, if any. */
+type ExchangeSum = Pick<CompressedSum, "sum"> & Partial<Pick<CompressedSum, "errors">>;
 
 function sumOf(
   ranks: Communicator,
   maxLength: number,
   { format, keepsErrors }: { format: TrainConfig["exchangeDtype"]; keepsErrors: boolean },
-): (own: Float32Array, sums: Float32Array) => Promise<unknown> {
-  if (format === "f32") return (own, sums) => ranks.sum(own, sums);
-  const compressed = new CompressedSum(ranks, maxLength, { format, keepsErrors });
-  return (own, sums) => compressed.sum(own, sums);
+): ExchangeSum {
+  if (format !== "f32") return new CompressedSum(ranks, maxLength, { format, keepsErrors });
+  return { sum: async (own, sums) => void await ranks.sum(own, sums) };
 }

@@ -144,6 +144,12 @@ export interface StepWork extends RankSums {
   readonly state: ReadonlyMap<string, Float32Array>;
   /** Checks that the ranks have the same weights. @throws {UserError} If not. */
   checkWeights(weights: ReadonlyMap<string, Float32Array>, step: number): Promise<void>;
+  /**
+   * Saves what each rank keeps for itself.
+   *
+   * @param checkpoint The folder of the checkpoint that the first rank has just written; undefined on the others.
+   */
+  saveOwn(checkpoint: string | undefined): Promise<void>;
 }
 
 /** Joins the wishes of all ranks: what one wishes, all do. */

@@ -26,16 +26,16 @@ interface StepParts {
 export async function openWork(
   gpu: Gpu,
   { model, optimizer }: StepParts,
-  { config: { train }, ranks, resumed }: {
+  { config: { train }, ranks, resumed, onLog }: {
     config: RunConfig;
     ranks: Communicator | undefined;
     resumed: ResumableCheckpoint | undefined;
+    onLog: (line: string) => void;
   },
 ): Promise<StepWork> {
   if (!ranks) return workAlone({ model, optimizer });
   if (train.syncEverySteps > 1) {
-    const step = resumed?.state.step ?? 0;
-    return await LocalSteps.open(ranks, { model, optimizer, config: train, state: resumed?.optimizer, step });
+    return await LocalSteps.open(ranks, { model, optimizer, config: train, resumed, onLog });
   }
   const exchange = new GradientExchange(gpu, model, { ranks, format: train.exchangeDtype });
   return workTogether(ranks, { optimizer, exchange });
@@ -50,6 +50,7 @@ function workAlone({ model, optimizer }: StepParts): StepWork {
     numShared: () => 1,
     state: new Map(),
     checkWeights: () => Promise.resolve(),
+    saveOwn: () => Promise.resolve(),
   };
 }
 
@@ -69,5 +70,6 @@ function workTogether(
     numShared: () => 1,
     state: new Map(),
     checkWeights: (weights, step) => checkSameWeights(ranks, weights, step),
+    saveOwn: () => Promise.resolve(),
   };
 }

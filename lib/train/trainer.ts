@@ -174,7 +174,7 @@ async function trainFrom(
     options: { ...identity, resumeFrom, initFrom },
   });
   using scalars = run?.openScalars(isOwn ? resumed?.state.step ?? 0 : 0) ?? NO_LOG;
-  const work = await openWork(gpu, { model, optimizer }, { config, ranks, resumed });
+  const work = await openWork(gpu, { model, optimizer }, { config, ranks, resumed, onLog });
   const { lossScale, gradNorm: gradientNorm } = optimizer;
   const journal = new StepJournal(gpu, { lossSum: model.lossSum, gradientNorm, lossScale }, {
     scalars,

@@ -249,13 +249,22 @@ export class TrainingLoop {
   }
 
   async #save(): Promise<void> {
-    const { journal, scalars, model, optimizer, work, checkpointsDir, config, loader, onLog } = this.#parts;
+    const { journal, model, work, checkpointsDir, onLog } = this.#parts;
     if (this.#isSaved) return;
     await this.#settle();
     const weights = await model.weights();
     await work.checkWeights(weights, this.#step);
     this.#isSaved = true;
-    if (checkpointsDir === undefined) return journal.restartClock();
+    if (checkpointsDir !== undefined) await this.#write(checkpointsDir, weights);
+    await work.saveOwn(this.#checkpoint ?? undefined);
+    if (checkpointsDir !== undefined) onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
+    collectGarbage();
+    journal.restartClock();
+  }
+
+  /** Writes the checkpoint of all ranks. */
+  async #write(checkpointsDir: string, weights: Map<string, Float32Array>): Promise<void> {
+    const { journal, scalars, optimizer, work, config, loader, onCheckpoint } = this.#parts;
     scalars.flush();
     this.#checkpoint = saveCheckpoint(checkpointsDir, {
       state: {
@@ -272,10 +281,7 @@ export class TrainingLoop {
       weights,
       optimizer: new Map([...await optimizer.readState(), ...work.state]),
     }, { keep: config.train.keepCheckpoints });
-    this.#parts.onCheckpoint();
-    collectGarbage();
-    onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
-    journal.restartClock();
+    onCheckpoint();
   }
 
   /** Lets the event loop turn, so that signals arrive: submitting and making batches alone do not. */

@@ -8,6 +8,7 @@ import { assertEquals, assertMatch } from "@std/assert";
 import { dirname, join } from "@std/path";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { runStageProcess } from "../cli/process.ts";
+import { copyFolder } from "../files/copy_folder.ts";
 import { folderHashes } from "../preprocess/folder_hashes.ts";
 import { runToEnd } from "./trial_stages.ts";
 
@@ -107,14 +108,6 @@ export async function readBrokenCopies(
 function contentOf(folder: string): Record<string, string> {
   const isContent = ([path]: [string, string]) => !/manifest\.json$|report\.\w+$/.test(path);
   return Object.fromEntries(Object.entries(folderHashes(folder)).filter(isContent));
-}
-
-function copyFolder(from: string, to: string): void {
-  Deno.mkdirSync(to, { recursive: true });
-  for (const { name, isDirectory } of Deno.readDirSync(from)) {
-    const copy = isDirectory ? copyFolder : Deno.copyFileSync;
-    copy(join(from, name), join(to, name));
-  }
 }
 
 function removeFolder(path: string): void {

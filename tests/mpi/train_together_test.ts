@@ -11,6 +11,7 @@ import { join } from "@std/path";
 import { readMetrics } from "../../lib/train/metrics.ts";
 import { readSafetensors } from "../../lib/tensor_files/safetensors.ts";
 import { type ProcessResult, runStageProcess } from "../cli/process.ts";
+import { copyFolder } from "../files/copy_folder.ts";
 import {
   checkpointOf,
   metricsOf,
@@ -281,23 +282,40 @@ Deno.test(
 );
 
 Deno.test({
-  name: "ranks that train by themselves stop where they have the same weights, and go on",
+  name: "ranks that train by themselves stop where they have the same weights, and go on to the same bits",
   ignore: !first,
 }, async () => {
+  const more = [...LOCAL, "--allreduce-dtype", "i8"];
   const run = join(folder, "local stopped");
   const stopped = await runs.signalAtStep(run, 3, {
     signals: ["SIGUSR2"],
     settings: SETTINGS,
-    more: LOCAL,
+    more,
     process: first.options(2),
     target: () => pidOfRank(first, 1, run),
   });
   assertEquals(stopped.code, 75, stopped.stderr);
   const step = metricsOf(run).at(-1)?.step ?? 0;
   assertEquals([step % 5, step > 0, step < STEPS], [0, true, true]);
-  const { code, stderr } = await trainTogether(run, { numRanks: 4, more: LOCAL });
-  assertEquals(code, 0, stderr);
-  assertEquals(metricsOf(run).length, STEPS);
+  const [damaged, fewer] = ["damaged", "fewer"].map((name) => join(folder, name));
+  for (const copy of [damaged, fewer]) copyFolder(run, copy);
+  const state = join(checkpointOf(damaged, step), "rank-1-of-2.safetensors");
+  const bytes = Deno.readFileSync(state);
+  bytes[bytes.length - 1] ^= 1;
+  Deno.writeFileSync(state, bytes);
+  for (const [path, numRanks] of [[run, 2], [damaged, 2], [fewer, 4]] as const) {
+    const { code, stderr } = await trainTogether(path, { numRanks, more });
+    assertEquals(code, 0, stderr);
+    assertEquals(metricsOf(path).length, STEPS);
+    assertEquals(
+      /no optimizer states of \d ranks in .*: all start from the first's/.test(stderr),
+      path !== run,
+    );
+  }
+  const undisturbed = join(folder, "local i8");
+  assertEquals(tensorHashes(run), tensorHashes(undisturbed));
+  assertEquals(metricsOf(run), metricsOf(undisturbed));
+  assertNotEquals(tensorHashes(damaged), tensorHashes(undisturbed));
 });
 
 /** The process of a rank, found by what its launcher gave it; in a shell, as Deno itself may not read of processes. */
