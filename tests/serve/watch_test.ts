@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
-import { join } from "@std/path";
-import { loadResumable, saveCheckpoint } from "../../lib/train/checkpoint.ts";
+import { basename, join } from "@std/path";
+import { loadResumable, makeLatest, saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
 import { until } from "../until.ts";
 import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
@@ -12,9 +12,9 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
     await using server = await TestServer.start(checkpoint, "--watch", "--watch-s", "0.2");
     const checkpoints = join(folder, "checkpoints");
     const { state, weights, optimizer } = loadResumable(checkpoint);
-    const save = (step: number) => {
+    const save = (step: number, to = checkpoints) => {
       for (const values of weights.values()) values[0] += 0.5;
-      return saveCheckpoint(checkpoints, { state: { ...state, step }, weights, optimizer }, { keep: 9 });
+      return saveCheckpoint(to, { state: { ...state, step }, weights, optimizer }, { keep: 9 });
     };
     let isDone = false;
     const steps = new Set<number>();
@@ -43,8 +43,13 @@ Deno.test("serve --watch replaces the model without a failed request, and keeps 
       save(step);
       await served(step);
     }
-    const damaged = join(save(7), "model.safetensors");
-    Deno.writeTextFileSync(damaged, "damaged");
+    // It is damaged before the server can see it, so that one look finds it as it stays.
+    const hidden = save(7, folder);
+    Deno.writeTextFileSync(join(hidden, "model.safetensors"), "damaged");
+    const seventh = join(checkpoints, basename(hidden));
+    Deno.renameSync(hidden, seventh);
+    makeLatest(seventh);
+    const damaged = join(seventh, "model.safetensors");
     await Promise.race([clients, until("the note of it", () => server.errors.includes(damaged))]);
     await pause(500);
     isDone = true;
