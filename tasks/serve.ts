@@ -90,8 +90,6 @@ async function serve(options: Options, stage: StageContext, asJson: boolean): Pr
     log: (line) => console.error(line),
     pageFiles: readPageFiles(),
   });
-  // Draws the examples of the page, so that its first visitor does not wait for them behind a search.
-  await models.current.service.model();
   stage.signal.throwIfAborted();
   const server = await HttpServer.listen({
     host,
