@@ -90,10 +90,11 @@ export class LocalSteps implements StepWork {
     const { resumed, onLog } = parts;
     if (!resumed) return steps;
     const own = await loadRankState(ranks, resumed.directory);
-    if (own) steps.#restore(own);
-    else {onLog(
-        `no optimizer states of ${ranks.size} ranks in ${resumed.directory}: all start from the first's`,
-      );}
+    if (own) {
+      steps.#restore(own);
+    } else {
+      onLog(`no optimizer states of ${ranks.size} ranks in ${resumed.directory}: all start from the first's`);
+    }
     return steps;
   }
 
@@ -134,8 +135,9 @@ export class LocalSteps implements StepWork {
     return new Map([...this.#parameters].map(([name, { velocity }]) => [name + STATE, velocity]));
   }
 
-  async saveOwn(checkpoint: string | undefined): Promise<void> {
-    const own = await this.#optimizer.readState();
+  /** Saves this rank's optimizer state, but for the first rank, whose state the checkpoint has, and rounding errors. */
+  async saveOwn(checkpoint: string | null): Promise<void> {
+    const own = this.share.rank === 0 ? new Map() : await this.#optimizer.readState();
     for (const [key, errors] of this.#errors) own.set(key, errors);
     await saveRankState(this.#ranks, checkpoint, own);
   }
@@ -146,7 +148,7 @@ export class LocalSteps implements StepWork {
       errors.set(named(own, key));
       inner.delete(key);
     }
-    this.#optimizer.loadState(inner);
+    if (this.share.rank > 0) this.#optimizer.loadState(inner);
   }
 
   get #errors(): [name: string, errors: Float32Array][] {

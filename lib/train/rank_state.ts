@@ -5,7 +5,7 @@
  * @module
  */
 import { join } from "@std/path";
-import { FormatError } from "../errors.ts";
+import { ensure, FormatError } from "../errors.ts";
 import { exists } from "../files/inputs.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { readSafetensors, sha256OfTensors, writeSafetensors } from "../tensor_files/safetensors.ts";
@@ -15,19 +15,20 @@ type State = ReadonlyMap<string, Float32Array>;
 /**
  * Writes the state of every rank. Returns when all have written theirs.
  *
- * @param folder The checkpoint's folder; the first rank knows it.
+ * @param folder The checkpoint's folder, as the first rank has it.
  * @param own The state of this rank.
  * @throws {UserError} If the disk is full.
  */
 export async function saveRankState(
   ranks: Communicator,
-  folder: string | undefined,
+  folder: string | null,
   own: State,
 ): Promise<void> {
-  const path = rankFile(await ranks.fromFirst(() => folder ?? ""), ranks);
+  const written = await ranks.fromFirst(() => folder);
+  ensure(written !== null, "the first rank writes the checkpoint");
   const shapes = new Map([...own].map(([name, { length }]) => [name, [length]]));
   const metadata = { format: "pt", sha256: sha256OfTensors(own) };
-  writeSafetensors(path, { shapes, tensors: new Map(own), metadata });
+  writeSafetensors(rankFile(written, ranks), { shapes, tensors: new Map(own), metadata });
   await ranks.sumOf(0);
 }
 

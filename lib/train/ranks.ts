@@ -147,9 +147,9 @@ export interface StepWork extends RankSums {
   /**
    * Saves what each rank keeps for itself.
    *
-   * @param checkpoint The folder of the checkpoint that the first rank has just written; undefined on the others.
+   * @param checkpoint The folder of the checkpoint that the first rank has just written; of no meaning on the others.
    */
-  saveOwn(checkpoint: string | undefined): Promise<void>;
+  saveOwn(checkpoint: string | null): Promise<void>;
 }
 
 /** Joins the wishes of all ranks: what one wishes, all do. */

@@ -256,7 +256,7 @@ export class TrainingLoop {
     await work.checkWeights(weights, this.#step);
     this.#isSaved = true;
     if (checkpointsDir !== undefined) await this.#write(checkpointsDir, weights);
-    await work.saveOwn(this.#checkpoint ?? undefined);
+    await work.saveOwn(this.#checkpoint);
     if (checkpointsDir !== undefined) onLog(`step ${this.#step}: saved ${stepName(this.#step)}`);
     collectGarbage();
     journal.restartClock();
