@@ -4,7 +4,7 @@
  * @module
  */
 import { FormatError } from "../errors.ts";
-import type { FileWindow } from "../files/byte_file.ts";
+import { FileWindow } from "../files/byte_file.ts";
 import {
   addWithOverhead,
   BLOCK_SIZE_BYTES,
@@ -42,9 +42,9 @@ export class ChunkFile implements Disposable {
   readonly #file: FileWindow;
   readonly #hash: RiegeliHash;
 
-  /** @param file Closed with this. */
-  constructor(file: FileWindow, hash: RiegeliHash) {
-    this.#file = file;
+  /** Opens a file. @throws {UserError} If it cannot be opened. */
+  constructor(path: string, hash: RiegeliHash) {
+    this.#file = new FileWindow(path);
     this.#hash = hash;
   }
 

@@ -10,7 +10,6 @@
 import { partitionPoint } from "../collections/partition_point.ts";
 import { ensure, FormatError } from "../errors.ts";
 import { explainFileError } from "../files/file_errors.ts";
-import { FileWindow } from "../files/byte_file.ts";
 import { ChunkFile, SIGNATURE_SIZE_BYTES, WRITE_AGAIN } from "./chunk_file.ts";
 import { type ArrayRecordFooter, decodeFooter, decodePostscript } from "./footer.ts";
 import { addWithOverhead, BLOCK_SIZE_BYTES, CHUNK_HEADER_SIZE_BYTES } from "./riegeli_blocks.ts";
@@ -59,7 +58,7 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
    */
   static async open(path: string, options: ArrayRecordReaderOptions = {}): Promise<ArrayRecordReader> {
     const hash = await loadRiegeliHash();
-    const file = new ChunkFile(new FileWindow(path), hash);
+    const file = new ChunkFile(path, hash);
     try {
       return new ArrayRecordReader(file, options.onCorrupt ?? "error");
     } catch (error) {

@@ -1,6 +1,6 @@
 /**
  * The house's lint plugin: imports go down the layers, `.wgsl` comes in through one module, what runs in a browser
- * keeps to what a browser has, and no literal is spread or taken apart to save a line.
+ * keeps to what a browser has, no object literal is spread into another, and `let` takes no array literal apart.
  *
  * Used by `deno lint` (deno.json, lint.plugins) and by layering_test.ts.
  *
