@@ -1,8 +1,7 @@
 /** A checkpoint of the tiny model with rows of addresses. @module */
 import { join } from "@std/path";
-import { parameterShapes } from "../../lib/model/model_config.ts";
-import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
+import { writeUntrainedRun } from "../train/untrained_run.ts";
 import { tinyRowModel } from "./tiny_rows.ts";
 
 /** Writes it, or another model, as a run. @param run The run's folder. @param step Whose number tells it from others. */
@@ -15,23 +14,8 @@ export function writeRowCheckpoint(
     "demo",
     Object.entries(model).map(([key, value]) => `model.${key}=${JSON.stringify(value)}`),
   );
-  const state = {
-    version: "0.0.0",
-    step,
-    seed: 0,
-    config,
-    dataFingerprint: "none",
-    losses: [],
-    evalLoss: null,
-    position: { epoch: 0, block: 0, sequence: 0, blockRows: 8 },
-    numSkippedSteps: 0,
-    numSkippedInRow: 0,
-  };
-  const zeros = [...parameterShapes(config.model)].flatMap(([name, [rows, columns]]) =>
-    ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)
-  );
   if (step !== 3) weights.get("wte.weight")?.fill(step, 0, 1);
-  saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer: new Map(zeros) }, { keep: 1 });
+  writeUntrainedRun(run, { config, weights, step });
 }
 
 /** Runs a test with a folder that has such a run in it, `run`. */

@@ -1,0 +1,30 @@
+/** Checkpoints of models that were not trained. @module */
+import { join } from "@std/path";
+import { parameterShapes } from "../../lib/model/model_config.ts";
+import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
+import type { RunConfig } from "../../lib/train/run_config.ts";
+
+/** Writes a run with one checkpoint, whose optimizer state is zero. */
+export function writeUntrainedRun(
+  run: string,
+  { config, weights, step = 3 }: { config: RunConfig; weights: Map<string, Float32Array>; step?: number },
+): void {
+  const state = {
+    version: "0.0.0",
+    step,
+    seed: 0,
+    config,
+    dataFingerprint: "none",
+    losses: [],
+    evalLoss: null,
+    position: { epoch: 0, block: 0, sequence: 0, blockRows: 8 },
+    numSkippedSteps: 0,
+    numSkippedInRow: 0,
+  };
+  const optimizer = new Map(
+    [...parameterShapes(config.model)].flatMap(([name, [rows, columns]]) =>
+      ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)
+    ),
+  );
+  saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer }, { keep: 1 });
+}
