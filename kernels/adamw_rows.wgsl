@@ -29,7 +29,7 @@ fn main(@builtin(workgroup_id) group: vec3u, @builtin(num_workgroups) groups: ve
   if (slot >= min(slot_rows[0], params.slots) || factor == 0f) { return; }
   let row = slot_rows[1u + slot];
   let t = num_updates[row] + 1f;
-  workgroupBarrier();
+  storageBarrier();
   if (lane == 0u) { num_updates[row] = t; }
   let lr = hyper[0];
   let rest1 = 1f - hyper[1];
