@@ -10,6 +10,7 @@ import { WORK } from "../files/array_task.ts";
 import { type Manifest, readManifest } from "../files/manifest.ts";
 import { checkpointDirectory, hasCheckpoints } from "../train/checkpoint.ts";
 import { type CheckpointState, readState } from "../train/checkpoint_files.ts";
+import { TRAINING_DATA_FILE } from "../train/training_data.ts";
 import { deriveConfig, parseRunConfig, type RunConfig } from "../train/run_config.ts";
 import { type MetricsRecord, readLastMetrics } from "../train/metrics.ts";
 import { type Fact, formatShare, formatValue } from "./report.ts";
@@ -139,10 +140,12 @@ function configOf({ options }: Manifest): RunConfig {
 /** The state of a checkpoint; its tensors are not read. */
 function readCheckpoint(directory: string, faults: string[]): RunTraces["checkpoint"] {
   const state = readState(directory);
-  const files = Object.entries(state.files).map(([name, { sizeBytes }]) => ({
-    path: `${name}.safetensors`,
-    sizeBytes,
-  }));
+  const { model, optimizer, trainingData } = state.files;
+  const files = [
+    { path: "model.safetensors", sizeBytes: model.sizeBytes },
+    { path: "optimizer.safetensors", sizeBytes: optimizer.sizeBytes },
+    ...(trainingData ? [{ path: TRAINING_DATA_FILE, sizeBytes: trainingData.sizeBytes }] : []),
+  ];
   for (const fault of faultsOfSizes([directory], files)) faults.push(`${basename(directory)}: ${fault}`);
   return { state, savedMs: changedMsOf(join(directory, "state.json")) };
 }

@@ -1,6 +1,6 @@
 /**
- * The files of one checkpoint: `model.safetensors`, `optimizer.safetensors` and `state.json`, see lib/train/README.md.
- * Checksums of all three are in `state.json`, so that damage is found before it is trained on.
+ * The files of one checkpoint: `model.safetensors`, `optimizer.safetensors`, `training_data.safetensors` and `state.json`,
+ * see lib/train/README.md. Checksums of all are in `state.json`, so that damage is found before it is trained on.
  *
  * @module
  */
@@ -22,6 +22,8 @@ import { readText } from "../files/inputs.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import type { DataPosition } from "../loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./run_config.ts";
+import { decodeTrainingData, TRAINING_DATA_FILE, writeTrainingData } from "./training_data.ts";
+import type { TrainingData } from "../addresses/known_addresses.ts";
 
 /** What is saved; the checksums are added when it is written. */
 export interface CheckpointContent {
@@ -30,6 +32,8 @@ export interface CheckpointContent {
   weights: Map<string, Float32Array>;
   /** The optimizer's state, see lib/optim/README.md. */
   optimizer: Map<string, Float32Array>;
+  /** What the model was trained on; undefined if that is not known. */
+  trainingData?: TrainingData | undefined;
 }
 
 /** A checkpoint with all that is needed to continue training. */
@@ -39,7 +43,10 @@ export interface ResumableCheckpoint extends LoadedCheckpoint {
 }
 
 /** Writes the files of a checkpoint into a folder. @throws {UserError} If the disk is full. */
-export function writeCheckpoint(folder: string, { state, weights, optimizer }: CheckpointContent): void {
+export function writeCheckpoint(
+  folder: string,
+  { state, weights, optimizer, trainingData }: CheckpointContent,
+): void {
   const metadata = { format: "pt", config: JSON.stringify(state.config), step: String(state.step) };
   const shapes = checkpointShapes(state.config.model);
   const write = (name: string, content: SafetensorsContent): SafetensorsFile =>
@@ -53,6 +60,7 @@ export function writeCheckpoint(folder: string, { state, weights, optimizer }: C
   const files = {
     model: write("model.safetensors", { shapes, tensors: weights, metadata }),
     optimizer: write("optimizer.safetensors", { shapes: optimizerShapes, tensors: optimizer, metadata }),
+    ...(trainingData && { trainingData: writeTrainingData(folder, trainingData) }),
   };
   writeState(folder, { ...state, files });
 }
@@ -76,7 +84,10 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
       });
     }
   }
-  return { directory, config: state.config, state, weights };
+  const { trainingData: file } = state.files;
+  const dataPath = join(directory, TRAINING_DATA_FILE);
+  const trainingData = file && decodeTrainingData(readVerified(dataPath, file), dataPath);
+  return { directory, config: state.config, state, weights, trainingData };
 }
 
 /** As {@link readCheckpoint}, with the optimizer's state. */
@@ -130,7 +141,7 @@ export interface CheckpointState {
   /** The same in a row up to this one, without those that only lowered the loss scale, see `addClipFactor`. */
   numSkippedInRow: number;
   /** Sizes and checksums of the tensor files. */
-  files: { model: SafetensorsFile; optimizer: SafetensorsFile };
+  files: { model: SafetensorsFile; optimizer: SafetensorsFile; trainingData?: SafetensorsFile | undefined };
 }
 
 /** The base of an adapted checkpoint. */
@@ -151,6 +162,8 @@ export interface LoadedCheckpoint {
   state: CheckpointState;
   /** Parameters by name, row-major. */
   weights: Map<string, Float32Array>;
+  /** What it was trained on; undefined if the checkpoint does not say. */
+  trainingData?: TrainingData | undefined;
   /** Only of an adapted checkpoint: its base, and the rows and nodes that differ. */
   adapted?: AdaptedFrom & { rows: ReadonlySet<number>; nodes: ReadonlySet<number> };
 }
@@ -169,7 +182,7 @@ const stateSchema: z.ZodType<Omit<CheckpointState, "config"> & { config: unknown
   evalLoss: z.number().nullable(),
   numSkippedSteps: z.int(),
   numSkippedInRow: z.int(),
-  files: z.object({ model: fileSchema, optimizer: fileSchema }),
+  files: z.object({ model: fileSchema, optimizer: fileSchema, trainingData: fileSchema.optional() }),
 });
 
 /** Writes `state.json` into a folder. */

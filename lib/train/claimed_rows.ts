@@ -10,6 +10,7 @@ import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/mode
 import { NO_ROW } from "../model/row_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
 import { parseAddress } from "../addresses/ip.ts";
+import { AddressCounts } from "../addresses/known_addresses.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
 
 /**
@@ -122,21 +123,24 @@ function affordableRank(rank: number, numNodes: number, numPairs: number): numbe
  * newest RTTs of the pairs and fits coordinates.
  *
  * @param weights Keys and histories are updated: those of an earlier run stay. Coordinates are those of these data alone.
+ * @returns How often the addresses and pairs of the data were measured.
  */
 export function claimRows(
   config: ModelConfig,
   weights: Map<string, Float32Array>,
   source: ProbeRowSource,
-): void {
-  if (numAddressRows(config) === 0) return;
+): AddressCounts {
+  const counts = new AddressCounts();
   const rows = new AddressRows(config);
   rows.load(weights);
-  const typical = rememberAll(rows, source);
+  const typical = rememberAll(rows, source, counts);
+  if (numAddressRows(config) === 0) return counts;
   rows.coordinates?.fit(typical.pairs());
   rows.save(weights);
+  return counts;
 }
 
-function rememberAll(rows: AddressRows, source: ProbeRowSource): TypicalRtts {
+function rememberAll(rows: AddressRows, source: ProbeRowSource, counts?: AddressCounts): TypicalRtts {
   const typical = new TypicalRtts();
   for (let index = 0; index < source.numRows; index++) {
     const { srcAddrs, dstAddrs, srcIndex, dstIndex, rttMs, eventTimeUs } = source.row(index);
@@ -145,6 +149,10 @@ function rememberAll(rows: AddressRows, source: ProbeRowSource): TypicalRtts {
     const nodes = [sources, destinations].map((addresses) =>
       addresses.map((address) => address ? rows.claimNode(address) : NO_ROW)
     );
+    const ids = counts &&
+      [sources, destinations].map((addresses) =>
+        addresses.map((address) => address ? counts.id(address) : -1)
+      );
     srcIndex.forEach((src, i) => {
       const key = src * dstAddrs.length + dstIndex[i];
       const [from, to] = [sources[src], destinations[dstIndex[i]]];
@@ -152,6 +160,7 @@ function rememberAll(rows: AddressRows, source: ProbeRowSource): TypicalRtts {
       const pair = claimed.get(key) ?? rows.claim(from, to);
       claimed.set(key, pair);
       const timeS = Math.floor(eventTimeUs[i] / 1e6);
+      if (ids) counts.add(ids[0][src], ids[1][dstIndex[i]], timeS);
       if (rttMs[i] < 0) return;
       rows.remember(pair, { rttCode: encodeRttCode(rttMs[i]), timeS });
       typical.add(nodes[0][src], nodes[1][dstIndex[i]], rttMs[i]);

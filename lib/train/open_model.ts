@@ -13,6 +13,7 @@ import { numAddressRows } from "../model/model_config.ts";
 import { initialParameters } from "../model/parameters.ts";
 import { Transformer } from "../model/transformer.ts";
 import { Optimizer } from "../optim/optimizer.ts";
+import type { AddressCounts } from "../addresses/known_addresses.ts";
 import { claimRows } from "./claimed_rows.ts";
 import { type RunConfig, trainingExtent } from "./run_config.ts";
 import { innerState } from "./local_steps.ts";
@@ -45,13 +46,14 @@ export async function openGpu(onLog: (line: string) => void): Promise<Gpu> {
  * Opens the model and its optimizer.
  *
  * @param start What the run starts from; `train`: the training rows, whose addresses get learned rows.
+ * @returns `counts`: the addresses and pairs of the training rows; undefined if the run is resumed.
  * @throws {UserError} If the run takes more memory than there is.
  */
 export async function openModel(
   gpu: Gpu,
   { config, seed, loadedTeacher: loaded, autotune = true, autotuneCache, onLog = () => {} }: ModelOptions,
   { resumed, initial, train }: RunStart & { train: ProbeRowSource },
-): Promise<{ model: Transformer; optimizer: Optimizer }> {
+): Promise<{ model: Transformer; optimizer: Optimizer; counts: AddressCounts | undefined }> {
   if (loaded) onLog(`learning RTTs also from ${loaded.directory}`);
   const adapter = { isSoftware: gpu.info.isSoftware, bufferLimitBytes: bufferLimitBytes(gpu.device) };
   onLog(describeMemoryPlan(planMemory(config, loaded?.config.model)));
@@ -74,17 +76,20 @@ export async function openModel(
     await tune(new Autotuner(registry, { path: autotuneCache, onLog }), tuned, onLog);
   }
   const weights = (resumed ?? initial)?.weights ?? initialParameters(config.model, seed);
-  if (!resumed && numAddressRows(config.model) > 0) {
+  let counts: AddressCounts | undefined;
+  if (!resumed) {
     onLog(
-      "assigning learned rows and coordinates to the addresses and pairs of the training data (may take a minute)",
+      numAddressRows(config.model) > 0
+        ? "assigning learned rows and coordinates to the addresses and pairs of the training data (may take a minute)"
+        : "counting the addresses and pairs of the training data",
     );
     const startMs = performance.now();
-    claimRows(config.model, weights, train);
-    onLog(`assigned in ${formatSeconds((performance.now() - startMs) / 1000)}`);
+    counts = claimRows(config.model, weights, train);
+    onLog(`done in ${formatSeconds((performance.now() - startMs) / 1000)}`);
   }
   model.load(weights);
   if (resumed) optimizer.loadState(innerState(resumed.optimizer));
-  return { model, optimizer };
+  return { model, optimizer, counts };
 }
 
 async function tune(

@@ -28,6 +28,7 @@ import { openGpu, openModel } from "./open_model.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
 import { loadTeacher } from "./teacher.ts";
+import { originOf, TRAINING_DATA_FILE } from "./training_data.ts";
 import { type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
@@ -163,7 +164,7 @@ async function trainFrom(
   using loader = await openLoader(rows, { ...ofRank, resumed, numRanks: ranks?.size ?? 1 });
   using gpu = await openGpu(onLog);
   const autotuneCache = options.autotuneCache ?? run?.autotunePath;
-  const { model, optimizer } = await openModel(gpu, { ...ofRank, autotuneCache }, {
+  const { model, optimizer, counts } = await openModel(gpu, { ...ofRank, autotuneCache }, {
     ...start,
     train: rows.train,
   });
@@ -192,6 +193,9 @@ async function trainFrom(
     optimizer,
     loader,
     openValidation: () => openValidation(rows, ofRank),
+    trainingData: counts
+      ? { summary: counts.summary(originOf(options.dataDir)), known: counts.table() }
+      : resumed?.trainingData,
     journal,
     scalars,
     work,
@@ -289,9 +293,10 @@ async function describeRun(
   run: RunFolder,
   loop: Pick<TrainingLoop, "step" | "checkpoint">,
 ): Promise<Pick<Manifest, "counts" | "outputs">> {
-  const names = ["model.safetensors", "optimizer.safetensors", "state.json"];
+  const names = ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, "state.json"];
   const folder = loop.checkpoint === null ? [] : [relative(run.path, loop.checkpoint)];
-  const outputs = folder.flatMap((path) => names.map((name) => join(path, name)));
+  const outputs = folder.flatMap((path) => names.map((name) => join(path, name)))
+    .filter((name) => exists(join(run.path, name)));
   return {
     counts: { steps: loop.step },
     outputs: await Promise.all(outputs.map((output) => describeOutput(run.path, output))),

@@ -13,6 +13,7 @@ import type { ProfileRow } from "../gpu/program.ts";
 import type { Batch, BatchLoader } from "../loader/batches.ts";
 import type { Transformer } from "../model/transformer.ts";
 import type { Optimizer } from "../optim/optimizer.ts";
+import type { TrainingData } from "../addresses/known_addresses.ts";
 import { VERSION } from "../version.ts";
 import { saveCheckpoint, stepName } from "./checkpoint.ts";
 import { collectGarbage } from "../runtime/collect_garbage.ts";
@@ -55,6 +56,8 @@ export interface LoopParts {
   loader: BatchLoader;
   /** Makes the fixed validation batches, none without validation rows; called once, in the first step. */
   openValidation: () => Promise<readonly Batch[]>;
+  /** What the model is trained on, for its checkpoints. */
+  trainingData: TrainingData | undefined;
   journal: StepJournal;
   scalars: ScalarLog;
   /** How a step is worked on, alone or by several ranks. */
@@ -280,6 +283,7 @@ export class TrainingLoop {
       },
       weights,
       optimizer: new Map([...await optimizer.readState(), ...work.state]),
+      trainingData: this.#parts.trainingData,
     }, { keep: config.train.keepCheckpoints });
     onCheckpoint();
   }

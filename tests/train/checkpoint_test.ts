@@ -13,6 +13,8 @@ import {
   stepName,
 } from "../../lib/train/checkpoint.ts";
 import { type CheckpointContent, readState, writeState } from "../../lib/train/checkpoint_files.ts";
+import { addressBytes } from "../../lib/addresses/ip.ts";
+import { AddressCounts } from "../../lib/addresses/known_addresses.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import {
@@ -291,3 +293,27 @@ Deno.test("loadForResume() goes by latest when a kill came before it was replace
     assertEquals(loadForResume(checkpointsDir)?.state.step, 100);
   });
 });
+
+Deno.test("a checkpoint says what it was trained on; an older one does not, and damage is found", () =>
+  inRun((checkpoints) => {
+    const counts = new AddressCounts();
+    const [a, b, c] = ["198.51.100.1", "203.0.113.1", "2001:db8::7"].map((text) =>
+      counts.id(addressBytes(text))
+    );
+    const lastS = 2 ** 32 - 3;
+    for (const [from, to] of [[a, b], [b, a], [a, b], [c, c]]) counts.add(from, to, lastS);
+    const summary = counts.summary({ origin: "x.parquet", isSynthetic: true });
+    const trainingData = { summary, known: counts.table() };
+    const older = saveCheckpoint(checkpoints, contentAt(1), { keep: 9 });
+    assertEquals(loadCheckpoint(older).trainingData, undefined);
+    const folder = saveCheckpoint(checkpoints, { ...contentAt(2), trainingData }, { keep: 9 });
+    const found = loadResumable(folder).trainingData;
+    assertEquals(found?.summary, summary);
+    assertEquals(found?.known.columns, trainingData.known.columns);
+    assertEquals(found?.known.address(addressBytes("198.51.100.1"))?.asSource, { measurements: 2, lastS });
+    const path = join(folder, "training_data.safetensors");
+    const bytes = Deno.readFileSync(path);
+    bytes[bytes.length - 1] ^= 1;
+    Deno.writeFileSync(path, bytes);
+    assertThrows(() => loadCheckpoint(folder), FormatError, "training_data");
+  }));

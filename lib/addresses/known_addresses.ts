@@ -1,0 +1,413 @@
+/**
+ * What training data have of addresses: how often each was measured as source and as destination, how often each pair was,
+ * and when last. And what an answer for two addresses rests on.
+ *
+ * The table is exact up to {@link MAX_ADDRESSES} addresses and {@link MAX_PAIRS} pairs; beyond these it keeps the most
+ * measured ones and says that it is truncated. Addresses are sorted, IPv4 first, so that a binary search finds them.
+ *
+ * @module
+ */
+import { ensure } from "../errors.ts";
+import { formatPrefix, type IpPrefix, isAddress } from "./ip_prefix.ts";
+
+/** The most addresses of a table; one has 64 bytes in a file at most. */
+export const MAX_ADDRESSES = 2 ** 18;
+/** The most pairs of a table; one has 32 bytes in a file. */
+export const MAX_PAIRS = 2 ** 20;
+/** While data are read, so many addresses and pairs are counted; later ones are left out. */
+const MAX_COUNTED = 2 ** 21;
+
+/** How often something was measured, and when last. */
+export interface Seen {
+  readonly measurements: number;
+  /** Unix seconds; null if never. */
+  readonly lastS: number | null;
+}
+
+/** A known address. */
+export interface KnownAddress {
+  /** 4 or 16 bytes. */
+  readonly bytes: Uint8Array;
+  readonly asSource: Seen;
+  readonly asDestination: Seen;
+}
+
+/** What the whole training split has. */
+export interface DataSummary {
+  /** What the measurements are, such as names of files; empty if that is not known. */
+  readonly origin: string;
+  /** Whether they were made by `synth`; null if that is not known. */
+  readonly isSynthetic: boolean | null;
+  /** Unix seconds of the first and the last measurement; null without measurements. */
+  readonly startS: number | null;
+  readonly endS: number | null;
+  readonly measurements: number;
+  /** Distinct addresses. */
+  readonly sources: number;
+  readonly destinations: number;
+}
+
+/** The columns of a table as a file holds them. */
+export interface KnownColumns {
+  /** IPv4 addresses, ascending, one word each. */
+  readonly v4: Uint32Array;
+  /** IPv6 addresses, ascending, four words each. */
+  readonly v6: Uint32Array;
+  /** Four words an address: measurements as source, last of them (Unix s), the same as destination. */
+  readonly seen: Uint32Array;
+  /** Four words a pair: numbers of source and destination address, measurements, last of them; by source, destination. */
+  readonly pairs: Uint32Array;
+}
+
+const NEVER: Seen = { measurements: 0, lastS: null };
+const WORDS = 4;
+
+/** The addresses and pairs that a model was trained on. */
+export class KnownAddresses {
+  readonly #numV4: number;
+
+  /** @param isTruncated Whether the data had more addresses or pairs than the table. */
+  constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
+    const { v4, v6, seen, pairs } = columns;
+    this.#numV4 = v4.length;
+    ensure(
+      seen.length === WORDS * (v4.length + v6.length / WORDS) && pairs.length % WORDS === 0,
+      "the columns of known addresses are of different lengths",
+    );
+  }
+
+  /** How many addresses the table has. */
+  get numAddresses(): number {
+    return this.columns.seen.length / WORDS;
+  }
+
+  /** How many pairs the table has. */
+  get numPairs(): number {
+    return this.columns.pairs.length / WORDS;
+  }
+
+  /** A known address, undefined if it is none. @param bytes 4 or 16 bytes. */
+  address(bytes: Uint8Array): KnownAddress | undefined {
+    const index = this.#indexOf(bytes);
+    return index < 0 ? undefined : this.#at(index);
+  }
+
+  /** How often one address measured another. */
+  pair(source: Uint8Array, destination: Uint8Array): Seen {
+    const [a, b] = [this.#indexOf(source), this.#indexOf(destination)];
+    if (a < 0 || b < 0) return NEVER;
+    const { pairs } = this.columns;
+    const index = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - a || pairs[WORDS * i + 1] - b);
+    const at = WORDS * index;
+    if (pairs[at] !== a || pairs[at + 1] !== b) return NEVER;
+    return { measurements: pairs[at + 2], lastS: pairs[at + 3] };
+  }
+
+  /** The destinations that a source measured, in order of their addresses. */
+  destinationsOf(source: Uint8Array): { address: KnownAddress; seen: Seen }[] {
+    const a = this.#indexOf(source);
+    if (a < 0) return [];
+    const { pairs } = this.columns;
+    const found: { address: KnownAddress; seen: Seen }[] = [];
+    const first = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - a);
+    for (let i = first; i < this.numPairs && pairs[WORDS * i] === a; i++) {
+      const at = WORDS * i;
+      const seen = { measurements: pairs[at + 2], lastS: pairs[at + 3] };
+      found.push({ address: this.#at(pairs[at + 1]), seen });
+    }
+    return found;
+  }
+
+  /** All addresses that were measured as destinations, in their order. */
+  *destinations(): Generator<KnownAddress> {
+    for (let i = 0; i < this.numAddresses; i++) {
+      if (this.columns.seen[WORDS * i + 2] > 0) yield this.#at(i);
+    }
+  }
+
+  /** How many known addresses lie in a prefix. */
+  countIn({ bytes, length }: IpPrefix): number {
+    const last = bytes.map((byte, i) => byte | 255 >> Math.min(8, Math.max(0, length - 8 * i)));
+    return this.#lowerBound(last, true) - this.#lowerBound(bytes, false);
+  }
+
+  /** The longest prefix of whole steps around an address that has known addresses; undefined if there is none. */
+  prefixAround(bytes: Uint8Array): { prefix: IpPrefix; numKnown: number } | undefined {
+    for (const length of bytes.length === 4 ? [24, 16, 8] : [64, 48, 32]) {
+      const prefix = { bytes: bytes.map((byte, i) => 8 * i < length ? byte : 0), length };
+      const numKnown = this.countIn(prefix);
+      if (numKnown > 0) return { prefix, numKnown };
+    }
+    return undefined;
+  }
+
+  #indexOf(bytes: Uint8Array): number {
+    const index = this.#lowerBound(bytes, false);
+    return this.#lowerBound(bytes, true) > index ? index : -1;
+  }
+
+  /** The number of the first address at or (`isAfter`) after some bytes, of their IP version. */
+  #lowerBound(bytes: Uint8Array, isAfter: boolean): number {
+    const { v4, v6 } = this.columns;
+    const words = wordsOf(bytes);
+    const bias = isAfter ? -1 : 0;
+    const [keys, width, offset] = words.length === 1 ? [v4, 1, 0] : [v6, WORDS, this.#numV4];
+    return offset + lowerBound(keys.length / width, (i) => compare(keys, width * i, words) || bias);
+  }
+
+  #at(index: number): KnownAddress {
+    const { v4, v6, seen } = this.columns;
+    const words = index < this.#numV4
+      ? v4.subarray(index, index + 1)
+      : v6.subarray(WORDS * (index - this.#numV4), WORDS * (index - this.#numV4 + 1));
+    const at = WORDS * index;
+    return {
+      bytes: Uint8Array.from({ length: 4 * words.length }, (_, i) => words[i >> 2] >>> (24 - 8 * (i & 3))),
+      asSource: seenOf(seen[at], seen[at + 1]),
+      asDestination: seenOf(seen[at + 2], seen[at + 3]),
+    };
+  }
+}
+
+function seenOf(measurements: number, lastS: number): Seen {
+  return measurements === 0 ? NEVER : { measurements, lastS };
+}
+
+/** The first index whose comparison is not negative. */
+function lowerBound(length: number, compared: (index: number) => number): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (compared(middle) < 0) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+/** The bytes of an address as one or four big-endian words. */
+function wordsOf(bytes: Uint8Array): Uint32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  return Uint32Array.from({ length: bytes.length / 4 }, (_, i) => view.getUint32(4 * i));
+}
+
+function compare(keys: Uint32Array, at: number, words: Uint32Array): number {
+  for (let i = 0; i < words.length; i++) {
+    if (keys[at + i] !== words[i]) return keys[at + i] - words[i];
+  }
+  return 0;
+}
+
+/** Counts addresses and pairs while training data are read; some 0.3 kB each. */
+export class AddressCounts {
+  readonly #ids = new Map<string, number>();
+  readonly #words: Uint32Array[] = [];
+  /** As in {@link KnownColumns}, by the address's number in order of appearance. */
+  readonly #seen: number[] = [];
+  readonly #pairIds = new Map<number, number>();
+  /** Measurements and last time, by pair. */
+  readonly #pairSeen: number[] = [];
+  #isTruncated = false;
+  #measurements = 0;
+  #startS = Infinity;
+  #endS = -Infinity;
+
+  /** The number of an address for {@link add}; -1 if there are too many. @param bytes 4 or 16 bytes. */
+  id(bytes: Uint8Array): number {
+    const words = wordsOf(bytes);
+    const key = words.join();
+    const found = this.#ids.get(key);
+    if (found !== undefined) return found;
+    const id = this.#words.length;
+    if (id === MAX_COUNTED) {
+      this.#isTruncated = true;
+      return -1;
+    }
+    this.#ids.set(key, id);
+    this.#words.push(words);
+    this.#seen.push(0, 0, 0, 0);
+    return id;
+  }
+
+  /** Counts a measurement, answered or not. @param timeS Unix seconds. */
+  add(source: number, destination: number, timeS: number): void {
+    this.#measurements++;
+    this.#startS = Math.min(this.#startS, timeS);
+    this.#endS = Math.max(this.#endS, timeS);
+    if (source < 0 || destination < 0) return;
+    count(this.#seen, WORDS * source, timeS);
+    count(this.#seen, WORDS * destination + 2, timeS);
+    const key = source * MAX_COUNTED + destination;
+    let pair = this.#pairIds.get(key);
+    if (pair === undefined) {
+      pair = this.#pairIds.size;
+      if (pair === MAX_COUNTED) {
+        this.#isTruncated = true;
+        return;
+      }
+      this.#pairIds.set(key, pair);
+      this.#pairSeen.push(0, 0);
+    }
+    count(this.#pairSeen, 2 * pair, timeS);
+  }
+
+  /** What the data have in all. @param origin Where they come from. */
+  summary(origin: Pick<DataSummary, "origin" | "isSynthetic">): DataSummary {
+    const numWith = (offset: number) =>
+      this.#words.filter((_, i) => this.#seen[WORDS * i + offset] > 0).length;
+    const hasAny = this.#measurements > 0;
+    return {
+      origin: origin.origin,
+      isSynthetic: origin.isSynthetic,
+      startS: hasAny ? this.#startS : null,
+      endS: hasAny ? this.#endS : null,
+      measurements: this.#measurements,
+      sources: numWith(0),
+      destinations: numWith(2),
+    };
+  }
+
+  /** Makes the table, of the most measured addresses and pairs if there are too many. */
+  table(maxAddresses = MAX_ADDRESSES, maxPairs = MAX_PAIRS): KnownAddresses {
+    const seen = this.#seen;
+    const total = (id: number) => seen[WORDS * id] + seen[WORDS * id + 2];
+    const ids = most(this.#words.map((_, id) => id), maxAddresses, total);
+    ids.sort((a, b) => {
+      const [x, y] = [this.#words[a], this.#words[b]];
+      return x.length - y.length || compare(x, 0, y);
+    });
+    const indexOf = new Map(ids.map((id, index) => [id, index]));
+    const pairs: number[][] = [];
+    for (const [key, pair] of this.#pairIds) {
+      const a = indexOf.get(Math.floor(key / MAX_COUNTED));
+      const b = indexOf.get(key % MAX_COUNTED);
+      if (a === undefined || b === undefined) continue;
+      pairs.push([a, b, this.#pairSeen[2 * pair], this.#pairSeen[2 * pair + 1]]);
+    }
+    const kept = most(pairs, maxPairs, ([, , measurements]) => measurements);
+    kept.sort((x, y) => x[0] - y[0] || x[1] - y[1]);
+    const v4 = ids.filter((id) => this.#words[id].length === 1);
+    const v6 = ids.slice(v4.length);
+    const columns = {
+      v4: Uint32Array.from(v4, (id) => this.#words[id][0]),
+      v6: Uint32Array.from(v6.flatMap((id) => [...this.#words[id]])),
+      seen: Uint32Array.from(ids.flatMap((id) => seen.slice(WORDS * id, WORDS * (id + 1)))),
+      pairs: Uint32Array.from(kept.flat()),
+    };
+    const isWhole = ids.length === this.#words.length && kept.length === this.#pairIds.size;
+    return new KnownAddresses(columns, this.#isTruncated || !isWhole);
+  }
+}
+
+function count(seen: number[], at: number, timeS: number): void {
+  seen[at]++;
+  seen[at + 1] = Math.max(seen[at + 1], timeS);
+}
+
+/** At most so many items, those of the greatest weight. */
+function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
+  return items.length <= limit ? items : items.toSorted((a, b) => weight(b) - weight(a)).slice(0, limit);
+}
+
+/** What a model was trained on. */
+export interface TrainingData {
+  readonly summary: DataSummary;
+  readonly known: KnownAddresses;
+}
+
+/** What an answer for a source and a destination rests on. */
+export interface Basis {
+  /** The pair was measured, both addresses were, one of them, or none. */
+  readonly kind: "pair" | "addresses" | "source" | "destination" | "network";
+  /** For people. */
+  readonly text: string;
+  /** How often the address was measured, as source or destination: the model does not tell these apart. */
+  readonly src: Seen;
+  readonly dst: Seen;
+  /** How often the source measured the destination. */
+  readonly pair: Seen;
+}
+
+/**
+ * Says what an answer rests on.
+ *
+ * @param data From the checkpoint; undefined if it does not say what it was trained on.
+ * @param source An address or a prefix; of a prefix no measurements are counted.
+ */
+export function basisOf(data: TrainingData | undefined, source: IpPrefix, destination: IpPrefix): Basis {
+  if (!data) {
+    const text = "The checkpoint does not say what it was trained on.";
+    return { kind: "network", text, src: NEVER, dst: NEVER, pair: NEVER };
+  }
+  const { known, summary } = data;
+  const [src, dst] = [source, destination].map((prefix) => seenAt(known, prefix));
+  const isPair = isAddress(source) && isAddress(destination);
+  const pair = isPair ? known.pair(source.bytes, destination.bytes) : NEVER;
+  const reverse = isPair ? known.pair(destination.bytes, source.bytes) : NEVER;
+  const kind = pair.measurements + reverse.measurements > 0
+    ? "pair"
+    : src.measurements > 0
+    ? dst.measurements > 0 ? "addresses" : "source"
+    : dst.measurements > 0
+    ? "destination"
+    : "network";
+  const guess = (...places: IpPrefix[]) =>
+    ` a guess${places.map((place, i) => `${i === 0 ? " from " : " and "}${around(known, place)}`).join("")}.`;
+  const sentences = [
+    {
+      pair: pair.measurements > 0
+        ? `Pair ${times(pair)}.`
+        : `Pair ${times(reverse)}, in the other direction only.`,
+      addresses: `Source ${times(src)}, destination ${times(dst)}, the pair never: an estimate from each.`,
+      source: `Source ${times(src)}, destination never:${guess(destination)}`,
+      destination: `Destination ${times(dst)}, source never:${guess(source)}`,
+      network: `Neither ${isPair ? "address" : "place as one address"} is in the training data:${
+        guess(source, destination)
+      }`,
+    }[kind],
+  ];
+  if (known.isTruncated && kind !== "pair") {
+    sentences.push("Only the most measured addresses and pairs are listed.");
+  }
+  if (summary.isSynthetic) sentences.push("The model knows a synthetic Internet, not the real one.");
+  return { kind, text: sentences.join(" "), src, dst, pair };
+}
+
+function seenAt(known: KnownAddresses, prefix: IpPrefix): Seen {
+  const found = isAddress(prefix) ? known.address(prefix.bytes) : undefined;
+  if (!found) return NEVER;
+  const { asSource, asDestination } = found;
+  const lastS = Math.max(asSource.lastS ?? -Infinity, asDestination.lastS ?? -Infinity);
+  return seenOf(asSource.measurements + asDestination.measurements, lastS);
+}
+
+/** Such as "203.0.113.0/24 (12 known addresses)". */
+function around(known: KnownAddresses, place: IpPrefix): string {
+  const found = isAddress(place)
+    ? known.prefixAround(place.bytes)
+    : { prefix: place, numKnown: known.countIn(place) };
+  if (!found) return `the whole network (nothing is known near ${formatPrefix(place)})`;
+  const { prefix, numKnown } = found;
+  return `${formatPrefix(prefix)} (${numKnown} known ${numKnown === 1 ? "address" : "addresses"})`;
+}
+
+/** Such as "measured 41 times, last on 2019-06-01". */
+function times({ measurements, lastS }: Seen): string {
+  const often = measurements === 1 ? "once" : `${measurements} times`;
+  return `measured ${often}, last on ${new Date((lastS ?? 0) * 1000).toISOString().slice(0, 10)}`;
+}
+
+/** A basis as JSON of stages and the API has it. */
+export function basisJson({ kind, text, src, dst, pair }: Basis) {
+  const json = ({ measurements, lastS }: Seen) => ({ measurements, last_seen: isoTime(lastS) });
+  return { kind, text, src: json(src), dst: json(dst), pair: json(pair) };
+}
+
+/** A summary as JSON of stages and the API has it. */
+export function dataJson({ origin, isSynthetic, startS, endS, ...counts }: DataSummary) {
+  return { origin, is_synthetic: isSynthetic, start: isoTime(startS), end: isoTime(endS), ...counts };
+}
+
+function isoTime(timeS: number | null): string | null {
+  return timeS === null ? null : new Date(timeS * 1000).toISOString();
+}

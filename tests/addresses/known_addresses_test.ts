@@ -1,0 +1,130 @@
+import { assert, assertEquals, assertStringIncludes } from "@std/assert";
+import { addressBytes, formatAddress } from "../../lib/addresses/ip.ts";
+import { parsePrefix } from "../../lib/addresses/ip_prefix.ts";
+import { AddressCounts, basisJson, basisOf } from "../../lib/addresses/known_addresses.ts";
+
+const DAY_S = Date.UTC(2019, 5, 1) / 1000;
+
+function counted(
+  measurements: readonly (readonly [src: string, dst: string, timeS: number])[],
+): AddressCounts {
+  const counts = new AddressCounts();
+  for (const [src, dst, timeS] of measurements) {
+    counts.add(counts.id(addressBytes(src)), counts.id(addressBytes(dst)), timeS);
+  }
+  return counts;
+}
+
+const COUNTS = counted([
+  ["198.51.100.9", "203.0.113.7", DAY_S - 100],
+  ["198.51.100.9", "203.0.113.7", DAY_S],
+  ["198.51.100.9", "203.0.113.7", DAY_S - 50],
+  ["198.51.100.9", "10.0.0.1", DAY_S - 10],
+  ["203.0.113.7", "200.1.2.3", DAY_S - 20],
+  ["2001:db8::1", "2001:db8:1::2", DAY_S - 30],
+  ["2001:db8::1", "::ffff:10.0.0.1", DAY_S - 30],
+]);
+const DATA = {
+  known: COUNTS.table(),
+  summary: COUNTS.summary({ origin: "a.parquet", isSynthetic: false }),
+};
+
+function basis(src: string, dst: string, data: Parameters<typeof basisOf>[0] = DATA) {
+  return basisJson(basisOf(data, parsePrefix(src), parsePrefix(dst)));
+}
+
+Deno.test("a table counts addresses by role, pairs by direction, and knows when each was last measured", () => {
+  const { known } = DATA;
+  assertEquals(known.address(addressBytes("203.0.113.7")), {
+    bytes: addressBytes("203.0.113.7"),
+    asSource: { measurements: 1, lastS: DAY_S - 20 },
+    asDestination: { measurements: 3, lastS: DAY_S },
+  });
+  const [a, b] = ["198.51.100.9", "203.0.113.7"].map(addressBytes);
+  assertEquals(known.pair(a, b), { measurements: 3, lastS: DAY_S });
+  assertEquals(known.pair(b, a), { measurements: 0, lastS: null });
+  assertEquals(known.address(addressBytes("203.0.113.8")), undefined);
+  const ofA = known.destinationsOf(a).map((
+    { address, seen },
+  ) => [formatAddress(address.bytes), seen.measurements]);
+  assertEquals(ofA, [["10.0.0.1", 1], ["203.0.113.7", 3]]);
+  assertEquals(known.destinationsOf(addressBytes("10.0.0.1")), []);
+  assertEquals(
+    [...known.destinations()].map(({ bytes }) => formatAddress(bytes)),
+    ["10.0.0.1", "200.1.2.3", "203.0.113.7", "::ffff:10.0.0.1", "2001:db8:1::2"],
+  );
+  assertEquals(DATA.summary, {
+    origin: "a.parquet",
+    isSynthetic: false,
+    startS: DAY_S - 100,
+    endS: DAY_S,
+    measurements: 7,
+    sources: 3,
+    destinations: 5,
+  });
+});
+
+Deno.test("a table counts the addresses of a prefix of either IP version", () => {
+  const { known } = DATA;
+  const counts = [
+    "0.0.0.0/0",
+    "200.0.0.0/6",
+    "203.0.113.0/24",
+    "203.0.113.7",
+    "::/0",
+    "2001:db8::/32",
+    "9.0.0.0/8",
+  ]
+    .map((prefix) => known.countIn(parsePrefix(prefix)));
+  assertEquals(counts, [4, 2, 1, 1, 3, 2, 0]);
+});
+
+Deno.test("basisOf() says whether the pair, both addresses, one or none was measured", () => {
+  assertEquals(basis("198.51.100.9", "203.0.113.7"), {
+    kind: "pair",
+    text: "Pair measured 3 times, last on 2019-06-01.",
+    src: { measurements: 4, last_seen: "2019-06-01T00:00:00.000Z" },
+    dst: { measurements: 4, last_seen: "2019-06-01T00:00:00.000Z" },
+    pair: { measurements: 3, last_seen: "2019-06-01T00:00:00.000Z" },
+  });
+  assertEquals(
+    basis("203.0.113.7", "198.51.100.9").text,
+    "Pair measured 3 times, last on 2019-06-01, in the other direction only.",
+  );
+  assertEquals(basis("10.0.0.1", "200.1.2.3").kind, "addresses");
+  const half = basis("198.51.100.9", "203.0.113.200");
+  assertEquals(half.kind, "source");
+  assertEquals(
+    half.text,
+    "Source measured 4 times, last on 2019-06-01, destination never: a guess from 203.0.113.0/24 (1 known address).",
+  );
+  assertEquals(half.dst, { measurements: 0, last_seen: null });
+  assertEquals(basis("8.8.8.8", "10.0.0.1").kind, "destination");
+  const none = basis("8.8.8.8", "10.0.9.9");
+  assertEquals(none.kind, "network");
+  assertStringIncludes(none.text, "Neither address is in the training data");
+  assertStringIncludes(none.text, "10.0.0.0/16 (1 known address)");
+  assertStringIncludes(none.text, "nothing is known near 8.8.8.8");
+  assertEquals(basis("203.0.113.0/24", "10.0.0.1").kind, "destination");
+});
+
+Deno.test("basisOf() says that a synthetic Internet is not the real one, and what an old checkpoint does not say", () => {
+  const synthetic = { ...DATA, summary: { ...DATA.summary, isSynthetic: true } };
+  assertStringIncludes(basis("8.8.8.8", "1.1.1.1", synthetic).text, "synthetic Internet, not the real one");
+  assert(!basis("8.8.8.8", "1.1.1.1").text.includes("synthetic"));
+  assertEquals(
+    basisOf(undefined, parsePrefix("8.8.8.8"), parsePrefix("1.1.1.1")).text,
+    "The checkpoint does not say what it was trained on.",
+  );
+});
+
+Deno.test("a table that is too small keeps the most measured addresses and pairs, and says so", () => {
+  assert(!COUNTS.table().isTruncated);
+  const small = COUNTS.table(3, 1);
+  assert(small.isTruncated);
+  assertEquals(small.numPairs, 1);
+  assertEquals(small.pair(addressBytes("198.51.100.9"), addressBytes("203.0.113.7")).measurements, 3);
+  assertEquals(small.address(addressBytes("200.1.2.3")), undefined);
+  const text = basisOf({ ...DATA, known: small }, parsePrefix("200.1.2.3"), parsePrefix("10.0.0.1")).text;
+  assertStringIncludes(text, "Only the most measured addresses and pairs are listed.");
+});
