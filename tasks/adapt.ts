@@ -41,8 +41,8 @@ import { addressOf } from "./query_options.ts";
 export const adaptStage: Stage = defineStage({
   name: "adapt",
   purpose:
-    "fits the rows and coordinates of addresses that a model does not know to a few measurements, and changes nothing " +
-    "else. If an address is adapted again, only the new measurements give its coordinates.",
+    "fits the rows and coordinates of addresses that a model does not know to a few measurements. Answers about other " +
+    "addresses, neighbours in the same network included, stay the same to the last bit. If an address is adapted again, only the new measurements give its coordinates.",
   example: "--checkpoint runs/demo/train --input data/new.parquet --output runs/adapted",
   flags: {
     checkpoint: flag.requiredText("a run directory, one of its checkpoints or an adapted one", {

@@ -98,8 +98,10 @@ export const pretokenizeStage: Stage = defineStage({
 
 /** Says what to do when a file of the other vocabulary's kind is named. */
 function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
-  const parquet = inputs.find((path) => path.endsWith(".parquet"));
-  const records = inputs.find((path) => path.endsWith(".arrayrecord"));
+  const named = (extension: string) =>
+    inputs.find((path) => path.endsWith(extension) && !(exists(path) && Deno.statSync(path).isDirectory));
+  const parquet = named(".parquet");
+  const records = named(".arrayrecord");
   if (vocab === "v2" && parquet !== undefined) {
     throw new UsageError(
       `Cannot use --input ${parquet} with vocabulary v2: probe rows were wanted; ` +

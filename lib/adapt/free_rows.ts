@@ -79,7 +79,7 @@ export function unknownAddresses(
 ): string[] {
   const addressRows = loadedRows(model);
   return [...addressesOf(measurements)].filter(([, address]) => {
-    const row = ownRow(addressRows, address);
+    const row = addressRows.rowOfAddress(address);
     return row === NO_ROW || rows.has(row);
   }).map(([text]) => text);
 }
@@ -87,9 +87,9 @@ export function unknownAddresses(
 /**
  * Claims rows for addresses and their pairs, and says which rows may change.
  *
- * The row of a whole address may change. The row of a shorter prefix may only if it is new, since others can share it. A
- * new row of a whole address starts from the mean of the rows of known addresses in the measurements: those that share the
- * longest prefix with it. Other new rows start from 0.
+ * The row of a whole address may change. Rows of shorter prefixes may not, and none are claimed: other addresses share
+ * them, whose answers must stay. A new row of an address starts from the mean of the rows of known addresses in the
+ * measurements: those that share the longest prefix with it. New rows of pairs start from 0.
  *
  * @param measurements Replies only.
  * @param options `addresses`: as `formatAddress` writes them; `adapted`: the rows of earlier adaptations.
@@ -107,7 +107,7 @@ export function freeRowsOf(
   const fitted: string[] = [];
   const all = addressesOf(measurements);
   const values = valuesOf(model);
-  const knownAddresses = [...all.values()].map((address) => ({ address, row: ownRow(known, address) }))
+  const knownAddresses = [...all.values()].map((address) => ({ address, row: known.rowOfAddress(address) }))
     .filter(({ row }) => row !== NO_ROW);
   const add = (row: number, isNew: boolean, start?: Float32Array) => {
     if (row === NO_ROW || free.has(row)) return;
@@ -115,15 +115,10 @@ export function freeRowsOf(
   };
   for (const [text, address] of all) {
     if (!addresses.has(text)) continue;
-    const before = known.rowsOfPrefixes(address);
-    const rows = addressRows.rowsOfPrefixes(address, { claims: true });
-    const whole = rows.length - 1;
-    rows.forEach((row, i) => {
-      const isNew = before[i] === NO_ROW;
-      if (i === whole) add(row, isNew, isNew ? meanOfNearest(address, knownAddresses, values) : undefined);
-      else if (isNew) add(row, true);
-    });
-    (rows[whole] === NO_ROW ? withoutRow : fitted).push(text);
+    const isNew = known.rowOfAddress(address) === NO_ROW;
+    const row = addressRows.rowOfAddress(address, { claims: true });
+    add(row, isNew, isNew ? meanOfNearest(address, knownAddresses, values) : undefined);
+    (row === NO_ROW ? withoutRow : fitted).push(text);
   }
   const chosen = measurements.filter((measurement) => usesAddress(measurement, addresses));
   for (const { source, destination } of chosen) {
@@ -160,11 +155,6 @@ function meanOfNearest(
 function numShared(a: Uint8Array, b: Uint8Array): number {
   const index = a.findIndex((byte, i) => byte !== b[i]);
   return index < 0 ? a.length : index;
-}
-
-/** The row of a whole address. */
-function ownRow(rows: AddressRows, address: Uint8Array): number {
-  return rows.rowsOfPrefixes(address).at(-1) ?? NO_ROW;
 }
 
 function loadedRows({ config, weights }: RowModel): AddressRows {

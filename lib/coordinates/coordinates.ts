@@ -153,11 +153,10 @@ export class Coordinates {
 
   /** Gives a node the place that {@link locate} found. */
   put(node: number, { places }: NewNode): void {
-    places.forEach(({ vectors, component, error }, i) => {
+    places.forEach((place, i) => {
       const { factorisation, errors } = this.fits[i];
-      factorisation.placeOf(node).vectors.set(vectors);
-      factorisation.factors.components[node] = component;
-      errors[node] = error;
+      factorisation.put(node, place);
+      errors[node] = place.error;
     });
   }
 

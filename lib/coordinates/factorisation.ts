@@ -26,6 +26,9 @@ const NUM_LOCATING_SWEEPS = 5;
 /** Factor on the errors of nodes that were not fitted, see {@link errorOfPlace}. */
 const CLOSER_SCALES = 2;
 
+/** Minus the component of a node that was located and not fitted: all below {@link UNKNOWN}. */
+const LOCATED = UNKNOWN - 1;
+
 /** The estimate of a pair. */
 export interface LogEstimate {
   /** Natural logarithm of the RTT in ms. */
@@ -56,7 +59,7 @@ export interface Factors {
   readonly options: VectorOptions;
   /** (nodes, scales, 1 + rank). */
   readonly vectors: Float32Array;
-  /** (nodes,), see {@link componentsOf}. */
+  /** (nodes,), see {@link componentsOf}; of nodes that were not fitted see {@link Factorisation.put}. */
   readonly components: Float32Array;
   /** (3,): logarithms of the typical, the least and the greatest RTT. */
   readonly range: Float32Array;
@@ -116,10 +119,20 @@ export class Factorisation {
   placeOf(node: number): Place {
     const { powers, vectors, components } = this.factors;
     const length = powers.length * this.#width;
+    const component = components[node];
     return {
       vectors: vectors.subarray(node * length, (node + 1) * length),
-      component: components[node],
+      component: component < UNKNOWN ? LOCATED - component : component,
     };
+  }
+
+  /**
+   * Gives a node that was not fitted a place. Its component is stored as {@link LOCATED} minus the component. So it has
+   * estimates of its own, but neither {@link typicalPlace} nor places that are located later depend on it.
+   */
+  put(node: number, { vectors, component }: Place): void {
+    this.placeOf(node).vectors.set(vectors);
+    this.factors.components[node] = component === UNKNOWN ? UNKNOWN : LOCATED - component;
   }
 
   /** The estimate of a pair, the same in both directions; undefined if one of the nodes is unknown. */
@@ -154,8 +167,9 @@ export class Factorisation {
   ): LocatedPlace {
     const { powers, options, components } = this.factors;
     const vectors = new Float32Array(powers.length * this.#width);
-    const component = mostFrequent(known.map(({ node }) => components[node]).filter((of) => of !== UNKNOWN));
-    const usable = known.filter(({ node }) => components[node] === component);
+    const componentOf = (node: number) => this.placeOf(node).component;
+    const component = mostFrequent(known.map(({ node }) => componentOf(node)).filter((of) => of !== UNKNOWN));
+    const usable = known.filter(({ node }) => componentOf(node) === component);
     if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
     const others = [...components.keys()].filter((node) =>
       components[node] === component && !without.has(node)
@@ -181,13 +195,13 @@ export class Factorisation {
   }
 
   /**
-   * The place of an unknown node: the mean of the nodes of the largest component. Its error is how far its estimates lie
+   * The place of an unknown node: the mean of the fitted nodes of the largest component. Its error is how far its estimates lie
    * from those of other nodes.
    */
   typicalPlace(usualError: number): LocatedPlace {
     const { powers, components } = this.factors;
     const vectors = new Float32Array(powers.length * this.#width);
-    const component = mostFrequent(components.filter((of) => of !== UNKNOWN));
+    const component = mostFrequent(components.filter((of) => of > UNKNOWN));
     if (component === undefined) return { vectors, component: UNKNOWN, error: usualError };
     const nodes = spread(
       [...components.keys()].filter((node) => components[node] === component),

@@ -103,9 +103,10 @@ export class RejectLog {
    *
    * @param numRows How many rows were read, rejected ones included.
    * @param maxRejectRatio The largest share that may be rejected, 0 to 1.
+   * @param advice What to do (default: to mend the input or raise the option --max-reject-ratio).
    * @throws {UserError} If more than that share was rejected.
    */
-  check(numRows: number, maxRejectRatio: number): void {
+  check(numRows: number, maxRejectRatio: number, advice?: string): void {
     const { total } = this;
     if (total <= maxRejectRatio * numRows) return;
     const reasons = Object.entries(this.counts).map(([reason, count]) => `${reason} ${count}`).join(", ");
@@ -116,9 +117,9 @@ export class RejectLog {
     throw new UserError(
       `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}${example}), ` +
         `at most ${+(maxRejectRatio * 100).toPrecision(6)} % was wanted; ` +
-        `mend the input${
+        (advice ?? `mend the input${
           this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
-        } or raise --max-reject-ratio`,
+        } or raise --max-reject-ratio`),
     );
   }
 

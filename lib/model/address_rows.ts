@@ -118,6 +118,16 @@ export class AddressRows {
     return rows;
   }
 
+  /**
+   * The row of a whole address, or {@link NO_ROW}.
+   *
+   * @param options `claims`: whether it gets a free one if it has none. Its shorter prefixes get none.
+   */
+  rowOfAddress(address: Uint8Array, { claims = false } = {}): number {
+    const { hash1, hash2 } = this.#walk(address);
+    return this.#prefixes?.row(hash1, hash2, claims) ?? NO_ROW;
+  }
+
   /** Gives an address a node for coordinates. @returns Its node, or `NO_ROW` if none is free. */
   claimNode(address: Uint8Array): number {
     return this.nodeOf(address, { claims: true });
@@ -131,7 +141,7 @@ export class AddressRows {
 
   /** The row of a pair of addresses, the same in both directions, or {@link NO_ROW}; `claims` as above. */
   rowOfPair(source: Uint8Array, destination: Uint8Array, { claims = false } = {}): number {
-    const { hash1, hash2 } = pairHashes(this.#walk(source), this.#walk(destination));
+    const { hash1, hash2 } = this.#pairHashes(this.#walk(source), this.#walk(destination));
     return this.#pairs?.row(hash1, hash2, claims) ?? NO_ROW;
   }
 
@@ -147,7 +157,7 @@ export class AddressRows {
 
   /** @internal The pair of two whole addresses. */
   pairOf(source: AddressState, destination: AddressState, { isTraining, context }: RowUse): PairState {
-    const { hash1, hash2 } = pairHashes(source, destination);
+    const { hash1, hash2 } = this.#pairHashes(source, destination);
     const share = this.config.pairVectors?.dropShare ?? 0;
     // One share of the contexts hides all of the pair, another one its row only.
     const [isUnknown, isRowDropped] = [hash1, hash2].map((hash) =>
@@ -190,6 +200,13 @@ export class AddressRows {
   /** @internal An address before its first byte. */
   begin(length: 4 | 16): AddressState {
     return beginAddress(this.config.prefixVectors?.seed ?? this.config.pairVectors?.seed ?? 0, length);
+  }
+
+  /** The hashes of a pair, by the seed of pairs: those of addresses already contain the seed of prefixes. */
+  #pairHashes(a: Hashes, b: Hashes): Hashes {
+    const { prefixVectors, pairVectors } = this.config;
+    const seed = prefixVectors && pairVectors ? pairVectors.seed - prefixVectors.seed : 0;
+    return pairHashes(a, b, seed);
   }
 
   /** Reads the bytes of an address. @param visit Called after each byte. */

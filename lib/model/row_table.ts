@@ -133,9 +133,13 @@ export function advance(state: AddressState, byte: number): void {
   state.isWhole = ++state.numBytes === state.length;
 }
 
-/** The hashes of a pair. They are the same in both directions, since sums and products are. */
-export function pairHashes(a: Hashes, b: Hashes): Hashes {
-  const both = (x: number, y: number) => mix((x + y) ^ Math.imul(x, y));
+/**
+ * The hashes of a pair. They are the same in both directions, since sums and products are.
+ *
+ * @param seed Other seeds give other hashes.
+ */
+export function pairHashes(a: Hashes, b: Hashes, seed = 0): Hashes {
+  const both = (x: number, y: number) => mix((x + y) ^ Math.imul(x, y) ^ Math.imul(seed, SECOND_HASH));
   return { hash1: both(a.hash1, b.hash1), hash2: both(a.hash2, b.hash2) };
 }
 

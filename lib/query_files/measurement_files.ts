@@ -112,7 +112,7 @@ export async function readMeasurementFiles(
       row++;
     }
   }
-  rejects.check(numRows, maxRejectRatio);
+  rejects.check(numRows, maxRejectRatio, "correct or remove them");
   return { measurements: trim(), numRead };
 }
 

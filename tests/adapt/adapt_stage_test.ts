@@ -1,5 +1,5 @@
 /** The stage `adapt` as users run it: files, signals, permissions. @module */
-import { assert, assertEquals, assertNotEquals, assertStringIncludes } from "@std/assert";
+import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { exists } from "../../lib/files/inputs.ts";
 import { formatAddress } from "../../lib/addresses/ip.ts";
 import { decodeRttCode } from "../../lib/tokens/rtt_code.ts";
@@ -131,7 +131,7 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     const after = loadCheckpoint(at("adapted"));
     for (const row of before.adapted?.rows ?? []) assert(after.adapted?.rows.has(row), `row ${row}`);
     const strangers = (after.adapted?.rows.size ?? 0) - (before.adapted?.rows.size ?? 0);
-    assertEquals(strangers, 9, "prefixes and pair of two addresses, which share their first byte");
+    assertEquals(strangers, 4, "two addresses and the pair of each, no prefixes");
     assertEquals([before.adapted?.nodes.size, after.adapted?.nodes.size], [1, 3]);
     const pair = [NEW_ADDRESS, KNOWN[1]] as const;
     const [was, is] = [before, after].map(({ config, weights }) =>
@@ -154,5 +154,7 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
     await refused(command(at, "out", ...input, "--follow"), 2, "it reads standard input");
     await refused(command(at, "run", ...input), 2, "Cannot write to");
     await refused(command(at, "out", "--input", at("bad.jsonl")), 1, "2 of 2 rows were rejected");
+    const { stderr } = await runStageProcess(command(at, "out", "--input", at("bad.jsonl")));
+    assertMatch(stderr, /at most 5 % was wanted; correct or remove them\n$/);
     await refused(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is no address");
   }));

@@ -14,7 +14,7 @@ import { addressBytes } from "../../lib/addresses/ip.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { assertSameBits } from "../gpu/support.ts";
 import { withTinyModel } from "../query/tiny_model.ts";
-import { KNOWN, measured, NEW_ADDRESS, newMeasurements, tinyRowModel } from "./tiny_rows.ts";
+import { KNOWN, measured, NEW_ADDRESS, newMeasurements, tinyLocatedModel, tinyRowModel } from "./tiny_rows.ts";
 
 const QUICK = { steps: 6, learningRate: 0.1 };
 
@@ -116,7 +116,7 @@ Deno.test("adapt() leaves known addresses alone unless they are asked for", asyn
 });
 
 Deno.test("adapt() goes on with the addresses that have rows where the table is full, and names the others", async () => {
-  const strangers = Array.from({ length: 40 }, (_, i) => `10.${i}.0.1`);
+  const strangers = Array.from({ length: 80 }, (_, i) => `10.${i}.0.1`);
   const measurements = strangers.map((address) => measured(KNOWN[0], address));
   const { result } = await adapted(measurements, { ...QUICK, steps: 1 });
   assert(result.withoutRow.length > 0 && result.addresses.length > 0);
@@ -155,4 +155,25 @@ Deno.test("PingModel.adapt() answers from then on as a model that is loaded with
   );
   const again = await model.adapt([{ src: NEW_ADDRESS, dst: KNOWN[1], rtt: 12 }], QUICK);
   assertEquals(again.addresses, [NEW_ADDRESS], "it is one that training did not know, although it has a row");
+});
+
+Deno.test("PingModel.adapt() leaves all answers for other addresses as they were, to the last bit", async () => {
+  const { config, weights } = tinyLocatedModel();
+  using gpu = await Gpu.open();
+  const model = PingModel.of(config, new KernelRegistry(gpu), { weights });
+  const [measuredOne, unknown] = ["203.0.114.77", ["203.0.114.78", "203.9.9.9", "198.51.100.99", "10.0.0.1"]];
+  const ends = [...KNOWN, ...unknown];
+  const pairs = ends.flatMap((src) => ends.map((dst) => ({ src, dst })));
+  const answers = async () => {
+    const found = [];
+    for (const pair of pairs) found.push((await model.rttDistribution(pair)).probabilities);
+    return found;
+  };
+  const question = { src: KNOWN[0], dst: measuredOne };
+  const [before, own] = [await answers(), (await model.rttDistribution(question)).probabilities];
+  const measurements = Array.from({ length: 24 }, (_, i) => measured(KNOWN[i % 4], measuredOne, 900 + i));
+  const { delta } = await model.adapt(measurements, QUICK);
+  assertEquals(delta.coordinates.nodes.length, 1, "it has coordinates");
+  assertNotEquals((await model.rttDistribution(question)).probabilities, own);
+  (await answers()).forEach((after, i) => assertEquals(after, before[i], JSON.stringify(pairs[i])));
 });

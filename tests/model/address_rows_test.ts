@@ -408,3 +408,20 @@ Deno.test("RowTable: rows are distinct, full tables give none, keys that were no
   assertEquals(table.row(hash(17, 0), hash(17, 2)), NO_ROW);
   assertEquals(table.numOwned, 16);
 });
+
+Deno.test("AddressRows: the seed of pairs places their rows, that of prefixes theirs", () => {
+  const rowsOf = (prefixSeed: number, pairSeed: number) => {
+    const rows = knowing(
+      rowsConfig({
+        prefixVectors: { rows: 4096, seed: prefixSeed, dropShare: 0 },
+        pairVectors: { rows: 4096, seed: pairSeed, dropShare: 0, history: false },
+      }),
+      [A, B],
+    );
+    assertEquals(rows.rowOfPair(bytesOf(B), bytesOf(A)), rows.rowOfPair(bytesOf(A), bytesOf(B)));
+    return { prefixes: rows.rowsOfPrefixes(bytesOf(A)), pair: rows.rowOfPair(bytesOf(A), bytesOf(B)) };
+  };
+  assertEquals(rowsOf(1, 2).prefixes, rowsOf(1, 1).prefixes);
+  assertNotEquals(rowsOf(1, 2).pair, rowsOf(1, 1).pair);
+  assertNotEquals(rowsOf(2, 1).prefixes, rowsOf(1, 1).prefixes);
+});
