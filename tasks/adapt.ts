@@ -33,7 +33,7 @@ import {
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
 import { followLines } from "./adapt_follow.ts";
-import { countsOf, describeCounts, noteAdaptation } from "./adapt_text.ts";
+import { countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 import { addressOf } from "./query_options.ts";
 
@@ -58,7 +58,7 @@ export const adaptStage: Stage = defineStage({
       "fit these addresses only (default: all that training did not know)",
       { placeholder: "A,B,…" },
     ),
-    steps: flag.integer("steps, each over all measurements", {
+    steps: flag.integer("steps, each over some 900 of the measurements in turn, or all of fewer", {
       default: ADAPT_DEFAULTS.steps,
       min: 1,
       max: 10_000,
@@ -163,6 +163,7 @@ async function make(
   if (numRead > measurements.length) {
     stage.log(`using the newest ${measurements.length} of ${numRead} measurements: --max-measurements`);
   }
+  noteEstimate(measurements.length, fit.steps ?? ADAPT_DEFAULTS.steps, stage.log);
   using gpu = await Gpu.open();
   using progress = stage.progress("fitting", { total: fit.steps ?? ADAPT_DEFAULTS.steps, unit: "steps" });
   const adaptation = await model.fit(new KernelRegistry(gpu), measurements, {

@@ -1,9 +1,27 @@
 /** Messages and counts of `adapt`. @module */
+import { formatSeconds } from "../lib/text/quantities.ts";
 import type { Adaptation } from "../lib/adapt/adapt.ts";
 import type { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
 
 /** The most addresses that a line names. */
 const MAX_NAMED = 3;
+
+/** About how many measurements a step takes a second, on two cores. */
+const MEASUREMENTS_PER_SECOND = 900;
+/** The most that a step takes, see `fitFreeRows`. */
+const MAX_STEP_MEASUREMENTS = 900;
+
+/** Logs how long a fit may take, if it is more than a few seconds. */
+export function noteEstimate(numMeasurements: number, steps: number, log: (line: string) => void): void {
+  const perStep = Math.min(numMeasurements, MAX_STEP_MEASUREMENTS);
+  const seconds = (steps + 2) * perStep / MEASUREMENTS_PER_SECOND;
+  if (seconds < 5) return;
+  log(
+    `fitting ${numMeasurements} measurements in ${steps} steps of some ${perStep}: about ${
+      formatSeconds(seconds)
+    } on two cores, less on a GPU`,
+  );
+}
 
 /** The counts of a fit, for the manifest and `--json`. */
 export function countsOf(

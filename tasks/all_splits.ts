@@ -31,7 +31,7 @@ import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts"
 import { readState } from "../lib/train/checkpoint_files.ts";
 import { loadConfig } from "../lib/train/run_config.ts";
 import { dataFingerprint } from "../lib/train/run_data.ts";
-import { type ChainFolder, chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";
+import { type ChainFolder, openChain, saveChain, step, trainStep } from "./chain.ts";
 import { probeRowsStage } from "./probe_rows.ts";
 import { shardStage } from "./shard.ts";
 
@@ -96,7 +96,7 @@ export async function evaluateAllSplits(
   const given = options.splits === undefined ? undefined : parseSplits(options.splits);
   const configName = options.config ?? DEFAULT_CONFIG;
   const config = loadConfig(configName, options.set);
-  const maxTimeS = maxTime === undefined ? undefined : parseDurationS(maxTime, "max-time");
+  if (maxTime !== undefined) parseDurationS(maxTime, "max-time");
   const checkpoint = options.checkpoint === undefined ? undefined : checkpointDirectory(options.checkpoint);
   const asked = checkpoint === undefined ? { directory: configName, config } : loadCheckpoint(checkpoint);
   requireQueryable(asked);
@@ -110,13 +110,7 @@ export async function evaluateAllSplits(
   const { rows } = made[made.length - 1];
   let model = checkpoint;
   if (model !== undefined) await requireTrainedOn(rows, model);
-  else {
-    const steps = maxTimeS === undefined ? undefined : Math.min(
-      config.train.steps,
-      await chooseSteps(config, maxTimeS, chain),
-    );
-    model = await trainModel(chain, rows, steps);
-  }
+  else model = await trainModel(chain, rows);
   const adaptTo = adaptOf(chain, made, model);
   const evaluated = made.filter(({ counts }) => counts.test > 0);
   const details: EvalReport[] = [];
@@ -213,13 +207,13 @@ async function makeSplits(
   return made;
 }
 
-/** Trains the model. @param steps How many at most; by default those of the configuration. */
-async function trainModel(chain: Chain, rows: string, steps: number | undefined): Promise<string> {
+/** Trains the model. */
+async function trainModel(chain: Chain, rows: string): Promise<string> {
   const { options, context, common, isReplacing } = chain;
   const run = join(options.output, "train");
   const training = ["--data", rows, "--run", run, "--config", options.config ?? DEFAULT_CONFIG, ...common];
   for (const each of options.set) training.push("--set", each);
-  if (steps !== undefined) training.push("--steps", String(steps));
+  if (options.maxTime !== undefined) training.push("--max-time", options.maxTime);
   await trainStep(context, training, isReplacing);
   return run;
 }

@@ -5,25 +5,17 @@
  * @module
  */
 import { join } from "@std/path";
-import { formatCount } from "../lib/text/quantities.ts";
 import type { Stage, StageContext } from "../lib/cli/stage.ts";
 import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
 import { WORK } from "../lib/files/array_task.ts";
 import { writeJsonAtomic } from "../lib/files/atomic.ts";
 import { exists, readText } from "../lib/files/inputs.ts";
-import { timeSteps } from "../lib/train/step_timing.ts";
-import { deriveConfig, type RunConfig } from "../lib/train/run_config.ts";
 import { trainStage } from "./train.ts";
-
-const TIMING_S = 4;
-const MIN_STEPS = 10;
 
 /** What a chain remembers between interrupted calls. */
 export interface ChainState<Options> {
   /** What its results depend on. */
   options: Options;
-  /** The training steps that fill the time it was given. */
-  steps?: number;
   tokensPerSecond?: number;
   /** Whether it replaces what a chain with other options wrote. */
   replaces?: boolean;
@@ -118,30 +110,4 @@ export async function trainStep(
     if (!(error instanceof ConfigError && replaces)) throw error;
     return step(context, trainStage, [...args, "--fresh"]);
   });
-}
-
-/**
- * As many steps as fill a time at the speed that is measured now; chosen once for a chain.
- *
- * @param config The run. @param seconds The time.
- * @param state Where the choice is remembered, of the folder.
- */
-export async function chooseSteps<Options>(
-  config: RunConfig,
-  seconds: number,
-  { folder, state, context }: { folder: ChainFolder; state: ChainState<Options>; context: StageContext },
-): Promise<number> {
-  if (state.steps !== undefined) return state.steps;
-  context.log("\nmeasuring how fast this machine trains");
-  const { stepsS } = await timeSteps(config, { seconds: TIMING_S });
-  const stepS = stepsS.reduce((sum, stepS) => sum + stepS, 0) / stepsS.length;
-  state.tokensPerSecond = deriveConfig(config).tokensPerStep / stepS;
-  state.steps = Math.max(MIN_STEPS, Math.round(seconds / stepS));
-  saveChain(folder, state);
-  const [speed, minutes] = [
-    formatCount(Math.round(state.tokensPerSecond)),
-    Number((seconds / 60).toFixed(2)),
-  ];
-  context.log(`${speed} tokens/s: ${state.steps} steps fill ${minutes} min`);
-  return state.steps;
 }

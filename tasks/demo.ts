@@ -15,8 +15,7 @@ import { OutputLock } from "../lib/files/output_lock.ts";
 import { WORK } from "../lib/files/array_task.ts";
 import { openProbeRows } from "../lib/loader/row_source.ts";
 import { ATLAS_EXTENSIONS } from "../lib/import/atlas_import.ts";
-import { loadConfig } from "../lib/train/run_config.ts";
-import { chooseSteps, openChain, saveChain, step, trainStep } from "./chain.ts";
+import { openChain, saveChain, step, trainStep } from "./chain.ts";
 import { evalStage } from "./eval.ts";
 import { importStage } from "./import.ts";
 import { probeRowsStage } from "./probe_rows.ts";
@@ -26,6 +25,7 @@ import { SERVED_AT } from "./stages.ts";
 import { synthStage } from "./synth.ts";
 
 const CONFIG = "demo";
+const MOST_STEPS = 1_000_000;
 /** Measurements that are predicted: few, so that most of the time goes to training. */
 const NUM_PREDICTED = 150;
 
@@ -65,10 +65,10 @@ export const demoStage = defineStage({
     const splitting = ["--output", shards, "--split-by", "row", ...SHARDS, ...seeded, ...replacing];
     await step(context, shardStage, ["--input", ...measurements, ...splitting]);
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...seeded, ...replacing]);
-    const config = loadConfig(CONFIG);
-    const steps = await chooseSteps(config, 60 * minutes, { folder, state: demo, context });
     const run = join(output, "train");
-    const training = ["--data", rows, "--run", run, "--config", CONFIG, "--steps", String(steps), ...seeded];
+    // The passes over the data and the time say how many steps there are.
+    const length = ["--set", `train.steps=${MOST_STEPS}`, "--max-time", `${60 * minutes}s`];
+    const training = ["--data", rows, "--run", run, "--config", CONFIG, ...length, ...seeded];
     const trained = await trainStep(context, training, demo.replaces ?? false);
     if (trained["tokensPerSecond"] !== null) {
       demo.tokensPerSecond = trained["tokensPerSecond"] as number;
@@ -87,7 +87,7 @@ export const demoStage = defineStage({
       page: evaluated["page"],
       evalLoss: trained["evalLoss"],
       tokensPerSecond: demo.tokensPerSecond ?? null,
-      steps,
+      steps: trained["steps"],
       evaluation: evaluated,
       query: asked,
       seconds: (performance.now() - startMs) / 1000,
@@ -95,7 +95,7 @@ export const demoStage = defineStage({
     const learned = options.input.length === 0 ? "a synthetic Internet" : options.input.join(" ");
     const speed = demo.tokensPerSecond ? `, ${formatCount(Math.round(demo.tokensPerSecond))} tokens/s` : "";
     const lines = [
-      `learned ${learned} in ${formatSeconds(result.seconds)} (${steps} steps${speed})`,
+      `learned ${learned} in ${formatSeconds(result.seconds)} (${trained["steps"]} steps${speed})`,
       `  report  ${result.page}`,
       `  ask it  deno task serve --checkpoint ${run}`,
       `          and open http://${SERVED_AT.host}:${SERVED_AT.port}/#ask?src=${pair.src}&dst=${pair.dst}`,

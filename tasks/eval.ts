@@ -17,7 +17,7 @@ import { headlineLines } from "../lib/evaluate/page/headline.ts";
 import type { EvalReport } from "../lib/evaluate/report.ts";
 import { checkpointDirectory, loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { DEFAULT_CONFIG, evaluateAllSplits, NO_ADAPT } from "./all_splits.ts";
-import { checkInputs, verifyFlag } from "./input_check.ts";
+import { checkInputs, requireProbeRows, verifyFlag } from "./input_check.ts";
 
 /** Options that --all-splits sets itself. */
 const OF_ONE_SPLIT = ["data", "train", "split", "history"] as const;
@@ -100,6 +100,7 @@ export const evalStage: Stage = defineStage({
     }
     refuseOptions(options, ["splits", ...OF_TRAINING], "without --all-splits");
     const dataDir = required(options.data, "--data");
+    requireProbeRows(dataDir, "evaluate on");
     const evaluation = {
       // Settled here: a run that goes on makes others its latest.
       checkpoint: checkpointDirectory(required(options.checkpoint, "--checkpoint")),

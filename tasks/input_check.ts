@@ -6,7 +6,9 @@
 import { flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
+import { UserError } from "../lib/errors.ts";
 import { type CheckedOutputs, checkOutputs, type OutputCheck } from "../lib/files/checked_outputs.ts";
+import { exists, findFiles } from "../lib/files/inputs.ts";
 
 /** The option. */
 export const verifyFlag = flag.boolean(
@@ -35,4 +37,31 @@ export async function checkInputs(
     onProgress: progress.update,
     onLink: context.log,
   });
+}
+
+/** Refuses measurements where probe rows are expected. @param action Such as `train on`. @throws {UserError} If they are. */
+export function requireProbeRows(path: string, action: string): void {
+  if (holds(path, ".arrayrecord") || !holds(path, ".parquet")) return;
+  throw new UserError(
+    `Cannot ${action} ${path}: found measurements Parquet, a folder of probe rows was expected; make probe rows first: ` +
+      `deno task probe-rows --input ${path} --output data/rows`,
+  );
+}
+
+/** Refuses probe rows where measurements are expected. @param action Such as `shard`. @throws {UserError} If they are. */
+export function requireMeasurements(paths: readonly string[], action: string): void {
+  for (const path of paths) {
+    if (holds(path, ".parquet") || !holds(path, ".arrayrecord")) continue;
+    throw new UserError(
+      `Cannot ${action} ${path}: found probe rows, measurements Parquet was expected; give the Parquet files that ` +
+        "the probe rows were made of",
+    );
+  }
+}
+
+/** Whether a path is a file of a kind, or a folder with one. */
+function holds(path: string, extension: string): boolean {
+  if (!exists(path)) return false;
+  if (!Deno.statSync(path).isDirectory) return path.endsWith(extension);
+  return findFiles(path, { extensions: [extension] }).size > 0;
 }

@@ -8,6 +8,7 @@ import { PhaseProgress } from "../lib/cli/progress.ts";
 import { formatBytes, formatCount, formatSeconds } from "../lib/text/quantities.ts";
 import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { UsageError } from "../lib/errors.ts";
+import { exists } from "../lib/files/inputs.ts";
 import { MAX_MEASUREMENT_TOKENS } from "../lib/loader/contexts.ts";
 import {
   pretokenize,

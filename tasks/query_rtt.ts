@@ -3,8 +3,9 @@
  *
  * @module
  */
-import { usesAddress } from "../lib/adapt/free_rows.ts";
-import { formatAddress } from "../lib/addresses/ip.ts";
+import { ADAPT_DEFAULTS } from "../lib/adapt/adapt.ts";
+import { rowNotes, usesAddress } from "../lib/adapt/free_rows.ts";
+import { formatAddress, parseAddress } from "../lib/addresses/ip.ts";
 import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/addresses/ip_prefix.ts";
 import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -22,7 +23,7 @@ import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
 import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
-import { noteAdaptation } from "./adapt_text.ts";
+import { noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import {
   calibrationFlag,
   contextOf,
@@ -138,9 +139,12 @@ async function answerOne(
   });
   progress.finish();
   const { distribution, numDraws } = answer.mixture;
-  const notes = [noteHostBits(src), noteHostBits(dst), noteOnMean(distribution)].filter((note) =>
-    note !== undefined
-  );
+  const notes = [
+    noteHostBits(src),
+    noteHostBits(dst),
+    noteOnMean(distribution),
+    ...rowNotes(model)([source, destination].filter(isAddress).map(({ bytes }) => bytes)),
+  ].filter((note) => note !== undefined);
   for (const note of notes) stage.log(note);
   const title = `${src} -> ${dst}${calibration === undefined ? "" : ", corrected"}`;
   const { quantiles } = summary;
@@ -194,6 +198,7 @@ async function answerFile(
   let numAnswered = 0;
   let numBad = 0;
   const onDraws = () => stage.signal.throwIfAborted();
+  const notesOnRows = rowNotes(model);
   const answers = answerQueries(model, readQueries(readLines(queries), queries), {
     context,
     numDraws,
@@ -208,7 +213,7 @@ async function answerFile(
       lines.write(answer);
     } else {
       numAnswered++;
-      lines.write(lineOf(answer, summary));
+      lines.write(lineOf(answer, summary, notesOnRows));
     }
     progress.update(numAnswered + numBad);
   }
@@ -224,9 +229,16 @@ async function answerFile(
   };
 }
 
-function lineOf(answered: AnsweredQuery, summary: SummaryOptions) {
+function lineOf(
+  answered: AnsweredQuery,
+  summary: SummaryOptions,
+  notesOnRows: ReturnType<typeof rowNotes>,
+) {
   const { line, src, dst, timeS } = answered.query;
-  const notes = notesOn(answered);
+  const notes = [
+    ...notesOn(answered),
+    ...notesOnRows([src, dst].flatMap((text) => parseAddress(text) ?? [])),
+  ];
   return {
     line,
     src,
@@ -259,7 +271,16 @@ async function askedModel(
     isWanted: (measurement) => !asked || usesAddress(measurement, asked),
   });
   const { signal } = stage;
-  noteAdaptation(await model.adapt(measurements, addresses ? { signal, addresses } : { signal }), stage.log);
+  noteEstimate(measurements.length, ADAPT_DEFAULTS.steps, stage.log);
+  using progress = stage.progress("fitting", { total: ADAPT_DEFAULTS.steps, unit: "steps" });
+  const onProgress = (steps: number) => progress.update(steps);
+  const adaptation = await model.adapt(measurements, {
+    signal,
+    onProgress,
+    ...(addresses ? { addresses } : {}),
+  });
+  progress.finish();
+  noteAdaptation(adaptation, stage.log);
   return model;
 }
 

@@ -22,7 +22,7 @@ import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/score/ordered_rows.ts";
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/score/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
-import { checkInputs, verifyFlag } from "./input_check.ts";
+import { checkInputs, requireMeasurements, verifyFlag } from "./input_check.ts";
 import { type FileRun, makeOutputFile, outputPaths } from "./one_file_stage.ts";
 
 const WANTED = { extensions: [".parquet"], wanted: "a measurements Parquet file" };
@@ -62,6 +62,7 @@ export const scoreStage: Stage = defineStage({
   },
   async run(options, stage): Promise<StageResult> {
     const { output, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
+    requireMeasurements(options.input, "score");
     await checkInputs([...options.input, ...options.history], options, stage);
     const inputs = listInputs(options.input, WANTED);
     const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];

@@ -10,7 +10,7 @@ import { defineStage, serveStage, type Stage } from "../lib/cli/stage.ts";
 import { listInputs } from "../lib/files/inputs.ts";
 import { shardMeasurements } from "../lib/preprocess/shard.ts";
 import { parseRatios } from "../lib/preprocess/splits.ts";
-import { checkInputs, verifyFlag } from "./input_check.ts";
+import { checkInputs, requireMeasurements, verifyFlag } from "./input_check.ts";
 import { limitsOf, splitByFlag, splitStageFlags, splitStageResult } from "./split_stage.ts";
 
 /** The stage. */
@@ -29,6 +29,7 @@ export const shardStage: Stage = defineStage({
     ...splitStageFlags,
   },
   async run(options, context) {
+    requireMeasurements(options.input, "shard");
     await checkInputs(options.input, options, context);
     using progress = new PhaseProgress(context, "rows");
     const result = await shardMeasurements({

@@ -14,7 +14,7 @@ import { launchOf } from "../lib/mpi/launch.ts";
 import { loadConfig, type RunConfig, withTotalTokens } from "../lib/train/run_config.ts";
 import { AgreedError } from "../lib/train/ranks.ts";
 import { train, type TrainProgress, type TrainResult } from "../lib/train/trainer.ts";
-import { checkInputs, verifyFlag } from "./input_check.ts";
+import { checkInputs, requireProbeRows, verifyFlag } from "./input_check.ts";
 
 const FLAGS = {
   data: flag.requiredText("folder of probe rows", { placeholder: "DIR" }),
@@ -44,9 +44,11 @@ const FLAGS = {
   mpiLibrary: flag.optionalText("the MPI library of the launcher (default: found by its usual names)", {
     placeholder: "FILE",
   }),
-  maxTime: flag.optionalText("stop after this long with everything saved, such as 90s, 30m, 1h30m", {
-    placeholder: "TIME",
-  }),
+  maxTime: flag.optionalText(
+    "train at most as many steps as fill this time, such as 90s, 30m, 1h30m; a run that goes on keeps its steps. With " +
+      "--steps or --tokens, or several ranks: stop after this time with everything saved",
+    { placeholder: "TIME" },
+  ),
   resumeFrom: flag.optionalText(
     "go on from this checkpoint, of this or another run, with all its state; later settings of train and optim may differ",
     { placeholder: "DIR" },
@@ -126,6 +128,7 @@ async function trainOn(
     );
   }
   const progress = new TrainingProgress(context);
+  requireProbeRows(options.data, "train on");
   const checked = await checkInputs([options.data], options, context);
   const result = await train({
     config: configOf(options),
@@ -143,6 +146,7 @@ async function trainOn(
     autotuneCache: options.autotuneCache,
     resumeFrom: options.resumeFrom,
     initFrom: options.initFrom,
+    fitsTime: options.steps === undefined && options.tokens === undefined,
     maxTimeS: options.maxTime === undefined ? undefined : parseDurationS(options.maxTime, "max-time"),
     signal: context.signal,
     onProgress: (state) => progress.update(state),

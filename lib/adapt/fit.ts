@@ -23,7 +23,7 @@ import type { FreeRows, RowModel } from "./free_rows.ts";
 
 /** How rows are fitted. */
 export interface FitOptions {
-  /** Steps, each over all measurements. */
+  /** Steps, each over all measurements, or over a part of them in turn where they are many, see `fitFreeRows`. */
   readonly steps: number;
   /** Learning rate at the start; it falls linearly. */
   readonly learningRate: number;
@@ -39,7 +39,7 @@ export interface FitOptions {
 export interface FittedRows {
   /** (free rows, C). */
   readonly values: Float32Array;
-  /** Mean loss of an RTT's two bytes before the fit, nats. */
+  /** Mean loss of an RTT's two bytes before the fit, nats; of many measurements that of the first part. */
   readonly lossBefore: number;
   /** The same after the fit. */
   readonly lossAfter: number;
@@ -47,13 +47,19 @@ export interface FittedRows {
 
 const ADAMW = { kind: "adamw", beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDecay: 0 } as const;
 const SCHEDULE: ScheduleShape = { schedule: "wsd", warmupShare: 0, decayShare: 1, finalRatio: 0.1 };
+/**
+ * The most batches of a step, of about 220 IPv4 measurements each. So the time of the fit does not grow with the number of
+ * measurements: some 20 s for a model of 1 M parameters on two cores.
+ */
+const MAX_STEP_BATCHES = 4;
 /** The limit for rows that training did not know. */
 const NO_LIMIT = 1e30;
 
 /**
  * Fits the free rows to the loss of the RTTs' bytes; each measurement is a context of its own. In each step half of the
  * measurements have their times, in the next step the other half. In half of the steps pairs have no rows, so that the
- * rows of addresses are also fitted for use without them.
+ * rows of addresses are also fitted for use without them. Of more than {@link MAX_STEP_BATCHES} batches each step takes a
+ * part, one after the other.
  *
  * @param plan At least one free row.
  * @throws {UserError} If memory does not suffice, or the rows do not stay finite.
@@ -115,19 +121,30 @@ async function fitWith(
   addLimitRows(update, { table: parameter, anchors, limits, rows: numFree, width });
   await registry.ready();
 
-  const weight = 1 / (2 * plan.measurements.length);
+  const numParts = Math.ceil(variants[0].length / MAX_STEP_BATCHES);
+  /** The batches of a part, evenly spread. */
+  const partOf = (batches: readonly FitBatch[], part: number) =>
+    batches.filter((_, i) => i % numParts === part % numParts);
   const accumulate = (batches: readonly FitBatch[]) => {
+    // Two bytes of each RTT count.
+    const numRtts = batches.reduce(
+      (sum, { batch }) => sum + batch.lossMask.reduce((a, b) => a + b, 0) / 2,
+      0,
+    );
     fitted.zeroGradients();
-    for (const { batch, rows } of batches) fitted.accumulate(batch, weight, rows);
+    for (const { batch, rows } of batches) fitted.accumulate(batch, 1 / (2 * numRtts), rows);
+    return numRtts;
   };
   const meanLoss = async () => {
-    accumulate(variants[0]);
-    return (await gpu.read(fitted.lossSum))[0][0] / plan.measurements.length;
+    const numRtts = accumulate(partOf(variants[0], 0));
+    return (await gpu.read(fitted.lossSum))[0][0] / numRtts;
   };
   const lossBefore = await meanLoss();
   for (let step = 0; step < options.steps; step++) {
     options.signal?.throwIfAborted();
-    accumulate(variants[step % variants.length]);
+    // Each part meets each variant, also where the number of one divides that of the other.
+    const variant = numParts === 1 ? step : step + Math.floor(step / numParts);
+    accumulate(partOf(variants[variant % variants.length], step));
     const learningRate = learningRateFactor(step, options.steps, SCHEDULE);
     rule.prepare(step, { learningRate, weightDecay: 0 });
     update.run();

@@ -6,7 +6,7 @@
  */
 import { named } from "../errors.ts";
 import { AddressRows } from "../model/address_rows.ts";
-import type { ModelConfig } from "../model/model_config.ts";
+import { type ModelConfig, ROW_KEYS } from "../model/model_config.ts";
 import { locateAddresses } from "./locate_addresses.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
 import { NO_ROW } from "../model/row_table.ts";
@@ -157,7 +157,8 @@ function numShared(a: Uint8Array, b: Uint8Array): number {
   return index < 0 ? a.length : index;
 }
 
-function loadedRows({ config, weights }: RowModel): AddressRows {
+/** The rows of a model. */
+export function loadedRows({ config, weights }: RowModel): AddressRows {
   const rows = new AddressRows(config);
   rows.load(weights);
   return rows;
@@ -166,4 +167,18 @@ function loadedRows({ config, weights }: RowModel): AddressRows {
 function valuesOf({ config: { width }, weights }: RowModel): (row: number) => Float32Array {
   const values = named(weights, ROW_VALUES);
   return (row) => values.slice(row * width, (row + 1) * width);
+}
+
+/**
+ * Says which addresses have no row of their own, where a model has rows.
+ *
+ * @returns A function of addresses that gives one sentence for each without a row.
+ */
+export function rowNotes(model: RowModel): (addresses: readonly Uint8Array[]) => string[] {
+  if (!model.config.prefixVectors || !model.weights.has(ROW_KEYS)) return () => [];
+  const rows = loadedRows(model);
+  return (addresses) =>
+    addresses.filter((address) => rows.rowOfAddress(address) === NO_ROW).map((address) =>
+      `${formatAddress(address)} has no row in the model: the answer does not rest on measurements of it`
+    );
 }

@@ -117,9 +117,10 @@ export class RejectLog {
     throw new UserError(
       `Cannot use the input: ${total} of ${numRows} rows were rejected (${reasons}${example}), ` +
         `at most ${+(maxRejectRatio * 100).toPrecision(6)} % was wanted; ` +
-        (advice ?? `mend the input${
-          this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
-        } or raise --max-reject-ratio`),
+        (advice ??
+          `mend the input${
+            this.#listPath ? ` (${this.#listPath} lists the rows)` : ""
+          } or raise --max-reject-ratio`),
     );
   }
 

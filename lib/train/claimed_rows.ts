@@ -9,6 +9,7 @@ import { AddressRows } from "../model/address_rows.ts";
 import { type ModelConfig, numAddressRows, numSelectedRows } from "../model/model_config.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { deriveConfig, type RunConfig } from "./run_config.ts";
+import type { FitConfig } from "./schema.ts";
 import { parseAddress } from "../addresses/ip.ts";
 import { AddressCounts } from "../addresses/known_addresses.ts";
 import { encodeRttCode } from "../tokens/rtt_code.ts";
@@ -31,7 +32,7 @@ export function fitConfig(config: RunConfig, source: ProbeRowSource): RunConfig 
   const unknownPerPair = fit.passes * stepsPerPass / steps;
   const model = fitRows(config.model, {
     source,
-    rowsPerKey: fit.rowsPerKey,
+    fit,
     numMeasurements,
     unknownPerPair,
   });
@@ -52,9 +53,9 @@ const ROW_STEP = 64;
 
 function fitRows(
   model: ModelConfig,
-  { source, rowsPerKey, numMeasurements, unknownPerPair }: {
+  { source, fit: { rowsPerKey, spareRows }, numMeasurements, unknownPerPair }: {
     source: ProbeRowSource;
-    rowsPerKey: number;
+    fit: FitConfig;
     numMeasurements: number;
     /** How many of a pair's measurements may be hidden on average, in one pass. */
     unknownPerPair: number;
@@ -63,19 +64,22 @@ function fitRows(
   if (numAddressRows(model) === 0) return model;
   const rows = new AddressRows(model);
   const { numPairs: numTypical } = rememberAll(rows, source);
-  const fitted = (most: number, numOwned: number) =>
-    Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned) / ROW_STEP));
+  const fitted = (most: number, numOwned: number, share = 1 + spareRows) =>
+    Math.min(most, ROW_STEP * Math.ceil(Math.max(1, rowsPerKey * numOwned * share) / ROW_STEP));
   const { prefixVectors, coordinates } = model;
   const { numPrefixes, numPairs } = rows;
   const perPair = numMeasurements / numPairs;
   const pairVectors = perPair < MIN_MEASUREMENTS_PER_PAIR ? null : model.pairVectors;
   // The first measurement of a pair is unknown in any case.
   const dropShare = Math.max(0, unknownPerPair - 1) / (perPair - 1);
-  const wanted = [
-    prefixVectors ? fitted(prefixVectors.rows, numPrefixes) : 0,
-    pairVectors ? fitted(pairVectors.rows, numPairs) : 0,
+  const rowsOf = (share?: number) => [
+    prefixVectors ? fitted(prefixVectors.rows, numPrefixes, share) : 0,
+    pairVectors ? fitted(pairVectors.rows, numPairs, share) : 0,
   ];
-  const [prefixRows, pairRows] = shared(maxRows(model), wanted);
+  // What the data need comes first, spare rows share what is left.
+  const needed = shared(maxRows(model), rowsOf(1));
+  const spare = shared(maxRows(model) - needed[0] - needed[1], rowsOf().map((rows, i) => rows - needed[i]));
+  const [prefixRows, pairRows] = needed.map((rows, i) => rows + spare[i]);
   return {
     ...model,
     prefixVectors: prefixVectors && { ...prefixVectors, rows: prefixRows },

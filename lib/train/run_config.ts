@@ -212,7 +212,9 @@ export function differences(a: RunConfig, b: RunConfig): ConfigDifference[] {
   const flatA = flattenConfig(a);
   const flatB = flattenConfig(b);
   const keys = [...new Set([...flatA.keys(), ...flatB.keys()])];
-  const different = keys.filter((key) => !OBSERVING_KEYS.includes(key) && flatA.get(key) !== flatB.get(key));
+  // What the section `fit` decides, steps and rows, is compared itself.
+  const isCompared = (key: string) => !OBSERVING_KEYS.includes(key) && !/^fit\b/.test(key);
+  const different = keys.filter((key) => isCompared(key) && flatA.get(key) !== flatB.get(key));
   return different.map((keyPath) => ({
     keyPath,
     a: flatA.get(keyPath) ?? "nothing",

@@ -20,7 +20,8 @@ import { MetricsLog, type ScalarLog } from "./metrics.ts";
 
 const STAGE = "train";
 const AUTOTUNE = "autotune.json";
-const CHECKPOINTS = "checkpoints";
+/** The name of the folder of checkpoints. */
+export const CHECKPOINTS = "checkpoints";
 const TENSORBOARD = "tensorboard";
 const METRICS = "metrics.jsonl";
 const PROFILE = "profile.txt";

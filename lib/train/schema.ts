@@ -101,10 +101,16 @@ export interface FitConfig {
   passes: number;
   /** Table rows for each prefix and each pair of the data, 1 to 8. It lowers the numbers of rows of the section `model`. */
   rowsPerKey: number;
+  /**
+   * Further rows for addresses and pairs that the model is adapted to later, 0 to 64 times as many as the data need, as
+   * far as the section `model` and a buffer of any adapter allow.
+   */
+  spareRows: number;
 }
 
 /** Schema of the section `fit`. */
 export const fitConfigSchema: z.ZodType<FitConfig> = z.strictObject({
   passes: z.number().min(0.01).max(10_000),
   rowsPerKey: z.number().min(1).max(8).default(1.25),
+  spareRows: z.number().min(0).max(64).default(1),
 });

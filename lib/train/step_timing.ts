@@ -77,6 +77,32 @@ export async function timeSteps(
   return { startS, stepsS, profile: mergeProfiles([...repeated, await optimizer.profile(0)]) };
 }
 
+/** How long the speed of training is measured, at most. */
+const TIMING_S = 4;
+/** Share of the time for steps; the rest is for batches, validations and checkpoints. */
+const STEPS_SHARE = 0.9;
+/** Fewer steps are not trained, however short the time. */
+const MIN_STEPS = 10;
+
+/**
+ * As many steps as fill a time at the speed that is measured now, at least {@link MIN_STEPS}.
+ *
+ * @param config The run, fitted to its data. @param seconds The time, that of the measurement and of the start included.
+ * @throws {UserError} As {@link timeSteps}.
+ */
+export async function stepsThatFill(
+  config: RunConfig,
+  seconds: number,
+): Promise<{ steps: number; tokensPerSecond: number }> {
+  const beginMs = performance.now();
+  const { startS, stepsS } = await timeSteps(config, { seconds: Math.min(TIMING_S, seconds / 10) });
+  const stepS = stepsS.reduce((sum, stepS) => sum + stepS, 0) / stepsS.length;
+  // The run starts as the measurement did.
+  const leftS = seconds - (performance.now() - beginMs) / 1000 - startS;
+  const steps = Math.max(MIN_STEPS, Math.floor(STEPS_SHARE * leftS / stepS));
+  return { steps, tokensPerSecond: deriveConfig(config).tokensPerStep / stepS };
+}
+
 /** Random addresses that, with the pairs of neighbours, fill the tables of a model. @param weights Gets their keys. */
 export function claimedAddresses(config: ModelConfig, weights: Map<string, Float32Array>): Uint8Array[] {
   const random = new RandomStream(0, "calibration/addresses");

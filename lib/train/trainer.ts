@@ -6,6 +6,7 @@
 import { join, relative } from "@std/path";
 import { writeFileAtomic } from "../files/atomic.ts";
 import { fitConfig } from "./claimed_rows.ts";
+import { formatCount, formatSeconds } from "../text/quantities.ts";
 import { type CheckedOutputs, checkOutputs } from "../files/checked_outputs.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import { describeOutput, type Manifest } from "../files/manifest.ts";
@@ -14,7 +15,7 @@ import type { GpuInfo } from "../gpu/device.ts";
 import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import type { Communicator } from "../mpi/communicator.ts";
-import { modelFileOf } from "./checkpoint.ts";
+import { hasCheckpoints, loadForResume, modelFileOf } from "./checkpoint.ts";
 import type { LoadedCheckpoint, ResumableCheckpoint } from "./checkpoint_files.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
@@ -22,9 +23,10 @@ import { checkHostMemory } from "./memory_plan.ts";
 import { readMetrics, type ScalarLog } from "./metrics.ts";
 import { checkSameRun, shareConfig } from "./ranks.ts";
 import { writeRunReport } from "./report.ts";
-import { REPORT, RunFolder } from "./run_folder.ts";
+import { CHECKPOINTS, REPORT, RunFolder } from "./run_folder.ts";
 import { agreeOnStart, checkNotWithin, openRun, type RunStart, type StartOptions } from "./run_start.ts";
 import { openGpu, openModel } from "./open_model.ts";
+import { stepsThatFill } from "./step_timing.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
 import { loadTeacher } from "./teacher.ts";
@@ -41,8 +43,13 @@ export interface TrainOptions extends DataOptions, StartOptions {
   teacher?: string | undefined;
   /** Replace an earlier run in the folder instead of resuming it; it is kept until this one has a checkpoint. */
   fresh?: boolean;
-  /** Stop after so many seconds, with everything saved. */
+  /** Stop after so many seconds, with everything saved; see `fitsTime`. */
   maxTimeS?: number | undefined;
+  /**
+   * Instead of stopping at `maxTimeS`, lower the steps to as many as fill that time, so that the schedule ends (false).
+   * A run that has a checkpoint keeps the steps that it began with. Several ranks stop at `maxTimeS` in any case.
+   */
+  fitsTime?: boolean;
   /** Stops the run after the step in flight, with everything saved. */
   signal?: AbortSignal;
   /** Profile one of the first steps and write it to the run's folder and the log. No result depends on it. */
@@ -97,8 +104,9 @@ export interface TrainResult {
  *   finite for too long.
  */
 export async function train(given: TrainOptions): Promise<TrainResult> {
-  const deadlineMs = performance.now() + 1000 * (given.maxTimeS ?? Infinity);
-  const options = await checkedOptions(given);
+  const fitsTime = given.fitsTime && !given.ranks && given.resumeFrom === undefined;
+  const deadlineMs = performance.now() + 1000 * (fitsTime ? Infinity : given.maxTimeS ?? Infinity);
+  const options = await checkedOptions({ ...given, fitsTime: fitsTime ?? false });
   const { config, rankConfig, identity, ranks, onLog } = options;
   using run = await openRun(options.runDir, ranks);
   const start = await agreeOnStart(run, identity, options);
@@ -139,6 +147,11 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   if (config.fit) {
     using rows = await openRows({ ...given, checked });
     config = fitConfig(config, rows.train);
+    const steps = await stepsInTime(given, config);
+    if (steps !== undefined) config = fitConfig(withSteps(given.config, steps), rows.train);
+  } else {
+    const steps = await stepsInTime(given, config);
+    if (steps !== undefined) config = withSteps(config, steps);
   }
   const loadedTeacher = loadTeacher(given.teacher, config.model, onLog);
   const identity = { config, seed, data, teacher: loadedTeacher?.state.files.model.sha256 };
@@ -146,6 +159,31 @@ async function checkedOptions(given: TrainOptions): Promise<CheckedOptions> {
   const rankConfig = shareConfig(config, ranks?.size ?? 1);
   checkHostMemory(rankConfig);
   return { ...given, config, rankConfig, identity, checked, loadedTeacher, ranks, onLog };
+}
+
+function withSteps(config: RunConfig, steps: number): RunConfig {
+  return { ...config, train: { ...config.train, steps: Math.min(config.train.steps, steps) } };
+}
+
+/** The steps of a run whose time is given: those that it began with, or as many as fill the time at this machine's speed. */
+async function stepsInTime(
+  { fitsTime, maxTimeS, fresh, runDir, onLog = () => {} }: TrainOptions,
+  config: RunConfig,
+): Promise<number | undefined> {
+  if (!fitsTime || maxTimeS === undefined) return undefined;
+  const checkpoints = join(runDir, CHECKPOINTS);
+  if (!fresh && hasCheckpoints(checkpoints)) return loadForResume(checkpoints)?.state.config.train.steps;
+  checkHostMemory(config);
+  onLog("measuring how fast this machine trains");
+  const { steps, tokensPerSecond } = await stepsThatFill(config, maxTimeS);
+  const needed = config.train.steps;
+  onLog(
+    `${formatCount(Math.round(tokensPerSecond))} tokens/s: ` +
+      (steps < needed
+        ? `${steps} of ${needed} steps fill ${formatSeconds(maxTimeS)}`
+        : `${needed} steps take less than ${formatSeconds(maxTimeS)}`),
+  );
+  return steps;
 }
 
 /** Trains from a start to the end of the run or to the deadline. */

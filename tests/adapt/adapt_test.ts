@@ -14,7 +14,14 @@ import { addressBytes } from "../../lib/addresses/ip.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { assertSameBits } from "../gpu/support.ts";
 import { withTinyModel } from "../query/tiny_model.ts";
-import { KNOWN, measured, NEW_ADDRESS, newMeasurements, tinyLocatedModel, tinyRowModel } from "./tiny_rows.ts";
+import {
+  KNOWN,
+  measured,
+  NEW_ADDRESS,
+  newMeasurements,
+  tinyLocatedModel,
+  tinyRowModel,
+} from "./tiny_rows.ts";
 
 const QUICK = { steps: 6, learningRate: 0.1 };
 

@@ -223,9 +223,9 @@ Deno.test("eval --all-splits --max-time trains as many steps as fit, and remembe
   );
   const { code, stderr } = await runStageProcess(args);
   assertEquals(code, 0, stderr);
-  const { steps } = JSON.parse(Deno.readTextFileSync(join(timed, "all-splits.json")));
   const { run: { step } } = readReport(timed);
-  assert(steps >= 10 && step === Math.min(12, steps), `${step} of ${steps}`);
+  assert(step >= 10 && step <= 12, `${step} steps`);
+  assertMatch(stderr, /measuring how fast/);
   const again = await runStageProcess(args);
   assertEquals([again.code, /measuring how fast/.test(again.stderr)], [0, false], again.stderr);
 });

@@ -12,13 +12,13 @@ import { tinyConfig } from "../model/tiny_model.ts";
 const SOURCE = new MemoryRowSource(syntheticRows(1, 40, 60));
 const NUM_MEASUREMENTS = SOURCE.rows.reduce((sum, { rttMs }) => sum + rttMs.length, 0);
 
-function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000) {
+function configOf(model: Partial<ModelConfig>, passes: number, steps = 5000, spareRows = 0) {
   const rule = { kind: "adamw", learningRate: 0.01 };
   return parseRunConfig({
     model: { ...tinyConfig(), ...model },
     optim: { groups: { embedding: rule, head: rule, matrices: rule } },
     train: { steps, batchSize: 2, microBatchSize: 2, evalSequences: 2 },
-    fit: { passes },
+    fit: { passes, spareRows },
   });
 }
 
@@ -142,4 +142,38 @@ Deno.test("claimRows() leaves a full table full", () => {
   const rows = new AddressRows(model);
   rows.load(weights);
   assertEquals(rows.numPairs, 16);
+});
+
+Deno.test("fitConfig() leaves as many rows and nodes again for addresses of adaptations, unless told otherwise", () => {
+  const [none, default1, three] = [0, undefined, 3].map((spareRows) =>
+    fitConfig(parseRunConfig({ ...configOf(TABLES, 2), fit: { passes: 2, spareRows } }), SOURCE).model
+  );
+  const sizes = ({ prefixVectors, pairVectors, coordinates }: ModelConfig) => [
+    prefixVectors?.rows ?? NaN,
+    pairVectors?.rows ?? NaN,
+    coordinates?.nodes ?? NaN,
+  ];
+  for (const [model, factor] of [[default1, 2], [three, 4]] as const) {
+    sizes(model).forEach((size, i) => {
+      const most = [4096, 4096, 1024][i];
+      assert(
+        size <= most && Math.abs(size - Math.min(most, factor * sizes(none)[i])) <= 64 * factor,
+        `${size}`,
+      );
+    });
+  }
+});
+
+Deno.test("fitConfig() gives spare rows only what the data leave of a buffer", () => {
+  const model = {
+    ...TABLES,
+    width: 2 ** 15,
+    coordinates: null,
+    pairVectors: { ...TABLES.pairVectors, history: false },
+  };
+  const [none, spare] = [0, 8].map((spareRows) =>
+    fitConfig(configOf(model, 2, 5000, spareRows), SOURCE).model
+  );
+  const [a, b] = [none, spare].map((of) => [of.prefixVectors?.rows ?? NaN, of.pairVectors?.rows ?? NaN]);
+  assert(b[0] >= a[0] && b[1] >= a[1] && b[0] + b[1] > a[0] + a[1] && b[0] + b[1] <= 1024, `${a} ${b}`);
 });

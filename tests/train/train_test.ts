@@ -204,6 +204,22 @@ Deno.test("train --max-time stops early with everything saved", async () => {
   assert(exists(join(run, "checkpoints", "latest")));
 });
 
+Deno.test("train --max-time without --steps trains as many as fill the time, with a schedule and a validation that end", async () => {
+  const run = join(folder, "fitted");
+  const args = runs.arguments(run, { "train.steps": 1_000_000 }, "--max-time", "3s", "--json");
+  args.splice(args.indexOf("--steps"), 2);
+  const first = await runStageProcess(args);
+  assertEquals(first.code, 0, first.stderr);
+  const { status, step, steps, evalLoss } = JSON.parse(first.stdout);
+  assertEquals([status, step], ["done", steps]);
+  assert(steps >= 10 && steps < 1_000_000, `${steps} steps`);
+  const last = metricsOf(run).at(-1);
+  assertEquals(last?.["eval/loss"], evalLoss);
+  assertEquals(listCheckpoints(join(run, "checkpoints")).at(-1)?.config.train.steps, steps);
+  const again = await runStageProcess(args);
+  assertEquals([again.code, JSON.parse(again.stdout).status], [0, "already done"], again.stderr);
+});
+
 Deno.test("train stops after steps in a row that are not finite, with the last good checkpoint kept", async () => {
   const run = join(folder, "diverged");
   // Weights grow a thousandfold a step: the fifth leaves them finite, the eighth has no finite loss.
