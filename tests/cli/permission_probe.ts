@@ -1,5 +1,6 @@
 /**
  * A thread that tries to read, to write and more, and answers which attempts its permissions did not refuse.
+ * As a program, `permission_probe.ts PERMISSIONS ATTEMPTS` (JSON), starts such a thread and prints its answer.
  *
  * @module
  */
@@ -32,11 +33,16 @@ const OTHERS: Record<string, () => unknown> = {
   hostname: () => Deno.hostname(),
 };
 
-/** Whether an attempt came past the permissions, whatever became of it. */
+/**
+ * Whether an attempt came past the permissions. What is not there tells nothing of them, so it must be there.
+ *
+ * @throws {Deno.errors.NotFound} If what is tried does not exist.
+ */
 function isAllowed(attempt: () => unknown): boolean {
   try {
     attempt();
   } catch (error) {
+    if (error instanceof Deno.errors.NotFound) throw error;
     return !(error instanceof Deno.errors.NotCapable);
   }
   return true;
@@ -50,18 +56,31 @@ const write = (path: string) => () =>
     ? Deno.mkdirSync(`${path}made`, { recursive: true })
     : Deno.writeTextFileSync(path, "written");
 
-const thread = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
-thread.onmessage = ({ data }: MessageEvent<Attempts>) => {
-  if (data.isNested) {
-    const nested = new Worker(import.meta.url, { type: "module" });
-    nested.onmessage = ({ data }) => thread.postMessage(data);
-    nested.postMessage({ ...data, isNested: false });
-    return;
-  }
-  const allowed: Allowed = {
-    reads: data.reads.filter((path) => isAllowed(read(path))),
-    writes: data.writes.filter((path) => isAllowed(write(path))),
-    others: Object.keys(OTHERS).filter((name) => isAllowed(OTHERS[name])),
+function serveThread(): void {
+  const thread = globalThis as unknown as Pick<Worker, "onmessage" | "postMessage">;
+  thread.onmessage = ({ data }: MessageEvent<Attempts>) => {
+    if (data.isNested) {
+      const nested = new Worker(import.meta.url, { type: "module" });
+      nested.onmessage = ({ data }) => thread.postMessage(data);
+      nested.postMessage({ ...data, isNested: false });
+      return;
+    }
+    const allowed: Allowed = {
+      reads: data.reads.filter((path) => isAllowed(read(path))),
+      writes: data.writes.filter((path) => isAllowed(write(path))),
+      others: Object.keys(OTHERS).filter((name) => isAllowed(OTHERS[name])),
+    };
+    thread.postMessage(allowed);
   };
-  thread.postMessage(allowed);
-};
+}
+
+if ("DedicatedWorkerGlobalScope" in globalThis) serveThread();
+else {
+  const [permissions, attempts] = Deno.args.map((text) => JSON.parse(text));
+  const worker = new Worker(import.meta.url, { type: "module", deno: { permissions } });
+  worker.onmessage = ({ data }) => {
+    console.log(JSON.stringify(data));
+    worker.terminate();
+  };
+  worker.postMessage(attempts);
+}

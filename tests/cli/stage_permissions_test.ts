@@ -1,4 +1,4 @@
-import { assert, assertEquals } from "@std/assert";
+import { assert, assertEquals, assertRejects } from "@std/assert";
 import { dirname, fromFileUrl, join } from "@std/path";
 import { permissionsOf } from "../../lib/cli/stage_permissions.ts";
 import { moduleOf, NEEDS, needsOf, STAGES } from "../../tasks/stages.ts";
@@ -238,28 +238,48 @@ function makeFiles(folder: TemporaryFolder): void {
     Deno.mkdirSync(dirname(folder.at(`${path}x`)), { recursive: true });
     if (!path.endsWith("/")) Deno.writeTextFileSync(folder.at(path), contents[path] ?? "text");
   }
+  Deno.mkdirSync(folder.at("dir/sub"), { recursive: true });
   Deno.symlinkSync(folder.at("in/a.parquet"), folder.at("link.parquet"));
 }
 
-async function probe(permissions: Deno.PermissionOptionsObject, attempts: Attempts): Promise<Allowed> {
+/**
+ * Tries in a process whose PATH is a folder with the programs that are tried: what this machine has installed makes
+ * no difference, and a program that may be started does start.
+ */
+async function probe(
+  permissions: Deno.PermissionOptionsObject,
+  attempts: Attempts,
+  programs: string,
+): Promise<Allowed> {
   // The probe's own threads are no part of the library.
-  const read = [...permissions.read as (string | URL)[], PROBE];
-  const worker = new Worker(PROBE, { type: "module", deno: { permissions: { ...permissions, read } } });
-  try {
-    return await new Promise((resolve, reject) => {
-      worker.onmessage = ({ data }) => resolve(data);
-      worker.onerror = reject;
-      worker.postMessage(attempts);
-    });
-  } finally {
-    worker.terminate();
+  const read = [...permissions.read as (string | URL)[], PROBE].map((path) =>
+    path instanceof URL ? fromFileUrl(path) : path
+  );
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [
+      ...["run", "--no-prompt", "-A", fromFileUrl(PROBE)],
+      ...[JSON.stringify({ ...permissions, read }), JSON.stringify(attempts)],
+    ],
+    env: { PATH: programs, NO_COLOR: "1" },
+  }).output();
+  assertEquals(code, 0, new TextDecoder().decode(stderr));
+  return JSON.parse(new TextDecoder().decode(stdout));
+}
+
+/** A folder with the programs that the probe starts by name. */
+function makePrograms(folder: TemporaryFolder): string {
+  Deno.mkdirSync(folder.at("programs"));
+  for (const name of ["true", "sbatch"]) {
+    Deno.writeTextFileSync(folder.at(`programs/${name}`), "#!/bin/sh\nexit 0\n", { mode: 0o755 });
   }
+  return folder.at("programs");
 }
 
 for (const { command, reads = [], writes = [], others = [] } of TABLE) {
   Deno.test(`${command}: may read and write what its options name, and nothing else`, async () => {
     using folder = new TemporaryFolder();
     makeFiles(folder);
+    const programs = makePrograms(folder);
     const full = (path: string) => path.startsWith("/") ? path : `${folder.path}/${path}`;
     const [stage, ...words] = command.split(" ");
     const args = words.map((word) =>
@@ -269,13 +289,26 @@ for (const { command, reads = [], writes = [], others = [] } of TABLE) {
     const permissions = permissionsOf(needs, rest) as Deno.PermissionOptionsObject;
     for (const isNested of [false, true]) {
       const attempts = { reads: READS.map(full), writes: WRITES.map(full), isNested };
-      const allowed = await probe(permissions, attempts);
+      const allowed = await probe(permissions, attempts, programs);
       assertEquals(allowed.reads, READS.filter((path) => reads.includes(path)).map(full), "reads");
       assertEquals(allowed.writes, WRITES.filter((path) => writes.includes(path)).map(full), "writes");
       assertEquals(allowed.others, others);
     }
   });
 }
+
+Deno.test("the probe tells a program that is missing from one that may be started", async () => {
+  using folder = new TemporaryFolder();
+  const attempts = { reads: [], writes: [], isNested: false };
+  const programs = makePrograms(folder);
+  assertEquals((await probe({ read: [], run: ["sbatch"] }, attempts, programs)).others, ["sbatch"]);
+  assertEquals((await probe({ read: [], run: ["true"] }, attempts, programs)).others, ["run"]);
+  await assertRejects(
+    () => probe({ read: [], run: ["sbatch"] }, attempts, folder.path),
+    Error,
+    "NotFound",
+  );
+});
 
 Deno.test("every stage's options that name paths have a use, and others have none", async () => {
   const named = new Set<string>();

@@ -1,5 +1,5 @@
 /**
- * `deno task fuzz`: the long fault tests, which `deno task test` runs a small part of (fuzz_test.ts). Damaged files of
+ * `deno task fuzz`: the long fault tests, which `deno task test:long` runs a small part of (fuzz_long_test.ts). Damaged files of
  * every format go through the real readers under bounds on time and memory; every stage is interrupted at random
  * moments and run again; two processes write one output; copies are broken; numbers make no sense.
  *

@@ -1,4 +1,4 @@
-/** One of several ranks: writes what it heard into a folder, as JSON, for communicator_test.ts. @module */
+/** One of several ranks: writes what it heard into a folder, as JSON, for communicator_long_test.ts. @module */
 import { Communicator } from "../../lib/mpi/communicator.ts";
 import { CompressedSum } from "../../lib/mpi/compressed_sum.ts";
 import { launchOf } from "../../lib/mpi/launch.ts";

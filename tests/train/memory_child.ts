@@ -1,5 +1,5 @@
 /**
- * Trains a tiny model and prints the process's resident memory after each checkpoint; run by memory_test.ts, and by
+ * Trains a tiny model and prints the process's resident memory after each checkpoint; run by memory_long_test.ts, and by
  * hand for longer runs:
  *
  *     deno run --allow-read --allow-write --v8-flags=--expose-gc tests/train/memory_child.ts DATA RUN 2000

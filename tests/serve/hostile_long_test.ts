@@ -2,7 +2,7 @@
  * Hostile requests, while a client who means well asks all the time: the server answers that one, does not end, and has
  * nothing left to do when they are over.
  *
- * `deno test … tests/serve/hostile_test.ts -- 10000 7` makes 10,000 of seed 7.
+ * `deno test … tests/serve/hostile_long_test.ts -- 10000 7` makes 10,000 of seed 7.
  */
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { RandomStream } from "../../lib/random/philox.ts";

@@ -1,5 +1,5 @@
 /**
- * A full disk under `synth` and `pretokenize` in real processes; fault_test.ts has the stages that spill.
+ * A full disk under `synth` and `pretokenize` in real processes; fault_long_test.ts has the stages that spill.
  *
  * @module
  */
