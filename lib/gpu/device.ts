@@ -35,6 +35,9 @@ const WANTED_LIMITS = [
 
 const SOFTWARE = /llvmpipe|lavapipe|swiftshader|warp|basic render/i;
 
+const opened = new Set<WeakRef<Gpu>>();
+globalThis.addEventListener("unload", () => Gpu.blockUntilIdle());
+
 /** An open device. Every GPU object of the program is made through one of these. */
 export class Gpu {
   #lost: string | undefined;
@@ -42,6 +45,7 @@ export class Gpu {
   #allocatedBytes = 0;
 
   private constructor(readonly device: GPUDevice, readonly info: GpuInfo) {
+    opened.add(new WeakRef(this));
     device.lost.then((reason) => this.#lost = reason.message || "device lost");
     device.addEventListener("uncapturederror", (event) => {
       event.preventDefault();
@@ -174,7 +178,26 @@ export class Gpu {
 
   /** Frees the device and all its memory. */
   close(): void {
+    this.#blockUntilIdle();
     this.device.destroy();
+  }
+
+  /** Waits in all devices of this thread that were not closed, before it ends. */
+  static blockUntilIdle(): void {
+    for (const reference of opened) {
+      const gpu = reference.deref();
+      if (gpu) gpu.#blockUntilIdle();
+      else opened.delete(reference);
+    }
+  }
+
+  /**
+   * On Deno's WebGPU the call blocks until the queue is idle. A process must not end before: Mesa's lavapipe compiles
+   * shaders in its queue's thread, and `exit()` frees LLVM's tables under it, so that the process aborts or its
+   * memory is corrupted. `tests/gpu/exit_while_compiling.ts` shows it.
+   */
+  #blockUntilIdle(): void {
+    if (!this.#lost) this.device.queue.onSubmittedWorkDone().catch(() => {});
   }
 
   /** As {@link close}, for `using`. */
