@@ -158,3 +158,17 @@ Deno.test("adapt refuses what it cannot use with one line", () =>
     assertMatch(stderr, /at most 5 % was wanted; correct or remove them\n$/);
     await refused(command(at, "out", ...input, "--addresses", "nowhere"), 2, "it is no address");
   }));
+
+Deno.test("query rtt says which asked addresses have no row, and only those", () =>
+  withRowCheckpoint(async (at) => {
+    Deno.writeTextFileSync(at("new.jsonl"), jsonLines(newMeasurements()));
+    await succeed(command(at, "adapted", "--input", at("new.jsonl")));
+    const notesOf = async (run: string, dst: string) => {
+      const asked = ["--src", KNOWN[0], "--dst", dst, "--json"];
+      const { notes = [] } = await succeed(["query", "rtt", "--checkpoint", at(run), ...asked]);
+      return (notes as string[]).filter((note) => note.includes("has no row"));
+    };
+    assertEquals(await notesOf("adapted", NEW_ADDRESS), []);
+    const note = "10.1.2.3 has no row in the model: the answer does not rest on measurements of it";
+    assertEquals(await notesOf("adapted", "10.1.2.3"), [note]);
+  }));

@@ -184,3 +184,16 @@ Deno.test("PingModel.adapt() leaves all answers for other addresses as they were
   assertNotEquals((await model.rttDistribution(question)).probabilities, own);
   (await answers()).forEach((after, i) => assertEquals(after, before[i], JSON.stringify(pairs[i])));
 });
+
+Deno.test("adapt() takes parts of many measurements in turn, so that a step is no longer, and fits all of them", async () => {
+  const many = Array.from({ length: 2000 }, (_, i) => measured(KNOWN[i % 4], NEW_ADDRESS, 12 + 20 * (i % 4)));
+  const { result } = await adapted(many, { ...QUICK, steps: 12 });
+  const again = await adapted(many, { ...QUICK, steps: 12 });
+  assertEquals(result.numMeasurements, 2000);
+  const { lossBefore, lossAfter } = result;
+  assert(
+    lossBefore !== null && lossAfter !== null && lossAfter < lossBefore - 0.3,
+    `${lossBefore} ${lossAfter}`,
+  );
+  assertSameBits(again.result.delta.values, result.delta.values, "values");
+});
