@@ -224,7 +224,6 @@ export type { RttMixture } from "./lib/query/rtt/rtt_mixture.ts";
 export { plotRttDistribution, type RttPlotOptions } from "./lib/query/rtt/rtt_plot.ts";
 export {
   type DrawnSummary,
-  noteOnMean,
   type RttLikelihood,
   type RttSummary,
   summaryOf,

@@ -22,7 +22,7 @@ import { DEFAULT_NUM_DRAWS, rttBetweenPrefixes } from "../lib/query/rtt/prefix_q
 import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
-import { noteOnMean, summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
+import { summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
 import { noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import {
   calibrationFlag,
@@ -142,7 +142,6 @@ async function answerOne(
   const notes = [
     noteHostBits(src),
     noteHostBits(dst),
-    noteOnMean(distribution),
     ...rowNotes(model)([source, destination].filter(isAddress).map(({ bytes }) => bytes)),
   ].filter((note) => note !== undefined);
   for (const note of notes) stage.log(note);

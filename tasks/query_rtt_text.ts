@@ -15,23 +15,23 @@ export function describeAnswer(
   summary: RttSummary,
   options: { title: string; quantiles: readonly number[]; distribution: RttDistribution },
 ): string {
-  const { pFailed, meanMs, meanBelowQ999Ms, likeliest, quantilesMs, at = [], drawn } = summary;
+  const { pFailed, meanMs, likeliest, quantilesMs, at = [], drawn } = summary;
   const errors = drawn?.standardErrors;
   const line = (label: string, value: string) => `  ${label.padEnd(LABEL_WIDTH)}${value}`;
   const ms = (value: number, error?: number) =>
     `${formatMs(value)} ms${error === undefined ? "" : ` ± ${formatMs(error)}`}`;
   const lines = [
     `RTT ${options.title}`,
+    line("median", ms(options.distribution.quantileMs(0.5), errors?.quantilesMs[0.5])),
     line("no reply", percent(pFailed, errors?.pFailed)),
-    line("mean", ms(meanMs, errors?.meanMs)),
-    line("  to 99.9 %", ms(meanBelowQ999Ms)),
     line(
       "likeliest",
       `${formatMs(likeliest.rttMs)} ms, ${percent(likeliest.probability)} in an interval 1 % wide`,
     ),
-    ...options.quantiles.map((q) =>
+    ...options.quantiles.filter((q) => q !== 0.5).map((q) =>
       line(`${+(q * 100).toFixed(4)} %`, ms(quantilesMs[q], errors?.quantilesMs[q]))
     ),
+    line("mean", ms(meanMs, errors?.meanMs)),
     ...at.flatMap((each, i) => describeLikelihood(each, errors?.cdf?.[i])),
   ];
   if (drawn) lines.push(...describeDraws(drawn));

@@ -67,7 +67,6 @@ export const rttAnswerSchema = z.object({
   context_measurements: z.int(),
   p_failed: z.number(),
   mean_ms: z.number(),
-  mean_below_q999_ms: z.number(),
   likeliest: z.object({ rtt_ms: z.number(), probability: z.number() }),
   quantiles_ms: z.record(z.string(), z.number()),
   canonical_mass: z.number(),
@@ -98,7 +97,8 @@ export const rttAnswerSchema = z.object({
 });
 /**
  * See {@link rttAnswerSchema}. `cdf`: P(RTT <= rtt_ms | a reply came) at RTTs evenly spaced on a logarithmic axis, from
- * the 0.1 % to the 99.9 % quantile; `canonical_mass`: the mass that the model gave to what is an RTT.
+ * the 0.1 % to the 99.9 % quantile; `mean_ms`: of the replies up to 60 s, the
+ * longest that ping tools wait; `canonical_mass`: the mass that the model gave to what is an RTT.
  */
 export type RttApiAnswer = z.infer<typeof rttAnswerSchema>;
 

@@ -12,7 +12,8 @@
 import { vocabSize } from "../model/model_config.ts";
 import type { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent } from "../model/decoder_buffers.ts";
-import { branchRows, NO_TOKEN } from "./decoder_rows.ts";
+import { branchRows, NO_TOKEN, rowOf } from "./decoder_rows.ts";
+import { restrictedLogProbability } from "./rtt/rtt_bytes.ts";
 
 /** A prompt and what may follow it. */
 export interface ContinuedPrompt {
@@ -22,9 +23,16 @@ export interface ContinuedPrompt {
   readonly continuations: readonly Uint16Array[];
 }
 
+/** For each token of a continuation the tokens that can stand in its place. */
+export type AllowedTokens = (
+  tokens: Uint16Array,
+  prompt: Uint16Array,
+) => readonly (readonly number[])[];
+
 /**
  * log P of each token of the continuations, given all tokens before it.
  *
+ * @param allowed Renormalises each token over those that can stand in its place (default: over all tokens).
  * @param decoder Holds them all at once, see {@link groupsOfContinuations}; as many steps as the longest has tokens.
  * @returns Nats of each token, for each continuation, those of the first prompt first.
  * @throws {UserError} If a prompt and a continuation have more tokens than the model's sequence and one.
@@ -32,16 +40,23 @@ export interface ContinuedPrompt {
 export async function continuationLogProbabilities(
   decoder: Decoder,
   prompts: readonly ContinuedPrompt[],
+  allowed?: AllowedTokens,
 ): Promise<Float32Array[]> {
   const V = vocabSize(decoder.config);
   const all = prompts.flatMap(({ continuations }) => [...continuations]);
+  const places = prompts.flatMap(({ prompt, continuations }) =>
+    continuations.map((tokens) => allowed?.(tokens, prompt))
+  );
   const results = all.map(({ length }) => new Float32Array(length));
   let rows: Uint32Array = Uint32Array.from(
     prompts.flatMap(({ continuations }, i) => continuations.map(() => i)),
   );
   const collect = (depth: number, rows: Uint32Array) => (logP: Float32Array) => {
     all.forEach((tokens, i) => {
-      if (depth < tokens.length) results[i][depth] = logP[rows[i] * V + tokens[depth]];
+      if (depth >= tokens.length) return;
+      const row = rowOf(logP, rows[i], V);
+      const among = places[i]?.[depth];
+      results[i][depth] = among ? restrictedLogProbability(row, tokens[depth], among) : row[tokens[depth]];
     });
   };
   // All steps are submitted before the first is awaited, so that the GPU waits for nothing.

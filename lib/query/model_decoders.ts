@@ -12,6 +12,7 @@ import { type ModelConfig, vocabSize } from "../model/model_config.ts";
 import { Decoder } from "../model/decoder.ts";
 import type { DecoderExtent, DecoderMemory } from "../model/decoder_buffers.ts";
 import {
+  type AllowedTokens,
   continuationLogProbabilities,
   type ContinuedPrompt,
   groupsOfContinuations,
@@ -113,13 +114,17 @@ export class ModelDecoders {
    *
    * @param prompts Each continuation has at most `maxContinuationTokens` tokens, and with its prompt at most one token
    *   more than the model's sequence.
+   * @param allowed Renormalises each token over those that can stand in its place (default: over all tokens).
    * @returns One array per continuation, those of the first prompt first.
    */
-  async continuationLogProbabilities(prompts: readonly ContinuedPrompt[]): Promise<Float32Array[]> {
+  async continuationLogProbabilities(
+    prompts: readonly ContinuedPrompt[],
+    allowed?: AllowedTokens,
+  ): Promise<Float32Array[]> {
     const results: Float32Array[] = [];
     for (const group of groupsOfContinuations(prompts, this.continuationExtent)) {
       results.push(
-        ...await this.#continuer.run((decoder) => continuationLogProbabilities(decoder, group)),
+        ...await this.#continuer.run((decoder) => continuationLogProbabilities(decoder, group, allowed)),
       );
     }
     return results;

@@ -13,8 +13,13 @@
  *
  * @module
  */
-import { failureProbability, FIRST_BYTES, restricted, secondBytesOf } from "../query/rtt/rtt_bytes.ts";
-import { BYTE_BASE, FAILED, RTT_START } from "../tokens/vocab_v2.ts";
+import {
+  failureProbability,
+  FIRST_BYTES,
+  restricted,
+  resultLogProbability,
+  secondBytesOf,
+} from "../query/rtt/rtt_bytes.ts";
 
 /** The largest relative error of a p-value. */
 export const MAX_RELATIVE_ERROR = 0.01;
@@ -34,7 +39,7 @@ export interface ResultLogProbabilities {
 
 /** One result among all possible ones. */
 export class ResultSurprise {
-  /** log P(the result's tokens), nats, as the model gives it: not renormalised over what is a result. */
+  /** ln P(result), nats: among what can be said, as in a distribution of `query rtt`. */
   readonly logLikelihood: number;
   /** Indexes in FIRST_BYTES of the bytes that {@link addSecondBytes} needs. */
   readonly needed: readonly number[];
@@ -56,17 +61,15 @@ export class ResultSurprise {
     { outcome, first, second }: ResultLogProbabilities,
     maxRelativeError = MAX_RELATIVE_ERROR,
   ) {
+    this.logLikelihood = resultLogProbability(rttCode, { outcome, first, second });
     const pFailed = failureProbability(outcome);
     this.#mass = restricted(first, FIRST_BYTES).probabilities.map((p) => p * (1 - pFailed));
     const at = rttCode === null ? -1 : FIRST_BYTES.indexOf(rttCode >> 8);
     if (rttCode === null) {
       this.#own = pFailed;
-      this.logLikelihood = outcome[FAILED];
     } else {
-      const [byte1, byte2] = [rttCode >> 8, rttCode & 255];
       const { probabilities } = restricted(second, SECOND_BYTES[at]);
-      this.#own = this.#mass[at] * probabilities[SECOND_BYTES[at].indexOf(byte2)];
-      this.logLikelihood = outcome[RTT_START] + first[BYTE_BASE + byte1] + second[BYTE_BASE + byte2];
+      this.#own = this.#mass[at] * probabilities[SECOND_BYTES[at].indexOf(rttCode & 255)];
       this.addSecondBytes(at, second);
     }
     this.#count(pFailed);

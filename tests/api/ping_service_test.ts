@@ -51,7 +51,6 @@ Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distr
       context_measurements: 2,
       p_failed: summary.pFailed,
       mean_ms: summary.meanMs,
-      mean_below_q999_ms: summary.meanBelowQ999Ms,
       likeliest: { rtt_ms: summary.likeliest.rttMs, probability: summary.likeliest.probability },
       quantiles_ms: summary.quantilesMs,
       canonical_mass: summary.canonicalMass,

@@ -92,7 +92,7 @@ Deno.test("a p-value is that of the exact distribution within its bound, and exa
     assert(bounded.numExpanded < exact.numExpanded, `${bounded.numExpanded} of ${exact.numExpanded}`);
   }));
 
-Deno.test("log-likelihoods are those of query likelihood's result, with a reply and without", () =>
+Deno.test("log-likelihoods are those of query rtt's distributions and of query likelihood's result", () =>
   withTinyModel(async (model) => {
     const random = new RandomStream(0, "tests/score likelihood");
     const context = contextOf(4, random);
@@ -100,7 +100,16 @@ Deno.test("log-likelihoods are those of query likelihood's result, with a reply 
     const cases = measurements.map((each, number) => ({ measurement: each, context, number }));
     const bits = await measurementBits(model, cases, { order: QUERY_ORDER });
     const { scores } = await scoreResults(model, cases, { seed: 0 });
+    const distributions = await model.rttDistributions(
+      cases.map((each) => ({ ...each.measurement, context })),
+    );
     scores.forEach(({ logLikelihood }, i) => {
+      const { rttCode } = measurements[i];
+      const { pFailed, probabilities } = distributions[i];
+      const p = rttCode === null
+        ? pFailed
+        : (1 - pFailed) * probabilities[CANONICAL_RTT_CODES.indexOf(rttCode)];
+      assertAlmostEquals(logLikelihood, Math.log(p), 1e-4);
       const [{ blocks }] = bits[i].orders;
       assertEquals(blocks[3].field, "result");
       assertAlmostEquals(-logLikelihood / Math.LN2, blocks[3].bits, 1e-4);

@@ -8,10 +8,10 @@
  *
  * @module
  */
-import { type RttDistribution, RTTS_MS } from "../../query/rtt/rtt_distribution.ts";
+import { MAX_PING_RTT_MS, type RttDistribution, RTTS_MS } from "../../query/rtt/rtt_distribution.ts";
 
-/** Longer RTTs count as this one, ms. ASSUMPTION: no ping waits longer for its reply than a minute. */
-export const CRPS_LIMIT_MS = 60_000;
+/** Longer RTTs count as this one, ms. */
+export const CRPS_LIMIT_MS = MAX_PING_RTT_MS;
 
 /** The first of the codes' RTTs that is above the limit. */
 const END = RTTS_MS.findIndex((rttMs) => rttMs > CRPS_LIMIT_MS);

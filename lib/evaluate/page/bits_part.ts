@@ -18,7 +18,8 @@ export function bitsPart({ withTimes, withoutTimes }: BitsSection): Block[] {
     element(
       "p",
       `-log2 of the probability of each token given all before, in ${countText(withTimes.numContexts)} ` +
-        "contexts of held-out measurements that are drawn as those of the training.",
+        "contexts of held-out measurements that are drawn as those of the training. It is the training's loss: among " +
+        "all tokens, while other probabilities are among what can stand in a place.",
     ),
     tableOf(["contexts", "bits per measurement", "per token", ...FIELDS, "measurements"], [
       totalsRow("with times", withTimes),

@@ -4,7 +4,8 @@
  * The tokens of a measurement state its fields and their order o: their probability is P(measurement, o). A model
  * that is consistent and trained on orders drawn evenly gives every order the same; the spread tells how far it is
  * from that. The sum over all orders is P(measurement), whatever the order. That a measurement comes at all
- * (MeasurementStart) is given. Bytes are not renormalised: mass on what is no measurement counts against the model.
+ * (MeasurementStart) is given, and so is whether it has a time. Each token's probability is renormalised over those that
+ * can stand in its place, as in the distributions of `rtt/`; in vocabulary v1 over all tokens.
  * In vocabulary v1, where measurements stand by themselves, there is no context.
  *
  * @module
@@ -14,9 +15,20 @@ import { type ModelConfig, rttEncodingChoice } from "../../model/model_config.ts
 import { FIELD_GRAMMARS } from "../../tokens/field_grammar.ts";
 import { chosenRttEncoding } from "../../tokens/rtt_encoding.ts";
 import { fieldsLength, WholeMeasurementWriter } from "../../tokens/vocab_v1.ts";
-import { type Field, FIELD_ORDERS, MEASUREMENT_START, type TokenMeasurement } from "../../tokens/vocab_v2.ts";
+import {
+  type Field,
+  FIELD_ORDERS,
+  MEASUREMENT_START,
+  TIMESTAMP_ABS,
+  TIMESTAMP_DELTA1,
+  TIMESTAMP_DELTA4,
+  type TokenMeasurement,
+} from "../../tokens/vocab_v2.ts";
 import type { PingModel } from "../ping_model.ts";
 import { encodeMeasurement } from "../query_tokens.ts";
+import { MeasurementGrammar } from "./measurement_grammar.ts";
+
+const TIME_ROLES: ReadonlySet<number> = new Set([TIMESTAMP_ABS, TIMESTAMP_DELTA1, TIMESTAMP_DELTA4]);
 
 /** The bits of one block of a measurement. */
 export interface BlockBits {
@@ -160,9 +172,22 @@ async function bitsOf(
   }));
   const logP = await model.decoders.continuationLogProbabilities(
     alike.map(({ prompt, orders }) => ({ prompt, continuations: orders.map(({ tokens }) => tokens) })),
+    model.config.vocabulary === "v2" ? allowedTokens : undefined,
   );
   const bits = logP.map((nats) => Array.from(nats, (each) => -each / Math.LN2));
   return new Map(alike.flatMap(({ orders }) => orders).map((order, i) => [order, bits[i]]));
+}
+
+/** What can stand in the place of each token of a measurement that has the fields of `tokens`. */
+function allowedTokens(tokens: Uint16Array, prompt: Uint16Array): number[][] {
+  const hasTime = tokens.some((token) => TIME_ROLES.has(token));
+  const grammar = new MeasurementGrammar(prompt.some((token) => TIME_ROLES.has(token)));
+  const canStand = (token: number) => token !== MEASUREMENT_START && (hasTime || !TIME_ROLES.has(token));
+  return Array.from(tokens, (token) => {
+    const allowed = grammar.allowed().filter(canStand);
+    grammar.push(token);
+    return allowed;
+  });
 }
 
 function blockBits({ order, lengths }: WrittenOrder, bits: readonly number[]): OrderBits {

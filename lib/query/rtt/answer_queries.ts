@@ -16,7 +16,6 @@ import {
 } from "./prefix_query.ts";
 import type { BadLine, FileQuery } from "./query_file.ts";
 import type { ParsedQuestion } from "./rtt_question.ts";
-import { noteOnMean } from "./rtt_summary.ts";
 import { contextThatFits, encodeQuery, type RttQuery } from "../query_tokens.ts";
 
 /** Two of the decoder's largest groups; their distributions take 62 MB. */
@@ -109,7 +108,7 @@ export function prepareQuery<Query extends ParsedQuestion>(
 
 /** What people should know who read an answer. */
 export function notesOn(
-  { query, answer, numContext, numContextLater, numContextUsed }: AnsweredQuery<ParsedQuestion>,
+  { query, numContext, numContextLater, numContextUsed }: AnsweredQuery<ParsedQuestion>,
 ): string[] {
   const notes = [...query.notes];
   if (numContextLater > 0) {
@@ -120,8 +119,6 @@ export function notesOn(
       `the newest ${numContextUsed} of ${numContext} context measurements were used: more do not fit`,
     );
   }
-  const onMean = noteOnMean(answer.mixture.distribution);
-  if (onMean !== undefined) notes.push(onMean);
   return notes;
 }
 

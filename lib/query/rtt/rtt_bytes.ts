@@ -17,6 +17,9 @@ export const FIRST_BYTES: readonly number[] = [
   ...new Set([...CANONICAL_RTT_CODES].map((code) => code >> 8)),
 ];
 
+const FIRST_TOKENS = FIRST_BYTES.map((byte) => BYTE_BASE + byte);
+const OUTCOMES = [RTT_START, FAILED];
+
 const SECOND_BYTES: readonly (readonly number[])[] = Array.from(
   { length: 256 },
   (_, byte1) => [...CANONICAL_RTT_CODES].filter((code) => code >> 8 === byte1).map((code) => code & 255),
@@ -70,6 +73,47 @@ export function distributionOf(given: RttLogProbabilities): RttDistribution {
 /** P(no reply) among what a result begins with. @param outcome Log-probabilities where it begins. */
 export function failureProbability(outcome: Float32Array): number {
   return 1 / (1 + Math.exp(outcome[RTT_START] - outcome[FAILED]));
+}
+
+/**
+ * ln P(result) of what can be said, nats: no reply, or a canonical RTT code. The same probability as in
+ * {@link distributionOf}, in logarithms, so that none is too small.
+ *
+ * @param rttCode A canonical code; null: no reply.
+ * @param given Log-probabilities where the result begins, after `RttStart` and after the result's own byte 1, (V) each.
+ */
+export function resultLogProbability(
+  rttCode: number | null,
+  { outcome, first, second }: {
+    readonly outcome: Float32Array;
+    readonly first: Float32Array;
+    readonly second: Float32Array;
+  },
+): number {
+  if (rttCode === null) return restrictedLogProbability(outcome, FAILED, OUTCOMES);
+  const [byte1, byte2] = [rttCode >> 8, rttCode & 255];
+  return restrictedLogProbability(outcome, RTT_START, OUTCOMES) +
+    restrictedLogProbability(first, BYTE_BASE + byte1, FIRST_TOKENS) +
+    restrictedLogProbability(second, BYTE_BASE + byte2, SECOND_BYTES[byte1].map((byte) => BYTE_BASE + byte));
+}
+
+/**
+ * ln P(token) among the tokens that can stand in its place, nats.
+ *
+ * @param logP Log-probabilities of all tokens, (V) nats.
+ * @param allowed Tokens, `token` among them.
+ */
+export function restrictedLogProbability(
+  logP: Float32Array,
+  token: number,
+  allowed: readonly number[],
+): number {
+  // Relative to the greatest: all of them together may have less mass than the least number.
+  let greatest = -Infinity;
+  for (const each of allowed) greatest = Math.max(greatest, logP[each]);
+  let mass = 0;
+  for (const each of allowed) mass += Math.exp(logP[each] - greatest);
+  return logP[token] - greatest - Math.log(mass);
 }
 
 /**

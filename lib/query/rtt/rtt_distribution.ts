@@ -13,6 +13,15 @@ import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode, rttCodeBounds } from
 /** The RTT of each of `CANONICAL_RTT_CODES`, ms. */
 export const RTTS_MS: Float64Array = Float64Array.from(CANONICAL_RTT_CODES, decodeRttCode);
 
+/**
+ * The longest RTT that a ping tool can report, ms; codes reach 51 days. ASSUMPTION: none waits longer for a reply than a
+ * minute. Linux ping waits 10 s for the last one (MAXWAIT of iputils), RIPE Atlas 60 s at most (`response_timeout`).
+ */
+export const MAX_PING_RTT_MS = 60_000;
+
+/** How many of `RTTS_MS` are no longer. */
+const NUM_PING_RTTS = RTTS_MS.findIndex((rttMs) => rttMs > MAX_PING_RTT_MS);
+
 /** A bar of a histogram: the probability that the RTT lies in [lowMs, highMs). */
 export interface HistogramBar {
   /** Left edge, ms; inside the bar. */
@@ -60,43 +69,19 @@ export class RttDistribution {
   }
 
   /**
-   * The mean RTT of a reply, in ms.
-   *
-   * Codes go up to 2^42 µs, so a model that is not sure that there are no such RTTs has a mean of hours:
-   * {@link meanBelowQuantileMs} is of use there, and {@link shareOfMeanBeyond} tells.
+   * The mean RTT of the replies that a ping tool can report, up to {@link MAX_PING_RTT_MS}; that limit where none is.
    */
   get meanMs(): number {
-    let mean = 0;
-    for (let i = 0; i < this.probabilities.length; i++) mean += this.probabilities[i] * RTTS_MS[i];
-    return mean;
-  }
-
-  /**
-   * The mean of the fastest share `q` of the replies, ms: the mean below the q-quantile.
-   *
-   * @param q Above 0, at most 1, where it is {@link meanMs}.
-   * @throws {RangeError} If q is outside.
-   */
-  meanBelowQuantileMs(q: number): number {
-    if (!(q > 0 && q <= 1)) throw new RangeError(`Cannot trim to ${q}: above 0, at most 1 was wanted`);
-    const whole = q * this.#cumulative[this.#cumulative.length - 1];
+    const within = this.withinPingLimit;
+    if (within === 0) return MAX_PING_RTT_MS;
     let sum = 0;
-    let below = 0;
-    for (let i = 0; i < this.probabilities.length && below < whole; i++) {
-      sum += Math.min(this.probabilities[i], whole - below) * RTTS_MS[i];
-      below = this.#cumulative[i];
-    }
-    return sum / whole;
+    for (let i = 0; i < NUM_PING_RTTS; i++) sum += this.probabilities[i] * RTTS_MS[i];
+    return sum / within;
   }
 
-  /** What RTTs above `limitMs` contribute to {@link meanMs}, 0 to 1. */
-  shareOfMeanBeyond(limitMs: number): number {
-    const limitCode = encodeRttCode(limitMs);
-    let beyond = 0;
-    for (let i = 0; i < this.probabilities.length; i++) {
-      if (CANONICAL_RTT_CODES[i] > limitCode) beyond += this.probabilities[i] * RTTS_MS[i];
-    }
-    return beyond / this.meanMs;
+  /** P(RTT <= MAX_PING_RTT_MS | a reply came). */
+  get withinPingLimit(): number {
+    return this.#cumulative[NUM_PING_RTTS - 1];
   }
 
   /** P(the RTT has the code of `rttMs` | a reply came): the mass of one bucket, for RTTs rounded as files have them. */

@@ -53,8 +53,9 @@ export class MixtureSums {
   #canonicalMass = 0;
   /** Of w. */
   readonly #weight = new Moments();
-  /** Of w m, and its product with w. */
+  /** Of v m and of v, where v is the probability of a reply within the limit of the mean. */
   readonly #mean = new Moments();
+  readonly #meanWeight = new Moments();
   /** At every code: sums of w p, (w F)^2 and w (w F), where p is the code's probability. */
   readonly #probabilities = new Float64Array(CANONICAL_RTT_CODES.length);
   readonly #squares = new Float64Array(CANONICAL_RTT_CODES.length);
@@ -70,7 +71,9 @@ export class MixtureSums {
     this.#canonicalMass += count * distribution.canonicalMass;
     this.#failed.add({ y: pFailed, w: 1, count });
     this.#weight.add({ y: weight, w: weight, count });
-    this.#mean.add({ y: weight * distribution.meanMs, w: weight, count });
+    const within = weight * distribution.withinPingLimit;
+    this.#mean.add({ y: within * distribution.meanMs, w: within, count });
+    this.#meanWeight.add({ y: within, w: within, count });
     let cumulative = 0;
     for (let i = 0; i < probabilities.length; i++) {
       const share = weight * probabilities[i];
@@ -91,9 +94,9 @@ export class MixtureSums {
       this.#probabilities.map((sum) => sum / weight.sum),
       this.#canonicalMass / n,
     );
-    const errorOf = (moments: Pick<Moments, "squares" | "products">, ratio: number) => {
-      const residual = moments.squares - 2 * ratio * moments.products + ratio ** 2 * weight.squares;
-      return Math.sqrt(Math.max(0, residual) * n / (n - 1)) / weight.sum;
+    const errorOf = (moments: Pick<Moments, "squares" | "products">, ratio: number, of = weight) => {
+      const residual = moments.squares - 2 * ratio * moments.products + ratio ** 2 * of.squares;
+      return Math.sqrt(Math.max(0, residual) * n / (n - 1)) / of.sum;
     };
     const cdfError = (rttMs: number) => {
       const index = distribution.indexOf(rttMs);
@@ -109,7 +112,9 @@ export class MixtureSums {
       numDistinct: this.#numDistinct,
       cdfError,
       pFailedError: Math.sqrt(Math.max(0, failedVariance) / (n - 1)),
-      meanErrorMs: errorOf(this.#mean, this.#mean.sum / weight.sum),
+      meanErrorMs: this.#meanWeight.sum === 0
+        ? 0
+        : errorOf(this.#mean, this.#mean.sum / this.#meanWeight.sum, this.#meanWeight),
       quantileErrorMs: (q) => {
         const error = cdfError(distribution.quantileMs(q));
         const highMs = distribution.quantileMs(Math.min(1, q + error));

@@ -1,5 +1,5 @@
 /**
- * What is reported of an answer: the numbers for programs, and what people should know about them.
+ * What is reported of an answer: the numbers for programs.
  *
  * @module
  */
@@ -7,11 +7,11 @@ import { CANONICAL_RTT_CODES, rttCodeBounds } from "../../tokens/rtt_code.ts";
 import type { PrefixAnswer } from "./prefix_query.ts";
 import type { LikeliestRtt, RttDistribution } from "./rtt_distribution.ts";
 
-/** The share of replies whose mean is reported beside that of all. */
-const MEAN_SHARE = 0.999;
-
-/** An RTT above it is no round trip that a ping waits for: ten minutes. */
-const LONG_RTT_MS = 600_000;
+/**
+ * Significant digits of a mean. Codes tell RTTs apart to 0.05 %, and the last digits of the GPU's floats depend on what
+ * is computed together.
+ */
+const MEAN_DIGITS = 4;
 
 /** What a summary is to hold. */
 export interface SummaryOptions {
@@ -41,10 +41,8 @@ export interface RttLikelihood {
 export interface RttSummary {
   /** Probability that no reply comes. */
   readonly pFailed: number;
-  /** Mean of all replies, ms; see `RttDistribution.meanMs` about RTTs of hours. */
+  /** Mean of the replies that a ping tool can report, ms, to four digits; see `RttDistribution.meanMs`. */
   readonly meanMs: number;
-  /** Mean of the fastest 99.9 % of the replies, ms. */
-  readonly meanBelowQ999Ms: number;
   /** The RTT that more replies are near than any other; see `RttDistribution.likeliest`. */
   readonly likeliest: LikeliestRtt;
   /** Quantile -> ms. */
@@ -84,27 +82,13 @@ export function summaryOf(answer: PrefixAnswer, options: SummaryOptions): RttSum
   const { pFailed, meanMs, canonicalMass } = distribution;
   return {
     pFailed,
-    meanMs,
-    meanBelowQ999Ms: distribution.meanBelowQuantileMs(MEAN_SHARE),
+    meanMs: Number(meanMs.toPrecision(MEAN_DIGITS)),
     likeliest: distribution.likeliest(),
     quantilesMs: byQuantile(quantiles, (q) => distribution.quantileMs(q)),
     canonicalMass,
     ...(atMs.length > 0 && { at: atMs.map((rttMs) => likelihoodOf(distribution, rttMs)) }),
     ...(answer.mixture.numDraws > 0 && { drawn: drawnSummary(answer, { quantiles, atMs }) }),
   };
-}
-
-/** What people should know who read the mean; undefined if nothing. */
-export function noteOnMean(distribution: RttDistribution): string | undefined {
-  const share = distribution.shareOfMeanBeyond(LONG_RTT_MS);
-  if (share < 0.5) return undefined;
-  const mass = 1 - distribution.cdf(LONG_RTT_MS);
-  return `${(share * 100).toFixed(0)} % of the mean comes from RTTs above ${
-    LONG_RTT_MS / 60_000
-  } minutes, to which ` +
-    `the model gives a probability of ${
-      mass.toPrecision(2)
-    }: use the median or the mean below the 99.9 % quantile`;
 }
 
 function likelihoodOf(distribution: RttDistribution, rttMs: number): RttLikelihood {

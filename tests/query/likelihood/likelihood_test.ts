@@ -1,9 +1,11 @@
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { UserError } from "../../../lib/errors.ts";
 import { fieldOrders, measurementBits } from "../../../lib/query/likelihood/likelihood.ts";
+import { MeasurementGrammar } from "../../../lib/query/likelihood/measurement_grammar.ts";
 import type { PingModel } from "../../../lib/query/ping_model.ts";
 import { parseAddress } from "../../../lib/addresses/ip.ts";
 import { LOG_RTT, WholeMeasurementWriter } from "../../../lib/tokens/vocab_v1.ts";
+import { ROLE_NAMES } from "../../../lib/tokens/grammar_v2.ts";
 import { encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
 import { type Field, type TokenMeasurement, TokenWriter } from "../../../lib/tokens/vocab_v2.ts";
 import { nextLogProbabilities, TINY_CONFIG, withTinyModel } from "../tiny_model.ts";
@@ -40,7 +42,16 @@ async function bruteForce(
   writer.write(asked, order);
   const ends = Array.from({ length: writer.at - first }, (_, i) => first + i);
   const next = await nextLogProbabilities(model, ends.map((end) => out.slice(0, end)));
-  return ends.map((end, i) => -next[i][out[end]] / Math.LN2);
+  const grammar = new MeasurementGrammar(context.length > 0);
+  return ends.map((end, i) => {
+    // That it has a time or not is given.
+    const allowed = grammar.allowed().filter((token) =>
+      token !== 0 && (asked.timeS !== null || ROLE_NAMES[token]?.startsWith("Timestamp") !== true)
+    );
+    grammar.push(out[end]);
+    const mass = allowed.reduce((sum, token) => sum + Math.exp(next[i][token]), 0);
+    return (Math.log(mass) - next[i][out[end]]) / Math.LN2;
+  });
 }
 
 /** All measurements, each after the same context. */

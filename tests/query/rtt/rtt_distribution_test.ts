@@ -1,5 +1,5 @@
 import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/assert";
-import { RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
+import { MAX_PING_RTT_MS, RttDistribution } from "../../../lib/query/rtt/rtt_distribution.ts";
 import { RandomStream } from "../../../lib/random/philox.ts";
 import { CANONICAL_RTT_CODES, decodeRttCode, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
 
@@ -90,18 +90,11 @@ Deno.test("RttDistribution.cdf() and quantileMs() invert each other on every cod
   }
 });
 
-Deno.test("RttDistribution.meanBelowQuantileMs() leaves out the slowest, shareOfMeanBeyond() tells what they weigh", () => {
-  const distribution = distributionOf({ 10: 0.499, 20: 0.5, 3_600_000: 0.001 });
+Deno.test("RttDistribution.meanMs is that of the RTTs up to the longest that ping tools wait", () => {
   const near = (actual: number, expected: number) => assertAlmostEquals(actual, expected, expected * 5e-4);
-  near(distribution.meanMs, 4.99 + 10 + 3600);
-  near(distribution.meanBelowQuantileMs(1), distribution.meanMs);
-  near(distribution.meanBelowQuantileMs(0.999), 14.99 / 0.999);
-  near(distribution.meanBelowQuantileMs(0.5), (4.99 + 0.02) / 0.5);
-  near(distribution.shareOfMeanBeyond(600_000), 3600 / distribution.meanMs);
-  assertEquals(distribution.shareOfMeanBeyond(3_610_000), 0);
-  for (const wrong of [0, -1, 1.1, NaN]) {
-    assertThrows(() => distribution.meanBelowQuantileMs(wrong), RangeError);
-  }
+  near(distributionOf({ 10: 0.499, 59_900: 0.001, 3_600_000: 0.5 }).meanMs, (4.99 + 59.9) / 0.5);
+  near(distributionOf({ 10: 0.499, 20: 0.5, 61_000: 0.001 }).meanMs, 14.99 / 0.999);
+  assertEquals(distributionOf({ 3_600_000: 1 }).meanMs, MAX_PING_RTT_MS);
 });
 
 Deno.test("RttDistribution.probabilityOf() is the mass of the bucket of an RTT", () => {
