@@ -10,7 +10,7 @@ import { refuseOverlap } from "../lib/files/output_guard.ts";
 import { StagedOutput } from "../lib/files/staged_output.ts";
 import { readDescribedModel } from "../lib/query_files/described_model.ts";
 import { digestOfSite, type SiteContent, writeSite } from "../lib/site/export_site.ts";
-import { readPage } from "../lib/site/page_bundle.ts";
+import { readSitePage } from "../lib/site/page_bundle.ts";
 import { SITE_DTYPES } from "../lib/site/site_file.ts";
 import { formatBytes } from "../lib/text/quantities.ts";
 import { checkpointDirectory, modelFileOf } from "../lib/train/checkpoint.ts";
@@ -41,7 +41,7 @@ export const exportStage: Stage = defineStage({
     refuseOverlap(output, [checkpointDirectory(path)]);
     const { checkpoint, calibration, info } = readDescribedModel({ ...files, checkpoint: path }, stage.log);
     const content: SiteContent = { checkpoint, info, calibration: calibration?.shares ?? null, dtype };
-    const page = readPage();
+    const page = readSitePage();
     using staged = StagedOutput.openFolder(output, {
       stage: "export",
       inputs: [fingerprint(modelFileOf(checkpoint.directory))],

@@ -8,19 +8,21 @@ import { AskPart } from "./ask_part.tsx";
 import { ComparePart } from "./compare_part.tsx";
 import { CopyLink } from "./copy_link.tsx";
 import { FitsPart } from "./fits_part.tsx";
+import { DataBanner } from "./data_banner.tsx";
 import type { OpenedApi } from "./model_status.ts";
 import { ModelPart } from "./model_part.tsx";
 import type { PartProps } from "./part_props.ts";
 import { PingsPart } from "./pings_part.tsx";
 import { StatusArea } from "./status_area.tsx";
 import { type Fields, formatHash, type PageState, parseHash, type PartName, PARTS } from "./url_state.ts";
+import { useAnswer } from "./use_answer.ts";
 
 const TITLES: Record<PartName, string> = {
   ask: "Ask",
   compare: "Compare",
-  pings: "Your pings",
-  fits: "Who fits",
-  model: "Model",
+  pings: "Check pings",
+  fits: "Find destination",
+  model: "About the model",
 };
 const VIEWS = { ask: AskPart, compare: ComparePart, pings: PingsPart, fits: FitsPart, model: ModelPart };
 
@@ -33,6 +35,7 @@ interface Asked extends PageState {
 export function App({ opened }: { opened: OpenedApi }) {
   const [asked, setAsked] = useState<Asked>();
   const [drafts, setDrafts] = useState<Fields>({});
+  const model = useAnswer("model", (signal) => opened.api.model(signal));
   const heading = useRef<HTMLHeadingElement>(null);
 
   const show = (state: PageState) => {
@@ -64,6 +67,7 @@ export function App({ opened }: { opened: OpenedApi }) {
   };
   const props: PartProps = {
     opened,
+    model,
     fields: asked.fields,
     askedAtMs: asked.atMs,
     drafts,
@@ -94,10 +98,16 @@ export function App({ opened }: { opened: OpenedApi }) {
             ))}
           </ul>
         </nav>
+        {opened.hasServer ? <a class="docs" href="docs">API</a> : null}
         <CopyLink state={{ part: asked.part, fields: drafts }} />
       </header>
       <main id="main">
         <h1 tabIndex={-1} ref={heading}>{View.heading}</h1>
+        <p class="lead">
+          A language model of the Internet: it has read ping measurements and answers with the whole
+          distribution of a round-trip time (RTT).
+        </p>
+        {asked.part === "model" ? null : <DataBanner model={model} />}
         <StatusArea opened={opened} />
         <View key={asked.part} {...props} />
       </main>

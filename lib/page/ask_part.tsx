@@ -9,6 +9,7 @@ import { type LastQuestion, lastQuestions, rememberQuestion } from "./last_quest
 import type { PartProps } from "./part_props.ts";
 import { questionTimeS } from "./question_time.ts";
 import { RttResult, wholeQuestion } from "./rtt_result.tsx";
+import { curlGet } from "./saved_files.tsx";
 import type { Fields } from "./url_state.ts";
 import { useAnswer } from "./use_answer.ts";
 
@@ -34,18 +35,23 @@ function questionOf(fields: Fields, faults: Faults, nowMs: number): RttApiQuesti
 
 /** See the module. */
 export function AskPart(part: PartProps) {
-  const { fields, askedAtMs, opened: { api } } = part;
+  const { fields, askedAtMs, opened: { api, hasServer }, model } = part;
   const isAsked = fields.src !== undefined || fields.dst !== undefined;
   const faults = isAsked ? faultsOf(fields, ["src", "dst"], askedAtMs) : {};
-  const question = isAsked ? questionOf(fields, faults, askedAtMs) : null;
+  const first = model.value?.examples[0];
+  const example = first && questionOf({ src: first.src_addr, dst: first.dst_addr }, {}, askedAtMs);
+  const question = isAsked ? questionOf(fields, faults, askedAtMs) : example ?? null;
+  const key = question && JSON.stringify(["ask", question]);
   const answer = useAnswer(
-    question && JSON.stringify(["ask", question]),
+    key,
     (signal) => api.rtt(wholeQuestion(question as RttApiQuestion), signal),
   );
   const { value, isBusy } = answer;
   useEffect(() => {
-    if (value) rememberQuestion({ src: value.src_addr, dst: value.dst_addr });
-  }, [value]);
+    // While a question is asked, the value is still the answer to the one before.
+    if (!value || !isAsked || answer.valueKey !== key) return;
+    rememberQuestion({ src: value.src_addr, dst: value.dst_addr });
+  }, [value, isAsked, key]);
   const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
   const errorFaults = faultsOfError(answer.error);
   return (
@@ -61,8 +67,11 @@ export function AskPart(part: PartProps) {
       >
         {() => (
           <>
-            <h2>{question ? `${question.src_addr} to ${question.dst_addr}` : "Answer"}</h2>
-            <RttResult curves={curves} />
+            <h2>{headingOf(question, isAsked)}</h2>
+            <RttResult
+              curves={curves}
+              command={hasServer && question ? () => curlGet("v1/rtt", flat(question)) : undefined}
+            />
           </>
         )}
       </AnswerState>
@@ -78,6 +87,18 @@ export function AskPart(part: PartProps) {
     </>
   );
 }
+
+/** The pair in words. */
+function headingOf(question: RttApiQuestion | null, isAsked: boolean): string {
+  if (!question) return "Answer";
+  const { src_addr, dst_addr } = question;
+  return isAsked ? `${src_addr} to ${dst_addr}` : `Example: ${src_addr} → ${dst_addr}`;
+}
+
+/** A question as the fields of a URL. */
+function flat({ src_addr, dst_addr, timestamp }: RttApiQuestion) {
+  return { src_addr, dst_addr, timestamp: timestamp as number | null };
+}
 AskPart.heading = "How long does a ping take?";
 
 /** What was asked before in this browser. */
@@ -89,12 +110,13 @@ function LastQuestions({ part }: { part: PartProps }) {
 
 /** What can be asked, for those who come for the first time. */
 function Examples({ part }: { part: PartProps }) {
-  const { value } = useAnswer("model", (signal) => part.opened.api.model(signal));
+  const { model: { value } } = part;
   const pairs = value?.examples.map(({ src_addr: src, dst_addr: dst }) => ({ src, dst })) ?? [];
   return (
     <>
       <p class="hint">
-        An address or a prefix, IPv4 or IPv6. Your last questions will be kept here, in this browser.
+        An address or a prefix, IPv4 or IPv6. Your last questions will be kept here, in this browser. Below,
+        one example is worked out.
       </p>
       <Pairs part={part} title="For example:" pairs={pairs} />
     </>

@@ -8,12 +8,12 @@ import { COLOR_VARIABLES } from "../report/theme.ts";
 
 const FOLDER = new URL(".", import.meta.url);
 /** The scripts of the bundle and their sources. */
-const SCRIPTS = { "page.js": "main.tsx", "worker.js": "worker.ts" };
+const SCRIPTS = { "page.js": "main.tsx", "docs.js": "docs.tsx", "worker.js": "worker.ts" };
 
 /** Makes the bundle. @returns The text of each file by its name. @throws {Error} If `deno bundle` fails. */
 export async function bundleFiles(): Promise<Map<string, string>> {
   const files = new Map<string, string>();
-  for (const name of ["index.html", "icon.svg"]) files.set(name, await readSource(name));
+  for (const name of ["index.html", "docs.html", "icon.svg"]) files.set(name, await readSource(name));
   files.set("page.css", `${COLOR_VARIABLES.trim()}\n${uPlotCss.trim()}\n${await readSource("page.css")}`);
   for (const [name, source] of Object.entries(SCRIPTS)) files.set(name, await bundleScript(source));
   return files;

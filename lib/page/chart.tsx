@@ -1,6 +1,7 @@
 /** Charts by uPlot in the colours of the page, as wide as their place, with a text in place of the picture. @module */
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { saveFile } from "./saved_files.tsx";
 
 const COLOR_NAMES = [
   "paper",
@@ -58,7 +59,42 @@ export function Chart({ label, heightPx, plan }: { label: string; heightPx: numb
       chart.destroy();
     };
   }, [plan, heightPx, isDark]);
-  return <div class="chart" role="img" aria-label={label} ref={place} />;
+  return (
+    <div class="chart-box">
+      <div class="chart" role="img" aria-label={label} ref={place} />
+      <button
+        type="button"
+        class="quiet"
+        onClick={() => place.current && savePng(place.current, label)}
+      >
+        Save as PNG
+      </button>
+    </div>
+  );
+}
+
+/** Saves a chart as it is shown, on the colour of the page, with what it shows in a line above. */
+function savePng(place: HTMLElement, label: string): void {
+  const chart = place.querySelector("canvas");
+  if (!chart) return;
+  const { paper, ink } = colorsOf(place);
+  const pixel = devicePixelRatio;
+  const titleHeight = 28 * pixel;
+  const picture = document.createElement("canvas");
+  picture.width = chart.width;
+  picture.height = chart.height + titleHeight;
+  const ctx = picture.getContext("2d");
+  if (!ctx) return;
+  ctx.fillStyle = paper;
+  ctx.fillRect(0, 0, picture.width, picture.height);
+  ctx.drawImage(chart, 0, titleHeight);
+  ctx.fillStyle = ink;
+  ctx.font = CHART_FONT.replace("12px", `${12 * pixel}px`);
+  ctx.textBaseline = "middle";
+  const heading = place.closest("section, main")?.querySelector("h2")?.textContent ?? "";
+  ctx.fillText(`${heading}. ${label}`, 8 * pixel, titleHeight / 2, picture.width - 16 * pixel);
+  const name = label.split(".")[0].toLowerCase().replaceAll(/[^a-z0-9]+/g, "-").slice(0, 60);
+  picture.toBlob((blob) => blob && saveFile(`${name}.png`, blob), "image/png");
 }
 
 function useIsDark(): boolean {

@@ -5,11 +5,12 @@ import type { PingApi } from "../api/ping_api.ts";
 import type { LineError, RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { MedianMatrix } from "./median_matrix.tsx";
-import { summaryOf } from "./distribution_chart.tsx";
+import { quantileOf, summaryOf } from "./distribution_chart.tsx";
 import { type Faults, faultsOf, LinesField, Question, TimeField } from "./fields.tsx";
 import type { PartProps } from "./part_props.ts";
 import { questionTimeS } from "./question_time.ts";
 import { RttResult, wholeQuestion } from "./rtt_result.tsx";
+import { CsvButton, CurlButton, curlPost } from "./saved_files.tsx";
 import { useAnswer } from "./use_answer.ts";
 
 /** More are one request too large, and no table to look at. */
@@ -29,7 +30,7 @@ function faultOfLines(lines: readonly string[]): string | undefined {
 
 /** See the module. */
 export function ComparePart(part: PartProps) {
-  const { fields, askedAtMs, opened: { api } } = part;
+  const { fields, askedAtMs, opened: { api, hasServer } } = part;
   const sources = linesOf(fields.sources);
   const destinations = linesOf(fields.destinations);
   const isAsked = sources.length + destinations.length > 0;
@@ -79,13 +80,32 @@ export function ComparePart(part: PartProps) {
         {(answers: (RttApiAnswer | LineError)[]) =>
           answers.length === numCells
             ? (
-              <MedianMatrix
-                sources={sources}
-                destinations={destinations}
-                answers={answers}
-                chosen={chosen && { row, column }}
-                choose={(cell) => part.submit({ cell: `${cell.row},${cell.column}` })}
-              />
+              <>
+                <MedianMatrix
+                  sources={sources}
+                  destinations={destinations}
+                  answers={answers}
+                  chosen={chosen && { row, column }}
+                  choose={(cell) => part.submit({ cell: `${cell.row},${cell.column}` })}
+                />
+                <div class="tools">
+                  <CsvButton
+                    name="medians"
+                    columns={["src_addr", "dst_addr", "timestamp", "median_ms", "p_failed", "error"]}
+                    rows={() =>
+                      answers.map((answer, i) => {
+                        const { src_addr, dst_addr } = questions[i];
+                        const found = "error" in answer
+                          ? [null, null, answer.error]
+                          : [quantileOf(answer, 0.5), answer.p_failed, null];
+                        return [src_addr, dst_addr, timestamp, ...found];
+                      })}
+                  />
+                  {hasServer
+                    ? <CurlButton command={() => curlPost("v1/rtt:batch?quantiles=0.5", questions, true)} />
+                    : null}
+                </div>
+              </>
             )
             : null}
       </AnswerState>

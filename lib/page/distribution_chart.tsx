@@ -110,7 +110,7 @@ function paddedRange(low: number, high: number): [number, number] {
 }
 
 /** A round number without the zeros behind its point. */
-function formatTick(rttMs: number): string {
+export function formatTick(rttMs: number): string {
   return formatMs(rttMs).replace(/\.?0+ /, (zeros) => zeros.startsWith(".") ? " " : zeros);
 }
 

@@ -6,6 +6,7 @@ import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
 import { type PrefixNode, prefixTree, TREE_LENGTHS } from "./prefix_tree.ts";
 import { formatTime, questionTimeS } from "./question_time.ts";
+import { CsvButton, CurlButton, curlGet } from "./saved_files.tsx";
 import type { Fields } from "./url_state.ts";
 import { useAnswer } from "./use_answer.ts";
 
@@ -43,7 +44,7 @@ function rttOf(text: string | undefined): number {
 
 /** See the module. */
 export function FitsPart(part: PartProps) {
-  const { fields, askedAtMs, opened: { api } } = part;
+  const { fields, askedAtMs, opened: { api, hasServer } } = part;
   const isAsked = fields.low !== undefined || fields.high !== undefined;
   const { question, faults } = questionOf(fields, askedAtMs);
   const isRight = isAsked && Object.keys(faults).length === 0;
@@ -93,7 +94,36 @@ export function FitsPart(part: PartProps) {
         } of ${lengths.length}`}
         summary={(answers) => summaryOf(answers)}
       >
-        {(answers: DestinationsApiAnswer[]) => answers.length === 0 ? null : <Tree answers={answers} />}
+        {(answers: DestinationsApiAnswer[]) =>
+          answers.length === 0 ? null : (
+            <>
+              <Tree answers={answers} />
+              <div class="tools">
+                <CsvButton
+                  name="destinations"
+                  columns={["prefix", "prefix_length", "probability", "standard_error"]}
+                  rows={() =>
+                    answers.flatMap(({ prefix_length, destinations }) =>
+                      destinations.map(({ prefix, probability, standard_error }) =>
+                        [prefix, prefix_length, probability, standard_error] as const
+                      )
+                    )}
+                />
+                {hasServer
+                  ? (
+                    <CurlButton
+                      command={() =>
+                        curlGet("v1/destinations", {
+                          src_addr: question.src_addr,
+                          rtt: question.rtt.join(".."),
+                          timestamp: question.timestamp as number | null,
+                        })}
+                    />
+                  )
+                  : null}
+              </div>
+            </>
+          )}
       </AnswerState>
     </>
   );
@@ -119,7 +149,6 @@ function Tree({ answers }: { answers: readonly DestinationsApiAnswer[] }) {
       </p>
       <Branches
         nodes={tree}
-        most={tree[0]?.probability ?? 1}
         rest={{ name: "all other prefixes", probability: unlisted_probability }}
       />
       <Proof answers={answers} />
@@ -128,10 +157,8 @@ function Tree({ answers }: { answers: readonly DestinationsApiAnswer[] }) {
 }
 
 function Branches(
-  { nodes, most, rest }: {
+  { nodes, rest }: {
     nodes: readonly PrefixNode[];
-    /** The probability that fills a bar. */
-    most: number;
     rest: { name: string; probability: number };
   },
 ) {
@@ -143,7 +170,7 @@ function Branches(
     <ul class="tree">
       {(isFolded ? large : nodes).map((node, i) => (
         <li key={node.prefix}>
-          <Node node={node} most={most} isOpen={i === 0} />
+          <Node node={node} isOpen={i === 0} />
         </li>
       ))}
       {isFolded
@@ -151,12 +178,12 @@ function Branches(
           <li>
             <details>
               <summary class="branch rest">
-                <Branch prefix={`${small.length} less probable ones`} probability={together} most={most} />
+                <Branch prefix={`${small.length} less probable ones`} probability={together} />
               </summary>
               <ul class="tree">
                 {small.map((node) => (
                   <li key={node.prefix}>
-                    <Node node={node} most={most} isOpen={false} />
+                    <Node node={node} isOpen={false} />
                   </li>
                 ))}
               </ul>
@@ -166,48 +193,46 @@ function Branches(
         : null}
       <li>
         <div class="branch rest">
-          <Branch prefix={rest.name} probability={rest.probability} most={most} />
+          <Branch prefix={rest.name} probability={rest.probability} />
         </div>
       </li>
     </ul>
   );
 }
 
-function Node({ node, most, isOpen }: { node: PrefixNode; most: number; isOpen: boolean }) {
+function Node({ node, isOpen }: { node: PrefixNode; isOpen: boolean }) {
   const { prefix, children, restProbability } = node;
   if (children.length === 0) {
     return (
       <div class="branch">
-        <Branch {...node} most={most} />
+        <Branch {...node} />
       </div>
     );
   }
   return (
     <details open={isOpen}>
       <summary class="branch">
-        <Branch {...node} most={most} />
+        <Branch {...node} />
       </summary>
       <Branches
         nodes={children}
-        most={most}
         rest={{ name: `elsewhere in ${prefix}`, probability: restProbability }}
       />
     </details>
   );
 }
 
-function Branch({ prefix, probability, standard_error = 0, most }: {
+function Branch({ prefix, probability, standard_error = 0 }: {
   prefix: string;
   probability: number;
   standard_error?: number;
-  most: number;
 }) {
   // Small errors are left out: they change the last digit at most by some.
   const isSure = standard_error < probability / 20;
   return (
     <>
       <span class="prefix">{prefix}</span>
-      <meter min={0} max={most} value={probability} aria-hidden="true" />
+      <meter min={0} max={1} value={probability} aria-hidden="true" />
       <span class="share">
         {formatPercent(probability)}
         {isSure ? null : <small>± {formatPercent(standard_error)}</small>}

@@ -53,19 +53,50 @@ function answered(answer: RttApiAnswer | LineError): RttApiAnswer {
   return answer;
 }
 
+/** The least relative difference of medians, and difference of P(no reply), that the chart is shown for. */
+const LEAST_MEDIAN_CHANGE = 0.05;
+const LEAST_FAILED_CHANGE = 0.02;
+
+/**
+ * How much the hours differ.
+ *
+ * @returns The least and the greatest median (ms) and P(no reply); `isMuch`: the greatest median is at least 5 % above
+ * the least, or P(no reply) differs by 2 percentage points.
+ */
+export function rangeOfHours(answers: readonly RttApiAnswer[]) {
+  const medians = answers.map((answer) => quantileOf(answer, 0.5));
+  const failed = answers.map(({ p_failed }) => p_failed);
+  const [lowMs, highMs] = [Math.min(...medians), Math.max(...medians)];
+  const [leastFailed, mostFailed] = [Math.min(...failed), Math.max(...failed)];
+  const isMuch = highMs >= lowMs * (1 + LEAST_MEDIAN_CHANGE) ||
+    mostFailed - leastFailed >= LEAST_FAILED_CHANGE;
+  return { lowMs, highMs, leastFailed, mostFailed, isMuch };
+}
+
 function Strip({ hours }: { hours: readonly Hour[] }) {
   const plan = useMemo(() => planOf(hours), [hours]);
-  const medians = hours.map(({ answer }) => quantileOf(answer, 0.5));
+  const { lowMs, highMs, leastFailed, mostFailed, isMuch } = rangeOfHours(hours.map(({ answer }) => answer));
   const label = `Median and bands from ${formatTime(hours[0].timeS)}: the medians lie between ` +
-    `${formatMs(Math.min(...medians))} and ${formatMs(Math.max(...medians))}.`;
+    `${formatMs(lowMs)} and ${formatMs(highMs)}.`;
   return (
     <>
-      <figure>
-        <figcaption>
-          RTT in ms by hour (UTC): line, the median; bands, what 50 % and 90 % of the replies take.
-        </figcaption>
-        <Chart label={label} heightPx={HEIGHT_PX} plan={plan} />
-      </figure>
+      {isMuch
+        ? (
+          <figure>
+            <figcaption>
+              RTT in ms by hour (UTC): line, the median; bands, what 50 % and 90 % of the replies take.
+            </figcaption>
+            <Chart label={label} heightPx={HEIGHT_PX} plan={plan} />
+          </figure>
+        )
+        : (
+          <p>
+            The hour makes little difference: median {formatRange(lowMs, highMs)}, no reply{" "}
+            {formatPercent(leastFailed)} to{" "}
+            {formatPercent(mostFailed)}. A chart is shown where medians differ by 5 % or no reply by 2
+            percentage points.
+          </p>
+        )}
       <details>
         <summary>These hours as a table</summary>
         <NumberTable

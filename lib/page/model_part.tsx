@@ -4,16 +4,15 @@ import type { ModelApiAnswer } from "../api/schemas.ts";
 import { formatCount } from "../text/quantities.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
+import { dataOf, describeData } from "./data_banner.tsx";
 import { NumberTable } from "./number_table.tsx";
 import { formatMs } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
-import { useAnswer } from "./use_answer.ts";
 
 const CURVE_HEIGHT_PX = 260;
 
 /** See the module. */
-export function ModelPart({ opened: { api, hasServer } }: PartProps) {
-  const answer = useAnswer("model", (signal) => api.model(signal));
+export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
   return (
     <AnswerState
       answer={answer}
@@ -22,6 +21,12 @@ export function ModelPart({ opened: { api, hasServer } }: PartProps) {
     >
       {(model) => (
         <>
+          <p class={`banner ${dataOf(model)?.is_synthetic ? "synthetic" : ""}`.trim()}>
+            {dataOf(model)?.is_synthetic
+              ? <strong>Synthetic data: the answers describe no real network.{" "}</strong>
+              : null}
+            {describeData(dataOf(model))}
+          </p>
           <Identity model={model} />
           <TrainingCurve curve={model.training_curve} />
           <Evaluation evaluation={model.evaluation} />
@@ -37,7 +42,8 @@ export function ModelPart({ opened: { api, hasServer } }: PartProps) {
           {hasServer
             ? (
               <p>
-                For programs: <a href="openapi.json">openapi.json</a> says what this server answers.
+                For programs: <a href="docs">the HTTP API</a>, described for machines by{" "}
+                <a href="openapi.json">openapi.json</a>.
               </p>
             )
             : null}

@@ -1,10 +1,14 @@
 /** What each part of the page is given. @module */
+import type { ModelApiAnswer } from "../api/schemas.ts";
 import type { OpenedApi } from "./model_status.ts";
 import type { FieldName, Fields } from "./url_state.ts";
+import type { Answer } from "./use_answer.ts";
 
 /** See the module. */
 export interface PartProps {
   opened: OpenedApi;
+  /** What is said of the model. */
+  model: Answer<ModelApiAnswer>;
   /** What is asked: the fields as they were when the question was sent. */
   fields: Fields;
   /** When it was sent, milliseconds since 1970. */

@@ -26,7 +26,7 @@ export interface Pasted {
 
 /** What a text of `ping` does not say. */
 export interface PasteOptions {
-  /** The source of all pings; empty if it is not known. */
+  /** The source of pings that do not say theirs; empty if it is not known. */
   source: string;
   /** When the last of them was sent, Unix seconds; null if it is not known. */
   endTimeS: number | null;
@@ -46,10 +46,10 @@ const NO_REPLY = ["", "-1", "null", "*", "nan"];
 export function parsePaste(text: string, options: PasteOptions): Pasted {
   const start = text.trimStart();
   const pasted = start.startsWith("{") || /^\[\s*[{[\]]/.test(start)
-    ? parseJson(text)
+    ? parseJson(text, options)
     : isPingOutput(text)
     ? parseOutput(text, options)
-    : parseCsv(text);
+    : parseCsv(text, options);
   pasted.pings.sort((a, b) => (a.timestamp ?? 0) - (b.timestamp ?? 0));
   pasted.faults.sort((a, b) => a.line - b.line);
   return pasted;
@@ -67,7 +67,7 @@ function parseOutput(text: string, options: PasteOptions): Pasted {
   return { format: "Output of ping", pings, faults };
 }
 
-function parseCsv(text: string): Pasted {
+function parseCsv(text: string, { source }: PasteOptions): Pasted {
   const pasted: Pasted = { format: "CSV", pings: [], faults: [] };
   const rows = text.split("\n").map((line) =>
     line.split(/[,;\t]/).map((field) => field.trim().replace(/^"(.*)"$/, "$1"))
@@ -78,7 +78,8 @@ function parseCsv(text: string): Pasted {
   const missing = [NAMES.src, NAMES.dst, NAMES.rtt].filter((known) =>
     !known.some((name) => names.includes(name))
   );
-  if (missing.length > 0) {
+  const isFromOne = source !== "" && missing.length === 1 && missing[0] === NAMES.src;
+  if (missing.length > 0 && !isFromOne) {
     const message = `no output of ping, no JSON, and as the header of CSV it has no column ${
       missing.map(([name]) => name).join(", ")
     }; src_addr, dst_addr, rtt and perhaps timestamp are wanted`;
@@ -88,12 +89,12 @@ function parseCsv(text: string): Pasted {
   rows.forEach((fields, i) => {
     if (i <= header || !isRow(fields)) return;
     const record = Object.fromEntries(names.map((name, column) => [name, fields[column]]));
-    take(pasted, i + 1, () => pingOfRecord(record));
+    take(pasted, i + 1, () => pingOfRecord(record, isFromOne ? source : ""));
   });
   return pasted;
 }
 
-function parseJson(text: string): Pasted {
+function parseJson(text: string, { source }: PasteOptions): Pasted {
   const pasted: Pasted = { format: "JSON", pings: [], faults: [] };
   const bytes = new TextEncoder().encode(text);
   const lineAt = lineCounter(bytes);
@@ -102,7 +103,7 @@ function parseJson(text: string): Pasted {
     for (const { offsetBytes, value } of scanner.push(bytes)) {
       take(pasted, lineAt(offsetBytes), () => {
         if (!value) throw new UserError("no JSON that can be read");
-        return pingOfObject(value);
+        return pingOfObject(value, source);
       });
     }
     scanner.end();
@@ -124,10 +125,13 @@ function lineCounter(bytes: Uint8Array): (offsetBytes: number) => number {
   };
 }
 
-function pingOfObject(value: Record<string, unknown>): Omit<PastedPing, "line"> | undefined {
+function pingOfObject(
+  value: Record<string, unknown>,
+  source: string,
+): Omit<PastedPing, "line"> | undefined {
   const type = resultType(value);
   // A line of our own names may have a timestamp, too, and no list of replies.
-  if (type === undefined || "rtt" in value) return pingOfRecord(value);
+  if (type === undefined || "rtt" in value) return pingOfRecord(value, source);
   if (type !== "ping") throw new UserError(`a result of type ${type}, a ping was wanted`);
   const row = convertPing(value, { source: "auto", rtt: "mean" });
   if ("reason" in row) throw new UserError(`a ping result without use: ${row.reason}, ${row.detail}`);
@@ -140,12 +144,13 @@ function pingOfObject(value: Record<string, unknown>): Omit<PastedPing, "line"> 
   };
 }
 
-function pingOfRecord(record: Record<string, unknown>): Omit<PastedPing, "line"> {
+/** @param source The source of records that say none. */
+function pingOfRecord(record: Record<string, unknown>, source: string): Omit<PastedPing, "line"> {
   const textOf = (names: readonly string[]) => {
     const value = names.map((name) => record[name]).find((found) => found !== undefined && found !== null);
     return value === undefined ? "" : String(value).trim();
   };
-  const [src, dst] = [textOf(NAMES.src), textOf(NAMES.dst)];
+  const [src, dst] = [textOf(NAMES.src) || source, textOf(NAMES.dst)];
   for (const [name, text] of [["source", src], ["destination", dst]]) {
     if (!parseAddress(text)) throw new UserError(`found ${text || "no"} ${name}, an address was wanted`);
   }

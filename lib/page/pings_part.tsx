@@ -1,21 +1,27 @@
 /** The third part of the page: one's own pings, as what the model is told before it answers. @module */
 import { useMemo } from "preact/hooks";
 import { faultOfPrefix } from "../addresses/ip_prefix.ts";
+import type { PingApi } from "../api/ping_api.ts";
 import type { LineError, RttApiAnswer, ScoreApiAnswer } from "../api/schemas.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { AddressFields } from "./ask_part.tsx";
 import { summaryOf } from "./distribution_chart.tsx";
 import { type Faults, faultsOf, faultsOfError, LinesField, Question } from "./fields.tsx";
 import type { PartProps } from "./part_props.ts";
-import { parsePaste, type Pasted } from "./paste.ts";
-import { questionTimeS } from "./question_time.ts";
+import { parsePaste, type Pasted, type PastedPing } from "./paste.ts";
+import { formatTime, questionTimeS } from "./question_time.ts";
 import { RttResult, wholeQuestion } from "./rtt_result.tsx";
-import { ScoredPings } from "./scored_pings.tsx";
+import { curlPost } from "./saved_files.tsx";
+import { judgePings, ScoredPings } from "./scored_pings.tsx";
 import { useAnswer } from "./use_answer.ts";
 import type { Fields } from "./url_state.ts";
 
 /** As many as the model scores at once; more than any sequence holds. */
 const MAX_PINGS = 1000;
+/** Unusual pings, the least probable first, of which it is asked what was expected. */
+const MAX_EXPLAINED = 10;
+/** Pings before a ping that the model is told, as `score` has them by default. */
+const NUM_CONTEXT = 20;
 const PLACEHOLDER = `PING 198.51.100.7 (198.51.100.7) 56(84) bytes of data.
 64 bytes from 198.51.100.7: icmp_seq=1 ttl=57 time=12.3 ms
 64 bytes from 198.51.100.7: icmp_seq=2 ttl=57 time=12.1 ms`;
@@ -24,6 +30,8 @@ interface PingsAnswer {
   before: RttApiAnswer;
   after?: RttApiAnswer;
   scores?: (ScoreApiAnswer | LineError)[];
+  /** What was expected of the unusual ones, by their index. */
+  expected?: Map<number, RttApiAnswer>;
 }
 
 /** What the fields say: the pings, and the question with what they leave out filled in. */
@@ -38,13 +46,15 @@ interface PingsQuestion {
 function questionOf(fields: Fields, nowMs: number): PingsQuestion {
   const faults: Faults = { ...faultsOf(fields, [], nowMs) };
   const time = questionTimeS(fields.time, nowMs);
-  const timestamp = typeof time === "object" ? null : time;
+  const asked = typeof time === "object" ? null : time;
   const source = fields.src?.trim() ?? "";
-  const pasted = parsePaste(fields.pings ?? "", { source, endTimeS: timestamp });
+  const pasted = parsePaste(fields.pings ?? "", { source, endTimeS: asked });
   const { pings } = pasted;
   const last = pings.at(-1);
   // The pings are about a pair already: only what differs from it must be said.
-  const src = source || last?.src_addr || "";
+  const src = (pasted.format === "Output of ping" ? source : "") || last?.src_addr || source;
+  // Where no time is chosen, the pings' own time is asked for, and not the present.
+  const timestamp = fields.time ? asked : last?.timestamp ?? asked;
   const dst = fields.dst?.trim() || last?.dst_addr || "";
   if (src === "") faults.src = "Found no source, one was wanted: the output of ping does not say it";
   else if (faultOfPrefix(src)) faults.src = `Cannot read ${src}: ${faultOfPrefix(src)}`;
@@ -60,7 +70,7 @@ function questionOf(fields: Fields, nowMs: number): PingsQuestion {
 
 /** See the module. */
 export function PingsPart(part: PartProps) {
-  const { fields, askedAtMs, opened: { api } } = part;
+  const { fields, askedAtMs, opened: { api, hasServer } } = part;
   const isAsked = fields.pings !== undefined;
   const { pasted, src, dst, timestamp, faults } = useMemo(() => questionOf(fields, askedAtMs), [
     fields,
@@ -76,7 +86,9 @@ export function PingsPart(part: PartProps) {
       report({ before });
       const after = await api.rtt(wholeQuestion({ ...question, context: measurements }), signal);
       report({ before, after });
-      return { before, after, scores: await api.score(measurements, {}, signal) };
+      const scores = await api.score(measurements, {}, signal);
+      report({ before, after, scores });
+      return { before, after, scores, expected: await expectedOf(api, pasted.pings, scores, signal) };
     },
   );
   const { value } = answer;
@@ -89,7 +101,7 @@ export function PingsPart(part: PartProps) {
   const allFaults = isAsked ? { ...faults, ...errorFaults } : {};
   return (
     <>
-      <Question part={part} verb="Take these pings">
+      <Question part={part} verb="Check these pings">
         <LinesField
           part={part}
           faults={allFaults}
@@ -101,8 +113,9 @@ export function PingsPart(part: PartProps) {
         />
         <AddressFields part={part} faults={allFaults} dstPlaceholder="that of the pings" />
         <p class="hint">
-          Output of ping does not say its source: give your public address. The destination is the pings' own
-          unless another is given; the time is that of the last ping where they have none.
+          Output of ping does not say its source: give your public address. Source and time of JSON and CSV
+          are their own. The destination is that of the pings unless another is given. Pings without a time
+          count as sent each second up to the time that is chosen.
         </p>
       </Question>
       {isAsked ? <PasteReport pasted={pasted} /> : null}
@@ -112,24 +125,50 @@ export function PingsPart(part: PartProps) {
         summary={({ before, after }) =>
           `Before: ${summaryOf(before)} ${after ? `With your pings: ${summaryOf(after)}` : ""}`}
       >
-        {({ scores }) => (
+        {({ scores, expected }) => (
           <>
-            <h2>{src} to {dst}</h2>
-            <RttResult curves={curves} />
             {scores && scores.length === pasted.pings.length
-              ? <ScoredPings pings={pasted.pings} scores={scores} />
+              ? <ScoredPings pings={pasted.pings} scores={scores} expected={expected} />
               : null}
+            <h2>{src} to {dst}, {formatTime(timestamp)}</h2>
+            <RttResult
+              curves={curves}
+              command={hasServer ? () => curlPost("v1/score", measurements, true) : undefined}
+            />
           </>
         )}
       </AnswerState>
     </>
   );
 }
-PingsPart.heading = "What do your pings change?";
+PingsPart.heading = "Are your pings unusual?";
 
 function doingOf(value: PingsAnswer | undefined, numPings: number): string {
-  if (!value) return "1 of 3: asking without your pings";
-  return value.after ? `3 of 3: scoring ${numPings} pings` : "2 of 3: asking with your pings";
+  if (!value) return "1 of 4: asking without your pings";
+  if (value.scores) return "4 of 4: asking what was expected of the unusual pings";
+  return value.after ? `3 of 4: scoring ${numPings} pings` : "2 of 4: asking with your pings";
+}
+
+/** Asks what was expected of unusual pings, given those of the same source before. */
+async function expectedOf(
+  api: PingApi,
+  pings: readonly PastedPing[],
+  scores: readonly (ScoreApiAnswer | LineError)[],
+  signal: AbortSignal,
+): Promise<Map<number, RttApiAnswer>> {
+  if (scores.length !== pings.length) return new Map();
+  const odd = judgePings(pings, scores)
+    .flatMap(({ judgement, pValue = 1 }, i) => judgement === "usual" ? [] : [{ i, pValue }])
+    .sort((a, b) => a.pValue - b.pValue).slice(0, MAX_EXPLAINED).map(({ i }) => i);
+  if (odd.length === 0) return new Map();
+  const questions = odd.map((i) => {
+    const { src_addr, dst_addr, timestamp } = pings[i];
+    const context = pings.slice(0, i).filter((ping) => ping.src_addr === src_addr).slice(-NUM_CONTEXT)
+      .map(({ line: _, ...measurement }) => measurement);
+    return { src_addr, dst_addr, timestamp, context, quantiles: [0.05, 0.95] };
+  });
+  const answers = await api.rttBatch(questions, signal);
+  return new Map(answers.flatMap((answer, k) => "error" in answer ? [] : [[odd[k], answer] as const]));
 }
 
 /** What was found in the pasted text, and the lines that cannot be used. */

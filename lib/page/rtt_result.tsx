@@ -1,8 +1,11 @@
 /** The distribution of an RTT: its figures, its curve, its quantiles. @module */
 import type { RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
+import { basisOf } from "./data_banner.tsx";
 import { type Curve, CURVE_QUANTILES, DistributionChart, quantileOf } from "./distribution_chart.tsx";
+import { Histogram } from "./histogram.tsx";
 import { formatMs, formatPercent, formatRange } from "./number_text.ts";
 import { formatTime } from "./question_time.ts";
+import { CsvButton, CurlButton } from "./saved_files.tsx";
 
 /** The quantiles of the table. */
 const TABLE_QUANTILES = [0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99];
@@ -12,13 +15,22 @@ export function wholeQuestion(question: RttApiQuestion): RttApiQuestion {
   return { ...question, quantiles: CURVE_QUANTILES };
 }
 
-/** Shows answers; the last one is what it is about, those before it are there to be compared with. */
-export function RttResult({ curves }: { curves: readonly Curve[] }) {
+/**
+ * Shows answers; the last one is what it is about, those before it are there to be compared with.
+ *
+ * @param command The question as a command of curl, where a server answers it.
+ */
+export function RttResult(
+  { curves, command }: { curves: readonly Curve[]; command?: (() => string) | undefined },
+) {
   const { answer } = curves[curves.length - 1];
   return (
     <>
       <RttFigures answer={answer} />
+      {basisOf(answer) === undefined ? null : <p class="basis">{basisOf(answer)}</p>}
       <div class="chart-beside">
+        <Histogram curves={curves} />
+        <QuantileTable curves={curves} />
         <figure>
           <figcaption>
             P(RTT ≤ x), if a reply comes. Shaded: what 50 % and 90 % of the replies take; dotted: the median;
@@ -27,7 +39,19 @@ export function RttResult({ curves }: { curves: readonly Curve[] }) {
           </figcaption>
           <DistributionChart curves={curves} />
         </figure>
-        <QuantileTable curves={curves} />
+      </div>
+      <div class="tools">
+        <CsvButton
+          name="rtt-quantiles"
+          columns={["src_addr", "dst_addr", "timestamp", "given", "quantile", "rtt_ms"]}
+          rows={() =>
+            curves.flatMap(({ name, answer: { src_addr, dst_addr, timestamp, quantiles_ms } }) =>
+              Object.entries(quantiles_ms).map(([quantile, rttMs]) =>
+                [src_addr, dst_addr, timestamp, name, Number(quantile), rttMs] as const
+              )
+            )}
+        />
+        {command ? <CurlButton command={command} /> : null}
       </div>
       <RttNotes answer={answer} />
     </>

@@ -27,7 +27,7 @@ import {
 import { HostNames } from "./host_names.ts";
 import { METRICS_TYPE } from "./metrics.ts";
 import { openApiDocument } from "./openapi.ts";
-import type { PageFile } from "./page_files.ts";
+import { ANSWER_POLICY, PAGE_POLICY, type PageFile } from "./page_files.ts";
 import { problemResponse } from "./problems.ts";
 import { queryFields } from "./query_fields.ts";
 import type { ServerMetrics } from "./server_metrics.ts";
@@ -72,6 +72,7 @@ function addRules(app: Hono, { host, allowOrigins, stopping, metrics }: AppOptio
     whenSent(c, () => end(route === "/*" ? "none" : route, c.res.status));
     c.header("x-content-type-options", "nosniff");
     c.header("referrer-policy", "no-referrer");
+    if (!c.res.headers.has("content-security-policy")) c.header("content-security-policy", ANSWER_POLICY);
     if (allowOrigins.length === 0) c.header("cross-origin-resource-policy", "same-origin");
     if (stopping.aborted) c.header("connection", "close");
   });
@@ -185,12 +186,12 @@ function addDescriptions(app: Hono, options: AppOptions): void {
   });
 }
 
-/** What else the page may do, it says itself. */
 function pageResponse(request: Request, { body, type, etag }: PageFile): Response {
-  const headers = { etag, "cache-control": "no-cache" };
+  // A browser takes the headers of a 304 in place of those it has.
+  const headers = { etag, "cache-control": "no-cache", "content-security-policy": PAGE_POLICY };
   if (isKnown(request, etag)) return new Response(null, { status: 304, headers });
   return new Response(body, {
-    headers: { ...headers, "content-type": type, "content-security-policy": "frame-ancestors 'none'" },
+    headers: { ...headers, "content-type": type },
   });
 }
 

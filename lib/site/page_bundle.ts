@@ -32,3 +32,8 @@ export function readPage(folder: URL = BUNDLE): Map<string, Uint8Array<ArrayBuff
   }
   return files;
 }
+
+/** The files of the page for an exported site: without the description of the HTTP API, which a site has not. */
+export function readSitePage(): Map<string, Uint8Array<ArrayBuffer>> {
+  return new Map([...readPage()].filter(([name]) => !name.startsWith("docs.")));
+}

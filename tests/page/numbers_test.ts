@@ -1,10 +1,15 @@
 import { assert, assertEquals } from "@std/assert";
 import * as fc from "fast-check";
+import type { RttApiAnswer } from "../../lib/api/schemas.ts";
 import { logTicks } from "../../lib/page/axis_ticks.ts";
+import { CURVE_QUANTILES } from "../../lib/page/distribution_chart.tsx";
+import { binsOf } from "../../lib/page/histogram.tsx";
+import { rangeOfHours } from "../../lib/page/hours_strip.tsx";
 import { shadesOf } from "../../lib/page/median_matrix.tsx";
 import { formatMs, formatPercent, formatPValue, formatRange } from "../../lib/page/number_text.ts";
 import { prefixTree } from "../../lib/page/prefix_tree.ts";
-import { judge, sumUp } from "../../lib/page/surprise.ts";
+import { csvText, curlCommand } from "../../lib/page/saved_files.tsx";
+import { judge, type JudgedPing, sumUp } from "../../lib/page/surprise.ts";
 
 Deno.test("RTTs and probabilities have three figures, and small probabilities one", () => {
   const rtts: [number, string][] = [
@@ -55,16 +60,58 @@ Deno.test("logTicks() are in the range, in order, no more than there is room for
   }));
 });
 
-Deno.test("judge() calls surprising only what is so among all, and sumUp() says what chance gives", () => {
+Deno.test("judge() calls surprising only what is so among all", () => {
   assertEquals(judge([0.5, 0.009, 0.0001]), ["usual", "unusual", "surprising"]);
   assertEquals(judge([0.009]), ["surprising"]);
-  const many = [...Array(99).fill(0.5), 0.002];
-  assertEquals(judge(many).at(-1), "unusual");
+  assertEquals(judge([...Array(99).fill(0.5), 0.002]).at(-1), "unusual");
+});
+
+Deno.test("sumUp() names the unusual pings with their lines and what was expected", () => {
+  const row = (line: number, rtt: number | null, pValue: number | undefined): JudgedPing => ({
+    ping: { src_addr: "192.0.2.1", dst_addr: "198.51.100.7", timestamp: line, rtt, line },
+    pValue,
+    judgement: pValue === undefined ? "usual" : judge([pValue])[0],
+  });
+  const usual = Array.from({ length: 11 }, (_, i) => row(i < 7 ? i + 1 : i + 2, 132, 0.5));
+  const odd: JudgedPing = { ...row(8, 298, 1e-6), expected: { lowMs: 131, highMs: 135 } };
   assertEquals(
-    sumUp(judge(many)),
-    "None is surprising among so many: 1 of 100 have a p-value below 0.01; chance alone gives about 1.",
+    sumUp([...usual, odd]),
+    "1 of 12 is unusual: line 8, 298 ms, expected 131–135 ms. Chance alone gives about 0.12.",
   );
-  assert(sumUp(judge([0.5, 1e-9])).startsWith("1 is surprising even among 2 (p < 0.01/2)"));
+  assert(sumUp([odd, row(9, null, 1e-9)]).startsWith("2 of 2 are unusual: line 9, no reply; line 8, 298 ms"));
+  assertEquals(sumUp(usual), "None of 11 is unusual.");
+  assertEquals(sumUp([row(1, 3, undefined)]), "No ping could be scored.");
+});
+
+/** An answer whose quantiles are a function of their share. */
+function answerOf(rttMs: (quantile: number) => number, p_failed = 0): RttApiAnswer {
+  const quantiles_ms = Object.fromEntries(CURVE_QUANTILES.map((quantile) => [quantile, rttMs(quantile)]));
+  return { quantiles_ms, p_failed } as unknown as RttApiAnswer;
+}
+
+Deno.test("binsOf() gives each bin its share of the replies, in milliseconds", () => {
+  const { widthMs, edgesMs, shares: [shares] } = binsOf([answerOf((quantile) => 100 + 40 * quantile)]);
+  assertEquals(widthMs, 1);
+  const inside = shares.slice(1, -1);
+  assert(inside.length > 30 && inside.every((share) => Math.abs(share - 1 / 40) < 1e-9), inside.join());
+  assert(edgesMs[0] >= 100 && edgesMs[edgesMs.length - 1] <= 140);
+  const tail = binsOf([answerOf((quantile) => quantile < 0.985 ? 20 + quantile : 1e6)]).edgesMs;
+  assert(tail[tail.length - 1] < 30, "a tail leaves width to the rest");
+  const [atom] = binsOf([answerOf(() => 12)]).shares;
+  assertEquals(Number(atom.reduce((sum, share) => sum + share, 0).toFixed(6)), 1);
+});
+
+Deno.test("hours differ much at 5 % of the median or 2 percentage points of no reply", () => {
+  const hour = (medianMs: number, failed = 0.01) => answerOf(() => medianMs, failed);
+  assertEquals(rangeOfHours([hour(100), hour(104.9)]).isMuch, false);
+  assertEquals(rangeOfHours([hour(100), hour(106)]).isMuch, true);
+  assertEquals(rangeOfHours([hour(100, 0.01), hour(100, 0.025)]).isMuch, false);
+  assertEquals(rangeOfHours([hour(100, 0.01), hour(100, 0.035)]).isMuch, true);
+});
+
+Deno.test("CSV and commands of curl hold any text as a text", () => {
+  assertEquals(csvText(["a", "b"], [['x,"y"', 1], ["=1+1", null]]), `a,b\r\n"x,""y""",1\r\n'=1+1,\r\n`);
+  assertEquals(curlCommand("http://h/?a=$(x)'b"), `curl 'http://h/?a=$(x)'\\''b'`);
 });
 
 Deno.test("prefixTree() puts prefixes below the longest listed one that holds them", () => {

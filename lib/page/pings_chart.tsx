@@ -1,0 +1,106 @@
+/** Pings over time: the odd ones by another shape and colour, with the range that was expected of them. @module */
+import { useMemo } from "preact/hooks";
+import uPlot from "uplot";
+import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
+import { formatMs } from "./number_text.ts";
+import { formatSecond } from "./question_time.ts";
+import { describeOdd, type JudgedPing } from "./surprise.ts";
+
+const HEIGHT_PX = 220;
+
+/** See the module. Pings without a time are drawn by their place in the text. */
+export function PingsChart({ rows }: { rows: readonly JudgedPing[] }) {
+  const plan = useMemo(() => planOf(rows), [rows]);
+  const numOdd = rows.filter(({ judgement }) => judgement !== "usual").length;
+  return (
+    <figure>
+      <figcaption>
+        RTT in ms {hasTimes(rows) ? "over time (UTC)" : "by line"}: ● usual, <span class="odd-mark">▲</span>
+        {" "}
+        unusual, with a line where 90 % of the replies were expected; ✕ no reply, at the bottom.
+      </figcaption>
+      <Chart
+        label={`Pings over time. ${rows.length} pings, ${numOdd} of them unusual.`}
+        heightPx={HEIGHT_PX}
+        plan={plan}
+      />
+    </figure>
+  );
+}
+
+function hasTimes(rows: readonly JudgedPing[]): boolean {
+  return rows.every(({ ping }) => ping.timestamp !== null);
+}
+
+function planOf(rows: readonly JudgedPing[]): ChartPlan {
+  const isTimed = hasTimes(rows);
+  const xs = rows.map(({ ping }) => isTimed ? ping.timestamp as number : ping.line);
+  const rtts = rows.map(({ ping }) => ping.rtt);
+  const shown = [
+    ...rtts.filter((rtt) => rtt !== null),
+    ...rows.flatMap(({ expected }) => expected ? [expected.lowMs, expected.highMs] : []),
+  ];
+  const [low, high] = shown.length > 0 ? [Math.min(...shown), Math.max(...shown)] : [0, 1];
+  const padding = Math.max((high - low) * 0.12, high * 0.02, 0.1);
+  const [first, last] = [Math.min(...xs), Math.max(...xs)];
+  const side = Math.max((last - first) * 0.03, 1);
+  return {
+    data: [xs, rtts],
+    readout: (index) => {
+      const { ping } = rows[index];
+      const said = describeOdd(rows[index]);
+      return isTimed ? `${formatSecond(ping.timestamp)}: ${said}` : said;
+    },
+    options: (colors) => ({
+      tzDate: (timeS) => uPlot.tzDate(new Date(timeS * 1000), "Etc/UTC"),
+      scales: {
+        x: { time: isTimed, range: [first - side, last + side] },
+        y: { range: [Math.max(0, low - padding), high + padding] },
+      },
+      ...PLAIN,
+      series: [{}, { stroke: colors.accent, width: 0, points: { show: false } }],
+      axes: [axisStyle(colors, "below"), {
+        ...axisStyle(colors, "left"),
+        size: 64,
+        values: (_chart, splits) => splits.map((value) => formatMs(value)),
+      }],
+      hooks: {
+        draw: [(chart) => {
+          const { ctx, bbox } = chart;
+          const pixel = devicePixelRatio;
+          ctx.save();
+          rows.forEach(({ ping: { rtt }, judgement, expected }, i) => {
+            const isOdd = judgement !== "usual";
+            const x = chart.valToPos(xs[i], "x", true);
+            const y = rtt === null ? bbox.top + bbox.height - 7 * pixel : chart.valToPos(rtt, "y", true);
+            ctx.strokeStyle = ctx.fillStyle = isOdd ? colors.contrast : colors.accent;
+            ctx.lineWidth = 2 * pixel;
+            ctx.beginPath();
+            if (isOdd && expected) {
+              ctx.moveTo(x, chart.valToPos(expected.lowMs, "y", true));
+              ctx.lineTo(x, chart.valToPos(expected.highMs, "y", true));
+              ctx.stroke();
+              ctx.beginPath();
+            }
+            if (rtt === null) {
+              for (const slope of [1, -1]) {
+                ctx.moveTo(x - 4 * pixel, y - 4 * slope * pixel);
+                ctx.lineTo(x + 4 * pixel, y + 4 * slope * pixel);
+              }
+              ctx.stroke();
+            } else if (isOdd) {
+              ctx.moveTo(x, y - 6 * pixel);
+              ctx.lineTo(x - 6 * pixel, y + 5 * pixel);
+              ctx.lineTo(x + 6 * pixel, y + 5 * pixel);
+              ctx.fill();
+            } else {
+              ctx.arc(x, y, 3 * pixel, 0, 2 * Math.PI);
+              ctx.fill();
+            }
+          });
+          ctx.restore();
+        }],
+      },
+    }),
+  };
+}
