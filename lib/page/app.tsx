@@ -107,7 +107,7 @@ export function App({ opened }: { opened: OpenedApi }) {
           A language model of the Internet: it has read ping measurements and answers with the whole
           distribution of a round-trip time (RTT).
         </p>
-        {asked.part === "model" ? null : <DataBanner model={model} />}
+        <DataBanner model={model} />
         <StatusArea opened={opened} />
         <View key={asked.part} {...props} />
       </main>

@@ -4,7 +4,7 @@ import { formatCount } from "../text/quantities.ts";
 import type { Answer } from "./use_answer.ts";
 
 /** What a model was trained on; of older checkpoints nothing is known. */
-export interface ModelData {
+interface ModelData {
   origin?: string | null;
   is_synthetic?: boolean | null;
   /** ISO 8601. */
@@ -16,7 +16,7 @@ export interface ModelData {
 }
 
 /** The data of a model; undefined where its checkpoint does not say it. */
-export function dataOf(model: ModelApiAnswer): ModelData | undefined {
+function dataOf(model: ModelApiAnswer): ModelData | undefined {
   return (model as { data?: ModelData | null }).data ?? undefined;
 }
 
@@ -26,7 +26,7 @@ export function basisOf(answer: RttApiAnswer | undefined): string | undefined {
 }
 
 /** The data in a sentence or two. */
-export function describeData(data: ModelData | undefined): string {
+function describeData(data: ModelData | undefined): string {
   if (!data) return "This checkpoint does not say which data the model was trained on.";
   const { origin, start, end, measurements, sources, destinations } = data;
   const days = [start, end].flatMap((time) => time ? [String(time).slice(0, 10)] : []);
@@ -42,7 +42,7 @@ export function describeData(data: ModelData | undefined): string {
   return text === "" ? `Training data:${from || " unknown."}` : `Trained on ${text}.${from}`;
 }
 
-/** The banner above each part but the one about the model. */
+/** The banner above each part. */
 export function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelApiAnswer> }) {
   if (!value) {
     return isBusy ? <p class="busy">Reading what the model was trained on</p> : null;
@@ -50,9 +50,8 @@ export function DataBanner({ model: { value, isBusy } }: { model: Answer<ModelAp
   const data = dataOf(value);
   return (
     <p class={`banner ${data?.is_synthetic ? "synthetic" : ""}`.trim()}>
-      {data?.is_synthetic
-        ? <strong>Synthetic data: the answers describe no real network.{" "}</strong>
-        : null}
+      {data?.is_synthetic ? <strong>Synthetic data: the answers describe no real network.</strong> : null}
+      {" "}
       {describeData(data)}
     </p>
   );

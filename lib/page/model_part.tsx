@@ -4,7 +4,6 @@ import type { ModelApiAnswer } from "../api/schemas.ts";
 import { formatCount } from "../text/quantities.ts";
 import { AnswerState } from "./answer_state.tsx";
 import { axisStyle, Chart, type ChartPlan, PLAIN } from "./chart.tsx";
-import { dataOf, describeData } from "./data_banner.tsx";
 import { NumberTable } from "./number_table.tsx";
 import { formatMs } from "./number_text.ts";
 import type { PartProps } from "./part_props.ts";
@@ -21,12 +20,6 @@ export function ModelPart({ opened: { hasServer }, model: answer }: PartProps) {
     >
       {(model) => (
         <>
-          <p class={`banner ${dataOf(model)?.is_synthetic ? "synthetic" : ""}`.trim()}>
-            {dataOf(model)?.is_synthetic
-              ? <strong>Synthetic data: the answers describe no real network.{" "}</strong>
-              : null}
-            {describeData(dataOf(model))}
-          </p>
           <Identity model={model} />
           <TrainingCurve curve={model.training_curve} />
           <Evaluation evaluation={model.evaluation} />
