@@ -41,17 +41,16 @@ export function AskPart(part: PartProps) {
   const first = model.value?.examples[0];
   const example = first && questionOf({ src: first.src_addr, dst: first.dst_addr }, {}, askedAtMs);
   const question = isAsked ? questionOf(fields, faults, askedAtMs) : example ?? null;
+  // Two hooks: the example's answer is never shown below the heading of a question.
+  const ask = (signal: AbortSignal) => api.rtt(wholeQuestion(question as RttApiQuestion), signal);
   const key = question && JSON.stringify(["ask", question]);
-  const answer = useAnswer(
-    key,
-    (signal) => api.rtt(wholeQuestion(question as RttApiQuestion), signal),
-  );
+  const asked = useAnswer(isAsked ? key : null, ask);
+  const worked = useAnswer(isAsked ? null : key, ask);
+  const answer = isAsked ? asked : worked;
   const { value, isBusy } = answer;
   useEffect(() => {
-    // While a question is asked, the value is still the answer to the one before.
-    if (!value || !isAsked || answer.valueKey !== key) return;
-    rememberQuestion({ src: value.src_addr, dst: value.dst_addr });
-  }, [value, isAsked, key]);
+    if (asked.value) rememberQuestion({ src: asked.value.src_addr, dst: asked.value.dst_addr });
+  }, [asked.value]);
   const curves = useMemo(() => value ? [{ name: "", answer: value }] : [], [value]);
   const errorFaults = faultsOfError(answer.error);
   return (

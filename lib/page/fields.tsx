@@ -111,7 +111,7 @@ export function TimeField({ part, faults }: { part: PartProps; faults: Faults })
               aria-label="Date and time in UTC"
               min="1990-01-01T00:00"
               max="2099-12-31T23:59"
-              value={text}
+              value={typeof questionTimeS(text, 0) === "number" ? text : ""}
               onInput={({ currentTarget }) => part.setDraft("time", currentTarget.value || ANY_TIME)}
             />
           )

@@ -5,8 +5,6 @@ import { useEffect, useState } from "preact/hooks";
 export interface Answer<T> {
   /** The answer, or what there is of it; while a new question is asked, the answer to the one before. */
   value: T | undefined;
-  /** The key of the question that the value answers. */
-  valueKey?: string | undefined;
   /** Why there is none, for people. */
   error: string | undefined;
   isBusy: boolean;
@@ -29,18 +27,16 @@ export function useAnswer<T>(
   const [answer, setAnswer] = useState<Answer<T>>({ value: undefined, error: undefined, isBusy: false });
   useEffect(() => {
     if (key === null) return setAnswer({ value: undefined, error: undefined, isBusy: false });
-    if (KEPT.has(key)) {
-      return setAnswer({ value: KEPT.get(key) as T, valueKey: key, error: undefined, isBusy: false });
-    }
+    if (KEPT.has(key)) return setAnswer({ value: KEPT.get(key) as T, error: undefined, isBusy: false });
     const abort = new AbortController();
     const { signal } = abort;
     const set = (next: Answer<T>) => {
       if (!signal.aborted) setAnswer(next);
     };
-    setAnswer(({ value, valueKey }) => ({ value, valueKey, error: undefined, isBusy: true }));
-    ask(signal, (value) => set({ value, valueKey: key, error: undefined, isBusy: true })).then((value) => {
+    setAnswer(({ value }) => ({ value, error: undefined, isBusy: true }));
+    ask(signal, (value) => set({ value, error: undefined, isBusy: true })).then((value) => {
       if (!signal.aborted) keep(key, value);
-      set({ value, valueKey: key, error: undefined, isBusy: false });
+      set({ value, error: undefined, isBusy: false });
     }).catch((error: unknown) => {
       const message = error instanceof Error ? error.message : String(error);
       set({ value: undefined, error: message, isBusy: false });

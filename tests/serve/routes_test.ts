@@ -149,7 +149,13 @@ Deno.test("serve answers every route", (test) =>
       }
       assertEquals(await (await server.fetch("/healthz")).text(), "ok\n");
       const page = await server.fetch("/");
-      assertEquals(page.headers.get("content-security-policy"), "frame-ancestors 'none'");
+      const policy = page.headers.get("content-security-policy") ?? "";
+      const text = await page.clone().text();
+      const own = /http-equiv="Content-Security-Policy"\s+content="([^"]*)"/.exec(text)?.[1];
+      assertEquals(policy, `${own}; frame-ancestors 'none'`, "the header and the page say the same");
+      assertStringIncludes(policy, "script-src 'self';");
+      const known = await server.fetch("/", { headers: { "if-none-match": page.headers.get("etag") ?? "" } });
+      assertEquals([known.status, known.headers.get("content-security-policy")], [304, policy]);
       assertStringIncludes(await page.text(), "default-src 'none'");
     });
 
