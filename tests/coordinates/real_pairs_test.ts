@@ -23,14 +23,12 @@ async function planetLab(folder: string): Promise<PairSplit> {
   return splitPairs(NUM_NODES, (a, b) => rtts.get(`${a} ${b}`), 0.5);
 }
 
-const mesh = realData("mesh");
-const split = mesh === undefined ? undefined : await planetLab(mesh);
+const split = await planetLab(realData("mesh"));
 
 Deno.test({
   name: "Coordinates.estimate is as far off out of fold as of pairs that were never measured (PlanetLab)",
-  ignore: !split,
   fn() {
-    const { known, heldOut } = split as PairSplit;
+    const { known, heldOut } = split;
     const fitted = fitCoordinates(known);
     const outOfFold = logErrors(known, (a, b) => fitted.estimate(a, b, fitted.foldOf(a, b)));
     const unseen = logErrors(heldOut, (a, b) => fitted.estimate(a, b));
@@ -48,9 +46,8 @@ Deno.test({
 
 Deno.test({
   name: "Coordinates.estimate says which estimates are far off (PlanetLab)",
-  ignore: !split,
   fn() {
-    const { known, heldOut } = split as PairSplit;
+    const { known, heldOut } = split;
     const fitted = fitCoordinates(known);
     const expected = Float64Array.from(heldOut.rttMs, (_, i) => errorOf(fitted, heldOut.a[i], heldOut.b[i]))
       .sort();
@@ -71,9 +68,8 @@ function errorOf(fitted: Coordinates, a: number, b: number): number {
 Deno.test({
   name:
     "Coordinates.locate places left-out nodes better than their biases would, from 10 pairs each (PlanetLab)",
-  ignore: !split,
   fn() {
-    const { known, heldOut } = split as PairSplit;
+    const { known, heldOut } = split;
     const isNew = (node: number) => node < 20;
     const rows = (isWanted: (a: number, b: number) => boolean, of = known) =>
       [...of.a].map((a, i) => [a, of.b[i], of.rttMs[i]] as const).filter(([a, b]) => isWanted(a, b));

@@ -35,14 +35,13 @@ const list = (path: string) => listInputs([path], { extensions: ATLAS_EXTENSIONS
 
 for (
   const [folder, rows, failed, sources, destinations] of [
-    ["menog-2019-05", 173_391, 9126, 623, 151],
+    ["menog-2019-05", 5310, 2180, 225, 12],
     ["geo-2020-10", 960, 30, 18, 10],
-    ["starlink-2022-12", 3047, 24, 461, 33],
+    ["starlink-2022-12", 186, 1, 130, 2],
   ] as const
 ) {
   Deno.test(`importAtlas() reads ${folder}`, async () => {
     const data = realData(`atlas/${folder}`);
-    if (!data) return;
     await withFolder(async (output) => {
       const summary = await importInto(output, list(data));
       assertEquals(summary.rejected, {});
@@ -61,7 +60,6 @@ for (
 
 Deno.test("importAtlas() makes rows or counted rejects of every odd file", async () => {
   const data = realData("atlas/edge-cases");
-  if (!data) return;
   await withFolder(async (folder) => {
     for (const path of list(data)) {
       const { rows, duplicates, skippedByType, rejected } = await importInto(folder, [path], {

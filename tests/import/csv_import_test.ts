@@ -123,7 +123,6 @@ Deno.test("importCsv() writes the same bytes whatever the compression", () =>
 
 Deno.test("importCsv() gives an all-pairs matrix back that was written as CSV", async () => {
   const data = realData("mesh");
-  if (!data) return;
   await withFolder(async (folder) => {
     const matrix = joinBatches((await readAll([`${data}/seattle-001-040.parquet`])).batches);
     const lines = matrix.srcAddr.map((src, row) =>
@@ -133,7 +132,7 @@ Deno.test("importCsv() gives an all-pairs matrix back that was written as CSV", 
     );
     Deno.writeTextFileSync(`${folder}/in.csv`, "event_time,src_addr,dst_addr,rtt\n" + lines.join(""));
     const { rows, rejected } = await importInto(folder, [`${folder}/in.csv`]);
-    assertEquals([rows, rejected], [385_747, {}]);
+    assertEquals([rows, rejected], [34_800, {}]);
     const batch = await readBack(folder);
     assertEquals([batch.eventTimeUs, batch.rttMs], [matrix.eventTimeUs, matrix.rttMs]);
     assertEquals([batch.srcAddr, batch.dstAddr], [matrix.srcAddr, matrix.dstAddr]);

@@ -53,7 +53,6 @@ Deno.test("padding is at most 1 % where half the rows have 1 to 5 measurements a
 Deno.test("padding is at most 1 % on real measurements, for each way of grouping them", () =>
   withFolder(async (folder) => {
     const input = realData("atlas/menog-2019-05");
-    if (!input) return;
     const parquet = `${folder}/menog.parquet`;
     const run = async (...args: string[]) => {
       const { code, stderr } = await runStageProcess([...args, "--quiet", "--json"]);

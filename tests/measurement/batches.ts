@@ -1,4 +1,5 @@
 /** Measurements for tests, and what tests do with files of them. @module */
+import { fromFileUrl } from "@std/path";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
 import { MeasurementParquetWriter } from "../../lib/measurement/parquet_writer.ts";
 import {
@@ -72,14 +73,9 @@ export async function withFolder(use: (folder: string) => Promise<void> | void):
   }
 }
 
-/** The folder of real data, or undefined (with a line that says so) where it is not there. */
-export function realData(folder: string): string | undefined {
-  const url = new URL(`../../../shared/data/${folder}`, import.meta.url);
-  try {
-    Deno.statSync(url);
-    return decodeURIComponent(url.pathname);
-  } catch {
-    console.log(`no ${folder} beside the repository: the test of real data is left out`);
-    return undefined;
-  }
+/** A folder of real data; see `tests/data/README.md`. */
+export function realData(folder: string): string {
+  const path = fromFileUrl(new URL(`../data/${folder}`, import.meta.url));
+  Deno.statSync(path);
+  return path;
 }

@@ -60,7 +60,6 @@ Deno.test("readMeasurementFiles() keeps the newest of files of both kinds", () =
 
 Deno.test("adapt() fits real measurements of a mesh", async () => {
   const mesh = realData("mesh");
-  if (mesh === undefined) return;
   const path = join(mesh, "planetlab-03.parquet");
   const { measurements } = await readMeasurementFiles([path], { most: 40 });
   using gpu = await Gpu.open();
