@@ -56,8 +56,12 @@ const FLAGS = {
     min: 0.1,
     max: 86_400,
   }),
-  maxConnections: flag.integer("connections at the same time; further ones are closed", {
+  maxConnections: flag.integer("connections at the same time; further ones get /healthz and /metrics only", {
     default: 256,
+    min: 1,
+  }),
+  maxClientConnections: flag.integer("of these, connections from one address, such as that of a proxy", {
+    default: 128,
     min: 1,
   }),
 };

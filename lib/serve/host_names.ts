@@ -11,7 +11,8 @@ import { ApiError } from "../api/api_error.ts";
 import { shortened } from "../errors.ts";
 import { urlHost } from "../text/url_host.ts";
 
-const LOOPBACK = /^(?:localhost|.*\.localhost|127(?:\.\d+){3}|\[::1\])$/;
+/** With the final dot of a fully qualified name, which some clients send (RFC 1034, section 3.1). */
+const LOOPBACK = /^(?:localhost\.?|.*\.localhost\.?|127(?:\.\d+){3}|\[::1\])$/;
 
 /** The hosts that a server answers for. */
 export class HostNames {
@@ -35,7 +36,7 @@ export class HostNames {
   require(url: string): void {
     const hostname = URL.parse(url)?.hostname;
     if (hostname === undefined) {
-      throw new ApiError(400, `Cannot read the request: ${shortened(url)} is no URL`);
+      throw new ApiError(400, `Cannot read the request: ${shortened(url)} is no URL; expected a path`);
     }
     if (this.#isAny || LOOPBACK.test(hostname) || this.#names.has(hostname)) return;
     throw new ApiError(

@@ -11,8 +11,10 @@ export interface Limits {
   readonly maxBodyBytes: number;
   /** Seconds until a request is read and answered; of JSON lines, until the client has taken one more answer. */
   readonly maxRequestS: number;
-  /** Connections at the same time; more are closed at once. */
+  /** Connections at the same time. Some more are taken, for `/healthz` and `/metrics` only. */
   readonly maxConnections: number;
+  /** Of these, connections from one address. */
+  readonly maxClientConnections: number;
 }
 
 /** The time limit of a request. */

@@ -20,6 +20,7 @@ import {
   rttQuestionSchema,
   scoreAnswerSchema,
 } from "../api/schemas.ts";
+import { ensure } from "../errors.ts";
 import { VERSION } from "../version.ts";
 import { PROBLEM_TYPE } from "./problems.ts";
 
@@ -42,6 +43,8 @@ const JSON_TYPE = "application/json";
 const LINES_TYPE = "application/x-ndjson";
 
 interface Operation {
+  /** What generators of clients name the function. */
+  operationId: string;
   summary: string;
   parameters?: readonly object[];
   body?: { type: string; schema: SchemaName };
@@ -81,6 +84,7 @@ const destinationsAnswer = { type: JSON_TYPE, schemas: ["DestinationsAnswer"] } 
 const OPERATIONS: Record<string, Record<string, Operation>> = {
   "/v1/rtt": {
     get: {
+      operationId: "getRtt",
       summary: "the distribution of the RTT between two addresses or prefixes",
       parameters: [
         SOURCE,
@@ -92,6 +96,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       problems: ASKED,
     },
     post: {
+      operationId: "postRtt",
       summary: "the same, given recent measurements as context",
       body: { type: JSON_TYPE, schema: "RttQuestion" },
       answer: rttAnswer,
@@ -100,6 +105,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   "/v1/rtt:batch": {
     post: {
+      operationId: "postRttBatch",
       summary: "one answer or error for each line, in order, while lines come",
       parameters: WANTED,
       body: { type: LINES_TYPE, schema: "RttQuestion" },
@@ -109,6 +115,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   "/v1/destinations": {
     get: {
+      operationId: "getDestinations",
       summary: "the most probable destinations for an RTT",
       parameters: [
         SOURCE,
@@ -128,6 +135,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
       problems: ASKED,
     },
     post: {
+      operationId: "postDestinations",
       summary: "the same, given recent measurements as context",
       body: { type: JSON_TYPE, schema: "DestinationsQuestion" },
       answer: destinationsAnswer,
@@ -136,6 +144,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   "/v1/likelihood": {
     post: {
+      operationId: "postLikelihood",
       summary: "how probable a measurement is, in every order of its fields",
       body: { type: JSON_TYPE, schema: "LikelihoodQuestion" },
       answer: { type: JSON_TYPE, schemas: ["LikelihoodAnswer"] },
@@ -144,6 +153,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   "/v1/score": {
     post: {
+      operationId: "postScore",
       summary: "how surprising each measurement is, given the lines before it",
       parameters: [
         parameter("context", whole, "lines of the same source that a line sees, at most (20)"),
@@ -156,6 +166,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   "/v1/model": {
     get: {
+      operationId: "getModel",
       summary: "what the model is and what it was trained on",
       answer: { type: JSON_TYPE, schemas: ["ModelAnswer"] },
       problems: [503],
@@ -163,6 +174,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   "/healthz": {
     get: {
+      operationId: "getHealth",
       summary: "whether the server answers",
       answer: { type: "text/plain", schemas: [] },
       problems: [503],
@@ -170,6 +182,7 @@ const OPERATIONS: Record<string, Record<string, Operation>> = {
   },
   "/metrics": {
     get: {
+      operationId: "getMetrics",
       summary: "counts and times, as Prometheus reads them",
       answer: { type: "text/plain", schemas: [] },
       problems: [],
@@ -189,6 +202,15 @@ export function openApiDocument(): Record<string, unknown> {
   const { schemas } = z.toJSONSchema(registry, {
     uri: (id) => `#/components/schemas/${id}`,
     io: "input",
+    // Generators of clients in Python stop at `items: false`, which closes a tuple; as a list of a fixed length it is as exact.
+    override: ({ zodSchema, jsonSchema }) => {
+      if (zodSchema._zod.def.type !== "tuple") return;
+      const [first, ...rest] = jsonSchema.prefixItems ?? [];
+      ensure(rest.every((item) => JSON.stringify(item) === JSON.stringify(first)), "items of a tuple differ");
+      delete jsonSchema.prefixItems;
+      const length = rest.length + 1;
+      Object.assign(jsonSchema, { items: first, minItems: length, maxItems: length });
+    },
   });
   for (const schema of Object.values(schemas)) {
     delete schema.$schema;
@@ -212,7 +234,9 @@ export function openApiDocument(): Record<string, unknown> {
   };
 }
 
-function operationObject({ summary, parameters = [], body, answer, problems }: Operation): object {
+function operationObject(
+  { operationId, summary, parameters = [], body, answer, problems }: Operation,
+): object {
   const [first, ...others] = answer.schemas;
   const schema = first === undefined
     ? { type: "string" }
@@ -225,6 +249,7 @@ function operationObject({ summary, parameters = [], body, answer, problems }: O
     { description: PROBLEM_TITLES[status], ...problem },
   ]);
   return {
+    operationId,
     summary,
     parameters,
     ...(body && {

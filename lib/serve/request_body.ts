@@ -5,6 +5,7 @@
  */
 import { ApiError } from "../api/api_error.ts";
 import type { LineError } from "../api/schemas.ts";
+import { shortened } from "../errors.ts";
 import { linesOf } from "../query/text_lines.ts";
 
 /** Where a body comes from, and how much and how long it is read. */
@@ -21,7 +22,7 @@ const LINES_TYPES = ["application/x-ndjson", "application/jsonl"];
 /**
  * Reads a JSON value.
  *
- * @throws {ApiError} 413 if it is too long, 415 if it says that it is something else, 400 if it is no JSON.
+ * @throws {ApiError} 413 if it is too long, 415 if it says that it is encoded or something else, 400 if it is no JSON.
  */
 export async function readJson(request: Request, { maxBytes, signal }: BodyOptions): Promise<unknown> {
   requireType(request, JSON_TYPES);
@@ -114,6 +115,14 @@ async function* bodyOf({ body }: Request, signal: AbortSignal): AsyncGenerator<U
 }
 
 function requireType(request: Request, wanted: readonly string[]): void {
+  const encoding = request.headers.get("content-encoding");
+  if (encoding !== null && encoding.trim().toLowerCase() !== "identity") {
+    throw new ApiError(
+      415,
+      `Cannot read the request: its content encoding is ${shortened(encoding)}, expected none; ` +
+        "send the body as it is",
+    );
+  }
   const found = request.headers.get("content-type");
   const [type] = (found ?? "none").toLowerCase().split(";");
   if (wanted.includes(type.trim())) return;

@@ -22,6 +22,13 @@ const MAX_HEAD_S = 10;
 /** How long a connection may wait for the next request, s. */
 const MAX_IDLE_S = 15;
 
+/** Connections over the limits, which monitors need while clients hold all others. */
+const MAX_SPARE = 16;
+/** What is answered on these. */
+const SPARE_PATHS = ["/healthz", "/metrics"];
+/** How long one of these may be open, s. */
+const MAX_SPARE_S = 2;
+
 /** Requests of one connection that are sent before the first of them is answered; most clients send one. */
 const MAX_PIPELINED = 16;
 
@@ -54,8 +61,12 @@ export class HttpServer {
       keepAliveTimeout: 1000 * MAX_IDLE_S,
       connectionsCheckingInterval: 1000,
       requireHostHeader: false,
-    }, listenerOf(options));
-    server.maxConnections = limits.maxConnections;
+    });
+    const connections = new Connections(limits);
+    server.on("connection", (socket: Socket) => connections.take(socket));
+    server.on("request", listenerOf(options, connections));
+    // A client may end its side after the request (RFC 9112, section 9.6), as `nc -N` does.
+    (server as Server & { httpAllowHalfOpen: boolean }).httpAllowHalfOpen = true;
     // A client who does not read what is sent; those who wait for an answer are the app's.
     server.timeout = 1000 * (limits.maxRequestS + MAX_HEAD_S);
     server.on("clientError", (error: Error & { code?: string }, socket) => {
@@ -104,7 +115,76 @@ function listenError(error: unknown, place: string): unknown {
   return new UserError(`Cannot listen at ${place}: ${LISTEN_FAULTS[code]}`, { cause: error });
 }
 
-function listenerOf({ fetch }: ServerOptions): (request: IncomingMessage, response: ServerResponse) => void {
+/** The open connections, and those of them that are over the limits. */
+class Connections {
+  readonly #limits: Limits;
+  readonly #numOfClient = new Map<string, number>();
+  /** Over the limits, and why. */
+  readonly #spare = new Map<Socket, ApiError>();
+  #numOpen = 0;
+
+  /** Counts from zero. */
+  constructor(limits: Limits) {
+    this.#limits = limits;
+  }
+
+  /** Counts a connection until it is closed; closes it at once if too many are over the limits. */
+  take(socket: Socket): void {
+    const client = socket.remoteAddress ?? "";
+    const fault = this.#faultOf(client);
+    if (fault) {
+      if (this.#spare.size >= MAX_SPARE) return void socket.destroy();
+      this.#spare.set(socket, fault);
+      const timer = setTimeout(() => socket.destroy(), 1000 * MAX_SPARE_S);
+      socket.once("close", () => {
+        clearTimeout(timer);
+        this.#spare.delete(socket);
+      });
+      return;
+    }
+    const count = (change: number) => {
+      this.#numOpen += change;
+      const number = (this.#numOfClient.get(client) ?? 0) + change;
+      if (number > 0) this.#numOfClient.set(client, number);
+      else this.#numOfClient.delete(client);
+    };
+    count(1);
+    socket.once("close", () => count(-1));
+  }
+
+  /** Why a request is not answered; undefined if it is. */
+  refusalOf({ socket, url = "" }: IncomingMessage): ApiError | undefined {
+    return SPARE_PATHS.includes(url.split("?")[0]) ? undefined : this.#spare.get(socket);
+  }
+
+  /** Whether the connection ends with the next answer. */
+  isSpare(socket: Socket): boolean {
+    return this.#spare.has(socket);
+  }
+
+  #faultOf(client: string): ApiError | undefined {
+    const { maxConnections, maxClientConnections } = this.#limits;
+    if ((this.#numOfClient.get(client) ?? 0) >= maxClientConnections) {
+      const found = `${client} has ${maxClientConnections} connections`;
+      return new ApiError(429, `Cannot answer: ${found}, expected fewer; close some and ask again`);
+    }
+    if (this.#numOpen < maxConnections) return undefined;
+    const found = `${maxConnections} connections are open`;
+    return new ApiError(503, `Cannot answer: ${found}, expected fewer; ask again later`);
+  }
+}
+
+/** What is wrong with the Host fields of a request (RFC 9112, section 3.2); HTTP/1.0 needs none. */
+function hostFault({ rawHeaders, httpVersion }: IncomingMessage): ApiError | undefined {
+  const number = rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === "host").length;
+  if (number === 1 || (number === 0 && httpVersion === "1.0")) return undefined;
+  return new ApiError(400, `Cannot read the request: found ${number} Host fields, expected one`);
+}
+
+function listenerOf(
+  { fetch, host }: ServerOptions,
+  connections: Connections,
+): (request: IncomingMessage, response: ServerResponse) => void {
   const listener = getRequestListener((request, env) => fetch(request, env), {
     overrideGlobalObjects: false,
     errorHandler: (error) => {
@@ -123,8 +203,22 @@ function listenerOf({ fetch }: ServerOptions): (request: IncomingMessage, respon
     // `node:http` of Deno reads on while answers wait to be sent, without end.
     if (socket.destroyed || count(1) > MAX_PIPELINED) return void socket.destroy();
     response.once("close", () => count(-1));
+    if (connections.isSpare(socket)) response.setHeader("connection", "close");
+    const fault = hostFault(request) ?? connections.refusalOf(request);
+    if (fault) return void sendProblem(response, fault);
+    // A client that ends its side within a body is gone.
+    socket.once("end", () => {
+      if (!request.complete) socket.destroy();
+    });
+    request.headers.host ??= urlHost(host);
     void listener(request, response);
   };
+}
+
+/** Answers without the app, and ends the connection. */
+function sendProblem(response: ServerResponse, { problem }: ApiError): void {
+  const { status, headers } = problemResponse(problem, { connection: "close" });
+  response.writeHead(status, Object.fromEntries(headers)).end(JSON.stringify(problem));
 }
 
 /** What is said to a client who sends what is no request. */
@@ -137,5 +231,5 @@ function faultOf(
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") {
     return [408, `Cannot read the request: its head took more than ${MAX_HEAD_S} s; send it faster`];
   }
-  return [400, `Cannot read the request: ${message}; an HTTP/1.1 request was wanted`];
+  return [400, `Cannot read the request: ${message}; expected an HTTP/1.1 request`];
 }

@@ -5,7 +5,7 @@ import { HttpServer } from "../../lib/serve/server.ts";
 import { ServerMetrics } from "../../lib/serve/server_metrics.ts";
 import { withService } from "../api/tiny_service.ts";
 
-const LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 4 };
+const LIMITS = { maxBodyBytes: 1024, maxRequestS: 10, maxConnections: 4, maxClientConnections: 4 };
 
 Deno.test("the server says that it is ill when its GPU is lost", () =>
   withService(async (service, { gpu }) => {

@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { until } from "../until.ts";
 import { LINES, PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -86,23 +87,60 @@ Deno.test("serve bounds what a client can take", (test) =>
       assertEquals([...new Set(statuses)].sort(), ["200 null", "429 1"]);
     });
 
-    await step("connections over the limit are closed at once, and taken again later", async () => {
-      const open = await Promise.all(
-        Array.from({ length: 24 }, () => Deno.connect({ hostname: "127.0.0.1", port: server.port })),
-      );
-      const request = new TextEncoder().encode("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
-      const answered = await Promise.all(open.map(async (connection) => {
-        try {
-          await connection.write(request);
-          return await connection.read(new Uint8Array(2048)) ?? 0;
-        } catch {
-          return 0;
-        }
-      }));
-      const numAnswered = answered.filter((length) => length > 0).length;
-      assert(numAnswered > 0 && numAnswered <= 12, `${numAnswered} answered`);
-      for (const connection of open) connection.close();
-      await pause(200);
-      assertEquals(await (await server.fetch("/healthz")).text(), "ok\n");
+    await step("connections over the limit get /healthz only, and are answered again later", async () => {
+      const held = await hold(server, 12);
+      assertEquals(await statusOf(server, "/healthz"), 200);
+      assertEquals(await statusOf(server, "/v1/model"), 503);
+      const open = await hold(server, 24);
+      const numClosed = await Promise.all(open.map((connection) => isClosed(connection, 4000)));
+      assertEquals(numClosed.filter((closed) => closed).length, 24);
+      for (const connection of held) connection.close();
+      await until("connections are taken again", async () => await statusOf(server, "/openapi.json") === 200);
     });
   }));
+
+Deno.test("serve bounds the connections of one client, and answers its /healthz", () =>
+  withCheckpoint(async (_, checkpoint) => {
+    await using server = await TestServer.start(checkpoint, "--max-client-connections", "8");
+    const held = await hold(server, 8);
+    assertEquals(await statusOf(server, "/healthz"), 200);
+    assertEquals(await statusOf(server, "/metrics"), 200);
+    assertMatch(
+      await server.send(`GET /v1/model HTTP/1.1\r\nHost: localhost\r\n\r\n`),
+      /^HTTP\/1.1 429 [^]*127.0.0.1 has 8 connections, expected fewer/,
+    );
+    for (const connection of held) connection.close();
+    await until("connections are taken again", async () => await statusOf(server, "/openapi.json") === 200);
+  }));
+
+/** Opens connections whose requests have bodies that do not come. */
+async function hold(server: TestServer, count: number): Promise<Deno.Conn[]> {
+  const open: Deno.Conn[] = [];
+  for (let i = 0; i < count; i++) {
+    const connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+    open.push(connection);
+    await connection.write(new TextEncoder().encode(headOf("/v1/rtt", 10))).catch(() => {});
+  }
+  return open;
+}
+
+/** Asks on a connection of its own. @returns The status; 0 if the connection was closed. */
+async function statusOf(server: TestServer, path: string): Promise<number> {
+  const answer = await server.send(`GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`);
+  return Number(/^HTTP\/1.1 (\d+)/.exec(answer)?.[1] ?? 0);
+}
+
+/** Whether the server closes a connection in time; closes it. */
+async function isClosed(connection: Deno.Conn, withinMs: number): Promise<boolean> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<boolean>((resolve) => timer = setTimeout(() => resolve(false), withinMs));
+  const read = async () => {
+    const part = new Uint8Array(4096);
+    while (await connection.read(part) !== null);
+    return true;
+  };
+  const closed = await Promise.race([read().catch(() => true), late]);
+  clearTimeout(timer);
+  connection.close();
+  return closed;
+}

@@ -11,6 +11,7 @@ const content = z.record(
   z.strictObject({ schema: z.union([ref, schema]) }),
 );
 const operation = z.strictObject({
+  operationId: z.string().regex(/^[a-z]+[A-Za-z]*$/),
   summary: z.string().min(1),
   parameters: z.array(z.strictObject({
     name: z.string().regex(/^[a-z_]+$/),

@@ -281,3 +281,37 @@ Deno.test("serve --allow-origin lets that page ask, and no other", () =>
     const named = "GET /healthz HTTP/1.1\r\nHost: example.org\r\nConnection: close\r\n\r\n";
     assertMatch(await server.send(named), /^HTTP\/1.1 200 OK/);
   }));
+
+Deno.test("serve takes HTTP as clients, load balancers and scripts send it", (test) =>
+  withCheckpoint(async (_, checkpoint) => {
+    await using server = await TestServer.start(checkpoint);
+    const ask = async (head: string[], expected: RegExp) =>
+      assertMatch(await server.send(head.join("\r\n") + "\r\n\r\n"), expected);
+
+    await test.step("a client that ends its side after the request gets its answer", async () => {
+      using connection = await Deno.connect({ hostname: "127.0.0.1", port: server.port });
+      const request = `GET /v1/rtt?${PAIR_QUERY} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`;
+      await connection.write(new TextEncoder().encode(request));
+      await connection.closeWrite();
+      const answer = await new Response(connection.readable).text();
+      assertMatch(answer, /^HTTP\/1.1 200 [^]*"quantiles_ms"/);
+    });
+
+    await test.step("HTTP/1.0 needs no Host, HTTP/1.1 exactly one", async () => {
+      await ask(["GET /healthz HTTP/1.0"], /^HTTP\/1.1 200 [^]*ok\n$/);
+      await ask(["GET /healthz HTTP/1.1"], /^HTTP\/1.1 400 [^]*found 0 Host fields, expected one/);
+      const hosts = ["Host: localhost", "Host: evil.example"];
+      await ask(["GET /healthz HTTP/1.1", ...hosts], /^HTTP\/1.1 400 [^]*found 2 Host fields, expected one/);
+      await ask(["GET /healthz HTTP/1.1", "Host: localhost.", "Connection: close"], /^HTTP\/1.1 200 /);
+      await ask(
+        ["GET /healthz HTTP/1.1", "Host: localhost.evil.example", "Connection: close"],
+        /^HTTP\/1.1 421 /,
+      );
+    });
+
+    await test.step("an encoded body gets 415", async () => {
+      const headers = { "content-type": "application/json", "content-encoding": "gzip" };
+      const response = server.post("/v1/rtt", PAIR, { headers });
+      await requireProblem(response, 415, /its content encoding is gzip, expected none/);
+    });
+  }));
