@@ -5,6 +5,7 @@
  */
 import { dataFlags, flag } from "../lib/cli/flags.ts";
 import { PhaseProgress } from "../lib/cli/progress.ts";
+import { UsageError } from "../lib/errors.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
 import {
   defineStage,
@@ -13,6 +14,7 @@ import {
   type StageContext,
   type StageResult,
 } from "../lib/cli/stage.ts";
+import { writeOutputFile } from "../lib/files/output_file.ts";
 import { fingerprint, listInputs } from "../lib/files/inputs.ts";
 import { ParquetFile } from "../lib/parquet/file.ts";
 import { MEASUREMENT_COLUMNS } from "../lib/measurement/parquet_writer.ts";
@@ -20,6 +22,7 @@ import { RejectLog, rejectsPathBeside } from "../lib/measurement/rejects.ts";
 import { GROUP_KEYS, type GroupKey } from "../lib/external_sort/probe_columns.ts";
 import { PingModel, requireQueryable } from "../lib/query/ping_model.ts";
 import { readRows } from "../lib/score/ordered_rows.ts";
+import { describeFindings, pageOfFindings, type ScoreFindings } from "../lib/score/score_findings.ts";
 import { digestOfModel, SCORE_COLUMNS, scoreFile } from "../lib/score/score_file.ts";
 import { loadCheckpoint } from "../lib/train/checkpoint.ts";
 import { checkInputs, requireMeasurements, verifyFlag } from "./input_check.ts";
@@ -39,6 +42,7 @@ export const scoreStage: Stage = defineStage({
       required: true,
     }),
     output: flag.requiredText("the Parquet file to write", { placeholder: "F.parquet" }),
+    report: flag.optionalText("write a page with pictures of the scores there", { placeholder: "F.html" }),
     context: flag.integer(
       "earlier measurements of the same source that the model is given for each row, at most",
       {
@@ -63,6 +67,12 @@ export const scoreStage: Stage = defineStage({
   async run(options, stage): Promise<StageResult> {
     const { output, context: maxContext, groupBy, seed, maxRejectRatio, overwrite } = options;
     requireMeasurements(options.input, "score");
+    if (options.report !== undefined && !/\.html?$/i.test(options.report)) {
+      throw new UsageError(
+        `Cannot use --report ${options.report}: found no .html at its end, expected the name of a page; name one such as ` +
+          "scored.html",
+      );
+    }
     await checkInputs([...options.input, ...options.history], options, stage);
     const inputs = listInputs(options.input, WANTED);
     const history = options.history.length > 0 ? listInputs(options.history, WANTED) : [];
@@ -94,7 +104,7 @@ export const scoreStage: Stage = defineStage({
       }, { signal: stage.signal, onProgress: phases.update });
       return { counts: { ...counts, step: pingModel.step }, rows: counts.rows, rejected };
     });
-    return resultOf(output, run);
+    return await resultOf({ output, report: options.report, inputs: [...inputs, ...history] }, run);
   },
 });
 
@@ -115,16 +125,39 @@ async function checkColumns(
   }
 }
 
-function resultOf(output: string, { manifest, seconds, isDone }: FileRun): StageResult {
-  const { rows, meanBits, ...counts } = manifest.counts as { rows: number; meanBits: number };
+/** The result in words, with the page if it is asked for. */
+async function resultOf(
+  { output, report, inputs }: { output: string; report: string | undefined; inputs: readonly string[] },
+  { manifest, seconds, isDone }: FileRun,
+): Promise<StageResult> {
+  const { rows, meanBits, findings, ...counts } = manifest.counts as {
+    rows: number;
+    meanBits: number;
+    findings: ScoreFindings;
+  };
+  if (report !== undefined) {
+    const page = await pageOfFindings(`Scores of ${output}`, findings);
+    writeOutputFile(report, page, { stage: "score", inputs });
+  }
   const { rejected } = manifest;
-  const outputs = outputPaths(output, manifest);
-  const json = { stage: "score", rows, meanBits, ...counts, rejected, seconds, doneAlready: isDone, outputs };
+  const outputs = [...outputPaths(output, manifest), ...(report === undefined ? [] : [report])];
+  const json = {
+    stage: "score",
+    rows,
+    meanBits,
+    ...counts,
+    findings,
+    rejected,
+    seconds,
+    doneAlready: isDone,
+    outputs,
+  };
   const numRejected = Object.values(rejected).reduce((sum, count) => sum + count, 0);
   const made = isDone
     ? `${output} is there already, made of the same inputs with the same options:`
     : `Wrote ${output} in ${formatSeconds(seconds)}:`;
-  const text = `${made} ${rows} rows, ${numRejected} rejected, ${meanBits.toFixed(2)} bits a result`;
+  const head = `${made} ${rows} rows, ${numRejected} rejected, ${meanBits.toFixed(2)} bits a result`;
+  const text = `${head}\n\n${describeFindings(findings)}`;
   return { text, json };
 }
 

@@ -103,7 +103,13 @@ export const NEEDS: Record<string, StageNeeds> = {
   "query likelihood": { paths: { checkpoint: run, context: input, input: inputs, output: outputFile() } },
   "query sample": { paths: { checkpoint: run, context: input, output: outputFile() } },
   "score": {
-    paths: { checkpoint: run, input: inputs, history: inputs, output: outputFile(".rejects.jsonl") },
+    paths: {
+      checkpoint: run,
+      input: inputs,
+      history: inputs,
+      output: outputFile(".rejects.jsonl"),
+      report: outputFile(),
+    },
   },
   "serve": {
     paths: { checkpoint: runWithEvaluation, calibration: input, report: input },

@@ -8,9 +8,13 @@ import { fingerprint } from "../files/inputs.ts";
 import { readMeasurements, type SourcedBatch, surveyInputs } from "../measurement/parquet_reader.ts";
 import { OPTIONAL_COLUMNS } from "../measurement/parquet_writer.ts";
 import { RejectLog } from "../measurement/rejects.ts";
+import { NumberCursor } from "../parquet/column.ts";
+import { ParquetFile } from "../parquet/file.ts";
 import { Breather } from "../threads/stage_hooks.ts";
 import { countStepsBack, MeasurementSet, MeasurementTally, splitOf } from "./measurement_tally.ts";
+import { type Histogram, logHistogram, ValueHistogram } from "./histogram.ts";
 import {
+  distributionFact,
   type Fact,
   formatFiles,
   type InspectOptions,
@@ -59,6 +63,7 @@ export async function inspectMeasurements({ path, files }: Target, options: Insp
     options.onProgress?.(numRows, batch.path);
     await breather.breathe();
   }
+  const scores = await tallyScores(files);
   const bytes = files.reduce((sum, file) => sum + fingerprint(file).sizeBytes, 0);
   const rejected = listOf(rejects.counts);
   const found = `${numInFiles} in ${formatFiles(files.length)}, ${formatBytes(bytes)}`;
@@ -70,6 +75,7 @@ export async function inspectMeasurements({ path, files }: Target, options: Insp
     ["steps back in time", `${numBackward}`, { stepsBackInTime: numBackward }],
     duplicates.fact(),
     ["further columns", [...columns].join(", ") || "none", { columns: [...columns] }],
+    ...scores.facts,
   ];
   const sections: Section[] = [["first rows", samples, { samples }]];
   if (options.vocabulary) {
@@ -77,8 +83,45 @@ export async function inspectMeasurements({ path, files }: Target, options: Insp
     sections.push(tokenSection(heading, tokenSamples, samples.length > 0 ? [NO_V1_TOKENS] : []));
     sections.push(["", [], { vocabulary: options.vocabulary }]);
   }
-  return { kind: "measurements", path, facts, sections, histograms: tally.histograms() };
+  return {
+    kind: "measurements",
+    path,
+    facts,
+    sections,
+    histograms: [...tally.histograms(), ...scores.histograms],
+  };
 }
+
+/** The columns that `score` adds, where files have them. */
+async function tallyScores(
+  files: readonly string[],
+): Promise<{ facts: Fact[]; histograms: Histogram[] }> {
+  const columns = [
+    { name: "log_likelihood", label: "-log_likelihood", unit: "nats", json: "negLogLikelihood", sign: -1 },
+    { name: "p_value", label: "p_value", unit: "", json: "pValue", sign: 1 },
+  ].map((column) => ({ ...column, values: new ValueHistogram() }));
+  for (const path of files) {
+    using file = await ParquetFile.open(path);
+    for (const { name, sign, values } of columns.filter(({ name }) => file.column(name)?.type === "DOUBLE")) {
+      for (const group of file.rowGroups) {
+        const cursor = new NumberCursor(file.source, file.chunk(name, group), "number");
+        for (let row = 0; row < group.numRows; row += SCORE_ROWS) {
+          const read = cursor.read(Math.min(SCORE_ROWS, group.numRows - row));
+          for (const value of read.values) values.add(sign * value);
+        }
+      }
+    }
+  }
+  const found = columns.filter(({ values }) => values.count > 0);
+  return {
+    facts: found.map(({ label, unit, json, values }) => distributionFact(label, values, unit, json)),
+    histograms: found.map(({ label, unit, values }) =>
+      logHistogram(unit === "" ? label : `${label}, ${unit}`, "measurements", values)
+    ),
+  };
+}
+
+const SCORE_ROWS = 65_536;
 
 function listOf(counts: Record<string, number>): string {
   return Object.entries(counts).map(([name, count]) => `${name} ${count}`).join(", ");

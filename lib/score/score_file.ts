@@ -20,6 +20,7 @@ import type { SpillIndex } from "../external_sort/spill.ts";
 import { Breather, type StageHooks } from "../threads/stage_hooks.ts";
 import type { PingModel } from "../query/ping_model.ts";
 import { orderRows, readOrdered, readRows } from "./ordered_rows.ts";
+import { type ScoreFindings, ScoreTally } from "./score_findings.ts";
 import { type ScoreCase, scoreResults } from "./score_results.ts";
 import { ScoreTable } from "./score_table.ts";
 
@@ -57,6 +58,8 @@ export interface ScoreSummary {
   rows: number;
   /** Mean of -log2 P(result | source, destination, time, context). */
   meanBits: number;
+  /** What the scores say in short. */
+  findings: ScoreFindings;
   /** Rows of the input that were left out, by reason. */
   rejected: Record<string, number>;
   /** Rows that an earlier, interrupted run scored. */
@@ -177,10 +180,21 @@ async function writeScored(
     numberColumns: SCORE_COLUMNS,
   });
   let sumNats = 0;
+  const tally = new ScoreTally();
   for await (const { batch } of readRows(inputs, { groupBy, columns }, rejects)) {
     if (writer.numRows + batch.numRows > numRows) break;
     const { logLikelihood, pValue } = table.read(writer.numRows, batch.numRows);
     for (const nats of logLikelihood) sumNats -= nats;
+    for (let i = 0; i < batch.numRows; i++) {
+      tally.add({
+        src: batch.srcAddr[i],
+        dst: batch.dstAddr[i],
+        timeUs: batch.eventTimeUs[i],
+        rttMs: batch.rttMs[i],
+        logLikelihood: logLikelihood[i],
+        pValue: pValue[i],
+      });
+    }
     writer.append(batch, [logLikelihood, pValue]);
     hooks.onProgress?.("writing", writer.numRows, numRows);
     await breather.breathe();
@@ -188,7 +202,8 @@ async function writeScored(
   checkUnchanged(files, writer.numRows === numRows);
   rejects.write(rejectsPathBeside(output));
   const { rows } = writer.close();
-  return { rows, meanBits: sumNats / Math.LN2 / Math.max(1, rows), rejected: rejects.counts };
+  const meanBits = sumNats / Math.LN2 / Math.max(1, rows);
+  return { rows, meanBits, findings: tally.findings(), rejected: rejects.counts };
 }
 
 /** @throws {UserError} If an input changed since its rows were sorted. */

@@ -3,6 +3,8 @@ import { parquetReadObjects } from "hyparquet";
 import { compressors } from "hyparquet-compressors";
 import { UserError } from "../../lib/errors.ts";
 import { exists } from "../../lib/files/inputs.ts";
+import { inspect } from "../../lib/inspect/inspect.ts";
+import { describeReports } from "../../lib/inspect/report.ts";
 import type { MeasurementBatch } from "../../lib/measurement/batch.ts";
 import { tokenMeasurement } from "../../lib/query/context.ts";
 import type { PingModel } from "../../lib/query/ping_model.ts";
@@ -87,6 +89,20 @@ Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each
     const meanNats = expected.reduce((sum, { logLikelihood }) => sum - logLikelihood, 0) / 150;
     assertAlmostEquals(summary.meanBits, meanNats / Math.LN2, 1e-4);
     assertEquals([summary.rows, summary.rowsResumed], [150, 0]);
+    const [least] = summary.findings.mostSurprising;
+    assertEquals(least.pValue, Math.min(...found.map(({ p_value }) => Number(p_value))));
+    const reports = await inspect([folder.at("out.parquet")], {
+      samples: 0,
+      sequenceLength: 64,
+      seed: 0,
+      onCorrupt: "error",
+    });
+    const text = describeReports(reports);
+    assert(/p_value +min .*, p50 .*max /.test(text) && /-log_likelihood +min .* nats/.test(text), text);
+    assertEquals(reports[0].histograms?.map(({ label }) => label).slice(2), [
+      "-log_likelihood, nats",
+      "p_value",
+    ]);
   }));
 
 Deno.test("scoreFile() goes on after an interruption and ends with the bytes of an undisturbed run", () =>

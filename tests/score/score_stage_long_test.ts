@@ -34,9 +34,12 @@ Deno.test("score ends with the same bytes when it was killed on the way", () =>
     assert(JSON.parse(rerun.stdout).rowsResumed > 0);
     assertEquals(Deno.readFileSync(killed), Deno.readFileSync(whole));
     assert(!exists(join(folder, ".killed.parquet.work")));
-    const again = await runStageProcess([...args, "--output", killed]);
+    const report = join(folder, "scores.html");
+    const again = await runStageProcess([...args, "--output", killed, "--report", report]);
     assertEquals(again.code, 0, again.stderr);
-    const { doneAlready, rows: rowsAgain } = JSON.parse(again.stdout);
+    const { doneAlready, rows: rowsAgain, findings } = JSON.parse(again.stdout);
+    assertEquals([findings.rows, findings.mostSurprising.length], [1000, 20]);
+    assertStringIncludes(Deno.readTextFileSync(report), "20 most surprising rows");
     assertEquals([doneAlready, rowsAgain], [true, 1000]);
   }));
 
@@ -68,6 +71,7 @@ Deno.test("score refuses bad input with one line and leaves nothing behind", () 
       "no manifest says who wrote it; choose another --output",
     );
     await refused({ output: at("good.parquet") }, 2, "it is read too");
+    await refused({ report: at("r.pdf") }, 2, "--report");
     await refused({ context: "-1" }, 2, "--context -1");
     assertEquals([...Deno.readDirSync(folder)].map(({ name }) => name).sort(), before);
   }));
