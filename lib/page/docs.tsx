@@ -58,7 +58,7 @@ function nameOf(ref: string): string {
 }
 
 /** A type in words, such as `list of numbers, at least 0`. */
-export function typeText(schema: Schema | boolean | undefined): string {
+function typeText(schema: Schema | boolean | undefined): string {
   if (schema === undefined || typeof schema === "boolean") return "any value";
   const { $ref, type, items, prefixItems, enum: values, minimum, maximum } = schema;
   if ($ref !== undefined) return nameOf($ref);

@@ -22,7 +22,7 @@ export interface Bins {
 }
 
 /** P(RTT <= x | a reply), linear between the quantiles; 0 and 1 outside of them. */
-export function cumulativeAt(answer: RttApiAnswer, rttMs: number): number {
+function cumulativeAt(answer: RttApiAnswer, rttMs: number): number {
   const i = CURVE_QUANTILES.findLastIndex((quantile) => quantileOf(answer, quantile) <= rttMs);
   if (i < 0) return 0;
   if (i === CURVE_QUANTILES.length - 1) return 1;

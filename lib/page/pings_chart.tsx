@@ -32,6 +32,13 @@ function hasTimes(rows: readonly JudgedPing[]): boolean {
   return rows.every(({ ping }) => ping.timestamp !== null);
 }
 
+/** A place on the axis: a line, or the time, with seconds in spans below ten minutes, as a date beyond two days. */
+function labelOf(x: number, isTimed: boolean, spanS: number): string {
+  if (!isTimed) return Number.isInteger(x) ? String(x) : "";
+  const text = new Date(x * 1000).toISOString();
+  return spanS > 2 * 86_400 ? text.slice(5, 10) : text.slice(11, spanS < 600 ? 19 : 16);
+}
+
 function planOf(rows: readonly JudgedPing[]): ChartPlan {
   const isTimed = hasTimes(rows);
   const xs = rows.map(({ ping }) => isTimed ? ping.timestamp as number : ping.line);
@@ -59,7 +66,10 @@ function planOf(rows: readonly JudgedPing[]): ChartPlan {
       },
       ...PLAIN,
       series: [{}, { stroke: colors.accent, width: 0, points: { show: false } }],
-      axes: [axisStyle(colors, "below"), {
+      axes: [{
+        ...axisStyle(colors, "below"),
+        values: (_chart, splits) => splits.map((x) => labelOf(x, isTimed, last - first)),
+      }, {
         ...axisStyle(colors, "left"),
         size: 64,
         values: (_chart, splits) => splits.map((value) => formatMs(value)),
