@@ -46,11 +46,16 @@ export class LineHistories {
       { history: new SourceHistory(this.maxContext, this.maxKept / 2), newestUs: 0 };
     const { history } = remembered;
     // Without times, a line is later than those before it.
-    remembered.newestUs = Math.max(remembered.newestUs, timeUsOf(timestamp) ?? remembered.newestUs + 1);
+    const ownUs = timeUsOf(timestamp) ?? remembered.newestUs + 1;
+    const isLate = ownUs < remembered.newestUs;
+    remembered.newestUs = Math.max(remembered.newestUs, ownUs);
     const pair = pairNameOf(measurement);
-    const context = history.contextOf(pair, remembered.newestUs)
-      .filter((earlier) => (earlier.timeS ?? 0) <= (timeS ?? 0))
-      .sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0));
+    const context =
+      (isLate
+        ? history.contextOf(pair, remembered.newestUs)
+        : history.growingContextOf(pair, remembered.newestUs))
+        .filter((earlier) => (earlier.timeS ?? 0) <= (timeS ?? 0))
+        .sort((a, b) => (a.timeS ?? 0) - (b.timeS ?? 0));
     this.#sources.delete(key);
     this.#sources.set(key, remembered);
     this.#numKept -= history.numKept;

@@ -1,6 +1,6 @@
 /**
- * The earlier measurements of a source, and which of them are the context of its next measurement. `score` and `eval`
- * share this rule.
+ * The earlier measurements of a source, and which of them are the context of its next measurement. `eval` uses
+ * this rule; `score` begins its contexts by it and lets them grow, see {@link SourceHistory.growingContextOf}.
  *
  * @module
  */
@@ -28,6 +28,8 @@ export class SourceHistory {
   /** Oldest first, with some dropped ones. */
   #all: Kept[] = [];
   readonly #byPair = new Map<string, Kept[]>();
+  /** The last context that {@link growingContextOf} gave to each pair. */
+  readonly #runs = new Map<string, { context: TokenMeasurement[]; endOrder: number }>();
   #numKept = 0;
   #numAdded = 0;
   /** Measurements of the newest time. None of them is earlier than another. */
@@ -46,6 +48,7 @@ export class SourceHistory {
     this.#all = [];
     this.#waiting = [];
     this.#byPair.clear();
+    this.#runs.clear();
     this.#numKept = 0;
   }
 
@@ -66,16 +69,39 @@ export class SourceHistory {
    * others.
    *
    * @param timeUs Its time; only older measurements count. Not before any that was added.
-   * @returns At most `maxContext`, oldest first.
+   * @param limit How many at most (`maxContext`).
+   * @returns At most so many, oldest first.
    */
-  contextOf(pair: string, timeUs: number): TokenMeasurement[] {
+  contextOf(pair: string, timeUs: number, limit: number = this.maxContext): TokenMeasurement[] {
     this.#advance(timeUs);
-    const context = [...this.#byPair.get(pair) ?? []];
-    for (let i = this.#all.length - 1; i >= 0 && context.length < this.maxContext; i--) {
+    const context = limit === 0 ? [] : this.#byPair.get(pair)?.slice(-limit) ?? [];
+    for (let i = this.#all.length - 1; i >= 0 && context.length < limit; i--) {
       const kept = this.#all[i];
       if (!kept.isDropped && kept.pair !== pair) context.push(kept);
     }
     return context.sort((a, b) => a.order - b.order).map(({ measurement }) => measurement);
+  }
+
+  /**
+   * A context of a measurement that goes on where that of the one before of its pair ended, so that a model reads both
+   * in one pass: that context and the measurements of the pair since. Where it would be longer than `maxContext`, it
+   * begins again with the half of {@link contextOf}.
+   *
+   * @param timeUs As of {@link contextOf}.
+   * @returns At most `maxContext`, oldest first.
+   */
+  growingContextOf(pair: string, timeUs: number): TokenMeasurement[] {
+    this.#advance(timeUs);
+    const run = this.#runs.get(pair);
+    const since = this.#byPair.get(pair)?.filter(({ order }) => order >= (run?.endOrder ?? 0)) ?? [];
+    const goesOn = run !== undefined && run.context.length + since.length <= this.maxContext;
+    const context = goesOn
+      ? [...run.context, ...since.map(({ measurement }) => measurement)]
+      : this.contextOf(pair, timeUs, Math.ceil(this.maxContext / 2));
+    const newest = this.#byPair.get(pair)?.at(-1);
+    // Only pairs of which a measurement is kept are remembered.
+    if (newest) this.#runs.set(pair, { context, endOrder: newest.order + 1 });
+    return context;
   }
 
   /** Takes in what is older than a time. */
@@ -102,7 +128,10 @@ export class SourceHistory {
     if (!oldest) return;
     const ofPair = this.#byPair.get(oldest.pair);
     ofPair?.shift();
-    if (ofPair?.length === 0) this.#byPair.delete(oldest.pair);
+    if (ofPair?.length === 0) {
+      this.#byPair.delete(oldest.pair);
+      this.#runs.delete(oldest.pair);
+    }
     oldest.isDropped = true;
     this.#numKept--;
   }

@@ -106,14 +106,20 @@ export class Decoder {
    * @param prompts Token sequences of at least one token, at most `maxPromptTokens` together.
    * @param options `numLast`: how many of each prompt's last positions the result has (1; Infinity: all). `recents`: for
    *   each prompt that ends where an RTT comes next, the newest RTTs of the pair, in place of those in the prompt.
+   *   `ends`: for each prompt, ascending, how many of its tokens each of the prompts has that it stands for, the last one
+   *   all; each of them has `numLast` positions in the result and rows of its own (the whole prompt alone).
    * @returns log P(next token), nats, (positions, V): a prompt's rows in order of position.
    * @throws {UserError} If a prompt has more tokens than the model's sequence, or the result is not finite.
    */
   async prefill(
     prompts: readonly Uint16Array[],
-    options: { numLast?: number; recents?: readonly (readonly TimedRtt[] | undefined)[] } = {},
+    options: {
+      numLast?: number;
+      recents?: readonly (readonly TimedRtt[] | undefined)[];
+      ends?: readonly (readonly number[])[];
+    } = {},
   ): Promise<Float32Array> {
-    const { numLast = 1, recents } = options;
+    const { numLast = 1, recents, ends = prompts.map(({ length }) => [length]) } = options;
     const { config } = this;
     const { gpu } = this.registry;
     const tensors = this.#tensors;
@@ -126,7 +132,7 @@ export class Decoder {
     const chosen: number[] = [];
     const keys: PromptKeys[] = [];
     let firstKey = 0;
-    for (const prompt of prompts) {
+    for (const [i, prompt] of prompts.entries()) {
       const numChosen = numLast === Infinity ? prompt.length : numLast;
       ensure(prompt.length >= numChosen, `a prompt of ${prompt.length} tokens has no ${numLast} last ones`);
       this.#requirePosition(prompt.length - 1);
@@ -134,12 +140,22 @@ export class Decoder {
       tokens.set(prompt, firstKey);
       for (let row = firstKey; row < endKey; row++) positions[row] = row - firstKey;
       starts.fill(firstKey, firstKey, endKey);
-      for (let row = endKey - numChosen; row < endKey; row++) chosen.push(row);
-      keys.push({ firstKey, endKey });
+      let unread = firstKey;
+      for (const end of ends[i]) {
+        const from = firstKey + end - (numLast === Infinity ? end : numLast);
+        ensure(from >= unread, `ends ${ends[i]} of a prompt are less than ${numLast} tokens apart`);
+        unread = firstKey + end;
+        for (let row = from; row < unread; row++) chosen.push(row);
+        keys.push({ firstKey, endKey: unread });
+      }
+      ensure(
+        unread === endKey,
+        `the last of the ends ${ends[i]} is that of a prompt of ${prompt.length} tokens`,
+      );
       firstKey = endKey;
     }
     this.#rows.begin(keys);
-    this.#tokenRows?.writePrompts(prompts, rows, recents);
+    this.#tokenRows?.writePrompts(prompts, rows, { recents, ends });
     // The rows after the last prompt are a segment of their own, whose results nothing reads.
     starts.fill(firstKey, firstKey);
     this.#writeTokens(tokens, positions);

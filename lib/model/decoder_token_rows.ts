@@ -20,6 +20,7 @@ export class DecoderTokenRows {
   readonly #tensor: Tensor;
   #prompts: readonly Uint16Array[] = [];
   #recents: Recents = [];
+  #ends: readonly (readonly number[])[] = [];
   /** For each row the cursor after its last token. */
   #cursors: RowCursor[] = [];
 
@@ -36,8 +37,13 @@ export class DecoderTokenRows {
   }
 
   /** Uploads the rows of prompts, one prompt after the other. @param numRows Tokens of the program, padding included. */
-  writePrompts(prompts: readonly Uint16Array[], numRows: number, recents: Recents = []): void {
+  writePrompts(
+    prompts: readonly Uint16Array[],
+    numRows: number,
+    { recents = [], ends }: { recents?: Recents | undefined; ends: readonly (readonly number[])[] },
+  ): void {
     this.#prompts = prompts;
+    this.#ends = ends;
     this.#recents = recents;
     const rows = new Uint32Array(numRows * ROWS_PER_TOKEN).fill(NO_ROW);
     let at = 0;
@@ -50,15 +56,17 @@ export class DecoderTokenRows {
     this.#gpu.write(this.#tensor, rows);
   }
 
-  /** Gives every prompt new rows, without its last `numDropped` tokens. */
+  /** Gives every end of every prompt new rows, without its last `numDropped` tokens. */
   fork(numChildren: readonly number[], numDropped: number): void {
     const unread = new Uint32Array(ROWS_PER_TOKEN);
+    let child = 0;
     this.#cursors = this.#prompts.flatMap((prompt, index) => {
       const cursor = new RowCursor(this.#addressRows);
-      for (let i = 0; i < prompt.length - numDropped; i++) {
-        cursor.read(prompt[i], unread, 0, this.#useAt(index, i));
-      }
-      return Array.from({ length: numChildren[index] }, () => cursor.clone());
+      let i = 0;
+      return this.#ends[index].flatMap((end) => {
+        for (; i < end - numDropped; i++) cursor.read(prompt[i], unread, 0, this.#useAt(index, i));
+        return Array.from({ length: numChildren[child++] }, () => cursor.clone());
+      });
     });
   }
 

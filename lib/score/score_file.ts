@@ -27,8 +27,8 @@ import { ScoreTable } from "./score_table.ts";
 /** The columns that are added, in their order. */
 export const SCORE_COLUMNS: readonly string[] = ["log_likelihood", "p_value"];
 
-/** Measurements of a chunk, contexts included: some 30,000 tokens, a few seconds on two cores. */
-const CHUNK_MEASUREMENTS = 2048;
+/** Rows of a chunk: a few seconds on two cores. Contexts of one pair in a chunk are read in one pass. */
+const CHUNK_ROWS = 1024;
 /** The least time between two saves. */
 const COMMIT_MS = 1000;
 
@@ -133,7 +133,6 @@ async function scoreOrdered(
   const history = new SourceHistory(maxContext);
   const breather = new Breather(hooks);
   let chunk: ScoreCase[] = [];
-  let numMeasurements = 0;
   let numSeen = 0;
   let numScored = table.numDone;
   let committedMs = performance.now();
@@ -142,7 +141,6 @@ async function scoreOrdered(
     table.write(chunk.map(({ number }) => number), scores);
     numScored += chunk.length;
     chunk = [];
-    numMeasurements = 0;
     hooks.onProgress?.("scoring", numScored, order.numRows);
     if (performance.now() - committedMs < COMMIT_MS && !hooks.signal?.aborted) return;
     table.commit(numScored);
@@ -152,12 +150,11 @@ async function scoreOrdered(
   hooks.onProgress?.("scoring", numScored, order.numRows);
   for (const { number, isFirstOfSource, timeUs, pair, measurement } of readOrdered(folder, order.index)) {
     if (isFirstOfSource) history.clear();
-    // Rows that are already scored are history only.
+    // Rows that are already scored have a context too: those after them go on with it.
+    const context = number === undefined ? [] : history.growingContextOf(pair, timeUs);
     if (number !== undefined && numSeen++ >= numScored + chunk.length) {
-      const context = history.contextOf(pair, timeUs);
       chunk.push({ measurement, context, number });
-      numMeasurements += 1 + context.length;
-      if (numMeasurements >= CHUNK_MEASUREMENTS) await scoreChunk();
+      if (chunk.length >= CHUNK_ROWS) await scoreChunk();
     }
     history.add(pair, timeUs, measurement);
     await breather.breathe();

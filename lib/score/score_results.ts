@@ -11,7 +11,13 @@ import { encodeQuery } from "../query/query_tokens.ts";
 import { FIRST_BYTES } from "../query/rtt/rtt_bytes.ts";
 import { rowOf } from "../query/decoder_rows.ts";
 import { RandomStream } from "../random/philox.ts";
-import { BYTE_BASE, RTT_START, type TokenMeasurement } from "../tokens/vocab_v2.ts";
+import {
+  BYTE_BASE,
+  FAILED,
+  MEASUREMENT_START,
+  RTT_START,
+  type TokenMeasurement,
+} from "../tokens/vocab_v2.ts";
 import { ResultSurprise } from "./result_surprise.ts";
 
 /** A measurement to score. */
@@ -46,20 +52,32 @@ const TWO_32 = 2 ** 32;
  * Scores measurements. A score depends on the case, the model and the seed, and in its last bits on which cases are
  * given together.
  *
- * @returns One score per case, in order, and how many second bytes' distributions were computed.
+ * Cases whose context is that of an earlier one and its measurement are read with it in one pass.
+ *
+ * @returns One score per case, in order, how many second bytes' distributions were computed, and how many tokens were
+ *   read.
  * @throws {UserError} If the addresses of one are of different versions or it does not fit the model's sequence.
  */
 export async function scoreResults(
   model: PingModel,
   cases: readonly ScoreCase[],
   options: ScoreOptions,
-): Promise<{ scores: Score[]; numExpanded: number }> {
+): Promise<{ scores: Score[]; numExpanded: number; numTokens: number }> {
   const scores: Score[] = [];
   let numExpanded = 0;
-  const prompts = cases.map((each) => promptOf(each, model.config.sequenceLength));
-  await model.decoders.withPrompts(prompts, 1, async (decoder, group) => {
-    const part = cases.slice(scores.length, scores.length + group.length);
-    const surprises = await readResults(decoder, group, { part, ...options });
+  let numTokens = 0;
+  const sequences = sequencesOf(cases, model.config.sequenceLength);
+  const prompts = sequences.map(({ tokens }) => tokens);
+  await model.decoders.withPrompts(prompts, 1, async (decoder, group, first) => {
+    const read = sequences.slice(first, first + group.length);
+    numTokens += group.reduce((sum, { length }) => sum + length, 0);
+    const numbers = read.flatMap((sequence) => sequence.numbers);
+    const part = numbers.map((number) => cases[number]);
+    const surprises = await readResults(decoder, group, {
+      part,
+      ends: read.map(({ ends }) => ends),
+      ...options,
+    });
     for (const rows of stepsOf(surprises, decoder.extent.maxRows)) {
       await addSecondBytes(decoder, surprises, rows);
       numExpanded += rows.length;
@@ -72,16 +90,65 @@ export async function scoreResults(
         number % TWO_32,
         Math.floor(number / TWO_32),
       );
-      scores.push({ logLikelihood: surprise.logLikelihood, pValue: surprise.pValue(random.float64()) });
+      scores[numbers[i]] = {
+        logLikelihood: surprise.logLikelihood,
+        pValue: surprise.pValue(random.float64()),
+      };
     });
   });
-  return { scores, numExpanded };
+  return { scores, numExpanded, numTokens };
+}
+
+/** A sequence that holds the prompts of one case or of several, each of which begins with the one before. */
+interface SharedSequence {
+  /** The longest prompt. */
+  tokens: Uint16Array;
+  /** How many tokens each prompt has. */
+  readonly ends: number[];
+  /** The places of their cases. */
+  readonly numbers: number[];
+}
+
+/**
+ * Puts prompts into as few sequences as their contexts allow: a case goes on where the context of it is that of an
+ * earlier case and its measurement. A case without a reply has a sequence of its own, since the distribution of the
+ * first byte is not in the other's.
+ */
+function sequencesOf(cases: readonly ScoreCase[], sequenceLength: number): SharedSequence[] {
+  const sequences: SharedSequence[] = [];
+  /** By the tokens after which a case goes on. */
+  const open = new Map<string, SharedSequence>();
+  cases.forEach((each, number) => {
+    const { rttCode } = each.measurement;
+    const query = encodeQuery({ ...each.measurement, context: each.context }, sequenceLength);
+    const prompt = promptOf(query, rttCode);
+    const context = keyOf(query.subarray(0, query.lastIndexOf(MEASUREMENT_START)));
+    let sequence = each.context.length > 0 ? open.get(context) : undefined;
+    open.delete(context);
+    if (rttCode === null || !sequence) {
+      const alone = { tokens: prompt, ends: [prompt.length], numbers: [number] };
+      sequences.push(alone);
+      if (rttCode !== null) sequence = alone;
+    } else {
+      sequence.tokens = prompt;
+      sequence.ends.push(prompt.length);
+      sequence.numbers.push(number);
+    }
+    if (!sequence) return;
+    const result = rttCode === null
+      ? [FAILED]
+      : [RTT_START, BYTE_BASE + (rttCode >> 8), BYTE_BASE + (rttCode & 255)];
+    open.set(keyOf(Uint16Array.from([...query, ...result])), sequence);
+  });
+  return sequences;
+}
+
+function keyOf(tokens: Uint16Array): string {
+  return String.fromCharCode(...tokens);
 }
 
 /** Ends in `RttStart` and byte 1, which are read but not continued; without a reply it is any byte. */
-function promptOf({ measurement, context }: ScoreCase, sequenceLength: number): Uint16Array {
-  const { rttCode } = measurement;
-  const query = encodeQuery({ ...measurement, context }, sequenceLength);
+function promptOf(query: Uint16Array, rttCode: number | null): Uint16Array {
   const byte1 = rttCode === null ? FIRST_BYTES[0] : rttCode >> 8;
   return Uint16Array.from([...query, RTT_START, BYTE_BASE + byte1]);
 }
@@ -89,10 +156,13 @@ function promptOf({ measurement, context }: ScoreCase, sequenceLength: number): 
 async function readResults(
   decoder: Decoder,
   prompts: readonly Uint16Array[],
-  { part, maxRelativeError }: ScoreOptions & { part: readonly ScoreCase[] },
+  { part, ends, maxRelativeError }: ScoreOptions & {
+    part: readonly ScoreCase[];
+    ends: readonly (readonly number[])[];
+  },
 ): Promise<ResultSurprise[]> {
   const V = vocabSize(decoder.config);
-  const rows = await decoder.prefill(prompts, { numLast: 3 });
+  const rows = await decoder.prefill(prompts, { numLast: 3, ends });
   return part.map(({ measurement }, i) => {
     const [outcome, first, second] = [0, 1, 2].map((j) => rowOf(rows, 3 * i + j, V));
     return new ResultSurprise(measurement.rttCode, { outcome, first, second }, maxRelativeError);

@@ -59,12 +59,40 @@ async function expectedScores(
   ).sort((a, b) => a.timeUs - b.timeUs);
   const cases = rows.srcAddr.map((src, number) => {
     const pair = `${src} ${rows.dstAddr[number]}`;
-    const earlier = known.filter((each) => each.src === src && each.timeUs < rows.eventTimeUs[number]);
-    const [ofPair, others] = [true, false].map((is) => earlier.filter((each) => (each.pair === pair) === is));
-    const numOthers = Math.max(0, MAX_CONTEXT - ofPair.length);
-    const chosen = new Set([...ofPair.slice(-MAX_CONTEXT), ...others.slice(-numOthers || Infinity)]);
-    const context = earlier.filter((each) => chosen.has(each)).map(({ measurement }) => measurement);
-    return { measurement: measurementOf(rows, number), context, number };
+    const timeUs = rows.eventTimeUs[number];
+    const before = (us: number) => known.filter((each) => each.src === src && each.timeUs < us);
+    const half = (us: number) => {
+      const limit = Math.ceil(MAX_CONTEXT / 2);
+      const [ofPair, others] = [true, false].map((is) =>
+        before(us).filter((each) => (each.pair === pair) === is)
+      );
+      const numOthers = Math.max(0, limit - ofPair.length);
+      const chosen = new Set([...ofPair.slice(-limit), ...others.slice(-numOthers || Infinity)]);
+      return before(us).filter((each) => chosen.has(each));
+    };
+    // From the pair's first row on: each goes on with the context before it, or begins with half of one.
+    const asked = rows.eventTimeUs.filter((us, i) =>
+      us <= timeUs && rows.srcAddr[i] === src && `${src} ${rows.dstAddr[i]}` === pair
+    ).sort();
+    let context: typeof known | undefined;
+    let previousUs = -Infinity;
+    for (const us of asked) {
+      const ofPair = before(us).filter((each) => each.pair === pair);
+      const since = ofPair.filter((each) => each.timeUs >= previousUs);
+      const goesOn = context !== undefined && context.length + since.length <= MAX_CONTEXT;
+      const next = goesOn ? [...context ?? [], ...since] : half(us);
+      // A pair is remembered once a measurement of it is known.
+      context = ofPair.length > 0 ? next : undefined;
+      previousUs = us;
+      if (us === timeUs) {
+        return {
+          measurement: measurementOf(rows, number),
+          context: next.map(({ measurement }) => measurement),
+          number,
+        };
+      }
+    }
+    throw new Error("a row is among the rows");
   });
   return (await scoreResults(model, cases, { seed: 3 })).scores;
 }
@@ -108,7 +136,7 @@ Deno.test("scoreFile() keeps rows, order and columns and adds the scores of each
 Deno.test("scoreFile() goes on after an interruption and ends with the bytes of an undisturbed run", () =>
   withTinyModel(async (model) => {
     using folder = new TemporaryFolder();
-    writeRows(folder.at("in.parquet"), sampleRows(500));
+    writeRows(folder.at("in.parquet"), sampleRows(1500));
     const [whole, cut] = ["whole", "cut"].map((name) =>
       optionsOf(folder, { output: folder.at(`${name}.parquet`), workFolder: folder.at(name) })
     );
@@ -121,7 +149,7 @@ Deno.test("scoreFile() goes on after an interruption and ends with the bytes of 
     await assertRejects(() => interrupted, UserError);
     assert(!exists(cut.output));
     const { rowsResumed } = await scoreFile(model, cut);
-    assert(rowsResumed > 0 && rowsResumed < 500, `${rowsResumed} rows were resumed`);
+    assert(rowsResumed > 0 && rowsResumed < 1500, `${rowsResumed} rows were resumed`);
     assertEquals(Deno.readFileSync(cut.output), Deno.readFileSync(whole.output));
   }));
 

@@ -115,3 +115,26 @@ Deno.test("log-likelihoods are those of query rtt's distributions and of query l
       assertAlmostEquals(-logLikelihood / Math.LN2, blocks[3].bits, 1e-4);
     });
   }));
+
+Deno.test("cases whose contexts grow are read in one pass and have the scores that each has alone", () =>
+  withTinyModel(async (model) => {
+    const random = new RandomStream(0, "tests/score in one pass");
+    const all = [8, 9, null, 7, 8.5, 300].map((rttMs, i) => measurement(1, rttMs, 1_700_000_000 + 60 * i));
+    const other = contextOf(3, random);
+    const cases = all.map((each, i): ScoreCase => ({
+      measurement: each,
+      context: all.slice(0, i),
+      number: i,
+    }));
+    cases.splice(5, 0, { measurement: measurement(2, 7, 1_700_000_900), context: other, number: 50 });
+    const options = { seed: 3, maxRelativeError: 0 };
+    const together = await scoreResults(model, cases, options);
+    const alone = await Promise.all(cases.map((each) => scoreResults(model, [each], options)));
+    together.scores.forEach(({ logLikelihood, pValue }, i) => {
+      const [expected] = alone[i].scores;
+      assertAlmostEquals(logLikelihood, expected.logLikelihood, 1e-4);
+      assertAlmostEquals(pValue, expected.pValue, 2e-3);
+    });
+    const numTokens = alone.reduce((sum, each) => sum + each.numTokens, 0);
+    assert(together.numTokens < 0.7 * numTokens, `${together.numTokens} of ${numTokens} tokens`);
+  }));
