@@ -200,6 +200,26 @@ export function requireRegular(info: Deno.FileInfo, action: string): void {
   throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, a file was wanted; ${advice}`);
 }
 
+/** Refuses a link where the program makes none. @param action What is tried. @throws {UserError} If there is one. */
+export function refuseLink(path: string, action: string): void {
+  let target: string | undefined;
+  try {
+    if (!Deno.lstatSync(path).isSymlink) return;
+    target = Deno.readLinkSync(path);
+    Deno.statSync(path);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw explainFileError(error, action);
+    if (target === undefined) return;
+    throw new UserError(
+      `Cannot ${action}: ${path} is a link to ${target}, where nothing is; make that folder, or delete the link`,
+    );
+  }
+  throw new UserError(
+    `Cannot ${action}: ${path} is a link to ${target}, and links in output folders are not followed; ` +
+      "move what it leads to there, or choose another --output",
+  );
+}
+
 function kindOf({ isDirectory, isFifo, isSocket }: Deno.FileInfo): string {
   if (isDirectory) return "a directory";
   if (isFifo) return "a named pipe";

@@ -27,6 +27,18 @@ export function explainFileError(error: unknown, action: string): unknown {
   if (error instanceof Deno.errors.NotADirectory || error instanceof Deno.errors.AlreadyExists) {
     return new UserError(`Cannot ${action}: a part of the path is not a directory; check the path`, cause);
   }
+  if (error instanceof Deno.errors.FilesystemLoop || /os error 40\b|ELOOP/.test(error.message)) {
+    return new UserError(
+      `Cannot ${action}: too many links follow each other; delete the link that leads to itself`,
+      cause,
+    );
+  }
+  if (isNameTooLong(error)) {
+    return new UserError(
+      `Cannot ${action}: a name in it is too long for the file system; choose a shorter one`,
+      cause,
+    );
+  }
   if (/os error 2[34]\b|E[MN]FILE|too many open files/i.test(error.message)) {
     return new UserError(
       `Cannot ${action}: this process may not open more files; raise the limit with ulimit -n, or give fewer files`,
@@ -37,4 +49,9 @@ export function explainFileError(error: unknown, action: string): unknown {
     return new UserError(`Cannot ${action}: no space left on the device; free some and run again`, cause);
   }
   return error;
+}
+
+/** Whether the file system refuses a path since a name in it is too long. */
+export function isNameTooLong(error: unknown): boolean {
+  return error instanceof Error && /os error 36\b|ENAMETOOLONG|name too long/i.test(error.message);
 }

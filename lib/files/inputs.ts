@@ -6,7 +6,7 @@
 import { dirname, globToRegExp, isGlob, join, normalize } from "@std/path";
 import { FormatError, UserError } from "../errors.ts";
 import { requireRegular } from "./byte_file.ts";
-import { explainFileError } from "./file_errors.ts";
+import { explainFileError, isNameTooLong } from "./file_errors.ts";
 
 /** What an input file was when a stage read it; kept in manifests to tell a rerun from another run. */
 export interface InputFingerprint {
@@ -134,9 +134,15 @@ export function exists(path: string): boolean {
     Deno.statSync(path);
     return true;
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) return false;
+    if (isMissing(error)) return false;
     throw explainFileError(error, `read ${path}`);
   }
+}
+
+/** Whether an error says that there is no such file: no file has a name that is too long. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory ||
+    isNameTooLong(error);
 }
 
 function findMatches(glob: string, onLink: OnLink): Map<string, string> {

@@ -10,7 +10,13 @@ import { FormatError, UserError } from "../errors.ts";
 import { exists, findFiles, type IsRead, type OnLink, readText } from "./inputs.ts";
 import { type Manifest, type ManifestOutput, manifestPathBeside, readManifest } from "./manifest.ts";
 import { realPath } from "./real_path.ts";
-import { manifestName, readManifests, requireFinished, type TaskManifest } from "./task_manifests.ts";
+import {
+  manifestName,
+  readManifests,
+  refuseHalfMoved,
+  requireFinished,
+  type TaskManifest,
+} from "./task_manifests.ts";
 
 const DATA = [".parquet", ".arrayrecord"];
 /** The end of the name of a manifest that describes the file beside it. */
@@ -161,7 +167,10 @@ function readFolder(
   read: typeof readManifests,
   isRead: IsRead | undefined,
 ): WrittenFolder[] {
-  const manifests = unlessForeign(() => read(folder, isRead)) ?? [];
+  const manifests = unlessForeign(() => {
+    refuseHalfMoved(folder);
+    return read(folder, isRead);
+  }) ?? [];
   if (manifests.length === 0) return [];
   const outputs = manifests.flatMap(({ task, manifest }) =>
     listOutputs(manifest, { folder, manifestPath: join(folder, manifestName(task)) })

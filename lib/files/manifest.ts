@@ -9,12 +9,17 @@ import { join } from "@std/path";
 import * as z from "zod";
 import { FormatError } from "../errors.ts";
 import { VERSION } from "../version.ts";
+import { WORK } from "./array_task.ts";
 import { writeJsonAtomic } from "./atomic.ts";
-import type { InputFingerprint } from "./inputs.ts";
+import { explainFileError } from "./file_errors.ts";
+import { type InputFingerprint, isMissing } from "./inputs.ts";
 
 const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() }));
 const outputSchema = z.object({
-  path: z.string(),
+  path: z.string().refine(isWithinFolder, {
+    error: ({ input }) =>
+      `it lists ${JSON.stringify(input)} as output, names within its folder were expected`,
+  }),
   sizeBytes: z.number(),
   sha256: z.string(),
   counts: z.record(z.string(), z.number()).optional(),
@@ -63,15 +68,29 @@ export function newManifest({ stage, inputs, inputManifests, options }: Manifest
  * @throws {FormatError} If the file is no manifest.
  */
 export function readManifest(path: string): Manifest | undefined {
+  let text: string;
   try {
-    return manifestSchema.parse(JSON.parse(Deno.readTextFileSync(path)));
-  } catch (cause) {
-    if (cause instanceof Deno.errors.NotFound || cause instanceof Deno.errors.NotADirectory) return undefined;
-    throw new FormatError("it is no manifest of this program; delete it or choose another output folder", {
-      path,
-      cause,
-    });
+    text = Deno.readTextFileSync(path);
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw explainFileError(error, `read ${path}`);
   }
+  try {
+    return manifestSchema.parse(JSON.parse(text));
+  } catch (cause) {
+    const custom = cause instanceof z.ZodError && cause.issues.find(({ code }) => code === "custom")?.message;
+    throw new FormatError(
+      `${custom || "it is no manifest of this program"}; delete it or choose another output folder`,
+      { path, cause },
+    );
+  }
+}
+
+/** Whether an output's name leads to a place in its folder, apart from the work folders there. */
+function isWithinFolder(name: string): boolean {
+  const names = name.split(/[/\\]/);
+  return !names[0].endsWith(":") && names[0] !== WORK && !names[0].startsWith(`${WORK}-`) &&
+    names.every((part) => !["", ".", ".."].includes(part));
 }
 
 /** Writes the manifest atomically. */

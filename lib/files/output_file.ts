@@ -12,6 +12,7 @@ import { explainFileError } from "./file_errors.ts";
 import { AtomicFile } from "./atomic.ts";
 import { writeWhole } from "./byte_file.ts";
 import { refuseOverlap } from "./output_guard.ts";
+import { isMissing } from "./inputs.ts";
 import { OutputLock } from "./output_lock.ts";
 import { placeOfFile } from "./output_place.ts";
 
@@ -102,7 +103,7 @@ function openSpecial(path: string): Deno.FsFile | undefined {
     if (isDirectory) throw new Deno.errors.IsADirectory();
     return Deno.openSync(path, { write: true });
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return undefined;
+    if (isMissing(error)) return undefined;
     throw explainFileError(error, `write to ${path}`);
   }
 }

@@ -6,9 +6,11 @@
  *
  * @module
  */
-import { join } from "@std/path";
+import { dirname, join } from "@std/path";
 import { UserError } from "../errors.ts";
+import { refuseLink } from "./byte_file.ts";
 import { explainFileError } from "./file_errors.ts";
+import { exists } from "./inputs.ts";
 
 /** The name of the lock's file. */
 export const LOCK = "lock";
@@ -99,6 +101,10 @@ export function readLock(folder: string): { holder: string; sinceMs: number } | 
 
 /** Undefined where the folder was removed in between. */
 function openLock(folder: string): Deno.FsFile | undefined {
+  for (const path of [dirname(folder), folder, join(folder, LOCK)]) {
+    // The output folder may be a link, but not to nothing.
+    if (path !== dirname(folder) || !exists(path)) refuseLink(path, `lock ${path}`);
+  }
   try {
     Deno.mkdirSync(folder, { recursive: true });
     return Deno.openSync(join(folder, LOCK), { read: true, write: true, create: true });

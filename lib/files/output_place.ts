@@ -8,15 +8,19 @@ import { basename, dirname, join, resolve } from "@std/path";
 import { UserError } from "../errors.ts";
 import { explainFileError } from "./file_errors.ts";
 import { WORK } from "./array_task.ts";
-import { syncDirectory } from "./atomic.ts";
-import { exists } from "./inputs.ts";
+import { syncDirectory, temporaryName } from "./atomic.ts";
+import { exists, isMissing } from "./inputs.ts";
 import { type Manifest, readManifest } from "./manifest.ts";
-import { requireRegular } from "./byte_file.ts";
+import { refuseLink, requireRegular } from "./byte_file.ts";
 
 /** The folder of outputs within a work folder. */
 export const NEXT = "next";
 /** The manifest of unfinished work, within its folder. */
 export const MANIFEST = "manifest.json";
+/** The manifest of the outputs that are being replaced, within the work folder. */
+const REPLACED = "replaced.json";
+/** Bytes of the longest name of a file: NAME_MAX of Linux, less what a temporary name adds to it. */
+const MAX_NAME_BYTES = 255 - temporaryName("").length;
 
 /** Where an output goes. */
 export interface Place {
@@ -30,19 +34,35 @@ export interface Place {
   manifestPath: string;
 }
 
-/** The file that a path stands for, whose place it takes when it is whole, and the folder of work on it. */
+/**
+ * The file that a path stands for, whose place it takes when it is whole, and the folder of work on it.
+ *
+ * @throws {UserError} If its name is too long.
+ */
 export function placeOfFile(file: string): { path: string; work: string } {
   const path = targetOf(file);
+  requireShortName(path);
   return { path, work: join(dirname(path), `.${basename(path)}${WORK}`) };
+}
+
+/** Refuses a file whose temporary name the file system would not take. */
+function requireShortName(path: string): void {
+  const numBytes = new TextEncoder().encode(basename(path)).length;
+  if (numBytes <= MAX_NAME_BYTES) return;
+  throw new UserError(
+    `Cannot write ${path}: its name has ${numBytes} bytes, at most ${MAX_NAME_BYTES} were expected; ` +
+      "choose a shorter one",
+  );
 }
 
 /** Where a link points to, perhaps to nothing yet; any other path itself. */
 function targetOf(file: string): string {
   try {
+    exists(file); // a link to itself is refused
     if (!Deno.lstatSync(file).isSymlink) return file;
     return targetOf(resolve(dirname(file), Deno.readLinkSync(file)));
   } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return file;
+    if (isMissing(error)) return file;
     throw explainFileError(error, `write ${file}`);
   }
 }
@@ -51,14 +71,25 @@ function targetOf(file: string): string {
  * Moves the outputs of finished work to their places, and deletes what they replace, if there is such work. After a
  * kill on the way the next call goes on.
  *
- * @throws {UserError} If a file cannot be moved.
+ * The manifest of what is replaced goes first and the new one comes last, so none speaks of a mixture.
+ *
+ * @throws {UserError} If a file cannot be moved, or a link is on the way to its place; nothing is changed then.
  */
 export function finishMoving({ root, work, manifestPath }: Place): void {
   const manifest = readManifest(join(work, MANIFEST));
   if (!manifest?.complete) return;
   try {
     const names = new Set(manifest.outputs.map(({ path }) => path));
-    const replaced = readManifest(manifestPath);
+    const replacedPath = join(work, REPLACED);
+    const published = readManifest(manifestPath);
+    const replaced = readManifest(replacedPath) ?? published;
+    for (const name of [...names, ...replaced?.outputs.map(({ path }) => path) ?? []]) {
+      refuseLinksTo(root, name);
+    }
+    if (published) {
+      Deno.renameSync(manifestPath, replacedPath);
+      syncDirectory(root);
+    }
     if (replaced?.stage === manifest.stage) {
       for (const { path } of replaced.outputs) if (!names.has(path)) removeOutput(root, path);
     }
@@ -80,10 +111,18 @@ export function finishMoving({ root, work, manifestPath }: Place): void {
   }
 }
 
+/** Refuses an output that a link in its folder would lead elsewhere. @throws {UserError} If there is such a link. */
+export function refuseLinksTo(root: string, name: string): void {
+  for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
+    refuseLink(join(root, folder), `write ${join(root, name)}`);
+  }
+}
+
 /** Deletes a file, and the folders on the way to it that are empty then. */
 function removeOutput(root: string, name: string): void {
   try {
-    Deno.removeSync(join(root, name));
+    // A run that was killed here may have deleted the file but not its folders.
+    if (exists(join(root, name))) Deno.removeSync(join(root, name));
     for (let folder = dirname(name); folder !== "."; folder = dirname(folder)) {
       Deno.removeSync(join(root, folder));
     }
@@ -130,6 +169,7 @@ export function refuseOthersFolder({ output, root }: Place, found: Found, overwr
 export function requireRegularPlaces({ root }: Place, names: readonly string[]): void {
   for (const name of names) {
     const path = join(root, name);
+    requireShortName(path);
     if (exists(path)) requireRegular(Deno.statSync(path), `write ${path}`);
   }
 }

@@ -15,6 +15,7 @@ import { basename, dirname, join } from "@std/path";
 import { UsageError, UserError } from "../errors.ts";
 import { type ArrayTask, formatArrayTask, ONLY_TASK } from "./array_task.ts";
 import { exists } from "./inputs.ts";
+import { refuseLink } from "./byte_file.ts";
 import {
   describeOutput,
   isSameWork,
@@ -35,6 +36,7 @@ import {
   NEXT,
   type Place,
   placeOfFile,
+  refuseLinksTo,
   refuseOthersFiles,
   refuseOthersFolder,
   requireRegularPlaces,
@@ -69,11 +71,7 @@ export class StagedOutput implements Disposable {
    * @throws {UserError} If it holds other files or another run's, or another process writes to it.
    */
   static openFolder(folder: string, start: OutputStart, task: ArrayTask = ONLY_TASK): StagedOutput {
-    if (exists(folder) && !Deno.statSync(folder).isDirectory) {
-      throw new UserError(
-        `Cannot write to ${folder}: it is a file, a folder was wanted; choose another --output`,
-      );
-    }
+    requireFolderOrNothing(folder);
     const { overwrite } = start;
     if (overwrite && task.count > 1) {
       throw new UsageError(
@@ -129,8 +127,11 @@ export class StagedOutput implements Disposable {
     const wanted = newManifest(start);
     const lock = OutputLock.acquire(place.work, { output: place.output, stage });
     try {
+      refuseLinksIn(place.work, `write to ${place.output}`);
       finishMoving(place);
       const begun = readManifest(join(place.work, MANIFEST));
+      // A run that ended while it cleared away left the rest.
+      if (!begun) lock.clearFolder();
       const published = readManifest(place.manifestPath);
       const isSame = (manifest: Manifest | undefined) => manifest && isSameWork(manifest, wanted);
       refuse({
@@ -195,6 +196,7 @@ export class StagedOutput implements Disposable {
     const replaced = new Set(readManifest(manifestPath)?.outputs.map(({ path }) => path));
     this.manifest.outputs.sort((a, b) => (a.path < b.path ? -1 : 1));
     for (const { path } of this.manifest.outputs) {
+      refuseLinksTo(root, path);
       if (!exists(join(this.folder, path)) || replaced.has(path) || !exists(join(root, path))) continue;
       throw new UserError(
         `Cannot write ${join(root, path)}: a file that ${this.manifest.stage} did not write is there; ` +
@@ -253,6 +255,24 @@ export class StagedOutput implements Disposable {
       const full = join(folder, path);
       return exists(full) && Deno.statSync(full).size === sizeBytes;
     });
+  }
+}
+
+/** Refuses what cannot be an output folder. @throws {UserError} If it is a file, or a link that leads nowhere. */
+function requireFolderOrNothing(folder: string): void {
+  if (!exists(folder)) return refuseLink(folder, `write to ${folder}`);
+  if (Deno.statSync(folder).isDirectory) return;
+  throw new UserError(
+    `Cannot write to ${folder}: it is a file, a folder was expected; choose another --output`,
+  );
+}
+
+/** Refuses links in a work folder, which no stage makes. @throws {UserError} If there is one. */
+function refuseLinksIn(folder: string, action: string): void {
+  for (const { name, isDirectory, isSymlink } of Deno.readDirSync(folder)) {
+    const path = join(folder, name);
+    if (isSymlink) refuseLink(path, action);
+    if (isDirectory) refuseLinksIn(path, action);
   }
 }
 

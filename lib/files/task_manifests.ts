@@ -84,6 +84,23 @@ export function requireFinished(folder: string, isRead?: IsRead): TaskManifest[]
 }
 
 /**
+ * Refuses a folder of which a run ended while it put outputs in their places: those of two runs may lie there.
+ *
+ * @throws {UserError} If there is such a run.
+ */
+export function refuseHalfMoved(folder: string): void {
+  for (const task of listTasks(folder)) {
+    const begun = readBegun(folder, task);
+    if (!begun?.complete) continue;
+    const options = task.count > 1 ? ` --task ${formatArrayTask(task)}` : "";
+    throw new UserError(
+      `Cannot read ${folder}: ${begun.stage} did not finish putting its files there, those of one run were expected; ` +
+        `run \`${begun.stage}${options}\` again with the same options`,
+    );
+  }
+}
+
+/**
  * Refuses an output folder that is divided in another way.
  *
  * @throws {UserError} If it is.
