@@ -35,6 +35,7 @@ export function endProcess({ exitCode, text, isResult = exitCode === 0 }: Outcom
  */
 export class SignalListener {
   #stop: ((error: InterruptedError) => void) | undefined;
+  #endNow = ({ exitCode }: InterruptedError): void => Deno.exit(exitCode);
   #first: Deno.Signal | undefined;
 
   /** Starts listening. Until {@link begin} the first signal ends the process. */
@@ -42,15 +43,21 @@ export class SignalListener {
     for (const name of SIGNALS) Deno.addSignalListener(name, () => this.#receive(name));
   }
 
-  /** Begins work. @param stop Called at the first signal. */
-  begin(stop: (error: InterruptedError) => void): void {
+  /**
+   * Begins work.
+   *
+   * @param stop Called at the first signal.
+   * @param endNow Called at a second one; ends the process at once by default.
+   */
+  begin(stop: (error: InterruptedError) => void, endNow = this.#endNow): void {
     this.#stop = stop;
+    this.#endNow = endNow;
   }
 
   #receive(name: Deno.Signal): void {
     const error = new InterruptedError(name);
     if (this.#first !== undefined) {
-      if (this.#first === "SIGINT" || name === "SIGINT") Deno.exit(error.exitCode);
+      if (this.#first === "SIGINT" || name === "SIGINT") this.#endNow(error);
       return;
     }
     this.#first = name;

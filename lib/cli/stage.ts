@@ -150,9 +150,28 @@ export function serveStage(stage: Stage): void {
   main.onmessage = async ({ data }: MessageEvent<StageCommand>) => {
     if (data.kind === "stop") return stopped.abort(new InterruptedError(data.signal));
     if (data.kind === "thread died") return threads[data.id].fail(data.message);
-    report({ kind: "end", outcome: await outcomeOf(stage, data.args, stopped.signal) });
+    if (data.kind === "end now") {
+      finishDevices();
+      return report({ kind: "end", outcome: { exitCode: data.exitCode, text: "" } });
+    }
+    try {
+      const outcome = await outcomeOf(stage, data.args, stopped.signal);
+      finishDevices();
+      report({ kind: "end", outcome });
+    } catch (error) {
+      finishDevices();
+      throw error;
+    }
   };
   report({ kind: "ready" });
+}
+
+/**
+ * Has the devices of this thread finish their work, which they do at `unload` (lib/gpu/device.ts). The process must not
+ * exit before, and a thread is sent no such event when another one ends the process.
+ */
+function finishDevices(): void {
+  globalThis.dispatchEvent(new Event("unload"));
 }
 
 /** Runs a stage as the whole process, with all its permissions. */

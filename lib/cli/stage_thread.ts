@@ -9,10 +9,14 @@
 import type { Introduction, Thread } from "../threads/thread.ts";
 import { endProcess, type Outcome, type SignalListener } from "./ending.ts";
 
+/** How long a second signal waits for the thread to finish its work on devices. */
+const LONGEST_END_MS = 1000;
+
 /** A message to the thread of a stage. */
 export type StageCommand =
   | { kind: "run"; args: readonly string[] }
   | { kind: "stop"; signal: string }
+  | { kind: "end now"; exitCode: number }
   | { kind: "thread died"; id: number; message: string };
 
 /** A message from the thread of a stage, which also asks for threads of its own, see lib/threads. */
@@ -54,7 +58,10 @@ export function runStageThread(
     if (data.kind === "end") endProcess(data.outcome);
     if (data.kind === "start thread") return startFurther(data.id, data.module, data.port);
     if (data.kind === "end thread") return further.get(data.id)?.terminate();
-    signals.begin(({ signal }) => post({ kind: "stop", signal }));
+    signals.begin(({ signal }) => post({ kind: "stop", signal }), ({ exitCode }) => {
+      post({ kind: "end now", exitCode });
+      setTimeout(() => Deno.exit(exitCode), LONGEST_END_MS);
+    });
     post({ kind: "run", args });
   };
 }

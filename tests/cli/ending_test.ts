@@ -48,6 +48,17 @@ Deno.test("a bug of ours in a stage ends the process with 1 and its stack trace"
   assertStringIncludes(stderr, "    at ");
 });
 
+for (
+  const [how, exitCode] of [["done", 0], ["a mistake", 1], ["a bug", 1], ["SIGINT twice", 130]] as const
+) {
+  Deno.test(`the thread of a stage finishes its work on devices before the process ends: ${how}`, async () => {
+    const names = how === "SIGINT twice" ? ["SIGINT", "SIGINT"] : [];
+    const { code, stderr } = await runSignalled("with work at its end", how, ...names);
+    assertEquals(code, exitCode, stderr);
+    assertMatch(stderr, /running[^]*finished/);
+  });
+}
+
 Deno.test("a stage talks with the threads that are started for it, and hears of one that dies", async () => {
   const { code, stdout, stderr } = await runSignalled("with threads of its own");
   assertEquals([code, stdout], [0, "sent 0, got 7, Uncaught (in promise) Error: worn out\n"], stderr);

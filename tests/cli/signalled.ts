@@ -8,12 +8,26 @@ import { endProcess, SignalListener } from "../../lib/cli/ending.ts";
 import { runStageThread, type StageReport } from "../../lib/cli/stage_thread.ts";
 
 const [place, ...names] = Deno.args;
-const signals = new SignalListener();
+
+/** Also tells when a stage begins to listen. */
+class ObservedListener extends SignalListener {
+  readonly #begun = Promise.withResolvers<void>();
+  readonly begun = this.#begun.promise;
+
+  override begin(...args: Parameters<SignalListener["begin"]>): void {
+    super.begin(...args);
+    this.#begun.resolve();
+  }
+}
+const signals = new ObservedListener();
+
+/** Two signals of one kind that come at once are one, so they are sent apart. */
+const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 async function sendAll(): Promise<void> {
   for (const name of names) {
     Deno.kill(Deno.pid, name as Deno.Signal);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }
 
@@ -40,12 +54,33 @@ if (place === "before the thread") {
       else signal = data.signal;
     };
     ${ready}`);
-  await new Promise((resolve) => setTimeout(resolve, 100));
+  await signals.begun;
   await sendAll();
 } else if (place === "in a busy stage") {
   runCode(`onmessage = () => { for (;;); }; ${ready}`);
-  await new Promise((resolve) => setTimeout(resolve, 200));
+  await signals.begun;
   await sendAll();
+} else if (place === "with work at its end") {
+  const lib = new URL("../../lib/", import.meta.url).href;
+  const [how, ...sent] = names.splice(0);
+  names.push(...sent);
+  runCode(`
+    import { serveStage } from "${lib}cli/stage.ts";
+    import { UserError } from "${lib}errors.ts";
+    addEventListener("unload", () => console.error("finished"));
+    const run = () => {
+      console.error("running");
+      if (${JSON.stringify(how)} === "a mistake") throw new UserError("a mistake");
+      if (${JSON.stringify(how)} === "a bug") throw new TypeError("a bug");
+      return ${
+    JSON.stringify(how)
+  } === "done" ? Promise.resolve({ text: "done", json: {} }) : new Promise(() => {});
+    };
+    serveStage({ name: "test", purpose: "", help: () => "", check: () => {}, run });`);
+  if (names.length > 0) {
+    await signals.begun;
+    await sendAll();
+  }
 } else if (place === "a bug") {
   runCode(`onmessage = () => { throw new TypeError("a bug of ours"); }; ${ready}`);
 } else if (place === "with threads of its own") {
