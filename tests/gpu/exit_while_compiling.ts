@@ -3,9 +3,8 @@
  * workers: `exit()` runs LLVM's destructors, which free tables that the compiler reads.
  *
  * Run: `LD_PRELOAD=libc_malloc_debug.so.0 MALLOC_CHECK_=3 MALLOC_PERTURB_=165 deno run -A tests/gpu/exit_while_compiling.ts`.
- * The exit code is 134 ("LLVM ERROR: Invalid size request on a scalable vector") or 139 where it should be 0: 6 of 6 runs
- * of an idle machine and 1 of 4 of a busy one
- * with Mesa 25.0.7, LLVM 15.0.6 and Deno 2.9.6. Without the checks freed memory mostly keeps what it held.
+ * The exit code is 134 ("LLVM ERROR: Invalid size request on a scalable vector") or 139 where it should be 0 in 5 of 6
+ * runs with Mesa 25.0.7, LLVM 15.0.6 and Deno 2.9.6 on two busy cores. Without the checks freed memory mostly keeps what it held.
  */
 const NUM_WORKERS = 8;
 

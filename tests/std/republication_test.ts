@@ -80,7 +80,8 @@ export function g(a, b) {
   }
 });
 
-Deno.test("the modules of deno-std in use are those that the Deno authors publish", async () => {
+/** What the comparison with the originals says, see originals.ts. */
+async function compared(): Promise<Comparison> {
   const folder = join(await cachedFolder(), versionInUse());
   const modules = new Set(
     ["assert/mod.js", "path/mod.js"].flatMap((path) => [...modulesFrom(join(folder, path))]),
@@ -91,10 +92,14 @@ Deno.test("the modules of deno-std in use are those that the Deno authors publis
     ...["--allow-net=jsr.io", `--allow-read=${folder}`, COMPARE, folder, ...names],
   ]);
   assertEquals(code, 0, stderr);
-  const { different, unreachable }: Comparison = JSON.parse(stdout);
-  if (unreachable !== undefined) {
-    console.log(`not compared with the originals, which cannot be reached: ${unreachable}`);
-    return;
-  }
-  assertEquals(different, []);
-});
+  return JSON.parse(stdout);
+}
+
+const { different, unreachable } = await compared();
+if (unreachable !== undefined) {
+  console.log(`left out: deno-std beside the originals, which cannot be reached: ${unreachable}`);
+}
+
+Deno.test("the modules of deno-std in use are those that the Deno authors publish", {
+  ignore: unreachable !== undefined,
+}, () => assertEquals(different, []));
