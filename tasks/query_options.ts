@@ -3,6 +3,7 @@
  *
  * @module
  */
+import { adviceOnName } from "../lib/addresses/ip_prefix.ts";
 import { flag } from "../lib/cli/flags.ts";
 import type { StageContext } from "../lib/cli/stage.ts";
 import { shortened, UsageError } from "../lib/errors.ts";
@@ -45,7 +46,9 @@ export function addressOf(option: string, text: string): Uint8Array {
   const bytes = parseAddress(text);
   if (bytes) return bytes;
   throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: it is no address, an IPv4 or IPv6 address was wanted`,
+    `Cannot use --${option} ${shortened(text)}: it is no address, an IPv4 or IPv6 address was wanted${
+      adviceOnName(text)
+    }`,
   );
 }
 

@@ -6,6 +6,7 @@
 import { ADAPT_DEFAULTS } from "../lib/adapt/adapt.ts";
 import { rowNotes, usesAddress } from "../lib/adapt/free_rows.ts";
 import { formatAddress, parseAddress } from "../lib/addresses/ip.ts";
+import { basisJson, basisOf } from "../lib/addresses/known_addresses.ts";
 import { faultOfPrefix, type IpPrefix, isAddress, parsePrefix } from "../lib/addresses/ip_prefix.ts";
 import { type commonFlags, flag, type Values } from "../lib/cli/flags.ts";
 import { defineStage, type StageContext, type StageResult } from "../lib/cli/stage.ts";
@@ -153,8 +154,9 @@ async function answerOne(
     writeOutputFile(options.plot, svg, { stage: "query rtt", inputs: readBy(options) });
   }
   const numbers = summaryOf(answer, summary);
+  const basis = basisOf(model.trainingData, source, destination);
   return {
-    text: describeAnswer(numbers, { title, quantiles, distribution }),
+    text: describeAnswer(numbers, { title, quantiles, distribution, basis: basis.text }),
     json: {
       stage: "query rtt",
       src,
@@ -163,6 +165,7 @@ async function answerOne(
       contextMeasurements,
       calibration,
       ...numbers,
+      basis: basisJson(basis),
       ...(notes.length > 0 && { notes }),
       histogram: distribution.histogram(JSON_BARS),
       step: model.step,
@@ -212,7 +215,7 @@ async function answerFile(
       lines.write(answer);
     } else {
       numAnswered++;
-      lines.write(lineOf(answer, summary, notesOnRows));
+      lines.write(lineOf(answer, summary, { model, notesOnRows }));
     }
     progress.update(numAnswered + numBad);
   }
@@ -231,9 +234,9 @@ async function answerFile(
 function lineOf(
   answered: AnsweredQuery,
   summary: SummaryOptions,
-  notesOnRows: ReturnType<typeof rowNotes>,
+  { model: { trainingData }, notesOnRows }: { model: PingModel; notesOnRows: ReturnType<typeof rowNotes> },
 ) {
-  const { line, src, dst, timeS } = answered.query;
+  const { line, src, dst, source, destination, timeS } = answered.query;
   const notes = [
     ...notesOn(answered),
     ...notesOnRows([src, dst].flatMap((text) => parseAddress(text) ?? [])),
@@ -245,6 +248,7 @@ function lineOf(
     timeS,
     contextMeasurements: answered.numContextUsed,
     ...summaryOf(answered.answer, summary),
+    basis: basisJson(basisOf(trainingData, source, destination)),
     ...(notes.length > 0 && { notes }),
   };
 }

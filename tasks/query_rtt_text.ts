@@ -10,10 +10,10 @@ import type { DrawnSummary, RttLikelihood, RttSummary } from "../lib/query/rtt/r
 const TEXT_BARS = 16;
 const LABEL_WIDTH = 12;
 
-/** Describes an answer. @param options `title`: between what; `distribution`: drawn on a terminal. */
+/** Describes an answer. @param options `title`: between what; `distribution`: drawn on a terminal; `basis`: what it rests on. */
 export function describeAnswer(
   summary: RttSummary,
-  options: { title: string; quantiles: readonly number[]; distribution: RttDistribution },
+  options: { title: string; quantiles: readonly number[]; distribution: RttDistribution; basis: string },
 ): string {
   const { pFailed, meanMs, likeliest, quantilesMs, at = [], drawn } = summary;
   const errors = drawn?.standardErrors;
@@ -23,6 +23,7 @@ export function describeAnswer(
   const lines = [
     `RTT ${options.title}`,
     line("median", ms(options.distribution.quantileMs(0.5), errors?.quantilesMs[0.5])),
+    line("rests on", options.basis),
     line("no reply", percent(pFailed, errors?.pFailed)),
     line(
       "likeliest",

@@ -9,6 +9,7 @@ import {
   inputs,
   outputFile,
   outputFolder,
+  rowsWithOrigin,
   rowsWithTruth,
   run,
   runWithEvaluation,
@@ -64,7 +65,7 @@ export const NEEDS: Record<string, StageNeeds> = {
   "status": { paths: { "": watched } },
   "train": {
     paths: {
-      data: input,
+      data: rowsWithOrigin,
       teacher: run,
       "resume-from": run,
       "init-from": run,

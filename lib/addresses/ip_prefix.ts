@@ -86,6 +86,13 @@ function maskOf(length: number, index: number): number {
   return 255 << (8 - numBits) & 255;
 }
 
+/** What to do with a host name or an AS number that stands where an address was wanted; empty for another text. */
+export function adviceOnName(text: string): string {
+  if (/^AS\d+$/i.test(text)) return "; this is an AS number: give one of its prefixes";
+  const isName = /^(?=.*[a-z])[a-z0-9_-]+(\.[a-z0-9_-]+)*\.?$/i.test(text);
+  return isName ? "; this looks like a host name: resolve it first and give its address" : "";
+}
+
 function splitPrefix(text: string): IpPrefix {
   const split = trySplitPrefix(text);
   if ("fault" in split) throw new UserError(`Cannot read ${JSON.stringify(text)}: ${split.fault}`);
@@ -95,7 +102,7 @@ function splitPrefix(text: string): IpPrefix {
 function trySplitPrefix(text: string): IpPrefix | { fault: string } {
   const slash = text.indexOf("/");
   const bytes = parseAddress(slash < 0 ? text : text.slice(0, slash));
-  if (!bytes) return { fault: "an IPv4 or IPv6 address or prefix was wanted" };
+  if (!bytes) return { fault: `an IPv4 or IPv6 address or prefix was wanted${adviceOnName(text)}` };
   const numBits = bytes.length * 8;
   if (slash < 0) return { bytes, length: numBits };
   const digits = text.slice(slash + 1);

@@ -336,7 +336,8 @@ export interface Basis {
  */
 export function basisOf(data: TrainingData | undefined, source: IpPrefix, destination: IpPrefix): Basis {
   if (!data) {
-    const text = "The checkpoint does not say what it was trained on.";
+    const text =
+      "No table of the training data is at hand: whether these addresses were measured is not known.";
     return { kind: "network", text, src: NEVER, dst: NEVER, pair: NEVER };
   }
   const { known, summary } = data;
@@ -397,14 +398,31 @@ function times({ measurements, lastS }: Seen): string {
   return `measured ${often}, last on ${new Date((lastS ?? 0) * 1000).toISOString().slice(0, 10)}`;
 }
 
+/** How often something was measured, in JSON. */
+export interface SeenJson {
+  measurements: number;
+  /** ISO 8601; null if never. */
+  last_seen: string | null;
+}
+
 /** A basis as JSON of stages and the API has it. */
-export function basisJson({ kind, text, src, dst, pair }: Basis) {
+export function basisJson(
+  { kind, text, src, dst, pair }: Basis,
+): Pick<Basis, "kind" | "text"> & { src: SeenJson; dst: SeenJson; pair: SeenJson } {
   const json = ({ measurements, lastS }: Seen) => ({ measurements, last_seen: isoTime(lastS) });
   return { kind, text, src: json(src), dst: json(dst), pair: json(pair) };
 }
 
 /** A summary as JSON of stages and the API has it. */
-export function dataJson({ origin, isSynthetic, startS, endS, ...counts }: DataSummary) {
+export function dataJson({ origin, isSynthetic, startS, endS, ...counts }: DataSummary): {
+  origin: string;
+  is_synthetic: boolean | null;
+  start: string | null;
+  end: string | null;
+  measurements: number;
+  sources: number;
+  destinations: number;
+} {
   return { origin, is_synthetic: isSynthetic, start: isoTime(startS), end: isoTime(endS), ...counts };
 }
 

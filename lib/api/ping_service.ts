@@ -195,7 +195,7 @@ export class PingService implements PingApi {
     const { first, ...prepared } = prepareQuery(model, query, []);
     const made = (answer: PrefixAnswer) => {
       const answered = { ...prepared, numContextUsed: first.context.length, answer };
-      return rttAnswerOf(answered, wanted, model.step);
+      return rttAnswerOf(answered, wanted, model);
     };
     if (isAddress(query.source) && isAddress(query.destination)) {
       return await this.#batcher.ask(first, (distribution) => made(exactAnswer(distribution)), caller);

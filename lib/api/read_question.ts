@@ -5,7 +5,7 @@
  * @module
  */
 import type * as z from "zod";
-import { isAddress } from "../addresses/ip_prefix.ts";
+import { adviceOnName, isAddress } from "../addresses/ip_prefix.ts";
 import { UserError } from "../errors.ts";
 import {
   type ParsedQuestion,
@@ -102,7 +102,9 @@ export function readSource(question: Omit<Question, "dst_addr">): AskedSource {
   const { src_addr } = question;
   const { source, timeS, context } = parseQuestion(questionOf({ ...question, dst_addr: src_addr }));
   if (!isAddress(source)) {
-    throw new UserError(`found src_addr ${shown(src_addr)}, an IPv4 or IPv6 address was wanted`);
+    throw new UserError(
+      `found src_addr ${shown(src_addr)}, an IPv4 or IPv6 address was wanted${adviceOnName(src_addr)}`,
+    );
   }
   return { source: source.bytes, timeS, context: context ?? [] };
 }

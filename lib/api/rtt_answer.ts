@@ -1,4 +1,6 @@
 /** The distribution of an RTT as it is answered. @module */
+import { basisJson, basisOf } from "../addresses/known_addresses.ts";
+import type { PingModel } from "../query/ping_model.ts";
 import { type AnsweredQuery, notesOn } from "../query/rtt/answer_queries.ts";
 import type { RttDistribution } from "../query/rtt/rtt_distribution.ts";
 import { summaryOf } from "../query/rtt/rtt_summary.ts";
@@ -15,9 +17,9 @@ const CDF_ENDS = [0.001, 0.999] as const;
 export function rttAnswerOf(
   answered: AnsweredQuery<AskedRtt["query"]>,
   { quantiles = DEFAULT_QUANTILES, at = [], cdf }: AskedRtt["wanted"],
-  step: number,
+  { step, trainingData }: Pick<PingModel, "step" | "trainingData">,
 ): RttApiAnswer {
-  const { query: { src, dst, timeS }, answer, numContextUsed } = answered;
+  const { query: { src, dst, source, destination, timeS }, answer, numContextUsed } = answered;
   const notes = notesOn(answered);
   return {
     src_addr: src,
@@ -26,6 +28,7 @@ export function rttAnswerOf(
     context_measurements: numContextUsed,
     ...snakeKeys(summaryOf(answer, { quantiles, atMs: at })),
     ...(cdf !== undefined && { cdf: cdfPoints(answer.mixture.distribution, cdf) }),
+    basis: basisJson(basisOf(trainingData, source, destination)),
     ...(notes.length > 0 && { notes }),
     step,
   };

@@ -59,6 +59,17 @@ export const rttQuestionSchema = fields({
  */
 export type RttApiQuestion = z.input<typeof rttQuestionSchema>;
 
+const seenSchema = z.object({ measurements: z.int(), last_seen: z.string().nullable() });
+
+/** What an answer rests on: how often the training data have the addresses and the pair. `text` is for people. */
+export const basisSchema = z.object({
+  kind: z.enum(["pair", "addresses", "source", "destination", "network"]),
+  text: z.string(),
+  src: seenSchema,
+  dst: seenSchema,
+  pair: seenSchema,
+});
+
 /** The distribution of an RTT. */
 export const rttAnswerSchema = z.object({
   src_addr: z.string(),
@@ -92,6 +103,7 @@ export const rttAnswerSchema = z.object({
       destination_probability: z.number(),
     }),
   }).optional(),
+  basis: basisSchema,
   notes: z.array(z.string()).optional(),
   step: z.int(),
 });
@@ -204,6 +216,18 @@ export const modelInfoSchema = z.object({
   /** The run's whole configuration: `model`, `optim`, `data`, `train`. */
   config: z.record(z.string(), z.unknown()),
   is_calibrated: z.boolean(),
+  /** The training data; null if the checkpoint does not say. Times are ISO 8601. */
+  data: z.object({
+    /** What the measurements are, such as names of files; empty if that is not known. */
+    origin: z.string(),
+    /** Whether they are of a synthetic Internet; null if that is not known. */
+    is_synthetic: z.boolean().nullable(),
+    start: z.string().nullable(),
+    end: z.string().nullable(),
+    measurements: z.int(),
+    sources: z.int(),
+    destinations: z.int(),
+  }).nullable(),
   /** At most some hundred points of `metrics.jsonl`: nats per token. */
   training_curve: z.array(z.object({
     step: z.int(),

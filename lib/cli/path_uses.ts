@@ -86,6 +86,16 @@ export const rowsWithTruth: PathUse = {
   },
 };
 
+/** Probe rows, and the manifests of the stages before them, which say what the measurements are. */
+export const rowsWithOrigin: PathUse = {
+  arity: "one",
+  role: "input",
+  accessTo: (paths) => {
+    const { read } = input.accessTo(paths);
+    return reading([...read, ...paths.flatMap(manifestsBefore)]);
+  },
+};
+
 /** Runs and outputs, or folders of them; their manifests are read. */
 export const watched: PathUse = {
   arity: "many",
@@ -198,6 +208,17 @@ function originsOf(folder: string): string[] {
   const shards = [...parents].filter((parent) => tracesIn(parent).length > 0);
   const truths = [...origins, ...shards.flatMap(inputsOf)].map((path) => withEnding(path, ".truth.json"));
   return [...shards, ...truths.filter(exists)];
+}
+
+/** The manifests of the stages that made what rows were made from, directly or through shards. */
+function manifestsBefore(folder: string): string[] {
+  const origins = inputsOf(folder);
+  const parents = [...new Set(origins.map((path) => folderOf(folderOf(path))))];
+  const beside = [...origins, ...parents.flatMap(inputsOf)].map((path) => `${path}.manifest.json`);
+  return [
+    ...parents.flatMap((parent) => tracesIn(parent).map((name) => `${parent}/${name}`)),
+    ...new Set(beside.filter(exists)),
+  ];
 }
 
 /** The inputs of the stage that wrote a folder. */

@@ -9,6 +9,8 @@ import { FormatError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import { readManifest } from "../files/manifest.ts";
 import { listCheckpoints, stepName } from "../train/checkpoint.ts";
+import { dataJson } from "../addresses/known_addresses.ts";
+import { readTrainingData } from "../train/checkpoint_files.ts";
 import { readState } from "../train/checkpoint_files.ts";
 import { readMetrics } from "../train/metrics.ts";
 import { readSafetensorsHeader } from "../tensor_files/safetensors.ts";
@@ -45,9 +47,23 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
   const facts: Fact[] = [
     ["parameters", parameters, { parameters: model.numElements }],
     ["optimizer", optimizer, { optimizerTensors }],
+    dataFact(folder),
     ...stateFacts(folder),
   ];
   return { kind: "checkpoint", path, facts, sections: [tensorSection(model)] };
+}
+
+/** What the checkpoint was trained on. */
+function dataFact(folder: string): Fact {
+  const data = readTrainingData(folder);
+  if (!data) return ["training data", "not recorded", { data: null }];
+  const json = dataJson(data.summary);
+  const { origin, is_synthetic: isSynthetic, start, end, measurements, sources, destinations } = json;
+  const kind = isSynthetic ? "synthetic, " : isSynthetic === false ? "real, " : "";
+  const period = start && end ? `, ${start.slice(0, 10)} to ${end.slice(0, 10)}` : "";
+  const counts = `${formatCount(measurements)} measurements of ${formatCount(sources)} sources to ` +
+    `${formatCount(destinations)} destinations`;
+  return ["training data", `${kind}${origin || "origin not known"}: ${counts}${period}`, { data: json }];
 }
 
 /** Reads the header of a safetensors file. @throws {FormatError} If it is damaged. */

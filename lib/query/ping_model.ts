@@ -6,6 +6,7 @@
 import type { Adaptation, AdaptOptions } from "../adapt/adapt.ts";
 import { AdaptedModel } from "../adapt/adapted_model.ts";
 import type { AdaptedParts } from "../adapt/free_rows.ts";
+import type { TrainingData } from "../addresses/known_addresses.ts";
 import { FormatError } from "../errors.ts";
 import { Gpu } from "../gpu/device.ts";
 import { KernelRegistry } from "../gpu/registry.ts";
@@ -44,6 +45,8 @@ export interface ModelCheckpoint extends CheckpointIdentity {
   readonly weights: Map<string, Float32Array>;
   /** Of an adapted checkpoint: the rows and nodes that differ from its base. */
   readonly adapted?: AdaptedParts;
+  /** What it was trained on, if that is known. */
+  readonly trainingData?: TrainingData | undefined;
 }
 
 /** Refuses a checkpoint whose model cannot answer questions. @throws {UserError} If its vocabulary is not v2. */
@@ -67,6 +70,8 @@ export class PingModel {
    * @internal
    */
   readonly decoders: ModelDecoders;
+  /** What the model was trained on; undefined if that is not known. */
+  readonly trainingData: TrainingData | undefined;
   readonly #calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
 
@@ -75,10 +80,12 @@ export class PingModel {
     readonly registry: KernelRegistry,
     weights: Map<string, Float32Array>,
     readonly step: number,
-    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, adapted }: PingModelOptions & {
-      adapted?: AdaptedParts | undefined;
-    },
+    { memoryLimitBytes = DEFAULT_MEMORY_LIMIT_BYTES, calibration, adapted, trainingData }:
+      & PingModelOptions
+      & Pick<ModelCheckpoint, "trainingData">
+      & { adapted?: AdaptedParts | undefined },
   ) {
+    this.trainingData = trainingData;
     this.#adapted = new AdaptedModel(config, weights, adapted);
     this.#calibration = calibration;
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
@@ -97,8 +104,8 @@ export class PingModel {
     options.calibration?.requireOf(checkpoint);
     const { config, weights, state } = checkpoint;
     const registry = new KernelRegistry(await Gpu.open());
-    const { adapted } = checkpoint;
-    return new PingModel(config.model, registry, weights, state.step, { ...options, adapted });
+    const { adapted, trainingData } = checkpoint;
+    return new PingModel(config.model, registry, weights, state.step, { ...options, adapted, trainingData });
   }
 
   /** Makes a queryable model of weights in memory, on a GPU that is open already. */

@@ -5,6 +5,7 @@
  */
 import { basename, dirname, join } from "@std/path";
 import * as z from "zod";
+import { dataJson } from "../addresses/known_addresses.ts";
 import type { ModelInfo } from "../api/schemas.ts";
 import { FormatError } from "../errors.ts";
 import { exists, readText } from "../files/inputs.ts";
@@ -29,7 +30,7 @@ export function modelInfo(
   checkpoint: LoadedCheckpoint,
   options: ModelInfoOptions,
 ): ModelInfo {
-  const { config, state } = checkpoint;
+  const { config, state, trainingData } = checkpoint;
   const run = runFolderOf(checkpoint);
   const metricsPath = run && join(run, "metrics.jsonl");
   const records = metricsPath && exists(metricsPath) ? readMetrics(metricsPath) : [];
@@ -43,6 +44,7 @@ export function modelInfo(
     trained_tokens: state.step * deriveConfig(config).tokensPerStep,
     config: { ...config },
     is_calibrated: options.isCalibrated,
+    data: trainingData ? dataJson(trainingData.summary) : null,
     training_curve: trainingCurve(records.filter(({ step }) => step <= state.step)),
     evaluation: options.evaluation,
   };

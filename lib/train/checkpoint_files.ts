@@ -84,10 +84,29 @@ export function readCheckpoint(directory: string): LoadedCheckpoint {
       });
     }
   }
+  return {
+    directory,
+    config: state.config,
+    state,
+    weights,
+    trainingData: readTrainingData(directory, state),
+  };
+}
+
+/**
+ * Reads what a checkpoint was trained on.
+ *
+ * @param directory Its folder. @param state What its `state.json` says.
+ * @returns Undefined for a checkpoint of an older version.
+ * @throws {FormatError} If the table is damaged.
+ */
+export function readTrainingData(
+  directory: string,
+  state: CheckpointState = readState(directory),
+): TrainingData | undefined {
   const { trainingData: file } = state.files;
-  const dataPath = join(directory, TRAINING_DATA_FILE);
-  const trainingData = file && decodeTrainingData(readVerified(dataPath, file), dataPath);
-  return { directory, config: state.config, state, weights, trainingData };
+  const path = join(directory, TRAINING_DATA_FILE);
+  return file && decodeTrainingData(readVerified(path, file), path);
 }
 
 /** As {@link readCheckpoint}, with the optimizer's state. */

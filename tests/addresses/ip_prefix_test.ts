@@ -83,3 +83,14 @@ Deno.test("byteRange() and prefixContains() hold what shares the prefix's bits, 
   assert(!prefixContains(parsePrefix("0.0.0.0/0"), addressOf("::1")));
   assertEquals(byteRange(parsePrefix("10.2.224.0/19"), 2), { first: 224, last: 255 });
 });
+
+Deno.test("parsePrefix() says what to do with a host name or an AS number", () => {
+  for (const name of ["example.com", "a-b.example.org.", "localhost"]) {
+    assertThrows(() => parsePrefix(name), UserError, "host name: resolve it first");
+  }
+  assertThrows(() => parsePrefix("AS3333"), UserError, "AS number: give one of its prefixes");
+  for (const text of ["", "1.2.3", "1.2.3.256", "2001:db8::g", "10.0.0.0/x"]) {
+    const error = assertThrows(() => parsePrefix(text), UserError);
+    assert(!error.message.includes("host name"), error.message);
+  }
+});

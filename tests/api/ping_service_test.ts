@@ -1,3 +1,5 @@
+import { parsePrefix } from "../../lib/addresses/ip_prefix.ts";
+import { basisJson, basisOf } from "../../lib/addresses/known_addresses.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { problemOf } from "../../lib/api/api_error.ts";
 import {
@@ -60,6 +62,7 @@ Deno.test("rtt() gives the numbers of rttDistribution(), and a grid of its distr
         high_ms: highMs,
         ...rest,
       })),
+      basis: basisJson(basisOf(undefined, parsePrefix(QUESTION.src), parsePrefix(QUESTION.dst))),
       ...(answer.notes && { notes: answer.notes }),
       step: 0,
     });
@@ -152,7 +155,9 @@ Deno.test("rttBatch() gives an answer or an error for each question", () =>
     const [first, second, third] = await service.rttBatch(questions);
     assertEquals(lineErrorSchema.parse(second), {
       line: 2,
-      error: 'src: Cannot read "nowhere": an IPv4 or IPv6 address or prefix was wanted',
+      error:
+        'src: Cannot read "nowhere": an IPv4 or IPv6 address or prefix was wanted; this looks like a host name: ' +
+        "resolve it first and give its address",
     });
     assert(!("error" in first) && !("error" in third));
     assertEquals("line" in first, false);

@@ -15,6 +15,7 @@ export const INFO: ModelInfo = {
   trained_tokens: 0,
   config: {},
   is_calibrated: false,
+  data: null,
   training_curve: [],
   evaluation: null,
 };

@@ -52,6 +52,8 @@ const WRITES = [
   ],
 ];
 const TRAINED = ["run/metrics.jsonl", "run/checkpoints/step-1/config.json"];
+/** The manifests of the stages before the rows. */
+const ORIGIN = ["shards/manifest.json", "made/synth.parquet.manifest.json"];
 const SHARDS = ["shards/", "shards/manifest.json", "shards/train/s.parquet"];
 const ROWS = ["rows/manifest.json", "rows/test/r.arrayrecord"];
 
@@ -117,13 +119,20 @@ const TABLE: Row[] = [
   },
   {
     command: "train --data rows --run dir --init-from run --autotune-cache out/f.parquet",
-    reads: [...ROWS, ...TRAINED, "dir/report.json", "out/"],
+    reads: [...ROWS, ...ORIGIN, ...TRAINED, "dir/report.json", "out/"],
     writes: ["dir/", "dir/sub/x", ...FILE_WRITES],
     others: ["memory"],
   },
   {
     command: "train --data rows --run dir --teacher adapted",
-    reads: [...ROWS, ...TRAINED, "adapted/manifest.json", "adapted/rows.safetensors", "dir/report.json"],
+    reads: [
+      ...ROWS,
+      ...ORIGIN,
+      ...TRAINED,
+      "adapted/manifest.json",
+      "adapted/rows.safetensors",
+      "dir/report.json",
+    ],
     writes: ["dir/", "dir/sub/x"],
     others: ["memory"],
   },

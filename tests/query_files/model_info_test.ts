@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertThrows } from "@std/assert";
 import { join } from "@std/path";
+import { AddressCounts } from "../../lib/addresses/known_addresses.ts";
 import { modelInfoSchema } from "../../lib/api/schemas.ts";
 import { FormatError } from "../../lib/errors.ts";
 import { modelInfo, readEvaluation } from "../../lib/query_files/model_info.ts";
@@ -23,6 +24,23 @@ Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was 
     assertEquals(modelInfo(checkpoint, options).training_curve.map(({ step }) => step), [1, 2, 3]);
     const info = modelInfo({ ...checkpoint, state: { ...checkpoint.state, step: 900 } }, options);
     modelInfoSchema.strict().parse(info);
+    assertEquals(info.data, null);
+    const counts = new AddressCounts();
+    const [a, b] = [[192, 0, 2, 1], [192, 0, 2, 2]].map((bytes) => counts.id(Uint8Array.from(bytes)));
+    counts.add(a, b, 86_400);
+    const summary = counts.summary({ origin: "m.parquet", isSynthetic: true });
+    assertEquals(
+      modelInfo({ ...checkpoint, trainingData: { summary, known: counts.table() } }, options).data,
+      {
+        origin: "m.parquet",
+        is_synthetic: true,
+        start: "1970-01-02T00:00:00.000Z",
+        end: "1970-01-02T00:00:00.000Z",
+        measurements: 1,
+        sources: 1,
+        destinations: 1,
+      },
+    );
     assertEquals([info.step, info.vocabulary, info.data_fingerprint], [900, "v2", "none"]);
     const { model: { sequenceLength }, train: { batchSize } } = checkpoint.config;
     assertEquals(info.trained_tokens, 900 * batchSize * sequenceLength);

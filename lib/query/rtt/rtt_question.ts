@@ -7,6 +7,7 @@ import { shortened, UserError } from "../../errors.ts";
 import { parseTimeUs } from "../../measurement/time_text.ts";
 import { parseAddress } from "../../addresses/ip.ts";
 import {
+  adviceOnName,
   formatPrefix,
   hasHostBits,
   type IpPrefix,
@@ -123,7 +124,9 @@ function addressOf(name: string, value: unknown): Uint8Array {
   const text = textOf(name, value, "address");
   const bytes = parseAddress(text);
   if (bytes) return bytes;
-  throw new UserError(`found ${name} ${shown(text)}, an IPv4 or IPv6 address was wanted`);
+  throw new UserError(
+    `found ${name} ${shown(text)}, an IPv4 or IPv6 address was wanted${adviceOnName(text)}`,
+  );
 }
 
 function textOf(name: string, value: unknown, wanted: string): string {
