@@ -158,7 +158,7 @@ function numShared(a: Uint8Array, b: Uint8Array): number {
 }
 
 /** The rows of a model. */
-export function loadedRows({ config, weights }: RowModel): AddressRows {
+function loadedRows({ config, weights }: RowModel): AddressRows {
   const rows = new AddressRows(config);
   rows.load(weights);
   return rows;

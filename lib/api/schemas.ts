@@ -62,7 +62,7 @@ export type RttApiQuestion = z.input<typeof rttQuestionSchema>;
 const seenSchema = z.object({ measurements: z.int(), last_seen: z.string().nullable() });
 
 /** What an answer rests on: how often the training data have the addresses and the pair. `text` is for people. */
-export const basisSchema = z.object({
+const basisSchema = z.object({
   kind: z.enum(["pair", "addresses", "source", "destination", "network"]),
   text: z.string(),
   src: seenSchema,
