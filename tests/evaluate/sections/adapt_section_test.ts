@@ -61,6 +61,7 @@ async function evaluated(
   { model, checkpoint }: { model: PingModel; checkpoint: LoadedCheckpoint },
   rows: EvalRows,
   counts: readonly number[] = COUNTS,
+  maxMeasurements = MAX,
 ): Promise<Evaluated> {
   const made: Witness[] = [];
   const baselines = () => {
@@ -68,7 +69,7 @@ async function evaluated(
     made.push(witness);
     return new Map<string, Baseline>([["witness", witness], ["median", new MedianBaseline("destination")]]);
   };
-  const options = { counts, maxMeasurements: MAX, seed: 5, baselines, maxBaselineMeasurements: 1e6 };
+  const options = { counts, maxMeasurements, seed: 5, baselines, maxBaselineMeasurements: 1e6 };
   const section = await evaluateAdapted({ model, checkpoint, rows }, options);
   return { section, witnesses: made.filter(({ trained }) => trained.length > 0) };
 }
@@ -148,11 +149,11 @@ Deno.test("evaluateAdapted() is the same to the last bit again, and tunes baseli
 
 Deno.test("evaluateAdapted() fits addresses in rounds where the table has no rows for all at once", () =>
   withModel(async (of) => {
-    const strangers = Array.from({ length: 24 }, (_, i) => `10.${i}.0.1`);
-    const { section } = await evaluated(of, rowsOf(strangers, 3), [1]);
+    const strangers = Array.from({ length: 64 }, (_, i) => `10.${i}.0.1`);
+    const { section } = await evaluated(of, rowsOf(strangers, 3), [1], 64);
     const { fit, model } = section.byCount[0];
     assert(fit.numRounds > 1, `${fit.numRounds}`);
-    assertEquals([fit.numWithoutRow, fit.numMeasurements, model.numMeasurements], [0, 24, 24]);
+    assertEquals([fit.numWithoutRow, fit.numMeasurements, model.numMeasurements], [0, 64, 64]);
   }));
 
 Deno.test("evaluateAdapted() says so where no address has enough replies", () =>
