@@ -1,5 +1,6 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl } from "@std/path";
+import { exists } from "../../lib/files/inputs.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { sampleBatch, writeParquet } from "../preprocess/sample_parquet.ts";
 import { outputOf, runDeno, spawnStage } from "./process.ts";
@@ -84,6 +85,7 @@ Deno.test("a stage that SIGTERM meets at any moment ends with 75, and never by a
       ? "in the stage"
       : "before the stage";
     seen.set(how, (seen.get(how) ?? 0) + 1);
+    if (how === "before it listened") assert(!exists(folder.at(`${delayMs}`)), "it had begun to write");
     if (how === "done" || how === "before it listened") continue;
     assertEquals(code, 75, `after ${delayMs} ms: ${stderr}`);
     assertMatch(stderr, /^error: stopped by SIGTERM; run the same command again to go on$/m);

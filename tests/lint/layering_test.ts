@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "@std/assert";
-import { resolve, toFileUrl } from "@std/path";
+import { dirname, join, resolve, toFileUrl } from "@std/path";
 import { exists } from "../../lib/files/inputs.ts";
 import plugin, {
   faultInBrowser,
@@ -101,6 +101,38 @@ Deno.test("every room has a README.md that says what it may import and names fil
     }
   }
   assertEquals(faults, []);
+});
+
+/** The links of a page of Markdown, outside code, to files or headings that are not there. */
+function deadLinks(path: string, text: string): string[] {
+  const prose = (markdown: string) => markdown.replace(/^```[^]*?^```/gm, "").replace(/`[^`\n]*`/g, "code");
+  const anchorsOf = (markdown: string) =>
+    [...markdown.replace(/^```[^]*?^```/gm, "").matchAll(/^#+ +(.*)$/gm)].map(([, heading]) =>
+      heading.toLowerCase().replace(/[^\p{L}\p{N} _-]/gu, "").replaceAll(" ", "-")
+    );
+  const links = [...prose(text).matchAll(/\]\(<?([^)\s>]+)|^\[[^\]]+\]: *(\S+)/gm)].map(([, inline, named]) =>
+    inline ?? named
+  );
+  return links.filter((link) => !/^[a-z]+:/.test(link)).filter((link) => {
+    const [name, anchor] = link.split("#");
+    const target = name === "" ? path : join(dirname(path), name);
+    if (!exists(target)) return true;
+    return anchor !== undefined &&
+      !anchorsOf(name === "" ? text : Deno.readTextFileSync(target)).includes(anchor);
+  });
+}
+
+Deno.test("the links of all Markdown files lead to files and headings that are there", async () => {
+  const text =
+    "# A `b` c\n[1](#a-b-c) [2](#gone) [3](../README.md) [4](gone.md) [5](https://deno.com)\n[6]: cli/gone.md\n";
+  assertEquals(deadLinks("lib/README.md", text), ["#gone", "gone.md", "cli/gone.md"]);
+  const { stdout } = await new Deno.Command("git", { args: ["ls-files", "*.md"] }).output();
+  const paths = new TextDecoder().decode(stdout).split("\n").filter((path) => path !== "" && exists(path));
+  assert(paths.length > 40, `only ${paths.length} files`);
+  const dead = paths.flatMap((path) =>
+    deadLinks(path, Deno.readTextFileSync(path)).map((link) => `${path}: ${link}`)
+  );
+  assertEquals(dead, []);
 });
 
 Deno.test("no file points to a page that is not in the repository", async () => {

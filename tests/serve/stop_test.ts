@@ -1,8 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { withCheckpoint } from "../query/tiny_checkpoint.ts";
+import { until } from "../until.ts";
 import { PAIR, PAIR_QUERY, TestServer } from "./test_server.ts";
-
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
   Deno.test(`serve answers what it accepted and ends with ${exitCode} at ${signal}`, () =>
@@ -27,7 +26,7 @@ for (const [signal, exitCode] of [["SIGTERM", 75], ["SIGINT", 130]] as const) {
         }
       };
       const clients = Array.from({ length: 8 }, (_, index) => client(index));
-      while (outcomes.length < 8) await pause(50);
+      await until("an answer to each client", () => outcomes.length >= 8);
       server.kill(signal);
       await Promise.all(clients);
       const { code, stderr } = await server.end();
