@@ -204,11 +204,15 @@ export function unlessForeign<T>(read: () => T): T | undefined {
   } catch (error) {
     if (error instanceof FormatError && isForeign(error.path)) return undefined;
     // This is the manifest of a folder above the inputs.
-    const cause = error instanceof UserError ? error.cause : error;
-    const isClosed = cause instanceof Deno.errors.PermissionDenied || cause instanceof Deno.errors.NotCapable;
-    if (isClosed) return undefined;
+    if (isClosed(error)) return undefined;
     throw error;
   }
+}
+
+/** Whether an error says that a file may not be read. */
+export function isClosed(error: unknown): boolean {
+  const cause = error instanceof UserError ? error.cause : error;
+  return cause instanceof Deno.errors.PermissionDenied || cause instanceof Deno.errors.NotCapable;
 }
 
 function isForeign(path: string): boolean {

@@ -7,6 +7,7 @@ import { basename, dirname, join } from "@std/path";
 import * as z from "zod";
 import { type DataSummary, KnownAddresses, type TrainingData } from "../addresses/known_addresses.ts";
 import { FormatError } from "../errors.ts";
+import { isClosed } from "../files/listed_outputs.ts";
 import { type Manifest, manifestPathBeside, readManifest } from "../files/manifest.ts";
 import { readManifests } from "../files/task_manifests.ts";
 import { halvesOf, ofHalves } from "../model/row_table.ts";
@@ -103,10 +104,7 @@ function readable(path: string): Manifest[] {
   try {
     return [readManifest(path)].filter((manifest) => manifest !== undefined);
   } catch (error) {
-    if (
-      error instanceof FormatError || error instanceof Deno.errors.NotCapable ||
-      error instanceof Deno.errors.PermissionDenied
-    ) return [];
+    if (error instanceof FormatError || isClosed(error)) return [];
     throw error;
   }
 }
