@@ -35,6 +35,14 @@ export {
 export { RandomStream } from "./lib/random/philox.ts";
 
 export { formatAddress, parseAddress } from "./lib/addresses/ip.ts";
+export type {
+  DataSummary,
+  KnownAddress,
+  KnownAddresses,
+  KnownColumns,
+  Seen,
+  TrainingData,
+} from "./lib/addresses/known_addresses.ts";
 export {
   formatPrefix,
   hasHostBits,

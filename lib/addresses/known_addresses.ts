@@ -19,6 +19,7 @@ const MAX_COUNTED = 2 ** 21;
 
 /** How often something was measured, and when last. */
 export interface Seen {
+  /** How often. */
   readonly measurements: number;
   /** Unix seconds; null if never. */
   readonly lastS: number | null;
@@ -28,7 +29,9 @@ export interface Seen {
 export interface KnownAddress {
   /** 4 or 16 bytes. */
   readonly bytes: Uint8Array;
+  /** Measurements that it made. */
   readonly asSource: Seen;
+  /** Measurements of it. */
   readonly asDestination: Seen;
 }
 
@@ -38,12 +41,15 @@ export interface DataSummary {
   readonly origin: string;
   /** Whether they were made by `synth`; null if that is not known. */
   readonly isSynthetic: boolean | null;
-  /** Unix seconds of the first and the last measurement; null without measurements. */
+  /** Unix seconds of the first measurement; null without measurements. */
   readonly startS: number | null;
+  /** Unix seconds of the last measurement; null without measurements. */
   readonly endS: number | null;
+  /** How many, answered or not. */
   readonly measurements: number;
-  /** Distinct addresses. */
+  /** Distinct source addresses. */
   readonly sources: number;
+  /** Distinct destination addresses. */
   readonly destinations: number;
 }
 
@@ -66,7 +72,7 @@ const WORDS = 4;
 export class KnownAddresses {
   readonly #numV4: number;
 
-  /** @param isTruncated Whether the data had more addresses or pairs than the table. */
+  /** Takes the columns as they are. @param isTruncated Whether the data had more addresses or pairs than the table. */
   constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
     const { v4, v6, seen, pairs } = columns;
     this.#numV4 = v4.length;
@@ -311,7 +317,9 @@ function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
 
 /** What a model was trained on. */
 export interface TrainingData {
+  /** Of all of the data. */
   readonly summary: DataSummary;
+  /** Its addresses and pairs. */
   readonly known: KnownAddresses;
 }
 
