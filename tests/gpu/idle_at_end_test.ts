@@ -27,6 +27,10 @@ function longWork({ device }: Gpu): () => void {
   };
 }
 
+// The calls of Dawn do not block, and only tests run on it.
+const isDawn = !(Symbol.for("Deno.privateCustomInspect") in navigator.gpu);
+if (isDawn) console.log("left out: waiting for the device at the end is for Deno's WebGPU, this is Dawn");
+
 // A process that ends while lavapipe's threads work aborts: see exit_while_compiling.ts.
 for (
   const [how, end] of [
@@ -34,7 +38,7 @@ for (
     ["the end of a thread", () => globalThis.dispatchEvent(new Event("unload"))],
   ] as const
 ) {
-  Deno.test(`${how} waits until the device is idle`, async () => {
+  Deno.test(`${how} waits until the device is idle`, { ignore: isDawn }, async () => {
     using gpu = await Gpu.open();
     const submit = longWork(gpu);
     const wholeS = Math.min(await gpu.timeS(submit), await gpu.timeS(submit));
