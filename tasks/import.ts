@@ -152,8 +152,8 @@ function describe(output: string, { manifest, seconds, isDone }: FileRun): Stage
       : `Wrote ${output}:`,
     `  ${counts.rows} rows, ${failedPercent} % without reply, ${counts.sources} sources, ` +
     `${counts.destinations} destinations`,
-    `  ${counts.duplicates} duplicates and ${skipped} other results left out, ${sum(rejected)} ` +
-    `rejected${reasons}`,
+    `  left out: ${counts.duplicates} duplicate results (same measurement, probe and time), ${skipped} of ` +
+    `other types; ${sum(rejected)} rejected${reasons}`,
     ...(json.firstTime ? [`  ${json.firstTime} to ${json.lastTime}`] : []),
     ...(isDone ? [] : [`  in ${formatSeconds(seconds)}`]),
   ].join("\n");

@@ -20,6 +20,7 @@ import type { PingModel } from "../lib/query/ping_model.ts";
 import { loadModel } from "../lib/query_files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { formatPrefix } from "../lib/addresses/ip_prefix.ts";
+import { type Seen, seenJson, times } from "../lib/addresses/known_addresses.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import { addressOf, contextOf, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
 
@@ -82,7 +83,17 @@ export const destinationsStage = defineStage({
     const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
     logContext(stage, contextMeasurements, context);
     const { below, ...answer } = await answerOf(model, query, { asked: options, stage });
-    const destinations = answer.destinations.map(jsonOf);
+    const known = model.trainingData?.known;
+    const listed = answer.destinations.map((each) => ({
+      ...each,
+      measured: known?.measuredIn(source, each.prefix),
+    }));
+    if (known?.isTruncated) {
+      below.push(
+        "the model lists the most measured addresses and pairs only: others count as never measured",
+      );
+    }
+    const destinations = listed.map(jsonOf);
     const { src, output } = options;
     if (output !== undefined) {
       using lines = new JsonLinesOutput(output, { stage: "query destinations", inputs: readBy(options) });
@@ -91,7 +102,7 @@ export const destinationsStage = defineStage({
     }
     const asked = { src, rttMs, timeS, contextMeasurements, prefixLength };
     return {
-      text: [tableOf(answer.destinations), ...below].join("\n"),
+      text: [tableOf(listed), ...below].join("\n"),
       json: { stage: "query destinations", ...asked, ...answer, destinations, output, step: model.step },
     };
   },
@@ -152,14 +163,25 @@ function requireOneWay({ candidates, samples, prefixLength }: Asked): void {
   );
 }
 
-function tableOf(destinations: readonly LikelyDestination[]): string {
+/** A destination, and how often the source measured it; undefined if the model does not say. */
+type ListedDestination = LikelyDestination & { measured: Seen | undefined };
+
+function tableOf(destinations: readonly ListedDestination[]): string {
   const hasErrors = destinations.some(({ standardError }) => standardError > 0);
-  const rows = destinations.map(({ prefix, probability, standardError }) => {
-    const cells = [formatPrefix(prefix), percent(probability)];
-    return hasErrors ? [...cells, percent(standardError)] : cells;
-  });
-  const head = ["destination", "probability"];
-  return formatTable([hasErrors ? [...head, "standard error"] : head, ...rows], { left: [0] });
+  const isKnown = destinations.some(({ measured }) => measured);
+  const rows = destinations.map(({ prefix, probability, standardError, measured }) => [
+    formatPrefix(prefix),
+    percent(probability),
+    ...(hasErrors ? [percent(standardError)] : []),
+    ...(measured ? [times(measured)] : []),
+  ]);
+  const head = [
+    "destination",
+    "probability",
+    ...(hasErrors ? ["standard error"] : []),
+    ...(isKnown ? ["by this source"] : []),
+  ];
+  return formatTable([head, ...rows], { left: isKnown ? [0, head.length - 1] : [0] });
 }
 
 /** What the search knows of the destinations that it does not list. */
@@ -178,8 +200,13 @@ function proofOf(answer: LikelyDestinations): string[] {
   return lines;
 }
 
-function jsonOf({ prefix, probability, standardError }: LikelyDestination) {
-  return { prefix: formatPrefix(prefix), probability, standardError };
+function jsonOf({ prefix, probability, standardError, measured }: ListedDestination) {
+  return {
+    prefix: formatPrefix(prefix),
+    probability,
+    standardError,
+    measured: measured ? seenJson(measured) : null,
+  };
 }
 
 function percent(share: number): string {

@@ -100,13 +100,23 @@ export class KnownAddresses {
 
   /** How often one address measured another. */
   pair(source: Uint8Array, destination: Uint8Array): Seen {
-    const [a, b] = [this.#indexOf(source), this.#indexOf(destination)];
-    if (a < 0 || b < 0) return NEVER;
+    return this.measuredIn(source, { bytes: destination, length: 8 * destination.length });
+  }
+
+  /** How often an address measured any of a prefix. */
+  measuredIn(source: Uint8Array, destinations: IpPrefix): Seen {
+    const a = this.#indexOf(source);
+    if (a < 0) return NEVER;
     const { pairs } = this.columns;
-    const index = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - a || pairs[WORDS * i + 1] - b);
-    const at = WORDS * index;
-    if (pairs[at] !== a || pairs[at + 1] !== b) return NEVER;
-    return { measurements: pairs[at + 2], lastS: pairs[at + 3] };
+    const [first, end] = this.#rangeOf(destinations);
+    let measurements = 0;
+    let lastS = 0;
+    const start = lowerBound(this.numPairs, (i) => pairs[WORDS * i] - a || pairs[WORDS * i + 1] - first);
+    for (let at = WORDS * start; pairs[at] === a && pairs[at + 1] < end; at += WORDS) {
+      measurements += pairs[at + 2];
+      lastS = Math.max(lastS, pairs[at + 3]);
+    }
+    return seenOf(measurements, lastS);
   }
 
   /** The destinations that a source measured, in order of their addresses. */
@@ -132,9 +142,9 @@ export class KnownAddresses {
   }
 
   /** How many known addresses lie in a prefix. */
-  countIn({ bytes, length }: IpPrefix): number {
-    const last = bytes.map((byte, i) => byte | 255 >> Math.min(8, Math.max(0, length - 8 * i)));
-    return this.#lowerBound(last, true) - this.#lowerBound(bytes, false);
+  countIn(prefix: IpPrefix): number {
+    const [first, end] = this.#rangeOf(prefix);
+    return end - first;
   }
 
   /** The longest prefix of whole steps around an address that has known addresses; undefined if there is none. */
@@ -148,8 +158,14 @@ export class KnownAddresses {
   }
 
   #indexOf(bytes: Uint8Array): number {
-    const index = this.#lowerBound(bytes, false);
-    return this.#lowerBound(bytes, true) > index ? index : -1;
+    const [index, end] = this.#rangeOf({ bytes, length: 8 * bytes.length });
+    return end > index ? index : -1;
+  }
+
+  /** The numbers of the first known address in a prefix and of the first after it. */
+  #rangeOf({ bytes, length }: IpPrefix): [first: number, end: number] {
+    const last = bytes.map((byte, i) => byte | 255 >> Math.min(8, Math.max(0, length - 8 * i)));
+    return [this.#lowerBound(bytes, false), this.#lowerBound(last, true)];
   }
 
   /** The number of the first address at or (`isAfter`) after some bytes, of their IP version. */
@@ -400,8 +416,9 @@ function around(known: KnownAddresses, place: IpPrefix): string {
   return `${formatPrefix(prefix)} (${numKnown} known ${numKnown === 1 ? "address" : "addresses"})`;
 }
 
-/** Such as "measured 41 times, last on 2019-06-01". */
-function times({ measurements, lastS }: Seen): string {
+/** Such as "measured 41 times, last on 2019-06-01", or "never measured". */
+export function times({ measurements, lastS }: Seen): string {
+  if (measurements === 0) return "never measured";
   const often = measurements === 1 ? "once" : `${measurements} times`;
   return `measured ${often}, last on ${new Date((lastS ?? 0) * 1000).toISOString().slice(0, 10)}`;
 }
@@ -417,8 +434,12 @@ export interface SeenJson {
 export function basisJson(
   { kind, text, src, dst, pair }: Basis,
 ): Pick<Basis, "kind" | "text"> & { src: SeenJson; dst: SeenJson; pair: SeenJson } {
-  const json = ({ measurements, lastS }: Seen) => ({ measurements, last_seen: isoTime(lastS) });
-  return { kind, text, src: json(src), dst: json(dst), pair: json(pair) };
+  return { kind, text, src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
+}
+
+/** How often something was measured, as JSON of stages and the API has it. */
+export function seenJson({ measurements, lastS }: Seen): SeenJson {
+  return { measurements, last_seen: isoTime(lastS) };
 }
 
 /** A summary as JSON of stages and the API has it. */

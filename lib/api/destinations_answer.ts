@@ -1,5 +1,6 @@
 /** Questions for destinations: searched, or ranked among candidates. @module */
 import { formatPrefix } from "../addresses/ip_prefix.ts";
+import { seenJson } from "../addresses/known_addresses.ts";
 import { UserError } from "../errors.ts";
 import { codesOf, type DestinationQuery } from "../query/destinations/destination_prompt.ts";
 import { rankDestinations } from "../query/destinations/destination_ranking.ts";
@@ -59,22 +60,21 @@ export function readDestinationsQuestion(
   } = question;
   return async (signal) => {
     const options = { top, maxExpansions, signal };
-    const answer = candidates === undefined
-      ? searched(await likelyDestinations(model, query, { ...options, maxCodes, prefixLength }))
-      : listOf((await rankDestinations(model, [query], { ...options, numCandidates: candidates }))[0]);
-    return { ...asked, ...answer, step: model.step };
+    const known = model.trainingData?.known;
+    const listOf = (found: Pick<LikelyDestinations, "destinations" | "unlistedProbability">) => ({
+      destinations: found.destinations.map(({ prefix, ...numbers }) => ({
+        prefix: formatPrefix(prefix),
+        ...snakeKeys(numbers),
+        measured: known ? seenJson(known.measuredIn(query.source, prefix)) : null,
+      })),
+      unlisted_probability: found.unlistedProbability,
+    });
+    if (candidates !== undefined) {
+      const [ranked] = await rankDestinations(model, [query], { ...options, numCandidates: candidates });
+      return { ...asked, ...listOf(ranked), step: model.step };
+    }
+    const found = await likelyDestinations(model, query, { ...options, maxCodes, prefixLength });
+    const { unlistedAtMost, isProven } = found;
+    return { ...asked, ...listOf(found), ...snakeKeys({ unlistedAtMost, isProven }), step: model.step };
   };
-}
-
-function searched(found: LikelyDestinations) {
-  const { unlistedAtMost, isProven } = found;
-  return { ...listOf(found), ...snakeKeys({ unlistedAtMost, isProven }) };
-}
-
-function listOf(found: Pick<LikelyDestinations, "destinations" | "unlistedProbability">) {
-  const destinations = found.destinations.map(({ prefix, ...numbers }) => ({
-    prefix: formatPrefix(prefix),
-    ...numbers,
-  }));
-  return snakeKeys({ destinations, unlistedProbability: found.unlistedProbability });
 }

@@ -145,6 +145,8 @@ export const destinationsAnswerSchema = z.object({
     prefix: z.string(),
     probability: z.number(),
     standard_error: z.number(),
+    /** How often the training data have the source measuring it; null if the model does not say what it was trained on. */
+    measured: seenSchema.nullable(),
   })),
   unlisted_probability: z.number(),
   unlisted_at_most: z.number().optional(),

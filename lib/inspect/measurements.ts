@@ -148,7 +148,9 @@ class DuplicateRows {
 
   fact(): Fact {
     const count = this.#numRows - this.#rows.size;
-    const text = this.#isWhole ? `${count}` : `${count} among the first ${this.#numRows}`;
-    return ["duplicate rows", text, { duplicateRows: count, duplicatesAmong: this.#numRows }];
+    const among = this.#isWhole ? "" : ` among the first ${this.#numRows}`;
+    const text =
+      `${count}${among} (same time, addresses, RTT and measurement; such as of probes behind one address)`;
+    return ["equal rows", text, { duplicateRows: count, duplicatesAmong: this.#numRows }];
   }
 }

@@ -112,7 +112,7 @@ export class PingModel {
   static of(
     config: ModelConfig,
     registry: KernelRegistry,
-    { weights, ...options }: PingModelOptions & { weights: Map<string, Float32Array> },
+    { weights, ...options }: PingModelOptions & Pick<ModelCheckpoint, "trainingData" | "weights">,
   ): PingModel {
     return new PingModel(config, registry, weights, 0, options);
   }

@@ -64,6 +64,22 @@ Deno.test("a table counts addresses by role, pairs by direction, and knows when 
   });
 });
 
+Deno.test("a table sums a source's measurements of a prefix of destinations", () => {
+  const { known } = DATA;
+  const measured = (src: string, prefix: string) => {
+    const { measurements, lastS } = known.measuredIn(addressBytes(src), parsePrefix(prefix));
+    return [measurements, lastS];
+  };
+  assertEquals(measured("198.51.100.9", "203.0.113.7"), [3, DAY_S]);
+  assertEquals(measured("198.51.100.9", "203.0.113.0/24"), [3, DAY_S]);
+  assertEquals(measured("198.51.100.9", "10.0.0.0/8"), [1, DAY_S - 10]);
+  assertEquals(measured("198.51.100.9", "0.0.0.0/0"), [4, DAY_S]);
+  assertEquals(measured("198.51.100.9", "200.0.0.0/8"), [0, null], "of another source");
+  assertEquals(measured("198.51.100.8", "0.0.0.0/0"), [0, null], "an unknown source");
+  assertEquals(measured("2001:db8::1", "2001:db8::/32"), [1, DAY_S - 30]);
+  assertEquals(measured("2001:db8::1", "::/0"), [2, DAY_S - 30]);
+});
+
 Deno.test("a table counts the addresses of a prefix of either IP version", () => {
   const { known } = DATA;
   const counts = [

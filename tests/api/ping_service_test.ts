@@ -1,7 +1,8 @@
 import { parsePrefix } from "../../lib/addresses/ip_prefix.ts";
-import { basisJson, basisOf } from "../../lib/addresses/known_addresses.ts";
+import { AddressCounts, basisJson, basisOf } from "../../lib/addresses/known_addresses.ts";
 import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { problemOf } from "../../lib/api/api_error.ts";
+import { PingService } from "../../lib/api/ping_service.ts";
 import {
   destinationsAnswerSchema,
   likelihoodAnswerSchema,
@@ -13,6 +14,7 @@ import {
 import { formatPrefix } from "../../lib/addresses/ip_prefix.ts";
 import { rankDestinations } from "../../lib/query/destinations/destination_ranking.ts";
 import { likelyDestinations } from "../../lib/query/destinations/destinations.ts";
+import { PingModel } from "../../lib/query/ping_model.ts";
 import { measurementBits } from "../../lib/query/likelihood/likelihood.ts";
 import { rttBetweenPrefixes } from "../../lib/query/rtt/prefix_query.ts";
 import { parseAddressQuestion, parseMeasurement } from "../../lib/query/rtt/rtt_question.ts";
@@ -203,6 +205,29 @@ Deno.test("requests of several callers share batches, and one alone is not behin
   }, { onBatch: (size) => sizes.push(size) });
 });
 
+Deno.test("destinations() says how often the source measured each, from the model's training data", () =>
+  withService(async (_, { config, registry, weights }) => {
+    const asked = { src_addr: "192.0.2.1", rtt: [12.5, 12.5] as [number, number], prefix_length: 1 };
+    const counts = new AddressCounts();
+    const [source, other, destination] = ["192.0.2.1", "192.0.2.2", "198.51.100.7"].map((text) =>
+      counts.id(parsePrefix(text).bytes)
+    );
+    for (const timeS of [1_600_000_000, 1_600_000_010]) counts.add(source, destination, timeS);
+    counts.add(other, source, 1_600_000_020);
+    const summary = counts.summary({ origin: "a.parquet", isSynthetic: false });
+    const trainingData = { summary, known: counts.table() };
+    const model = PingModel.of(config, registry, { weights, trainingData });
+    const answer = await new PingService(model, { info: INFO }).destinations(asked);
+    assertEquals(destinationsAnswerSchema.parse(answer), answer);
+    const measured = Object.fromEntries(
+      answer.destinations.map(({ prefix, measured }) => [prefix, measured]),
+    );
+    assertEquals(measured, {
+      "0.0.0.0/1": { measurements: 0, last_seen: null },
+      "128.0.0.0/1": { measurements: 2, last_seen: "2020-09-13T12:26:50.000Z" },
+    });
+  }));
+
 Deno.test("destinations() gives those of likelyDestinations() and, with candidates, of rankDestinations()", () =>
   withService(async (service, model) => {
     const query = { ...parseAddressQuestion(QUESTION), rttMs: [12.5, 12.5] as const };
@@ -217,6 +242,7 @@ Deno.test("destinations() gives those of likelyDestinations() and, with candidat
         prefix: formatPrefix(prefix),
         probability,
         standard_error: standardError,
+        measured: null,
       }));
     assertEquals(answer, {
       src_addr: "192.0.2.1",

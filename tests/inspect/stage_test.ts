@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "@std/assert";
 import { fromFileUrl, join } from "@std/path";
 import { ArrayRecordWriter } from "../../lib/array_record/writer.ts";
+import { ping } from "../atlas/ping_result.ts";
 import { runStageProcess } from "../cli/process.ts";
 import { TemporaryFolder } from "../files/temporary_folder.ts";
 
@@ -28,6 +29,26 @@ Deno.test("inspect ends with 0, 1 or 2 and one line, as every stage does", async
   } finally {
     Deno.removeSync(folder, { recursive: true });
   }
+});
+
+Deno.test("import counts results, inspect counts rows: two probes behind one address make equal rows", async () => {
+  using folder = new TemporaryFolder();
+  const [input, output] = [folder.at("in.jsonl"), folder.at("out.parquet")];
+  // The first result is there twice; probe 3 shares the address of probe 2.
+  const results = [ping(), ping(), ping({ prb_id: 3 }), ping({ timestamp: 1_600_000_010 })];
+  Deno.writeTextFileSync(input, results.map((result) => JSON.stringify(result)).join("\n"));
+  const imported = await runStageProcess(["import", "--input", input, "--output", output]);
+  assertEquals(imported.code, 0, imported.stderr);
+  assertStringIncludes(
+    imported.stdout,
+    "  left out: 1 duplicate results (same measurement, probe and time), 0 of other types; 0 rejected\n",
+  );
+  const inspected = await runStageProcess(["inspect", output]);
+  assertEquals(inspected.code, 0, inspected.stderr);
+  assertStringIncludes(
+    inspected.stdout,
+    "  equal rows          1 (same time, addresses, RTT and measurement; such as of probes behind one address)\n",
+  );
 });
 
 Deno.test("inspect refuses a named pipe at once", { ignore: Deno.build.os === "windows" }, async () => {
