@@ -184,16 +184,32 @@ function loadFrom<T>(
   return isSingle ? read(folders[0]) : firstWhole(folders, read, options.onNote);
 }
 
+/** Says what a path holds instead of a checkpoint. */
 function noCheckpoint(path: string): UserError {
-  return new UserError(
-    `Cannot read a checkpoint from ${path}: there is none, a run directory was wanted; ` +
-      `make one with deno task train --data DIR --run ${path}`,
-  );
+  const wanted = "a run directory was expected";
+  const train = join(path, "train");
+  const [found, advice] = hasCheckpoints(join(train, "checkpoints"))
+    ? [`found a folder with a run in it, ${wanted}`, `use ${train}`]
+    : [path, train].some(holdsRows)
+    ? [`found probe rows, ${wanted}`, `train a model: deno task train --data ${path} --run runs/first`]
+    : [`found no checkpoint, ${wanted}`, "train a model: deno task train --data DIR --run runs/first"];
+  return new UserError(`Cannot read a checkpoint from ${path}: ${found}; ${advice}`);
+}
+
+/** Whether a folder has files of probe rows. @param folder It may not exist. */
+function holdsRows(folder: string): boolean {
+  return exists(folder) && Deno.statSync(folder).isDirectory &&
+    [...Deno.readDirSync(folder)].some(({ name }) => name.endsWith(".arrayrecord"));
 }
 
 function candidates(path: string, which: "latest" | "best"): { folders: string[]; isSingle: boolean } {
   if (!exists(path)) {
     throw new UserError(`Cannot read a checkpoint from ${path}: no such file or directory; check the path`);
+  }
+  if (!Deno.statSync(path).isDirectory) {
+    throw new UserError(
+      `Cannot read a checkpoint from ${path}: found a file, a run directory was expected; give the run's folder`,
+    );
   }
   if (exists(join(path, "state.json")) || STEP_NAME.test(basename(path))) {
     return { folders: [path], isSingle: true };

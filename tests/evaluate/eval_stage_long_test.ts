@@ -186,7 +186,7 @@ Deno.test("eval refuses wrong options, and what is not there, in one line", asyn
     [evalOf(output, "--max-measurements", "0"), 2, "--max-measurements 0"],
     [["eval", "--checkpoint", run, "--data", rows], 2, "--output DIR is missing"],
     [["eval", "--checkpoint", folder.at("none"), "--data", rows, "--output", output], 1, "no such file"],
-    [["eval", "--checkpoint", rows, "--data", rows, "--output", output], 1, "there is none"],
+    [["eval", "--checkpoint", rows, "--data", rows, "--output", output], 1, "found probe rows"],
     [["eval", "--checkpoint", run, "--data", folder.at("none"), "--output", output], 1, "no such file"],
   ];
   for (const [args, code, message] of cases) {

@@ -22,6 +22,7 @@ import {
   readSafetensorsHeader,
   writeSafetensors,
 } from "../../lib/tensor_files/safetensors.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
 import { SMALL_RUN } from "./small_run.ts";
 
 const CONFIG = loadConfig(SMALL_RUN, [
@@ -317,3 +318,33 @@ Deno.test("a checkpoint says what it was trained on; an older one does not, and 
     Deno.writeFileSync(path, bytes);
     assertThrows(() => loadCheckpoint(folder), FormatError, "training_data");
   }));
+
+Deno.test("loadCheckpoint() says of a path that is no run what it holds, and what to do", () => {
+  using folder = new TemporaryFolder();
+  const rows = folder.at("rows");
+  const demo = folder.at("demo");
+  Deno.mkdirSync(join(rows, "train"), { recursive: true });
+  Deno.writeTextFileSync(join(rows, "train", "a.arrayrecord"), "");
+  Deno.mkdirSync(demo);
+  saveCheckpoint(join(demo, "train", "checkpoints"), contentAt(1), { keep: 1 });
+  const file = folder.at("measurements.parquet");
+  Deno.writeTextFileSync(file, "PAR1");
+  for (
+    const [path, ...parts] of [
+      [
+        rows,
+        "found probe rows, a run directory was expected",
+        `deno task train --data ${rows} --run runs/first`,
+      ],
+      [demo, "found a folder with a run in it", `use ${join(demo, "train")}`],
+      [file, "found a file, a run directory was expected"],
+      [folder.path, "found no checkpoint, a run directory was expected", "--run runs/first"],
+    ]
+  ) {
+    for (const read of [loadCheckpoint, loadResumable]) {
+      const { message } = assertThrows(() => read(path), UserError);
+      for (const part of parts) assertStringIncludes(message, part);
+      assertEquals(message.split("\n").length, 1);
+    }
+  }
+});
