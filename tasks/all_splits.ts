@@ -154,7 +154,12 @@ async function writeReport(
 
 function openChainOf(inputs: readonly string[], options: AllSplitsOptions, context: StageContext): Chain {
   const { output, splits = null, config, set, maxTime = null, checkpoint = null, seed, workers } = options;
-  const folder = { output, fileName: "all-splits.json", what: "an evaluation of all splits" };
+  const folder = {
+    output,
+    fileName: "all-splits.json",
+    what: "an evaluation of all splits",
+    trainOptions: ["config", "set", "maxTime", "checkpoint"],
+  };
   const files = inputs.map((path) => fingerprint(path));
   const dependsOn = { inputs: files, splits, config, set, maxTime, checkpoint, seed };
   const state = openChain(folder, dependsOn, options.overwrite);

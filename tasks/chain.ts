@@ -10,6 +10,7 @@ import { ConfigError, ensure, FormatError, UserError } from "../lib/errors.ts";
 import { WORK } from "../lib/files/array_task.ts";
 import { writeJsonAtomic } from "../lib/files/atomic.ts";
 import { exists, readText } from "../lib/files/inputs.ts";
+import { hasCheckpoints } from "../lib/train/checkpoint.ts";
 import { trainStage } from "./train.ts";
 
 /** What a chain remembers between interrupted calls. */
@@ -28,6 +29,8 @@ export interface ChainFolder {
   fileName: string;
   /** What it is, as in `a demo`. */
   what: string;
+  /** Names of options that nothing but the training and what follows it depends on. */
+  trainOptions?: readonly string[];
 }
 
 /**
@@ -47,19 +50,39 @@ export function openChain<Options>(
   if (exists(statePath(folder))) {
     const earlier = readState<Options>(folder);
     if (JSON.stringify(earlier.options) === JSON.stringify(options)) return earlier;
-    if (!overwrite) {
+    if (namesIn(folder).length === 0) {
+      saveChain(folder, state);
+      return state;
+    }
+    if (!overwrite && !isBeforeTraining(folder, earlier.options, options)) {
       throw new UserError(
         `Cannot use ${output}: ${what} with other options wrote to it; choose another --output or add --overwrite`,
       );
     }
     state.replaces = true;
-  } else if ([...Deno.readDirSync(output)].some(({ name }) => name !== WORK)) {
+  } else if (namesIn(folder).length > 0) {
     throw new UserError(
       `Cannot use ${output}: it holds other files, an empty folder was wanted; choose another --output`,
     );
   }
   saveChain(folder, state);
   return state;
+}
+
+/** What a folder holds besides the chain's own state. */
+function namesIn({ output, fileName }: ChainFolder): string[] {
+  return [...Deno.readDirSync(output)].map(({ name }) => name).filter((name) =>
+    name !== WORK && name !== fileName
+  );
+}
+
+/** Whether options differ in those of the training only, and nothing that depends on these is there. */
+function isBeforeTraining<Options>(folder: ChainFolder, earlier: Options, options: Options): boolean {
+  const { output, trainOptions = [] } = folder;
+  const others = (of: Options) =>
+    JSON.stringify(of, (key, value) => trainOptions.includes(key) ? undefined : value);
+  return others(earlier) === others(options) && !namesIn(folder).includes("eval") &&
+    !hasCheckpoints(join(output, "train", "checkpoints"));
 }
 
 /** Remembers the state of a chain. */
