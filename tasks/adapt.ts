@@ -33,7 +33,7 @@ import {
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
 import { followLines } from "./adapt_follow.ts";
-import { countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
+import { adaptProgress, countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
 import { addressOf } from "./query_options.ts";
 
@@ -165,11 +165,11 @@ async function make(
   }
   noteEstimate(measurements.length, fit.steps ?? ADAPT_DEFAULTS.steps, stage.log);
   using gpu = await Gpu.open();
-  using progress = stage.progress("fitting", { total: fit.steps ?? ADAPT_DEFAULTS.steps, unit: "steps" });
+  using progress = adaptProgress(stage, fit.steps ?? ADAPT_DEFAULTS.steps);
   const adaptation = await model.fit(new KernelRegistry(gpu), measurements, {
     ...fit,
     signal: stage.signal,
-    onProgress: (steps) => progress.update(steps),
+    ...progress.options,
   });
   noteAdaptation(adaptation, stage.log);
   if (merge) await saveMerged(model, checkpoint, staged);

@@ -1,6 +1,8 @@
 /** Messages and counts of `adapt`. @module */
+import { PhaseProgress } from "../lib/cli/progress.ts";
+import type { StageContext } from "../lib/cli/stage.ts";
 import { formatSeconds } from "../lib/text/quantities.ts";
-import type { Adaptation } from "../lib/adapt/adapt.ts";
+import type { Adaptation, AdaptOptions } from "../lib/adapt/adapt.ts";
 import type { AdaptedCheckpoint } from "../lib/adapt/checkpoint.ts";
 
 /** The most addresses that a line names. */
@@ -21,6 +23,28 @@ export function noteEstimate(numMeasurements: number, steps: number, log: (line:
       formatSeconds(seconds)
     } on two cores, less on a GPU`,
   );
+}
+
+/** Shows how many addresses are located, then how many steps are done. */
+export function adaptProgress(
+  stage: StageContext,
+  numSteps: number,
+): Disposable & { options: Required<Pick<AdaptOptions, "onLocated" | "onProgress">> } {
+  const located = new PhaseProgress(stage, "addresses");
+  const fitted = new PhaseProgress(stage, "steps");
+  return {
+    options: {
+      onLocated: (done, total) => located.update("locating", done, total),
+      onProgress(steps) {
+        located[Symbol.dispose]();
+        fitted.update("fitting", steps, numSteps);
+      },
+    },
+    [Symbol.dispose]() {
+      located[Symbol.dispose]();
+      fitted[Symbol.dispose]();
+    },
+  };
 }
 
 /** The counts of a fit, for the manifest and `--json`. */

@@ -24,7 +24,7 @@ import { readQueries } from "../lib/query/rtt/query_file.ts";
 import { plotRttDistribution } from "../lib/query/rtt/rtt_plot.ts";
 import { noteHostBits } from "../lib/query/rtt/rtt_question.ts";
 import { summaryOf, type SummaryOptions } from "../lib/query/rtt/rtt_summary.ts";
-import { noteAdaptation, noteEstimate } from "./adapt_text.ts";
+import { adaptProgress, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import {
   calibrationFlag,
   contextOf,
@@ -275,14 +275,12 @@ async function askedModel(
   });
   const { signal } = stage;
   noteEstimate(measurements.length, ADAPT_DEFAULTS.steps, stage.log);
-  using progress = stage.progress("fitting", { total: ADAPT_DEFAULTS.steps, unit: "steps" });
-  const onProgress = (steps: number) => progress.update(steps);
+  using progress = adaptProgress(stage, ADAPT_DEFAULTS.steps);
   const adaptation = await model.adapt(measurements, {
     signal,
-    onProgress,
+    ...progress.options,
     ...(addresses ? { addresses } : {}),
   });
-  progress.finish();
   noteAdaptation(adaptation, stage.log);
   return model;
 }

@@ -10,6 +10,7 @@ import { numAddressRows, ROW_KEYS } from "../model/model_config.ts";
 import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { fitFreeRows, type FitOptions } from "./fit.ts";
+import type { LocateOptions } from "./locate_addresses.ts";
 import {
   type AdaptedParts,
   type FreeRows,
@@ -19,7 +20,7 @@ import {
 } from "./free_rows.ts";
 
 /** Options of {@link adapt}. */
-export interface AdaptOptions extends Partial<FitOptions> {
+export interface AdaptOptions extends Partial<FitOptions>, Pick<LocateOptions, "onLocated"> {
   /**
    * The addresses whose rows may change, as `formatAddress` writes them (default: all of the measurements that training
    * did not know).
@@ -74,9 +75,15 @@ export async function adapt(
   const {
     adapted = { rows: new Set(), nodes: new Set() },
     addresses = unknownAddresses(model, replies, adapted.rows),
+    onLocated,
     ...fit
   } = options;
-  const plan = freeRowsOf(model, replies, { addresses: new Set(addresses), adapted });
+  const plan = await freeRowsOf(model, replies, {
+    addresses: new Set(addresses),
+    adapted,
+    signal: fit.signal,
+    ...(onLocated && { onLocated }),
+  });
   const numFailed = measurements.length - replies.length;
   const said = { addresses: plan.addresses, withoutRow: plan.withoutRow, numFailed };
   if (plan.free.length === 0) {

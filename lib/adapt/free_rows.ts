@@ -7,7 +7,7 @@
 import { named } from "../errors.ts";
 import { AddressRows } from "../model/address_rows.ts";
 import { type ModelConfig, ROW_KEYS } from "../model/model_config.ts";
-import { locateAddresses } from "./locate_addresses.ts";
+import { locateAddresses, type LocateOptions } from "./locate_addresses.ts";
 import { ROW_VALUES } from "../model/row_delta.ts";
 import { NO_ROW } from "../model/row_table.ts";
 import { formatAddress } from "../addresses/ip.ts";
@@ -94,12 +94,12 @@ export function unknownAddresses(
  * @param measurements Replies only.
  * @param options `addresses`: as `formatAddress` writes them; `adapted`: the rows of earlier adaptations.
  */
-export function freeRowsOf(
+export async function freeRowsOf(
   model: RowModel,
   measurements: readonly TokenMeasurement[],
-  options: { addresses: ReadonlySet<string>; adapted: AdaptedParts },
-): FreeRows {
-  const { addresses, adapted } = options;
+  options: LocateOptions & { addresses: ReadonlySet<string>; adapted: AdaptedParts },
+): Promise<FreeRows> {
+  const { addresses, adapted, ...locating } = options;
   const known = loadedRows(model);
   const addressRows = loadedRows(model);
   const free = new Map<number, FreeRow>();
@@ -131,7 +131,11 @@ export function freeRowsOf(
     measurements: chosen,
     addresses: fitted,
     withoutRow,
-    located: locateAddresses(addressRows, chosen, { addresses, adaptedNodes: adapted.nodes }),
+    located: await locateAddresses(addressRows, chosen, {
+      ...locating,
+      addresses,
+      adaptedNodes: adapted.nodes,
+    }),
   };
 }
 

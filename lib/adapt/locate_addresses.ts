@@ -10,6 +10,17 @@ import { formatAddress } from "../addresses/ip.ts";
 import { decodeRttCode } from "../tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 
+/** How long addresses are located until a signal is heard, in ms. */
+const MAX_DEAF_MS = 50;
+
+/** How addresses are located. */
+export interface LocateOptions {
+  /** Checked between addresses. */
+  readonly signal?: AbortSignal | undefined;
+  /** Called after each address with how many are done, and of how many. */
+  readonly onLocated?: (done: number, total: number) => void;
+}
+
 /**
  * Gives coordinates to addresses, each from its measurements with addresses that had coordinates before. Addresses of
  * training keep theirs. Addresses of earlier adaptations get new ones from these measurements only.
@@ -19,11 +30,14 @@ import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
  * @param options `addresses`: as `formatAddress` writes them; `adaptedNodes`: numbers of earlier adaptations.
  * @returns The numbers of the addresses that got coordinates, ascending.
  */
-export function locateAddresses(
+export async function locateAddresses(
   rows: AddressRows,
   measurements: readonly TokenMeasurement[],
-  { addresses, adaptedNodes }: { addresses: ReadonlySet<string>; adaptedNodes: ReadonlySet<number> },
-): Uint32Array {
+  { addresses, adaptedNodes, signal, onLocated }: LocateOptions & {
+    addresses: ReadonlySet<string>;
+    adaptedNodes: ReadonlySet<number>;
+  },
+): Promise<Uint32Array> {
   const { coordinates } = rows;
   const places = new Map<number, NodePlace>();
   if (!coordinates) return new Uint32Array();
@@ -33,13 +47,20 @@ export function locateAddresses(
   // Addresses that are located now do not help to locate each other.
   const without = new Set(asked.map(({ node }) => node));
   const found: { address: Uint8Array; place: NodePlace }[] = [];
-  for (const { address, rttsMs } of asked) {
+  let heardMs = performance.now();
+  for (const [i, { address, rttsMs }] of asked.entries()) {
+    if (performance.now() - heardMs > MAX_DEAF_MS) {
+      await new Promise((resolve) => setTimeout(resolve, 0));
+      heardMs = performance.now();
+    }
+    signal?.throwIfAborted();
     const known = [...rttsMs.values()].map(({ other, ms }) => ({
       node: rows.nodeOf(other),
       rttMs: medianOf(ms),
     }));
     const place = coordinates.locate(known, without);
     if (place) found.push({ address, place });
+    onLocated?.(i + 1, asked.length);
   }
   for (const { address, place } of found) {
     const node = rows.claimNode(address);

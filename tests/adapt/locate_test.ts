@@ -1,5 +1,5 @@
 /** Coordinates of addresses that a model is adapted to. @module */
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { adapt, type AdaptOptions } from "../../lib/adapt/adapt.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
 import { KernelRegistry } from "../../lib/gpu/registry.ts";
@@ -57,6 +57,37 @@ Deno.test("adapt() gives a new address coordinates, and changes no other number 
     }
     assertSameBits(kept, values, name);
   }
+});
+
+Deno.test("adapt() tells how many addresses are located, and stops there when it is told to", async () => {
+  const measurements = ["192.0.2.201", "192.0.2.202"].map((address) => measured(address, KNOWN[0], 25));
+  const told: number[][] = [];
+  await adapted(measurements, { ...QUICK, onLocated: (...each) => told.push(each) });
+  assertEquals(told, [[1, 2], [2, 2]]);
+  const controller = new AbortController();
+  const { signal } = controller;
+  let numSteps = 0;
+  const onProgress = () => numSteps++;
+  const onLocated = () => controller.abort(new Error("stopped"));
+  const stopped = adapted(measurements, { ...QUICK, signal, onProgress, onLocated });
+  assertEquals((await assertRejects(() => stopped, Error)).message, "stopped");
+  assertEquals([numSteps, controller.signal.aborted], [0, true]);
+});
+
+Deno.test("adapt() hears a signal while it locates many addresses", async () => {
+  const many = Array.from({ length: 2000 }, (_, i) => measured(`10.0.${i >> 8}.${i & 255}`, KNOWN[0], 25));
+  const controller = new AbortController();
+  let numLocated = 0;
+  const stopped = adapted(many, {
+    ...QUICK,
+    signal: controller.signal,
+    onLocated: (done) => {
+      numLocated = done;
+      if (done === 1) setTimeout(() => controller.abort(new Error("stopped")), 0);
+    },
+  });
+  assertEquals((await assertRejects(() => stopped, Error)).message, "stopped");
+  assert(numLocated > 0 && numLocated < 2000, `${numLocated}`);
 });
 
 Deno.test("adapt() gives no coordinates to addresses that were measured to each other only", async () => {

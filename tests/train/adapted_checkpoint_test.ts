@@ -42,14 +42,14 @@ Deno.test("loadCheckpoint() puts changed rows on top of their base, to the last 
   }));
 
 Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to the last bit", () =>
-  withRowCheckpoint((at) => {
+  withRowCheckpoint(async (at) => {
     const base = loadCheckpoint(at("run"));
     const { config: { model }, weights } = base;
     const rows = new AddressRows(model);
     rows.load(weights);
     const measurements = [measured(NEW_ADDRESS, KNOWN[0], 25), measured(KNOWN[2], NEW_ADDRESS, 25)];
     const addresses = new Set([NEW_ADDRESS]);
-    const nodes = locateAddresses(rows, measurements, { addresses, adaptedNodes: new Set() });
+    const nodes = await locateAddresses(rows, measurements, { addresses, adaptedNodes: new Set() });
     const wanted = new Map(weights);
     rows.save(wanted);
     Deno.mkdirSync(at("adapted"));
