@@ -49,7 +49,7 @@ const ADAMW = { kind: "adamw", beta1: 0.9, beta2: 0.95, epsilon: 1e-8, weightDec
 const SCHEDULE: ScheduleShape = { schedule: "wsd", warmupShare: 0, decayShare: 1, finalRatio: 0.1 };
 /**
  * The most batches of a step, of about 220 IPv4 measurements each. So the time of the fit does not grow with the number of
- * measurements: some 20 s for a model of 1 M parameters on two cores.
+ * measurements: some 25 s for a model of 1 M parameters on two cores.
  */
 const MAX_STEP_BATCHES = 4;
 /** The limit for rows that training did not know. */
