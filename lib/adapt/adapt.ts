@@ -10,7 +10,6 @@ import { numAddressRows, ROW_KEYS } from "../model/model_config.ts";
 import { ROW_VALUES, type RowDelta, rowDeltaOf } from "../model/row_delta.ts";
 import type { TokenMeasurement } from "../tokens/vocab_v2.ts";
 import { fitFreeRows, type FitOptions } from "./fit.ts";
-import type { LocateOptions } from "./locate_addresses.ts";
 import {
   type AdaptedParts,
   type FreeRows,
@@ -20,7 +19,9 @@ import {
 } from "./free_rows.ts";
 
 /** Options of {@link adapt}. */
-export interface AdaptOptions extends Partial<FitOptions>, Pick<LocateOptions, "onLocated"> {
+export interface AdaptOptions extends Partial<FitOptions> {
+  /** Called after each address that coordinates are looked for, with how many are done, and of how many. */
+  onLocated?: (done: number, total: number) => void;
   /**
    * The addresses whose rows may change, as `formatAddress` writes them (default: all of the measurements that training
    * did not know).
