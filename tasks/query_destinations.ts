@@ -43,7 +43,7 @@ const FLAGS = {
     max: 2 ** 20,
   }),
   candidates: flag.optionalInteger(
-    "instead of searching, rank this many likely destinations of the source by how probable they make the RTT",
+    "instead of searching, rank this many likely destinations of the source by how probable they make the RTT or range",
     { min: 1, max: 1024 },
   ),
   maxCodes: flag.integer("most RTT codes to compute for a range; a wider range is sampled at this many", {
@@ -125,7 +125,7 @@ async function answerOf(
   const { top, samples, candidates, prefixLength, maxExpansions } = asked;
   const { signal } = stage;
   if (candidates !== undefined) {
-    const options = { numCandidates: candidates, top, maxExpansions, signal };
+    const options = { numCandidates: candidates, top, prefixLength, maxExpansions, signal };
     const [answer] = await rankDestinations(model, [query], options);
     const line =
       `probabilities among the ${answer.candidates} likeliest destinations of the source; before the RTT ` +
@@ -155,12 +155,9 @@ async function answerOf(
 }
 
 /** @throws {UsageError} If options of different ways to answer are given together. */
-function requireOneWay({ candidates, samples, prefixLength }: Asked): void {
-  if (candidates === undefined || (samples ?? prefixLength) === undefined) return;
-  const other = samples === undefined ? "--prefix-length" : "--samples";
-  throw new UsageError(
-    `Cannot use --candidates with ${other}: candidates are ranked whole, one of the two was wanted`,
-  );
+function requireOneWay({ candidates, samples }: Asked): void {
+  if (candidates === undefined || samples === undefined) return;
+  throw new UsageError("Cannot use --candidates with --samples: one of the two is expected");
 }
 
 /** A destination, and how often the source measured it; undefined if the model does not say. */

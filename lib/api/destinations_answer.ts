@@ -1,7 +1,6 @@
 /** Questions for destinations: searched, or ranked among candidates. @module */
 import { formatPrefix } from "../addresses/ip_prefix.ts";
 import { seenJson } from "../addresses/known_addresses.ts";
-import { UserError } from "../errors.ts";
 import { codesOf, type DestinationQuery } from "../query/destinations/destination_prompt.ts";
 import { rankDestinations } from "../query/destinations/destination_ranking.ts";
 import {
@@ -30,20 +29,8 @@ export function readDestinationsQuestion(
 ): (signal?: AbortSignal) => Promise<DestinationsApiAnswer> {
   const { rtt, prefix_length, candidates, ...question } = readFields(destinationsQuestionSchema, value);
   const { src_addr, timestamp, context } = question;
-  if (candidates !== undefined && prefix_length !== undefined) {
-    throw new UserError(
-      "found candidates and prefix_length, one of the two was wanted: candidates are ranked whole",
-    );
-  }
   const query: DestinationQuery = { ...readSource({ src_addr, timestamp, context }), rttMs: rtt };
-  const numCodes = codesOf(query).length;
-  if (candidates !== undefined && numCodes > 1) {
-    throw new UserError(
-      `found rtt ${
-        rtt.join("..")
-      } ms with candidates, which is ${numCodes} RTT codes: one was wanted; leave candidates out`,
-    );
-  }
+  codesOf(query);
   const prefixLength = prefixLengthOf(query, prefix_length);
   const fitting = contextThatFits({ ...query, destination: query.source }, model.config.sequenceLength);
   const asked = {
@@ -70,7 +57,11 @@ export function readDestinationsQuestion(
       unlisted_probability: found.unlistedProbability,
     });
     if (candidates !== undefined) {
-      const [ranked] = await rankDestinations(model, [query], { ...options, numCandidates: candidates });
+      const [ranked] = await rankDestinations(model, [query], {
+        ...options,
+        numCandidates: candidates,
+        prefixLength,
+      });
       return { ...asked, ...listOf(ranked), step: model.step };
     }
     const found = await likelyDestinations(model, query, { ...options, maxCodes, prefixLength });

@@ -185,9 +185,13 @@ Deno.test("query destinations lists prefixes with their probabilities, searched 
     assertEquals(drawn.code, 0, drawn.stderr);
     assertEquals(drawn.stdout.trimEnd().split("\n").length, 5, drawn.stdout);
     assertStringIncludes(drawn.stdout, "/9 ");
-    const refused = await runStageProcess([...args, "--rtt", "20", "--candidates", "8"]);
+    const bothWays = ["--rtt", "20", "--candidates", "8", "--samples", "5"];
+    const refused = await runStageProcess([...args, ...bothWays]);
     assertEquals(refused.code, 2, refused.stderr);
-    assertStringIncludes(refused.stderr, "Cannot use --candidates with --prefix-length");
+    assertStringIncludes(refused.stderr, "Cannot use --candidates with --samples");
+    const prefixes = await runStageProcess([...args, "--rtt", "20..25", "--candidates", "8", "--json"]);
+    assertEquals(prefixes.code, 0, prefixes.stderr);
+    for (const { prefix } of JSON.parse(prefixes.stdout).destinations) assert(prefix.endsWith("/9"), prefix);
     const rankedArgs = [...args.slice(0, -2), "--rtt", "20", "--candidates", "8", "--top", "3"];
     const ranked = await runStageProcess([...rankedArgs, "--json"]);
     assertEquals(ranked.code, 0, ranked.stderr);

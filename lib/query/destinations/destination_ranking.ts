@@ -1,6 +1,7 @@
 /**
  * Destinations by Bayes' rule: the most probable destinations of a source, ranked by how probable each of them makes
- * the result, P(destination | source) P(time, result | source, destination).
+ * the result, P(destination | source) P(time, result | source, destination). The result is an RTT code, a range of RTTs
+ * or no reply.
  *
  * It asks the model in the order of queries, destination before result. A model that was trained mostly in that order
  * knows it far better than the order of the direct search (destinations.ts), which is exact over all addresses where
@@ -8,8 +9,8 @@
  *
  * @module
  */
-import { prefixOfAddress } from "../../addresses/ip_prefix.ts";
-import { UserError } from "../../errors.ts";
+import { byteRange, formatPrefix } from "../../addresses/ip_prefix.ts";
+import { ensure } from "../../errors.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, QUERY_ORDER, type TokenMeasurement } from "../../tokens/vocab_v2.ts";
 import { walkOn } from "./byte_walks.ts";
 import { groupsOf } from "../decoder_extent.ts";
@@ -40,6 +41,8 @@ export interface RankOptions {
   numCandidates: number;
   /** How many of them are listed (all). */
   top?: number;
+  /** Bits of the prefixes that are listed, each with the probability of the candidates in it (those of an address). */
+  prefixLength?: number | undefined;
   /** After how many expanded nodes the search for them ends, whether or not they are the likeliest (512; 2 GiB of them). */
   maxExpansions?: number;
   /** Called with the number of questions done. */
@@ -51,15 +54,16 @@ export interface RankOptions {
 /**
  * Ranks destinations, many questions at once.
  *
- * @param queries All of one IP version, each with one RTT code or no reply.
- * @throws {UserError} If a query has a range of RTTs or does not fit the model's sequence.
+ * @param queries All of one IP version.
+ * @throws {UserError} If a query does not fit the model's sequence.
  */
 export async function rankDestinations(
   model: PingModel,
   queries: readonly DestinationQuery[],
   options: RankOptions,
 ): Promise<RankedDestinations[]> {
-  const { numCandidates, top = numCandidates, maxExpansions = 512, onProgress, signal } = options;
+  const { numCandidates, top = numCandidates, prefixLength, maxExpansions = 512, onProgress, signal } =
+    options;
   const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
   const prompts = asked.map(({ prompt }) => prompt);
   const ranked: RankedDestinations[] = [];
@@ -75,11 +79,16 @@ export async function rankDestinations(
       ),
     })));
     let first = 0;
-    for (const candidates of found) {
+    for (const [i, candidates] of found.entries()) {
       const joint = logP.slice(first, first += candidates.length).map((nats) =>
         nats.reduce((a, b) => a + b, 0)
       );
-      ranked.push(rank(candidates, joint, top));
+      const { query, isRange } = ofGroup[i];
+      if (isRange) {
+        const inRange = await rangeProbabilities(model, query, candidates);
+        inRange.forEach((probability, place) => joint[place] += Math.log(probability));
+      }
+      ranked.push(rank(candidates, joint, { top, prefixLength: prefixLength ?? numBits }));
     }
     onProgress?.(ranked.length);
   }
@@ -114,18 +123,46 @@ async function candidatesOf(
   );
 }
 
-/** @param joint log P of each candidate with the time and the result, nats. */
-function rank(candidates: readonly Candidate[], joint: readonly number[], top: number): RankedDestinations {
+/** P(RTT in the range, a reply came | source, candidate, time, context) of each candidate, as `query rtt` has it. */
+async function rangeProbabilities(
+  model: PingModel,
+  { source, rttMs, timeS, context }: DestinationQuery,
+  candidates: readonly Candidate[],
+): Promise<number[]> {
+  ensure(rttMs !== null, "a range has two RTTs");
+  const [lowMs, highMs] = rttMs;
+  const inRange: number[] = [];
+  const asked = candidates.map(({ address }) => ({ source, destination: address, timeS, context }));
+  await model.likelyRttDistributions(asked, (rtts) => {
+    const upToHigh = rtts.cdf(highMs) - rtts.cdf(lowMs) + rtts.probabilityOf(lowMs);
+    inRange.push((1 - rtts.pFailed) * Math.max(0, upToHigh));
+  });
+  return inRange;
+}
+
+/** @param joint log P of each candidate with the time and the result, nats; -Infinity for an impossible one. */
+function rank(
+  candidates: readonly Candidate[],
+  joint: readonly number[],
+  { top, prefixLength }: { top: number; prefixLength: number },
+): RankedDestinations {
   const most = Math.max(...joint);
-  const weights = joint.map((nats) => Math.exp(nats - most));
+  // Where no candidate can have the RTT, none is likelier than another.
+  const weights = joint.map((nats) => most === -Infinity ? 1 : Math.exp(nats - most));
   const total = weights.reduce((a, b) => a + b, 0);
-  const ranked = candidates
-    .map(({ address }, i) => ({
-      prefix: prefixOfAddress(address),
-      probability: weights[i] / total,
-      standardError: 0,
-    }))
-    .sort((a, b) => b.probability - a.probability);
+  const numBytes = candidates[0]?.address.length ?? 0;
+  const hostBits = Array.from(
+    { length: numBytes },
+    (_, at) => byteRange({ bytes: new Uint8Array(numBytes), length: prefixLength }, at).last,
+  );
+  const prefixes = new Map<string, LikelyDestination>();
+  candidates.forEach(({ address }, i) => {
+    const prefix = { bytes: address.map((byte, at) => byte & ~hostBits[at]), length: prefixLength };
+    const key = formatPrefix(prefix);
+    const probability = (prefixes.get(key)?.probability ?? 0) + weights[i] / total;
+    prefixes.set(key, { prefix, probability, standardError: 0 });
+  });
+  const ranked = [...prefixes.values()].sort((a, b) => b.probability - a.probability);
   return {
     ...listed(ranked.slice(0, top)),
     candidates: candidates.length,
@@ -133,20 +170,23 @@ function rank(candidates: readonly Candidate[], joint: readonly number[], top: n
   };
 }
 
-/** The tokens of a question up to the destination's bytes, and those after them. */
+/** The tokens of a question up to the destination's bytes, and those after them; of a range without the result. */
 function askedOf(
   query: DestinationQuery,
   sequenceLength: number,
-): { prompt: Uint16Array; tail: readonly number[] } {
+): { query: DestinationQuery; isRange: boolean; prompt: Uint16Array; tail: readonly number[] } {
   const codes = codesOf(query);
-  if (codes.length > 1) {
-    throw new UserError(
-      `Cannot rank destinations by ${codes.length} RTT codes: one RTT was wanted; ask for the range without candidates`,
-    );
-  }
+  const isRange = codes.length > 1;
   const { source, timeS, context } = query;
   const measurement: TokenMeasurement = { source, destination: source, rttCode: codes[0], timeS };
   const whole = encodeMeasurement(measurement, { context, order: QUERY_ORDER, sequenceLength });
   const start = whole.lastIndexOf(source.length === 4 ? DST_IPV4 : DST_IPV6) + 1;
-  return { prompt: whole.slice(0, start), tail: [...whole.subarray(start + source.length)] };
+  // The result of a range is no part of the tail: RttStart and a code's two bytes.
+  const end = isRange ? whole.length - 3 : whole.length;
+  return {
+    query,
+    isRange,
+    prompt: whole.slice(0, start),
+    tail: [...whole.subarray(start + source.length, end)],
+  };
 }

@@ -1,10 +1,10 @@
-import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
-import { UserError } from "../../../lib/errors.ts";
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { prefixContains } from "../../../lib/addresses/ip_prefix.ts";
 import type { DestinationQuery } from "../../../lib/query/destinations/destination_prompt.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
 import { PingModel } from "../../../lib/query/ping_model.ts";
 import { encodeMeasurement } from "../../../lib/query/query_tokens.ts";
-import { encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
+import { CANONICAL_RTT_CODES, encodeRttCode } from "../../../lib/tokens/rtt_code.ts";
 import { BYTE_BASE, QUERY_ORDER, type TokenMeasurement } from "../../../lib/tokens/vocab_v2.ts";
 import { nextLogProbabilities, withTinyModel } from "../tiny_model.ts";
 
@@ -90,12 +90,39 @@ Deno.test("rankDestinations() ranks the destinations that are likeliest before t
     }
   }));
 
-Deno.test("rankDestinations() refuses a range of RTTs", () =>
+Deno.test("rankDestinations() weighs candidates of a range by the probability that query rtt gives to it", () =>
   withTinyModel(async (model) => {
-    const range: DestinationQuery = { ...QUERIES[0], rttMs: [20, 25] };
-    await assertRejects(
-      () => rankDestinations(model, [range], { numCandidates: 5 }),
-      UserError,
-      "one RTT was wanted; ask for the range without candidates",
-    );
+    const query: DestinationQuery = { ...QUERIES[1], rttMs: [20, 25] };
+    const { source, timeS, context } = query;
+    const [{ destinations }] = await rankDestinations(model, [query], { numCandidates: 12 });
+    const weights: number[] = [];
+    for (const { prefix } of destinations) {
+      const rtts = await model.rttDistribution({ source, destination: prefix.bytes, timeS, context });
+      let inRange = 0;
+      CANONICAL_RTT_CODES.forEach((code, i) => {
+        if (code >= encodeRttCode(20) && code <= encodeRttCode(25)) inRange += rtts.probabilities[i];
+      });
+      const withoutResult = (await tailLogP(model, { ...query, rttMs: null }, prefix.bytes)).slice(0, -1);
+      weights.push(
+        Math.exp(withoutResult.reduce((a, b) => a + b, 0)) * (1 - rtts.pFailed) * inRange,
+      );
+    }
+    const total = weights.reduce((a, b) => a + b, 0);
+    destinations.forEach(({ probability }, i) => assertAlmostEquals(probability, weights[i] / total, 1e-4));
+  }));
+
+Deno.test("rankDestinations() adds up the candidates of a prefix", () =>
+  withTinyModel(async (model) => {
+    for (const query of [QUERIES[0], { ...QUERIES[0], rttMs: [20, 25] as const }]) {
+      const [[addresses], [prefixes]] = await Promise.all(
+        [32, 3].map((prefixLength) => rankDestinations(model, [query], { numCandidates: 20, prefixLength })),
+      );
+      assert(prefixes.destinations.length <= 8 && addresses.destinations.length === 20);
+      for (const { prefix, probability } of prefixes.destinations) {
+        const within = addresses.destinations.filter((each) => prefixContains(prefix, each.prefix.bytes));
+        const sum = within.reduce((total, each) => total + each.probability, 0);
+        assertAlmostEquals(probability, sum, 1e-6);
+        assertEquals(prefix.bytes[0] & 31, 0);
+      }
+    }
   }));
