@@ -32,7 +32,7 @@ export interface ByteRange {
  */
 export function parsePrefix(text: string): IpPrefix {
   const { bytes, length } = splitPrefix(text);
-  return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
+  return prefixOfAddress(bytes, length);
 }
 
 /** What is wrong with a prefix as text, undefined if nothing is. */
@@ -47,9 +47,9 @@ export function hasHostBits(text: string): boolean {
   return bytes.some((byte, i) => (byte & ~maskOf(length, i)) !== 0);
 }
 
-/** The prefix of one address alone. @param bytes 4 or 16 bytes. */
-export function prefixOfAddress(bytes: Uint8Array): IpPrefix {
-  return { bytes, length: bytes.length * 8 };
+/** The prefix that an address lies in. @param bytes 4 or 16 bytes. @param length Its bits (all: the address alone). */
+export function prefixOfAddress(bytes: Uint8Array, length: number = bytes.length * 8): IpPrefix {
+  return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
 }
 
 /** Whether a prefix is one address alone. */

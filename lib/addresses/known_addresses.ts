@@ -8,7 +8,7 @@
  * @module
  */
 import { ensure } from "../errors.ts";
-import { formatPrefix, type IpPrefix, isAddress } from "./ip_prefix.ts";
+import { formatPrefix, type IpPrefix, isAddress, prefixOfAddress } from "./ip_prefix.ts";
 
 /** The most addresses of a table; one has 64 bytes in a file at most. */
 export const MAX_ADDRESSES = 2 ** 18;
@@ -150,7 +150,7 @@ export class KnownAddresses {
   /** The longest prefix of whole steps around an address that has known addresses; undefined if there is none. */
   prefixAround(bytes: Uint8Array): { prefix: IpPrefix; numKnown: number } | undefined {
     for (const length of bytes.length === 4 ? [24, 16, 8] : [64, 48, 32]) {
-      const prefix = { bytes: bytes.map((byte, i) => 8 * i < length ? byte : 0), length };
+      const prefix = prefixOfAddress(bytes, length);
       const numKnown = this.countIn(prefix);
       if (numKnown > 0) return { prefix, numKnown };
     }

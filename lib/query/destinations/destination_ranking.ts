@@ -9,16 +9,15 @@
  *
  * @module
  */
-import { byteRange, formatPrefix } from "../../addresses/ip_prefix.ts";
-import { ensure } from "../../errors.ts";
+import { formatPrefix, prefixOfAddress } from "../../addresses/ip_prefix.ts";
 import { BYTE_BASE, DST_IPV4, DST_IPV6, QUERY_ORDER, type TokenMeasurement } from "../../tokens/vocab_v2.ts";
 import { walkOn } from "./byte_walks.ts";
 import { groupsOf } from "../decoder_extent.ts";
 import { codesOf, type DestinationQuery } from "./destination_prompt.ts";
-import { type LikelyDestination, listed } from "./destinations.ts";
+import { type LikelyDestination, listed, prefixLengthOf } from "./destinations.ts";
 import { maxNodes, PrefixSearch } from "./prefix_tree.ts";
 import type { PingModel } from "../ping_model.ts";
-import { encodeMeasurement } from "../query_tokens.ts";
+import { encodeMeasurement, encodeQuery } from "../query_tokens.ts";
 
 /** Nodes of a search that are looked into at once. */
 const NODES_AT_ONCE = 16;
@@ -55,20 +54,20 @@ export interface RankOptions {
  * Ranks destinations, many questions at once.
  *
  * @param queries All of one IP version.
- * @throws {UserError} If a query does not fit the model's sequence.
+ * @throws {UserError} If an RTT or the prefix length is invalid, or a query does not fit the model's sequence.
  */
 export async function rankDestinations(
   model: PingModel,
   queries: readonly DestinationQuery[],
   options: RankOptions,
 ): Promise<RankedDestinations[]> {
-  const { numCandidates, top = numCandidates, prefixLength, maxExpansions = 512, onProgress, signal } =
-    options;
+  const { numCandidates, top = numCandidates, maxExpansions = 512, onProgress, signal } = options;
   const asked = queries.map((query) => askedOf(query, model.config.sequenceLength));
   const prompts = asked.map(({ prompt }) => prompt);
   const ranked: RankedDestinations[] = [];
   for (const group of groupsOf(prompts, model.decoders.continuationExtent, NODES_AT_ONCE)) {
     signal?.throwIfAborted();
+    const prefixLength = prefixLengthOf(queries[0], options.prefixLength);
     const numBits = 8 * queries[0].source.length;
     const found = await candidatesOf(model, group, { numCandidates, maxExpansions, numBits, signal });
     const ofGroup = asked.slice(ranked.length, ranked.length + group.length);
@@ -83,12 +82,13 @@ export async function rankDestinations(
       const joint = logP.slice(first, first += candidates.length).map((nats) =>
         nats.reduce((a, b) => a + b, 0)
       );
-      const { query, isRange } = ofGroup[i];
-      if (isRange) {
-        const inRange = await rangeProbabilities(model, query, candidates);
+      const { rangeMs } = ofGroup[i];
+      if (rangeMs) {
+        const query = { ...queries[ranked.length], rangeMs };
+        const inRange = await rangeProbabilities(model, query, { candidates, signal });
         inRange.forEach((probability, place) => joint[place] += Math.log(probability));
       }
-      ranked.push(rank(candidates, joint, { top, prefixLength: prefixLength ?? numBits }));
+      ranked.push(rank(candidates, joint, { top, prefixLength }));
     }
     onProgress?.(ranked.length);
   }
@@ -126,16 +126,15 @@ async function candidatesOf(
 /** P(RTT in the range, a reply came | source, candidate, time, context) of each candidate, as `query rtt` has it. */
 async function rangeProbabilities(
   model: PingModel,
-  { source, rttMs, timeS, context }: DestinationQuery,
-  candidates: readonly Candidate[],
+  { source, rangeMs: [lowMs, highMs], timeS, context }: DestinationQuery & { rangeMs: readonly number[] },
+  { candidates, signal }: { candidates: readonly Candidate[]; signal: AbortSignal | undefined },
 ): Promise<number[]> {
-  ensure(rttMs !== null, "a range has two RTTs");
-  const [lowMs, highMs] = rttMs;
   const inRange: number[] = [];
   const asked = candidates.map(({ address }) => ({ source, destination: address, timeS, context }));
   await model.likelyRttDistributions(asked, (rtts) => {
-    const upToHigh = rtts.cdf(highMs) - rtts.cdf(lowMs) + rtts.probabilityOf(lowMs);
-    inRange.push((1 - rtts.pFailed) * Math.max(0, upToHigh));
+    signal?.throwIfAborted();
+    const ofRange = rtts.probabilities.subarray(rtts.indexOf(lowMs), rtts.indexOf(highMs) + 1);
+    inRange.push((1 - rtts.pFailed) * ofRange.reduce((sum, p) => sum + p, 0));
   });
   return inRange;
 }
@@ -150,14 +149,9 @@ function rank(
   // Where no candidate can have the RTT, none is likelier than another.
   const weights = joint.map((nats) => most === -Infinity ? 1 : Math.exp(nats - most));
   const total = weights.reduce((a, b) => a + b, 0);
-  const numBytes = candidates[0]?.address.length ?? 0;
-  const hostBits = Array.from(
-    { length: numBytes },
-    (_, at) => byteRange({ bytes: new Uint8Array(numBytes), length: prefixLength }, at).last,
-  );
   const prefixes = new Map<string, LikelyDestination>();
   candidates.forEach(({ address }, i) => {
-    const prefix = { bytes: address.map((byte, at) => byte & ~hostBits[at]), length: prefixLength };
+    const prefix = prefixOfAddress(address, prefixLength);
     const key = formatPrefix(prefix);
     const probability = (prefixes.get(key)?.probability ?? 0) + weights[i] / total;
     prefixes.set(key, { prefix, probability, standardError: 0 });
@@ -174,19 +168,14 @@ function rank(
 function askedOf(
   query: DestinationQuery,
   sequenceLength: number,
-): { query: DestinationQuery; isRange: boolean; prompt: Uint16Array; tail: readonly number[] } {
+): { rangeMs: DestinationQuery["rttMs"]; prompt: Uint16Array; tail: readonly number[] } {
   const codes = codesOf(query);
-  const isRange = codes.length > 1;
+  const rangeMs = codes.length > 1 ? query.rttMs : null;
   const { source, timeS, context } = query;
   const measurement: TokenMeasurement = { source, destination: source, rttCode: codes[0], timeS };
-  const whole = encodeMeasurement(measurement, { context, order: QUERY_ORDER, sequenceLength });
+  const whole = rangeMs
+    ? encodeQuery({ source, destination: source, timeS, context }, sequenceLength)
+    : encodeMeasurement(measurement, { context, order: QUERY_ORDER, sequenceLength });
   const start = whole.lastIndexOf(source.length === 4 ? DST_IPV4 : DST_IPV6) + 1;
-  // The result of a range is no part of the tail: RttStart and a code's two bytes.
-  const end = isRange ? whole.length - 3 : whole.length;
-  return {
-    query,
-    isRange,
-    prompt: whole.slice(0, start),
-    tail: [...whole.subarray(start + source.length, end)],
-  };
+  return { rangeMs, prompt: whole.slice(0, start), tail: [...whole.subarray(start + source.length)] };
 }

@@ -5,7 +5,7 @@
  * @module
  */
 import { RandomStream } from "../../random/philox.ts";
-import { formatPrefix, type IpPrefix } from "../../addresses/ip_prefix.ts";
+import { formatPrefix, type IpPrefix, prefixOfAddress } from "../../addresses/ip_prefix.ts";
 import type { PingModel } from "../ping_model.ts";
 import { type ByteTree, type TreeNode, walkOn } from "./byte_walks.ts";
 import {
@@ -120,9 +120,7 @@ class Draw implements ByteTree {
   prefix(numBytes: number): IpPrefix {
     const bytes = new Uint8Array(numBytes);
     bytes.set(this.#bytes);
-    const numLeft = this.prefixLength % 8;
-    if (numLeft > 0) bytes[this.#bytes.length - 1] &= 255 << (8 - numLeft);
-    return { bytes, length: this.prefixLength };
+    return prefixOfAddress(bytes, this.prefixLength);
   }
 }
 

@@ -1,4 +1,4 @@
-import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { assert, assertAlmostEquals, assertEquals, assertRejects } from "@std/assert";
 import { prefixContains } from "../../../lib/addresses/ip_prefix.ts";
 import type { DestinationQuery } from "../../../lib/query/destinations/destination_prompt.ts";
 import { rankDestinations } from "../../../lib/query/destinations/destination_ranking.ts";
@@ -125,4 +125,21 @@ Deno.test("rankDestinations() adds up the candidates of a prefix", () =>
         assertEquals(prefix.bytes[0] & 31, 0);
       }
     }
+  }));
+
+Deno.test("rankDestinations() ends soon after its signal while it weighs a range", () =>
+  withTinyModel(async (model) => {
+    const controller = new AbortController();
+    const aborting = Object.create(model, {
+      likelyRttDistributions: {
+        value: (...args: Parameters<PingModel["likelyRttDistributions"]>) => {
+          controller.abort(new Error("aborted while it weighs"));
+          return model.likelyRttDistributions(...args);
+        },
+      },
+    }) as PingModel;
+    const range: DestinationQuery = { ...QUERIES[0], rttMs: [20, 25] };
+    const options = { numCandidates: 5, signal: controller.signal };
+    await assertRejects(() => rankDestinations(aborting, [range], options), Error, "aborted while it weighs");
+    assertEquals((await rankDestinations(model, [range], { numCandidates: 5 }))[0].candidates, 5);
   }));
