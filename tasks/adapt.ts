@@ -32,6 +32,7 @@ import {
   modelFileOf,
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
+import { TRAINING_DATA_FILE } from "../lib/train/training_data.ts";
 import { followLines } from "./adapt_follow.ts";
 import { adaptProgress, countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
@@ -185,9 +186,12 @@ async function make(
 async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: StagedOutput): Promise<void> {
   const { state, optimizer } = loadResumable(model.base.base);
   const { state: { files: _, ...kept } } = loadCheckpoint(checkpoint);
-  const content = { state: { ...state, ...kept }, weights: model.weights, optimizer };
+  const { weights, trainingData } = model;
+  const content = { state: { ...state, ...kept }, weights, optimizer, trainingData };
   const folder = saveCheckpoint(join(staged.folder, "checkpoints"), content, { keep: 1 });
-  for (const name of ["model.safetensors", "optimizer.safetensors", "state.json", "../latest"]) {
+  const names = ["model.safetensors", "optimizer.safetensors", "state.json", "../latest"];
+  if (trainingData) names.push(TRAINING_DATA_FILE);
+  for (const name of names) {
     await staged.record(relative(staged.folder, join(folder, name)));
   }
 }

@@ -20,7 +20,7 @@ import type { PingModel } from "../lib/query/ping_model.ts";
 import { loadModel } from "../lib/query_files/load_model.ts";
 import { contextThatFits } from "../lib/query/query_tokens.ts";
 import { formatPrefix } from "../lib/addresses/ip_prefix.ts";
-import { type Seen, seenJson, times } from "../lib/addresses/known_addresses.ts";
+import { type Measured, measuredBy, seenJson, times } from "../lib/addresses/known_addresses.ts";
 import { JsonLinesOutput } from "./json_lines_output.ts";
 import { addressOf, contextOf, logContext, queryFlags, readBy, timeFlag, timeOf } from "./query_options.ts";
 
@@ -83,12 +83,12 @@ export const destinationsStage = defineStage({
     const contextMeasurements = contextThatFits(whole, model.config.sequenceLength).length;
     logContext(stage, contextMeasurements, context);
     const { below, ...answer } = await answerOf(model, query, { asked: options, stage });
-    const known = model.trainingData?.known;
+    const { trainingData } = model;
     const listed = answer.destinations.map((each) => ({
       ...each,
-      measured: known?.measuredIn(source, each.prefix),
+      measured: trainingData && measuredBy(trainingData, source, each.prefix),
     }));
-    if (known?.isTruncated) {
+    if (trainingData?.known.isTruncated) {
       below.push(
         "the model lists the most measured addresses and pairs only: others count as never measured",
       );
@@ -161,7 +161,7 @@ function requireOneWay({ candidates, samples }: Asked): void {
 }
 
 /** A destination, and how often the source measured it; undefined if the model does not say. */
-type ListedDestination = LikelyDestination & { measured: Seen | undefined };
+type ListedDestination = LikelyDestination & { measured: Measured | undefined };
 
 function tableOf(destinations: readonly ListedDestination[]): string {
   const hasErrors = destinations.some(({ standardError }) => standardError > 0);

@@ -16,7 +16,7 @@ export class AdaptedCheckpoint extends AdaptedModel {
 
   /** Begins with a checkpoint. @throws {UserError} If its model has no rows of addresses. */
   constructor(checkpoint: LoadedCheckpoint) {
-    super(checkpoint.config.model, checkpoint.weights, checkpoint.adapted);
+    super(checkpoint.config.model, checkpoint.weights, checkpoint);
     requireRows(this);
     this.base = baseOf(checkpoint);
   }
@@ -25,6 +25,6 @@ export class AdaptedCheckpoint extends AdaptedModel {
   write(path: string): void {
     const [rows, nodes] = [this.rows, this.nodes].map((numbers) => Uint32Array.from(numbers).sort());
     const delta = rowDeltaOf(this.config, this.weights, rows, nodes);
-    writeDelta(path, delta, { from: this.base, config: this.config });
+    writeDelta(path, delta, { from: this.base, config: this.config, adaptation: this.adaptation });
   }
 }

@@ -1,5 +1,5 @@
 /**
- * What training data have of addresses: how often each was measured as source and as destination, how often each pair was,
+ * What training data and adaptations have of addresses: how often each was measured as source and as destination, how often each pair was,
  * and when last. And what an answer for two addresses rests on.
  *
  * The table is exact up to {@link MAX_ADDRESSES} addresses and {@link MAX_PAIRS} pairs; beyond these it keeps the most
@@ -21,8 +21,14 @@ const MAX_COUNTED = 2 ** 21;
 export interface Seen {
   /** How often. */
   readonly measurements: number;
-  /** Unix seconds; null if never. */
+  /** Unix seconds; null if never, or without a known time. */
   readonly lastS: number | null;
+}
+
+/** How often something was measured in training and in an adaptation together, and when last. */
+export interface Measured extends Seen {
+  /** How many of the measurements the model was adapted to; training did not have these. */
+  readonly inAdaptation: number;
 }
 
 /** A known address. */
@@ -41,9 +47,9 @@ export interface DataSummary {
   readonly origin: string;
   /** Whether they were made by `synth`; null if that is not known. */
   readonly isSynthetic: boolean | null;
-  /** Unix seconds of the first measurement; null without measurements. */
+  /** Unix seconds of the first measurement; null without measurements or their times. */
   readonly startS: number | null;
-  /** Unix seconds of the last measurement; null without measurements. */
+  /** Unix seconds of the last measurement; likewise. */
   readonly endS: number | null;
   /** How many, answered or not. */
   readonly measurements: number;
@@ -192,7 +198,7 @@ export class KnownAddresses {
 }
 
 function seenOf(measurements: number, lastS: number): Seen {
-  return measurements === 0 ? NEVER : { measurements, lastS };
+  return measurements === 0 ? NEVER : { measurements, lastS: lastS > 0 ? lastS : null };
 }
 
 /** The first index whose comparison is not negative. */
@@ -220,7 +226,7 @@ function compare(keys: Uint32Array, at: number, words: Uint32Array): number {
   return 0;
 }
 
-/** Counts addresses and pairs while training data are read; some 0.3 kB each. */
+/** Counts addresses and pairs while measurements are read; some 0.3 kB each. */
 export class AddressCounts {
   readonly #ids = new Map<string, number>();
   readonly #words: Uint32Array[] = [];
@@ -234,9 +240,30 @@ export class AddressCounts {
   #startS = Infinity;
   #endS = -Infinity;
 
+  /** Goes on from what was counted before, as far as the table has it. */
+  static of({ known: { columns, isTruncated }, summary }: MeasuredData): AddressCounts {
+    const counts = new AddressCounts();
+    const { v4, v6, seen, pairs } = columns;
+    for (let at = 0; at < v4.length; at++) counts.#idOf(v4.subarray(at, at + 1));
+    for (let at = 0; at < v6.length; at += WORDS) counts.#idOf(v6.subarray(at, at + WORDS));
+    seen.forEach((number, i) => counts.#seen[i] = number);
+    for (let at = 0; at < pairs.length; at += WORDS) {
+      counts.#pairIds.set(pairs[at] * MAX_COUNTED + pairs[at + 1], at / WORDS);
+      counts.#pairSeen.push(pairs[at + 2], pairs[at + 3]);
+    }
+    counts.#isTruncated = isTruncated;
+    counts.#measurements = summary.measurements;
+    counts.#startS = summary.startS ?? Infinity;
+    counts.#endS = summary.endS ?? -Infinity;
+    return counts;
+  }
+
   /** The number of an address for {@link add}; -1 if there are too many. @param bytes 4 or 16 bytes. */
   id(bytes: Uint8Array): number {
-    const words = wordsOf(bytes);
+    return this.#idOf(wordsOf(bytes));
+  }
+
+  #idOf(words: Uint32Array): number {
     const key = words.join();
     const found = this.#ids.get(key);
     if (found !== undefined) return found;
@@ -251,11 +278,13 @@ export class AddressCounts {
     return id;
   }
 
-  /** Counts a measurement, answered or not. @param timeS Unix seconds. */
-  add(source: number, destination: number, timeS: number): void {
+  /** Counts a measurement, answered or not. @param timeS Unix seconds; null if it is not known. */
+  add(source: number, destination: number, timeS: number | null): void {
     this.#measurements++;
-    this.#startS = Math.min(this.#startS, timeS);
-    this.#endS = Math.max(this.#endS, timeS);
+    if (timeS !== null) {
+      this.#startS = Math.min(this.#startS, timeS);
+      this.#endS = Math.max(this.#endS, timeS);
+    }
     if (source < 0 || destination < 0) return;
     count(this.#seen, WORDS * source, timeS);
     count(this.#seen, WORDS * destination + 2, timeS);
@@ -277,12 +306,12 @@ export class AddressCounts {
   summary(origin: Pick<DataSummary, "origin" | "isSynthetic">): DataSummary {
     const numWith = (offset: number) =>
       this.#words.filter((_, i) => this.#seen[WORDS * i + offset] > 0).length;
-    const hasAny = this.#measurements > 0;
+    const hasTimes = this.#startS < Infinity;
     return {
       origin: origin.origin,
       isSynthetic: origin.isSynthetic,
-      startS: hasAny ? this.#startS : null,
-      endS: hasAny ? this.#endS : null,
+      startS: hasTimes ? this.#startS : null,
+      endS: hasTimes ? this.#endS : null,
       measurements: this.#measurements,
       sources: numWith(0),
       destinations: numWith(2),
@@ -321,9 +350,9 @@ export class AddressCounts {
   }
 }
 
-function count(seen: number[], at: number, timeS: number): void {
+function count(seen: number[], at: number, timeS: number | null): void {
   seen[at]++;
-  seen[at + 1] = Math.max(seen[at + 1], timeS);
+  seen[at + 1] = Math.max(seen[at + 1], timeS ?? 0);
 }
 
 /** At most so many items, those of the greatest weight. */
@@ -331,12 +360,18 @@ function most<T>(items: T[], limit: number, weight: (item: T) => number): T[] {
   return items.length <= limit ? items : items.toSorted((a, b) => weight(b) - weight(a)).slice(0, limit);
 }
 
-/** What a model was trained on. */
-export interface TrainingData {
+/** What measurements have in all, and their addresses and pairs. */
+export interface MeasuredData {
   /** Of all of the data. */
   readonly summary: DataSummary;
   /** Its addresses and pairs. */
   readonly known: KnownAddresses;
+}
+
+/** What a model was trained on. */
+export interface TrainingData extends MeasuredData {
+  /** The measurements that it was adapted to afterwards, if any. */
+  readonly adaptation?: MeasuredData | undefined;
 }
 
 /** What an answer for a source and a destination rests on. */
@@ -346,10 +381,31 @@ export interface Basis {
   /** For people. */
   readonly text: string;
   /** How often the address was measured, as source or destination: the model does not tell these apart. */
-  readonly src: Seen;
-  readonly dst: Seen;
+  readonly src: Measured;
+  readonly dst: Measured;
   /** How often the source measured the destination. */
-  readonly pair: Seen;
+  readonly pair: Measured;
+}
+
+/** The sum of what training and an adaptation have. */
+function together(trained: Seen, adapted: Seen = NEVER): Measured {
+  const { measurements, lastS } = seenOf(
+    trained.measurements + adapted.measurements,
+    Math.max(trained.lastS ?? 0, adapted.lastS ?? 0),
+  );
+  return { measurements, inAdaptation: adapted.measurements, lastS };
+}
+
+/** How often an address measured any of a prefix. */
+export function measuredBy(
+  { known, adaptation }: TrainingData,
+  source: Uint8Array,
+  destinations: IpPrefix,
+): Measured {
+  return together(
+    known.measuredIn(source, destinations),
+    adaptation?.known.measuredIn(source, destinations),
+  );
 }
 
 /**
@@ -362,13 +418,16 @@ export function basisOf(data: TrainingData | undefined, source: IpPrefix, destin
   if (!data) {
     const text =
       "No table of the training data is at hand: whether these addresses were measured is not known.";
-    return { kind: "network", text, src: NEVER, dst: NEVER, pair: NEVER };
+    const never = together(NEVER);
+    return { kind: "network", text, src: never, dst: never, pair: never };
   }
-  const { known, summary } = data;
-  const [src, dst] = [source, destination].map((prefix) => seenAt(known, prefix));
+  const { known, summary, adaptation } = data;
+  const [src, dst] = [source, destination].map((prefix) =>
+    together(seenAt(known, prefix), adaptation && seenAt(adaptation.known, prefix))
+  );
   const isPair = isAddress(source) && isAddress(destination);
-  const pair = isPair ? known.pair(source.bytes, destination.bytes) : NEVER;
-  const reverse = isPair ? known.pair(destination.bytes, source.bytes) : NEVER;
+  const pair = isPair ? measuredBy(data, source.bytes, destination) : together(NEVER);
+  const reverse = isPair ? measuredBy(data, destination.bytes, source) : together(NEVER);
   const kind = pair.measurements + reverse.measurements > 0
     ? "pair"
     : src.measurements > 0
@@ -391,7 +450,7 @@ export function basisOf(data: TrainingData | undefined, source: IpPrefix, destin
       }`,
     }[kind],
   ];
-  if (known.isTruncated && kind !== "pair") {
+  if ((known.isTruncated || adaptation?.known.isTruncated) && kind !== "pair") {
     sentences.push("Only the most measured addresses and pairs are listed.");
   }
   if (summary.isSynthetic) sentences.push("The model knows a synthetic Internet, not the real one.");
@@ -416,17 +475,24 @@ function around(known: KnownAddresses, place: IpPrefix): string {
   return `${formatPrefix(prefix)} (${numKnown} known ${numKnown === 1 ? "address" : "addresses"})`;
 }
 
-/** Such as "measured 41 times, last on 2019-06-01", or "never measured". */
-export function times({ measurements, lastS }: Seen): string {
+/** Such as "measured 41 times, last on 2019-06-01", "in 24 measurements of the adaptation", or "never measured". */
+export function times({ measurements, inAdaptation, lastS }: Measured): string {
   if (measurements === 0) return "never measured";
-  const often = measurements === 1 ? "once" : `${measurements} times`;
-  return `measured ${often}, last on ${new Date((lastS ?? 0) * 1000).toISOString().slice(0, 10)}`;
+  const often = measurements === 1 ? "measured once" : `measured ${measurements} times`;
+  const of = inAdaptation === measurements
+    ? `in ${measurements} ${measurements === 1 ? "measurement" : "measurements"} of the adaptation`
+    : inAdaptation > 0
+    ? `${often}, ${inAdaptation} of them in the adaptation`
+    : often;
+  return lastS === null ? of : `${of}, last on ${new Date(lastS * 1000).toISOString().slice(0, 10)}`;
 }
 
 /** How often something was measured, in JSON. */
 export interface SeenJson {
   measurements: number;
-  /** ISO 8601; null if never. */
+  /** How many of them the model was adapted to. */
+  in_adaptation: number;
+  /** ISO 8601; null if never, or without a known time. */
   last_seen: string | null;
 }
 
@@ -438,21 +504,36 @@ export function basisJson(
 }
 
 /** How often something was measured, as JSON of stages and the API has it. */
-export function seenJson({ measurements, lastS }: Seen): SeenJson {
-  return { measurements, last_seen: isoTime(lastS) };
+export function seenJson({ measurements, inAdaptation, lastS }: Measured): SeenJson {
+  return { measurements, in_adaptation: inAdaptation, last_seen: isoTime(lastS) };
 }
 
-/** A summary as JSON of stages and the API has it. */
-export function dataJson({ origin, isSynthetic, startS, endS, ...counts }: DataSummary): {
-  origin: string;
-  is_synthetic: boolean | null;
+/** What measurements have in all, in JSON. */
+export interface CountsJson {
+  /** ISO 8601; null if it is not known. */
   start: string | null;
   end: string | null;
   measurements: number;
   sources: number;
   destinations: number;
-} {
-  return { origin, is_synthetic: isSynthetic, start: isoTime(startS), end: isoTime(endS), ...counts };
+}
+
+/** A model's data as JSON of stages and the API has it. */
+export function dataJson({ summary, adaptation }: Pick<TrainingData, "summary" | "adaptation">):
+  & Pick<DataSummary, "origin">
+  & CountsJson
+  & { is_synthetic: boolean | null; adaptation: CountsJson | null } {
+  const { origin, isSynthetic } = summary;
+  return {
+    origin,
+    is_synthetic: isSynthetic,
+    ...countsJson(summary),
+    adaptation: adaptation ? countsJson(adaptation.summary) : null,
+  };
+}
+
+function countsJson({ startS, endS, measurements, sources, destinations }: DataSummary): CountsJson {
+  return { start: isoTime(startS), end: isoTime(endS), measurements, sources, destinations };
 }
 
 function isoTime(timeS: number | null): string | null {

@@ -1,6 +1,6 @@
 /** Questions for destinations: searched, or ranked among candidates. @module */
 import { formatPrefix } from "../addresses/ip_prefix.ts";
-import { seenJson } from "../addresses/known_addresses.ts";
+import { measuredBy, seenJson } from "../addresses/known_addresses.ts";
 import { codesOf, type DestinationQuery } from "../query/destinations/destination_prompt.ts";
 import { rankDestinations } from "../query/destinations/destination_ranking.ts";
 import {
@@ -47,12 +47,12 @@ export function readDestinationsQuestion(
   } = question;
   return async (signal) => {
     const options = { top, maxExpansions, signal };
-    const known = model.trainingData?.known;
+    const { trainingData } = model;
     const listOf = (found: Pick<LikelyDestinations, "destinations" | "unlistedProbability">) => ({
       destinations: found.destinations.map(({ prefix, ...numbers }) => ({
         prefix: formatPrefix(prefix),
         ...snakeKeys(numbers),
-        measured: known ? seenJson(known.measuredIn(query.source, prefix)) : null,
+        measured: trainingData ? seenJson(measuredBy(trainingData, query.source, prefix)) : null,
       })),
       unlisted_probability: found.unlistedProbability,
     });

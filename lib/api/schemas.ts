@@ -59,9 +59,14 @@ export const rttQuestionSchema = fields({
  */
 export type RttApiQuestion = z.input<typeof rttQuestionSchema>;
 
-const seenSchema = z.object({ measurements: z.int(), last_seen: z.string().nullable() });
+const seenSchema = z.object({
+  measurements: z.int(),
+  /** How many of them the model was adapted to. */
+  in_adaptation: z.int(),
+  last_seen: z.string().nullable(),
+});
 
-/** What an answer rests on: how often the training data have the addresses and the pair. `text` is for people. */
+/** What an answer rests on: how often the training data and those of an adaptation have the addresses and the pair. `text` is for people. */
 const basisSchema = z.object({
   kind: z.enum(["pair", "addresses", "source", "destination", "network"]),
   text: z.string(),
@@ -156,6 +161,15 @@ export const destinationsAnswerSchema = z.object({
 /** See {@link destinationsAnswerSchema}; the last two but one only of a search, not of ranked candidates. */
 export type DestinationsApiAnswer = z.infer<typeof destinationsAnswerSchema>;
 
+/** Counts of measurements. Times are ISO 8601. */
+const countsSchema = z.object({
+  start: z.string().nullable(),
+  end: z.string().nullable(),
+  measurements: z.int(),
+  sources: z.int(),
+  destinations: z.int(),
+});
+
 /** A question for how probable a measurement is. */
 export const likelihoodQuestionSchema = fields({
   ...measurementSchema.shape,
@@ -224,11 +238,9 @@ export const modelInfoSchema = z.object({
     origin: z.string(),
     /** Whether they are of a synthetic Internet; null if that is not known. */
     is_synthetic: z.boolean().nullable(),
-    start: z.string().nullable(),
-    end: z.string().nullable(),
-    measurements: z.int(),
-    sources: z.int(),
-    destinations: z.int(),
+    ...countsSchema.shape,
+    /** The measurements that the model was adapted to afterwards; null if there are none. */
+    adaptation: countsSchema.nullable(),
   }).nullable(),
   /** At most some hundred points of `metrics.jsonl`: nats per token. */
   training_curve: z.array(z.object({

@@ -57,7 +57,7 @@ export function inspectCheckpoint({ path, files: [folder] }: Target): Report {
 function dataFact(folder: string): Fact {
   const data = readTrainingData(folder);
   if (!data) return ["training data", "not recorded", { data: null }];
-  const json = dataJson(data.summary);
+  const json = dataJson(data);
   const { origin, is_synthetic: isSynthetic, start, end, measurements, sources, destinations } = json;
   const kind = isSynthetic ? "synthetic, " : isSynthetic === false ? "real, " : "";
   const period = start && end ? `, ${start.slice(0, 10)} to ${end.slice(0, 10)}` : "";

@@ -1,6 +1,5 @@
 /** The distribution of an RTT: its figures, its curve, its quantiles. @module */
 import type { RttApiAnswer, RttApiQuestion } from "../api/schemas.ts";
-import { basisOf } from "./data_banner.tsx";
 import { type Curve, CURVE_QUANTILES, DistributionChart, quantileOf } from "./distribution_chart.tsx";
 import { Histogram } from "./histogram.tsx";
 import { formatMs, formatPercent, formatRange } from "./number_text.ts";
@@ -27,7 +26,7 @@ export function RttResult(
   return (
     <>
       <RttFigures answer={answer} />
-      {basisOf(answer) === undefined ? null : <p class="basis">{basisOf(answer)}</p>}
+      <p class="basis">{answer.basis.text}</p>
       <div class="chart-beside">
         <Histogram curves={curves} />
         <QuantileTable curves={curves} />

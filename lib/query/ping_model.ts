@@ -70,8 +70,6 @@ export class PingModel {
    * @internal
    */
   readonly decoders: ModelDecoders;
-  /** What the model was trained on; undefined if that is not known. */
-  readonly trainingData: TrainingData | undefined;
   readonly #calibration: QuantileCalibration | undefined;
   readonly #adapted: AdaptedModel;
 
@@ -85,8 +83,7 @@ export class PingModel {
       & Pick<ModelCheckpoint, "trainingData">
       & { adapted?: AdaptedParts | undefined },
   ) {
-    this.trainingData = trainingData;
-    this.#adapted = new AdaptedModel(config, weights, adapted);
+    this.#adapted = new AdaptedModel(config, weights, { adapted, trainingData });
     this.#calibration = calibration;
     this.decoders = new ModelDecoders(this, memoryLimitBytes);
   }
@@ -120,6 +117,11 @@ export class PingModel {
   /** Parameters by name, row-major. */
   get weights(): Map<string, Float32Array> {
     return this.#adapted.weights;
+  }
+
+  /** What the model was trained on and adapted to; undefined if that is not known. */
+  get trainingData(): TrainingData | undefined {
+    return this.#adapted.trainingData;
   }
 
   /** The device that the model runs on. */

@@ -44,7 +44,7 @@ export function modelInfo(
     trained_tokens: state.step * deriveConfig(config).tokensPerStep,
     config: { ...config },
     is_calibrated: options.isCalibrated,
-    data: trainingData ? dataJson(trainingData.summary) : null,
+    data: trainingData ? dataJson(trainingData) : null,
     training_curve: trainingCurve(records.filter(({ step }) => step <= state.step)),
     evaluation: options.evaluation,
   };

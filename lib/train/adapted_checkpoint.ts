@@ -1,10 +1,11 @@
 /**
- * Adapted checkpoints: `rows.safetensors`, the learned rows and coordinates that differ from a base checkpoint. The base
- * is not copied. The format is in lib/train/README.md.
+ * Adapted checkpoints: `rows.safetensors`, the learned rows and coordinates that differ from a base checkpoint, and which
+ * addresses and pairs the adaptation measured. The base is not copied. The format is in lib/train/README.md.
  *
  * @module
  */
 import { join } from "@std/path";
+import type { MeasuredData } from "../addresses/known_addresses.ts";
 import { FormatError, UserError } from "../errors.ts";
 import { exists, fingerprint } from "../files/inputs.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/model_config.ts";
@@ -20,6 +21,7 @@ import {
 } from "../model/row_delta.ts";
 import { halvesOf, ofHalves } from "../model/row_table.ts";
 import type { AdaptedFrom, LoadedCheckpoint } from "./checkpoint_files.ts";
+import { adaptationContent, decodeAdaptation } from "./training_data.ts";
 import {
   readSafetensors,
   type SafetensorsContent,
@@ -44,14 +46,18 @@ export function baseOf({ adapted, directory, state }: LoadedCheckpoint): Adapted
   return { base: Deno.realPathSync(directory), baseSha256: state.files.model.sha256 };
 }
 
-/** Writes changed rows. @param path The file. @param config The model. */
+/** Writes changed rows. @param path The file. @param options `config`: the model. */
 export function writeDelta(
   path: string,
   { rows, keys, values, history, coordinates: { nodes, ...ofNodes } }: RowDelta,
-  { from: { base, baseSha256 }, config }: { from: AdaptedFrom; config: ModelConfig },
+  { from: { base, baseSha256 }, config, adaptation }: {
+    from: AdaptedFrom;
+    config: ModelConfig;
+    /** What the model was adapted to, if that is known. */
+    adaptation?: MeasuredData | undefined;
+  },
 ): void {
-  const tensors = new Map<string, Float32Array>();
-  const shapes = new Map<string, number[]>();
+  const { tensors, shapes, metadata: measured } = adaptationContent(adaptation);
   const add = (widths: Widths, numbers: Uint32Array, others: readonly Float32Array[]) =>
     widths.forEach(([name, width], i) => {
       tensors.set(name, i === 0 ? halvesOf(numbers) : others[i - 1]);
@@ -59,7 +65,8 @@ export function writeDelta(
     });
   add(rowWidths(config), rows, [keys, values, history]);
   if (config.coordinates) add(nodeWidths(config), nodes, [ofNodes.keys, ofNodes.values]);
-  const metadata = { format: "pt", base, base_sha256: baseSha256, sha256: sha256OfTensors(tensors) };
+  const sha256 = sha256OfTensors(tensors);
+  const metadata = { format: "pt", base, base_sha256: baseSha256, sha256, ...measured };
   writeSafetensors(path, { shapes, tensors, metadata });
 }
 
@@ -73,7 +80,8 @@ export function writeDelta(
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
   const path = join(folder, DELTA_FILE);
-  const { tensors, shapes, metadata: { base, base_sha256: baseSha256, sha256 } } = readSafetensors(path);
+  const content = readSafetensors(path);
+  const { tensors, metadata: { base, base_sha256: baseSha256, sha256 } } = content;
   if (base === undefined || baseSha256 === undefined || sha256 !== sha256OfTensors(tensors)) {
     throw new FormatError("it is no adapted checkpoint or was damaged; run adapt again", {
       path,
@@ -86,13 +94,16 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
   if (found !== baseSha256) {
     throw wrongBase(folder, { base, found: `its model has SHA-256 ${found.slice(0, 12)}…`, baseSha256 });
   }
-  const delta = deltaOf({ tensors, shapes }, { path, config: model });
+  const delta = deltaOf(content, { path, config: model });
+  const adaptation = decodeAdaptation(content, path);
   const file = { sizeBytes: fingerprint(path).sizeBytes, sha256 };
   return {
     ...checkpoint,
     directory: folder,
     state: { ...state, files: { ...state.files, model: file } },
     weights: withRowDelta(model, checkpoint.weights, delta),
+    // A checkpoint of an older version does not say what it was adapted to.
+    trainingData: checkpoint.trainingData && adaptation && { ...checkpoint.trainingData, adaptation },
     adapted: { base, baseSha256, rows: new Set(delta.rows), nodes: new Set(delta.coordinates.nodes) },
   };
 }

@@ -1,11 +1,12 @@
 /**
- * `training_data.safetensors` of a checkpoint: the addresses and pairs that it was trained on, and where these data come from.
+ * `training_data.safetensors` of a checkpoint: the addresses and pairs that it was trained on, and where these data come
+ * from. An adapted checkpoint has such a table of what it was adapted to.
  *
  * @module
  */
 import { basename, dirname, join } from "@std/path";
 import * as z from "zod";
-import { type DataSummary, KnownAddresses, type TrainingData } from "../addresses/known_addresses.ts";
+import { type DataSummary, KnownAddresses, type MeasuredData, type TrainingData } from "../addresses/known_addresses.ts";
 import { FormatError } from "../errors.ts";
 import { isClosed } from "../files/listed_outputs.ts";
 import { type Manifest, manifestPathBeside, readManifest } from "../files/manifest.ts";
@@ -35,22 +36,52 @@ const metadataSchema = z.object({
 });
 
 /** Writes the file into a checkpoint's folder. */
-export function writeTrainingData(folder: string, { summary, known }: TrainingData): SafetensorsFile {
-  const tensors = new Map(COLUMNS.map((name) => [name, halvesOf(known.columns[name])]));
-  const shapes = new Map(COLUMNS.map((name) => [name, [known.columns[name].length, 2]]));
-  const summaryJson = JSON.stringify({ ...summary, isTruncated: known.isTruncated });
-  const metadata = { format: "pt", summary: summaryJson };
-  return writeSafetensors(join(folder, TRAINING_DATA_FILE), { shapes, tensors, metadata });
+export function writeTrainingData(folder: string, { adaptation, ...trained }: TrainingData): SafetensorsFile {
+  const [{ tensors, shapes, metadata }, adapted] = [contentOf(trained), adaptationContent(adaptation)];
+  return writeSafetensors(join(folder, TRAINING_DATA_FILE), {
+    shapes: new Map([...shapes, ...adapted.shapes]),
+    tensors: new Map([...tensors, ...adapted.tensors]),
+    metadata: { format: "pt", ...metadata, ...adapted.metadata },
+  });
 }
 
 /** Decodes the file's content. @throws {FormatError} If it is none. */
-export function decodeTrainingData({ tensors, metadata }: SafetensorsContent, path: string): TrainingData {
+export function decodeTrainingData(content: SafetensorsContent, path: string): TrainingData {
+  return { ...dataOf(content, path), adaptation: decodeAdaptation(content, path) };
+}
+
+/** The measurements of an adaptation as a part of a file; it is empty where there are none. */
+export function adaptationContent(data: MeasuredData | undefined): SafetensorsContent {
+  return data ? contentOf(data, ADAPTATION) : { shapes: new Map(), tensors: new Map(), metadata: {} };
+}
+
+/** Decodes it; undefined where the file has none. @throws {FormatError} If it is damaged. */
+export function decodeAdaptation(content: SafetensorsContent, path: string): MeasuredData | undefined {
+  return `${ADAPTATION}summary` in content.metadata ? dataOf(content, path, ADAPTATION) : undefined;
+}
+
+/** How names of the tensors and metadata of an adaptation begin. */
+const ADAPTATION = "adaptation.";
+
+function contentOf({ summary, known }: MeasuredData, prefix = ""): SafetensorsContent {
+  const { columns, isTruncated } = known;
+  const tensors = COLUMNS.map((name) => [`${prefix}${name}`, halvesOf(columns[name])] as const);
+  return {
+    tensors: new Map(tensors),
+    shapes: new Map(tensors.map(([name, { length }]) => [name, [length / 2, 2]])),
+    metadata: { [`${prefix}summary`]: JSON.stringify({ ...summary, isTruncated }) },
+  };
+}
+
+function dataOf({ tensors, metadata }: SafetensorsContent, path: string, prefix = ""): MeasuredData {
   try {
-    const { isTruncated, ...summary } = metadataSchema.parse(JSON.parse(metadata.summary));
-    const [v4, v6, seen, pairs] = COLUMNS.map((name) => ofHalves(tensors.get(name) ?? new Float32Array()));
+    const { isTruncated, ...summary } = metadataSchema.parse(JSON.parse(metadata[`${prefix}summary`]));
+    const [v4, v6, seen, pairs] = COLUMNS.map((name) =>
+      ofHalves(tensors.get(`${prefix}${name}`) ?? new Float32Array())
+    );
     return { summary, known: new KnownAddresses({ v4, v6, seen, pairs }, isTruncated) };
   } catch (cause) {
-    throw new FormatError("it is no table of training data; use an earlier checkpoint", { path, cause });
+    throw new FormatError(`it has no table of ${prefix === "" ? "training data" : "the adaptation"}; use an earlier checkpoint`, { path, cause });
   }
 }
 

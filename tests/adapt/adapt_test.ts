@@ -1,4 +1,4 @@
-import { assert, assertEquals, assertNotEquals, assertRejects } from "@std/assert";
+import { assert, assertEquals, assertNotEquals, assertRejects, assertStringIncludes } from "@std/assert";
 import { adapt, type AdaptOptions } from "../../lib/adapt/adapt.ts";
 import { UserError } from "../../lib/errors.ts";
 import { Gpu } from "../../lib/gpu/device.ts";
@@ -11,11 +11,14 @@ import { NUM_RECALLED } from "../../lib/tokens/rtt_recall.ts";
 import { NO_ROW } from "../../lib/model/row_table.ts";
 import { PingModel } from "../../lib/query/ping_model.ts";
 import { addressBytes } from "../../lib/addresses/ip.ts";
+import { parsePrefix } from "../../lib/addresses/ip_prefix.ts";
+import { AddressCounts, basisOf } from "../../lib/addresses/known_addresses.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
 import { assertSameBits } from "../gpu/support.ts";
 import { withTinyModel } from "../query/tiny_model.ts";
 import {
   KNOWN,
+  knownData,
   measured,
   NEW_ADDRESS,
   newMeasurements,
@@ -162,6 +165,44 @@ Deno.test("PingModel.adapt() answers from then on as a model that is loaded with
   );
   const again = await model.adapt([{ src: NEW_ADDRESS, dst: KNOWN[1], rtt: 12 }], QUICK);
   assertEquals(again.addresses, [NEW_ADDRESS], "it is one that training did not know, although it has a row");
+});
+
+/** What an answer for two addresses says that it rests on. */
+function basisText({ trainingData }: Pick<PingModel, "trainingData">, src: string, dst: string): string {
+  return basisOf(trainingData, parsePrefix(src), parsePrefix(dst)).text;
+}
+
+Deno.test("PingModel.adapt() counts the measurements of addresses with a row, after those of earlier adaptations", async () => {
+  const { config, weights } = tinyRowModel();
+  using gpu = await Gpu.open();
+  const registry = new KernelRegistry(gpu);
+  const earlier = new AddressCounts();
+  earlier.add(earlier.id(addressBytes(NEW_ADDRESS)), earlier.id(addressBytes(KNOWN[2])), null);
+  const adaptation = {
+    known: earlier.table(),
+    summary: earlier.summary({ origin: "", isSynthetic: null }),
+  };
+  const model = PingModel.of(config, registry, { weights, trainingData: { ...knownData(), adaptation } });
+  await model.adapt(newMeasurements(), QUICK);
+  const says = (src: string, dst: string) => basisText(model, src, dst);
+  assertEquals(says(KNOWN[0], NEW_ADDRESS), "Pair in 1 measurement of the adaptation, last on 2023-11-14.");
+  assertEquals(says(NEW_ADDRESS, KNOWN[2]), "Pair in 2 measurements of the adaptation.", "of no known time");
+  assertEquals(
+    says(NEW_ADDRESS, "10.0.0.1").split(", destination never")[0],
+    "Source in 5 measurements of the adaptation, last on 2023-11-14",
+    "four replies, and one from before",
+  );
+  assertStringIncludes(
+    says(KNOWN[0], "10.0.0.1"),
+    "Source measured 9 times, 1 of them in the adaptation, last",
+  );
+  const strangers = Array.from({ length: 80 }, (_, i) => `10.${i}.0.1`);
+  const { withoutRow, addresses } = await model.adapt(
+    strangers.map((address) => measured(KNOWN[0], address)),
+    { ...QUICK, steps: 1 },
+  );
+  assertStringIncludes(says(KNOWN[0], addresses[0]), "Pair in 1 measurement of the adaptation");
+  assertStringIncludes(says(KNOWN[0], withoutRow[0]), "destination never: a guess");
 });
 
 Deno.test("PingModel.adapt() leaves all answers for other addresses as they were, to the last bit", async () => {

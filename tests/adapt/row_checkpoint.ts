@@ -2,7 +2,7 @@
 import { join } from "@std/path";
 import { loadConfig } from "../../lib/train/run_config.ts";
 import { writeUntrainedRun } from "../train/untrained_run.ts";
-import { tinyRowModel } from "./tiny_rows.ts";
+import { knownData, tinyRowModel } from "./tiny_rows.ts";
 
 /** Writes it, or another model, as a run. @param run The run's folder. @param step Whose number tells it from others. */
 export function writeRowCheckpoint(
@@ -15,7 +15,7 @@ export function writeRowCheckpoint(
     Object.entries(model).map(([key, value]) => `model.${key}=${JSON.stringify(value)}`),
   );
   if (step !== 3) weights.get("wte.weight")?.fill(step, 0, 1);
-  writeUntrainedRun(run, { config, weights, step });
+  writeUntrainedRun(run, { config, weights, step, trainingData: knownData() });
 }
 
 /** Runs a test with a folder that has such a run in it, `run`. */

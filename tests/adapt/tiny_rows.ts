@@ -6,6 +6,7 @@ import type { RttEstimate } from "../../lib/model/selected_rows.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
 import { ROW_VALUES } from "../../lib/model/row_delta.ts";
 import { RandomStream } from "../../lib/random/philox.ts";
+import { AddressCounts, type TrainingData } from "../../lib/addresses/known_addresses.ts";
 import { addressBytes } from "../../lib/addresses/ip.ts";
 import { encodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
@@ -70,6 +71,14 @@ export function estimateOf(
   rows.load(weights);
   const [from, to] = [a, b].map((address) => rows.nodeOf(addressBytes(address)));
   return rows.coordinates?.estimate(from, to);
+}
+
+/** What such a model was trained on: each of {@link KNOWN} measured each once, on 2023-11-14. */
+export function knownData(): TrainingData {
+  const counts = new AddressCounts();
+  const ids = KNOWN.map((address) => counts.id(addressBytes(address)));
+  for (const source of ids) for (const destination of ids) counts.add(source, destination, 1.7e9);
+  return { known: counts.table(), summary: counts.summary({ origin: "known.parquet", isSynthetic: false }) };
 }
 
 /** A measurement; no reply where `rttMs` is null. */

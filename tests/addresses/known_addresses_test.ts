@@ -1,12 +1,18 @@
 import { assert, assertEquals, assertStringIncludes } from "@std/assert";
 import { addressBytes, formatAddress } from "../../lib/addresses/ip.ts";
 import { parsePrefix } from "../../lib/addresses/ip_prefix.ts";
-import { AddressCounts, basisJson, basisOf } from "../../lib/addresses/known_addresses.ts";
+import {
+  AddressCounts,
+  basisJson,
+  basisOf,
+  dataJson,
+  measuredBy,
+} from "../../lib/addresses/known_addresses.ts";
 
 const DAY_S = Date.UTC(2019, 5, 1) / 1000;
 
 function counted(
-  measurements: readonly (readonly [src: string, dst: string, timeS: number])[],
+  measurements: readonly (readonly [src: string, dst: string, timeS: number | null])[],
 ): AddressCounts {
   const counts = new AddressCounts();
   for (const [src, dst, timeS] of measurements) {
@@ -15,7 +21,7 @@ function counted(
   return counts;
 }
 
-const COUNTS = counted([
+const MEASURED = [
   ["198.51.100.9", "203.0.113.7", DAY_S - 100],
   ["198.51.100.9", "203.0.113.7", DAY_S],
   ["198.51.100.9", "203.0.113.7", DAY_S - 50],
@@ -23,7 +29,8 @@ const COUNTS = counted([
   ["203.0.113.7", "200.1.2.3", DAY_S - 20],
   ["2001:db8::1", "2001:db8:1::2", DAY_S - 30],
   ["2001:db8::1", "::ffff:10.0.0.1", DAY_S - 30],
-]);
+] as const;
+const COUNTS = counted(MEASURED);
 const DATA = {
   known: COUNTS.table(),
   summary: COUNTS.summary({ origin: "a.parquet", isSynthetic: false }),
@@ -99,9 +106,9 @@ Deno.test("basisOf() says whether the pair, both addresses, one or none was meas
   assertEquals(basis("198.51.100.9", "203.0.113.7"), {
     kind: "pair",
     text: "Pair measured 3 times, last on 2019-06-01.",
-    src: { measurements: 4, last_seen: "2019-06-01T00:00:00.000Z" },
-    dst: { measurements: 4, last_seen: "2019-06-01T00:00:00.000Z" },
-    pair: { measurements: 3, last_seen: "2019-06-01T00:00:00.000Z" },
+    src: { measurements: 4, in_adaptation: 0, last_seen: "2019-06-01T00:00:00.000Z" },
+    dst: { measurements: 4, in_adaptation: 0, last_seen: "2019-06-01T00:00:00.000Z" },
+    pair: { measurements: 3, in_adaptation: 0, last_seen: "2019-06-01T00:00:00.000Z" },
   });
   assertEquals(
     basis("203.0.113.7", "198.51.100.9").text,
@@ -114,7 +121,7 @@ Deno.test("basisOf() says whether the pair, both addresses, one or none was meas
     half.text,
     "Source measured 4 times, last on 2019-06-01, destination never: a guess from 203.0.113.0/24 (1 known address).",
   );
-  assertEquals(half.dst, { measurements: 0, last_seen: null });
+  assertEquals(half.dst, { measurements: 0, in_adaptation: 0, last_seen: null });
   assertEquals(basis("8.8.8.8", "10.0.0.1").kind, "destination");
   const none = basis("8.8.8.8", "10.0.9.9");
   assertEquals(none.kind, "network");
@@ -132,6 +139,69 @@ Deno.test("basisOf() says that a synthetic Internet is not the real one, and wha
     basisOf(undefined, parsePrefix("8.8.8.8"), parsePrefix("1.1.1.1")).text,
     "No table of the training data is at hand: whether these addresses were measured is not known.",
   );
+});
+
+/** The same data, and an adaptation to an address that they do not have. */
+function adaptedData(counts: AddressCounts) {
+  const summary = counts.summary({ origin: "", isSynthetic: null });
+  return { ...DATA, adaptation: { known: counts.table(), summary } };
+}
+
+Deno.test("basisOf() counts the measurements of an adaptation, and says which they are", () => {
+  const later = DAY_S + 86_400;
+  const adapted = adaptedData(counted([
+    ...Array.from({ length: 24 }, () => ["203.0.113.77", "198.51.100.9", later] as const),
+    ["203.0.113.7", "203.0.113.77", null],
+  ]));
+  const asked = (src: string, dst: string) => basis(src, dst, adapted);
+  assertEquals(asked("203.0.113.77", "198.51.100.9"), {
+    kind: "pair",
+    text: "Pair in 24 measurements of the adaptation, last on 2019-06-02.",
+    src: { measurements: 25, in_adaptation: 25, last_seen: "2019-06-02T00:00:00.000Z" },
+    dst: { measurements: 28, in_adaptation: 24, last_seen: "2019-06-02T00:00:00.000Z" },
+    pair: { measurements: 24, in_adaptation: 24, last_seen: "2019-06-02T00:00:00.000Z" },
+  });
+  assertEquals(asked("203.0.113.7", "203.0.113.77").text, "Pair in 1 measurement of the adaptation.");
+  assertEquals(
+    asked("203.0.113.77", "10.0.0.1").text,
+    "Source in 25 measurements of the adaptation, last on 2019-06-02, destination measured once, last on 2019-05-31, " +
+      "the pair never: an estimate from each.",
+  );
+  assertEquals(
+    asked("198.51.100.9", "8.8.8.8").text.split(", destination")[0],
+    "Source measured 28 times, 24 of them in the adaptation, last on 2019-06-02",
+  );
+  const near = asked("203.0.113.78", "8.8.8.8").text;
+  assertStringIncludes(near, "203.0.113.0/24 (1 known address)", "an adaptation tells nothing of neighbours");
+  const prefix = parsePrefix("198.51.100.0/24");
+  assertEquals(measuredBy(adapted, addressBytes("203.0.113.77"), prefix), {
+    measurements: 24,
+    inAdaptation: 24,
+    lastS: later,
+  });
+  assertEquals(dataJson(adapted).adaptation, {
+    start: "2019-06-02T00:00:00.000Z",
+    end: "2019-06-02T00:00:00.000Z",
+    measurements: 25,
+    sources: 2,
+    destinations: 2,
+  });
+  assertEquals(dataJson(DATA).adaptation, null);
+});
+
+Deno.test("AddressCounts.of() goes on counting where a table ended", () => {
+  const more = ["198.51.100.9", "2001:db8:1::2", null] as const;
+  const whole = counted([...MEASURED, more]);
+  const first = AddressCounts.of(DATA);
+  first.add(first.id(addressBytes(more[0])), first.id(addressBytes(more[1])), more[2]);
+  assertEquals(first.table().columns, whole.table().columns);
+  const origin = { origin: "b", isSynthetic: null };
+  assertEquals(first.summary(origin), whole.summary(origin));
+  const none = AddressCounts.of({
+    known: new AddressCounts().table(),
+    summary: new AddressCounts().summary(origin),
+  });
+  assertEquals(none.summary(origin), new AddressCounts().summary(origin));
 });
 
 Deno.test("a table that is too small keeps the most measured addresses and pairs, and says so", () => {

@@ -223,8 +223,8 @@ Deno.test("destinations() says how often the source measured each, from the mode
       answer.destinations.map(({ prefix, measured }) => [prefix, measured]),
     );
     assertEquals(measured, {
-      "0.0.0.0/1": { measurements: 0, last_seen: null },
-      "128.0.0.0/1": { measurements: 2, last_seen: "2020-09-13T12:26:50.000Z" },
+      "0.0.0.0/1": { measurements: 0, in_adaptation: 0, last_seen: null },
+      "128.0.0.0/1": { measurements: 2, in_adaptation: 0, last_seen: "2020-09-13T12:26:50.000Z" },
     });
   }));
 

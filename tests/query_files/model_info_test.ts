@@ -39,6 +39,7 @@ Deno.test("modelInfo() tells of the checkpoint, and thins the curve to what was 
         measurements: 1,
         sources: 1,
         destinations: 1,
+        adaptation: null,
       },
     );
     assertEquals([info.step, info.vocabulary, info.data_fingerprint], [900, "v2", "none"]);

@@ -1,5 +1,7 @@
 import { assertEquals, assertStringIncludes, assertThrows } from "@std/assert";
 import { join } from "@std/path";
+import { AddressCounts } from "../../lib/addresses/known_addresses.ts";
+import { addressBytes } from "../../lib/addresses/ip.ts";
 import { locateAddresses } from "../../lib/adapt/locate_addresses.ts";
 import { FormatError, UserError } from "../../lib/errors.ts";
 import { AddressRows } from "../../lib/model/address_rows.ts";
@@ -66,6 +68,28 @@ Deno.test("loadCheckpoint() puts changed coordinates on top of their base, to th
     writeDelta(path, { ...delta, coordinates: another }, { from: baseOf(base), config: model });
     assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "damaged");
   }, tinyLocatedModel()));
+
+Deno.test("loadCheckpoint() knows the measurements of an adaptation, and none of a checkpoint that does not say them", () =>
+  withRowCheckpoint((at) => {
+    adaptRows(at, [5]);
+    const checkpoint = loadCheckpoint(at("run"));
+    assertEquals(loadCheckpoint(at("adapted")).trainingData, undefined, "it has no table of its own");
+    const counts = new AddressCounts();
+    counts.add(counts.id(addressBytes(NEW_ADDRESS)), counts.id(addressBytes(KNOWN[0])), 1.7e9);
+    const summary = counts.summary({ origin: "", isSynthetic: null });
+    const adaptation = { known: counts.table(), summary };
+    const { config: { model }, weights } = checkpoint;
+    const path = at(join("adapted", DELTA_FILE));
+    const delta = rowDeltaOf(model, weights, Uint32Array.of(5));
+    writeDelta(path, delta, { from: baseOf(checkpoint), config: model, adaptation });
+    const { trainingData } = loadCheckpoint(at("adapted"));
+    assertEquals(trainingData?.summary, checkpoint.trainingData?.summary);
+    assertEquals(trainingData?.adaptation?.summary, summary);
+    assertEquals(trainingData?.adaptation?.known.columns, adaptation.known.columns);
+    const forged = { ...adaptation, summary: { ...summary, measurements: 1.5 } };
+    writeDelta(path, delta, { from: baseOf(checkpoint), config: model, adaptation: forged });
+    assertThrows(() => loadCheckpoint(at("adapted")), FormatError, "no table");
+  }));
 
 Deno.test("loadCheckpoint() refuses changed rows whose base is gone or another one", () =>
   withRowCheckpoint((at) => {

@@ -2,12 +2,18 @@
 import { join } from "@std/path";
 import { parameterShapes } from "../../lib/model/model_config.ts";
 import { saveCheckpoint } from "../../lib/train/checkpoint.ts";
+import type { TrainingData } from "../../lib/addresses/known_addresses.ts";
 import type { RunConfig } from "../../lib/train/run_config.ts";
 
 /** Writes a run with one checkpoint, whose optimizer state is zero. */
 export function writeUntrainedRun(
   run: string,
-  { config, weights, step = 3 }: { config: RunConfig; weights: Map<string, Float32Array>; step?: number },
+  { config, weights, step = 3, trainingData }: {
+    config: RunConfig;
+    weights: Map<string, Float32Array>;
+    step?: number;
+    trainingData?: TrainingData;
+  },
 ): void {
   const state = {
     version: "0.0.0",
@@ -26,5 +32,5 @@ export function writeUntrainedRun(
       ["exp_avg", "exp_avg_sq"].map((kind) => [`${name}.${kind}`, new Float32Array(rows * columns)] as const)
     ),
   );
-  saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer }, { keep: 1 });
+  saveCheckpoint(join(run, "checkpoints"), { state, weights, optimizer, trainingData }, { keep: 1 });
 }
