@@ -226,10 +226,11 @@ function inputsOf(folder: string): string[] {
   return inManifests(folder, ({ inputs }) => inputs.map(({ path }) => absolutePath(path)));
 }
 
-/** The base of the adapted checkpoint in a folder. */
+/** The base of the adapted checkpoint in a folder; a forged one that is no checkpoint is not allowed. */
 function basesOf(folder: string): string[] {
   return inManifests(folder, ({ stage, options: { base } }) => {
-    return stage === "adapt" && typeof base === "string" ? [absolutePath(base)] : [];
+    if (stage !== "adapt" || typeof base !== "string") return [];
+    return exists(`${base}/state.json`) ? [absolutePath(base)] : [];
   });
 }
 

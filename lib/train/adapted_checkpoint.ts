@@ -7,7 +7,10 @@
 import { join } from "@std/path";
 import type { MeasuredData } from "../addresses/known_addresses.ts";
 import { FormatError, UserError } from "../errors.ts";
-import { exists, fingerprint } from "../files/inputs.ts";
+import { explainFileError } from "../files/file_errors.ts";
+import { exists, fingerprint, isMissing } from "../files/inputs.ts";
+import { isClosed } from "../files/listed_outputs.ts";
+import { absolutePath } from "../files/real_path.ts";
 import { type ModelConfig, numAddressRows, PAIR_HISTORY, ROW_KEYS } from "../model/model_config.ts";
 import { faultOfTensors, WEIGHT_LIMIT } from "../model/finite.ts";
 import { COORDINATE_KEYS } from "../model/node_coordinates.ts";
@@ -75,7 +78,7 @@ export function writeDelta(
  *
  * @param folder Where it is.
  * @param load Reads the base.
- * @throws {UserError} If the base is missing or has changed.
+ * @throws {UserError} If the base is missing, a link or no checkpoint, or has changed.
  * @throws {FormatError} If the file is damaged.
  */
 export function loadAdapted(folder: string, load: (path: string) => LoadedCheckpoint): LoadedCheckpoint {
@@ -87,7 +90,8 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
       path,
     });
   }
-  if (!exists(base)) throw wrongBase(folder, { base, found: "it is not there" });
+  const fault = faultOfBase(base);
+  if (fault !== undefined) throw wrongBase(folder, { base, found: fault });
   const checkpoint = load(base);
   const { config: { model }, state } = checkpoint;
   const found = state.files.model.sha256;
@@ -106,6 +110,20 @@ export function loadAdapted(folder: string, load: (path: string) => LoadedCheckp
     trainingData: checkpoint.trainingData && adaptation && { ...checkpoint.trainingData, adaptation },
     adapted: { base, baseSha256, rows: new Set(delta.rows), nodes: new Set(delta.coordinates.nodes) },
   };
+}
+
+/** What is wrong with the path of a base; undefined if a checkpoint is there. */
+function faultOfBase(base: string): string | undefined {
+  // Adapt writes a real path; another one was forged.
+  if (absolutePath(base, "/") !== base || base.includes("\0")) return "the path is not as adapt writes it";
+  try {
+    if (Deno.lstatSync(base).isSymlink) return "it is a link";
+    return exists(join(base, "state.json")) ? undefined : "it holds no checkpoint";
+  } catch (error) {
+    // A stage may read the base that the manifest names, if it is a checkpoint.
+    if (isMissing(error) || isClosed(error)) return "it is not there or may not be read";
+    throw explainFileError(error, `read ${base}`);
+  }
 }
 
 /** Tensors of rows or nodes with their widths. The first tensor holds the numbers of the rows or nodes in the model. */

@@ -6,7 +6,12 @@
  */
 import { basename, dirname, join } from "@std/path";
 import * as z from "zod";
-import { type DataSummary, KnownAddresses, type MeasuredData, type TrainingData } from "../addresses/known_addresses.ts";
+import {
+  type DataSummary,
+  KnownAddresses,
+  type MeasuredData,
+  type TrainingData,
+} from "../addresses/known_addresses.ts";
 import { FormatError } from "../errors.ts";
 import { isClosed } from "../files/listed_outputs.ts";
 import { type Manifest, manifestPathBeside, readManifest } from "../files/manifest.ts";
@@ -81,7 +86,10 @@ function dataOf({ tensors, metadata }: SafetensorsContent, path: string, prefix 
     );
     return { summary, known: new KnownAddresses({ v4, v6, seen, pairs }, isTruncated) };
   } catch (cause) {
-    throw new FormatError(`it has no table of ${prefix === "" ? "training data" : "the adaptation"}; use an earlier checkpoint`, { path, cause });
+    throw new FormatError(
+      `it has no table of ${prefix === "" ? "training data" : "the adaptation"}; use an earlier checkpoint`,
+      { path, cause },
+    );
   }
 }
 

@@ -1,6 +1,7 @@
 /** The stage `adapt` as users run it: files, signals, permissions. @module */
 import { assert, assertEquals, assertMatch, assertNotEquals, assertStringIncludes } from "@std/assert";
 import { exists } from "../../lib/files/inputs.ts";
+import type { basisJson } from "../../lib/addresses/known_addresses.ts";
 import { formatAddress } from "../../lib/addresses/ip.ts";
 import { decodeRttCode } from "../../lib/tokens/rtt_code.ts";
 import type { TokenMeasurement } from "../../lib/tokens/vocab_v2.ts";
@@ -18,6 +19,11 @@ function jsonLines(measurements: readonly TokenMeasurement[]): string {
       JSON.stringify({ src: formatAddress(source), dst: formatAddress(destination), time: timeS, rtt })
     }\n`;
   }).join("");
+}
+
+/** What an answer says that it rests on. */
+function basisOf(answer: Record<string, unknown>): ReturnType<typeof basisJson> {
+  return answer.basis as ReturnType<typeof basisJson>;
 }
 
 /** The arguments of a run with few steps. */
@@ -67,6 +73,19 @@ Deno.test("adapt writes changed rows that queries read, and the same bytes after
     assertNotEquals(after.histogram, before.histogram);
     const query = ["query", "rtt", "--checkpoint", at("run"), ...question, "--adapt", at("new.jsonl")];
     const alone = await succeed(query);
+    assertEquals(
+      basisOf(before).text.split(":")[0],
+      "Source measured 8 times, last on 2023-11-14, destination never",
+    );
+    const text = "Pair in 1 measurement of the adaptation, last on 2023-11-14.";
+    for (const answered of [after, alone]) {
+      assertEquals(basisOf(answered).text, text);
+      assertEquals(basisOf(answered).dst, {
+        measurements: 4,
+        in_adaptation: 4,
+        last_seen: "2023-11-14T22:13:20.000Z",
+      });
+    }
     assertNotEquals(alone.histogram, before.histogram);
     Deno.writeTextFileSync(at("queries.jsonl"), `${JSON.stringify({ src: KNOWN[0], dst: NEW_ADDRESS })}\n`);
     const ofFile = ["--queries", at("queries.jsonl"), "--output", at("answers.jsonl")];
@@ -82,8 +101,14 @@ Deno.test("adapt writes changed rows that queries read, and the same bytes after
     ]);
     const answer = JSON.parse(Deno.readTextFileSync(at("answers.jsonl")));
     assertEquals([answer.src, answer.error], [KNOWN[0], undefined]);
+    assertEquals(basisOf(answer).text, text);
     await succeed(command(at, "twice", "--checkpoint", at("adapted"), ...input));
-    assertEquals(loadCheckpoint(at("twice")).adapted?.base, loadCheckpoint(at("adapted")).adapted?.base);
+    const [twice, once] = ["twice", "adapted"].map((name) => loadCheckpoint(at(name)));
+    assertEquals(twice.adapted?.base, once.adapted?.base);
+    assertEquals([once, twice].map(({ trainingData }) => trainingData?.adaptation?.summary.measurements), [
+      4,
+      8,
+    ]);
   }));
 
 Deno.test("adapt --merge writes a whole checkpoint of the same weights", () =>
@@ -94,6 +119,8 @@ Deno.test("adapt --merge writes a whole checkpoint of the same weights", () =>
     const [adapted, whole] = ["adapted", "whole"].map((name) => loadCheckpoint(at(name)));
     assertEquals(whole.weights, adapted.weights);
     assertEquals(whole.adapted, undefined);
+    assertEquals(whole.trainingData, adapted.trainingData);
+    assertEquals(whole.trainingData?.adaptation?.summary.measurements, 4);
     Deno.removeSync(at("run"), { recursive: true });
     assertEquals(loadCheckpoint(at("whole")).weights, adapted.weights);
     const { code, stderr } = await runStageProcess([
@@ -133,6 +160,10 @@ Deno.test("adapt --follow publishes what comes, goes on from it, and saves at SI
     const strangers = (after.adapted?.rows.size ?? 0) - (before.adapted?.rows.size ?? 0);
     assertEquals(strangers, 4, "two addresses and the pair of each, no prefixes");
     assertEquals([before.adapted?.nodes.size, after.adapted?.nodes.size], [1, 3]);
+    const numFitted = [before, after].map(({ trainingData }) =>
+      trainingData?.adaptation?.summary.measurements
+    );
+    assertEquals(numFitted, [5, 7], "each reply once, however often it was fitted");
     const pair = [NEW_ADDRESS, KNOWN[1]] as const;
     const [was, is] = [before, after].map(({ config, weights }) =>
       estimateOf({ config: config.model, weights }, pair)

@@ -23,9 +23,10 @@ const READS = [
     "rows/manifest.json",
     "rows/test/r.arrayrecord",
     "run/metrics.jsonl",
-    "run/checkpoints/step-1/config.json",
+    "run/checkpoints/step-1/state.json",
     "adapted/manifest.json",
     "adapted/rows.safetensors",
+    "forged/manifest.json",
     "eval/report.json",
   ],
   ...["link.parquet", "out/", "dir/report.json", "secret", "/etc/hostname", "/proc/self/environ"],
@@ -51,7 +52,7 @@ const WRITES = [
     "secret",
   ],
 ];
-const TRAINED = ["run/metrics.jsonl", "run/checkpoints/step-1/config.json"];
+const TRAINED = ["run/metrics.jsonl", "run/checkpoints/step-1/state.json"];
 /** The manifests of the stages before the rows. */
 const ORIGIN = ["shards/manifest.json", "made/synth.parquet.manifest.json"];
 const SHARDS = ["shards/", "shards/manifest.json", "shards/train/s.parquet"];
@@ -149,6 +150,12 @@ const TABLE: Row[] = [
     others: ["memory"],
   },
   {
+    command: "train --data rows --run dir --teacher forged",
+    reads: [...ROWS, ...ORIGIN, "forged/manifest.json", "dir/report.json"],
+    writes: ["dir/", "dir/sub/x"],
+    others: ["memory"],
+  },
+  {
     command: "adapt --checkpoint adapted --input in/b.parquet --output dir",
     reads: [
       "in/b.parquet",
@@ -238,6 +245,7 @@ function makeFiles(folder: TemporaryFolder): void {
       stage: "adapt",
       options: { base: folder.at("run/checkpoints/step-1") },
     }),
+    "forged/manifest.json": JSON.stringify({ stage: "adapt", options: { base: folder.path } }),
   };
   for (
     const path of [...READS, "in/a.parquet"].filter((path) =>
@@ -292,7 +300,7 @@ for (const { command, reads = [], writes = [], others = [] } of TABLE) {
     const full = (path: string) => path.startsWith("/") ? path : `${folder.path}/${path}`;
     const [stage, ...words] = command.split(" ");
     const args = words.map((word) =>
-      word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$|adapted$)/, `$1${folder.path}/`)
+      word.replace(/^(--[a-z]+=)?(?=.*[/.])|^(?=rows$|run$|dir$|adapted$|forged$)/, `$1${folder.path}/`)
     );
     const { needs, rest } = needsOf(stage, args);
     const permissions = permissionsOf(needs, rest) as Deno.PermissionOptionsObject;

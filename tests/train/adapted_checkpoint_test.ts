@@ -8,6 +8,7 @@ import { AddressRows } from "../../lib/model/address_rows.ts";
 import { ROW_KEYS } from "../../lib/model/model_config.ts";
 import { ROW_VALUES, rowDeltaOf, withRowDelta } from "../../lib/model/row_delta.ts";
 import { baseOf, DELTA_FILE, writeDelta } from "../../lib/train/adapted_checkpoint.ts";
+import { readSafetensors, writeSafetensors } from "../../lib/tensor_files/safetensors.ts";
 import { checkpointDirectory, loadCheckpoint, loadResumable } from "../../lib/train/checkpoint.ts";
 import { withRowCheckpoint, writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
 import { estimateOf, KNOWN, measured, NEW_ADDRESS, tinyLocatedModel } from "../adapt/tiny_rows.ts";
@@ -104,6 +105,42 @@ Deno.test("loadCheckpoint() refuses changed rows whose base is gone or another o
     const other = assertThrows(() => loadCheckpoint(at("adapted")), UserError);
     assertStringIncludes(other.message, "its model has SHA-256");
     for (const { message } of [gone, other]) assertEquals(message.split("\n").length, 1);
+  }));
+
+Deno.test("loadCheckpoint() refuses a base that is forged: a path or link that adapt does not write, no checkpoint", () =>
+  withRowCheckpoint((at) => {
+    adaptRows(at, [5]);
+    const path = at(join("adapted", DELTA_FILE));
+    const content = readSafetensors(path);
+    const real = content.metadata.base;
+    const [link, folder, file] = [at("link"), at("empty"), at("file")];
+    Deno.symlinkSync(real, link);
+    Deno.mkdirSync(folder);
+    Deno.writeTextFileSync(file, "");
+    const forged = (base: string) =>
+      writeSafetensors(path, { ...content, metadata: { ...content.metadata, base } });
+    forged(real);
+    loadCheckpoint(at("adapted"));
+    const expected = {
+      [`${real}/../step-00000003`]: "not as adapt writes it",
+      [`${real}/`]: "not as adapt writes it",
+      "run/checkpoints/step-00000003": "not as adapt writes it",
+      "": "not as adapt writes it",
+      [link]: "a link",
+      [folder]: "no checkpoint",
+      [file]: "no checkpoint",
+      "/": "no checkpoint",
+      [at("adapted")]: "no checkpoint",
+      [at("run")]: "no checkpoint",
+      [`${folder}/x`]: "it is not there",
+      "/a\0b": "not as adapt writes it",
+    };
+    for (const [base, fault] of Object.entries(expected)) {
+      forged(base);
+      const { message } = assertThrows(() => loadCheckpoint(at("adapted")), UserError, fault);
+      assertEquals(message.split("\n").length, 1);
+      assertEquals(message.split("its base is")[0], `Cannot read ${at("adapted")}: `);
+    }
   }));
 
 Deno.test("loadCheckpoint() refuses damaged rows", () =>
