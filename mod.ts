@@ -40,6 +40,7 @@ export type {
   KnownAddress,
   KnownAddresses,
   KnownColumns,
+  MeasuredData,
   Seen,
   TrainingData,
 } from "./lib/addresses/known_addresses.ts";
