@@ -12,9 +12,13 @@ import { basename } from "@std/path";
 import { UserError } from "../errors.ts";
 import { explainFileError } from "./file_errors.ts";
 import { ByteFile } from "./byte_file.ts";
+import { hashOfEnds } from "./manifest.ts";
 import { findListedOutputs, type ListedOutput, type OutputSearch, Places } from "./listed_outputs.ts";
 
-/** Inputs of at most so many bytes are always compared by SHA-256, which takes 12 ms (1.4 GB/s on one core). */
+/**
+ * Inputs of at most so many bytes are always compared by SHA-256, which takes 12 ms (1.4 GB/s on one core); of larger
+ * ones the ends of each file.
+ */
 const SMALL_BYTES = 1 << 24;
 /** Signals are handled at least this often. */
 const HOLD_MS = 50;
@@ -23,7 +27,7 @@ const SHOW_AFTER_MS = 2000;
 
 /** How {@link checkOutputs} works, and what it calls. */
 export interface OutputCheck extends OutputSearch {
-  /** Whether every SHA-256 is compared; by default only those of small inputs. */
+  /** Whether all bytes of all files are compared; by default those of small inputs, and the ends of other files. */
   verify?: boolean | undefined;
   /** With "skip", a damaged input passes unless `verify` is set. */
   onCorrupt?: "error" | "skip" | undefined;
@@ -56,8 +60,8 @@ export class CheckedOutputs {
 }
 
 /**
- * Checks that all outputs that the manifests list exist with the same size and (if small, or with `verify`) the same
- * SHA-256, and that no other data file lies among them.
+ * Checks that all outputs that the manifests list exist with the same size and the same SHA-256 (of all bytes if they
+ * are small, or with `verify`; else of their ends), and that no other data file lies among them.
  *
  * @param paths Files, folders and globs, as `listInputs` takes them.
  * @throws {UserError} If something is missing, changed or too much, or a run or task did not finish.
@@ -77,8 +81,9 @@ export async function checkOutputs(
   }
   const sizeBytes = inputs.reduce((sum, { output }) => sum + output.sizeBytes, 0);
   const { verify, onCorrupt } = check;
-  if (verify || onCorrupt !== "skip" && sizeBytes <= SMALL_BYTES) {
-    await compareHashes(inputs, sizeBytes, check);
+  if (verify || onCorrupt !== "skip") {
+    const compare = verify || sizeBytes <= SMALL_BYTES ? compareHashes : compareEnds;
+    await compare(inputs, sizeBytes, check);
   }
   return new CheckedOutputs(listed, inputs);
 }
@@ -104,13 +109,28 @@ function requireThere(inputs: readonly ListedOutput[]): void {
   );
 }
 
+/** Tells files of one run from those of another one, whatever their size: an interrupted copy mixes them. */
+async function compareEnds(
+  inputs: readonly ListedOutput[],
+  _totalBytes: number,
+  { signal, onProgress }: OutputCheck,
+): Promise<void> {
+  const pauses = new Pauses(signal);
+  for (const [done, input] of inputs.entries()) {
+    const { endsSha256 } = input.output;
+    if (endsSha256 !== undefined && hashOfEnds(input.path) !== endsSha256) {
+      throw changed(input, "has other bytes at its ends than were written, the same content was expected");
+    }
+    if (await pauses.isLong()) onProgress?.("comparing the ends of files", done + 1, inputs.length);
+  }
+}
+
 async function compareHashes(
   inputs: readonly ListedOutput[],
   totalBytes: number,
   { signal, onProgress }: OutputCheck,
 ): Promise<void> {
-  const startMs = performance.now();
-  let lastMs = startMs;
+  const pauses = new Pauses(signal);
   let doneBytes = 0;
   for (const input of inputs) {
     const hash = createHash("sha256");
@@ -118,16 +138,31 @@ async function compareHashes(
     for (const chunk of file.chunks()) {
       hash.update(chunk);
       doneBytes += chunk.length;
-      const nowMs = performance.now();
-      if (nowMs - lastMs < HOLD_MS) continue;
-      await new Promise((resolve) => setTimeout(resolve, 0));
-      lastMs = performance.now();
-      signal?.throwIfAborted();
-      if (nowMs - startMs > SHOW_AFTER_MS) onProgress?.("comparing SHA-256", doneBytes, totalBytes);
+      if (await pauses.isLong()) onProgress?.("comparing SHA-256", doneBytes, totalBytes);
     }
     if (hash.digest("hex") !== input.output.sha256) {
       throw changed(input, "has another SHA-256 than was written, the same content was wanted");
     }
+  }
+}
+
+/** Lets signals be handled during a comparison. */
+class Pauses {
+  readonly #signal: AbortSignal | undefined;
+  readonly #startMs = performance.now();
+  #lastMs = this.#startMs;
+
+  constructor(signal: AbortSignal | undefined) {
+    this.#signal = signal;
+  }
+
+  /** Pauses if it is time to. @returns Whether progress is to be shown then. @throws The reason of the signal. */
+  async isLong(): Promise<boolean> {
+    if (performance.now() - this.#lastMs < HOLD_MS) return false;
+    await new Promise((resolve) => setTimeout(resolve, 0));
+    this.#lastMs = performance.now();
+    this.#signal?.throwIfAborted();
+    return this.#lastMs - this.#startMs > SHOW_AFTER_MS;
   }
 }
 

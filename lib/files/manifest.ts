@@ -11,8 +11,14 @@ import { FormatError } from "../errors.ts";
 import { VERSION } from "../version.ts";
 import { WORK } from "./array_task.ts";
 import { writeJsonAtomic } from "./atomic.ts";
+import { ByteFile } from "./byte_file.ts";
 import { explainFileError } from "./file_errors.ts";
 import { type InputFingerprint, isMissing } from "./inputs.ts";
+
+/** What {@link hashOfEnds} reads at the beginning of a file. */
+const FIRST_BYTES = 1 << 16;
+/** What it reads at the end: two blocks of an ArrayRecord file. */
+const LAST_BYTES = 1 << 17;
 
 const inputsSchema = z.array(z.object({ path: z.string(), sizeBytes: z.number(), mtimeMs: z.number() }));
 const outputSchema = z.object({
@@ -22,6 +28,8 @@ const outputSchema = z.object({
   }),
   sizeBytes: z.number(),
   sha256: z.string(),
+  /** The SHA-256 of {@link hashOfEnds}; missing in manifests of older versions. */
+  endsSha256: z.string().optional(),
   counts: z.record(z.string(), z.number()).optional(),
 });
 
@@ -118,7 +126,25 @@ export function areSameFiles(a: readonly InputFingerprint[], b: readonly InputFi
   return a === b || a.length === b.length && a.every((file, i) => isSame(file, b[i]));
 }
 
-/** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes. */
+/**
+ * The SHA-256 of a file's first 64 KiB and last 128 KiB, or of all bytes of a smaller file. These are quick to read
+ * whatever the size, and tell files of the same size with other records apart: an ArrayRecord file ends with its index
+ * and one block of 64 KiB behind it, a Parquet file with its statistics.
+ *
+ * @throws {UserError} If the file cannot be read.
+ */
+export function hashOfEnds(path: string): string {
+  using file = ByteFile.open(path);
+  const { sizeBytes } = file;
+  const firstBytes = Math.min(FIRST_BYTES, sizeBytes);
+  const lastBytes = Math.min(LAST_BYTES, sizeBytes - firstBytes);
+  const bytes = new Uint8Array(firstBytes + lastBytes);
+  file.readAt(0, bytes.subarray(0, firstBytes));
+  file.readAt(sizeBytes - lastBytes, bytes.subarray(firstBytes));
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** Describes a finished output file for the manifest: name, size, SHA-256 of its bytes and of its ends. */
 export async function describeOutput(
   folder: string,
   name: string,
@@ -132,7 +158,8 @@ export async function describeOutput(
     hash.update(chunk);
     sizeBytes += chunk.length;
   }
-  return { path: name, sizeBytes, sha256: hash.digest("hex"), ...(counts ? { counts } : {}) };
+  const sha256 = hash.digest("hex");
+  return { path: name, sizeBytes, sha256, endsSha256: hashOfEnds(path), ...(counts ? { counts } : {}) };
 }
 
 /** The manifest's place for a stage that writes one file: `F.parquet.manifest.json` beside `F.parquet`. */

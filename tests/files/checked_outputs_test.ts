@@ -3,7 +3,13 @@ import { assert, assertEquals, assertMatch, assertRejects } from "@std/assert";
 import { dirname } from "@std/path";
 import { UserError } from "../../lib/errors.ts";
 import { checkOutputs, type OutputCheck } from "../../lib/files/checked_outputs.ts";
-import { type Manifest, manifestPathBeside, newManifest, writeManifest } from "../../lib/files/manifest.ts";
+import {
+  hashOfEnds,
+  type Manifest,
+  manifestPathBeside,
+  newManifest,
+  writeManifest,
+} from "../../lib/files/manifest.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
 
 const NAMES = ["train/a.parquet", "train/b.parquet", "val/c.parquet", "test/d.parquet"];
@@ -160,4 +166,40 @@ Deno.test("checkOutputs() compares much data on request only, and ends at a sign
   assertMatch(await refusal(folder, ["big"], { verify: true }), /another SHA-256/);
   const stopped = AbortSignal.abort(new UserError("stopped"));
   assertEquals(await refusal(folder, ["big"], { verify: true, signal: stopped }), "stopped");
+});
+
+Deno.test("checkOutputs() always compares the ends of large files, where the manifest has their hash", async () => {
+  using folder = new TemporaryFolder();
+  const sizeBytes = 1e8;
+  const [name, path] = ["train/a.parquet", folder.at("big/train/a.parquet")];
+  Deno.mkdirSync(folder.at("big/train"), { recursive: true });
+  using file = Deno.openSync(path, { write: true, create: true });
+  file.truncateSync(sizeBytes);
+  const output = { path: name, sizeBytes, sha256: "of all" };
+  write(folder, "big", {}, { outputs: [{ ...output, endsSha256: hashOfEnds(path) }] });
+  const put = (offsetBytes: number, value: number) => {
+    file.seekSync(offsetBytes, Deno.SeekMode.Start);
+    file.writeSync(Uint8Array.of(value));
+  };
+  const isCompared: [offsetBytes: number, isCompared: boolean][] = [[0, true], [0xffff, true], [
+    1 << 16,
+    false,
+  ]];
+  isCompared.push([sizeBytes - (1 << 17) - 1, false], [sizeBytes - (1 << 17), true], [sizeBytes - 1, true]);
+  for (const [offsetBytes, isRefused] of isCompared) {
+    put(offsetBytes, 1);
+    if (isRefused) {
+      const message = await refusal(folder, ["big"]);
+      assertMatch(
+        message,
+        /^Cannot read @\/big: train\/a.parquet has other bytes at its ends than were written/,
+      );
+    } else await check(folder, "big");
+    await checkOutputs([folder.at("big")], { onCorrupt: "skip" });
+    put(offsetBytes, 0);
+  }
+  await check(folder, "big");
+  put(0, 1);
+  write(folder, "big", {}, { outputs: [output] });
+  await check(folder, "big");
 });

@@ -33,6 +33,7 @@ Deno.test("describeOutput() gives size and SHA-256", async () => {
     path: "abc",
     sizeBytes: 3,
     sha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
+    endsSha256: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad",
     counts: { rows: 1 },
   });
   assertEquals(manifestPathBeside("x/data.parquet"), "x/data.parquet.manifest.json");
