@@ -145,7 +145,7 @@ async function writeReport(
   const { run, splits } = report;
   const lines = [
     `evaluated ${run.checkpoint}, step ${run.step}, on ${splits.map(({ mode }) => mode).join(", ")}`,
-    ...allSplitsLines(report).map((line) => `  ${line}`),
+    ...allSplitsLines(report, details).map((line) => `  ${line}`),
     `  report  ${htmlPath}`,
     `  data    ${jsonPath}`,
   ];

@@ -81,6 +81,31 @@ export function verdictOf(interval: Interval | null): Verdict {
   return interval[1] < 0 ? "better" : "worse";
 }
 
+/** More cases than this are no advice. */
+const MOST_CASES = 1e7;
+
+/**
+ * About how many cases would show a difference that so many do not, if its true size is the present one: the interval
+ * shrinks with the square root of the cases, and must not reach 0. That is so where the new cases are of as many more
+ * clusters. Rounded up to two digits; null where the difference is shown already, is 0, or would take over 10 million.
+ *
+ * @param comparison `model` minus `baseline` and the 95 % interval of that difference, in one unit.
+ * @param numCases The cases that the interval is of.
+ */
+export function casesToShow(
+  { model, baseline, differenceInterval }: Pick<RttComparison, "model" | "baseline" | "differenceInterval">,
+  numCases: number,
+): number | null {
+  if (verdictOf(differenceInterval) !== "none" || differenceInterval === null) return null;
+  const difference = model - baseline;
+  // The half of the interval towards 0: 1.96 standard errors of the paired difference.
+  const reach = difference > 0 ? difference - differenceInterval[0] : differenceInterval[1] - difference;
+  const cases = numCases * (reach / Math.abs(difference)) ** 2;
+  if (!(cases <= MOST_CASES)) return null;
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(cases)) - 1);
+  return Math.ceil(cases / unit) * unit;
+}
+
 interface Rival {
   name: string;
   value: number | null;

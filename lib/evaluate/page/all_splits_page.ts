@@ -17,16 +17,8 @@ import type { SplitMode } from "../../preprocess/splits.ts";
 import { type AllSplitsReport, SPLIT_METRICS, type SplitResult } from "../all_splits.ts";
 import type { EvalReport } from "../report.ts";
 import { ADAPTED_HEADING, adaptedTable } from "./adapt_part.ts";
-import { findingsOf } from "./headline.ts";
-import {
-  capital,
-  countText,
-  coverageCell,
-  METRIC_NAMES,
-  metricCell,
-  metricText,
-  percentText,
-} from "./quantities.ts";
+import { findingsOf, verdictsOf } from "./headline.ts";
+import { capital, countText, coverageCell, METRIC_NAMES, metricCell, percentText } from "./quantities.ts";
 
 /** The held-out measurements of each kind of split, in words. */
 const HELD_OUT: Record<SplitMode, string> = {
@@ -86,29 +78,30 @@ export async function allSplitsPage(
   ]);
 }
 
-/** The same as lines of text: a line for each split. */
-export function allSplitsLines({ splits, empty }: AllSplitsReport): string[] {
-  return [
-    ...splits.map(({ mode, rows: [all] }) => {
-      if (!all) return `${HELD_OUT[mode]}: no measurement had a reply`;
-      const metrics = SPLIT_METRICS.map((metric) => {
-        const { value, comparison } = all.metrics[metric];
-        const verdict = comparison ? ` (${SHOWN[comparison.verdict]})` : "";
-        return `${METRIC_NAMES[metric]} ${metricText(metric, value)}${verdict}`;
-      });
-      return `${HELD_OUT[mode]}: ${metrics.join(", ")}, 90 % intervals hold ${
-        percentText(all.coverage.share)
-      }`;
-    }),
-    ...empty.map(({ mode }) => `${HELD_OUT[mode]}: none`),
-  ];
+/**
+ * The same as lines of text: for each split what it holds out, then in what the model is better, level and worse. The
+ * terms are explained once.
+ *
+ * @param details As those of {@link allSplitsPage}.
+ */
+export function allSplitsLines({ splits, empty }: AllSplitsReport, details: readonly EvalReport[]): string[] {
+  const lines: string[] = [];
+  let terms: string | undefined;
+  for (const [i, { mode, rows: [all], numPredicted }] of splits.entries()) {
+    if (!all) {
+      lines.push(`${HELD_OUT[mode]}: no measurement had a reply`);
+      continue;
+    }
+    const held = `90 % intervals hold ${percentText(all.coverage.share)}`;
+    lines.push(`${HELD_OUT[mode]}: ${countText(numPredicted)} measurements, ${held}`);
+    for (const { text, mark } of verdictsOf(details[i])) {
+      if (mark) lines.push(`  ${mark} ${text}`);
+      else if (terms === undefined || text.length > terms.length) terms = text;
+    }
+  }
+  if (terms !== undefined) lines.push(terms);
+  return [...lines, ...empty.map(({ mode }) => `${HELD_OUT[mode]}: none`)];
 }
-
-const SHOWN = {
-  better: "better than every baseline",
-  worse: "worse than the best baseline",
-  none: "no difference shown",
-};
 
 function rowsOf({ mode, rows }: SplitResult): TableCell[][] {
   return rows.map((row, i) => [

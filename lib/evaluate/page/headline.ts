@@ -8,7 +8,12 @@ import type { BitsSection } from "../sections/bits_section.ts";
 import type { Coverage } from "../metrics/calibration.ts";
 import type { FailureSection } from "../sections/failure_section.ts";
 import type { EvalReport } from "../report.ts";
-import type { ComparedMetric, Verdict } from "../metrics/rtt_comparison.ts";
+import {
+  casesToShow,
+  type ComparedMetric,
+  type RttComparison,
+  type Verdict,
+} from "../metrics/rtt_comparison.ts";
 import type { RttSection } from "../sections/rtt_section.ts";
 import { noneText } from "./adapt_part.ts";
 import {
@@ -17,12 +22,12 @@ import {
   fixedText,
   intervalText,
   METRIC_NAMES,
+  metricIntervalText,
   metricText,
   msText,
   percentIntervalText,
   percentText,
   ratioText,
-  rivalText,
   scoreText,
   VERDICTS,
 } from "./quantities.ts";
@@ -40,16 +45,128 @@ export function headlineLines(report: EvalReport): string[] {
 }
 
 /** The findings of a report, the most important first. */
-export function findingsOf({ rtt, adapted, calibration, failures, bits }: EvalReport): Finding[] {
+export function findingsOf(report: EvalReport): Finding[] {
+  const { rtt, adapted, calibration, failures, bits } = report;
   const findings: Finding[] = [];
   if (!rtt && bits) findings.push(likelihoodOf(bits));
   if (rtt && rtt.model.overall.numMeasurements > 0) {
-    findings.push(accuracyOf(rtt), ...overallOf(rtt), ...byContextOf(rtt, "of context measurements"));
-    findings.push(...coverageOf(rtt, calibration?.coverage));
+    findings.push(accuracyOf(rtt), ...coverageOf(rtt, calibration?.coverage));
   }
-  if (adapted) findings.push(...adaptedOf(adapted));
+  if (adapted) findings.push(mediansOf(adapted));
   if (failures && failures.brier !== null) findings.push(foresightOf(failures));
-  return findings;
+  return [...findings, ...verdictsOf(report)];
+}
+
+/**
+ * At most three findings, then the terms they use: in what the model is better than the best method without a model, in
+ * what it is level with it, and in what it is worse. Nothing where nothing was compared.
+ */
+export function verdictsOf(report: EvalReport): Finding[] {
+  const compared = comparedOf(report);
+  const byVerdict = Map.groupBy(compared, ({ verdict }) => verdict);
+  const findings = (["better", "none", "worse"] as const).flatMap((verdict): Finding[] => {
+    const parts = byVerdict.get(verdict)?.map(({ text }) => text) ?? [];
+    return parts.length === 0 ? [] : [{ text: `${parts.join("; ")}.`, ...VERDICTS[verdict] }];
+  });
+  return findings.length === 0 ? [] : [...findings, { text: termsOf(compared) }];
+}
+
+/** The model beside the best other method in one thing. */
+interface Compared {
+  verdict: Verdict;
+  text: string;
+  /** Terms that the text uses. */
+  terms: readonly (keyof typeof TERMS)[];
+}
+
+/** What the verdicts speak of, in plain words. */
+const TERMS = {
+  absolute: "absolute error: the distance of the predicted RTT from the measured one, in ms",
+  likeliest:
+    "likeliest RTT: the RTT that the model holds for the most probable, instead of the median of all",
+  relative: "relative error: the absolute error as a share of the measured RTT",
+  crps: "CRPS: the error of the whole predicted distribution, in ms; for a single number the absolute error",
+  brier: "Brier score: the mean squared error of the probability that no reply comes",
+} as const;
+
+const TERMS_OF: Partial<Record<ComparedMetric, readonly (keyof typeof TERMS)[]>> = {
+  medianAbsoluteMs: ["absolute"],
+  likeliestAbsoluteMs: ["absolute", "likeliest"],
+  meanAbsoluteMs: ["absolute"],
+  p90Relative: ["relative"],
+  crpsMs: ["crps"],
+};
+
+function termsOf(compared: readonly Compared[]): string {
+  const used = new Set(compared.flatMap(({ terms }) => terms));
+  const words = (Object.keys(TERMS) as (keyof typeof TERMS)[]).filter((term) => used.has(term));
+  return "In brackets: the best method without a model in that measure, and the 95 % interval of the model's value " +
+    "minus that method's. No difference is shown where that interval contains 0: chance alone may make so much. " +
+    `Smaller is better everywhere. ${capital(words.map((term) => TERMS[term]).join("; "))}.`;
+}
+
+/**
+ * Everything the model is compared in: each shown metric over all predictions; by the number of context measurements
+ * only where a difference is shown that the whole does not show; addresses never seen; and missing replies.
+ */
+function comparedOf({ rtt, adapted, failures }: EvalReport): Compared[] {
+  const compared: Compared[] = [];
+  if (rtt && rtt.model.overall.numMeasurements > 0) {
+    const { comparisons, model: { overall } } = rtt;
+    const whole = comparisons.filter(({ numContext, metric }) =>
+      numContext === null && SHOWN_METRICS.includes(metric)
+    );
+    compared.push(...whole.map((each) => comparedIn(each, "", overall.numMeasurements)));
+    const differing = comparisons.filter(({ metric, numContext, verdict }) =>
+      numContext !== null && SHOWN_BY_CONTEXT.includes(metric) && verdict !== "none" &&
+      whole.some((each) => each.metric === metric && each.verdict !== verdict)
+    );
+    compared.push(...byCountOf(differing, (counts) => ` with ${counts} context measurements`));
+  }
+  if (adapted) {
+    const comparisons = adapted.byCount.flatMap(({ numGiven, comparisons }) =>
+      comparisons.filter(({ metric }) => SHOWN_BY_CONTEXT.includes(metric))
+        .map((each) => ({ ...each, numContext: numGiven }))
+    );
+    const where = (counts: string) => ` of addresses never seen after ${counts} measurements of their own`;
+    compared.push(...byCountOf(comparisons, where));
+  }
+  if (failures && failures.differenceInterval && failures.brier !== null) {
+    const { brier, trainingShareBrier, differenceInterval: interval, verdict, numMeasurements } = failures;
+    const rival = `the share of failures in training ${scoreText(trainingShareBrier)}`;
+    const value = `Brier score of missing replies ${scoreText(brier)}`;
+    const difference = { model: brier, baseline: trainingShareBrier ?? NaN, differenceInterval: interval };
+    const more = verdict === "none" ? moreText(casesToShow(difference, numMeasurements)) : "";
+    const text = `${value} (${rival}; difference${intervalText(interval, scoreText)}${more})`;
+    compared.push({ verdict, text, terms: ["brier"] });
+  }
+  return compared;
+}
+
+/** A comparison in words. @param numCases The predictions it rests on. */
+function comparedIn(comparison: RttComparison, where: string, numCases: number): Compared {
+  const { metric, model, ratio, verdict, bestBaseline, baseline, differenceInterval: interval } = comparison;
+  const size = ratio === null ? "" : `, ${ratioText(ratio)}`;
+  const difference = interval ? `, difference${metricIntervalText(metric, interval)}` : "";
+  const more = verdict === "none" ? moreText(casesToShow(comparison, numCases)) : "";
+  const text = `${METRIC_NAMES[metric]}${where} ${metricText(metric, model)}${size} ` +
+    `(${bestBaseline} ${metricText(metric, baseline)}${difference}${more})`;
+  return { verdict, text, terms: TERMS_OF[metric] ?? [] };
+}
+
+/** How many cases would show a difference. */
+function moreText(numCases: number | null): string {
+  return numCases === null ? "" : `, about ${countText(numCases)} cases would show it if it is real`;
+}
+
+/** One item for each metric and verdict, with the counts at which it holds. */
+function byCountOf(comparisons: readonly RttComparison[], whereOf: (counts: string) => string): Compared[] {
+  const groups = Map.groupBy(comparisons, ({ metric, verdict }) => `${metric} ${verdict}`);
+  return [...groups.values()].map((group) => {
+    const [{ metric, verdict }] = group;
+    const where = whereOf(group.map(({ numContext }) => numContext).join(", "));
+    return { verdict, text: `${METRIC_NAMES[metric]}${where}`, terms: TERMS_OF[metric] ?? [] };
+  });
 }
 
 /** Of a model of vocabulary v1, for which there are no other sections. */
@@ -62,16 +179,14 @@ function likelihoodOf({ withTimes: { bitsPerMeasurement, bitsPerToken } }: BitsS
 }
 
 function foresightOf(failures: FailureSection): Finding {
-  const { numMeasurements, numFailed, trainingShareBrier, verdict } = failures;
+  const { numMeasurements, numFailed } = failures;
   if (numFailed === 0) {
     const all = `All ${countText(numMeasurements)} measurements had a reply`;
     return { text: `${all}, so nothing tells whether the model foresees that none comes.` };
   }
   const score = scoreText(failures.brier) + intervalText(failures.brierInterval, scoreText);
-  const foreseen = `Whether a reply comes is foreseen with a Brier score of ${score}`;
-  if (trainingShareBrier === null) return { text: `${foreseen}.` };
-  const text = `${foreseen}; the share of failures in training scores ${scoreText(trainingShareBrier)}.`;
-  return { text, ...VERDICTS[verdict] };
+  const held = `${countText(numFailed)} of ${countText(numMeasurements)} measurements had no reply`;
+  return { text: `${held}; the model foresees that with a Brier score of ${score}.` };
 }
 
 function accuracyOf({ model: { overall } }: RttSection): Finding {
@@ -86,62 +201,20 @@ function accuracyOf({ model: { overall } }: RttSection): Finding {
   };
 }
 
-function overallOf({ comparisons }: RttSection): Finding[] {
-  const shown = comparisons.filter(({ numContext, metric }) =>
-    numContext === null && SHOWN_METRICS.includes(metric)
-  );
-  return shown.map((comparison) => {
-    const { metric, model, ratio, verdict } = comparison;
-    const size = ratio === null ? "" : `${ratioText(ratio)} `;
-    const error = `${capital(METRIC_NAMES[metric])} ${metricText(metric, model)}`;
-    const rival = rivalText(comparison, ", ");
-    return { text: `${error}, ${size}against the best baseline (${rival}).`, ...VERDICTS[verdict] };
-  });
-}
-
-/** The errors of the adapted model, and after how many measurements it is better and worse. */
-function adaptedOf(section: AdaptSection): Finding[] {
-  const { counts, byCount, numAddresses } = section;
-  if (byCount.length === 0) return [{ text: noneText(section) }];
+/** The errors of the adapted model. */
+function mediansOf(section: AdaptSection): Finding {
+  const { byCount, numAddresses } = section;
+  if (byCount.length === 0) return { text: noneText(section) };
   const medians = byCount.map(({ numGiven, model, comparisons }) => {
     const best = comparisons.find(({ metric }) => metric === "medianAbsoluteMs");
     const beside = best ? ` (${best.bestBaseline}: ${msText(best.baseline)})` : "";
     return `${msText(model.medianAbsoluteMs)} after ${numGiven}${beside}`;
   });
-  const comparisons = byCount.flatMap(({ numGiven, comparisons }) =>
-    comparisons.map((each) => ({ ...each, numContext: numGiven }))
-  );
   const addresses = `${countText(numAddresses)} addresses never seen`;
-  return [
-    { text: `Median absolute error of ${addresses}, by measurements of their own: ${medians.join(", ")}.` },
-    ...byContextOf({ comparisons, contexts: counts }, "of measurements of addresses never seen"),
-  ];
+  return {
+    text: `Median absolute error of ${addresses}, by measurements of their own: ${medians.join(", ")}.`,
+  };
 }
-
-/** The numbers of measurements with which the model is better and worse. @param what They are numbers of. */
-function byContextOf(
-  { comparisons, contexts }: Pick<RttSection, "comparisons" | "contexts">,
-  what: string,
-): Finding[] {
-  if (contexts.length < 2) return [];
-  return SHOWN_BY_CONTEXT.flatMap((metric): Finding[] => {
-    const of = comparisons.filter((each) => each.metric === metric && each.numContext !== null);
-    const byVerdict = Map.groupBy(of, ({ verdict }) => verdict);
-    const shown = (["better", "worse", "none"] as const).filter((verdict) => byVerdict.has(verdict));
-    if (shown.every((verdict) => verdict === "none")) return [];
-    const parts = shown.map((verdict) =>
-      `${BY_CONTEXT[verdict]} ${byVerdict.get(verdict)?.map(({ numContext }) => numContext).join(", ")}`
-    );
-    const text = `${capital(METRIC_NAMES[metric])} by the number ${what}: ${parts.join("; ")}.`;
-    return [shown.length === 1 ? { text, ...VERDICTS[shown[0]] } : { text }];
-  });
-}
-
-const BY_CONTEXT = {
-  better: "better than every baseline with",
-  worse: "worse than the best with",
-  none: "no difference shown with",
-};
 
 function coverageOf(
   { model: { overall } }: RttSection,

@@ -24,9 +24,9 @@ const SHARES: readonly ComparedMetric[] = ["nmae", "p50Relative", "p90Relative"]
 
 /** The colour of a verdict and its words at the beginning of a line. */
 export const VERDICTS = {
-  better: { kind: "wins", mark: "Better:" },
-  worse: { kind: "loses", mark: "Worse:" },
-  none: { kind: "same", mark: "No difference shown:" },
+  better: { kind: "wins", mark: "Better at:" },
+  worse: { kind: "loses", mark: "Worse at:" },
+  none: { kind: "same", mark: "Level at (no difference shown):" },
 } as const;
 
 /** Milliseconds with their unit. */

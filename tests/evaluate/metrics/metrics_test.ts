@@ -1,3 +1,4 @@
+import { casesToShow } from "../../../lib/evaluate/metrics/rtt_comparison.ts";
 import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
 import {
   brierScore,
@@ -171,4 +172,22 @@ Deno.test("brierScore() and reliability() score forecasts of failure", () => {
 Deno.test("quantileOfSample() is the smallest value that the share does not exceed", () => {
   assertEquals([0, 0.5, 0.51, 0.9, 1].map((q) => quantileOfSample([4, 1, 3, 2], q)), [1, 2, 3, 4, 4]);
   assert(Number.isNaN(quantileOfSample([], 0.5)));
+});
+
+Deno.test("casesToShow() is how many cases move the end of the interval to 0, if the difference stays", () => {
+  const level = (model: number, differenceInterval: [number, number] | null) => ({
+    model,
+    baseline: 10,
+    differenceInterval,
+  });
+  // The interval reaches 4 from the difference of 2, so it must be half as wide: four times the cases.
+  assertEquals(casesToShow(level(12, [-2, 6]), 150), 600);
+  assertEquals(casesToShow(level(8, [-6, 2]), 150), 600);
+  // Of an interval that is not symmetrical, the half towards 0 counts; rounded up to two digits.
+  assertEquals(casesToShow(level(11, [-2, 2]), 1234), 12_000);
+  // Shown, nothing to show, too far away, unknown.
+  assertEquals(casesToShow(level(12, [1, 3]), 150), null);
+  assertEquals(casesToShow(level(10, [-1, 1]), 150), null);
+  assertEquals(casesToShow(level(10.001, [-1, 1]), 150), null);
+  assertEquals(casesToShow(level(12, null), 150), null);
 });

@@ -132,58 +132,68 @@ Deno.test("headlineLines() says how good the model is, where it loses, to what, 
     lines[0],
     /^Half of 40 predicted RTTs are off by at most 2\.00 ms \[2\.00, 2\.00\]; the mean error is 5\.00 ms \[5\.00, /,
   );
-  assertEquals(lines.slice(1, 4), [
-    "Better: Median absolute error 2.00 ms, −50 % against the best baseline (pair last seen, 4.00 ms; " +
-    "difference [−2.00, −2.00]).",
-    "Better: Median absolute error of the likeliest RTT 1.00 ms, −75 % against the best baseline " +
-    "(pair last seen, 4.00 ms; difference [−3.00, −3.00]).",
-    "Worse: Mean absolute error 5.00 ms, +25 % against the best baseline (pair last seen, 4.00 ms; " +
-    "difference [1.00, 1.00]).",
+  assertEquals(lines.filter((line) => / at:| at \(/.test(line)), [
+    "Better at: median absolute error 2.00 ms, −50 % (pair last seen 4.00 ms, difference [−2.00, −2.00]); " +
+    "median absolute error of the likeliest RTT 1.00 ms, −75 % (pair last seen 4.00 ms, difference " +
+    "[−3.00, −3.00]); CRPS with 0 context measurements.",
+    "Worse at: mean absolute error 5.00 ms, +25 % (pair last seen 4.00 ms, difference [1.00, 1.00]); relative " +
+    "error (90th percentile) 8.0 %, 2× (pair last seen 4.0 %, difference [4.0, 4.0]); CRPS 5.00 ms, +25 % " +
+    "(pair last seen 4.00 ms, difference [1.00, 1.00]); median absolute error with 5 context measurements.",
   ]);
-  assertEquals(
-    lines.find((line) => line.includes("CRPS by")),
-    "CRPS by the number of context measurements: better than every baseline with 0; worse than the best with 5.",
-  );
-  const lost = headlineLines(await reportOf([5, 5, 8, 8], [4, 4, 4, 4]));
-  assertEquals(
-    lost.find((line) => line.includes("CRPS by")),
-    "Worse: CRPS by the number of context measurements: worse than the best with 0, 5.",
-  );
+  assertMatch(lines.at(-1) ?? "", /^In brackets: the best method .* Absolute error: .*; CRPS: .*\.$/);
+  assertNotMatch(lines.at(-1) ?? "", /Brier/);
 });
 
 Deno.test("headlineLines() and the page call no difference better or worse that is none", async () => {
   const ofPairs = (factorOf: (pair: number) => number) =>
     reportOf([3, 3, 3, 3], [3, 3, 3, 3], undefined, factorOf);
-  const about = (lines: string[], name: string) => lines.filter((line) => line.includes(name));
-  const [mean] = about(headlineLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6)), "Mean absolute");
+  const level = (lines: string[]) =>
+    lines.find((line) => line.startsWith("Level at (no difference shown): "));
+  const [, mean] = /; (mean absolute error .*?\))/.exec(
+    level(headlineLines(await ofPairs((pair) => pair % 2 === 0 ? 0.5 : 1.6))) ?? "",
+  ) ?? [];
   assertMatch(
     mean,
-    /^No difference shown: Mean absolute error 3\.15 ms, \+5 % against .*difference \[−0\.\d+, 1\.\d+\]\)\.$/,
+    /^mean absolute error 3\.15 ms, \+5 % \(pair last seen 3\.00 ms, difference \[−0\.\d+, 1\.\d+\], about [\d,]+ cases would show/,
   );
   const same = await ofPairs(() => 1);
-  const [median, ...more] = about(headlineLines(same), "Median absolute error 3");
-  assertMatch(median, /^No difference shown: .*, \+0\.0 % against .*\[0, 0\]\)\.$/);
-  assertEquals([more, about(headlineLines(same), "CRPS by")], [[], []]);
+  const lines = headlineLines(same);
+  assertMatch(
+    level(lines) ?? "",
+    /: median absolute error 3\.00 ms, \+0\.0 % \(pair last seen 3\.00 ms, difference \[0, 0\]\);/,
+  );
+  assertEquals(lines.filter((line) => /^(Better|Worse) at/.test(line)).length, 1);
   assertMatch(await evalPage(same), /<span class="same">3\.00 ms \(−?\+?0\.0 %\)<\/span>/);
 });
 
 Deno.test("headlineLines() says where nothing is lost, and claims nothing without baselines", async () => {
   const lines = headlineLines(await reportOf([1, 1, 1, 1], [4, 4, 4, 4]));
-  assertEquals(lines.filter((line) => line.startsWith("Worse")), []);
-  assertEquals(lines.filter((line) => line.includes("better than every baseline with 0, 5.")).length, 3);
+  assertEquals(lines.filter((line) => /^(Worse|Level)/.test(line)), []);
+  assertEquals(lines.filter((line) => line.startsWith("Better at: ")).length, 1);
   assertEquals(headlineLines({ run: RUN }), []);
 });
 
 Deno.test("headlineLines() judges foreseen failures only where there were some, to digits that differ", async () => {
-  const told = async (pFailed: number, numFailed: number, trainingShare: number) =>
-    headlineLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare })).at(-1);
-  assertEquals(
-    await told(1e-5, 0, 0),
-    "All 20 measurements had a reply, so nothing tells whether the model foresees that none comes.",
+  const lines = async (pFailed: number, numFailed: number, trainingShare: number) =>
+    headlineLines(await reportOf([1, 1], [1, 1], { pFailed, numFailed, trainingShare }));
+  const all = await lines(1e-5, 0, 0);
+  const nothing =
+    "All 20 measurements had a reply, so nothing tells whether the model foresees that none comes.";
+  assertEquals([all.includes(nothing), all.join().includes("Brier")], [true, false]);
+  const told = async (pFailed: number, trainingShare: number) =>
+    (await lines(pFailed, 1, trainingShare)).find((line) => line.includes("Brier score of missing replies"));
+  assertMatch(
+    await told(0.3, 0.2) ?? "",
+    /^Better at: .*replies 0\.223 \(the share of failures in training 0\.24;/,
   );
-  assertMatch(await told(0.3, 1, 0.2) ?? "", /^Better: .*score of 0\.223 .*in training scores 0\.24\.$/);
-  assertMatch(await told(0.2, 1, 0.3) ?? "", /^Worse: .*score of 0\.24 .*in training scores 0\.223\.$/);
-  assertMatch(await told(0.2, 1, 0.2) ?? "", /^No difference shown: .*score of 0\.24 .*scores 0\.24\.$/);
+  assertMatch(
+    await told(0.2, 0.3) ?? "",
+    /^Worse at: .*replies 0\.24 \(the share of failures in training 0\.223;/,
+  );
+  assertMatch(
+    await told(0.2, 0.2) ?? "",
+    /^Level at .*replies 0\.24 \(the share of failures in training 0\.24;/,
+  );
 });
 
 /** A report of which a model is adapted: with a median error of 2 ms after 2 measurements, of 8 ms after 5. */
@@ -223,7 +233,11 @@ Deno.test("headlineLines() and the page tell of addresses never seen, by K, wher
   );
   assertMatch(
     lines[1],
-    /^Median absolute error by the number of measurements of addresses never seen: better .* 2; worse than the best with 5\./,
+    /^Better at: median absolute error of addresses never seen after 2 measurements of their own;/,
+  );
+  assertMatch(
+    lines.find((line) => line.startsWith("Worse at")) ?? "",
+    /^Worse at: median absolute error of addresses never seen after 5 measurements of their own;/,
   );
   const page = await evalPage(report);
   assertStringIncludes(page, "<h2>Addresses never seen, after K measurements of their own</h2>");
