@@ -28,10 +28,19 @@ private_folder() {
   case $(describe "$folder") in drwx------*" $uid") [ -w "$folder" ] && echo "$folder" ;; esac
 }
 
-# Takes what another start has unpacked. Of other people's, only what root put there is run.
+# Whether nobody but this user and root can replace what is in a folder: in a sticky one, others can only add.
+is_safe() {
+  found=$(describe "$1")
+  case $found in *" $uid" | *" 0") ;; *) return 1 ;; esac
+  case $found in d????-??-* | d????????[tT]*) ;; *) return 1 ;; esac
+}
+
+# Takes what another start has unpacked, unless others than this user and root can have changed it, or it changed since.
 find_in() {
-  [ -e "$1/$hash/whole" ] && [ -x "$1/$hash/deno" ] || return
-  case $(describe "$1/$hash") in d*" $uid" | d*" 0") ;; *) return 1 ;; esac
+  [ -x "$1/$hash/deno" ] && { read -r found <"$1/$hash/whole"; } 2>/dev/null && [ "$found" = "$hash" ] || return
+  is_safe "$1" && is_safe "$1/$hash" || return
+  [ -z "$(find "$1/$hash" \( ! -user "$uid" ! -user 0 \) -o \( ! -type l \( -perm -020 -o -perm -002 \) \) -o \
+    \( -type f -newer "$1/$hash/whole" \) 2>&1)" ] || return
   # Where temporary files are, some may have been cleared away.
   case $1 in "$private"/*) [ "$(find "$1/$hash" -type f | wc -l)" -eq "$num_files" ] || return ;; esac
   root=$1/$hash
@@ -50,7 +59,11 @@ unpack_in() {
   is_there=
   [ -e "$1/$hash" ] && is_there=yes
   find_in "$1" && return
-  mkdir -p "$1" 2>/dev/null && work=$(mktemp -d "$1/.$hash.XXXXXX" 2>/dev/null) || return
+  mkdir -p "$1" 2>/dev/null
+  # Older versions let the group write to it.
+  case $(describe "$1") in *" $uid") is_safe "$1" || chmod go-w "$1" 2>/dev/null ;; esac
+  is_safe "$1" || { why="others can write to $1" && return 1; }
+  work=$(mktemp -d "$1/.$hash.XXXXXX" 2>/dev/null) || return
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT
   trap 'exit 75' TERM USR2
@@ -61,6 +74,8 @@ unpack_in() {
   if { tail -c "+$((offset_bytes + 1))" "$self" | gzip -dc && : >"$work/whole"; } 2>/dev/null |
     tar -xmf - -C "$work" 2>/dev/null && [ -e "$work/whole" ] && why=$("$work/deno" --version 2>&1 >/dev/null)
   then
+    # Later than all other files, by which those that are changed are told.
+    echo "$hash" >"$work/whole"
     sync -f "$work" 2>/dev/null || sync
     # Where another start was first, this moves into its folder or fails; either is undone.
     [ -d "$1/$hash" ] || mv "$work" "$1/$hash" 2>/dev/null
@@ -76,8 +91,10 @@ unpack() {
   found_bytes=$(($(wc -c <"$self")))
   [ "$found_bytes" = "$size_bytes" ] ||
     fail "Cannot unpack $self: it has $found_bytes bytes, $size_bytes were wanted; copy it again"
+  mask=$(umask)
+  umask 022
   for cache in "$own_cache" "$home_cache" "${private:+$private/unpacked}"; do
-    [ -n "$cache" ] && unpack_in "$cache" && return
+    [ -n "$cache" ] && unpack_in "$cache" && umask "$mask" && return
   done
   tail -c "+$((offset_bytes + 1))" "$self" | gzip -t 2>/dev/null ||
     fail "Cannot unpack $self: its bytes are damaged; copy it again"

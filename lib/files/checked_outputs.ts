@@ -112,16 +112,18 @@ function requireThere(inputs: readonly ListedOutput[]): void {
 /** Tells files of one run from those of another one, whatever their size: an interrupted copy mixes them. */
 async function compareEnds(
   inputs: readonly ListedOutput[],
-  _totalBytes: number,
+  totalBytes: number,
   { signal, onProgress }: OutputCheck,
 ): Promise<void> {
   const pauses = new Pauses(signal);
-  for (const [done, input] of inputs.entries()) {
-    const { endsSha256 } = input.output;
+  let doneBytes = 0;
+  for (const input of inputs) {
+    const { endsSha256, sizeBytes } = input.output;
     if (endsSha256 !== undefined && hashOfEnds(input.path) !== endsSha256) {
       throw changed(input, "has other bytes at its ends than were written, the same content was expected");
     }
-    if (await pauses.isLong()) onProgress?.("comparing the ends of files", done + 1, inputs.length);
+    doneBytes += sizeBytes;
+    if (await pauses.isLong()) onProgress?.("comparing the ends of files", doneBytes, totalBytes);
   }
 }
 

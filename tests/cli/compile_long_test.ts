@@ -14,7 +14,7 @@ const MAIN = fromFileUrl(new URL("../../tasks/main.ts", import.meta.url));
 const ATLAS = fromFileUrl(new URL("../fuzz/atlas.jsonl.bz2", import.meta.url));
 /** All that a launcher finds on a bare machine. */
 const COMMANDS = ["sh", "tail", "gzip", "tar", "cat"].concat(
-  ["find", "id", "ls", "mkdir", "mktemp", "mv", "rm", "sync", "uname", "wc"],
+  ["chmod", "find", "id", "ls", "mkdir", "mktemp", "mv", "rm", "sync", "uname", "wc"],
 );
 /** Where nobody makes folders, not even root. */
 const NOWHERE = "/proc/nowhere";
@@ -228,6 +228,63 @@ Deno.test("compile makes one file that runs the stages as a checkout does", asyn
     await machine.done(["synth", "--help"], { env });
     assert(isFile(lost));
     assertEquals(namesIn(unpacked), [hash]);
+  });
+
+  await test.step("unpacks again what others can have changed, and what was changed", async () => {
+    const env = { XDG_CACHE_HOME: elsewhere.at("poisoned"), HOME: NOWHERE, TMPDIR: NOWHERE };
+    const unpacked = join(cacheOf("poisoned"), hash);
+    const stage = join(unpacked, "program/tasks", basename(moduleOf("synth").pathname));
+    const start = () => machine.done(["synth", "--help"], { env });
+    const help = await start();
+    const text = Deno.readTextFileSync(stage);
+    const poison = 'console.log("poisoned");';
+    /** What others can do where the mode lets them, and what shows it. */
+    const changes: Record<string, () => void> = {
+      "a folder that all can write to": () => Deno.chmodSync(unpacked, 0o777),
+      "one that the group can write to": () => Deno.chmodSync(unpacked, 0o775),
+      "a folder in it": () => Deno.chmodSync(dirname(stage), 0o777),
+      "a file in it": () => Deno.chmodSync(stage, 0o666),
+      "the folder around it": () => Deno.chmodSync(cacheOf("poisoned"), 0o777),
+      "a file that was written to": () => {},
+      "a file that was replaced": () => {
+        Deno.writeTextFileSync(`${stage}.new`, poison);
+        Deno.renameSync(`${stage}.new`, stage);
+      },
+      "another program's folder under that name": () => {
+        Deno.writeTextFileSync(join(unpacked, "whole"), "0123456789abcdef0123\n");
+      },
+    };
+    if (Deno.uid() === 0) {
+      changes["a file of another user with an old time"] = () => {
+        Deno.utimeSync(stage, 1, 1);
+        Deno.chownSync(stage, 12345, 12345);
+      };
+      changes["another user's folder"] = () => {
+        Deno.utimeSync(stage, 1, 1);
+        Deno.chownSync(unpacked, 12345, 12345);
+      };
+    }
+    for (const [what, change] of Object.entries(changes)) {
+      Deno.writeTextFileSync(stage, poison);
+      change();
+      assertEquals(await start(), help, what);
+      assertEquals(Deno.readTextFileSync(stage), text, what);
+      assertEquals(namesIn(cacheOf("poisoned")), [hash], what);
+      for (const folder of [cacheOf("poisoned"), unpacked, dirname(stage)]) {
+        assertEquals((Deno.statSync(folder).mode ?? 0o22) & 0o22, 0, what);
+      }
+      const { ino } = Deno.statSync(stage);
+      await start();
+      assertEquals(Deno.statSync(stage).ino, ino, "not unpacked again");
+    }
+    if (Deno.uid() !== 0) return;
+    Deno.chownSync(cacheOf("poisoned"), 12345, 12345);
+    const { code, stderr } = await machine.run(["--version"], { env });
+    assertEquals(code, 1);
+    assertMatch(
+      stderr,
+      /^error: Cannot unpack ping-llm in [^\n]*: others can write to [^\n]*; set XDG_CACHE_HOME to one\n$/,
+    );
   });
 
   await test.step("unpacks nowhere that others may write", async () => {
