@@ -51,7 +51,12 @@ export class OutputLock implements Disposable {
           );
         }
         if (isStillThere(folder, file)) {
-          writeHolder(file, stage);
+          try {
+            writeHolder(file, stage);
+          } catch (error) {
+            file.close(); // a lock that nobody can release would stay
+            throw error;
+          }
           return new OutputLock(folder, file);
         }
         file.close();

@@ -223,10 +223,13 @@ export class StagedOutput implements Disposable {
   /** Releases the lock; unfinished work stays for the next run. */
   [Symbol.dispose](): void {
     // The next run moves the outputs that a complete manifest lists.
-    const hasWork = this.isComplete ||
-      filesIn(this.#place.work).some((name) => name !== LOCK && name !== MANIFEST);
-    if (!hasWork) this.discard();
-    this.#lock[Symbol.dispose]();
+    try {
+      const hasWork = this.isComplete ||
+        filesIn(this.#place.work).some((name) => name !== LOCK && name !== MANIFEST);
+      if (!hasWork) this.discard();
+    } finally {
+      this.#lock[Symbol.dispose]();
+    }
   }
 
   #begin(): void {

@@ -10,38 +10,8 @@ import { checkOutputs } from "../../lib/files/checked_outputs.ts";
 import { OutputFile } from "../../lib/files/output_file.ts";
 import { OutputLock } from "../../lib/files/output_lock.ts";
 import { StagedOutput } from "../../lib/files/staged_output.ts";
+import { runUntilChange } from "./until_change.ts";
 import { TemporaryFolder } from "./temporary_folder.ts";
-
-const CHANGES = ["renameSync", "removeSync", "mkdirSync", "openSync"] as const;
-
-/**
- * Runs an action until its n-th change of the file system: neither that one nor any later one takes place, as if the
- * process were killed. Reading goes on.
- *
- * @returns Whether the action ended before.
- */
-function runUntilChange(n: number, action: () => void): boolean {
-  class Killed extends Error {}
-  let numChanges = 0;
-  const originals = CHANGES.map((name) => [name, Deno[name]] as const);
-  for (const [name, original] of originals) {
-    Object.assign(Deno, {
-      [name]: (...args: unknown[]) => {
-        const isChange = name !== "openSync" || (args[1] as Deno.OpenOptions | undefined)?.write;
-        if (isChange && ++numChanges >= n) throw new Killed(name);
-        return Reflect.apply(original, Deno, args);
-      },
-    });
-  }
-  try {
-    action();
-  } catch (error) {
-    if (!(error instanceof Killed)) throw error;
-  } finally {
-    for (const [name, original] of originals) Object.assign(Deno, { [name]: original });
-  }
-  return numChanges < n;
-}
 
 function open(folder: string, seed: number): StagedOutput {
   return StagedOutput.openFolder(folder, {
@@ -95,7 +65,7 @@ Deno.test("a swap that is killed at any step is refused by readers or whole, and
       const output = open(folder, seed);
       await write(output, seed);
       if (seed === 1) output.publish();
-      isDone = runUntilChange(seed === 1 ? Infinity : n, () => {
+      isDone = await runUntilChange(seed === 1 ? Infinity : n, () => {
         using _output = output;
         if (seed === 2) output.publish();
       });

@@ -1,0 +1,152 @@
+/**
+ * Stages that replace an output, ended at each of their changes of the file system: readers find the old output, the
+ * new one or one line that says what to run, and the rerun leaves what an undisturbed run does.
+ *
+ * @module
+ */
+import { assert, assertEquals, assertMatch } from "@std/assert";
+import { join } from "@std/path";
+import { UserError } from "../../lib/errors.ts";
+import { checkOutputs } from "../../lib/files/checked_outputs.ts";
+import { loadCheckpoint } from "../../lib/train/checkpoint.ts";
+import { writeRowCheckpoint } from "../adapt/row_checkpoint.ts";
+import { copyFolder } from "../files/copy_folder.ts";
+import { TemporaryFolder } from "../files/temporary_folder.ts";
+import { runUntilChange } from "../files/until_change.ts";
+import { loadStage } from "./stage_in_process.ts";
+
+/** The last change at which a stage is ended one by one; later ones are alike. */
+const MAX_CHANGES = 400;
+
+interface Replacement {
+  /** The arguments of the run whose output is replaced, and of the one that replaces it. @param out The output. */
+  args(out: string, which: "old" | "new"): string[];
+  /** What a reader makes of the output. @throws {UserError} If it is not whole. */
+  read(out: string): Promise<unknown>;
+  /** Every how many changes it is ended; 1 by default. */
+  stride?: number;
+}
+
+async function run([name, ...args]: string[]): Promise<void> {
+  await (await loadStage(name)).run(args, { log: () => {} });
+}
+
+/** The names of all files and folders. */
+function namesIn(folder: string, within = ""): string[] {
+  return [...Deno.readDirSync(join(folder, within))].flatMap(({ name, isDirectory }) => {
+    const path = join(within, name);
+    return isDirectory ? [path, ...namesIn(folder, path)] : [path];
+  }).sort();
+}
+
+/** Ends the new run at its changes, in a copy of the old run's folder each. @returns How often readers refused. */
+async function killEverywhere(
+  folder: TemporaryFolder,
+  { args, read, stride = 1 }: Replacement,
+): Promise<number> {
+  const [oldPlace, newPlace] = ["old", "new"].map((name) => folder.at(name));
+  const place = folder.at("killed");
+  const out = (root: string) => join(root, "out");
+  for (const root of [oldPlace, newPlace]) Deno.mkdirSync(root);
+  await run(args(out(oldPlace), "old"));
+  copyFolder(oldPlace, newPlace);
+  await run(args(out(newPlace), "new"));
+  const [oldContent, newContent] = [await read(out(oldPlace)), await read(out(newPlace))];
+  assert(JSON.stringify(oldContent) !== JSON.stringify(newContent), "both runs wrote the same");
+  let numRefused = 0;
+  let numStops = 0;
+  for (let n = 1, isDone = false; !isDone; n += stride, numStops++) {
+    copyFolder(oldPlace, place);
+    isDone = await runUntilChange(n, () => run(args(out(place), "new")));
+    try {
+      const content = JSON.stringify(await read(out(place)));
+      const isWhole = [oldContent, newContent].some((whole) => JSON.stringify(whole) === content);
+      assert(isWhole, `what is read after ${n} changes is neither of both: ${content.slice(0, 500)}`);
+    } catch (error) {
+      assert(error instanceof UserError, `after ${n} changes: ${error}`);
+      assertMatch(error.message, /^Cannot [^\n]*(run |again)[^\n]*$/, `after ${n} changes`);
+      numRefused++;
+    }
+    await run(args(out(place), "new"));
+    assertEquals(await read(out(place)), newContent, `after ${n} changes and a rerun`);
+    assertEquals(namesIn(place), namesIn(newPlace), `after ${n} changes and a rerun`);
+    Deno.removeSync(place, { recursive: true });
+    assert(n < MAX_CHANGES);
+  }
+  assert(numStops > 5, `only ${numStops} changes`);
+  return numRefused;
+}
+
+/** Reads files as a stage that takes them as input does. */
+async function readOutputs(out: string, names: readonly string[] = [""]): Promise<string[]> {
+  await checkOutputs([out], { verify: true });
+  return names.map((name) =>
+    new TextDecoder("latin1").decode(Deno.readFileSync(name ? join(out, name) : out))
+  );
+}
+
+/** Reads a checkpoint as `query` does. */
+function readWeights(out: string): Promise<unknown> {
+  return Promise.try(() => {
+    const { state, weights } = loadCheckpoint(out);
+    return [
+      state.step,
+      [...weights].map(([name, values]) => [name, values.reduce((sum, x) => sum + Math.abs(x), 0)]),
+    ];
+  });
+}
+
+const line = (rtt: number) => `${JSON.stringify({ src: "10.0.0.1", dst: "10.0.0.2", time: 1.7e9, rtt })}\n`;
+
+Deno.test("import --overwrite, ended at any change", async () => {
+  using folder = new TemporaryFolder();
+  const header = "src,dst,time,rtt\n";
+  for (const [name, rtt] of [["old", 10], ["new", 20]] as const) {
+    const rows = Array.from({ length: 50 }, (_, i) => `10.0.0.${i},10.0.1.1,${1.7e9 + i},${rtt}\n`);
+    Deno.writeTextFileSync(folder.at(`${name}.csv`), header + rows.join(""));
+  }
+  await killEverywhere(folder, {
+    args: (
+      out,
+      which,
+    ) => ["import", "--input", folder.at(`${which}.csv`), "--output", `${out}.parquet`, "--overwrite"],
+    read: (out) => readOutputs(`${out}.parquet`),
+  });
+});
+
+Deno.test("export --overwrite, ended at any change", async () => {
+  using folder = new TemporaryFolder();
+  writeRowCheckpoint(folder.at("run"));
+  const numRefused = await killEverywhere(folder, {
+    args: (out, which) => {
+      const dtype = which === "old" ? "f32" : "f16";
+      return ["export", "--checkpoint", folder.at("run"), "--output", out, "--dtype", dtype, "--overwrite"];
+    },
+    read: (out) => readOutputs(out, ["site.json", "index.html"]),
+    stride: 2,
+  });
+  assert(numRefused > 0);
+});
+
+Deno.test("adapt --overwrite, ended at any change", async () => {
+  using folder = new TemporaryFolder();
+  writeRowCheckpoint(folder.at("run"));
+  Deno.writeTextFileSync(folder.at("old.jsonl"), line(10));
+  Deno.writeTextFileSync(folder.at("new.jsonl"), line(70));
+  await killEverywhere(folder, {
+    args: (out, which) => [
+      ...[
+        "adapt",
+        "--checkpoint",
+        folder.at("run"),
+        "--output",
+        out,
+        "--steps",
+        "2",
+        "--overwrite",
+      ],
+      ...["--input", folder.at(`${which}.jsonl`)],
+    ],
+    read: readWeights,
+  });
+});
