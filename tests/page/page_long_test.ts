@@ -393,7 +393,10 @@ Deno.test({
         const { page, complaints, url } = await open("#model");
         const further = {
           basis: { kind: "pair", text: HOSTILE.join(" ") },
-          data: { origin: HOSTILE.join(" "), is_synthetic: true, measurements: 3, start: HOSTILE[1] },
+          data: {
+            ...{ origin: HOSTILE.join(" "), is_synthetic: true, start: HOSTILE[1], end: null },
+            ...{ measurements: 3, sources: 1, destinations: 2, adaptation: null },
+          },
           notes: HOSTILE,
         };
         await page.route(/\/v1\/(model|rtt)$/, async (route) => {
