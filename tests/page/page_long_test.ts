@@ -394,8 +394,14 @@ Deno.test({
         const further = {
           basis: { kind: "pair", text: HOSTILE.join(" ") },
           data: {
-            ...{ origin: HOSTILE.join(" "), is_synthetic: true, start: HOSTILE[1], end: null },
-            ...{ measurements: 3, sources: 1, destinations: 2, adaptation: null },
+            origin: HOSTILE.join(" "),
+            is_synthetic: true,
+            start: HOSTILE[1],
+            end: null,
+            measurements: 3,
+            sources: 1,
+            destinations: 2,
+            adaptation: null,
           },
           notes: HOSTILE,
         };
