@@ -32,7 +32,7 @@ import {
   modelFileOf,
   saveCheckpoint,
 } from "../lib/train/checkpoint.ts";
-import { TRAINING_DATA_FILE } from "../lib/train/training_data.ts";
+import { checkpointFiles } from "../lib/train/checkpoint_files.ts";
 import { followLines } from "./adapt_follow.ts";
 import { adaptProgress, countsOf, describeCounts, noteAdaptation, noteEstimate } from "./adapt_text.ts";
 import { checkInputs, verifyFlag } from "./input_check.ts";
@@ -189,10 +189,8 @@ async function saveMerged(model: AdaptedCheckpoint, checkpoint: string, staged: 
   const { weights, trainingData } = model;
   const content = { state: { ...state, ...kept }, weights, optimizer, trainingData };
   const folder = saveCheckpoint(join(staged.folder, "checkpoints"), content, { keep: 1 });
-  const names = ["model.safetensors", "optimizer.safetensors", "state.json", "../latest"];
-  if (trainingData) names.push(TRAINING_DATA_FILE);
-  for (const name of names) {
-    await staged.record(relative(staged.folder, join(folder, name)));
+  for (const path of [...checkpointFiles(folder), join(folder, "../latest")]) {
+    await staged.record(relative(staged.folder, path));
   }
 }
 

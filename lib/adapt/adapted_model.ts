@@ -21,7 +21,8 @@ export class AdaptedModel {
   /** The measurements that it was adapted to, also before; undefined if there are none. */
   adaptation: MeasuredData | undefined;
   readonly #trained: TrainingData | undefined;
-  readonly #counts: AddressCounts;
+  /** Those of {@link adaptation}; made when the model is adapted for the first time. */
+  #counts: AddressCounts | undefined;
   /** A measurement that is fitted again, as `adapt --follow` does, counts once. */
   readonly #counted = new WeakSet<TokenMeasurement>();
 
@@ -44,7 +45,6 @@ export class AdaptedModel {
     this.nodes = new Set(adapted?.nodes);
     this.#trained = trainingData;
     this.adaptation = trainingData?.adaptation;
-    this.#counts = this.adaptation ? AddressCounts.of(this.adaptation) : new AddressCounts();
   }
 
   /** What the model was trained on and adapted to; undefined if it is not known what it was trained on. */
@@ -69,14 +69,15 @@ export class AdaptedModel {
   /** Counts the replies that rows were fitted to. An address without a row learned nothing of them. */
   #count(measurements: readonly TokenMeasurement[], { addresses, withoutRow }: Adaptation): void {
     const [fitted, left] = [new Set(addresses), new Set(withoutRow)];
+    const counts = this.#counts ??= this.adaptation ? AddressCounts.of(this.adaptation) : new AddressCounts();
     for (const measurement of measurements) {
       const { source, destination, rttCode, timeS } = measurement;
       if (rttCode === null || this.#counted.has(measurement)) continue;
       if (!usesAddress(measurement, fitted) || usesAddress(measurement, left)) continue;
       this.#counted.add(measurement);
-      this.#counts.add(this.#counts.id(source), this.#counts.id(destination), timeS);
+      counts.add(counts.id(source), counts.id(destination), timeS);
     }
-    const summary = this.#counts.summary({ origin: "", isSynthetic: null });
-    if (summary.measurements > 0) this.adaptation = { summary, known: this.#counts.table() };
+    const summary = counts.summary({ origin: "", isSynthetic: null });
+    if (summary.measurements > 0) this.adaptation = { summary, known: counts.table() };
   }
 }

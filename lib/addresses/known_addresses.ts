@@ -1,6 +1,6 @@
 /**
- * What training data and adaptations have of addresses: how often each was measured as source and as destination, how often each pair was,
- * and when last. And what an answer for two addresses rests on.
+ * What training data and adaptations have of addresses: how often each was measured as source and as destination, how
+ * often each pair was, and when last. And what an answer for two addresses rests on.
  *
  * The table is exact up to {@link MAX_ADDRESSES} addresses and {@link MAX_PAIRS} pairs; beyond these it keeps the most
  * measured ones and says that it is truncated. Addresses are sorted, IPv4 first, so that a binary search finds them.

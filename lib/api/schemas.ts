@@ -66,7 +66,10 @@ const seenSchema = z.object({
   last_seen: z.string().nullable(),
 });
 
-/** What an answer rests on: how often the training data and those of an adaptation have the addresses and the pair. `text` is for people. */
+/**
+ * What an answer rests on: how often the training data and those of an adaptation have the addresses and the pair.
+ * `text` is for people.
+ */
 const basisSchema = z.object({
   kind: z.enum(["pair", "addresses", "source", "destination", "network"]),
   text: z.string(),

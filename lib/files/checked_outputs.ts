@@ -113,34 +113,30 @@ function requireThere(inputs: readonly ListedOutput[]): void {
 async function compareEnds(
   inputs: readonly ListedOutput[],
   totalBytes: number,
-  { signal, onProgress }: OutputCheck,
+  check: OutputCheck,
 ): Promise<void> {
-  const pauses = new Pauses(signal);
-  let doneBytes = 0;
+  const comparison = new Comparison("comparing the ends of files", totalBytes, check);
   for (const input of inputs) {
     const { endsSha256, sizeBytes } = input.output;
     if (endsSha256 !== undefined && hashOfEnds(input.path) !== endsSha256) {
       throw changed(input, "has other bytes at its ends than were written, the same content was expected");
     }
-    doneBytes += sizeBytes;
-    if (await pauses.isLong()) onProgress?.("comparing the ends of files", doneBytes, totalBytes);
+    await comparison.advance(sizeBytes);
   }
 }
 
 async function compareHashes(
   inputs: readonly ListedOutput[],
   totalBytes: number,
-  { signal, onProgress }: OutputCheck,
+  check: OutputCheck,
 ): Promise<void> {
-  const pauses = new Pauses(signal);
-  let doneBytes = 0;
+  const comparison = new Comparison("comparing SHA-256", totalBytes, check);
   for (const input of inputs) {
     const hash = createHash("sha256");
     using file = ByteFile.open(input.path);
     for (const chunk of file.chunks()) {
       hash.update(chunk);
-      doneBytes += chunk.length;
-      if (await pauses.isLong()) onProgress?.("comparing SHA-256", doneBytes, totalBytes);
+      await comparison.advance(chunk.length);
     }
     if (hash.digest("hex") !== input.output.sha256) {
       throw changed(input, "has another SHA-256 than was written, the same content was wanted");
@@ -148,23 +144,23 @@ async function compareHashes(
   }
 }
 
-/** Lets signals be handled during a comparison. */
-class Pauses {
-  readonly #signal: AbortSignal | undefined;
+/** Shows how far a comparison is, and lets signals be handled during it. */
+class Comparison {
   readonly #startMs = performance.now();
   #lastMs = this.#startMs;
+  #doneBytes = 0;
 
-  constructor(signal: AbortSignal | undefined) {
-    this.#signal = signal;
-  }
+  constructor(readonly title: string, readonly totalBytes: number, readonly check: OutputCheck) {}
 
-  /** Pauses if it is time to. @returns Whether progress is to be shown then. @throws The reason of the signal. */
-  async isLong(): Promise<boolean> {
-    if (performance.now() - this.#lastMs < HOLD_MS) return false;
+  /** Counts what was compared; pauses and shows it if it is time to. @throws The reason of the signal. */
+  async advance(numBytes: number): Promise<void> {
+    this.#doneBytes += numBytes;
+    if (performance.now() - this.#lastMs < HOLD_MS) return;
     await new Promise((resolve) => setTimeout(resolve, 0));
     this.#lastMs = performance.now();
-    this.#signal?.throwIfAborted();
-    return this.#lastMs - this.#startMs > SHOW_AFTER_MS;
+    this.check.signal?.throwIfAborted();
+    if (this.#lastMs - this.#startMs <= SHOW_AFTER_MS) return;
+    this.check.onProgress?.(this.title, this.#doneBytes, this.totalBytes);
   }
 }
 

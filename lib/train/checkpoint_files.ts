@@ -18,7 +18,7 @@ import {
   writeSafetensors,
 } from "../tensor_files/safetensors.ts";
 import * as z from "zod";
-import { readText } from "../files/inputs.ts";
+import { exists, readText } from "../files/inputs.ts";
 import { writeJsonAtomic } from "../files/atomic.ts";
 import type { DataPosition } from "../loader/batches.ts";
 import { parseRunConfig, type RunConfig } from "./run_config.ts";
@@ -63,6 +63,12 @@ export function writeCheckpoint(
     ...(trainingData && { trainingData: writeTrainingData(folder, trainingData) }),
   };
   writeState(folder, { ...state, files });
+}
+
+/** The paths of the files that a checkpoint has; one of an older version has no table of its training data. */
+export function checkpointFiles(folder: string): string[] {
+  return ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, "state.json"]
+    .map((name) => join(folder, name)).filter(exists);
 }
 
 /**

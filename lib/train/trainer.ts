@@ -16,7 +16,7 @@ import { describeProfile, PROFILE_NOTES } from "../gpu/profile.ts";
 import type { ProfileRow } from "../gpu/program.ts";
 import type { Communicator } from "../mpi/communicator.ts";
 import { hasCheckpoints, loadForResume, modelFileOf } from "./checkpoint.ts";
-import type { LoadedCheckpoint, ResumableCheckpoint } from "./checkpoint_files.ts";
+import { checkpointFiles, type LoadedCheckpoint, type ResumableCheckpoint } from "./checkpoint_files.ts";
 import { describeConfig, type RunConfig, type RunIdentity } from "./run_config.ts";
 import { dataFingerprint, type DataOptions, openLoader, openRows, openValidation } from "./run_data.ts";
 import { checkHostMemory } from "./memory_plan.ts";
@@ -30,7 +30,7 @@ import { stepsThatFill } from "./step_timing.ts";
 import { StepJournal } from "./step_journal.ts";
 import { openWork } from "./step_work.ts";
 import { loadTeacher } from "./teacher.ts";
-import { originOf, TRAINING_DATA_FILE } from "./training_data.ts";
+import { originOf } from "./training_data.ts";
 import { type StepProfile, TrainingLoop, type TrainProgress } from "./training_loop.ts";
 
 export type { TrainProgress } from "./training_loop.ts";
@@ -331,12 +331,9 @@ async function describeRun(
   run: RunFolder,
   loop: Pick<TrainingLoop, "step" | "checkpoint">,
 ): Promise<Pick<Manifest, "counts" | "outputs">> {
-  const names = ["model.safetensors", "optimizer.safetensors", TRAINING_DATA_FILE, "state.json"];
-  const folder = loop.checkpoint === null ? [] : [relative(run.path, loop.checkpoint)];
-  const outputs = folder.flatMap((path) => names.map((name) => join(path, name)))
-    .filter((name) => exists(join(run.path, name)));
+  const outputs = loop.checkpoint === null ? [] : checkpointFiles(loop.checkpoint);
   return {
     counts: { steps: loop.step },
-    outputs: await Promise.all(outputs.map((output) => describeOutput(run.path, output))),
+    outputs: await Promise.all(outputs.map((path) => describeOutput(run.path, relative(run.path, path)))),
   };
 }
