@@ -64,7 +64,7 @@ export async function writeMeasurementSequences(
 }
 
 /**
- * A quantile of the RTTs of files, in whole microseconds: the middle of the bucket of its RTT code, so 0.049 % off.
+ * A quantile of the RTTs of files, in whole microseconds, as its RTT code is read: off by 0.049 % at most.
  *
  * @param files Parquet files.
  * @param quantile 0 to 1.

@@ -18,8 +18,8 @@ export class RttCodeCounts {
   }
 
   /**
-   * The least RTT, in milliseconds, that more than the share `quantile` of the RTTs do not exceed: the middle of its
-   * code, so 0.049 % off; NaN if there are none.
+   * The least RTT, in milliseconds, that more than the share `quantile` of the RTTs do not exceed, as its code is read:
+   * off by 0.049 % at most, below 2.048 ms by 1 µs; NaN if there are none.
    *
    * @param quantile 0 to 1.
    */

@@ -100,7 +100,7 @@ export class RttDistribution {
   }
 
   /**
-   * The smallest RTT (a bucket's middle, ms) that is reached with probability `q` given a reply.
+   * The smallest RTT (ms, as its code is read) that is reached with probability `q` given a reply.
    *
    * @param q From 0 to 1.
    * @throws {RangeError} If q is outside.

@@ -1,0 +1,190 @@
+/**
+ * The code against the test vectors of lib/model/EXACT.md, which a NumPy program that follows the page computed.
+ *
+ * @module
+ */
+import { assert, assertAlmostEquals, assertEquals } from "@std/assert";
+import { fromFileUrl } from "@std/path";
+import { addressBytes } from "../../lib/addresses/ip.ts";
+import { Gpu } from "../../lib/gpu/device.ts";
+import { KernelRegistry } from "../../lib/gpu/registry.ts";
+import { AddressRows, ROWS_PER_TOKEN } from "../../lib/model/address_rows.ts";
+import { type ModelConfig, parseModelConfig, vocabSize } from "../../lib/model/model_config.ts";
+import { RowCursor } from "../../lib/model/row_cursor.ts";
+import { advance, beginAddress, type Hashes, NO_ROW, pairHashes } from "../../lib/model/row_table.ts";
+import { NUM_SELECTED_ROWS } from "../../lib/model/selected_rows.ts";
+import { PingModel } from "../../lib/query/ping_model.ts";
+import { encodeQuery, type RttQuery } from "../../lib/query/query_tokens.ts";
+import { parseAddressQuestion, type RttQuestion } from "../../lib/query/rtt/rtt_question.ts";
+import { mix } from "../../lib/random/mix.ts";
+import { readSafetensors } from "../../lib/tensor_files/safetensors.ts";
+import { decodeRttCode, encodeRttCode } from "../../lib/tokens/rtt_code.ts";
+import { recallRtts } from "../../lib/tokens/rtt_recall.ts";
+import { BYTE_BASE, FAILED, RTT_START } from "../../lib/tokens/vocab_v2.ts";
+import { logProbabilities } from "../reference/cross_entropy.ts";
+import { logitsProblem, referenceForward } from "../reference/model.ts";
+
+interface QuestionVector {
+  question: RttQuestion;
+  prompt: number[];
+  known: Record<string, number | boolean>;
+  rowsAtRttStart: number[];
+  rowsAtByte48: number[];
+  probabilities: Record<"Failed" | "RttStart" | "byte0" | "byte48", number>;
+  pFailed: number;
+  cdfAt50Ms: number;
+  quantilesMs: Record<string, number>;
+  canonicalMass: number;
+}
+
+interface Vectors {
+  mix: [number, number][];
+  addresses: { seed: number; address: string; firstByte: number[]; whole: number[] }[];
+  pairs: { prefixSeed: number; pairSeed: number; addresses: [string, string]; hashes: number[] }[];
+  codes: [rttMs: number, code: number, decodedMs: number][];
+  histories: {
+    codesNewestFirst: number[];
+    ageS: number | null;
+    typical: number;
+    newest: number;
+    spreadClass: number;
+    ageClass: number;
+  }[];
+  questions: QuestionVector[];
+}
+
+const PAGE = Deno.readTextFileSync(new URL("../../lib/model/EXACT.md", import.meta.url));
+const vectors: Vectors = JSON.parse(/```json\n([^]*?)```/.exec(PAGE)?.[1] ?? "");
+
+/** The hashes of each prefix of an address. */
+function hashesOf(seed: number, address: string): Hashes[] {
+  const bytes = addressBytes(address);
+  const state = beginAddress(seed, bytes.length === 4 ? 4 : 16);
+  return Array.from(bytes, (byte) => {
+    advance(state, byte);
+    return { hash1: state.hash1, hash2: state.hash2 };
+  });
+}
+
+Deno.test("EXACT.md has vectors of every kind", () => {
+  assertEquals(Object.values(vectors).map(({ length }) => length), [4, 4, 2, 6, 4, 6]);
+});
+
+const both = ({ hash1, hash2 }: Hashes) => [hash1, hash2];
+
+Deno.test("EXACT.md: hashes of numbers, prefixes, addresses and pairs", () => {
+  for (const [x, mixed] of vectors.mix) assertEquals(mix(x), mixed);
+  for (const { seed, address, firstByte, whole } of vectors.addresses) {
+    const hashes = hashesOf(seed, address);
+    assertEquals([both(hashes[0]), both(hashes[hashes.length - 1])], [firstByte, whole], address);
+  }
+  for (const { prefixSeed, pairSeed, addresses, hashes } of vectors.pairs) {
+    const [a, b] = addresses.map((address) => hashesOf(prefixSeed, address)[3]);
+    assertEquals(both(pairHashes(a, b, pairSeed - prefixSeed)), hashes);
+    assertEquals(both(pairHashes(b, a, pairSeed - prefixSeed)), hashes);
+  }
+});
+
+Deno.test("EXACT.md: RTT codes and the features of histories", () => {
+  for (const [rttMs, code, decodedMs] of vectors.codes) {
+    assertEquals([encodeRttCode(rttMs), decodeRttCode(code)], [code, decodedMs]);
+  }
+  for (const { codesNewestFirst, ageS, typical, newest, spreadClass, ageClass } of vectors.histories) {
+    assertEquals(recallRtts(codesNewestFirst, codesNewestFirst.length, ageS), {
+      typicalCode: typical,
+      newestCode: newest,
+      spread: spreadClass,
+      age: ageClass,
+    });
+  }
+  assert(PAGE.includes(`S is ${NUM_SELECTED_ROWS.toLocaleString("en")} if`));
+});
+
+/** The golden model of PyTorch that the questions are asked. */
+function goldenModel(): { config: ModelConfig; weights: Map<string, Float32Array> } {
+  const folder = new URL("../golden/pytorch/", import.meta.url);
+  const { tensors, metadata } = readSafetensors(fromFileUrl(new URL("rows.safetensors", folder)));
+  const { learnedRows } = JSON.parse(Deno.readTextFileSync(new URL("batches.json", folder)));
+  const weights = new Map<string, Float32Array>(
+    Object.entries<number[]>(learnedRows.weights).map(([name, values]) => [name, Float32Array.from(values)]),
+  );
+  for (const [name, values] of tensors) {
+    if (name.startsWith("weights.")) weights.set(name.slice("weights.".length), values);
+  }
+  return { config: parseModelConfig(JSON.parse(metadata.model)), weights };
+}
+
+/** The prompt of a question, and the learned rows of its tokens, (tokens, ROWS_PER_TOKEN). */
+function read(rows: AddressRows, query: RttQuery) {
+  const prompt = Uint16Array.of(...encodeQuery(query, rows.config.sequenceLength), RTT_START);
+  const ofTokens = new Uint32Array((prompt.length + 1) * ROWS_PER_TOKEN);
+  const cursor = new RowCursor(rows);
+  [...prompt, BYTE_BASE + 48].forEach((token, i) => cursor.read(token, ofTokens, i * ROWS_PER_TOKEN));
+  return { prompt, ofTokens };
+}
+
+/** Probabilities of the next token at the last two tokens of a prompt, in float64. */
+function lastTwo(model: ReturnType<typeof goldenModel>, { prompt, ofTokens }: ReturnType<typeof read>) {
+  const config = { ...model.config, sequenceLength: prompt.length };
+  const weights = new Map([...model.weights].map(([name, values]) => [name, Float64Array.from(values)]));
+  const zeros = new Uint8Array(prompt.length);
+  const batch = {
+    tokens: prompt,
+    targets: zeros,
+    lossMask: zeros,
+    segmentStart: zeros,
+    addressRows: ofTokens,
+  };
+  const { logits } = referenceForward(config, weights, batch);
+  const V = vocabSize(config);
+  const probabilities = Array.from(logProbabilities(logitsProblem(config), logits), Math.exp);
+  return [2, 1].map((fromEnd) => probabilities.slice(-fromEnd * V).slice(0, V));
+}
+
+const close = (actual: number, expected: number, relative: number) =>
+  assertAlmostEquals(actual, expected, relative * Math.abs(expected));
+
+Deno.test("EXACT.md: tokens, rows and probabilities of questions, in float64", () => {
+  const model = goldenModel();
+  const rows = new AddressRows(model.config);
+  rows.load(model.weights);
+  for (const { question, prompt, known, probabilities, ...vector } of vectors.questions) {
+    const found = read(rows, parseAddressQuestion(question));
+    assertEquals([...found.prompt], prompt);
+    const rowsAt = (place: number) =>
+      [...found.ofTokens.subarray(place * ROWS_PER_TOKEN, (place + 1) * ROWS_PER_TOKEN)]
+        .filter((row) => row !== NO_ROW);
+    assertEquals(rowsAt(prompt.length - 1), vector.rowsAtRttStart);
+    assertEquals(rowsAt(prompt.length), vector.rowsAtByte48);
+    if ("rttMs" in known) {
+      const [a, b] = [question.src, question.dst].map((address) => rows.nodeOf(addressBytes(address)));
+      const estimate = rows.coordinates?.estimate(a, b);
+      assert(estimate);
+      close(estimate.rttMs, Number(known.rttMs), 1e-6);
+      close(estimate.error, Number(known.error), 1e-6);
+      assertEquals(estimate.isOfBoth, known.isOfBoth);
+    }
+    const [outcome, first] = lastTwo(model, found);
+    close(outcome[FAILED], probabilities.Failed, 1e-6);
+    close(outcome[RTT_START], probabilities.RttStart, 1e-6);
+    close(first[BYTE_BASE], probabilities.byte0, 1e-6);
+    close(first[BYTE_BASE + 48], probabilities.byte48, 1e-6);
+  }
+});
+
+Deno.test("EXACT.md: answers to questions", async () => {
+  const { config, weights } = goldenModel();
+  using gpu = await Gpu.open();
+  const model = PingModel.of(config, new KernelRegistry(gpu), { weights, trainingData: undefined });
+  const answers = await model.rttDistributions(
+    vectors.questions.map(({ question }) => parseAddressQuestion(question)),
+  );
+  answers.forEach((answer, i) => {
+    const { pFailed, cdfAt50Ms, quantilesMs, canonicalMass } = vectors.questions[i];
+    close(answer.pFailed, pFailed, 1e-5);
+    close(answer.cdf(50), cdfAt50Ms, 1e-5);
+    close(answer.canonicalMass, canonicalMass, 1e-5);
+    // The next code is at most 0.1 % away.
+    for (const [q, rttMs] of Object.entries(quantilesMs)) close(answer.quantileMs(Number(q)), rttMs, 1e-3);
+  });
+});
