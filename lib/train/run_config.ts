@@ -112,7 +112,7 @@ export function parseRunConfig(value: unknown): RunConfig {
   if (train.exchangeDtype === "i8" && train.syncEverySteps === 1) {
     throw new ConfigError(
       "train.exchangeDtype",
-      "found i8 for gradients, f32 or f16 was wanted; or set --sync-every",
+      "found i8 for gradients, f32 or f16 was wanted; or set --sync-every-steps",
     );
   }
   const isWeighted = {
