@@ -53,7 +53,7 @@ export const gpuBench: Stage = defineStage({
     scale: flag.choice(["auto", "full", "small"], "sizes; auto: small on a software adapter, else full", {
       default: "auto",
     }),
-    config: flag.optionalText("what is trained: a preset or a JSON file (small-95m; of scale small: demo)", {
+    config: flag.optionalText("what is trained: a preset or a JSON file (95m; of scale small: demo)", {
       placeholder: "NAME|FILE",
     }),
     set: configFlags.set,
@@ -70,7 +70,7 @@ export const gpuBench: Stage = defineStage({
     using device = new SurveyDevice();
     const adapter = await describeAdapter((await device.registry()).gpu);
     const scale = options.scale === "auto" ? adapter.isSoftware ? "small" : "full" : options.scale;
-    const preset = options.config ?? (scale === "full" ? "small-95m" : "demo");
+    const preset = options.config ?? (scale === "full" ? "95m" : "demo");
     const config = loadConfig(preset, options.set);
     const settings = { adapter: adapter.name, scale, config, maxS };
     using output = StagedOutput.openFolder(options.output, {

@@ -28,17 +28,17 @@ const FLAGS = {
     min: 1,
   }),
   tokens: flag.optionalInteger("as many steps as see so many tokens, padding included", { min: 1 }),
-  syncEvery: flag.optionalInteger(
+  syncEverySteps: flag.optionalInteger(
     "of several ranks: train by itself for so many steps, then follow their mean (DiLoCo), for slow networks",
     { min: 1 },
   ),
-  outerLr: flag.optionalNumber("how far to follow the mean of the ranks (default: 0.7)", {
+  outerLearningRate: flag.optionalNumber("how far to follow the mean of the ranks (default: 0.7)", {
     min: 0,
     max: 10,
   }),
   outerMomentum: flag.optionalNumber("Nesterov momentum of that (default: 0.6)", { min: 0, max: 0.999999 }),
-  allreduceDtype: flag.optionalText(
-    "how numbers travel between ranks (default: f32); i8 with --sync-every only",
+  exchangeDtype: flag.optionalText(
+    "how numbers travel between ranks (default: f32); i8 with --sync-every-steps only",
     { placeholder: "f32|f16|i8" },
   ),
   mpiLibrary: flag.optionalText("the MPI library of the launcher (default: found by its usual names)", {
@@ -165,10 +165,10 @@ function configOf(options: TrainFlags): RunConfig {
   const keys = {
     steps: options.steps,
     checkpointActivations: options.checkpointActivations || undefined,
-    syncEverySteps: options.syncEvery,
-    outerLearningRate: options.outerLr,
+    syncEverySteps: options.syncEverySteps,
+    outerLearningRate: options.outerLearningRate,
     outerMomentum: options.outerMomentum,
-    exchangeDtype: options.allreduceDtype,
+    exchangeDtype: options.exchangeDtype,
   };
   const sets = Object.entries(keys).flatMap(([key, value]) =>
     value === undefined ? [] : [`train.${key}=${value}`]

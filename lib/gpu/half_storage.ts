@@ -8,7 +8,7 @@
  *
  * Measured on 2 cores of lavapipe (Mesa 25.0), processor time relative to f32, in turns in one process (2026-11-21):
  * matrix products of 1024 x 2560 x 640 0.73 (NT), 0.64 (NN) and 0.75 (TN), since a load checks the bounds of half as many
- * words; a training step of the demo preset 0.87; forward and backward at the width of small-95m 0.72.
+ * words; a training step of the demo preset 0.87; forward and backward at the width of 95m 0.72.
  *
  * A number beyond f16's range becomes NaN, since WGSL leaves its conversion open. So every check for finite results
  * finds an overflow.

@@ -7,9 +7,8 @@
 import * as z from "zod";
 import { applySet, parseConfig } from "../config/config_file.ts";
 import { readJsonObject } from "../files/inputs.ts";
-import { didYouMean } from "../text/nearest.ts";
 import { formatCount } from "../text/quantities.ts";
-import { ConfigError, UsageError } from "../errors.ts";
+import { ConfigError } from "../errors.ts";
 import {
   checkModelConfig,
   type ModelConfig,
@@ -19,7 +18,7 @@ import {
 } from "../model/model_config.ts";
 import { DEFAULT_SAMPLING, type SamplingConfig, samplingSchema } from "../loader/sampling_config.ts";
 import { type OptimConfig, optimConfigSchema } from "../optim/optim_config.ts";
-import { PRESETS } from "./presets.ts";
+import { extended, presetOf } from "./presets.ts";
 import {
   type FitConfig,
   fitConfigSchema,
@@ -75,7 +74,7 @@ export interface DerivedConfig {
 /**
  * Loads and checks a configuration.
  *
- * @param nameOrFile A preset's name, or a JSON file (anything with a slash or ending in `.json`).
+ * @param nameOrFile A preset's name, or a JSON file (anything with a slash or ending in `.json`), which may extend a preset.
  * @param sets `KEY=VALUE` texts, applied in order; a value is JSON or else a text.
  * @throws {ConfigError} If a key is unknown, missing or of a wrong value.
  * @throws {UsageError} If the preset is unknown or a text has no `=`.
@@ -113,7 +112,7 @@ export function parseRunConfig(value: unknown): RunConfig {
   if (train.exchangeDtype === "i8" && train.syncEverySteps === 1) {
     throw new ConfigError(
       "train.exchangeDtype",
-      "found i8 for gradients, f32 or f16 was wanted; or set --sync-every",
+      "found i8 for gradients, f32 or f16 was wanted; or set --sync-every-steps",
     );
   }
   const isWeighted = {
@@ -237,11 +236,6 @@ function flatten(value: unknown, path: string, into: Map<string, string>): Map<s
 }
 
 function loadRaw(nameOrFile: string): Record<string, unknown> {
-  if (!/[/\\]|\.json$/.test(nameOrFile)) {
-    const preset = PRESETS.get(nameOrFile);
-    if (preset) return structuredClone(preset);
-    const hint = didYouMean(nameOrFile, [...PRESETS.keys()]);
-    throw new UsageError(`Cannot use --config ${nameOrFile}: no preset has that name${hint}`);
-  }
-  return readJsonObject(nameOrFile, "a run configuration");
+  if (!/[/\\]|\.json$/.test(nameOrFile)) return presetOf(nameOrFile);
+  return extended(readJsonObject(nameOrFile, "a run configuration"));
 }

@@ -2,26 +2,22 @@ import { assert, assertAlmostEquals, assertEquals, assertThrows } from "@std/ass
 import { ConfigError } from "../../lib/errors.ts";
 import { numParameters, parameterShapes, parseModelConfig } from "../../lib/model/model_config.ts";
 import { initialParameters } from "../../lib/model/parameters.ts";
+import { loadConfig } from "../../lib/train/run_config.ts";
 import { tinyConfig } from "./tiny_model.ts";
-
-function preset(name: string): unknown {
-  const text = Deno.readTextFileSync(new URL(`../../configs/${name}.json`, import.meta.url));
-  return JSON.parse(text).model;
-}
 
 Deno.test("numParameters() gives the counts of every preset", () => {
   const counts: [string, number][] = [
     ["demo", 4_460_736],
     ["20m", 19_147_776],
-    ["small-95m", 98_645_760],
-    ["plan-100m", 85_343_232],
+    ["95m", 98_645_760],
+    ["v1-100m", 85_343_232],
     ["300m", 302_536_704],
-    ["full-680m", 680_297_472],
+    ["680m", 680_297_472],
     ["campaign", 126_357_696],
-    ["synth-20min", 31_985_856],
+    ["synth", 31_985_856],
   ];
   for (const [name, count] of counts) {
-    assertEquals(numParameters(parseModelConfig(preset(name))), count, name);
+    assertEquals(numParameters(loadConfig(name).model), count, name);
   }
 });
 

@@ -2,7 +2,7 @@
  * How long gradients of a preset travel between ranks here, how much of that the backward pass hides, and what follows
  * for GPUs and networks that are not here. Not a test:
  *
- *     mpirun -n 2 deno run -A tests/mpi/exchange_times.ts --config small-95m
+ *     mpirun -n 2 deno run -A tests/mpi/exchange_times.ts --config 95m
  *
  * @module
  */
@@ -24,7 +24,7 @@ const COPIED_GB_PER_S = 10;
 
 const { values } = parseArgs({
   options: {
-    config: { type: "string", default: "small-95m" },
+    config: { type: "string", default: "95m" },
     set: { type: "string", multiple: true, default: ["model.sequenceLength=128", "train.microBatchSize=1"] },
   },
 });

@@ -144,7 +144,7 @@ Deno.test({
 }, async () => {
   const again = [1, 2].map((i) => join(folder, `f16 ${i}`));
   for (const run of again) {
-    const { code, stderr } = await trainTogether(run, { more: ["--allreduce-dtype", "f16"] });
+    const { code, stderr } = await trainTogether(run, { more: ["--exchange-dtype", "f16"] });
     assertEquals(code, 0, stderr);
   }
   assertAlike(again[0], alone, 2e-2);
@@ -190,7 +190,7 @@ Deno.test({ name: "ranks that cannot train together are refused in one line", ig
     missing.lines[0],
     /^error: Cannot load an MPI library: \/nowhere\/libmpi.so: .*; correct --mpi-library$/,
   );
-  const bytes = await refused(["--allreduce-dtype", "i8"]);
+  const bytes = await refused(["--exchange-dtype", "i8"]);
   assertEquals(bytes.code, 2);
   assertMatch(bytes.lines[0], /train.exchangeDtype.*found i8 for gradients, f32 or f16 was wanted/);
   const profiled = await refused(["--profile"]);
@@ -235,7 +235,7 @@ function tensorsOf(run: string, file: "model" | "optimizer", step: number): Map<
   return readSafetensors(join(checkpointOf(run, step), `${file}.safetensors`)).tensors;
 }
 
-const OUTER = ["--sync-every", "5", "--outer-momentum", "0.6", "--outer-lr"];
+const OUTER = ["--sync-every-steps", "5", "--outer-momentum", "0.6", "--outer-learning-rate"];
 const LOCAL = [...OUTER, "0.7"];
 
 Deno.test(
@@ -270,7 +270,7 @@ Deno.test(
     const loss: number = JSON.parse(summed.stdout).evalLoss;
     for (const format of ["f32", "i8"]) {
       const run = join(folder, `local ${format}`);
-      const more = [...LOCAL, "--allreduce-dtype", format, "--json"];
+      const more = [...LOCAL, "--exchange-dtype", format, "--json"];
       const { code, stdout, stderr } = await trainTogether(run, { more });
       assertEquals(code, 0, stderr);
       assertLess(Math.abs(JSON.parse(stdout).evalLoss - loss), 0.25 * loss);
@@ -285,7 +285,7 @@ Deno.test({
   name: "ranks that train by themselves stop where they have the same weights, and go on to the same bits",
   ignore: !first,
 }, async () => {
-  const more = [...LOCAL, "--allreduce-dtype", "i8"];
+  const more = [...LOCAL, "--exchange-dtype", "i8"];
   const run = join(folder, "local stopped");
   const stopped = await runs.signalAtStep(run, 3, {
     signals: ["SIGUSR2"],

@@ -62,8 +62,8 @@ Deno.test("planMemory() counts every byte of a teacher and its forward pass", as
   assertThrows(() => checkMemory(config, software, { availableBytes, teacher: ofTeacher }), ConfigError);
 });
 
-Deno.test("planMemory() of full-680m has its 680 M parameters, gradients and states", () => {
-  const config = loadConfig("full-680m");
+Deno.test("planMemory() of 680m has its 680 M parameters, gradients and states", () => {
+  const config = loadConfig("680m");
   const plan = planMemory(config);
   assert(Math.abs(plan.parametersBytes / 4 - 680e6) < 1e6, `${plan.parametersBytes} bytes`);
   assertEquals(plan.gradientsBytes, plan.parametersBytes);
@@ -77,7 +77,7 @@ Deno.test("planMemory() of full-680m has its 680 M parameters, gradients and sta
 });
 
 Deno.test("planMemory() in f16 has about half the activations, and half the parameters again as copies", () => {
-  for (const preset of ["small-95m", "full-680m"]) {
+  for (const preset of ["95m", "680m"]) {
     const [full, half] = ["f32", "f16"].map((dtype) =>
       planMemory(loadConfig(preset, [`train.dtype=${dtype}`]))
     );

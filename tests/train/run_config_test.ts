@@ -36,6 +36,55 @@ Deno.test("loadConfig() applies --set in order, with the type that the key has",
   assertEquals(config.optim.groups.head.learningRate, 0.001);
 });
 
+Deno.test("a configuration that extends a preset says what differs, and null takes a key away", () => {
+  const folder = Deno.makeTempDirSync();
+  try {
+    const load = (value: unknown) => {
+      const path = join(folder, "config.json");
+      Deno.writeTextFileSync(path, JSON.stringify(value));
+      return loadConfig(path);
+    };
+    const demo = loadConfig("demo");
+    assertEquals(load({ extends: "demo", train: { steps: 7 } }), {
+      ...demo,
+      train: { ...demo.train, steps: 7 },
+    });
+    assertEquals(load({ extends: "demo", model: { pairVectors: null } }).model.pairVectors, null);
+    assertEquals(load({ extends: "campaign" }), loadConfig("campaign"));
+    assertEquals(load({ extends: "demo", train: { rttDistanceWeights: [5, 2] } }).train.rttDistanceWeights, [
+      5,
+      2,
+    ]);
+    assertThrows(
+      () => load({ extends: "dmeo" }),
+      ConfigError,
+      'extends: found "dmeo", expected the name of a preset; did you mean demo?',
+    );
+    assertThrows(() => load({ extends: { train: {} } }), ConfigError, "expected the name of a preset");
+    assertThrows(() => load({ extends: "demo", trian: {} }), ConfigError, "trian");
+  } finally {
+    Deno.removeSync(folder, { recursive: true });
+  }
+});
+
+Deno.test("former names of presets are taken, with one line that names the new one", () => {
+  const renamed = [["synth-20min", "synth"], ["small-95m", "95m"], ["full-680m", "680m"], [
+    "plan-100m",
+    "v1-100m",
+  ]];
+  const { warn } = console;
+  for (const [former, name] of renamed) {
+    const lines: string[] = [];
+    console.warn = (line: string) => lines.push(line);
+    try {
+      assertEquals(loadConfig(former), loadConfig(name));
+    } finally {
+      console.warn = warn;
+    }
+    assertEquals(lines, [`note: --config ${former} is called ${name} now`]);
+  }
+});
+
 /** A value that the key of a value may have too, another where one is known. */
 function otherValue(json: string): string {
   const value: unknown = JSON.parse(json);

@@ -87,7 +87,7 @@ Deno.test("train refuses to go on with another teacher or without; --resume-from
 
 Deno.test("train refuses a teacher that does not fit, in one line", async () => {
   const old = folder.at("v1");
-  const V1 = ["--config", "plan-100m"];
+  const V1 = ["--config", "v1-100m"];
   assertEquals((await runs.train(old, {}, ...V1, "--steps", "1")).code, 0);
   const refused = async (settings: Settings, ...more: string[]) => {
     const { code, stderr } = await runs.train(folder.at("refused"), settings, ...more);

@@ -7,7 +7,7 @@ import { metricsOf, tensorHashes, TrainingRuns, writeTrainingRows } from "./trai
 const folder = new TemporaryFolder();
 const runs = new TrainingRuns(folder.path);
 const [run, measurements] = [folder.at("float64"), folder.at("synth.parquet")];
-const LENGTH = ["--config", "plan-100m", "--steps", "12"];
+const LENGTH = ["--config", "v1-100m", "--steps", "12"];
 
 Deno.test.beforeAll(async () => {
   await writeTrainingRows(runs.data);
@@ -99,7 +99,7 @@ Deno.test("what needs vocabulary v2 refuses a model of v1 in one line", async ()
         "no rows of addresses",
       ],
       [
-        ["eval", "--all-splits", measurements, "--config", "plan-100m", "--output", folder.at("all")],
+        ["eval", "--all-splits", measurements, "--config", "v1-100m", "--output", folder.at("all")],
         "v2 was wanted",
       ],
       [["eval", "--all-splits", measurements, ...of, "--output", folder.at("all")], "v2 was wanted"],
