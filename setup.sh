@@ -74,7 +74,7 @@ if deno_is_new_enough; then
   say "using $(deno --version | head -n 1)"
 else
   { has npm && install_deno_with_npm; } || install_deno_with_its_installer || install_deno_with_apts_npm ||
-    fail "Deno could not be installed: npm or curl, and root or sudo, were wanted; install Deno 2.9 or later (https://deno.com) and run this again"
+    fail "Deno could not be installed: expected npm or curl, and root or sudo; install Deno 2.9 or later (https://deno.com) and run this again"
   hash -r 2>/dev/null || true
   deno_is_new_enough ||
     fail "Deno was installed but is not on PATH; add $HOME/.local/bin or $HOME/.deno/bin to PATH and run this again"

@@ -199,7 +199,7 @@ function addressesOf(text: string | undefined): string[] | undefined {
   const parts = text.split(",").map((part) => part.trim()).filter((part) => part !== "");
   if (parts.length === 0) {
     throw new UsageError(
-      `Cannot use --addresses ${shortened(text)}: addresses separated by commas were wanted`,
+      `Cannot use --addresses ${shortened(text)}: expected addresses separated by commas`,
     );
   }
   return parts.map((part) => formatAddress(addressOf("addresses", part))).sort();

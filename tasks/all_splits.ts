@@ -202,7 +202,7 @@ async function makeSplits(
     if (counts.train === 0) {
       throw new UserError(
         `Cannot train: splitting by ${split.mode} left none of ${counts.val + counts.test} measurements, ` +
-          "some were wanted; hold out less with --splits, or give more measurements",
+          "expected some; hold out less with --splits, or give more measurements",
       );
     }
     await step(context, probeRowsStage, ["--input", shards, "--output", rows, ...alike]);

@@ -40,7 +40,7 @@ async function runPiece(name: string, args: string[], within?: Partial<StageCont
   if (name === "loader") return await passLoader(JSON.parse(args[0]) as LoaderPassOptions);
   if (!Object.hasOwn(STAGES, name)) {
     throw new UsageError(
-      `Cannot run bench child ${name}: loader or one of ${Object.keys(STAGES).join(", ")} was wanted`,
+      `Cannot run bench child ${name}: expected loader or one of ${Object.keys(STAGES).join(", ")}`,
     );
   }
   const outcome = await (await STAGES[name]()).run(args, within);

@@ -161,7 +161,7 @@ function parseNumbers(
   const numbers = text.split(",").map((part) => part.trim() === "" ? NaN : Number(part.replaceAll("_", "")));
   if (numbers.some((number) => !Number.isInteger(number) || number < min || number > max)) {
     throw new UsageError(
-      `Cannot use --${name} ${text}: numbers in ${min}..${max} were wanted, such as ${example}`,
+      `Cannot use --${name} ${text}: expected numbers in ${min}..${max}, such as ${example}`,
     );
   }
   return [...new Set(numbers)];

@@ -62,7 +62,7 @@ export function openChain<Options>(
     state.replaces = true;
   } else if (namesIn(folder).length > 0) {
     throw new UserError(
-      `Cannot use ${output}: it holds other files, an empty folder was wanted; choose another --output`,
+      `Cannot use ${output}: it holds other files, expected an empty folder; choose another --output`,
     );
   }
   saveChain(folder, state);

@@ -56,7 +56,7 @@ export const compileStage: Stage = defineStage({
   async run({ output, form, overwrite }, context): Promise<StageResult> {
     if (Deno.build.standalone || !exists(join(PROGRAM.root, "deno.lock"))) {
       throw new UserError(
-        "Cannot compile: this program is the one file already, a checkout was wanted; run deno task compile in one",
+        "Cannot compile: this program is the one file already, expected a checkout; run deno task compile in one",
       );
     }
     const startMs = performance.now();
@@ -98,7 +98,7 @@ async function make(
     const missing = "Deno's runtime stub (denort) could not be had";
     if (form === "compiled") {
       throw new UserError(
-        `Cannot compile: ${missing}, a network or DENORT_BIN was wanted; use --form launcher, which needs neither`,
+        `Cannot compile: ${missing}, expected a network or DENORT_BIN; use --form launcher, which needs neither`,
       );
     }
     context.log(`${missing}: making a launcher`);

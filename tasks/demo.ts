@@ -116,7 +116,7 @@ function listDemoInputs(input: readonly string[]): string[] {
   const numParquet = files.filter((file) => file.endsWith(".parquet")).length;
   if (numParquet === 0 || numParquet === files.length) return files;
   throw new UserError(
-    `Cannot use --input: found ${numParquet} Parquet files among ${files.length}, one kind was wanted; give either kind`,
+    `Cannot use --input: found ${numParquet} Parquet files among ${files.length}, expected one kind; give either kind`,
   );
 }
 

@@ -167,7 +167,7 @@ function countsOf(option: string, text: string): number[] {
   const counts = text.split(",").map((part) => /^\s*\d+\s*$/.test(part) ? Number(part) : NaN);
   if (counts.every((count) => count <= MAX_COUNT)) return [...new Set(counts)].sort((a, b) => a - b);
   throw new UsageError(
-    `Cannot use ${option} ${text}: counts from 0 to ${MAX_COUNT} separated by commas were wanted`,
+    `Cannot use ${option} ${text}: expected counts from 0 to ${MAX_COUNT} separated by commas`,
   );
 }
 

@@ -105,13 +105,13 @@ function checkKind(inputs: readonly string[], vocab: "v1" | "v2"): void {
   const records = named(".arrayrecord");
   if (vocab === "v2" && parquet !== undefined) {
     throw new UsageError(
-      `Cannot use --input ${parquet} with vocabulary v2: probe rows were wanted; ` +
+      `Cannot use --input ${parquet} with vocabulary v2: expected probe rows; ` +
         `make them with probe-rows, or add --vocab v1`,
     );
   }
   if (vocab === "v1" && records !== undefined) {
     throw new UsageError(
-      `Cannot use --input ${records} with vocabulary v1: measurements Parquet was wanted, probe rows ` +
+      `Cannot use --input ${records} with vocabulary v1: expected measurements Parquet, probe rows ` +
         "have no msm_id; give the Parquet that they were made of, or add --vocab v2",
     );
   }

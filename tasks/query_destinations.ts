@@ -219,6 +219,6 @@ function rttRangeOf(text: string): readonly [number, number] {
   throw new UsageError(
     `Cannot use --rtt ${
       shortened(text)
-    }: an RTT in ms of 0 or more, or two as in 20..25, the lesser first, were wanted`,
+    }: expected an RTT in ms of at least 0, or two as in 20..25, the lesser first`,
   );
 }

@@ -197,5 +197,5 @@ function orderOf(text: string): readonly Field[] {
     names.indexOf(a) - names.indexOf(b)
   );
   if (names.length === FIELDS.length && order.length === FIELDS.length) return order;
-  throw new UsageError(`Cannot use --order ${text}: ${FIELDS.join()} in any order were wanted`);
+  throw new UsageError(`Cannot use --order ${text}: expected ${FIELDS.join()} in any order`);
 }

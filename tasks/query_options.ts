@@ -46,7 +46,7 @@ export function addressOf(option: string, text: string): Uint8Array {
   const bytes = parseAddress(text);
   if (bytes) return bytes;
   throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: it is no address, an IPv4 or IPv6 address was wanted${
+    `Cannot use --${option} ${shortened(text)}: it is no address, expected an IPv4 or IPv6 address${
       adviceOnName(text)
     }`,
   );

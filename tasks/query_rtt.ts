@@ -296,6 +296,6 @@ function numbersOf(option: string, text: string, [least, greatest]: readonly [nu
   if (numbers.every((number) => number >= least && number <= greatest)) return numbers;
   const wanted = greatest === 1 ? `numbers from ${least} to 1` : `numbers of at least ${least}`;
   throw new UsageError(
-    `Cannot use --${option} ${shortened(text)}: ${wanted} separated by commas were wanted`,
+    `Cannot use --${option} ${shortened(text)}: expected ${wanted} separated by commas`,
   );
 }

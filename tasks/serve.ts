@@ -140,7 +140,7 @@ function requireHost(host: string): void {
   throw new UsageError(
     `Cannot use --host ${
       shortened(host)
-    }: it is no address, an IPv4 or IPv6 address such as 127.0.0.1 was wanted`,
+    }: it is no address, expected an IPv4 or IPv6 address such as 127.0.0.1`,
   );
 }
 
@@ -152,7 +152,7 @@ function requireOrigins(origins: readonly string[]): void {
   throw new UsageError(
     `Cannot use --allow-origin ${
       shortened(wrong)
-    }: it is no origin, one such as https://example.org was wanted`,
+    }: it is not an origin, expected one such as https://example.org`,
   );
 }
 

@@ -93,7 +93,7 @@ export const trainStage = defineStage({
     const launch = launchOf(variable);
     if (!launch) return await trainOn(undefined, options, context);
     if (options.profile) {
-      throw new UsageError("Cannot use --profile with several ranks: one process was wanted; leave it out");
+      throw new UsageError("Cannot use --profile with several ranks: expected one process; leave it out");
     }
     const { rank, numRanks } = launch;
     // The first rank speaks for all.

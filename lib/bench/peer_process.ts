@@ -54,7 +54,7 @@ export class PeerProcess implements Peer, Disposable {
   static async start(name: PeerName, options: PeerOptions = {}): Promise<PeerProcess> {
     if (Deno.build.standalone) {
       throw new UserError(
-        `Cannot compare with ${name}: this is the compiled program, a checkout was wanted; run bench from one`,
+        `Cannot compare with ${name}: this is the compiled program, expected a checkout; run bench from one`,
       );
     }
     let peer: PeerProcess;
@@ -62,7 +62,7 @@ export class PeerProcess implements Peer, Disposable {
       peer = new PeerProcess(name, options);
     } catch (cause) {
       if (!(cause instanceof Deno.errors.NotFound)) throw cause;
-      throw new UserError(`Cannot compare with ${name}: there is no python3, one with torch was wanted`, {
+      throw new UserError(`Cannot compare with ${name}: there is no python3, expected one with torch`, {
         cause,
       });
     }

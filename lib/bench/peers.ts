@@ -74,7 +74,7 @@ export async function compareTraining(
     lossDifference = Math.max(lossDifference, Math.abs((theirs.loss ?? NaN) - loss) / Math.abs(loss));
     if (!(lossDifference <= MAX_LOSS_DIFFERENCE)) {
       throw new UserError(
-        `Cannot compare with ${peer.name}: found a loss of ${theirs.loss} in step ${step}, ${loss} was wanted; ` +
+        `Cannot compare with ${peer.name}: found a loss of ${theirs.loss} in step ${step}, expected ${loss}; ` +
           "it does other work",
       );
     }

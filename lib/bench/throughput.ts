@@ -123,7 +123,7 @@ export function readEarlierRun(path: string): Map<string, number> {
     const { rows } = JSON.parse(text) as { rows: { name: string; dataRows?: number; median: number }[] };
     return new Map(rows.map((row) => [keyOf(row), row.median]));
   } catch (cause) {
-    throw new FormatError("the output of bench --json was wanted", { path, cause });
+    throw new FormatError("expected the output of bench --json", { path, cause });
   }
 }
 

@@ -73,5 +73,5 @@ cd @FOLDER@ || exit 1
 set -u
 say "${SLURM_JOB_ID:+job $SLURM_JOB_ID, }restart $restart of at most $max_restarts, on $(uname -n)"
 [ "$restart" -le "$max_restarts" ] ||
-  fail "the job was started again $restart times, at most $max_restarts were wanted; look into this log, and submit again to go on" 1
+  fail "the job was started again $restart times, expected at most $max_restarts; look into this log, and submit again to go on" 1
 @RUN@

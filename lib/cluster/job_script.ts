@@ -68,7 +68,7 @@ function directives({ name, path, demands }: Job): string[] {
     throw new UsageError(
       `Cannot write ${
         JSON.stringify(path)
-      }: its name has a line break, one without was wanted; choose another --output`,
+      }: its name has a line break, expected one without; choose another --output`,
     );
   }
   const [number, arrayed] = tasks === 1 ? ["%j", []] : ["%A_%a", [`--array=1-${tasks}`]];

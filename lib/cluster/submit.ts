@@ -36,7 +36,7 @@ export async function submitJobs(
       const ids = submitted.map(({ id }) => id);
       const undo = ids.length === 0 ? "" : `, and end those that wait: scancel ${ids.join(" ")}`;
       throw new UserError(
-        `Cannot submit ${job.path}: sbatch said \`${error}\`, a job number was wanted; mend it${undo}`,
+        `Cannot submit ${job.path}: sbatch said \`${error}\`, expected a job number; mend it${undo}`,
       );
     }
     submitted.push({ ...job, id });
@@ -68,7 +68,7 @@ async function start(args: string[]): Promise<Deno.CommandOutput> {
   } catch (cause) {
     if (!(cause instanceof Deno.errors.NotFound)) throw cause;
     throw new UserError(
-      "Cannot submit: there is no sbatch on PATH, SLURM's commands were wanted; go to a login node, " +
+      "Cannot submit: there is no sbatch on PATH, expected SLURM's commands; go to a login node, " +
         "or submit by hand what slurm prints without --submit",
       { cause },
     );
@@ -92,12 +92,12 @@ export function writeScripts(jobs: readonly ChainJob[], overwrite: boolean): voi
     if (found === script) return false;
     if (!found.includes(SIGN)) {
       throw new UserError(
-        `Cannot write ${path}: a file that slurm did not write is there, none was wanted; choose another --output`,
+        `Cannot write ${path}: a file that slurm did not write is there, expected none; choose another --output`,
       );
     }
     if (overwrite) return true;
     throw new UserError(
-      `Cannot write ${path}: it was made with other options or changed by hand, the same was wanted; ` +
+      `Cannot write ${path}: it was made with other options or changed by hand, expected no difference; ` +
         "submit it with sbatch as it is, or add --overwrite",
     );
   });

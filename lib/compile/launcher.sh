@@ -87,10 +87,10 @@ unpack_in() {
 }
 
 unpack() {
-  [ -r "$self" ] || fail "Cannot unpack ping-llm: $self cannot be read, the file itself was wanted; start it by its path"
+  [ -r "$self" ] || fail "Cannot unpack ping-llm: $self cannot be read, expected the file itself; start it by its path"
   found_bytes=$(($(wc -c <"$self")))
   [ "$found_bytes" = "$size_bytes" ] ||
-    fail "Cannot unpack $self: it has $found_bytes bytes, $size_bytes were wanted; copy it again"
+    fail "Cannot unpack $self: it has $found_bytes bytes, expected $size_bytes; copy it again"
   mask=$(umask)
   umask 022
   for cache in "$own_cache" "$home_cache" "${private:+$private/unpacked}"; do
@@ -98,8 +98,8 @@ unpack() {
   done
   tail -c "+$((offset_bytes + 1))" "$self" | gzip -t 2>/dev/null ||
     fail "Cannot unpack $self: its bytes are damaged; copy it again"
-  fail "Cannot unpack ping-llm in $tried: ${why:-it could not be written}, a folder with $unpacked_mb MB free that \
-lets programs run was wanted; set XDG_CACHE_HOME to one"
+  fail "Cannot unpack ping-llm in $tried: ${why:-it could not be written}, expected a folder with $unpacked_mb MB free \
+that lets programs run; set XDG_CACHE_HOME to one"
 }
 
 main() {

@@ -63,13 +63,13 @@ export class Gpu {
     const adapter = await navigator.gpu?.requestAdapter({ powerPreference: "high-performance" });
     if (!adapter) {
       throw new UserError(
-        "Cannot use WebGPU: no adapter was found, a GPU or software driver was wanted; run sh setup.sh to install one",
+        "Cannot use WebGPU: no adapter was found, expected a GPU or software driver; run sh setup.sh to install one",
       );
     }
     if (isSoftwareOpenGl(adapter)) {
       throw new UserError(
-        `Cannot use WebGPU: no adapter was found besides OpenGL in software (${adapter.info.description}), a Vulkan driver ` +
-          "was wanted; run sh setup.sh to install one",
+        `Cannot use WebGPU: no adapter was found besides OpenGL in software (${adapter.info.description}), expected a Vulkan ` +
+          "driver; run sh setup.sh to install one",
       );
     }
     const requiredLimits: Record<string, number> = {};

@@ -79,7 +79,7 @@ export function parseKernel(name: string, source: string): KernelInterface {
   const bindings = [...code.matchAll(/@group\((\d+)\)\s*@binding\((\d+)\)\s*var<([^>]*)>\s*(\w+)/g)].map(
     ([, group, index, kind, variable]): Binding => {
       if (group !== "0") {
-        throw new KernelError(name, `binding ${variable} is in group ${group}, 0 was wanted`);
+        throw new KernelError(name, `binding ${variable} is in group ${group}, expected 0`);
       }
       const [space, access = "read"] = kind.split(",").map((part) => part.trim());
       return {

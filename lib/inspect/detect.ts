@@ -84,7 +84,7 @@ function checkJsonSize(path: string): void {
   const { sizeBytes } = fingerprint(path);
   if (sizeBytes <= MAX_JSON_BYTES) return;
   throw new FormatError(
-    `it has ${sizeBytes} bytes, a JSON file of at most ${MAX_JSON_BYTES} was wanted; check the path`,
+    `it has ${sizeBytes} bytes, expected a JSON file of at most ${MAX_JSON_BYTES}; check the path`,
     { path },
   );
 }
@@ -109,7 +109,7 @@ function detectData(path: string): ReturnType<typeof detectTargets> {
   const manifest = join(path, "manifest.json");
   if (exists(manifest)) return [{ kind: detectFile(manifest), path: manifest, files: [manifest] }];
   throw new UserError(
-    `Cannot inspect ${path}: none of its ${files.length} files is known, ${KNOWN} was wanted; check the path`,
+    `Cannot inspect ${path}: none of its ${files.length} files is known, expected ${KNOWN}; check the path`,
   );
 }
 
@@ -118,7 +118,7 @@ function detectFile(path: string): Kind {
   const kind = kindOf(BINARY, head) ?? kindOfText(path, head);
   if (kind) return kind;
   const found = head.length === 0 ? "it is empty" : "its content is of no known kind";
-  throw new UserError(`Cannot inspect ${path}: ${found}, ${KNOWN} was wanted; check the path`);
+  throw new UserError(`Cannot inspect ${path}: ${found}, expected ${KNOWN}; check the path`);
 }
 
 function startsWith(magic: readonly number[]): (head: Uint8Array) => boolean {
@@ -137,7 +137,7 @@ function kindOfText(path: string, head: Uint8Array): Kind | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if ("msm_id" in value || "prb_id" in value || "fw" in value) {
     throw new UserError(
-      `Cannot inspect ${path}: it holds RIPE Atlas results, an output of this program was wanted; convert ` +
+      `Cannot inspect ${path}: it holds RIPE Atlas results, expected an output of this program; convert ` +
         `it with deno task import --input ${path} --output F.parquet`,
     );
   }

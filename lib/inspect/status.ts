@@ -41,8 +41,8 @@ export function statusOf(paths: readonly string[], nowMs: number = Date.now()): 
     const members = membersOf(path).flatMap((member) => statusOfOne(member, nowMs) ?? []);
     if (members.length > 0) return members;
     throw new UserError(
-      `Cannot tell the status of ${path}: it has no manifest, a run, an output of a stage or a folder of ` +
-        "these was wanted; check the path",
+      `Cannot tell the status of ${path}: it has no manifest, expected a run, an output of a stage or a folder ` +
+        "of these; check the path",
     );
   });
 }

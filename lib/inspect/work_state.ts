@@ -113,7 +113,7 @@ export function faultsOfSizes(
   for (const { path, sizeBytes } of files) {
     const sizes = folders.flatMap((folder) => infoOf(join(folder, path))?.size ?? []);
     if (sizes.includes(sizeBytes)) continue;
-    const found = sizes.length === 0 ? "is missing" : `has ${sizes[0]} bytes, ${sizeBytes} were wanted`;
+    const found = sizes.length === 0 ? "is missing" : `has ${sizes[0]} bytes, expected ${sizeBytes}`;
     faults.push(`${path} ${found}`);
   }
   const rest = faults.splice(SHOWN_FAULTS);

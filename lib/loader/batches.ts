@@ -198,5 +198,5 @@ function checkOptions(options: LoaderOptions): void {
 
 function checkInteger(key: string, value: number, { low, high }: { low: number; high: number }): void {
   if (Number.isSafeInteger(value) && value >= low && value <= high) return;
-  throw new ConfigError(key, `found ${value}, an integer in ${low}..${high} was wanted`);
+  throw new ConfigError(key, `found ${value}, expected an integer in ${low}..${high}`);
 }

@@ -112,7 +112,7 @@ export class BlockMaker {
   constructor(readonly source: ProbeRowSource, readonly options: BlockOptions) {
     if (source.numRows === 0) {
       throw new UserError(
-        `Cannot read ${source.path}: no probe rows in it, at least one was wanted; check the split`,
+        `Cannot read ${source.path}: no probe rows in it, expected at least one; check the split`,
       );
     }
     this.blockRows = options.blockRows ?? guessBlockRows(source, options);

@@ -41,7 +41,7 @@ export class Permutation {
    */
   at(rank: number): number {
     if (!(rank >= 0 && rank < this.length) || !Number.isInteger(rank)) {
-      throw new RangeError(`Cannot permute ${rank}: an integer in 0..${this.length - 1} was wanted`);
+      throw new RangeError(`Cannot permute ${rank}: expected an integer in 0..${this.length - 1}`);
     }
     let value = this.#encrypt(rank);
     while (value >= this.length) value = this.#encrypt(value);

@@ -53,7 +53,7 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
     });
   const parse = (text: string) => {
     const bytes = parseAddress(text);
-    if (!bytes) throw fail(`found the address ${JSON.stringify(text)}, IPv4 or IPv6 was wanted`);
+    if (!bytes) throw fail(`found the address ${JSON.stringify(text)}, expected IPv4 or IPv6`);
     return bytes;
   };
   const prepared: PreparedRow = {
@@ -71,11 +71,11 @@ export function prepareRow(row: ProbeRow, where: { path: string; index: number }
   let previousTimeS = 0;
   for (let i = 0; i < rttMs.length; i++) {
     if (!(timeS[i] >= previousTimeS)) {
-      throw fail(`found the time ${timeS[i]} s after ${previousTimeS} s, ascending times were wanted`);
+      throw fail(`found the time ${timeS[i]} s after ${previousTimeS} s, expected ascending times`);
     }
     previousTimeS = timeS[i];
     if (!(rttMs[i] >= 0 && rttMs[i] < Infinity) && rttMs[i] !== -1) {
-      throw fail(`found the RTT ${rttMs[i]}, 0 or more or -1 was wanted`);
+      throw fail(`found the RTT ${rttMs[i]}, expected 0 or more or -1`);
     }
     prepared.untimedLength[i] = untimedLength(
       prepared.sources[srcIndex[i]].length,

@@ -78,5 +78,5 @@ function tooLarge(
   wanted: string,
   { what, remedy }: { what: string; remedy: string },
 ): UserError {
-  return new UserError(`Cannot allocate ${what}: ${found}, at most ${wanted} was wanted; ${remedy}`);
+  return new UserError(`Cannot allocate ${what}: ${found}, expected at most ${wanted}; ${remedy}`);
 }

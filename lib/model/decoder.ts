@@ -71,9 +71,9 @@ export class Decoder {
     const sizeBytes = decoderSizeBytes(config, extent);
     if (sizeBytes > memoryLimitBytes) {
       throw new UserError(
-        `Cannot allocate the decoder: it takes ${mib(sizeBytes)} besides the weights, at most ${
+        `Cannot allocate the decoder: it takes ${mib(sizeBytes)} besides the weights, expected at most ${
           mib(memoryLimitBytes)
-        } was wanted; ${REMEDY}, or raise its memory limit`,
+        }; ${REMEDY}, or raise its memory limit`,
       );
     }
     const { gpu } = registry;
@@ -293,9 +293,9 @@ export class Decoder {
     const { sequenceLength } = this.config;
     if (position < sequenceLength) return;
     throw new UserError(
-      `Cannot decode: position ${position} was asked for, at most ${
+      `Cannot decode: position ${position} was asked for, expected at most ${
         sequenceLength - 1
-      } was wanted; shorten the prompt or use a model with longer sequences`,
+      }; shorten the prompt or use a model with longer sequences`,
     );
   }
 

@@ -40,7 +40,7 @@ export function faultOfTensors(
     const index = indexOfNotBelow(values, limit);
     if (index < 0) continue;
     const wanted = limit === Infinity ? "a finite number" : `a magnitude below ${limit.toExponential(1)}`;
-    return `element ${index} of tensor ${name} is ${values[index]}, ${wanted} was wanted`;
+    return `element ${index} of tensor ${name} is ${values[index]}, expected ${wanted}`;
   }
   return undefined;
 }
@@ -60,7 +60,7 @@ export function requireNoOverflow(logProbabilities: Float32Array, scales: readon
     ? `a hidden state of scale ${scale}`
     : `a log-probability of ${logProbabilities[index]}`;
   throw new UserError(
-    `Cannot use the model: found ${found}, as where weights are too large for float32, finite numbers were wanted; use ` +
+    `Cannot use the model: found ${found}, as where weights are too large for float32, expected finite numbers; use ` +
       "an earlier checkpoint or another run",
   );
 }

@@ -162,23 +162,23 @@ export function parseModelConfig(value: unknown): ModelConfig {
 export function checkModelConfig(config: ModelConfig): void {
   for (const key of ["width", "mlpWidth"] as const) {
     if (config[key] % 4 !== 0) {
-      throw new ConfigError(`model.${key}`, `found ${config[key]}, a multiple of 4 was wanted`);
+      throw new ConfigError(`model.${key}`, `found ${config[key]}, expected a multiple of 4`);
     }
   }
   for (const key of ["prefixVectors", "pairVectors", "coordinates"] as const) {
     if (config[key] && config.vocabulary !== "v2") {
       throw new ConfigError(
         `model.${key}`,
-        `vocabulary ${config.vocabulary} has none, v2 or null was wanted`,
+        `vocabulary ${config.vocabulary} has none, expected v2 or null`,
       );
     }
   }
   if (config.rttEncoding !== null && config.vocabulary !== "v1") {
-    throw new ConfigError("model.rttEncoding", "vocabulary v2 has one of its own, v1 or null was wanted");
+    throw new ConfigError("model.rttEncoding", "vocabulary v2 has one of its own, expected v1 or null");
   }
   const count = numParameters(config);
   if (count > MAX_PARAMETERS) {
-    throw new ConfigError("model", `found ${count} parameters, at most ${MAX_PARAMETERS} were wanted`);
+    throw new ConfigError("model", `found ${count} parameters, expected at most ${MAX_PARAMETERS}`);
   }
 }
 

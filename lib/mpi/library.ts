@@ -76,8 +76,8 @@ export function loadMpi(path: string | undefined, { mpi }: Pick<Launch, "mpi">):
   throw new UserError(
     `Cannot load an MPI library: ${reason}; ` +
       (path === undefined
-        ? `${mpi ?? "Open MPI or MPICH"} was wanted; load its module or give its file as --mpi-library`
-        : "a file such as libmpi.so.40 or libmpich.so.12 was wanted; correct --mpi-library"),
+        ? `expected ${mpi ?? "Open MPI or MPICH"}; load its module or give its file as --mpi-library`
+        : "expected a file such as libmpi.so.40 or libmpich.so.12; correct --mpi-library"),
   );
 }
 

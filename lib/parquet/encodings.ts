@@ -1,18 +1,18 @@
 /**
  * Decoders of Parquet's encodings (https://parquet.apache.org/docs/file-format/data-pages/encodings/), for columns
- * that are not nested. All of them stop at the end of their bytes and write only as many values as were asked for,
- * whatever the bytes say.
+ * that are not nested. All of them stop at the end of their bytes and write only as many values as requested, even if
+ * the bytes are damaged.
  *
  * @module
  */
 
-/** Thrown for bytes that are not what the encoding says. */
+/** Thrown for bytes that violate their encoding. */
 export class EncodingError extends Error {
   override name = "EncodingError";
 }
 
 const MINIBLOCK_MULTIPLE = 32;
-/** The most bytes that the byte arrays of a page have together; writers' pages have 1 MB. */
+/** The largest total size of a page's byte arrays; writers' pages have 1 MB. */
 const MAX_JOINED_BYTES = 2 ** 26;
 
 /**
@@ -67,7 +67,7 @@ function unpackBits(bytes: Uint8Array, bitWidth: number, out: Int32Array, from: 
   }
 }
 
-/** `width` bits from a bit on, 1 to 32. */
+/** Reads `width` bits, 1 to 32, from a bit position. */
 function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number {
   const first = Math.floor(firstBit / 8);
   const last = Math.floor((firstBit + width - 1) / 8);
@@ -79,9 +79,9 @@ function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number 
 /**
  * Decodes DELTA_BINARY_PACKED integers.
  *
- * @param bytes The encoded values and whatever follows them.
+ * @param bytes The encoded values, perhaps followed by other bytes.
  * @param numValues How many values there are.
- * @returns The values and how many bytes they took.
+ * @returns The values and the number of bytes read.
  * @throws {EncodingError} If there are fewer values or the block sizes are impossible.
  */
 export function decodeDelta(
@@ -134,7 +134,7 @@ function bitsAt(bytes: Uint8Array, i: number, width: number): bigint {
 /** Byte arrays within one buffer. */
 export interface ByteArrays {
   bytes: Uint8Array;
-  /** The begin and the end of each, one after the other. */
+  /** The begin and the end of each array, interleaved. */
   bounds: Uint32Array;
 }
 
@@ -224,11 +224,11 @@ export function decodeByteStreamSplit(bytes: Uint8Array, numValues: number, widt
 }
 
 function checkCount(numValues: number, most: number): number {
-  if (numValues > most) throw new EncodingError(`${numValues} values in the room of ${Math.floor(most)}`);
+  if (numValues > most) throw new EncodingError(`${numValues} values where ${Math.floor(most)} fit`);
   return numValues;
 }
 
-/** Moves through bytes and never past their end. */
+/** A cursor that never moves past the end of its bytes. */
 class ByteCursor {
   #at = 0;
 

@@ -144,7 +144,7 @@ export class OutputRun implements Disposable {
       if (now.sizeBytes === sizeBytes && now.mtimeMs === mtimeMs) continue;
       throw new UserError(
         `Cannot use ${path}: it changed while it was read (${sizeBytes} bytes at the start, ${now.sizeBytes} now), ` +
-          `an unchanging file was wanted; when it is complete, ` +
+          `expected an unchanging file; when it is complete, ` +
           (this.#task.count === 1
             ? "run again with --overwrite"
             : "delete the output and run all tasks again"),

@@ -66,8 +66,8 @@ export function parseRatios(text: string): SplitRatios {
   const isInRange = parts.length === 3 && parts.every((part) => part >= 0 && part <= MAX_RATIO);
   if (!isInRange || parts.every((part) => part === 0)) {
     throw new UsageError(
-      `Cannot use --ratios ${shortened(text)}: three numbers train,val,test from 0 to ${MAX_RATIO}, not ` +
-        "all 0, were wanted, such as 80,10,10",
+      `Cannot use --ratios ${shortened(text)}: expected three numbers train,val,test from 0 to ` +
+        `${MAX_RATIO}, not all 0, such as 80,10,10`,
     );
   }
   const total = parts[0] + parts[1] + parts[2];
@@ -138,7 +138,7 @@ function checkTimeRange(range: SplitPlan["timeRangeUs"]): void {
   const found = range && range[0] === range[1]
     ? `every row has the time ${new Date(range[0] / 1000).toISOString()}`
     : "there are no rows";
-  throw new UserError(`Cannot split by time: ${found}, a time span was wanted; use --split-by probe`);
+  throw new UserError(`Cannot split by time: ${found}, expected a time span; use --split-by probe`);
 }
 
 function keyFractions({ hashes }: SourceKeys, id: Uint32Array, numRows: number): Float64Array {

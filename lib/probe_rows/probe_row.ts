@@ -70,7 +70,7 @@ export function decodeProbeRowHeader(
 ): ProbeRowHeader {
   const outer = ArrowColumns.decode(bytes, where);
   if (outer.numRows !== 1) {
-    throw new FormatError(`its Arrow stream has ${outer.numRows} rows, 1 was wanted; write it again`, where);
+    throw new FormatError(`its Arrow stream has ${outer.numRows} rows, expected 1; write it again`, where);
   }
   return {
     srcId: outer.bigint("src_id"),

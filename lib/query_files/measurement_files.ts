@@ -22,7 +22,7 @@ const WANTED = {
 };
 
 const WANTED_LINE =
-  "a line with src, dst, rtt and perhaps time, or a RIPE Atlas ping result was wanted; turn other files into Parquet " +
+  "expected a line with src, dst, rtt and perhaps time, or a RIPE Atlas ping result; turn other files into Parquet " +
   "with deno task import";
 /** More than fit any preset's sequence. */
 const MAX_CONTEXT_MEASUREMENTS = 4096;

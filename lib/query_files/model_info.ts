@@ -104,7 +104,7 @@ export function readEvaluation(
   const evaluation = path === undefined ? null : evaluationOf(path, checkpoint);
   if (evaluation !== undefined) return evaluation;
   if (named === undefined) return null;
-  const wanted = `one of ${checkpoint.directory} was wanted; run eval on that one`;
+  const wanted = `expected one of ${checkpoint.directory}; run eval on that one`;
   throw new FormatError(`it is of another model, ${wanted}`, { path: named });
 }
 
@@ -135,7 +135,7 @@ function readReport(path: string): z.infer<typeof reportSchema> {
   try {
     return reportSchema.parse(JSON.parse(text));
   } catch (cause) {
-    const message = "it is no report of an evaluation, the report.json of an eval was wanted; run eval again";
+    const message = "it is no report of an evaluation, expected the report.json of an eval; run eval again";
     throw new FormatError(message, { path, cause });
   }
 }

@@ -42,8 +42,8 @@ export async function synthesize(
   const { seed, probes, destinations, ipv6Share, rows, days } = options;
   if (ipv6Share > 0 && ipv6Share < 1 && Math.min(probes, destinations) < 2) {
     throw new UserError(
-      `Cannot make a synthetic Internet: found ${probes} probes and ${destinations} destinations, at least 2 of each ` +
-        `were wanted for both IP versions; raise them or use --ipv6-share 0`,
+      `Cannot make a synthetic Internet: found ${probes} probes and ${destinations} destinations, expected at ` +
+        `least 2 of each for both IP versions; raise them or use --ipv6-share 0`,
     );
   }
   const endTimeS = SYNTH_START_S + Math.round(days * DAY_S);

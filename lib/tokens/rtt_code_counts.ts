@@ -1,5 +1,5 @@
 /**
- * Quantiles of any number of RTTs in bounded memory: how often each RTT code occurred.
+ * Quantiles of any number of RTTs in bounded memory, from counts of the RTT codes.
  *
  * @module
  */
@@ -18,8 +18,8 @@ export class RttCodeCounts {
   }
 
   /**
-   * The least RTT, in milliseconds, that more than the share `quantile` of the RTTs do not exceed: the middle of its
-   * code, so 0.049 % off; NaN if there are none.
+   * The smallest RTT, in milliseconds, that more than the share `quantile` of the RTTs do not exceed: the middle of its
+   * code's bucket, so with an error of up to 0.049 %; NaN without RTTs.
    *
    * @param quantile 0 to 1.
    */

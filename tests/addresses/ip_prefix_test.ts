@@ -49,10 +49,10 @@ Deno.test("parsePrefix() refuses what is no address and lengths that are none or
     "10.2.0.0/1e1",
     "10.2.0.0/8/8",
   ];
-  for (const text of wrong) assertThrows(() => parsePrefix(text), UserError, "was wanted");
-  assertThrows(() => parsePrefix("10.2.0.0/33"), UserError, "found length 33, 0 to 32 was wanted");
+  for (const text of wrong) assertThrows(() => parsePrefix(text), UserError, "expected ");
+  assertThrows(() => parsePrefix("10.2.0.0/33"), UserError, "found length 33, expected 0 to 32");
   for (const text of ["", "10.2/16", "example.org", "/16", "fe80::1%eth0/64"]) {
-    assertThrows(() => parsePrefix(text), UserError, "address or prefix was wanted");
+    assertThrows(() => parsePrefix(text), UserError, "expected an IPv4 or IPv6 address or prefix");
   }
 });
 

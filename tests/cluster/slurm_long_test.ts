@@ -142,7 +142,7 @@ Deno.test("slurm refuses what it cannot make jobs of, in one line", async () => 
     [1, /Cannot read .*none.json: no such file/, "--config", folder.at("none.json")],
     [
       1,
-      /Cannot read .*broken.json: it is no JSON, a cluster's configuration was wanted/,
+      /Cannot read .*broken.json: it is not JSON, expected a cluster's configuration/,
       "--config",
       folder.at("broken.json"),
     ],
@@ -174,7 +174,7 @@ Deno.test("slurm refuses inputs as shard would, before it writes a script", asyn
   writer.append(sampleBatch({ numRows: 9 }));
   writer.close();
   const wrong: [RegExp, string, string[]][] = [
-    [/it is no Parquet/, text, []],
+    [/it does not start with PAR1/, text, []],
     [/as m.parquet.manifest.json says/, cut, []],
     [/src_addr/, other, []],
     [/prb_id/, plain, ["--group-by", "prb_id"]],

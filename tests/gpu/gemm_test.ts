@@ -310,7 +310,7 @@ testOnEachDevice("addGemm() refuses sizes and tensors that do not fit", (bench) 
   refuse("NT", 8, 8, 6, "k is 6");
   refuse("TN", 6, 8, 8, "m is 6");
   refuse("NN", 0, 8, 8, "0 elements");
-  refuse("NN", 12, 8, 8, "a (tensor a) has the shape [8,8], 96 elements were wanted");
+  refuse("NN", 12, 8, 8, "a (tensor a) has the shape [8,8], expected 96 elements");
   for (const splits of [2, 9]) {
     const variant = gemmVariants(bench.gpu.info)[splits === 2 ? 0 : 1];
     assertThrows(

@@ -277,7 +277,7 @@ testOnEachDevice(
     await assertRejects(
       () => decoder.prefill([randomTokens("long", 97)]),
       UserError,
-      "Cannot decode: position 96 was asked for, at most 95 was wanted; shorten the prompt",
+      "Cannot decode: position 96 was asked for, expected at most 95; shorten the prompt",
     );
     await decoder.prefill([randomTokens("full", 95)]);
     await assertRejects(() => decoder.step([1]), Error, "call fork() before");

@@ -66,7 +66,10 @@ Deno.test("pretokenize ends with 1 on bad input and with 2 on a wrong command li
   ];
   const v1 = ["--vocab", "v1"];
   await assertFails(args("none.parquet", ...v1), { code: 1, message: "none.parquet: no such file" });
-  await assertFails(args("text.parquet", ...v1), { code: 1, message: "it is no Parquet file" });
+  await assertFails(args("text.parquet", ...v1), {
+    code: 1,
+    message: "it does not start with PAR1, expected a Parquet file",
+  });
   await assertFails(args("text.arrayrecord"), { code: 1, message: "text.arrayrecord" });
   await assertFails(args("in.parquet", ...v1), { code: 1, message: "50 of 100 rows were rejected" });
   const wrong: [string[], string][] = [

@@ -285,7 +285,7 @@ Deno.test("train refuses data and folders that it cannot use, in one line", asyn
   const cases: [string[], number, string][] = [
     [runs.arguments(occupied), 1, "it holds other files"],
     [["train", "--data", join(folder, "none"), "--run", join(folder, "x")], 1, "no such file"],
-    [["train", "--data", occupied, "--run", join(folder, "x")], 1, "probe rows was wanted"],
+    [["train", "--data", occupied, "--run", join(folder, "x")], 1, "expected probe rows"],
     [["train", "--data", runs.data], 2, "--run DIR is missing"],
     [runs.arguments(join(folder, "x"), {}, "--steps", "3", "--tokens", "5"), 2, "--steps and --tokens"],
     [runs.arguments(join(folder, "x"), { "train.stepz": 1 }), 2, "did you mean steps?"],

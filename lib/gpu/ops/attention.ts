@@ -115,7 +115,7 @@ export function attentionVariant(info: Pick<GpuInfo, "subgroupSize">): Attention
 /** Checks that the kernels support the width of heads. @throws {KernelError} If not. */
 export function requireHeadDim(kernel: string, headDim: number): void {
   if (!HEAD_DIMS.includes(headDim)) {
-    throw new KernelError(kernel, `headDim is ${headDim}, one of ${HEAD_DIMS.join(", ")} was wanted`);
+    throw new KernelError(kernel, `headDim is ${headDim}, expected one of ${HEAD_DIMS.join(", ")}`);
   }
 }
 

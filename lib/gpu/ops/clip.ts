@@ -67,7 +67,7 @@ export function addClipFactor(
   const { sumOfSquares, out, maxNorm, lossScale, lossScaleRange: range = LOSS_SCALE } = args;
   const kernel = "clip_factor";
   if (!(maxNorm > 0 && maxNorm < Infinity)) {
-    throw new KernelError(kernel, `maxNorm is ${maxNorm}, a positive finite number was wanted`);
+    throw new KernelError(kernel, `maxNorm is ${maxNorm}, expected a positive finite number`);
   }
   requireLength(kernel, 1, { sumOfSquares });
   requireLength(kernel, 4, { out });

@@ -143,9 +143,9 @@ function requireLayout(kernel: string, { vocabSize, stride, softcap }: LogitsSha
   requireMultiple(kernel, { stride }, 4);
   requireMultiple(kernel, { vocabSize }, 1);
   if (vocabSize > stride) {
-    throw new KernelError(kernel, `vocabSize is ${vocabSize}, at most the stride ${stride} was wanted`);
+    throw new KernelError(kernel, `vocabSize is ${vocabSize}, expected at most the stride ${stride}`);
   }
   if (softcap !== null && !(softcap > 0)) {
-    throw new KernelError(kernel, `softcap is ${softcap}, a positive number or null was wanted`);
+    throw new KernelError(kernel, `softcap is ${softcap}, expected a positive number or null`);
   }
 }

@@ -14,7 +14,7 @@ import { type Tensor, tensorLength } from "../tensor.ts";
 export function requireMultiple(kernel: string, sizes: Record<string, number>, factor: number): void {
   for (const [name, size] of Object.entries(sizes)) {
     if (!(size > 0 && size % factor === 0)) {
-      throw new KernelError(kernel, `${name} is ${size}, a positive multiple of ${factor} was wanted`);
+      throw new KernelError(kernel, `${name} is ${size}, expected a positive multiple of ${factor}`);
     }
   }
 }
@@ -26,13 +26,13 @@ export function requireMultiple(kernel: string, sizes: Record<string, number>, f
  */
 export function requireLength(kernel: string, length: number, tensors: Record<string, Tensor>): void {
   if (!(length > 0 && Number.isInteger(length))) {
-    throw new KernelError(kernel, `${length} elements were asked for, at least one was wanted`);
+    throw new KernelError(kernel, `${length} elements were asked for, expected at least one`);
   }
   for (const [name, tensor] of Object.entries(tensors)) {
     if (tensorLength(tensor) < length) {
       throw new KernelError(
         kernel,
-        `${name} (tensor ${tensor.label}) has the shape [${tensor.shape}], ${length} elements were wanted`,
+        `${name} (tensor ${tensor.label}) has the shape [${tensor.shape}], expected ${length} elements`,
       );
     }
   }
