@@ -26,7 +26,8 @@ export interface ByteRange {
 /**
  * Reads a prefix, such as `10.2.0.0/16`, `2001:db8::/33` or an address.
  *
- * Bits after the prefix are cleared, as routers do: `10.2.3.4/16` is `10.2.0.0/16`; {@link hasHostBits} detects such bits.
+ * Bits after the prefix are cleared, as routers do: `10.2.3.4/16` is `10.2.0.0/16`; {@link hasHostBits} detects such
+ * bits.
  *
  * @throws {UserError} If the address or the length is invalid, or the length is larger than the address.
  */
@@ -47,7 +48,12 @@ export function hasHostBits(text: string): boolean {
   return bytes.some((byte, i) => (byte & ~maskOf(length, i)) !== 0);
 }
 
-/** The prefix that an address lies in. @param bytes 4 or 16 bytes. @param length Its bits (default: all bits of the address). */
+/**
+ * The prefix that an address lies in.
+ *
+ * @param bytes 4 or 16 bytes.
+ * @param length Its bits (default: all bits of the address).
+ */
 export function prefixOfAddress(bytes: Uint8Array, length: number = bytes.length * 8): IpPrefix {
   return { bytes: bytes.map((byte, i) => byte & maskOf(length, i)), length };
 }

@@ -78,7 +78,11 @@ const WORDS = 4;
 export class KnownAddresses {
   readonly #numV4: number;
 
-  /** Uses the columns without copying them. @param isTruncated Whether the data had more addresses or pairs than the table. */
+  /**
+   * Uses the columns without copying them.
+   *
+   * @param isTruncated Whether the data had more addresses or pairs than the table.
+   */
   constructor(readonly columns: KnownColumns, readonly isTruncated: boolean) {
     const { v4, v6, seen, pairs } = columns;
     this.#numV4 = v4.length;

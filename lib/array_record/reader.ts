@@ -126,7 +126,8 @@ export class ArrayRecordReader implements Disposable, Iterable<Uint8Array> {
    * Chunk headers, unverified. Each has a checksum of its chunk's data, so they tell files apart at a small part of
    * the cost of reading the data.
    *
-   * @param maxChunks The largest number of data chunks; of a file with more, evenly spread ones with the first and the last.
+   * @param maxChunks The largest number of data chunks; of a file with more, evenly spread ones with the first and
+   *   the last.
    * @returns First the header of the index, then those of data chunks.
    */
   *chunkHeaders(maxChunks: number): Generator<Uint8Array> {

@@ -3,8 +3,8 @@
  * TAOCP 3, 5.4) with sorted runs on disk.
  *
  * Both give the same order, (group hash, group kind, time, order in the input), so the output does not
- * depend on the memory limit. The merge also handles a single source that is larger than memory. It holds one block of every
- * run: with a budget of R rows per run and 64 rows per block it reaches R / 64 runs, R^2 / 64 rows (for the
+ * depend on the memory limit. The merge also handles a single source that is larger than memory. It holds one block
+ * of every run: with a budget of R rows per run and 64 rows per block it reaches R / 64 runs, R^2 / 64 rows (for the
  * default limit, 6 M rows a run, more than 10^11 rows in one partition).
  *
  * @module

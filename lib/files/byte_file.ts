@@ -200,7 +200,12 @@ export function requireRegular(info: Deno.FileInfo, action: string): void {
   throw new UserError(`Cannot ${action}: it is ${kindOf(info)}, expected a file; ${advice}`);
 }
 
-/** Refuses a link where the program makes none. @param action The action, for errors. @throws {UserError} If it is one. */
+/**
+ * Refuses a link where the program makes none.
+ *
+ * @param action The action, for errors.
+ * @throws {UserError} If it is one.
+ */
 export function refuseLink(path: string, action: string): void {
   let target: string | undefined;
   try {

@@ -29,8 +29,8 @@ export type OnLink = (line: string) => void;
  *
  * @param paths Files, directories (searched recursively, as the links in them are) and globs.
  * @param options `extensions`: which files of a directory count, such as `[".parquet"]`; a file named
- *   by itself always counts. `wanted`: what the error message says is expected, such as `a Parquet file`. `isRead`: what
- *   counts of directories, which may then have none. `onLink`: called with the links that are followed.
+ *   by itself always counts. `wanted`: what the error message says is expected, such as `a Parquet file`. `isRead`:
+ *   what counts of directories, which may then have none. `onLink`: called with the links that are followed.
  * @throws {UserError} If a path does not exist, is neither a file nor a directory, or a directory or glob has no
  *   such file.
  */

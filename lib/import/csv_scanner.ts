@@ -30,7 +30,8 @@ export class CsvScanner {
   /**
    * Takes the next bytes, or the end.
    *
-   * @returns The records that are complete now. Their fields may keep the whole text in memory; copy those that are kept.
+   * @returns The records that are complete now. Their fields may keep the whole text in memory; copy those that are
+   * kept.
    */
   *push(chunk?: Uint8Array): Generator<CsvRecord> {
     const isLast = chunk === undefined;

@@ -81,7 +81,11 @@ const ZSTD_OPTIONS = {
   params: { [constants.ZSTD_c_compressionLevel]: ZSTD_LEVEL, [constants.ZSTD_c_checksumFlag]: 1 },
 };
 
-/** Writes a page. @param content `levels`: stored uncompressed; `numbers`: the fields of the kind's struct in the header. */
+/**
+ * Writes a page.
+ *
+ * @param content `levels`: stored uncompressed; `numbers`: the fields of the kind's struct in the header.
+ */
 function writePage(
   sink: PageSink,
   { type, field }: { type: number; field: number },

@@ -9,7 +9,12 @@ export interface BitReader {
 
 /** The block decoder (`lib/bzip2.js`); it has one state for all streams, reset by each `header`. */
 export interface BlockDecoder {
-  /** Reads a stream's header. @returns The level: a block has up to `100000 * level` bytes. @throws If it is no header. */
+  /**
+   * Reads a stream's header.
+   *
+   * @returns The level: a block has up to `100000 * level` bytes.
+   * @throws If it is no header.
+   */
   header(bits: BitReader): number;
   /**
    * Decodes a block.

@@ -1,9 +1,9 @@
 /**
  * Threads that share a stage's work.
  *
- * A stage runs in a thread itself (lib/cli/stage_thread.ts), and a thread started from such a thread needs half a second:
- * 519 ms for an empty module, 20 ms from the program's first thread (Deno 2.9.6, two cores). So the first thread
- * starts the stage's threads, with the stage's permissions, and connects each with the stage by a port.
+ * A stage runs in a thread itself (lib/cli/stage_thread.ts), and a thread started from such a thread needs half a
+ * second: 519 ms for an empty module, 20 ms from the program's first thread (Deno 2.9.6, two cores). So the first
+ * thread starts the stage's threads, with the stage's permissions, and connects each with the stage by a port.
  *
  * @module
  */

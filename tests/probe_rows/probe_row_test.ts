@@ -151,7 +151,7 @@ Deno.test("decodeProbeRow() refuses bytes that are no probe row, naming the file
     [new TextEncoder().encode("an image"), "Arrow message passes the end"],
     [noRow, "no column src_id"],
     [twoRows, "2 rows"],
-    [withInner({ event_time: makeVector(Int32Array.of(1, 2)) }), "2 measurements and says n_measurements 3"],
+    [withInner({ event_time: makeVector(Int32Array.of(1, 2)) }), "2 measurements, its n_measurements is 3"],
     [withInner({ event_time: TIMES }), "no column src_addr"],
     [withInner({ event_time: TIMES, src_addr: makeVector(Int32Array.of(1, 2, 3)) }), "expected utf8"],
   ];

@@ -138,7 +138,11 @@ Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts
       "no host of this synthetic Internet",
     );
     Deno.writeTextFileSync(`${folder}/x.json`, "{}");
-    assertThrows(() => SyntheticTruth.load(`${folder}/x.json`), FormatError, "it is no truth file of synth");
+    assertThrows(
+      () => SyntheticTruth.load(`${folder}/x.json`),
+      FormatError,
+      "it is not a truth file of synth",
+    );
   }));
 
 Deno.test("a route change moves the truth at its time, and only then", () => {

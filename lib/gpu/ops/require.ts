@@ -1,5 +1,5 @@
 /**
- * The checks of arguments that every operation makes before it adds a dispatch.
+ * Argument checks that every operation makes before it adds a dispatch.
  *
  * @module
  */
@@ -20,13 +20,13 @@ export function requireMultiple(kernel: string, sizes: Record<string, number>, f
 }
 
 /**
- * Checks that every given tensor has at least so many elements; scratch memory may be larger.
+ * Checks that every given tensor has at least `length` elements; scratch memory may be larger.
  *
  * @throws {KernelError} Naming the tensor that is too small.
  */
 export function requireLength(kernel: string, length: number, tensors: Record<string, Tensor>): void {
   if (!(length > 0 && Number.isInteger(length))) {
-    throw new KernelError(kernel, `${length} elements were asked for, expected at least one`);
+    throw new KernelError(kernel, `the length is ${length}, expected at least 1`);
   }
   for (const [name, tensor] of Object.entries(tensors)) {
     if (tensorLength(tensor) < length) {
