@@ -86,7 +86,7 @@ Deno.test("byteRange() and prefixContains() hold what shares the prefix's bits, 
 
 Deno.test("parsePrefix() says what to do with a host name or an AS number", () => {
   for (const name of ["example.com", "a-b.example.org.", "localhost"]) {
-    assertThrows(() => parsePrefix(name), UserError, "host name: resolve it first");
+    assertThrows(() => parsePrefix(name), UserError, "host name: resolve it and give its address");
   }
   assertThrows(() => parsePrefix("AS3333"), UserError, "AS number: give one of its prefixes");
   for (const text of ["", "1.2.3", "1.2.3.256", "2001:db8::g", "10.0.0.0/x"]) {

@@ -159,7 +159,7 @@ Deno.test("rttBatch() gives an answer or an error for each question", () =>
       line: 2,
       error:
         'src: Cannot read "nowhere": expected an IPv4 or IPv6 address or prefix; this looks like a host name: ' +
-        "resolve it first and give its address",
+        "resolve it and give its address",
     });
     assert(!("error" in first) && !("error" in third));
     assertEquals("line" in first, false);

@@ -71,7 +71,7 @@ Deno.test("decodeChunkHeader() refuses a header with any bit flipped, cut off or
     damaged[bit >> 3] ^= 1 << (bit & 7);
     assertThrows(() => decodeChunkHeader(hash, damaged), ChunkError, "checksum");
   }
-  assertThrows(() => decodeChunkHeader(hash, header.subarray(0, 39)), ChunkError, "cut off");
+  assertThrows(() => decodeChunkHeader(hash, header.subarray(0, 39)), ChunkError, "truncated");
   for (const [numRecords, decodedSizeBytes] of [[2 ** 40, 2 ** 45], [2 ** 23 + 1, 0], [0, 2 ** 30 + 1]]) {
     const absurd = { type: CHUNK_TYPES.simple, numRecords, decodedSizeBytes };
     assertThrows(

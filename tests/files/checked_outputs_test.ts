@@ -141,7 +141,10 @@ Deno.test("checkOutputs() checks single files by the manifests beside them", asy
   await check(folder, "in");
   Deno.removeSync(folder.at("in/a.rejects.jsonl"));
   await check(folder, "in/a.parquet");
-  assertMatch(await refusal(folder, ["in"]), /a.rejects.jsonl is missing, all that a.*manifest.json lists/);
+  assertMatch(
+    await refusal(folder, ["in"]),
+    /a.rejects.jsonl is missing, expected all that a.*manifest.json lists/,
+  );
   Deno.writeTextFileSync(folder.at("in/a.parquet"), "xyz");
   assertMatch(
     await refusal(folder, ["in/a.parquet"]),

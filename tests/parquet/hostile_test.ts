@@ -198,7 +198,7 @@ Deno.test("a page that says it is larger than any writer's is refused before any
     assertEquals(
       error.message,
       `Cannot read bomb.parquet at byte 0: column x is damaged (a page of ${sizes.uncompressedBytes} bytes and ` +
-        `${sizes.numValues} values, at most 67108864 and ${most} are read); fetch or make the file again`,
+        `${sizes.numValues} values, expected at most 67108864 and ${most}); fetch or make the file again`,
     );
   }
 });
@@ -273,6 +273,6 @@ Deno.test("ParquetFile.open() checks the sizes in a footer before it believes th
     await assertRejects(
       () => readAll([path]),
       FormatError,
-      `its footer has ${numValues + 1} values, at most`,
+      `its footer has ${numValues + 1} values, expected at most`,
     );
   }));

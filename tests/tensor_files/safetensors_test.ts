@@ -153,7 +153,7 @@ Deno.test("readSafetensors() refuses a file cut at any byte, naming the file", (
 Deno.test("readSafetensors() refuses headers that break the format", () => {
   const two = (a: unknown, b: unknown) => JSON.stringify({ a, b });
   const cases: [string, number, string][] = [
-    ["not json", 0, "no JSON"],
+    ["not json", 0, "not JSON"],
     [' {"a":1}', 0, "does not start with {"],
     ["[]", 0, "does not start with {"],
     ['{"a":1}', 0, "tensor a lacks"],

@@ -171,7 +171,7 @@ Deno.test("decodeWholeMeasurements() names the position and what it expected", (
   };
   fails(0, 1, 0, "position 0: found SrcIpStart, expected MeasurementStart");
   fails(1, DEST_IP_START, 7, "found DestIpStart, expected no second destination");
-  fails(1, IPV6_START, 1, "found Ipv6Start, a block (source, destination, rtt, size");
+  fails(1, IPV6_START, 1, "found Ipv6Start, expected a block (source, destination, rtt, size");
   fails(2, 40, 2, "found byte 30, expected Ipv4Start or Ipv6Start");
   fails(3, MSM_ID_START, 3, "found MsmIdStart, expected a byte");
   fails(3, 266, 3, "found unknown token 266, expected a byte");

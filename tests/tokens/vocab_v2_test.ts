@@ -259,6 +259,6 @@ Deno.test("TokenWriter refuses what has no tokens, and a full array", () => {
     { timeS: 2 ** 53 },
   ];
   for (const change of refused) assertThrows(() => encode([measurement(change)]), RangeError);
-  assertThrows(() => new TokenWriter(new Uint16Array(13)).write(measurement(), ORDER), RangeError, "room");
+  assertThrows(() => new TokenWriter(new Uint16Array(13)).write(measurement(), ORDER), RangeError, "space");
   assertThrows(() => encode([measurement()], () => ["source", "result"]), Error, "order");
 });
