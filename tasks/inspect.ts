@@ -37,7 +37,7 @@ export const inspectStage = defineStage({
     }),
     onCorrupt: flag.choice(
       ["error", "skip"],
-      "error: a damaged ArrayRecord chunk is an error; skip: it is left out",
+      "error: a damaged ArrayRecord chunk is an error; skip: it is skipped",
       {
         default: "error",
       },

@@ -19,17 +19,17 @@ export const PEERS = ["jax-js", "PyTorch", "torch.compile"] as const;
 /** One of {@link PEERS}. */
 export type PeerName = typeof PEERS[number];
 
-/** How a peer is started. */
+/** The options of starting a peer. */
 export interface PeerOptions {
   /** Stops it. */
   signal?: AbortSignal;
-  /** Whether jax-js uses only packages that were fetched before. */
+  /** Whether jax-js may use only cached packages. */
   cachedOnly?: boolean;
   /** Further environment variables. */
   env?: Record<string, string>;
 }
 
-/** A peer in a process of its own. */
+/** A peer in a separate process. */
 export class PeerProcess implements Peer, Disposable {
   readonly #child: Deno.ChildProcess;
   readonly #requests: WritableStreamDefaultWriter<Uint8Array>;
@@ -75,7 +75,7 @@ export class PeerProcess implements Peer, Disposable {
   /**
    * Sends a request. The next one may be sent after the reply.
    *
-   * @throws {UserError} If the process ended; the message says why.
+   * @throws {UserError} If the process ended; the message has the reason.
    */
   async ask(request: PeerRequest): Promise<PeerReply> {
     // If the process has ended, the missing reply is reported.
@@ -102,7 +102,7 @@ export class PeerProcess implements Peer, Disposable {
     try {
       this.#child.kill("SIGTERM");
     } catch {
-      // It has ended already.
+      // It has already ended.
     }
   }
 }

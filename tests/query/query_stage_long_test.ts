@@ -54,7 +54,7 @@ Deno.test("queries refuse times that are none, and leave out context after the a
         context,
       ]);
       assertEquals(code, 0, stderr);
-      assertStringIncludes(stderr, `10 measurements of ${context} are after --time and left out`);
+      assertStringIncludes(stderr, `10 measurements of ${context} are after --time and were skipped`);
     }
     const likelihood = [
       "query",

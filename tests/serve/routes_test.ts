@@ -262,7 +262,7 @@ Deno.test("serve answers every route", (test) =>
       );
       const report = join(folder, "report.json");
       Deno.writeTextFileSync(report, "{}");
-      assertStringIncludes((await serve("--report", report)).stderr, "it is no report of an evaluation");
+      assertStringIncludes((await serve("--report", report)).stderr, "it is not a report of an evaluation");
       const run = { modelSha256: "0", numMeasurements: 1, split: "test" };
       Deno.writeTextFileSync(report, JSON.stringify({ run }));
       assertStringIncludes((await serve("--report", report)).stderr, "it is of another model");

@@ -135,7 +135,7 @@ Deno.test("SyntheticTruth keeps its numbers through the file and knows its hosts
     assertThrows(
       () => loaded.law("192.0.2.1", dst, timeS).cdf(1),
       RangeError,
-      "no host of this synthetic Internet",
+      "not a host of this synthetic Internet",
     );
     Deno.writeTextFileSync(`${folder}/x.json`, "{}");
     assertThrows(

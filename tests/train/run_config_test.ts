@@ -117,7 +117,7 @@ Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key pa
     ["model.byteVectors=near", "model.byteVectors", "expected random or ordinal"],
     ["model.rttEncoding=log", "model.rttEncoding", "expected v1 or null"],
     ["model.rttEncoding=int", "model.rttEncoding", "expected log or clipped"],
-    ["train.steps.x=3", "train.steps.x", "it has no keys"],
+    ["train.steps.x=3", "train.steps.x", "is a value and has no keys"],
     ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],
     ["model.width=130", "model.width", "a multiple of 4"],
     ["__proto__.x=1", "__proto__", "unknown"],
