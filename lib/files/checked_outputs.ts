@@ -107,7 +107,7 @@ function requireThere(inputs: readonly ListedOutput[]): void {
       more(others.length)
     }, expected all that ` +
       `${basename(manifestPath)} lists; copy it again, run ${stage} again with the same ` +
-      "options, which makes missing files anew, or delete the manifest to use what is there",
+      "options, which makes missing files again, or delete the manifest to use the existing files",
   );
 }
 

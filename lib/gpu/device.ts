@@ -157,7 +157,7 @@ export class Gpu {
     this.check();
   }
 
-  /** The device's fault since it was opened; undefined if there is none. */
+  /** The device's fault since it was opened; undefined without a fault. */
   get fault(): string | undefined {
     if (this.#lost) return `the GPU device was lost (${this.#lost})`;
     return this.#error && `WebGPU: ${this.#error}`;

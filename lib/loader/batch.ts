@@ -15,7 +15,7 @@ import type { Sequence } from "./packing.ts";
 export interface SequenceArrays<Buffer extends ArrayBufferLike> {
   /** (N, T) input tokens; 0 on padding. */
   tokens: Uint16Array<Buffer>;
-  /** (N, T) the token after each input token; 0 if there is none. */
+  /** (N, T) the token after each input token; 0 without a next token. */
   targets: Uint16Array<Buffer>;
   /** (N, T) 1 where the target counts in the loss: 0 on padding and where the target opens the next context. */
   lossMask: Uint8Array<Buffer>;

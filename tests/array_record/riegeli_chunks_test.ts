@@ -77,7 +77,7 @@ Deno.test("decodeChunkHeader() refuses a header with any bit flipped, cut off or
     assertThrows(
       () => decodeChunkHeader(hash, encodeChunkHeader(hash, new Uint8Array(0), absurd)),
       ChunkError,
-      `holds ${numRecords} records of ${decodedSizeBytes} bytes, at most 8388608 of 1073741824 are read`,
+      `states ${numRecords} records of ${decodedSizeBytes} bytes, expected at most 8388608 of 1073741824`,
     );
   }
 });

@@ -103,7 +103,7 @@ Deno.test("slurm leaves scripts that it did not write or that were changed, and 
   const foreign = await runStageProcess(["slurm", ...args, "--partition", "gpu", "--overwrite"]);
   assertMatch(
     foreign.stderr,
-    /^error: Cannot write .*04-eval.sbatch: a file that slurm did not write is there/,
+    /^error: Cannot write .*04-eval.sbatch: a file that slurm did not write exists already/,
   );
   assertEquals(foreign.code, 1);
   Deno.removeSync(jobsOf(output)[3]);

@@ -75,8 +75,8 @@ Deno.test("checkOutputs() names what is missing, by whatever path the folder is 
   writeSplits(folder);
   Deno.removeSync(folder.at("out/train/b.parquet"));
   const message = "Cannot read @/out: train/b.parquet is missing, expected all that manifest.json lists; " +
-    "copy it again, run shard again with the same options, which makes missing files anew, or delete the " +
-    "manifest to use what is there";
+    "copy it again, run shard again with the same options, which makes missing files again, or delete the " +
+    "manifest to use the existing files";
   assertEquals(await refusal(folder, ["out"]), message);
   assertEquals(await refusal(folder, ["out/train"]), message);
   assertEquals(await refusal(folder, ["."]), message);

@@ -156,7 +156,7 @@ Deno.test("readSafetensors() refuses headers that break the format", () => {
     ["not json", 0, "not JSON"],
     [' {"a":1}', 0, "does not start with {"],
     ["[]", 0, "does not start with {"],
-    ['{"a":1}', 0, "tensor a lacks"],
+    ['{"a":1}', 0, "tensor a has an invalid or missing dtype"],
     ['{"__metadata__":{"a":1}}', 0, "not text to text"],
     [two(entry(0, 8, [2]), entry(4, 12, [2])), 12, "b overlaps"],
     [two(entry(0, 8, [2]), entry(12, 16, [1])), 16, "b leaves a gap"],
@@ -167,8 +167,8 @@ Deno.test("readSafetensors() refuses headers that break the format", () => {
     [JSON.stringify({ a: entry(0, 8, [2], "F16") }), 8, "has 8 bytes, expected 4"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 12, "bytes that no tensor owns"],
     [JSON.stringify({ a: entry(0, 8, [2]) }), 4, "truncated"],
-    [JSON.stringify({ a: entry(0, 8, [-2]) }), 8, "tensor a lacks"],
-    [JSON.stringify({ a: entry(0, 6, [1.5]) }), 6, "tensor a lacks"],
+    [JSON.stringify({ a: entry(0, 8, [-2]) }), 8, "tensor a has an invalid or missing dtype"],
+    [JSON.stringify({ a: entry(0, 6, [1.5]) }), 6, "tensor a has an invalid or missing dtype"],
   ];
   inFolder((folder) => {
     const path = join(folder, "bad.safetensors");
