@@ -105,12 +105,12 @@ export class InterruptedError extends UserError {
   override readonly exitCode: number;
 
   /**
-   * Tells the user how to go on.
+   * Tells the user how to continue.
    *
    * @param signal The name of the signal that was received, such as `SIGINT`.
    */
   constructor(readonly signal: string) {
-    super(`stopped by ${signal}; run the same command again to go on`);
+    super(`stopped by ${signal}; run the same command again to continue`);
     this.exitCode = signal === "SIGINT" ? 130 : 75;
   }
 }

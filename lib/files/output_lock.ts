@@ -82,7 +82,7 @@ export class OutputLock implements Disposable {
     this.#file.close();
     try {
       Deno.removeSync(this.folder);
-    } catch { /* it holds work to go on with, or is another's already */ }
+    } catch { /* it holds unfinished work, or already belongs to another process */ }
   }
 }
 

@@ -112,7 +112,7 @@ export function refuseOtherDivision(folder: string, task: ArrayTask): void {
   throw new UserError(
     `Cannot write to ${folder}: it is ${isWhole ? "not divided" : `divided over ${other.count} tasks`} ` +
       `(${manifestName(other)}), this run is task ${formatArrayTask(task)}; ` +
-      `${isWhole ? "leave out --task" : `go on with --task I/${other.count}`}, ` +
+      `${isWhole ? "leave out --task" : `continue with --task I/${other.count}`}, ` +
       `choose another --output or delete the folder`,
   );
 }

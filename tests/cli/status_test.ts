@@ -184,7 +184,7 @@ Deno.test("status tells a run that saved at a signal from a working one at once,
   assertEquals((await runs.signalAtStep(path, 3, { signals: ["SIGTERM"] })).code, 75);
   const stopped = await status(folder.path, path);
   assertEquals([stopped.code, stopped.json.state], [3, "stopped"]);
-  assertStringIncludes(stopped.text, "stopped: no process works on it; run the same command again to go on");
+  assertStringIncludes(stopped.text, "stopped: no process works on it; run the same command again to continue");
   {
     using _lock = OutputLock.acquire(join(path, ".work"), { output: path, stage: "train" });
     const working = await status(folder.path, path);

@@ -202,7 +202,7 @@ Deno.test("slurm's scripts call a stage stopped that a signal ended before it co
     Deno.writeTextFileSync(program, `#!/bin/sh\nkill -s ${signal} $$\n`, { mode: 0o755 });
     const { code, stdout } = await outputOf(bash(jobsOf(folder.at("out"))[2]));
     assertEquals(code, 75);
-    assertMatch(stdout, /: stopped; run this script again to go on$/m);
+    assertMatch(stdout, /: stopped; run this script again to continue$/m);
   }
 });
 
@@ -269,7 +269,7 @@ Deno.test("slurm's scripts run by hand in order; a stopped training goes on, a k
     stopped.kill(signal);
     const { code, stdout, stderr } = await outputOf(stopped);
     assertEquals(code, 75, stderr);
-    assertMatch(stdout, /: stopped; run this script again to go on$/m);
+    assertMatch(stdout, /: stopped; run this script again to continue$/m);
     Deno.removeSync(join(run, "metrics.jsonl"));
   }
   const killed = bash(train);

@@ -367,9 +367,9 @@ Deno.test("inspect() says in one line what it does not know", async () => {
     const path = join(folder, "x");
     const cases: [string, string][] = [
       ["", "it is empty"],
-      ["hello", "no known kind"],
-      ['{"a": 1}', "no known kind"],
-      ["[1, 2]", "no known kind"],
+      ["hello", "of an unknown kind"],
+      ['{"a": 1}', "of an unknown kind"],
+      ["[1, 2]", "of an unknown kind"],
       ['{"a": ', "no JSON"],
       ["PAR1 and no more", "PAR1"],
       ['[{"type":"ping","msm_id":1,"prb_id":2}]', "deno task import"],

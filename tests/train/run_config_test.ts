@@ -183,7 +183,7 @@ Deno.test("loadConfig() reads a file and says what is wrong with it", () => {
     Deno.writeTextFileSync(path, "{");
     assertThrows(() => loadConfig(path), FormatError, "no JSON");
     Deno.writeTextFileSync(path, "[]");
-    assertThrows(() => loadConfig(path), FormatError, "no JSON object");
+    assertThrows(() => loadConfig(path), FormatError, "not a JSON object");
     Deno.writeTextFileSync(path, JSON.stringify(PRESETS.get("demo")));
     assertEquals(loadConfig(path, ["train.steps=3"]), loadConfig("demo", ["train.steps=3"]));
   } finally {

@@ -172,7 +172,7 @@ Deno.test("train saves at SIGINT and SIGTERM, exits with 130 and 75, and goes on
   const run = join(folder, "interrupted");
   const interrupted = await runs.signalAtStep(run, 5, { signals: ["SIGINT"] });
   assertEquals(interrupted.code, 130, interrupted.stderr);
-  assertMatch(interrupted.stderr, /^error: stopped by SIGINT; run the same command again to go on$/m);
+  assertMatch(interrupted.stderr, /^error: stopped by SIGINT; run the same command again to continue$/m);
   const [first] = listCheckpoints(join(run, "checkpoints")).slice(-1);
   assert(first.step >= 5 && first.step < STEPS, `saved step ${first.step}`);
   assertStringIncludes(Deno.readTextFileSync(join(run, "report.html")), `<td>${first.step} of ${STEPS}</td>`);
