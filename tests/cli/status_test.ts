@@ -130,7 +130,7 @@ Deno.test("status tells of output files and single runs, whole, unfinished, lost
   Deno.writeTextFileSync(join(rows, "manifest.json"), '{"stage": "probe-rows", "ver');
   const damaged = await status(folder.path, rows);
   assertEquals(damaged.code, 1);
-  assertMatch(damaged.text, /state +broken: Cannot read .*rows\/manifest\.json: it is no manifest/);
+  assertMatch(damaged.text, /state +broken: Cannot read .*rows\/manifest\.json: it is not a manifest/);
 });
 
 Deno.test("status tells of a run that was killed, has ended, and is damaged", async () => {

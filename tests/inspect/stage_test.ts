@@ -41,7 +41,7 @@ Deno.test("import counts results, inspect counts rows: two probes behind one add
   assertEquals(imported.code, 0, imported.stderr);
   assertStringIncludes(
     imported.stdout,
-    "  left out: 1 duplicate results (same measurement, probe and time), 0 of other types; 0 rejected\n",
+    "  skipped: 1 duplicate results (same measurement, probe and time), 0 of other types; 0 rejected\n",
   );
   const inspected = await runStageProcess(["inspect", output]);
   assertEquals(inspected.code, 0, inspected.stderr);

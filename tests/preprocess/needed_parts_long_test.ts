@@ -95,7 +95,7 @@ Deno.test("a task of probe-rows refuses what is broken of the shards that it rea
   Deno.writeFileSync(stale, bytes);
   await assertRefused(
     args,
-    /no manifest lists .*shard-00005-part-00002-of-00005.parquet, only files of shard/,
+    /no manifest lists .*shard-00005-part-00002-of-00005.parquet, expected only files of shard/,
   );
   Deno.removeSync(stale);
   const manifest = `${shards}/manifest-00004-of-00004.json`;

@@ -181,7 +181,7 @@ Deno.test("loadConfig() reads a file and says what is wrong with it", () => {
     const path = join(folder, "mine.json");
     assertThrows(() => loadConfig(path), UserError, "no such file");
     Deno.writeTextFileSync(path, "{");
-    assertThrows(() => loadConfig(path), FormatError, "no JSON");
+    assertThrows(() => loadConfig(path), FormatError, "not JSON");
     Deno.writeTextFileSync(path, "[]");
     assertThrows(() => loadConfig(path), FormatError, "not a JSON object");
     Deno.writeTextFileSync(path, JSON.stringify(PRESETS.get("demo")));
