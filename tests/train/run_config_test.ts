@@ -116,7 +116,7 @@ Deno.test("loadConfig() refuses unknown keys and wrong values, naming the key pa
     ["data.maxMeasurements=0", "data.maxMeasurements", "expected at least 1"],
     ["model.byteVectors=near", "model.byteVectors", "expected random or ordinal"],
     ["model.rttEncoding=log", "model.rttEncoding", "expected v1 or null"],
-    ["model.rttEncoding=int", "model.rttEncoding", "expected log or clipped"],
+    ["model.rttEncoding=int", "model.rttEncoding", "expected float64 or fixed or log or clipped"],
     ["train.steps.x=3", "train.steps.x", "is a value and has no keys"],
     ["train.microBatchSize=3", "train.batchSize", "a multiple of train.microBatchSize (3)"],
     ["model.width=130", "model.width", "a multiple of 4"],
