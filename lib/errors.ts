@@ -36,7 +36,7 @@ export class FormatError extends UserError {
   /**
    * Puts the path and the place in the file before the message.
    *
-   * @param message What was found and what was expected; the path and offset are put before it.
+   * @param message The found value and the expected one; the path and offset are put before it.
    * @param where The file and the offset in bytes (or any other place, such as `row 17`).
    */
   constructor(
@@ -61,7 +61,7 @@ export class ConfigError extends UsageError {
    * Puts the key before the message.
    *
    * @param keyPath The dotted path of the key.
-   * @param message What was found and what was expected.
+   * @param message The found value and the expected one.
    */
   constructor(keyPath: string, message: string, options?: ErrorOptions) {
     super(`Cannot use config key ${keyPath}: ${message}`, options);
@@ -84,7 +84,7 @@ export class KernelError extends Error {
    * Puts the kernel and the line before the message.
    *
    * @param kernel The kernel's registered name.
-   * @param message What is wrong.
+   * @param message The fault.
    * @param line The line in the file, 1-based, if known.
    * @param file The file without its ending, where it is one that several kernels share.
    */
@@ -118,7 +118,7 @@ export class InterruptedError extends UserError {
 /**
  * Asserts a fact that only a bug in this program can make false.
  *
- * @param condition What must hold.
+ * @param condition The condition that must hold.
  * @param message The fact that is false, for the bug report.
  * @throws {Error} If the condition does not hold.
  */

@@ -17,7 +17,7 @@ export const MAX_PAIRS = 2 ** 20;
 /** The number of addresses and pairs that are counted while data are read; further ones are ignored. */
 const MAX_COUNTED = 2 ** 21;
 
-/** How often something was measured, and when last. */
+/** The number of measurements of something, and the time of the last one. */
 export interface Seen {
   /** The number of measurements. */
   readonly measurements: number;
@@ -25,9 +25,9 @@ export interface Seen {
   readonly lastS: number | null;
 }
 
-/** How often something was measured, in training and an adaptation together, and when last. */
+/** The number of measurements in training and an adaptation together, and the time of the last one. */
 export interface Measured extends Seen {
-  /** How many of the measurements are from the adaptation and not from training. */
+  /** Number of these measurements that are from the adaptation and not from training. */
   readonly inAdaptation: number;
 }
 
@@ -108,12 +108,12 @@ export class KnownAddresses {
     return index < 0 ? undefined : this.#at(index);
   }
 
-  /** How often one address measured another. */
+  /** The measurements from one address to another. */
   pair(source: Uint8Array, destination: Uint8Array): Seen {
     return this.measuredIn(source, { bytes: destination, length: 8 * destination.length });
   }
 
-  /** How often an address measured any of a prefix. */
+  /** The measurements from an address to any address of a prefix. */
   measuredIn(source: Uint8Array, destinations: IpPrefix): Seen {
     const a = this.#indexOf(source);
     if (a < 0) return NEVER;
@@ -151,7 +151,7 @@ export class KnownAddresses {
     }
   }
 
-  /** How many known addresses lie in a prefix. */
+  /** The number of known addresses in a prefix. */
   countIn(prefix: IpPrefix): number {
     const [first, end] = this.#rangeOf(prefix);
     return end - first;
@@ -384,10 +384,10 @@ export interface Basis {
   readonly kind: "pair" | "addresses" | "source" | "destination" | "network";
   /** Text for people. */
   readonly text: string;
-  /** How often the address was measured, as source or destination: the model does not distinguish these. */
+  /** The measurements of the address, as source or destination: the model does not distinguish these. */
   readonly src: Measured;
   readonly dst: Measured;
-  /** How often the source measured the destination. */
+  /** The measurements from the source to the destination. */
   readonly pair: Measured;
 }
 
@@ -400,7 +400,7 @@ function together(trained: Seen, adapted: Seen = NEVER): Measured {
   return { measurements, inAdaptation: adapted.measurements, lastS };
 }
 
-/** How often an address measured any of a prefix. */
+/** The measurements from an address to any address of a prefix. */
 export function measuredBy(
   { known, adaptation }: TrainingData,
   source: Uint8Array,
@@ -491,10 +491,10 @@ export function times({ measurements, inAdaptation, lastS }: Measured): string {
   return lastS === null ? of : `${of}, last on ${new Date(lastS * 1000).toISOString().slice(0, 10)}`;
 }
 
-/** How often something was measured, in JSON. */
+/** The number of measurements of something, in JSON. */
 export interface SeenJson {
   measurements: number;
-  /** How many of them are from the adaptation. */
+  /** Number of these that are from the adaptation. */
   in_adaptation: number;
   /** ISO 8601; null if never, or without a known time. */
   last_seen: string | null;
@@ -507,7 +507,7 @@ export function basisJson(
   return { kind, text, src: seenJson(src), dst: seenJson(dst), pair: seenJson(pair) };
 }
 
-/** How often something was measured, in the JSON of stages and the API. */
+/** The number of measurements of something, in the JSON of stages and the API. */
 export function seenJson({ measurements, inAdaptation, lastS }: Measured): SeenJson {
   return { measurements, in_adaptation: inAdaptation, last_seen: isoTime(lastS) };
 }

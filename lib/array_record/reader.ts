@@ -17,7 +17,7 @@ import { loadRiegeliHash } from "./riegeli_hash.ts";
 
 /** Options of a reader. */
 export interface ArrayRecordReaderOptions {
-  /** What a damaged data chunk causes: an error (the default), or its records are skipped and counted. */
+  /** The effect of a damaged data chunk: an error (the default), or its records are skipped and counted. */
   onCorrupt?: "error" | "skip";
 }
 

@@ -111,7 +111,7 @@ export function readText(path: string): string {
  * The object in a JSON file.
  *
  * @param path The file.
- * @param wanted What it is, for errors, such as `a run configuration`.
+ * @param wanted The expected content, for errors, such as `a run configuration`.
  * @throws {FormatError} If it is not a JSON object.
  * @throws {UserError} If it cannot be read.
  */

@@ -35,7 +35,7 @@ export interface ListedOutput {
 
 /** Options of {@link findListedOutputs}. */
 export interface OutputSearch {
-  /** Which files of folders count, by path; all by default. */
+  /** Whether a file of a folder counts, by path; all by default. */
   isRead?: IsRead | undefined;
   /** Called with the links that are followed. */
   onLink?: OnLink | undefined;

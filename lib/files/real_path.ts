@@ -27,7 +27,7 @@ export function realPath(path: string): string {
   }
 }
 
-/** A path without `.` and `..`. @param folder What a relative one is relative to. */
+/** A path without `.` and `..`. @param folder The base folder of a relative path. */
 export function absolutePath(path: string, folder: string = Deno.cwd()): string {
   const names: string[] = [];
   for (const name of (ROOT.test(path) ? path : `${folder}/${path}`).split(SEPARATORS)) {

@@ -43,7 +43,7 @@ import {
 } from "./output_place.ts";
 import { manifestName, refuseOtherDivision, refuseOtherTasks, workName } from "./task_manifests.ts";
 
-/** What an output depends on. */
+/** The inputs and options that an output depends on. */
 export interface OutputStart extends ManifestStart {
   /** Whether the result of another run of the same stage is replaced instead of refused. */
   overwrite: boolean;
@@ -66,8 +66,8 @@ export class StagedOutput implements Disposable {
    * Opens an output folder: empty, or with the work that an earlier run of the same inputs and options left.
    *
    * @param folder The folder; it may not exist.
-   * @param start What the run depends on.
-   * @param task Which of several runs that write to the folder this is.
+   * @param start The inputs and options of the run.
+   * @param task This run's task among those that write to the folder.
    * @throws {UserError} If it holds other files or another run's output, or another process writes to it.
    */
   static openFolder(folder: string, start: OutputStart, task: ArrayTask = ONLY_TASK): StagedOutput {
@@ -106,7 +106,7 @@ export class StagedOutput implements Disposable {
    * Opens an output file, whose manifest lies beside it.
    *
    * @param file The file, of {@link placeOfFile} if it may be a link.
-   * @param start What the run depends on, and `besides`: the further files in the same folder that the stage may write.
+   * @param start The inputs and options of the run, and `besides`: the further files in the same folder that the stage may write.
    * @throws {UserError} If one of the files is another run's, or another process writes them.
    */
   static openFile(file: string, start: OutputStart & { besides: readonly string[] }): StagedOutput {

@@ -32,7 +32,7 @@ export interface TaskManifest {
 /**
  * The manifests of a folder's finished runs, in the order of the tasks; empty if it is not a folder.
  *
- * @param isRead Which outputs are kept in them; all by default.
+ * @param isRead Whether an output is kept in them; all by default.
  */
 export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
   let inputs: Manifest["inputs"] = [];
@@ -50,7 +50,7 @@ export function readManifests(folder: string, isRead?: IsRead): TaskManifest[] {
 /**
  * Checks that all runs that write to a folder are done. A folder without manifests is accepted.
  *
- * @param isRead Which outputs are kept in the manifests; all by default.
+ * @param isRead Whether an output is kept in the manifests; all by default.
  * @returns The manifests in the order of the tasks.
  * @throws {UserError} If a task is missing or not finished, or tasks are of different runs.
  */

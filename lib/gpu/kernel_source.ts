@@ -58,7 +58,7 @@ export function withoutComments(source: string): string {
  * @param kernel The kernel's name; also the file's name before the first {@link markedSource}.
  * @param source The compiled text.
  * @param line The line in that text, from 1.
- * @param message What is wrong.
+ * @param message The fault.
  */
 export function errorAt(kernel: string, source: string, line: number, message: string): KernelError {
   const linesBefore = source.split("\n").slice(0, line - 1);

@@ -26,7 +26,7 @@ import { RejectLog } from "../measurement/rejects.ts";
 import { type RowCounts, RowSink } from "./row_sink.ts";
 import { moveUniqueRows } from "./unique_rows.ts";
 
-/** Which files of a directory are read. */
+/** The extensions of the files that are read from a directory. */
 export const ATLAS_EXTENSIONS: string[] = [".json", ".jsonl", ".ndjson", ".txt"]
   .flatMap((extension) => ["", ".gz", ".bz2", ".zst"].map((suffix) => extension + suffix));
 

@@ -30,7 +30,7 @@ export function isSameResult(a: ResultKey, b: ResultKey): boolean {
 
 /** The keys of results; open addressing, which compares whole keys. */
 export class DuplicateSet {
-  /** How often the set was cleared; if 0, {@link add} has found all duplicates. */
+  /** Number of times that the set was cleared; if 0, {@link add} has found all duplicates. */
   numForgets = 0;
   readonly #maxBytes: number;
   #capacity = FIRST_CAPACITY;

@@ -105,7 +105,7 @@ function drawUnknown(share: number, random: RandomStream): number {
   return isDrawn(share, random) ? Math.floor(2 ** (MAX_LOG_UNKNOWN * random.float64())) : 0;
 }
 
-/** The history features of a measurement's pair. @param numUnknown How many of the newest RTTs before it are unknown. */
+/** The history features of a measurement's pair. @param numUnknown Number of the newest RTTs before it that are unknown. */
 function recallOf(row: PreparedRow, key: number, numUnknown: number): RttRecall | undefined {
   const index = indexOfKey(key);
   let earlier = row.previous[index];
@@ -141,7 +141,7 @@ export function prefixLengths(measurements: readonly TokenMeasurement[]): Uint32
  * Cuts a context in two between measurements. The first time of the second part becomes absolute.
  *
  * @param context The context, of more than `numFirst` measurements.
- * @param numFirst How many measurements go to the first part, 1 or more.
+ * @param numFirst Number of measurements in the first part, 1 or more.
  */
 export function cutContext(context: Context, numFirst: number): [Context, Context] {
   const part = (measurements: ContextMeasurement[]): Context => ({

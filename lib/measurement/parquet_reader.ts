@@ -27,7 +27,7 @@ const MAX_CACHED_ADDRESSES = 1_000_000;
 export interface ReadOptions {
   /** Counts rejected rows. */
   rejects: RejectLog;
-  /** Which optional columns are read where a file has them (default: all). */
+  /** The optional columns that are read if a file has them (default: all). */
   columns?: readonly OptionalColumn[];
   /** The optional columns that every file must have. */
   required?: readonly OptionalColumn[];
@@ -58,7 +58,7 @@ export interface SourcedBatch extends CodedBatch {
  * Reads the measurements of Parquet files, in the files' order.
  *
  * @param paths The files.
- * @param options What to read and where to count rejected rows.
+ * @param options The columns and rows to read, and the log of rejected rows.
  * @throws {FormatError} If a file is not Parquet, is damaged or lacks a needed column; no batch is yielded before
  *   the footers of all files were checked.
  */

@@ -66,7 +66,7 @@ export interface NumberColumn {
  * Encodes a row group; {@link MeasurementParquetWriter.appendRowGroup} writes it.
  *
  * @param columns The rows, at most {@link ROW_GROUP_ROWS}.
- * @param optional Which optional columns the file has.
+ * @param optional The optional columns of the file.
  */
 export function encodeRowGroup(
   columns: MeasurementColumns,

@@ -37,7 +37,7 @@ export interface RejectedRow {
   path: string;
   /** The row's (or result's) number in the file, from 0. */
   row: number;
-  /** What was found. */
+  /** The found value. */
   detail?: string;
 }
 
@@ -61,7 +61,7 @@ export class RejectLog {
    * @param reason The reason to reject it.
    * @param path The file.
    * @param row Its number in the file, from 0.
-   * @param detail What was found, in a few words.
+   * @param detail The found value, in a few words.
    */
   add(reason: RejectReason, path: string, row: number, detail?: string): void {
     this.#counts.set(reason, (this.#counts.get(reason) ?? 0) + 1);

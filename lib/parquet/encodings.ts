@@ -80,7 +80,7 @@ function wideBitsAt(bytes: Uint8Array, firstBit: number, width: number): number 
  * Decodes DELTA_BINARY_PACKED integers.
  *
  * @param bytes The encoded values, perhaps followed by other bytes.
- * @param numValues How many values there are.
+ * @param numValues Number of values.
  * @returns The values and the number of bytes read.
  * @throws {EncodingError} If there are fewer values or the block sizes are impossible.
  */
@@ -142,7 +142,7 @@ export interface ByteArrays {
  * Finds PLAIN byte arrays.
  *
  * @param bytes The encoded values.
- * @param numValues How many there are.
+ * @param numValues Number of values.
  * @throws {EncodingError} If they pass the end of the bytes.
  */
 export function findPlainByteArrays(bytes: Uint8Array, numValues: number): ByteArrays {
@@ -177,8 +177,8 @@ export function findDeltaLengthByteArrays(bytes: Uint8Array, numValues: number):
  * Joins DELTA_BYTE_ARRAY prefixes and suffixes.
  *
  * @param bytes The encoded values.
- * @param numValues How many there are.
- * @param maxLength How many bytes of each value are kept.
+ * @param numValues Number of values.
+ * @param maxLength Number of bytes of each value that are kept.
  * @throws {EncodingError} If they pass the end of the bytes.
  */
 export function joinDeltaByteArrays(bytes: Uint8Array, numValues: number, maxLength: number): ByteArrays {

@@ -48,7 +48,7 @@ export interface DataPage {
  * Writes the page of a dictionary.
  *
  * @param bytes The values, PLAIN.
- * @param numValues How many there are.
+ * @param numValues Number of values.
  * @returns Size with header before compression, bytes.
  */
 export function writeDictionaryPage(sink: PageSink, bytes: Uint8Array, numValues: number): number {

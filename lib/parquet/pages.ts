@@ -62,7 +62,7 @@ export abstract class ColumnCursor<A extends Float64Array | Int32Array> {
 
   /** Takes the values of the dictionary page. */
   protected abstract setDictionary(bytes: Uint8Array, header: PageHeader, chunk: ColumnChunkRange): void;
-  /** Decodes a data page's values, nulls left out. */
+  /** Decodes a data page's values, without nulls. */
   protected abstract decode(
     bytes: Uint8Array,
     numValues: number,
@@ -220,7 +220,7 @@ function splitV1(page: Uint8Array, isOptional: boolean): { levels: Uint8Array; b
   return { levels: page.subarray(4, 4 + numBytes), bytes: page.subarray(4 + numBytes) };
 }
 
-/** Which rows are null, from definition levels of 0 and 1; undefined if no row is null. */
+/** Marks the rows that are null, from definition levels of 0 and 1; undefined if no row is null. */
 function readNulls(levels: Uint8Array, numValues: number): Uint8Array | undefined {
   const present = new Int32Array(numValues);
   decodeHybrid(levels, 1, present);

@@ -52,7 +52,7 @@ function isUnsigned({ logical_type, converted_type }: SchemaElement): boolean {
  * Decodes the numbers of a page; integers of 2^53 and more become unsafe integers.
  *
  * @param bytes The encoded values.
- * @param numValues How many there are, nulls left out.
+ * @param numValues Number of values, without nulls.
  * @param how `element`: the column; `encoding`: of the page; `kind`: what the numbers are.
  * @throws {EncodingError} If the bytes are damaged or the encoding does not fit the type.
  */
@@ -91,7 +91,7 @@ export function decodeNumbers(
 /**
  * Finds the texts of a page, as UTF-8.
  *
- * @param maxLength How many bytes of each are needed; there may be more.
+ * @param maxLength Number of bytes of each that are needed; there may be more.
  * @throws {EncodingError} If the bytes are damaged or the encoding is not for byte arrays.
  */
 export function findTexts(

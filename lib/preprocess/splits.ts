@@ -32,7 +32,7 @@ export type SplitRatios = readonly [train: number, val: number, test: number];
 /** The largest number that {@link parseRatios} accepts: sums are then finite and no share is lost by rounding. */
 const MAX_RATIO = 1e6;
 
-/** How to split. */
+/** The way of splitting. */
 export interface SplitPlan {
   mode: SplitMode;
   ratios: SplitRatios;
@@ -85,7 +85,7 @@ export class SplitAssigner {
   readonly #valEnd: number;
 
   /**
-   * @param plan How to split.
+   * @param plan The way of splitting.
    * @throws {UserError} If mode `time` has several splits and no time to divide.
    */
   constructor(plan: SplitPlan) {

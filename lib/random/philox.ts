@@ -50,7 +50,7 @@ export class RandomStream {
    * Begins the stream; streams of different seeds, names or indexes are independent of each other.
    *
    * @param seed The run's seed, an integer in 0..2^53 - 1.
-   * @param stream What the numbers are for, such as `loader/context`; another name gives other numbers.
+   * @param stream The purpose of the numbers, such as `loader/context`; another name gives other numbers.
    * @param index Up to three u32 that tell apart the streams of one name, such as epoch and row.
    * @throws {RangeError} If the seed or an index is out of range.
    */
@@ -103,7 +103,7 @@ export class RandomStream {
    * An integer, uniform in 0..n - 1, without bias: Lemire, "Fast Random Integer Generation in an Interval",
    * ACM TOMACS 29 (2019), algorithm 5.
    *
-   * @param n How many values, 1..2^32.
+   * @param n Number of values, 1..2^32.
    * @throws {RangeError} If n is out of range.
    */
   below(n: number): number {

@@ -53,7 +53,7 @@ export class ZstdDecoder {
   /**
    * Decodes until the input is used up or the output is full.
    *
-   * @returns How many bytes of the input and of the output are left over.
+   * @returns The number of bytes of the input and of the output that are left over.
    * @throws {Error} If the input is damaged.
    */
   decode(input: Uint8Array, output: Uint8Array): { inputLeft: number; outputLeft: number } {

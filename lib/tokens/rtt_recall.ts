@@ -33,7 +33,7 @@ export interface RttRecall {
 const SORTED_CODES = new Uint16Array(NUM_RECALLED);
 
 /**
- * What is recalled of RTTs.
+ * The history features of RTTs.
  *
  * @param codes RTT codes, the newest first.
  * @param count Number of `codes`; beyond {@link NUM_RECALLED} the older ones are ignored.

@@ -14,7 +14,7 @@ import { type Tensor, tensorLength, tensorSizeBytes } from "../tensor.ts";
 import { elementwiseGrid } from "./elementwise.ts";
 import { requireLength, requireMultiple } from "./require.ts";
 
-/** Which operand is stored transposed: none, B, or A. */
+/** The operand that is stored transposed: none, B, or A. */
 export type GemmKind = "NN" | "NT" | "TN";
 
 /** relu(x)^2; GELU in its tanh form (torch: `approximate="tanh"`); x sigmoid(x). */
