@@ -175,7 +175,12 @@ Deno.test("decodeWholeMeasurements() names the position and what it expected", (
   fails(2, 40, 2, "found byte 30, expected Ipv4Start or Ipv6Start");
   fails(3, MSM_ID_START, 3, "found MsmIdStart, expected a byte");
   fails(3, 266, 3, "found unknown token 266, expected a byte");
-  fails(14, BYTE_BASE + 255, 14, "found the bytes 255 73 0 0 0 0 0 0, expected an RTT of the encoding float64");
+  fails(
+    14,
+    BYTE_BASE + 255,
+    14,
+    "found the bytes 255 73 0 0 0 0 0 0, expected an RTT of the encoding float64",
+  );
   fails(14, BYTE_BASE + 1, 14, "expected an RTT of the encoding log", LOG_RTT);
   fails(28, BYTE_BASE + 1, 28, "found a time of 72057595787927940, expected one of at most 53 bits");
 });
